@@ -1,0 +1,175 @@
+//! Congestion control: how much may be in flight, and how fast it may leave.
+
+mod cubic;
+mod hystart;
+mod newreno;
+mod registry;
+mod reno;
+mod sack;
+mod tahoe;
+
+use cclab_units::{Rate, Stream, Time};
+
+pub use registry::{VARIANTS, Variant, build, find};
+
+/// What surrounds a call: the instant and the flow's own dice.
+pub struct Cx<'a> {
+    /// Virtual time.
+    pub now: Time,
+    /// The flow's stream of random numbers.
+    pub rng: &'a mut Stream,
+}
+
+/// What an acknowledgement tells a variant. Counts are in bytes of payload.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AckSample {
+    /// Newly acknowledged, cumulatively (what moved `snd_una`).
+    pub newly_acked: u64,
+    /// Newly delivered: cumulatively or by SACK, whichever came first.
+    pub newly_delivered: u64,
+    /// Newly marked lost.
+    pub newly_lost: u64,
+    /// In flight before and after this acknowledgement.
+    pub prior_in_flight: u64,
+    /// See `prior_in_flight`.
+    pub in_flight: u64,
+    /// The round-trip time measured by this acknowledgement, if it measured one.
+    pub rtt: Option<Time>,
+    /// Smoothed round-trip time; zero before the first sample.
+    pub srtt: Time,
+    /// Smallest round-trip time of the connection so far; zero before the first sample.
+    pub min_rtt: Time,
+    /// Bytes delivered over the connection's life.
+    pub delivered: u64,
+    /// Delivery rate sampled by this acknowledgement.
+    pub rate: Option<RateSample>,
+    /// `snd_una` and `snd_nxt` as offsets from the first byte: rounds begin and end there.
+    pub snd_una: u64,
+    /// See `snd_una`.
+    pub snd_nxt: u64,
+    /// Whether cwnd was what limited the sender: growth without use is refused (RFC 7661,
+    /// RFC 9438 section 4.2).
+    pub cwnd_limited: bool,
+    /// Whether the sender is repairing losses: a window that reacts to loss must not grow.
+    pub in_recovery: bool,
+    /// Whether the acknowledgement carried an ECN echo.
+    pub ece: bool,
+}
+
+/// A sample of the delivery rate (draft-cheng-iccrg-delivery-rate-estimation).
+#[derive(Clone, Copy, Debug)]
+pub struct RateSample {
+    /// Bytes delivered over `interval`.
+    pub delivered: u64,
+    /// The longer of the send and the ACK interval.
+    pub interval: Time,
+    /// Bytes delivered when the acknowledged segment was sent.
+    pub prior_delivered: u64,
+    /// Whether the application, not the network, may have limited the sample.
+    pub app_limited: bool,
+}
+
+impl RateSample {
+    /// The rate; `None` over an empty interval.
+    pub fn rate(&self) -> Option<Rate> {
+        Rate::from_bytes_per(self.delivered, self.interval)
+    }
+}
+
+/// A sign of congestion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Congestion {
+    /// Loss found by duplicate ACKs, SACK or RACK: once per round of recovery.
+    Loss,
+    /// An ECN echo: once per round.
+    Ecn,
+    /// The retransmission timer expired.
+    Rto,
+}
+
+/// The state of the sender at a sign of congestion.
+#[derive(Clone, Copy, Debug)]
+pub struct CongestionSample {
+    /// Bytes sent and not acknowledged cumulatively (`FlightSize`, RFC 5681).
+    pub flight_size: u64,
+    /// Estimated bytes in the network.
+    pub in_flight: u64,
+    /// `snd_nxt` as an offset from the first byte.
+    pub snd_nxt: u64,
+    /// Whether this is a repeated timeout of the same data: RFC 5681 section 3.1 keeps
+    /// ssthresh then.
+    pub repeated: bool,
+}
+
+/// What a variant starts from.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Payload bytes of a full segment.
+    pub mss: u64,
+    /// Initial window in bytes.
+    pub initial_window: u64,
+    /// Initial slow-start threshold in bytes; `u64::MAX` when unlimited.
+    pub initial_ssthresh: u64,
+    /// How slow start ends before a loss.
+    pub slow_start: SlowStart,
+    /// How windows are counted.
+    pub arithmetic: Arithmetic,
+}
+
+/// How slow start may end before a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlowStart {
+    /// At ssthresh only.
+    Plain,
+    /// HyStart++ (RFC 9406).
+    HyStartPlusPlus,
+    /// HyStart as Linux 6.12 has it in CUBIC.
+    LinuxHyStart,
+}
+
+/// How a window is counted: stacks differ here, and small windows show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// Bytes, `cwnd += mss * acked / cwnd` per ACK with appropriate byte counting, at most
+    /// `2 mss` per ACK in slow start (RFC 5681, RFC 3465).
+    Bytes,
+    /// Whole segments with a counter of acknowledged ones (Linux).
+    Segments,
+    /// Per-ACK steps whatever the ACK covers: `cwnd += mss`, `cwnd += max(1, mss*mss/cwnd)`
+    /// in bytes (ns-3 up to 3.2x).
+    PerAckBytes,
+    /// Per-ACK steps in fractions of a segment: `cwnd += 1/cwnd` (ns-2).
+    PerAckSegments,
+}
+
+/// A variant. Windows are in bytes of payload.
+///
+/// The sender asks `on_congestion` once per episode, then repairs losses on its own; while it
+/// does, `cwnd` is the window to return to. A variant that paces or that models the path
+/// overrides `pacing_rate` and reads [`AckSample::rate`].
+pub trait CongestionControl: Send {
+    /// Takes in an acknowledgement.
+    fn on_ack(&mut self, ack: &AckSample, cx: &mut Cx<'_>);
+
+    /// Reduces the window.
+    fn on_congestion(&mut self, kind: Congestion, at: &CongestionSample, cx: &mut Cx<'_>);
+
+    /// The last reduction was a mistake: returns to the window before it.
+    fn on_undo(&mut self, cx: &mut Cx<'_>);
+
+    /// Data leaves after an idle time of `idle` with nothing in flight.
+    fn on_restart(&mut self, idle: Time, rto: Time, cx: &mut Cx<'_>) {
+        let _ = (idle, rto, cx);
+    }
+
+    /// The congestion window in bytes.
+    fn cwnd(&self) -> u64;
+
+    /// The slow-start threshold in bytes; `u64::MAX` before it is known.
+    fn ssthresh(&self) -> u64;
+
+    /// The rate at which data leaves; `None`: as the stack decides.
+    fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+}

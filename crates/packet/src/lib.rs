@@ -1,0 +1,96 @@
+//! The packet that crosses links: one cache line, copied by value, never allocated.
+
+/// TCP flag bits as RFC 9293 lays them out.
+pub mod flags {
+    /// No more data from the sender.
+    pub const FIN: u8 = 0x01;
+    /// Synchronise sequence numbers.
+    pub const SYN: u8 = 0x02;
+    /// Push function.
+    pub const PSH: u8 = 0x08;
+    /// The acknowledgement field is significant.
+    pub const ACK: u8 = 0x10;
+    /// ECN echo (RFC 3168).
+    pub const ECE: u8 = 0x40;
+    /// Congestion window reduced (RFC 3168).
+    pub const CWR: u8 = 0x80;
+}
+
+/// The ECN field of the IP header (RFC 3168, section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Ecn {
+    /// Not ECN-capable.
+    #[default]
+    NotEct = 0b00,
+    /// ECN-capable, L4S identifier (RFC 9331).
+    Ect1 = 0b01,
+    /// ECN-capable.
+    Ect0 = 0b10,
+    /// Congestion experienced.
+    Ce = 0b11,
+}
+
+/// The most SACK blocks one segment carries: four fill the 40 bytes of TCP options
+/// (RFC 2018, section 3), three beside a timestamp.
+pub const MAX_SACK_BLOCKS: usize = 4;
+
+/// A TCP segment in flight, with what the network needs to carry it.
+///
+/// Sequence numbers are the 32-bit ones of the wire; options are present when their field
+/// says so. `wire_len` is what a link transmits and a queue counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Packet {
+    /// Position in the network's route table: which link comes next.
+    pub route: u32,
+    /// Index of the flow, in the scenario's order.
+    pub flow: u32,
+    /// Sequence number of the first payload byte (or of SYN or FIN).
+    pub seq: u32,
+    /// Acknowledgement number, significant with [`flags::ACK`].
+    pub ack: u32,
+    /// Timestamp value and echo (RFC 7323); `tsval` 0 means that the option is absent.
+    pub tsval: u32,
+    /// Echoed timestamp.
+    pub tsecr: u32,
+    /// The window field *as advertised*, before scaling.
+    pub window: u16,
+    /// Payload bytes.
+    pub payload: u16,
+    /// Bytes that the packet takes on a link: payload, headers, options and framing.
+    pub wire_len: u16,
+    /// TCP flags, see [`flags`].
+    pub flags: u8,
+    /// ECN field of the IP header.
+    pub ecn: Ecn,
+    /// SACK blocks in use.
+    pub sack_len: u8,
+    /// Whether the packet travels against the flow's data: an acknowledgement.
+    pub backward: bool,
+    /// Whether the payload has been sent before.
+    pub retransmission: bool,
+    /// Window scale offered in a SYN, plus one; 0 means that the option is absent.
+    pub wscale_plus_one: u8,
+    /// SACK blocks `[left, right)`, most recent first (RFC 2018); a first block at or below
+    /// the acknowledgement, or inside the second, reports a duplicate (RFC 2883).
+    pub sack: [(u32, u32); MAX_SACK_BLOCKS],
+}
+
+const _: () = assert!(size_of::<Packet>() <= 80);
+
+impl Packet {
+    /// Whether all of `bits` are set in the flags.
+    pub const fn has(&self, bits: u8) -> bool {
+        self.flags & bits == bits
+    }
+
+    /// The SACK blocks in use.
+    pub fn sack_blocks(&self) -> &[(u32, u32)] {
+        &self.sack[..usize::from(self.sack_len).min(MAX_SACK_BLOCKS)]
+    }
+
+    /// Bytes of sequence space: payload, and one each for SYN and FIN.
+    pub fn seq_len(&self) -> u32 {
+        u32::from(self.payload) + u32::from(self.has(flags::SYN)) + u32::from(self.has(flags::FIN))
+    }
+}

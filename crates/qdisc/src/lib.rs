@@ -1,0 +1,57 @@
+//! Queueing disciplines: what waits in front of a link, what goes next, what is dropped.
+
+mod droptail;
+mod registry;
+
+use cclab_packet::Packet;
+use cclab_units::{Stream, Time};
+
+pub use registry::{Config, QDISCS, Discipline, Limit, build, find};
+
+/// What surrounds a call: the instant and the queue's own dice.
+pub struct Cx<'a> {
+    /// Virtual time.
+    pub now: Time,
+    /// The queue's stream of random numbers.
+    pub rng: &'a mut Stream,
+}
+
+/// A packet that was refused or thrown out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dropped(pub Packet);
+
+/// What waits: packets and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes, headers and framing included.
+    pub bytes: u64,
+}
+
+/// A packet on its way out of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// The packet, perhaps marked.
+    pub packet: Packet,
+    /// When it entered the queue.
+    pub enqueued: Time,
+}
+
+/// A queueing discipline. The packet in transmission is no longer in the queue.
+pub trait Qdisc: Send {
+    /// Takes `packet`, or gives back the packet that is dropped in its stead.
+    fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>) -> Result<(), Dropped>;
+
+    /// The next packet to transmit. Packets dropped on the way out go to `dropped`.
+    fn dequeue(&mut self, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) -> Option<Departure>;
+
+    /// When a packet that may not leave yet will be ready; `Time::NEVER` for disciplines that
+    /// never hold a packet back.
+    fn deadline(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// What waits.
+    fn backlog(&self) -> Backlog;
+}

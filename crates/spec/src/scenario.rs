@@ -1,0 +1,291 @@
+//! The resolved experiment: what a backend executes. Everything is in integers and in one
+//! unit each; the text of the study file, sweeps and defaults are gone.
+
+use std::collections::BTreeMap;
+
+use cclab_units::{Rate, Time};
+use serde::{Deserialize, Serialize};
+
+/// One sweep point of a study, ready to run. Holds only what can change a result, so that a
+/// run's content hash does not depend on titles, questions or the order of keys.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// When the run ends; absent: when every flow has ended.
+    pub duration: Option<Time>,
+    /// Left out of the `steady_*` metrics.
+    pub warmup: Time,
+    /// Name of the profile of TCP behaviour.
+    pub stack: String,
+    /// The network.
+    pub network: Network,
+    /// The flows, `count` unrolled, in the order of the study file.
+    pub flows: Vec<Flow>,
+    /// Cross traffic.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub traffic: Vec<Traffic>,
+    /// What is recorded.
+    pub trace: TraceOptions,
+}
+
+/// How hosts and routers are joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Topology {
+    /// One source host, two routers, one sink host; flows share the access links.
+    Chain,
+    /// Two routers; every flow has a host of its own on either side.
+    Dumbbell,
+    /// Several bottlenecks in a row, each crossed by flows of its own.
+    ParkingLot,
+    /// An arbitrary graph.
+    Graph,
+}
+
+/// The network of a scenario.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Network {
+    /// How hosts and routers are joined.
+    pub topology: Topology,
+    /// The link under study, and its mirror image for the way back.
+    pub bottleneck: Link,
+    /// The links between hosts and routers.
+    pub access: Link,
+}
+
+/// A link and its mirror image: same rate and delay both ways. Queue limit, loss, outages and
+/// the rest apply to the direction that carries data; the way back has the same rate, delay
+/// and queue.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Bits per second; absent: infinitely fast.
+    pub rate: Option<Rate>,
+    /// One-way propagation delay.
+    pub delay: Time,
+    /// The queue in front of the transmitter.
+    pub queue: Queue,
+    /// Random losses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loss: Vec<Loss>,
+    /// Timed outages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outage: Vec<Outage>,
+    /// Random extra delay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<Time>,
+    /// Changes of rate, delay or loss during the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub schedule: Vec<Change>,
+}
+
+/// A queueing discipline and its limit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Queue {
+    /// Name in the registry of queueing disciplines.
+    pub kind: String,
+    /// How much it holds.
+    pub limit: Limit,
+    /// Parameters of the discipline, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub params: BTreeMap<String, f64>,
+}
+
+/// The size of a queue. Times and bandwidth-delay products have become bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Limit {
+    /// Bytes, headers and framing included.
+    Bytes(u64),
+    /// Packets.
+    Packets(u64),
+}
+
+/// Where on the path something happens to data packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Place {
+    /// Leaving the sending host, before its access link.
+    Sender,
+    /// Leaving the router, before the bottleneck's queue.
+    Router,
+    /// Arriving at the receiving host, after the last link.
+    Receiver,
+}
+
+/// Independent random loss of data packets.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Loss {
+    /// Where.
+    pub at: Place,
+    /// Probability that a packet is lost, in [0, 1].
+    pub probability: f64,
+}
+
+/// A time during which every data packet is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outage {
+    /// Where.
+    pub at: Place,
+    /// When it begins.
+    pub start: Time,
+    /// How long it lasts.
+    pub duration: Time,
+}
+
+/// A change of a link at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// When.
+    pub at: Time,
+    /// New rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// New one-way delay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Time>,
+    /// New probability of loss.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<f64>,
+}
+
+/// When a flow starts: at `at`, or, to break phase effects, at a uniformly random time within
+/// `spread` after it, drawn from the run's seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Start {
+    /// The earliest start.
+    pub at: Time,
+    /// The width of the interval the start is drawn from.
+    pub spread: Time,
+}
+
+/// Which way a flow's data travels over the bottleneck.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// With the bottleneck.
+    #[default]
+    Forward,
+    /// Against it.
+    Reverse,
+}
+
+/// Where a flow's base delay is added.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DelayAt {
+    /// On a router, outside every host.
+    #[default]
+    Router,
+    /// On the sending host's own interface.
+    Sender,
+}
+
+/// One TCP flow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// Unique name; flows of a `count` are `name.1`, `name.2`, ...
+    pub name: String,
+    /// Name of the variant.
+    pub cc: String,
+    /// Extra one-way delay that this flow's access link adds, each way, so that the path has
+    /// the base RTT asked for.
+    pub extra_delay: Time,
+    /// When it starts.
+    pub start: Start,
+    /// Bytes to send; absent: as many as time allows.
+    pub transfer: Option<u64>,
+    /// How long it sends after its start; absent: until the transfer or the run ends.
+    pub duration: Option<Time>,
+    /// The largest window the receiver advertises, in bytes; absent: the profile's.
+    pub rwnd: Option<u64>,
+    /// Maximum segment size in bytes; absent: the profile's.
+    pub mss: Option<u32>,
+    /// Bytes per write of the application; absent: as large as fits.
+    pub write_size: Option<u64>,
+    /// Writes per second; absent: as often as there is room.
+    pub writes_per_second: Option<f64>,
+    /// Whether the flow negotiates ECN.
+    pub ecn: bool,
+    /// Segments per acknowledgement; absent: the profile's. 1 acknowledges every segment.
+    pub delayed_ack: Option<u32>,
+    /// Which way the data goes.
+    pub direction: Direction,
+    /// Name of the application; absent: bulk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application: Option<String>,
+    /// A program to run instead (kernel backends).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Vec<String>>,
+    /// Where the base delay is added (kernel backends).
+    #[serde(default)]
+    pub delay_at: DelayAt,
+    /// Kernel settings by their sysctl name; lists are joined by spaces.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sysctl: BTreeMap<String, String>,
+}
+
+/// Cross traffic.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Traffic {
+    /// Unique name.
+    pub name: String,
+    /// `on-off`, `poisson`, `constant-rate`, `ping-flood`, ...
+    pub kind: String,
+    /// Parameters by name, in SI units.
+    pub params: BTreeMap<String, f64>,
+}
+
+/// What is recorded. Everything costs nothing when it is off.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceOptions {
+    /// Distance of the samples of each flow and queue; zero: none.
+    pub interval: Time,
+    /// One row per acknowledgement, per queue event, per drop.
+    pub events: Vec<EventKind>,
+    /// Points at which packets are captured: `bottleneck`, `FLOW.sender`, `FLOW.receiver`.
+    pub capture: Vec<String>,
+    /// Bytes of each captured packet that are kept.
+    pub snaplen: u32,
+    /// Events and captures begin here.
+    pub from: Time,
+    /// Events and captures end here; absent: at the run's end.
+    pub until: Option<Time>,
+}
+
+/// A kind of traced event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EventKind {
+    /// Each acknowledgement as the sender sees it.
+    Ack,
+    /// Each packet that enters and leaves the bottleneck's queue.
+    Queue,
+    /// Each packet lost, wherever.
+    Drop,
+}
+
+/// A scenario with a seed: the unit of work and of storage.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// Content hash of everything below.
+    pub id: String,
+    /// What runs.
+    pub scenario: Scenario,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// `sim`, `linux` or `netns`.
+    pub backend: String,
+    /// Version of the backend that the result belongs to.
+    pub version: String,
+}

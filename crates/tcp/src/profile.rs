@@ -1,0 +1,344 @@
+//! Stack profiles: everything in which one TCP differs from another, as data.
+//!
+//! - `rfc`: the standards as written today.
+//! - `linux-6.12`: the kernel of that version, as configured by default.
+//! - `ns2`: the one-way agents of ns-2.35.
+//! - `ns3-3.1x`: ns-3 as it was up to 2015 (the release matched is 3.22).
+
+use cclab_cc::{Arithmetic, SlowStart};
+use cclab_units::Time;
+
+/// How a stack behaves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    /// Name in study files.
+    pub name: &'static str,
+    /// One line for people.
+    pub summary: &'static str,
+    /// Sizes on the wire and options in use.
+    pub wire: Wire,
+    /// Window at the start, in segments.
+    pub initial_window_segments: u64,
+    /// Slow-start threshold at the start.
+    pub initial_ssthresh: InitialSsthresh,
+    /// How windows are counted.
+    pub arithmetic: Arithmetic,
+    /// How CUBIC leaves slow start.
+    pub cubic_slow_start: SlowStart,
+    /// When the receiver acknowledges.
+    pub ack: AckPolicy,
+    /// The retransmission timer.
+    pub rto: RtoRules,
+    /// Loss recovery of a variant that does not name its own.
+    pub recovery: Recovery,
+    /// Whether variants that name a classic recovery (reno, newreno, sack) get it, or the
+    /// profile's, as in a kernel where these are only window rules.
+    pub classic_variants: bool,
+    /// New data on the first two duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
+    /// Detection of spurious timeouts (F-RTO, RFC 5682) and undo of spurious reductions.
+    pub undo: bool,
+    /// Window after an idle time back to the initial one (RFC 5681 section 4.1).
+    pub idle_restart: bool,
+    /// Largest window that the receiver advertises.
+    pub default_rwnd: DefaultRwnd,
+    /// Bytes the application can have written and not acknowledged; `u64::MAX`: no limit.
+    pub sndbuf: u64,
+    /// Whether a queue must stay below its limit instead of reaching it.
+    pub queue_limit_is_exclusive: bool,
+}
+
+/// Sizes on the wire and options in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wire {
+    /// Maximum segment size unless the flow sets one.
+    pub mss: u32,
+    /// Whether options take room from the MSS (RFC 6691) or come on top of it.
+    pub mss_includes_options: bool,
+    /// Bytes of an IP header.
+    pub ip_header: u16,
+    /// Bytes of a TCP header without options.
+    pub tcp_header: u16,
+    /// Bytes of link framing that queues and links count.
+    pub framing: u16,
+    /// Timestamps (RFC 7323): 12 bytes of every segment.
+    pub timestamps: bool,
+    /// Window scaling (RFC 7323).
+    pub window_scaling: bool,
+    /// Selective acknowledgements (RFC 2018), duplicates reported (RFC 2883).
+    pub sack: bool,
+}
+
+/// Slow-start threshold at the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialSsthresh {
+    /// None: slow start until congestion.
+    Unlimited,
+    /// Bytes.
+    Bytes(u64),
+    /// The receiver's window.
+    Rwnd,
+}
+
+/// Largest window that a receiver advertises unless the flow sets one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DefaultRwnd {
+    /// Bytes.
+    Bytes(u64),
+    /// Full segments.
+    Segments(u64),
+}
+
+/// When a receiver acknowledges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckPolicy {
+    /// In-order full segments per acknowledgement.
+    pub every: u32,
+    /// How long a lone segment may wait for its acknowledgement.
+    pub delay: AckDelay,
+    /// Segments at the start of a connection that are acknowledged at once (Linux quick ACKs).
+    pub quick_acks: u32,
+    /// Whether a segment that fills part of a gap is acknowledged at once (RFC 5681
+    /// section 4.2).
+    pub immediate_on_gap: bool,
+}
+
+/// How long a lone segment may wait for its acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckDelay {
+    /// Always this long.
+    Fixed(Time),
+    /// As Linux: the estimated time between segments, between these bounds.
+    Adaptive {
+        /// `TCP_DELACK_MIN`.
+        min: Time,
+        /// `TCP_DELACK_MAX`.
+        max: Time,
+    },
+}
+
+/// The retransmission timer (RFC 6298).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RtoRules {
+    /// Before the first sample.
+    pub initial: Time,
+    /// Lower bound.
+    pub min: Time,
+    /// Upper bound.
+    pub max: Time,
+    /// Clock granularity `G`: the least that `4 rttvar` adds, and the tick of the timer.
+    pub granularity: Time,
+    /// Where the lower bound applies.
+    pub floor: RtoFloor,
+    /// What an RTT sample is measured by.
+    pub clock: RttClock,
+}
+
+/// Where the lower bound of the timer applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RtoFloor {
+    /// To the whole: `max(min, srtt + 4 rttvar)`.
+    Total,
+    /// To the variance, as Linux does: `srtt + max(min, 4 mdev)`.
+    Variance,
+}
+
+/// What an RTT sample is measured by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RttClock {
+    /// The sender's own record of when a segment left, in nanoseconds; retransmitted segments
+    /// give no sample (Karn).
+    SendTime,
+    /// The timestamp echo, in whole ticks of this length; retransmitted segments give none.
+    Echo(Time),
+    /// One timed segment per round trip, in whole ticks of this length (BSD, ns-2).
+    OnePerRound(Time),
+}
+
+/// How lost data is found and repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// Fast retransmit, then slow start from one segment (Tahoe).
+    Tahoe,
+    /// Fast retransmit and fast recovery that the first new ACK ends (Reno).
+    Reno,
+    /// Fast recovery through partial ACKs (RFC 6582).
+    NewReno,
+    /// The SACK scoreboard with its pipe (RFC 6675).
+    Sack,
+    /// RACK-TLP (RFC 8985) over SACK, with proportional rate reduction (RFC 9937).
+    RackPrr,
+}
+
+impl Recovery {
+    /// Whether it needs selective acknowledgements.
+    pub fn uses_sack(self) -> bool {
+        matches!(self, Recovery::Sack | Recovery::RackPrr)
+    }
+}
+
+/// Every profile.
+pub static PROFILES: [&Profile; 4] = [&LINUX_6_12, &RFC, &NS2, &NS3_3_1X];
+
+/// The profile called `name`.
+pub fn find(name: &str) -> Option<&'static Profile> {
+    PROFILES.iter().copied().find(|p| p.name == name)
+}
+
+/// Ethernet without its preamble, gap and checksum, as Linux's queueing layer counts it.
+const ETHERNET_HEADER: u16 = 14;
+
+static LINUX_6_12: Profile = Profile {
+    name: "linux-6.12",
+    summary: "Linux 6.12 by default: CUBIC with HyStart, SACK, RACK-TLP, PRR, IW10",
+    wire: Wire {
+        mss: 1460,
+        mss_includes_options: true,
+        ip_header: 20,
+        tcp_header: 20,
+        framing: ETHERNET_HEADER,
+        timestamps: true,
+        window_scaling: true,
+        sack: true,
+    },
+    initial_window_segments: 10, // TCP_INIT_CWND
+    initial_ssthresh: InitialSsthresh::Unlimited,
+    arithmetic: Arithmetic::Segments,
+    cubic_slow_start: SlowStart::LinuxHyStart,
+    ack: AckPolicy {
+        every: 2,
+        delay: AckDelay::Adaptive { min: Time::from_millis(40), max: Time::from_millis(200) },
+        quick_acks: 16, // TCP_MAX_QUICKACKS
+        immediate_on_gap: true,
+    },
+    rto: RtoRules {
+        initial: Time::from_secs(1),  // TCP_TIMEOUT_INIT
+        min: Time::from_millis(200),  // TCP_RTO_MIN
+        max: Time::from_secs(120),    // TCP_RTO_MAX
+        granularity: Time::from_millis(1),
+        floor: RtoFloor::Variance,
+        clock: RttClock::SendTime,
+    },
+    recovery: Recovery::RackPrr,
+    classic_variants: false,
+    limited_transmit: true,
+    undo: true,
+    idle_restart: true,
+    default_rwnd: DefaultRwnd::Bytes(3_145_728), // tcp_rmem[2] / 2 (tcp_adv_win_scale = 1)
+    sndbuf: u64::MAX,
+    queue_limit_is_exclusive: false,
+};
+
+static RFC: Profile = Profile {
+    name: "rfc",
+    summary: "the standards as written: RFC 9293, 5681, 6298, 6582, 6675, 8985, 9937, 9438",
+    wire: Wire { framing: 0, ..LINUX_6_12.wire },
+    initial_window_segments: 10, // RFC 6928
+    initial_ssthresh: InitialSsthresh::Unlimited,
+    arithmetic: Arithmetic::Bytes,
+    cubic_slow_start: SlowStart::HyStartPlusPlus,
+    ack: AckPolicy {
+        every: 2, // RFC 1122 section 4.2.3.2
+        delay: AckDelay::Fixed(Time::from_millis(200)),
+        quick_acks: 0,
+        immediate_on_gap: true,
+    },
+    rto: RtoRules {
+        initial: Time::from_secs(1),
+        min: Time::from_secs(1),
+        max: Time::from_secs(60),
+        granularity: Time::from_millis(1),
+        floor: RtoFloor::Total,
+        clock: RttClock::SendTime,
+    },
+    recovery: Recovery::RackPrr,
+    classic_variants: true,
+    limited_transmit: true,
+    undo: true,
+    idle_restart: true,
+    default_rwnd: DefaultRwnd::Bytes(65_535 << 14),
+    sndbuf: u64::MAX,
+    queue_limit_is_exclusive: false,
+};
+
+static NS2: Profile = Profile {
+    name: "ns2",
+    summary: "ns-2.35's one-way agents: 1000-byte packets, an ACK per packet, 10 ms tick",
+    wire: Wire {
+        mss: 1000,
+        mss_includes_options: false,
+        ip_header: 20,
+        tcp_header: 20,
+        framing: 0,
+        timestamps: false,
+        window_scaling: true,
+        sack: true,
+    },
+    initial_window_segments: 2, // windowInit_
+    initial_ssthresh: InitialSsthresh::Rwnd,
+    arithmetic: Arithmetic::PerAckSegments,
+    cubic_slow_start: SlowStart::LinuxHyStart,
+    ack: AckPolicy {
+        every: 1,
+        delay: AckDelay::Fixed(Time::from_millis(100)),
+        quick_acks: 0,
+        immediate_on_gap: true,
+    },
+    rto: RtoRules {
+        initial: Time::from_secs(3),         // rtxcur_init_
+        min: Time::from_millis(200),         // minrto_
+        max: Time::from_secs(60),            // maxrto_
+        granularity: Time::from_millis(10),  // tcpTick_
+        floor: RtoFloor::Total,
+        clock: RttClock::OnePerRound(Time::from_millis(10)),
+    },
+    recovery: Recovery::Sack,
+    classic_variants: true,
+    limited_transmit: true, // singledup_
+    undo: false,
+    idle_restart: false,
+    default_rwnd: DefaultRwnd::Segments(20), // window_
+    sndbuf: u64::MAX,
+    queue_limit_is_exclusive: false,
+};
+
+static NS3_3_1X: Profile = Profile {
+    name: "ns3-3.1x",
+    summary: "ns-3.22 (2015): timestamps, no SACK, no window scaling, its own Tahoe and Reno",
+    wire: Wire {
+        mss: 536,
+        mss_includes_options: false,
+        ip_header: 20,
+        tcp_header: 20,
+        framing: 2, // point-to-point
+        timestamps: true,
+        window_scaling: false,
+        sack: false,
+    },
+    initial_window_segments: 1,
+    initial_ssthresh: InitialSsthresh::Bytes(65_535),
+    arithmetic: Arithmetic::PerAckBytes,
+    cubic_slow_start: SlowStart::Plain,
+    ack: AckPolicy {
+        every: 2,
+        delay: AckDelay::Fixed(Time::from_millis(200)),
+        quick_acks: 0,
+        immediate_on_gap: true,
+    },
+    rto: RtoRules {
+        initial: Time::from_secs(3),
+        min: Time::from_secs(1), // not the documented 200 ms: what its data path uses
+        max: Time::from_secs(60),
+        granularity: Time::from_millis(1),
+        floor: RtoFloor::Total,
+        clock: RttClock::Echo(Time::from_millis(1)),
+    },
+    recovery: Recovery::NewReno,
+    classic_variants: true,
+    limited_transmit: false,
+    undo: false,
+    idle_restart: false,
+    default_rwnd: DefaultRwnd::Bytes(65_535),
+    sndbuf: 131_072,
+    queue_limit_is_exclusive: true,
+};

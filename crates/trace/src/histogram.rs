@@ -1,0 +1,133 @@
+//! A histogram of nanoseconds with bounded relative error and a fixed memory.
+
+/// Log-linear histogram: 64 bins per power of two, so that a bin's middle is within 0.8% of
+/// every value in it. Recording costs a shift and an addition.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Histogram {
+    counts: Vec<u64>,
+    count: u64,
+    sum: u128,
+}
+
+/// Bits of the linear part: 2^6 = 64 bins per octave.
+const SUB_BITS: u32 = 6;
+
+impl Histogram {
+    /// An empty histogram that can record without allocating.
+    pub fn new() -> Histogram {
+        Histogram { counts: vec![0; index(u64::MAX) + 1], count: 0, sum: 0 }
+    }
+
+    /// A histogram from its non-empty bins, as [`Histogram::bins`] and [`Histogram::sum`] gave
+    /// them.
+    pub fn from_bins(bins: impl IntoIterator<Item = (u64, u64)>, sum: u128) -> Histogram {
+        let mut histogram = Histogram::new();
+        for (low, count) in bins {
+            histogram.counts[index(low)] += count;
+            histogram.count += count;
+        }
+        histogram.sum = sum;
+        histogram
+    }
+
+    /// Counts `value`.
+    pub fn record(&mut self, value: u64) {
+        if self.counts.is_empty() {
+            *self = Histogram::new();
+        }
+        self.counts[index(value)] += 1;
+        self.count += 1;
+        self.sum += u128::from(value);
+    }
+
+    /// How many values were counted.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The sum of all values, exact.
+    pub fn sum(&self) -> u128 {
+        self.sum
+    }
+
+    /// The mean, exact; `None` when empty.
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+    }
+
+    /// The smallest value that at least the share `q` of all values does not pass, to the
+    /// middle of its bin; `None` when empty.
+    pub fn quantile(&self, q: f64) -> Option<f64> {
+        let rank = ((q * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
+        let mut seen = 0;
+        self.bins().find_map(|(low, count)| {
+            seen += count;
+            (seen >= rank).then(|| low as f64 + (width(low) - 1) as f64 / 2.0)
+        })
+    }
+
+    /// The non-empty bins: smallest value of the bin, and count.
+    pub fn bins(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.counts.iter().enumerate().filter(|&(_, &n)| n > 0).map(|(i, &n)| (low(i), n))
+    }
+}
+
+fn index(value: u64) -> usize {
+    let octave = 63 - (value | 1).leading_zeros();
+    if octave <= SUB_BITS {
+        return value as usize;
+    }
+    let shift = octave - SUB_BITS;
+    ((u64::from(shift) << SUB_BITS) + (value >> shift)) as usize
+}
+
+fn low(index: usize) -> u64 {
+    let index = index as u64;
+    if index < 2 << SUB_BITS {
+        return index;
+    }
+    let shift = (index >> SUB_BITS) - 1;
+    (index - (shift << SUB_BITS)) << shift
+}
+
+fn width(low: u64) -> u64 {
+    let octave = 63 - (low | 1).leading_zeros();
+    1 << octave.saturating_sub(SUB_BITS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bins_cover_all_values_without_gap_or_overlap() {
+        for i in 0..=index(u64::MAX) {
+            let first = low(i);
+            assert_eq!(index(first), i);
+            assert_eq!(index(first + (width(first) - 1)), i, "bin {i} from {first}");
+        }
+    }
+
+    #[test]
+    fn quantiles_are_within_a_bin_of_the_sorted_values() {
+        let mut values: Vec<u64> = (0..10_000_u64).map(|i| (i * i * 37) % 90_000_001 + 5).collect();
+        let mut histogram = Histogram::new();
+        values.iter().for_each(|&v| histogram.record(v));
+        values.sort_unstable();
+        for q in [0.01, 0.5, 0.95, 0.99, 1.0] {
+            let exact = values[(q * 1e4) as usize - 1] as f64;
+            let estimate = histogram.quantile(q).expect("not empty");
+            assert!((estimate / exact - 1.0).abs() < 0.008, "{q}: {estimate} for {exact}");
+        }
+        let mean = values.iter().sum::<u64>() as f64 / 1e4;
+        assert!((histogram.mean().expect("not empty") - mean).abs() < 1e-6);
+    }
+
+    #[test]
+    fn bins_and_sum_restore_a_histogram() {
+        let mut histogram = Histogram::new();
+        [0, 1, 63, 64, 1_000_000, u64::MAX].into_iter().for_each(|v| histogram.record(v));
+        let restored = Histogram::from_bins(histogram.bins(), histogram.sum());
+        assert_eq!(histogram, restored);
+    }
+}

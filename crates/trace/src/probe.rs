@@ -1,0 +1,59 @@
+//! How a backend hands over what happens.
+
+use cclab_packet::Packet;
+use cclab_units::Time;
+
+use crate::schema::{AckEvent, DropEvent, FlowSample, QueueEvent, QueueSample};
+
+/// One thing that happened.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// The state of a flow at a sampling instant.
+    FlowSample(FlowSample),
+    /// The state of a queue at a sampling instant.
+    QueueSample(QueueSample),
+    /// A sender took in an acknowledgement.
+    Ack(AckEvent),
+    /// A packet entered or left a queue.
+    Queue(QueueEvent),
+    /// A packet was lost.
+    Drop(DropEvent),
+    /// A packet passed the capture point of that index in the scenario's list.
+    Packet(u32, &'a Packet),
+}
+
+/// Takes in events. `()` is the probe that is off: nothing is even computed for it.
+pub trait Probe {
+    /// False only for probes that are always off.
+    const ON: bool = true;
+
+    /// Whether acknowledgements are wanted at `now`.
+    fn wants_acks(&self, now: Time) -> bool;
+    /// Whether queue events are wanted at `now`.
+    fn wants_queue(&self, now: Time) -> bool;
+    /// Whether drops are wanted at `now`.
+    fn wants_drops(&self, now: Time) -> bool;
+    /// Whether packets at capture points are wanted at `now`.
+    fn wants_packets(&self, now: Time) -> bool;
+
+    /// Takes in `event`, which happened at `now`; calls come in the order of time.
+    fn record(&mut self, now: Time, event: Event<'_>);
+}
+
+impl Probe for () {
+    const ON: bool = false;
+
+    fn wants_acks(&self, _: Time) -> bool {
+        false
+    }
+    fn wants_queue(&self, _: Time) -> bool {
+        false
+    }
+    fn wants_drops(&self, _: Time) -> bool {
+        false
+    }
+    fn wants_packets(&self, _: Time) -> bool {
+        false
+    }
+    fn record(&mut self, _: Time, _: Event<'_>) {}
+}

@@ -1,0 +1,244 @@
+//! The rows of a trace. Times are virtual, windows and counts are bytes of payload unless the
+//! name says otherwise. A column is named `FIELD_ns`, `FIELD_bytes`, `FIELD_bps` by its unit.
+
+use cclab_units::{Rate, Time};
+
+use crate::Histogram;
+
+/// `flow_samples.parquet`: the state of a flow at a multiple of the sampling interval, and at
+/// the marks (end of warm-up, last start, first end, end of run).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FlowSample {
+    /// Index of the flow.
+    pub flow: u32,
+    /// Congestion window.
+    pub cwnd: u64,
+    /// Slow-start threshold; absent while unlimited.
+    pub ssthresh: Option<u64>,
+    /// Smoothed RTT; absent before the first sample.
+    pub srtt: Option<Time>,
+    /// Estimated bytes in the network.
+    pub in_flight: u64,
+    /// Window the receiver last advertised, after scaling.
+    pub rwnd: u64,
+    /// Most recent delivery-rate sample.
+    pub delivery_rate: Option<Rate>,
+    /// Pacing rate in force, if the flow paces.
+    pub pacing_rate: Option<Rate>,
+    /// First unacknowledged byte, as an offset from the first byte of data.
+    pub snd_una: u64,
+    /// Next new byte to send, as an offset from the first byte of data.
+    pub snd_nxt: u64,
+    /// In-order bytes the receiving application got so far.
+    pub bytes_received: u64,
+    /// Data segments sent so far, retransmissions included.
+    pub segments_sent: u64,
+    /// Segments retransmitted so far.
+    pub retransmits: u64,
+}
+
+/// `queue_samples.parquet`: the state of the bottleneck at the same instants.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct QueueSample {
+    /// Index of the link in [`RunSummary::links`].
+    pub link: u32,
+    /// Bytes waiting.
+    pub backlog: u64,
+    /// Packets waiting.
+    pub backlog_packets: u64,
+    /// Bytes transmitted so far, headers and framing included.
+    pub tx_bytes: u64,
+    /// Packets dropped by the queue so far.
+    pub drops: u64,
+    /// Packets ECN-marked by the queue so far.
+    pub marks: u64,
+}
+
+/// `acks.parquet`: the sender's state after it took in an acknowledgement.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct AckEvent {
+    /// Index of the flow.
+    pub flow: u32,
+    /// Acknowledged cumulatively, as an offset from the first byte of data.
+    pub snd_una: u64,
+    /// Next new byte to send, as an offset.
+    pub snd_nxt: u64,
+    /// Bytes newly acknowledged cumulatively.
+    pub newly_acked: u64,
+    /// Congestion window in force (recovery included).
+    pub cwnd: u64,
+    /// Slow-start threshold; absent while unlimited.
+    pub ssthresh: Option<u64>,
+    /// Round-trip time measured by this acknowledgement.
+    pub rtt: Option<Time>,
+    /// Smoothed RTT.
+    pub srtt: Option<Time>,
+    /// Retransmission timeout in force.
+    pub rto: Time,
+    /// Estimated bytes in the network.
+    pub in_flight: u64,
+    /// Window advertised by this acknowledgement, after scaling.
+    pub rwnd: u64,
+    /// Delivery rate sampled by this acknowledgement.
+    pub delivery_rate: Option<Rate>,
+    /// Whether the sender is in loss recovery.
+    pub in_recovery: bool,
+}
+
+/// What happened to a packet at a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueAction {
+    /// It entered.
+    Enqueue,
+    /// It left for the link.
+    Dequeue,
+}
+
+/// `queue_events.parquet`: a packet entered or left the bottleneck's queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QueueEvent {
+    /// Index of the link.
+    pub link: u32,
+    /// What happened.
+    pub action: QueueAction,
+    /// Index of the packet's flow.
+    pub flow: u32,
+    /// Bytes of the packet on the link.
+    pub wire_len: u32,
+    /// Bytes waiting after it.
+    pub backlog: u64,
+    /// How long the packet waited; absent for arrivals.
+    pub sojourn: Option<Time>,
+}
+
+/// Why a packet was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropReason {
+    /// The queue had no room, or its discipline chose to drop.
+    Queue,
+    /// Random loss.
+    Random,
+    /// A timed outage.
+    Outage,
+}
+
+/// `drops.parquet`: a packet was lost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DropEvent {
+    /// Index of the link.
+    pub link: u32,
+    /// Why.
+    pub reason: DropReason,
+    /// Index of the packet's flow.
+    pub flow: u32,
+    /// Offset of the packet's first byte of data (0 for packets without data).
+    pub offset: u64,
+    /// Bytes of the packet on the link.
+    pub wire_len: u32,
+}
+
+/// Time that a flow spent held back by each limit, from its start to its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limited {
+    /// By the congestion window, recovery included.
+    pub cwnd: Time,
+    /// By the receiver's window.
+    pub rwnd: Time,
+    /// By the application, which had nothing to send.
+    pub application: Time,
+    /// By the send buffer.
+    pub sndbuf: Time,
+    /// By the pacing rate.
+    pub pacing: Time,
+}
+
+/// `flows.parquet`: what a flow did, one row per flow.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlowSummary {
+    /// Name.
+    pub name: String,
+    /// Variant asked for.
+    pub cc: String,
+    /// Variant in force, read back.
+    pub cc_in_force: String,
+    /// When the first SYN left; absent if the flow never started.
+    pub started: Option<Time>,
+    /// When the first byte of data reached the receiving application.
+    pub first_byte: Option<Time>,
+    /// When the last byte so far reached the receiving application.
+    pub last_byte: Option<Time>,
+    /// When the transfer was acknowledged in full; absent if it was not.
+    pub ended: Option<Time>,
+    /// Payload bytes of a full segment.
+    pub mss: u32,
+    /// In-order bytes the receiving application got.
+    pub bytes_received: u64,
+    /// Bytes acknowledged to the sender.
+    pub bytes_acked: u64,
+    /// Data segments sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Segments retransmitted.
+    pub retransmits: u64,
+    /// Retransmission timeouts.
+    pub rtos: u64,
+    /// Episodes of loss recovery that were not timeouts.
+    pub fast_recoveries: u64,
+    /// Window reductions undone as spurious.
+    pub undos: u64,
+    /// Tail loss probes sent.
+    pub tail_loss_probes: u64,
+    /// Acknowledgements that carried an ECN echo.
+    pub ecn_echoes: u64,
+    /// What held the flow back.
+    pub limited: Limited,
+    /// Smallest RTT.
+    pub rtt_min: Option<Time>,
+    /// Mean of srtt over acknowledgements.
+    pub srtt_mean: Option<Time>,
+    /// Mean of the congestion window over time from the start to the end.
+    pub cwnd_mean: f64,
+    /// RTT samples in nanoseconds.
+    pub rtt: Histogram,
+}
+
+/// `links.parquet`: what a link did, one row per link and direction.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkSummary {
+    /// Name: `bottleneck`, `bottleneck.reverse`, `FLOW.access`, ...
+    pub name: String,
+    /// Rate; absent when infinite.
+    pub rate: Option<Rate>,
+    /// Packets that were offered to it.
+    pub offered: u64,
+    /// Packets lost in the queue, at random, in outages.
+    pub queue_drops: u64,
+    /// See `queue_drops`.
+    pub random_drops: u64,
+    /// See `queue_drops`.
+    pub outage_drops: u64,
+    /// Packets ECN-marked.
+    pub marks: u64,
+    /// Packets and bytes handed to the other end.
+    pub delivered: u64,
+    /// Bytes transmitted, headers and framing included.
+    pub tx_bytes: u64,
+    /// Packets in the queue and on the wire at the end of the run.
+    pub in_flight: u64,
+    /// Largest backlog in bytes.
+    pub backlog_max: u64,
+    /// Sojourn times in nanoseconds; kept for the bottleneck's two directions only.
+    pub sojourn: Histogram,
+}
+
+/// What a run was, beside its rows: `summary.json`, `flows.parquet`, `links.parquet`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunSummary {
+    /// When the run ended.
+    pub end: Time,
+    /// Events processed by the backend.
+    pub events: u64,
+    /// One per flow, in the scenario's order.
+    pub flows: Vec<FlowSummary>,
+    /// One per link and direction; 0 is the bottleneck, 1 its way back.
+    pub links: Vec<LinkSummary>,
+}
