@@ -1,0 +1,123 @@
+# `make help` lists the targets. `make demo` and `make test` need Python 3.11 or newer, Rust, a C
+# compiler and apt; the rest they install, Python packages into .venv.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# The first Python on the path that is new enough.
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& { echo "$$python"; break; }; done)
+# `make test TEST_PROFILE=release` runs the Rust tests as users run the program.
+TEST_PROFILE ?= test
+FUZZ_SECONDS ?= 60
+BENCH_FLAGS ?=
+
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+BIN := .venv/bin
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+# The bindings build against the Python that will load them.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+export VIRTUAL_ENV := $(CURDIR)/.venv
+
+.PHONY: help
+help: ## List the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 8
+
+.PHONY: setup
+setup: .venv/.core ## Build cclab into .venv
+
+.PHONY: demo
+demo: .venv/.core ## Run the quickstart study: a table, figures, a page and a packet capture in demo/
+	$(BIN)/cclab run examples/quickstart.toml --out demo \
+		--set 'trace.events=["ack","queue","drop"]' \
+		--set 'trace.capture=["bottleneck"]' \
+		--set 'trace.until="10s"'
+	@echo
+	@echo "page:     $$(find demo -name '*.html' | sort | head -n 1)"
+	@echo "figures:  $$(dirname "$$(find demo -name '*.svg' | sort | head -n 1)")/*.svg"
+	@echo "capture:  $$(find demo -name '*.pcapng' | sort | head -n 1) (and one for every run)"
+
+.PHONY: test
+test: lint test-rust test-python ## Check everything: lint, the Rust tests, the Python tests
+
+.PHONY: test-rust
+test-rust: .venv/.tools
+	@echo "== cargo test"
+	# The bindings have no tests of their own in Rust: those are in Python.
+	cargo test --workspace --exclude cclab-py --profile $(TEST_PROFILE)
+
+.PHONY: test-python
+test-python: .venv/.core
+	# ns-2 is an oracle; tcptrace and tshark read the captures.
+	@tests/install-packages.sh ns2:ns tcptrace:tcptrace tshark:tshark
+	@echo "== pytest"
+	$(BIN)/pytest
+
+.PHONY: lint
+lint: .venv/.core ## Format, lints and types of Rust and Python
+	@cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
+	@cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
+	@echo "== lint"
+	cargo fmt --all --check
+	cargo fmt --manifest-path fuzz/Cargo.toml --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/mypy --strict benches/run.py
+	$(BIN)/stubtest cclab._core
+
+.PHONY: bench
+bench: $(TARGET)/peers/ns3-dumbbell ## Speed beside ns-3 and ns-2, in one run (BENCH_FLAGS="--json FILE")
+	@tests/install-packages.sh ns2:ns
+	cargo build --release -p cclab-sim --example dumbbell
+	$(or $(PYTHON),python3) benches/run.py $(BENCH_FLAGS)
+
+# Debian's libraries, as an ns-3 user has them. Their pkg-config files name libraries that
+# libns3-dev does not bring.
+$(TARGET)/peers/ns3-dumbbell: benches/ns3/dumbbell.cc
+	@tests/install-packages.sh g++:g++ libns3-dev
+	@mkdir -p $(@D)
+	g++ -std=c++17 -O3 -march=native -DNDEBUG $< -o $@ \
+		-lns3-applications -lns3-internet -lns3-point-to-point -lns3-network -lns3-core
+
+.PHONY: fuzz
+fuzz: ## Fuzz the study parser, the variants and TCP, FUZZ_SECONDS each (default 60)
+	@cargo +nightly --version >/dev/null 2>&1 || { \
+		echo "fuzzing needs a nightly Rust; please run: rustup toolchain install nightly" >&2; \
+		exit 1; }
+	@tests/install-packages.sh g++:g++
+	@command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked
+	@mkdir -p fuzz/corpus/study
+	@for study in examples/*.toml studies/*/study.toml; do \
+		[ ! -f "$$study" ] || cp "$$study" "fuzz/corpus/study/$${study//\//-}"; done
+	@for target in $$(cargo +nightly fuzz list); do \
+		echo "== fuzz $$target, $(FUZZ_SECONDS) s"; \
+		cargo +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS) -timeout=10 \
+			-print_final_stats=1; \
+	done
+
+.PHONY: clean
+clean: ## Remove all that the other targets made
+	rm -rf .venv target fuzz/target fuzz/corpus fuzz/artifacts demo results
+	rm -rf .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find python tests -name __pycache__ -prune -exec rm -rf {} +
+	rm -f python/cclab/*.so
+
+# Python's environment, with maturin to build what is in Rust.
+.venv/.tools: pyproject.toml
+	@[ -n "$(PYTHON)" ] || { echo "Python 3.11 or newer is needed" >&2; exit 1; }
+	@command -v cargo >/dev/null || { \
+		echo "Rust is needed: https://rustup.rs" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || tests/install-packages.sh python3-venv
+	[ -x $(BIN)/python ] || "$(PYTHON)" -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'maturin>=1.8,<2'
+	@touch $@
+
+# The package, editable, with its extension module optimised, and the tools of `make test`.
+.venv/.core: .venv/.tools pyproject.toml $(RUST_SOURCES)
+	$(BIN)/maturin develop --release --extras dev
+	@touch $@
