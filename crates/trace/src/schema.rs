@@ -86,16 +86,17 @@ pub struct AckEvent {
 }
 
 /// What happened to a packet at a queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QueueAction {
     /// It entered.
+    #[default]
     Enqueue,
     /// It left for the link.
     Dequeue,
 }
 
 /// `queue_events.parquet`: a packet entered or left the bottleneck's queue.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct QueueEvent {
     /// Index of the link.
     pub link: u32,
@@ -112,9 +113,10 @@ pub struct QueueEvent {
 }
 
 /// Why a packet was lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DropReason {
     /// The queue had no room, or its discipline chose to drop.
+    #[default]
     Queue,
     /// Random loss.
     Random,
@@ -123,7 +125,7 @@ pub enum DropReason {
 }
 
 /// `drops.parquet`: a packet was lost.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DropEvent {
     /// Index of the link.
     pub link: u32,

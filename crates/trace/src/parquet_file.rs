@@ -1,0 +1,240 @@
+//! One Parquet file per table: written in row groups of bounded size, read back whole.
+
+use std::fs::File;
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
+use parquet::column::reader::ColumnReader;
+use parquet::column::writer::ColumnWriter;
+use parquet::errors::ParquetError;
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
+use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::{Type, TypePtr};
+
+use crate::SCHEMA_VERSION;
+use crate::error::TraceError;
+use crate::table::{Column, Data, Kind, Row, Table, Values};
+
+/// Rows that are held in memory before they are written: a few megabytes for the widest table.
+const ROW_GROUP_ROWS: usize = 1 << 16;
+
+/// The file of table `table` in the trace at `dir`.
+pub(crate) fn table_path(dir: &Path, table: &Table) -> PathBuf {
+    dir.join(format!("{}.parquet", table.name))
+}
+
+/// Writes rows of one table.
+pub(crate) struct TableWriter<R> {
+    path: PathBuf,
+    file: SerializedFileWriter<File>,
+    columns: Vec<Values>,
+    rows: usize,
+    row: PhantomData<R>,
+}
+
+impl<R: Row> TableWriter<R> {
+    /// Creates the table's file in `dir`.
+    pub(crate) fn create(dir: &Path) -> Result<TableWriter<R>, TraceError> {
+        let path = table_path(dir, &R::TABLE);
+        let file = File::create(&path).map_err(|e| TraceError::io(&path, e))?;
+        let schema = schema(&R::TABLE).map_err(|e| TraceError::encode(&path, e))?;
+        let file = SerializedFileWriter::new(file, schema, Arc::new(properties()))
+            .map_err(|e| TraceError::encode(&path, e))?;
+        let columns = R::TABLE
+            .columns
+            .iter()
+            .map(|c| Values::new(c.kind))
+            .collect();
+        Ok(TableWriter {
+            path,
+            file,
+            columns,
+            rows: 0,
+            row: PhantomData,
+        })
+    }
+
+    /// Appends a row.
+    pub(crate) fn push(&mut self, row: &R) -> Result<(), TraceError> {
+        row.put(&mut self.columns);
+        self.rows += 1;
+        if self.rows == ROW_GROUP_ROWS {
+            self.flush()
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Writes what is left and the footer.
+    pub(crate) fn finish(mut self) -> Result<(), TraceError> {
+        if self.rows > 0 {
+            self.flush()?;
+        }
+        self.file
+            .close()
+            .map_err(|e| TraceError::encode(&self.path, e))?;
+        Ok(())
+    }
+
+    /// The error that a value does not fit this table.
+    pub(crate) fn unfit(&self, reason: &str) -> TraceError {
+        TraceError::encode(&self.path, reason)
+    }
+
+    fn flush(&mut self) -> Result<(), TraceError> {
+        write_row_group(&mut self.file, &self.columns)
+            .map_err(|e| TraceError::encode(&self.path, e))?;
+        self.columns.iter_mut().for_each(Values::clear);
+        self.rows = 0;
+        Ok(())
+    }
+}
+
+/// All rows of table `R` in the trace at `dir`.
+pub(crate) fn read_table<R: Row>(dir: &Path) -> Result<Vec<R>, TraceError> {
+    let path = table_path(dir, &R::TABLE);
+    let file = File::open(&path).map_err(|e| TraceError::io(&path, e))?;
+    read_rows(file).map_err(|reason| TraceError::damaged(&path, reason))
+}
+
+fn read_rows<R: Row>(file: File) -> Result<Vec<R>, String> {
+    let text = |e: ParquetError| e.to_string();
+    let reader = SerializedFileReader::new(file).map_err(text)?;
+    let found = reader.metadata().file_metadata().schema();
+    if *found != *schema(&R::TABLE).map_err(text)? {
+        return Err(format!(
+            "its columns are not those of {} {}",
+            SCHEMA_VERSION,
+            R::TABLE.name
+        ));
+    }
+    let mut rows = Vec::new();
+    for index in 0..reader.num_row_groups() {
+        let group = reader.get_row_group(index).map_err(text)?;
+        let count = usize::try_from(group.metadata().num_rows())
+            .ok()
+            .filter(|&n| n <= ROW_GROUP_ROWS)
+            .ok_or("impossible number of rows")?;
+        let mut columns = read_row_group(&*group, &R::TABLE, count)?;
+        for _ in 0..count {
+            rows.push(R::take(&mut columns)?);
+        }
+    }
+    Ok(rows)
+}
+
+/// Nothing that depends on when, where or by which library version a file was written, so that
+/// the same run gives the same bytes.
+fn properties() -> WriterProperties {
+    WriterProperties::builder()
+        .set_created_by(SCHEMA_VERSION.to_owned())
+        .set_writer_version(WriterVersion::PARQUET_2_0)
+        .set_compression(Compression::SNAPPY)
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .build()
+}
+
+fn schema(table: &Table) -> Result<TypePtr, ParquetError> {
+    let fields = table
+        .columns
+        .iter()
+        .map(column_type)
+        .collect::<Result<_, _>>()?;
+    Ok(Arc::new(
+        Type::group_type_builder(table.name)
+            .with_fields(fields)
+            .build()?,
+    ))
+}
+
+fn column_type(column: &Column) -> Result<TypePtr, ParquetError> {
+    let unsigned = |bit_width| Some(LogicalType::integer(bit_width, false));
+    let (physical, logical) = match column.kind {
+        Kind::U32 => (Physical::INT32, unsigned(32)),
+        Kind::U64 => (Physical::INT64, unsigned(64)),
+        Kind::F64 => (Physical::DOUBLE, None),
+        Kind::Bool => (Physical::BOOLEAN, None),
+        Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+    };
+    let repetition = if column.nullable {
+        Repetition::OPTIONAL
+    } else {
+        Repetition::REQUIRED
+    };
+    Ok(Arc::new(
+        Type::primitive_type_builder(column.name, physical)
+            .with_repetition(repetition)
+            .with_logical_type(logical)
+            .build()?,
+    ))
+}
+
+fn write_row_group(
+    file: &mut SerializedFileWriter<File>,
+    columns: &[Values],
+) -> Result<(), ParquetError> {
+    let mut group = file.next_row_group()?;
+    for column in columns {
+        let mut writer = group
+            .next_column()?
+            .expect("the schema has a column for every buffer");
+        let present = (!column.present.is_empty()).then_some(&*column.present);
+        match (writer.untyped(), &column.data) {
+            (ColumnWriter::Int32ColumnWriter(w), Data::Int32(v)) => w.write_batch(v, present, None),
+            (ColumnWriter::Int64ColumnWriter(w), Data::Int64(v)) => w.write_batch(v, present, None),
+            (ColumnWriter::DoubleColumnWriter(w), Data::Double(v)) => {
+                w.write_batch(v, present, None)
+            }
+            (ColumnWriter::BoolColumnWriter(w), Data::Bool(v)) => w.write_batch(v, present, None),
+            (ColumnWriter::ByteArrayColumnWriter(w), Data::Text(v)) => {
+                w.write_batch(v, present, None)
+            }
+            _ => unreachable!("schema and buffers come from the same declaration"),
+        }?;
+        writer.close()?;
+    }
+    group.close()?;
+    Ok(())
+}
+
+fn read_row_group(
+    group: &dyn RowGroupReader,
+    table: &Table,
+    rows: usize,
+) -> Result<Vec<Values>, String> {
+    let mut columns = Vec::with_capacity(table.columns.len());
+    for (index, column) in table.columns.iter().enumerate() {
+        let fault =
+            |reason: &dyn ToString| format!("column {}: {}", column.name, reason.to_string());
+        let mut values = Values::new(column.kind);
+        let reader = group.get_column_reader(index).map_err(|e| fault(&e))?;
+        let present = column.nullable.then_some(&mut values.present);
+        let (records, _, _) = match (reader, &mut values.data) {
+            (ColumnReader::Int32ColumnReader(mut r), Data::Int32(v)) => {
+                r.read_records(rows, present, None, v)
+            }
+            (ColumnReader::Int64ColumnReader(mut r), Data::Int64(v)) => {
+                r.read_records(rows, present, None, v)
+            }
+            (ColumnReader::DoubleColumnReader(mut r), Data::Double(v)) => {
+                r.read_records(rows, present, None, v)
+            }
+            (ColumnReader::BoolColumnReader(mut r), Data::Bool(v)) => {
+                r.read_records(rows, present, None, v)
+            }
+            (ColumnReader::ByteArrayColumnReader(mut r), Data::Text(v)) => {
+                r.read_records(rows, present, None, v)
+            }
+            _ => return Err(fault(&"of another type")),
+        }
+        .map_err(|e| fault(&e))?;
+        if records != rows {
+            return Err(fault(&format!("{records} of {rows} rows")));
+        }
+        columns.push(values);
+    }
+    Ok(columns)
+}

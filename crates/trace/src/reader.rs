@@ -1,0 +1,134 @@
+//! Reading a trace back.
+
+use std::fs;
+use std::path::Path;
+
+use cclab_units::Time;
+
+use crate::SCHEMA_VERSION;
+use crate::error::TraceError;
+use crate::histogram::Histogram;
+use crate::parquet_file::{read_table, table_path};
+use crate::recorder::{SummaryFile, summary_path};
+use crate::schema::{
+    AckEvent, DropEvent, FlowSample, FlowSummary, LinkSummary, QueueEvent, QueueSample, RunSummary,
+};
+use crate::table::Row;
+use crate::tables::Bin;
+
+/// What metrics are made of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trace {
+    /// What the run was.
+    pub summary: RunSummary,
+    /// States of the flows, in the order of time.
+    pub flow_samples: Vec<(Time, FlowSample)>,
+    /// States of the bottleneck, in the order of time.
+    pub queue_samples: Vec<(Time, QueueSample)>,
+}
+
+/// Reads summary and samples of the trace at `dir`.
+///
+/// # Errors
+/// If a file is missing, damaged or of another version; the message names it.
+pub fn read(dir: &Path) -> Result<Trace, TraceError> {
+    Ok(Trace {
+        summary: read_summary(dir)?,
+        flow_samples: read_table(dir)?,
+        queue_samples: read_table(dir)?,
+    })
+}
+
+/// Reads the acknowledgements of the trace at `dir`.
+///
+/// # Errors
+/// As [`read`]; the file is missing also if the run did not record them.
+pub fn read_acks(dir: &Path) -> Result<Vec<(Time, AckEvent)>, TraceError> {
+    read_table(dir)
+}
+
+/// Reads the queue events of the trace at `dir`.
+///
+/// # Errors
+/// As [`read`]; the file is missing also if the run did not record them.
+pub fn read_queue_events(dir: &Path) -> Result<Vec<(Time, QueueEvent)>, TraceError> {
+    read_table(dir)
+}
+
+/// Reads the drops of the trace at `dir`.
+///
+/// # Errors
+/// As [`read`]; the file is missing also if the run did not record them.
+pub fn read_drops(dir: &Path) -> Result<Vec<(Time, DropEvent)>, TraceError> {
+    read_table(dir)
+}
+
+/// Reads what the run at `dir` was, without its samples.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_summary(dir: &Path) -> Result<RunSummary, TraceError> {
+    let path = summary_path(dir);
+    let text = fs::read_to_string(&path).map_err(|e| TraceError::io(&path, e))?;
+    let file: SummaryFile =
+        serde_json::from_str(&text).map_err(|e| TraceError::damaged(&path, e))?;
+    if file.schema != SCHEMA_VERSION {
+        let reason = format!("schema {:?} is not {SCHEMA_VERSION:?}", file.schema);
+        return Err(TraceError::damaged(&path, reason));
+    }
+    let mut flows: Vec<FlowSummary> = read_indexed(dir, file.flows.len())?;
+    let mut links: Vec<LinkSummary> = read_indexed(dir, file.links.len())?;
+    for (element, index, histogram) in read_histograms(dir)? {
+        let slot = match element {
+            "flow" => flows.get_mut(index).map(|flow| &mut flow.rtt),
+            _ => links.get_mut(index).map(|link| &mut link.sojourn),
+        };
+        *slot.ok_or_else(|| {
+            let path = table_path(dir, &<(u32, Bin)>::TABLE);
+            TraceError::damaged(&path, format!("{element} {index} does not exist"))
+        })? = histogram;
+    }
+    Ok(RunSummary {
+        end: Time::from_nanos(file.end_ns),
+        events: file.events,
+        flows,
+        links,
+    })
+}
+
+/// The rows of a table whose key counts them; there must be `count`.
+fn read_indexed<S>(dir: &Path, count: usize) -> Result<Vec<S>, TraceError>
+where
+    (u32, S): Row,
+{
+    let rows: Vec<(u32, S)> = read_table(dir)?;
+    let complete = rows.len() == count && (0..).zip(&rows).all(|(i, row)| row.0 == i);
+    if !complete {
+        let path = table_path(dir, &<(u32, S)>::TABLE);
+        let reason = format!("not one row for each of {count} names in summary.json");
+        return Err(TraceError::damaged(&path, reason));
+    }
+    Ok(rows.into_iter().map(|(_, row)| row).collect())
+}
+
+/// Histograms by the kind and index of their element.
+fn read_histograms(dir: &Path) -> Result<Vec<(&'static str, usize, Histogram)>, TraceError> {
+    let path = table_path(dir, &<(u32, Bin)>::TABLE);
+    let bins: Vec<(u32, Bin)> = read_table(dir)?;
+    bins.chunk_by(|a, b| (a.0, &a.1.element) == (b.0, &b.1.element))
+        .map(|bins| {
+            let (index, first) = &bins[0];
+            let element = match (first.element.as_str(), first.metric.as_str()) {
+                ("flow", "rtt") => "flow",
+                ("link", "sojourn") => "link",
+                (element, metric) => {
+                    let reason = format!("no histogram {metric:?} of {element:?} is known");
+                    return Err(TraceError::damaged(&path, reason));
+                }
+            };
+            let cells = bins.iter().map(|(_, bin)| (bin.low, bin.count));
+            let histogram = Histogram::from_bins(cells, u128::from(first.sum));
+            Ok((element, *index as usize, histogram))
+        })
+        .collect()
+}

@@ -1,0 +1,248 @@
+//! The probe that writes a trace to a directory.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cclab_units::Time;
+use serde::{Deserialize, Serialize};
+
+use crate::SCHEMA_VERSION;
+use crate::capture::CaptureWriter;
+use crate::error::TraceError;
+use crate::histogram::Histogram;
+use crate::parquet_file::TableWriter;
+use crate::probe::{Event, Probe};
+use crate::schema::{
+    AckEvent, DropEvent, FlowSample, FlowSummary, LinkSummary, QueueEvent, QueueSample, RunSummary,
+};
+use crate::segment::WireOptions;
+use crate::tables::Bin;
+
+/// What a [`Recorder`] keeps. The default keeps samples and summaries only.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    /// One row per acknowledgement.
+    pub acks: bool,
+    /// Two rows per packet at the bottleneck's queue.
+    pub queue: bool,
+    /// One row per lost packet.
+    pub drops: bool,
+    /// Names of the capture points; [`Event::Packet`] carries an index into them.
+    pub capture: Vec<String>,
+    /// Bytes of each captured packet that are kept; 0 keeps whole packets.
+    pub snaplen: u32,
+    /// Events and captures begin here.
+    pub from: Time,
+    /// Events and captures end here; absent: at the run's end.
+    pub until: Option<Time>,
+    /// What captures say in each flow's SYN, in the scenario's order.
+    pub wire: Vec<WireOptions>,
+}
+
+/// `summary.json`.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SummaryFile {
+    /// [`SCHEMA_VERSION`].
+    pub schema: String,
+    /// When the run ended.
+    pub end_ns: u64,
+    /// Events processed by the backend.
+    pub events: u64,
+    /// Names of the flows.
+    pub flows: Vec<String>,
+    /// Names of the links.
+    pub links: Vec<String>,
+    /// Names of the capture points.
+    pub capture: Vec<String>,
+}
+
+/// Writes events as they come, in memory that does not grow with the run.
+///
+/// An error does not stop the run: the first one is kept, nothing is written after it, and
+/// [`Recorder::finish`] returns it.
+pub struct Recorder {
+    dir: PathBuf,
+    recording: Recording,
+    flow_samples: TableWriter<(Time, FlowSample)>,
+    queue_samples: TableWriter<(Time, QueueSample)>,
+    acks: Option<TableWriter<(Time, AckEvent)>>,
+    queue: Option<TableWriter<(Time, QueueEvent)>>,
+    drops: Option<TableWriter<(Time, DropEvent)>>,
+    captures: Vec<CaptureWriter>,
+    error: Option<TraceError>,
+}
+
+impl Recorder {
+    /// A recorder into the directory `dir`, which it makes if it is not there.
+    ///
+    /// # Errors
+    /// If a file cannot be created.
+    pub fn create(dir: &Path, recording: Recording) -> Result<Recorder, TraceError> {
+        fs::create_dir_all(dir).map_err(|e| TraceError::io(dir, e))?;
+        let flows = recording.wire.len();
+        let captures = recording
+            .capture
+            .iter()
+            .map(|point| CaptureWriter::create(dir, point, recording.snaplen, flows))
+            .collect::<Result<_, _>>()?;
+        Ok(Recorder {
+            dir: dir.to_owned(),
+            flow_samples: TableWriter::create(dir)?,
+            queue_samples: TableWriter::create(dir)?,
+            acks: recording
+                .acks
+                .then(|| TableWriter::create(dir))
+                .transpose()?,
+            queue: recording
+                .queue
+                .then(|| TableWriter::create(dir))
+                .transpose()?,
+            drops: recording
+                .drops
+                .then(|| TableWriter::create(dir))
+                .transpose()?,
+            captures,
+            recording,
+            error: None,
+        })
+    }
+
+    /// Writes what is left, and what the run was: flows, links, histograms, `summary.json`.
+    ///
+    /// # Errors
+    /// The first error since the recorder was created.
+    pub fn finish(self, summary: &RunSummary) -> Result<(), TraceError> {
+        let Recorder {
+            dir,
+            recording,
+            error,
+            ..
+        } = self;
+        if let Some(error) = error {
+            return Err(error);
+        }
+        self.flow_samples.finish()?;
+        self.queue_samples.finish()?;
+        self.acks.map_or(Ok(()), TableWriter::finish)?;
+        self.queue.map_or(Ok(()), TableWriter::finish)?;
+        self.drops.map_or(Ok(()), TableWriter::finish)?;
+        self.captures
+            .into_iter()
+            .try_for_each(CaptureWriter::finish)?;
+        write_rows(&dir, &summary.flows)?;
+        write_rows(&dir, &summary.links)?;
+        write_histograms(&dir, summary)?;
+        write_summary(&dir, recording.capture, summary)
+    }
+
+    fn wants(&self, on: bool, now: Time) -> bool {
+        let until = self.recording.until.unwrap_or(Time::NEVER);
+        on && self.recording.from <= now && now <= until
+    }
+
+    fn write(&mut self, now: Time, event: Event<'_>) -> Result<(), TraceError> {
+        match event {
+            Event::FlowSample(row) => self.flow_samples.push(&(now, row)),
+            Event::QueueSample(row) => self.queue_samples.push(&(now, row)),
+            Event::Ack(row) => self.acks.as_mut().map_or(Ok(()), |t| t.push(&(now, row))),
+            Event::Queue(row) => self.queue.as_mut().map_or(Ok(()), |t| t.push(&(now, row))),
+            Event::Drop(row) => self.drops.as_mut().map_or(Ok(()), |t| t.push(&(now, row))),
+            Event::Packet(point, packet) => {
+                let options = self.recording.wire[packet.flow as usize];
+                self.captures[point as usize].push(now, packet, options)
+            }
+        }
+    }
+}
+
+impl Probe for Recorder {
+    fn wants_acks(&self, now: Time) -> bool {
+        self.wants(self.recording.acks, now)
+    }
+    fn wants_queue(&self, now: Time) -> bool {
+        self.wants(self.recording.queue, now)
+    }
+    fn wants_drops(&self, now: Time) -> bool {
+        self.wants(self.recording.drops, now)
+    }
+    fn wants_packets(&self, now: Time) -> bool {
+        self.wants(!self.captures.is_empty(), now)
+    }
+
+    /// # Panics
+    /// If a packet's flow is not in [`Recording::wire`], or its point not in
+    /// [`Recording::capture`].
+    fn record(&mut self, now: Time, event: Event<'_>) {
+        if self.error.is_none() {
+            self.error = self.write(now, event).err();
+        }
+    }
+}
+
+/// The path of `summary.json` in the trace at `dir`.
+pub(crate) fn summary_path(dir: &Path) -> PathBuf {
+    dir.join("summary.json")
+}
+
+fn write_rows<S: Clone>(dir: &Path, rows: &[S]) -> Result<(), TraceError>
+where
+    (u32, S): crate::table::Row,
+{
+    let mut table = TableWriter::create(dir)?;
+    for (index, row) in (0..).zip(rows) {
+        table.push(&(index, row.clone()))?;
+    }
+    table.finish()
+}
+
+fn write_histograms(dir: &Path, summary: &RunSummary) -> Result<(), TraceError> {
+    let mut table = TableWriter::create(dir)?;
+    let flows = summary.flows.iter().map(|flow: &FlowSummary| &flow.rtt);
+    let links = summary.links.iter().map(|link: &LinkSummary| &link.sojourn);
+    for (index, histogram) in (0..).zip(flows) {
+        write_bins(&mut table, index, "flow", "rtt", histogram)?;
+    }
+    for (index, histogram) in (0..).zip(links) {
+        write_bins(&mut table, index, "link", "sojourn", histogram)?;
+    }
+    table.finish()
+}
+
+fn write_bins(
+    table: &mut TableWriter<(u32, Bin)>,
+    index: u32,
+    element: &str,
+    metric: &str,
+    histogram: &Histogram,
+) -> Result<(), TraceError> {
+    // 2^64 ns are 584 years of waiting, summed over all packets.
+    let sum = u64::try_from(histogram.sum())
+        .map_err(|_| table.unfit("the sum of a histogram passes 2^64 ns"))?;
+    for (low, count) in histogram.bins() {
+        let bin = Bin {
+            element: element.to_owned(),
+            metric: metric.to_owned(),
+            low,
+            count,
+            sum,
+        };
+        table.push(&(index, bin))?;
+    }
+    Ok(())
+}
+
+fn write_summary(dir: &Path, capture: Vec<String>, summary: &RunSummary) -> Result<(), TraceError> {
+    let path = summary_path(dir);
+    let file = SummaryFile {
+        schema: SCHEMA_VERSION.to_owned(),
+        end_ns: summary.end.as_nanos(),
+        events: summary.events,
+        flows: summary.flows.iter().map(|f| f.name.clone()).collect(),
+        links: summary.links.iter().map(|l| l.name.clone()).collect(),
+        capture,
+    };
+    let mut text = serde_json::to_string_pretty(&file).map_err(|e| TraceError::encode(&path, e))?;
+    text.push('\n');
+    fs::write(&path, text).map_err(|e| TraceError::io(&path, e))
+}

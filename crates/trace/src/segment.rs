@@ -1,0 +1,251 @@
+//! A simulated packet as the bytes of an IPv4 datagram: what a capture point would have seen.
+//!
+//! The payload is zeros, so that the TCP checksum of a whole segment is known from its headers
+//! alone and stays right when the snap length cuts the packet.
+//!
+//! Flow `i` (counted from 0) runs from `10.0.x.y` port `40000 + i mod 20000` to `10.1.x.y` port
+//! `5001 + i mod 20000`, where `x = i / 250` and `y = i mod 250 + 1`.
+
+use cclab_packet::{Packet, flags};
+use etherparse::checksum::Sum16BitWords;
+use etherparse::{
+    IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, TcpOptionWriteError,
+};
+
+/// What a capture needs to know of a flow beyond its packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WireOptions {
+    /// Maximum segment size that both ends announce in their SYN.
+    pub mss: u16,
+    /// Whether both ends announce that they understand SACK (RFC 2018).
+    pub sack_permitted: bool,
+}
+
+/// The most bytes of headers: IPv4 without options, TCP with as many as fit.
+pub const MAX_HEADERS: usize = 20 + 60;
+
+/// The headers of a datagram and its total length.
+#[derive(Clone, Copy, Debug)]
+pub struct Headers {
+    bytes: [u8; MAX_HEADERS],
+    len: usize,
+    /// Bytes of the whole datagram.
+    pub total_len: u32,
+}
+
+impl Headers {
+    /// The bytes of both headers.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+/// The sender's or receiver's IPv4 address of a flow.
+fn address(flow: u32, receiver: bool) -> [u8; 4] {
+    // 64,000 flows have addresses of their own; beyond that ports still tell flows apart.
+    [
+        10,
+        u8::from(receiver),
+        (flow / 250) as u8,
+        (flow % 250 + 1) as u8,
+    ]
+}
+
+/// The sender's or receiver's TCP port of a flow.
+fn port(flow: u32, receiver: bool) -> u16 {
+    (flow % 20_000) as u16 + if receiver { 5001 } else { 40_000 }
+}
+
+/// The headers of `packet` as datagram number `identification`; the error says why they cannot
+/// exist on a wire.
+pub fn headers(
+    packet: &Packet,
+    options: WireOptions,
+    identification: u16,
+) -> Result<Headers, String> {
+    let (from_receiver, to_receiver) = (packet.backward, !packet.backward);
+    let tcp = tcp_header(packet, options).map_err(|e| e.to_string())?;
+    let segment_len = tcp.header_len() + usize::from(packet.payload);
+    let segment_len = u16::try_from(segment_len).map_err(|e| e.to_string())?;
+
+    let mut ip = Ipv4Header::new(
+        segment_len,
+        64,
+        IpNumber::TCP,
+        address(packet.flow, from_receiver),
+        address(packet.flow, to_receiver),
+    )
+    .map_err(|e| e.to_string())?;
+    ip.identification = identification;
+    ip.dont_fragment = true;
+    ip.dscp = IpDscp::default();
+    ip.ecn = IpEcn::try_new(packet.ecn as u8).map_err(|e| e.to_string())?;
+    ip.header_checksum = ip.calc_header_checksum();
+
+    let mut headers = Headers {
+        bytes: [0; MAX_HEADERS],
+        len: ip.header_len() + tcp.header_len(),
+        total_len: ip.header_len() as u32 + u32::from(segment_len),
+    };
+    let (ip_bytes, tcp_bytes) = headers.bytes[..headers.len].split_at_mut(ip.header_len());
+    ip_bytes.copy_from_slice(&ip.to_bytes());
+    tcp_bytes.copy_from_slice(&tcp.to_bytes());
+    let checksum = tcp_checksum(&ip, segment_len, tcp_bytes);
+    tcp_bytes[16..18].copy_from_slice(&checksum);
+    Ok(headers)
+}
+
+/// RFC 9293 section 3.1 over the pseudo header, the header and a payload of zeros, which add
+/// nothing to the sum but their length in the pseudo header.
+fn tcp_checksum(ip: &Ipv4Header, segment_len: u16, header: &[u8]) -> [u8; 2] {
+    Sum16BitWords::new()
+        .add_4bytes(ip.source)
+        .add_4bytes(ip.destination)
+        .add_2bytes([0, IpNumber::TCP.0])
+        .add_2bytes(segment_len.to_be_bytes())
+        .add_slice(header)
+        .ones_complement()
+        .to_ne_bytes()
+}
+
+fn tcp_header(packet: &Packet, options: WireOptions) -> Result<TcpHeader, TcpOptionWriteError> {
+    let mut tcp = TcpHeader::new(
+        port(packet.flow, packet.backward),
+        port(packet.flow, !packet.backward),
+        packet.seq,
+        packet.window,
+    );
+    tcp.acknowledgment_number = packet.ack;
+    tcp.fin = packet.has(flags::FIN);
+    tcp.syn = packet.has(flags::SYN);
+    tcp.psh = packet.has(flags::PSH);
+    tcp.ack = packet.has(flags::ACK);
+    tcp.ece = packet.has(flags::ECE);
+    tcp.cwr = packet.has(flags::CWR);
+    set_options(&mut tcp, packet, options)?;
+    Ok(tcp)
+}
+
+/// Options as Linux lays them out: each group aligned to four bytes by no-operations.
+fn set_options(
+    tcp: &mut TcpHeader,
+    packet: &Packet,
+    options: WireOptions,
+) -> Result<(), TcpOptionWriteError> {
+    use TcpOptionElement::{
+        MaximumSegmentSize, Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted,
+        Timestamp, WindowScale,
+    };
+    let syn = packet.has(flags::SYN);
+    let timestamp = (packet.tsval != 0).then_some(Timestamp(packet.tsval, packet.tsecr));
+    let sack_permitted = syn && options.sack_permitted;
+    // No-operations fill up to four bytes unless "SACK permitted", two bytes, does it.
+    let mut list = [const { Noop }; 12];
+    let mut len = 0;
+    let mut add = |element: TcpOptionElement| {
+        list[len] = element;
+        len += 1;
+    };
+    if syn {
+        add(MaximumSegmentSize(options.mss));
+    }
+    if sack_permitted {
+        add(SelectiveAcknowledgementPermitted);
+    }
+    if let Some(timestamp) = timestamp {
+        if !sack_permitted {
+            add(Noop);
+            add(Noop);
+        }
+        add(timestamp);
+    } else if sack_permitted {
+        add(Noop);
+        add(Noop);
+    }
+    if syn && packet.wscale_plus_one > 0 {
+        add(Noop);
+        add(WindowScale(packet.wscale_plus_one - 1));
+    }
+    if let Some((&first, rest)) = packet.sack_blocks().split_first() {
+        let mut others = [None; 3];
+        for (slot, &block) in others.iter_mut().zip(rest) {
+            *slot = Some(block);
+        }
+        add(Noop);
+        add(Noop);
+        add(SelectiveAcknowledgement(first, others));
+    }
+    tcp.set_options(&list[..len])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OPTIONS: WireOptions = WireOptions {
+        mss: 1460,
+        sack_permitted: true,
+    };
+
+    #[test]
+    fn checksums_equal_those_over_the_materialised_payload() {
+        for payload in [0, 1, 3, 1448, 9000, 65_000] {
+            let packet = Packet {
+                flow: 777,
+                seq: u32::MAX - 5,
+                ack: 12,
+                tsval: 99,
+                window: 7,
+                payload,
+                flags: flags::ACK,
+                ..Packet::default()
+            };
+            let headers = headers(&packet, OPTIONS, 3).expect("a possible packet");
+            let (ip, rest) = Ipv4Header::from_slice(headers.bytes()).expect("an IPv4 header");
+            let (tcp, rest) = TcpHeader::from_slice(rest).expect("a TCP header");
+            assert!(rest.is_empty());
+            assert_eq!(ip.header_checksum, ip.calc_header_checksum());
+            let zeros = vec![0; usize::from(payload)];
+            let expected = tcp
+                .calc_checksum_ipv4(&ip, &zeros)
+                .expect("a length that fits");
+            assert_eq!(tcp.checksum, expected, "payload {payload}");
+            assert_eq!(
+                usize::from(ip.total_len),
+                headers.bytes().len() + usize::from(payload)
+            );
+        }
+    }
+
+    #[test]
+    fn a_flow_has_the_planned_addresses_both_ways() {
+        let parse = |backward| {
+            let packet = Packet {
+                flow: 251,
+                backward,
+                ..Packet::default()
+            };
+            let headers = headers(&packet, OPTIONS, 0).expect("a possible packet");
+            let (ip, rest) = Ipv4Header::from_slice(headers.bytes()).expect("an IPv4 header");
+            let (tcp, _) = TcpHeader::from_slice(rest).expect("a TCP header");
+            (
+                ip.source,
+                tcp.source_port,
+                ip.destination,
+                tcp.destination_port,
+            )
+        };
+        assert_eq!(parse(false), ([10, 0, 1, 2], 40_251, [10, 1, 1, 2], 5252));
+        assert_eq!(parse(true), ([10, 1, 1, 2], 5252, [10, 0, 1, 2], 40_251));
+    }
+
+    #[test]
+    fn sack_blocks_that_leave_no_room_for_a_timestamp_are_an_error() {
+        let packet = Packet {
+            tsval: 1,
+            sack_len: 4,
+            ..Packet::default()
+        };
+        assert!(headers(&packet, OPTIONS, 0).is_err());
+    }
+}

@@ -1,0 +1,168 @@
+//! The tables of a trace. `docs/trace-schema.md` is printed from these declarations.
+
+use cclab_units::{Rate, Time};
+
+use crate::schema::{
+    AckEvent, DropEvent, DropReason, FlowSample, FlowSummary, LinkSummary, QueueAction, QueueEvent,
+    QueueSample,
+};
+use crate::table::{Row, Table, table};
+
+/// `histograms.parquet`: one bin of one histogram.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bin {
+    /// `flow` or `link`.
+    pub element: String,
+    /// `rtt` or `sojourn`.
+    pub metric: String,
+    /// Smallest value of the bin in nanoseconds.
+    pub low: u64,
+    /// Values in the bin.
+    pub count: u64,
+    /// Sum of all values of the histogram, the same in each of its bins.
+    pub sum: u64,
+}
+
+table! {
+    "flow_samples": "The state of a flow at each multiple of the sampling interval and at the marks: end of the warm-up, last start, first end, end of the run.",
+    FlowSample,
+    "time_ns": Time, "Virtual time since the beginning of the run.";
+    "flow": u32 = flow, "Index of the flow in `flows.parquet`.";
+    "cwnd_bytes": u64 = cwnd, "Congestion window.";
+    "ssthresh_bytes": Option<u64> = ssthresh, "Slow-start threshold; null while unlimited.";
+    "srtt_ns": Option<Time> = srtt, "Smoothed RTT; null before the first sample.";
+    "in_flight_bytes": u64 = in_flight, "Estimated bytes in the network.";
+    "rwnd_bytes": u64 = rwnd, "Window the receiver last advertised, after scaling.";
+    "delivery_rate_bps": Option<Rate> = delivery_rate, "Most recent delivery-rate sample.";
+    "pacing_rate_bps": Option<Rate> = pacing_rate, "Pacing rate in force; null if the flow does not pace.";
+    "snd_una_bytes": u64 = snd_una, "First unacknowledged byte, as an offset from the first byte of data.";
+    "snd_nxt_bytes": u64 = snd_nxt, "Next new byte to send, as an offset from the first byte of data.";
+    "received_bytes": u64 = bytes_received, "In-order bytes the receiving application got so far.";
+    "segments_sent": u64 = segments_sent, "Data segments sent so far, retransmissions included.";
+    "retransmits": u64 = retransmits, "Segments retransmitted so far.";
+}
+
+table! {
+    "queue_samples": "The state of the bottleneck at the same instants.",
+    QueueSample,
+    "time_ns": Time, "Virtual time since the beginning of the run.";
+    "link": u32 = link, "Index of the link in `links.parquet`.";
+    "backlog_bytes": u64 = backlog, "Bytes waiting.";
+    "backlog_packets": u64 = backlog_packets, "Packets waiting.";
+    "tx_bytes": u64 = tx_bytes, "Bytes transmitted so far, headers and framing included.";
+    "drops": u64 = drops, "Packets dropped by the queue so far.";
+    "marks": u64 = marks, "Packets ECN-marked by the queue so far.";
+}
+
+table! {
+    "acks": "The sender's state after it took in an acknowledgement. Only with `events = [\"ack\"]`.",
+    AckEvent,
+    "time_ns": Time, "Virtual time since the beginning of the run.";
+    "flow": u32 = flow, "Index of the flow in `flows.parquet`.";
+    "snd_una_bytes": u64 = snd_una, "Acknowledged cumulatively, as an offset from the first byte of data.";
+    "snd_nxt_bytes": u64 = snd_nxt, "Next new byte to send, as an offset from the first byte of data.";
+    "newly_acked_bytes": u64 = newly_acked, "Bytes newly acknowledged cumulatively.";
+    "cwnd_bytes": u64 = cwnd, "Congestion window in force, recovery included.";
+    "ssthresh_bytes": Option<u64> = ssthresh, "Slow-start threshold; null while unlimited.";
+    "rtt_ns": Option<Time> = rtt, "Round-trip time measured by this acknowledgement; null if it measured none.";
+    "srtt_ns": Option<Time> = srtt, "Smoothed RTT; null before the first sample.";
+    "rto_ns": Time = rto, "Retransmission timeout in force.";
+    "in_flight_bytes": u64 = in_flight, "Estimated bytes in the network.";
+    "rwnd_bytes": u64 = rwnd, "Window advertised by this acknowledgement, after scaling.";
+    "delivery_rate_bps": Option<Rate> = delivery_rate, "Delivery rate sampled by this acknowledgement.";
+    "in_recovery": bool = in_recovery, "Whether the sender is in loss recovery.";
+}
+
+table! {
+    "queue_events": "A packet entered or left the bottleneck's queue. Only with `events = [\"queue\"]`.",
+    QueueEvent,
+    "time_ns": Time, "Virtual time since the beginning of the run.";
+    "link": u32 = link, "Index of the link in `links.parquet`.";
+    "action": QueueAction = action, "`enqueue` or `dequeue`.";
+    "flow": u32 = flow, "Index of the packet's flow in `flows.parquet`.";
+    "wire_len_bytes": u32 = wire_len, "Bytes of the packet on the link.";
+    "backlog_bytes": u64 = backlog, "Bytes waiting after it.";
+    "sojourn_ns": Option<Time> = sojourn, "How long the packet waited; null for arrivals.";
+}
+
+table! {
+    "drops": "A packet was lost, anywhere. Only with `events = [\"drop\"]`.",
+    DropEvent,
+    "time_ns": Time, "Virtual time since the beginning of the run.";
+    "link": u32 = link, "Index of the link in `links.parquet`.";
+    "reason": DropReason = reason, "`queue`, `random` or `outage`.";
+    "flow": u32 = flow, "Index of the packet's flow in `flows.parquet`.";
+    "offset_bytes": u64 = offset, "Offset of the packet's first byte of data; 0 for packets without data.";
+    "wire_len_bytes": u32 = wire_len, "Bytes of the packet on the link.";
+}
+
+table! {
+    "flows": "What a flow did: one row per flow, in the scenario's order.",
+    FlowSummary,
+    "flow": u32, "Index of the flow; the rows are in its order.";
+    "name": String = name, "Name.";
+    "cc": String = cc, "Variant asked for.";
+    "cc_in_force": String = cc_in_force, "Variant in force, read back.";
+    "started_ns": Option<Time> = started, "When the first SYN left; null if the flow never started.";
+    "first_byte_ns": Option<Time> = first_byte, "When the first byte of data reached the receiving application.";
+    "last_byte_ns": Option<Time> = last_byte, "When the last byte so far reached the receiving application.";
+    "ended_ns": Option<Time> = ended, "When the transfer was acknowledged in full; null if it was not.";
+    "mss_bytes": u32 = mss, "Payload bytes of a full segment.";
+    "received_bytes": u64 = bytes_received, "In-order bytes the receiving application got.";
+    "acked_bytes": u64 = bytes_acked, "Bytes acknowledged to the sender.";
+    "segments_sent": u64 = segments_sent, "Data segments sent, retransmissions included.";
+    "retransmits": u64 = retransmits, "Segments retransmitted.";
+    "rtos": u64 = rtos, "Retransmission timeouts.";
+    "fast_recoveries": u64 = fast_recoveries, "Episodes of loss recovery that were not timeouts.";
+    "undos": u64 = undos, "Window reductions undone as spurious.";
+    "tail_loss_probes": u64 = tail_loss_probes, "Tail loss probes sent.";
+    "ecn_echoes": u64 = ecn_echoes, "Acknowledgements that carried an ECN echo.";
+    "limited_cwnd_ns": Time = limited.cwnd, "Time held back by the congestion window, recovery included.";
+    "limited_rwnd_ns": Time = limited.rwnd, "Time held back by the receiver's window.";
+    "limited_application_ns": Time = limited.application, "Time held back by the application, which had nothing to send.";
+    "limited_sndbuf_ns": Time = limited.sndbuf, "Time held back by the send buffer.";
+    "limited_pacing_ns": Time = limited.pacing, "Time held back by the pacing rate.";
+    "rtt_min_ns": Option<Time> = rtt_min, "Smallest RTT.";
+    "srtt_mean_ns": Option<Time> = srtt_mean, "Mean of srtt over acknowledgements.";
+    "cwnd_mean_bytes": f64 = cwnd_mean, "Mean of the congestion window over time from the start to the end.";
+}
+
+table! {
+    "links": "What a link did: one row per link and direction; 0 is the bottleneck, 1 its way back.",
+    LinkSummary,
+    "link": u32, "Index of the link; the rows are in its order.";
+    "name": String = name, "`bottleneck`, `bottleneck.reverse`, `FLOW.access`, ...";
+    "rate_bps": Option<Rate> = rate, "Rate; null when infinite.";
+    "offered_packets": u64 = offered, "Packets that were offered to it.";
+    "queue_drops": u64 = queue_drops, "Packets lost in the queue.";
+    "random_drops": u64 = random_drops, "Packets lost at random.";
+    "outage_drops": u64 = outage_drops, "Packets lost in outages.";
+    "marks": u64 = marks, "Packets ECN-marked.";
+    "delivered_packets": u64 = delivered, "Packets handed to the other end.";
+    "tx_bytes": u64 = tx_bytes, "Bytes transmitted, headers and framing included.";
+    "in_flight_packets": u64 = in_flight, "Packets in the queue and on the wire at the end of the run.";
+    "backlog_max_bytes": u64 = backlog_max, "Largest backlog.";
+}
+
+table! {
+    "histograms": "The non-empty bins of each flow's RTT samples and of the sojourn times of the bottleneck's two directions. A bin is at most 1/64 of its values wide.",
+    Bin,
+    "index": u32, "Index of the flow or link.";
+    "element": String = element, "`flow` or `link`.";
+    "metric": String = metric, "`rtt` for flows, `sojourn` for links.";
+    "low_ns": u64 = low, "Smallest value of the bin.";
+    "count": u64 = count, "Values in the bin.";
+    "sum_ns": u64 = sum, "Exact sum of all values of the histogram, the same in each of its bins.";
+}
+
+/// Every table of a trace.
+pub const TABLES: [Table; 8] = [
+    <(Time, FlowSample)>::TABLE,
+    <(Time, QueueSample)>::TABLE,
+    <(Time, AckEvent)>::TABLE,
+    <(Time, QueueEvent)>::TABLE,
+    <(Time, DropEvent)>::TABLE,
+    <(u32, FlowSummary)>::TABLE,
+    <(u32, LinkSummary)>::TABLE,
+    <(u32, Bin)>::TABLE,
+];
