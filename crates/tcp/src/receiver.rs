@@ -1,0 +1,569 @@
+//! The receiving end of a flow: reassembly, acknowledgements, and the window it grants.
+//!
+//! Data flows one way. The receiver answers a SYN, accepts what its window allows, and
+//! produces acknowledgements by the stack's policy. It performs no I/O: packets and instants
+//! come in by [`Receiver::on_packet`] and [`Receiver::on_timer`], acknowledgements come out
+//! of [`Receiver::poll_transmit`].
+//!
+//! Offsets are 64-bit and count from the first byte of data; the FIN takes one after the
+//! last. A lost SYN-ACK needs no timer here: the sender repeats its SYN.
+
+mod delayed_ack;
+mod reassembly;
+#[cfg(test)]
+mod tests;
+
+use cclab_packet::{Ecn, MAX_SACK_BLOCKS, Packet, flags};
+use cclab_units::Time;
+
+use crate::profile::{AckPolicy, Wire};
+use crate::seq;
+use delayed_ack::DelayedAck;
+use reassembly::Reassembly;
+
+/// Bytes of the timestamp option with its padding (RFC 7323 appendix A).
+const TIMESTAMP_OPTION: u16 = 12;
+/// SACK blocks beside a timestamp: the 40 bytes of options hold no more (RFC 2018 section 3).
+const SACK_BLOCKS_BESIDE_TIMESTAMP: usize = 3;
+/// Largest window without scaling.
+const UNSCALED_MAX: u64 = 65_535;
+/// Largest shift of the window (RFC 7323 section 2.3).
+const MAX_SHIFT: u32 = 14;
+
+/// What a receiver is built from.
+#[derive(Clone, Copy, Debug)]
+pub struct ReceiverConfig {
+    /// Index of the flow, written into every packet.
+    pub flow: u32,
+    /// Sizes and options; `sack` as agreed for the flow.
+    pub wire: Wire,
+    /// When to acknowledge.
+    pub ack: AckPolicy,
+    /// Bytes that the receive buffer holds: the largest window advertised.
+    pub rwnd_max: u64,
+    /// The receiver's own initial sequence number.
+    pub isn: u32,
+    /// Whether to agree to ECN (RFC 3168) when the sender offers it.
+    pub ecn: bool,
+    /// Payload bytes of a full segment.
+    pub mss_payload: u32,
+}
+
+/// What a receiver counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Segments with payload that arrived.
+    pub segments: u64,
+    /// Segments with payload of which every byte had arrived before.
+    pub duplicates: u64,
+    /// Segments with payload that arrived ahead of a gap and were kept.
+    pub out_of_order: u64,
+    /// Segments with payload of which no byte fitted the window.
+    pub refused: u64,
+    /// Segments that arrived with the mark "congestion experienced".
+    pub ce_marks: u64,
+    /// Acknowledgements sent, without the SYN-ACK.
+    pub acks: u64,
+}
+
+/// Where the connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// No SYN yet.
+    Listen,
+    /// The SYN is answered; nothing else came since.
+    SynReceived,
+    /// The handshake is over. Data is taken until the FIN's offset.
+    Established,
+}
+
+/// What must be sent at the next [`Receiver::poll_transmit`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pending {
+    Nothing,
+    SynAck,
+    Ack,
+}
+
+/// The receiver of one flow.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    config: ReceiverConfig,
+    state: State,
+    pending: Pending,
+    /// Sequence number of the first byte of data.
+    first_seq: u32,
+    /// Next offset expected.
+    rcv_nxt: u64,
+    /// Offset of the FIN, once a segment carried it.
+    fin_at: Option<u64>,
+    fin_received: bool,
+    ranges: Reassembly,
+    /// Bytes repeated by the last segment, to be reported once (RFC 2883).
+    repeated: Option<(u64, u64)>,
+
+    /// Whether the application reads at once what is in order.
+    reading: bool,
+    /// Offset up to which the application has read.
+    consumed: u64,
+    /// The right edge of the window: no byte at or past it is taken. Never moves left.
+    edge: u64,
+    /// Bytes of window that an unscaled or scaled field can express.
+    rwnd_max: u64,
+    /// Whether both sides scale windows, by how much this one does.
+    scaling: bool,
+    shift: u32,
+    /// Freed bytes worth telling the sender (RFC 9293 section 3.8.6.2.2).
+    edge_step: u64,
+
+    timestamps: bool,
+    /// `TS.Recent` of RFC 7323 section 4.3.
+    ts_recent: u32,
+    /// `Last.ACK.sent` as an offset.
+    last_ack: u64,
+
+    ecn: bool,
+    /// Congestion was experienced, and the sender has not said that it reacted.
+    echo_congestion: bool,
+
+    delayed: DelayedAck,
+    syn_ack_at: Option<Time>,
+    first_byte: Option<Time>,
+    last_byte: Option<Time>,
+    counters: Counters,
+}
+
+impl Receiver {
+    /// A receiver that waits for a SYN.
+    pub fn new(config: &ReceiverConfig) -> Receiver {
+        Receiver {
+            config: *config,
+            state: State::Listen,
+            pending: Pending::Nothing,
+            first_seq: 0,
+            rcv_nxt: 0,
+            fin_at: None,
+            fin_received: false,
+            ranges: Reassembly::new(),
+            repeated: None,
+            reading: true,
+            consumed: 0,
+            edge: 0,
+            rwnd_max: 0,
+            scaling: false,
+            shift: 0,
+            edge_step: 1,
+            timestamps: false,
+            ts_recent: 0,
+            last_ack: 0,
+            ecn: false,
+            echo_congestion: false,
+            delayed: DelayedAck::new(&config.ack, u64::from(config.mss_payload)),
+            syn_ack_at: None,
+            first_byte: None,
+            last_byte: None,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Takes in a segment of the sender.
+    pub fn on_packet(&mut self, now: Time, packet: &Packet) {
+        if packet.has(flags::SYN) {
+            return self.on_syn(packet);
+        }
+        match self.state {
+            State::Listen => return, // not of this connection; a reset is not modelled
+            State::SynReceived => self.on_handshake_done(now),
+            State::Established => {}
+        }
+        let start = seq::unwrap(packet.seq.wrapping_sub(self.first_seq), self.rcv_nxt);
+        self.keep_timestamp(packet, start);
+        if packet.payload == 0 {
+            return self.on_empty(packet, start);
+        }
+        self.counters.segments += 1;
+        self.on_ecn(packet);
+        let end = start + u64::from(packet.payload);
+        let plain = start == self.rcv_nxt
+            && end <= self.edge
+            && self.fin_at.is_none()
+            && self.ranges.is_empty()
+            && !packet.has(flags::FIN);
+        if plain {
+            self.advance(now, end);
+            self.acknowledge_in_order(now, u64::from(packet.payload));
+        } else {
+            self.on_other_data(now, packet, start, end);
+        }
+    }
+
+    /// The next segment to send, if one is due.
+    ///
+    /// Its route is left 0 for the caller to fill in.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        match std::mem::replace(&mut self.pending, Pending::Nothing) {
+            Pending::Nothing => None,
+            Pending::SynAck => Some(self.syn_ack(now)),
+            Pending::Ack => Some(self.ack(now)),
+        }
+    }
+
+    /// When [`Receiver::on_timer`] wants to be called; [`Time::NEVER`] if not at all.
+    pub fn deadline(&self) -> Time {
+        self.delayed.deadline()
+    }
+
+    /// Sends the delayed acknowledgement that is due at `now`.
+    pub fn on_timer(&mut self, now: Time) {
+        if self.delayed.on_timer(now) {
+            self.pending = Pending::Ack;
+        }
+    }
+
+    /// Whether the application reads at once what arrives (it does at first). What an
+    /// application that stopped leaves in the buffer lessens the window.
+    pub fn set_reading(&mut self, reading: bool) {
+        self.reading = reading;
+        if reading {
+            self.read(u64::MAX);
+        }
+    }
+
+    /// The application reads up to `bytes`; returns how many there were.
+    ///
+    /// A window update is sent when the right edge can move by a full segment or half the
+    /// buffer (RFC 9293 section 3.8.6.2.2).
+    pub fn read(&mut self, bytes: u64) -> u64 {
+        let taken = bytes.min(self.unread());
+        self.consumed += taken;
+        let open = self.state == State::Established && !self.fin_received;
+        if open && self.free_edge() >= self.edge.saturating_add(self.edge_step) {
+            self.pending = Pending::Ack;
+        }
+        taken
+    }
+
+    /// Bytes in order that the application has not read.
+    pub fn unread(&self) -> u64 {
+        self.bytes_received() - self.consumed
+    }
+
+    /// Bytes received in order.
+    pub fn bytes_received(&self) -> u64 {
+        self.rcv_nxt - u64::from(self.fin_received)
+    }
+
+    /// When the first byte came in order.
+    pub fn first_byte(&self) -> Option<Time> {
+        self.first_byte
+    }
+
+    /// When the last byte so far came in order.
+    pub fn last_byte(&self) -> Option<Time> {
+        self.last_byte
+    }
+
+    /// Whether everything up to and with the FIN was received.
+    pub fn fin_received(&self) -> bool {
+        self.fin_received
+    }
+
+    /// What was counted.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Bytes past the next expected one that the receiver takes.
+    pub fn window(&self) -> u64 {
+        self.edge.saturating_sub(self.rcv_nxt)
+    }
+
+    fn on_syn(&mut self, packet: &Packet) {
+        if self.state != State::Listen {
+            // A repeated SYN: the SYN-ACK was lost, or the ACK of it was late.
+            self.pending = match self.state {
+                State::SynReceived => Pending::SynAck,
+                _ => Pending::Ack,
+            };
+            return;
+        }
+        let wire = &self.config.wire;
+        self.state = State::SynReceived;
+        self.pending = Pending::SynAck;
+        self.first_seq = packet.seq.wrapping_add(1);
+        self.timestamps = wire.timestamps && packet.tsval != 0;
+        self.ts_recent = packet.tsval;
+        self.ecn = self.config.ecn && packet.has(flags::ECE | flags::CWR);
+        self.scaling = wire.window_scaling && packet.wscale_plus_one != 0;
+        self.shift = if self.scaling {
+            shift_for(self.config.rwnd_max)
+        } else {
+            0
+        };
+        // The largest window that the field expresses exactly: a full buffer is then never
+        // rounded down.
+        let most = self.config.rwnd_max.min(UNSCALED_MAX << self.shift);
+        self.rwnd_max = most >> self.shift << self.shift;
+        self.edge_step = (self.rwnd_max / 2)
+            .min(u64::from(self.config.mss_payload))
+            .max(1 << self.shift);
+        self.edge = self.rwnd_max.min(UNSCALED_MAX); // a SYN's window is never scaled
+    }
+
+    fn on_handshake_done(&mut self, now: Time) {
+        self.state = State::Established;
+        self.delayed
+            .on_handshake_rtt(self.syn_ack_at.map(|sent| now - sent));
+    }
+
+    /// RFC 7323 section 4.3: the timestamp to echo is that of the segment which the last
+    /// acknowledgement was waiting for, so that the delay of an ACK counts as round-trip time.
+    fn keep_timestamp(&mut self, packet: &Packet, start: u64) {
+        if self.timestamps
+            && start <= self.last_ack
+            && packet.tsval != 0
+            && !seq::before(packet.tsval, self.ts_recent)
+        {
+            self.ts_recent = packet.tsval;
+        }
+    }
+
+    /// RFC 3168 section 6.1.3: echo a mark until the sender says that it reacted.
+    fn on_ecn(&mut self, packet: &Packet) {
+        if !self.ecn {
+            return;
+        }
+        if packet.has(flags::CWR) {
+            self.echo_congestion = false;
+        }
+        if packet.ecn == Ecn::Ce {
+            self.counters.ce_marks += 1;
+            self.echo_congestion = true;
+        }
+    }
+
+    /// A segment without payload: a bare FIN, an acknowledgement, or a probe of the window.
+    fn on_empty(&mut self, packet: &Packet, start: u64) {
+        if packet.has(flags::FIN) {
+            self.note_fin(start);
+            self.take_fin();
+            self.pending = Pending::Ack;
+        } else if start != self.rcv_nxt {
+            // Old or ahead: a probe, or a sender out of step (RFC 9293 section 3.10.7.4).
+            self.acknowledge_repetition();
+        }
+    }
+
+    /// Data off the plain path: repeated, ahead of a gap, filling one, past the window, or
+    /// with the FIN.
+    fn on_other_data(&mut self, now: Time, packet: &Packet, start: u64, end: u64) {
+        let limit = self.fin_at.map_or(self.edge, |fin| fin.min(self.edge));
+        let kept = end.min(limit);
+        if start < self.rcv_nxt && kept <= self.rcv_nxt {
+            self.counters.duplicates += 1;
+            self.repeated = Some((start, end.min(self.bytes_received())));
+            if packet.has(flags::FIN) {
+                self.note_fin(end);
+                self.take_fin();
+            }
+            return self.acknowledge_repetition();
+        }
+        if start >= limit {
+            self.counters.refused += 1;
+            return self.acknowledge_repetition();
+        }
+        if packet.has(flags::FIN) && kept == end {
+            self.note_fin(end);
+        }
+        if start > self.rcv_nxt {
+            let news = self.ranges.insert(start, kept);
+            self.repeated = news.repeated;
+            match news.added {
+                true => self.counters.out_of_order += 1,
+                false => self.counters.duplicates += 1,
+            }
+            self.delayed.on_out_of_order();
+            self.pending = Pending::Ack;
+        } else {
+            self.fill_gap(now, start, kept);
+        }
+    }
+
+    /// `[start, end)` reaches over the next expected byte.
+    fn fill_gap(&mut self, now: Time, start: u64, end: u64) {
+        let had_gap = !self.ranges.is_empty();
+        let before = self.rcv_nxt;
+        if start < before {
+            self.repeated = Some((start, before));
+        } else if let Some((first, last)) = self.ranges.first().filter(|&(first, _)| first < end) {
+            self.repeated = Some((first, end.min(last)));
+        }
+        let reached = self.ranges.release(end);
+        self.advance(now, reached);
+        let fin = self.take_fin();
+        if fin || (had_gap && self.config.ack.immediate_on_gap) || self.repeated.is_some() {
+            self.delayed.on_data(now, self.rcv_nxt - before);
+            self.pending = Pending::Ack;
+        } else {
+            self.acknowledge_in_order(now, reached - before);
+        }
+    }
+
+    /// Moves the left edge of the window to `end`.
+    #[inline]
+    fn advance(&mut self, now: Time, end: u64) {
+        self.rcv_nxt = end;
+        if self.reading {
+            self.consumed = end;
+        }
+        if self.first_byte.is_none() {
+            self.first_byte = Some(now);
+        }
+        self.last_byte = Some(now);
+    }
+
+    #[inline]
+    fn acknowledge_in_order(&mut self, now: Time, bytes: u64) {
+        if self.delayed.on_data(now, bytes) {
+            self.pending = Pending::Ack;
+        }
+    }
+
+    fn acknowledge_repetition(&mut self) {
+        self.delayed.on_repetition();
+        self.pending = Pending::Ack;
+    }
+
+    fn note_fin(&mut self, at: u64) {
+        // Data kept past it would contradict the sender's own FIN: the FIN is not believed.
+        if self.fin_at.is_none() && at >= self.rcv_nxt && at >= self.ranges.end() {
+            self.fin_at = Some(at);
+        }
+    }
+
+    /// Takes the FIN if all data before it is there; returns whether it did so just now.
+    fn take_fin(&mut self) -> bool {
+        if self.fin_received || self.fin_at != Some(self.rcv_nxt) {
+            return false;
+        }
+        self.fin_received = true;
+        self.rcv_nxt += 1;
+        true
+    }
+
+    /// The right edge that the buffer's free room allows.
+    fn free_edge(&self) -> u64 {
+        self.consumed + self.rwnd_max
+    }
+
+    /// Moves the right edge if it is worth it: an empty buffer is offered whole, a partly
+    /// full one in steps that a full segment can use.
+    fn open_window(&mut self) {
+        let free = self.free_edge();
+        let empty = self.consumed == self.bytes_received();
+        if free > self.edge && (empty || free - self.edge >= self.edge_step) {
+            self.edge = free;
+        }
+    }
+
+    fn syn_ack(&mut self, now: Time) -> Packet {
+        // Karn's rule: a repeated SYN-ACK measures nothing.
+        self.syn_ack_at = match self.syn_ack_at {
+            None => Some(now),
+            Some(_) => Some(Time::NEVER),
+        };
+        let wire = &self.config.wire;
+        let mut packet = self.bare(now);
+        packet.seq = self.config.isn;
+        packet.ack = self.first_seq;
+        packet.flags = flags::SYN | flags::ACK | if self.ecn { flags::ECE } else { 0 };
+        packet.window = self.rwnd_max.min(UNSCALED_MAX) as u16; // at most 65535
+        packet.wire_len = wire.ip_header + wire.tcp_header + syn_options_len(wire) + wire.framing;
+        if self.scaling {
+            packet.wscale_plus_one = self.shift as u8 + 1; // at most 15
+        }
+        packet
+    }
+
+    fn ack(&mut self, now: Time) -> Packet {
+        self.open_window();
+        self.delayed.on_ack_sent();
+        self.counters.acks += 1;
+        self.last_ack = self.rcv_nxt;
+        let wire = self.config.wire;
+        let mut packet = self.bare(now);
+        packet.seq = self.config.isn.wrapping_add(1);
+        packet.ack = self.wire_seq(self.rcv_nxt);
+        packet.flags = flags::ACK | if self.echo_congestion { flags::ECE } else { 0 };
+        packet.window = (self.window() >> self.shift).min(UNSCALED_MAX) as u16; // at most 65535
+        let mut options = if self.timestamps { TIMESTAMP_OPTION } else { 0 };
+        let repeated = self.repeated.take();
+        if wire.sack && (repeated.is_some() || !self.ranges.is_empty()) {
+            self.write_sack(&mut packet, repeated);
+            options += 4 + 8 * u16::from(packet.sack_len); // kind and length, two bytes of padding
+        }
+        packet.wire_len = wire.ip_header + wire.tcp_header + options + wire.framing;
+        packet
+    }
+
+    /// What every packet of the receiver has.
+    fn bare(&self, now: Time) -> Packet {
+        let mut packet = Packet {
+            flow: self.config.flow,
+            backward: true,
+            ..Packet::default()
+        };
+        if self.timestamps {
+            packet.tsval = timestamp(now);
+            packet.tsecr = self.ts_recent;
+        }
+        packet
+    }
+
+    /// The duplicate first, if any (RFC 2883 section 4), then the blocks by recency
+    /// (RFC 2018 section 4); a duplicate inside a block is followed by that block.
+    fn write_sack(&self, packet: &mut Packet, repeated: Option<(u64, u64)>) {
+        let room = match self.timestamps {
+            true => SACK_BLOCKS_BESIDE_TIMESTAMP,
+            false => MAX_SACK_BLOCKS,
+        };
+        let blocks = repeated.into_iter().chain(self.ranges.recent());
+        for (slot, (start, end)) in packet.sack[..room].iter_mut().zip(blocks) {
+            *slot = (self.wire_seq(start), self.wire_seq(end));
+            packet.sack_len += 1;
+        }
+    }
+
+    fn wire_seq(&self, offset: u64) -> u32 {
+        self.first_seq.wrapping_add(offset as u32) // the low 32 bits, as the wire has them
+    }
+}
+
+/// The timestamp clock: whole milliseconds from 1 (0 means that the option is absent).
+pub fn timestamp(now: Time) -> u32 {
+    (now.as_millis() as u32).wrapping_add(1).max(1)
+}
+
+/// Bytes of options in a SYN or SYN-ACK: MSS, SACK-permitted, timestamps, window scale, laid
+/// out as Linux does. A simulator whose MSS leaves options aside sends no MSS option either.
+pub fn syn_options_len(wire: &Wire) -> u16 {
+    let mss = if wire.mss_includes_options { 4 } else { 0 };
+    // SACK-permitted takes the place of the timestamp option's padding.
+    let sack_and_time = match (wire.timestamps, wire.sack && wire.mss_includes_options) {
+        (true, _) => TIMESTAMP_OPTION,
+        (false, true) => 4,
+        (false, false) => 0,
+    };
+    let scale = if wire.window_scaling && wire.mss_includes_options {
+        4
+    } else {
+        0
+    };
+    mss + sack_and_time + scale
+}
+
+/// The least shift by which `rwnd_max` fits the 16 bits of the field.
+fn shift_for(rwnd_max: u64) -> u32 {
+    let bits = u64::BITS - rwnd_max.leading_zeros();
+    bits.saturating_sub(16).min(MAX_SHIFT)
+}
