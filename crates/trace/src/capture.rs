@@ -18,7 +18,7 @@ use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
 use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
-use pcap_file::{DataLink, Endianness};
+use pcap_file::{DataLink, Endianness, PcapError};
 
 use crate::SCHEMA_VERSION;
 use crate::error::TraceError;
@@ -70,9 +70,9 @@ impl CaptureWriter {
             ],
         };
         let mut file = PcapNgWriter::with_section_header(BufWriter::new(file), section)
-            .map_err(|e| TraceError::encode(&path, e))?;
+            .map_err(|e| fault(&path, e))?;
         file.write_pcapng_block(interface)
-            .map_err(|e| TraceError::encode(&path, e))?;
+            .map_err(|e| fault(&path, e))?;
         Ok(CaptureWriter {
             path,
             file,
@@ -109,9 +109,7 @@ impl CaptureWriter {
             options: Vec::new(),
         };
         let written = self.file.write_pcapng_block(block);
-        written
-            .map(drop)
-            .map_err(|e| TraceError::encode(&self.path, e))
+        written.map(drop).map_err(|e| fault(&self.path, e))
     }
 
     /// Writes what is left.
@@ -130,6 +128,13 @@ impl CaptureWriter {
         let next = &mut self.identifications[flow][usize::from(packet.backward)];
         *next = next.wrapping_add(1);
         *next
+    }
+}
+
+fn fault(path: &Path, error: PcapError) -> TraceError {
+    match error {
+        PcapError::IoError(source) => TraceError::io(path, source),
+        other => TraceError::encode(path, other),
     }
 }
 

@@ -166,3 +166,18 @@ pub const TABLES: [Table; 8] = [
     <(u32, LinkSummary)>::TABLE,
     <(u32, Bin)>::TABLE,
 ];
+
+/// The documentation page of the schema, `docs/trace-schema.md`.
+pub fn markdown() -> String {
+    let mut page = include_str!("schema_intro.md").to_owned();
+    for table in TABLES {
+        page += &format!("\n## {}.parquet\n\n{}\n\n", table.name, table.doc);
+        page += "| column | type | null | meaning |\n|---|---|---|---|\n";
+        for column in table.columns {
+            let null = if column.nullable { "yes" } else { "" };
+            let (name, kind, doc) = (column.name, column.kind.name(), column.doc);
+            page += &format!("| `{name}` | {kind} | {null} | {doc} |\n");
+        }
+    }
+    page
+}

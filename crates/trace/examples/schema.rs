@@ -1,0 +1,5 @@
+//! Prints `docs/trace-schema.md`.
+
+fn main() {
+    print!("{}", cclab_trace::tables::markdown());
+}
