@@ -36,9 +36,10 @@ demo: .venv/.core ## Run the quickstart study: a table, figures, a page and a pa
 		--set 'trace.capture=["bottleneck"]' \
 		--set 'trace.until="10s"'
 	@echo
-	@echo "page:     $$(find demo -name '*.html' | sort | head -n 1)"
-	@echo "figures:  $$(dirname "$$(find demo -name '*.svg' | sort | head -n 1)")/*.svg"
-	@echo "capture:  $$(find demo -name '*.pcapng' | sort | head -n 1) (and one for every run)"
+	@echo "page:     demo/report/index.html"
+	@echo "figures:  demo/report/*.svg"
+	@echo "captures: demo/runs/*/*.pcapng, for Wireshark and tcptrace, such as"
+	@find demo/runs -name '*.pcapng' | sort | sed -n '1s/^/          /p'
 
 .PHONY: test
 test: lint test-rust test-python ## Check everything: lint, the Rust tests, the Python tests
