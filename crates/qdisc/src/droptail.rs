@@ -27,11 +27,17 @@ impl DropTail {
         let slack = u64::from(config.limit_is_exclusive);
         let (max_bytes, max_packets) = match config.limit {
             Limit::Bytes(bytes) => (bytes - slack.min(bytes), usize::MAX),
-            Limit::Packets(packets) => {
-                (u64::MAX, usize::try_from(packets - slack.min(packets)).unwrap_or(usize::MAX))
-            }
+            Limit::Packets(packets) => (
+                u64::MAX,
+                usize::try_from(packets - slack.min(packets)).unwrap_or(usize::MAX),
+            ),
         };
-        DropTail { queue: VecDeque::new(), bytes: 0, max_bytes, max_packets }
+        DropTail {
+            queue: VecDeque::new(),
+            bytes: 0,
+            max_bytes,
+            max_packets,
+        }
     }
 }
 
@@ -42,7 +48,10 @@ impl Qdisc for DropTail {
             return Err(Dropped(packet));
         }
         self.bytes = bytes;
-        self.queue.push_back(Departure { packet, enqueued: cx.now });
+        self.queue.push_back(Departure {
+            packet,
+            enqueued: cx.now,
+        });
         Ok(())
     }
 
@@ -53,7 +62,10 @@ impl Qdisc for DropTail {
     }
 
     fn backlog(&self) -> Backlog {
-        Backlog { packets: self.queue.len() as u64, bytes: self.bytes }
+        Backlog {
+            packets: self.queue.len() as u64,
+            bytes: self.bytes,
+        }
     }
 }
 
@@ -67,14 +79,29 @@ mod tests {
 
     fn filled(limit: Limit, exclusive: bool, sizes: &[u16]) -> (u64, Backlog) {
         let params = BTreeMap::new();
-        let config = Config { limit, limit_is_exclusive: exclusive, params: &params };
+        let config = Config {
+            limit,
+            limit_is_exclusive: exclusive,
+            params: &params,
+        };
         let mut queue = DropTail::new(&config);
         let mut rng = Stream::new(1, "queue");
-        let mut cx = Cx { now: Time::ZERO, rng: &mut rng };
+        let mut cx = Cx {
+            now: Time::ZERO,
+            rng: &mut rng,
+        };
         let drops = sizes
             .iter()
             .filter(|&&wire_len| {
-                queue.enqueue(Packet { wire_len, ..Packet::default() }, &mut cx).is_err()
+                queue
+                    .enqueue(
+                        Packet {
+                            wire_len,
+                            ..Packet::default()
+                        },
+                        &mut cx,
+                    )
+                    .is_err()
             })
             .count();
         (drops as u64, queue.backlog())
@@ -83,31 +110,72 @@ mod tests {
     #[test]
     fn a_byte_limit_is_reached_but_not_passed() {
         let (drops, backlog) = filled(Limit::Bytes(3000), false, &[1500, 1500, 1, 1500]);
-        assert_eq!((drops, backlog), (2, Backlog { packets: 2, bytes: 3000 }));
+        assert_eq!(
+            (drops, backlog),
+            (
+                2,
+                Backlog {
+                    packets: 2,
+                    bytes: 3000
+                }
+            )
+        );
     }
 
     #[test]
     fn an_exclusive_limit_is_not_even_reached() {
         let (drops, backlog) = filled(Limit::Bytes(3000), true, &[1500, 1500, 1499]);
-        assert_eq!((drops, backlog), (1, Backlog { packets: 2, bytes: 2999 }));
+        assert_eq!(
+            (drops, backlog),
+            (
+                1,
+                Backlog {
+                    packets: 2,
+                    bytes: 2999
+                }
+            )
+        );
     }
 
     #[test]
     fn a_packet_limit_counts_packets() {
         let (drops, backlog) = filled(Limit::Packets(2), false, &[40, 9000, 40]);
-        assert_eq!((drops, backlog), (1, Backlog { packets: 2, bytes: 9040 }));
+        assert_eq!(
+            (drops, backlog),
+            (
+                1,
+                Backlog {
+                    packets: 2,
+                    bytes: 9040
+                }
+            )
+        );
     }
 
     #[test]
     fn first_in_is_first_out() {
         let params = BTreeMap::new();
-        let config =
-            Config { limit: Limit::Packets(9), limit_is_exclusive: false, params: &params };
+        let config = Config {
+            limit: Limit::Packets(9),
+            limit_is_exclusive: false,
+            params: &params,
+        };
         let mut queue = DropTail::new(&config);
         let mut rng = Stream::new(1, "queue");
-        let mut cx = Cx { now: Time::ZERO, rng: &mut rng };
+        let mut cx = Cx {
+            now: Time::ZERO,
+            rng: &mut rng,
+        };
         for seq in [3, 1, 2] {
-            queue.enqueue(Packet { seq, ..Packet::default() }, &mut cx).expect("there is room");
+            queue
+                .enqueue(
+                    Packet {
+                        seq,
+                        ..Packet::default()
+                    },
+                    &mut cx,
+                )
+                .expect("there is room");
         }
         let mut dropped = Vec::new();
         let order: Vec<u32> = std::iter::from_fn(|| queue.dequeue(&mut cx, &mut dropped))

@@ -6,7 +6,7 @@ mod registry;
 use cclab_packet::Packet;
 use cclab_units::{Stream, Time};
 
-pub use registry::{Config, QDISCS, Discipline, Limit, build, find};
+pub use registry::{Config, Discipline, Limit, QDISCS, build, find};
 
 /// What surrounds a call: the instant and the queue's own dice.
 pub struct Cx<'a> {
@@ -54,4 +54,9 @@ pub trait Qdisc: Send {
 
     /// What waits.
     fn backlog(&self) -> Backlog;
+
+    /// Packets ECN-marked so far.
+    fn marks(&self) -> u64 {
+        0
+    }
 }

@@ -1,1 +1,18 @@
-//! .
+//! Sans-I/O TCP: packets and instants in, packets and deadlines out. One flow has a
+//! [`Sender`] on one host and a [`Receiver`] on another; what differs between stacks is data
+//! in a [`profile::Profile`].
+
+pub mod limits;
+pub mod pacing;
+pub mod profile;
+pub mod rate;
+pub mod receiver;
+pub mod recovery;
+pub mod rtt;
+pub mod scoreboard;
+pub mod sender;
+pub mod seq;
+mod transmit;
+
+pub use receiver::{Receiver, ReceiverConfig};
+pub use sender::{Config, Sender};

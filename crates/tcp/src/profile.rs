@@ -36,6 +36,9 @@ pub struct Profile {
     pub classic_variants: bool,
     /// New data on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
+    /// Whether duplicate ACKs for data sent before the last reduction are ignored (RFC 6582
+    /// section 3.2, step 2).
+    pub careful_fast_retransmit: bool,
     /// Detection of spurious timeouts (F-RTO, RFC 5682) and undo of spurious reductions.
     pub undo: bool,
     /// Window after an idle time back to the initial one (RFC 5681 section 4.1).
@@ -207,14 +210,17 @@ static LINUX_6_12: Profile = Profile {
     cubic_slow_start: SlowStart::LinuxHyStart,
     ack: AckPolicy {
         every: 2,
-        delay: AckDelay::Adaptive { min: Time::from_millis(40), max: Time::from_millis(200) },
+        delay: AckDelay::Adaptive {
+            min: Time::from_millis(40),
+            max: Time::from_millis(200),
+        },
         quick_acks: 16, // TCP_MAX_QUICKACKS
         immediate_on_gap: true,
     },
     rto: RtoRules {
-        initial: Time::from_secs(1),  // TCP_TIMEOUT_INIT
-        min: Time::from_millis(200),  // TCP_RTO_MIN
-        max: Time::from_secs(120),    // TCP_RTO_MAX
+        initial: Time::from_secs(1), // TCP_TIMEOUT_INIT
+        min: Time::from_millis(200), // TCP_RTO_MIN
+        max: Time::from_secs(120),   // TCP_RTO_MAX
         granularity: Time::from_millis(1),
         floor: RtoFloor::Variance,
         clock: RttClock::SendTime,
@@ -222,6 +228,7 @@ static LINUX_6_12: Profile = Profile {
     recovery: Recovery::RackPrr,
     classic_variants: false,
     limited_transmit: true,
+    careful_fast_retransmit: true,
     undo: true,
     idle_restart: true,
     default_rwnd: DefaultRwnd::Bytes(3_145_728), // tcp_rmem[2] / 2 (tcp_adv_win_scale = 1)
@@ -232,7 +239,10 @@ static LINUX_6_12: Profile = Profile {
 static RFC: Profile = Profile {
     name: "rfc",
     summary: "the standards as written: RFC 9293, 5681, 6298, 6582, 6675, 8985, 9937, 9438",
-    wire: Wire { framing: 0, ..LINUX_6_12.wire },
+    wire: Wire {
+        framing: 0,
+        ..LINUX_6_12.wire
+    },
     initial_window_segments: 10, // RFC 6928
     initial_ssthresh: InitialSsthresh::Unlimited,
     arithmetic: Arithmetic::Bytes,
@@ -254,6 +264,7 @@ static RFC: Profile = Profile {
     recovery: Recovery::RackPrr,
     classic_variants: true,
     limited_transmit: true,
+    careful_fast_retransmit: true,
     undo: true,
     idle_restart: true,
     default_rwnd: DefaultRwnd::Bytes(65_535 << 14),
@@ -285,16 +296,17 @@ static NS2: Profile = Profile {
         immediate_on_gap: true,
     },
     rto: RtoRules {
-        initial: Time::from_secs(3),         // rtxcur_init_
-        min: Time::from_millis(200),         // minrto_
-        max: Time::from_secs(60),            // maxrto_
-        granularity: Time::from_millis(10),  // tcpTick_
+        initial: Time::from_secs(3),        // rtxcur_init_
+        min: Time::from_millis(200),        // minrto_
+        max: Time::from_secs(60),           // maxrto_
+        granularity: Time::from_millis(10), // tcpTick_
         floor: RtoFloor::Total,
         clock: RttClock::OnePerRound(Time::from_millis(10)),
     },
     recovery: Recovery::Sack,
     classic_variants: true,
-    limited_transmit: true, // singledup_
+    limited_transmit: true,        // singledup_
+    careful_fast_retransmit: true, // bugFix_
     undo: false,
     idle_restart: false,
     default_rwnd: DefaultRwnd::Segments(20), // window_
@@ -336,6 +348,7 @@ static NS3_3_1X: Profile = Profile {
     recovery: Recovery::NewReno,
     classic_variants: true,
     limited_transmit: false,
+    careful_fast_retransmit: false,
     undo: false,
     idle_restart: false,
     default_rwnd: DefaultRwnd::Bytes(65_535),

@@ -1,0 +1,111 @@
+//! The dumbbell that other simulators are measured on, without a trace: access 1 Gbit/s 1 ms,
+//! bottleneck 20 ms one way, droptail by packets, an ACK per ACK_EVERY packets, starts spread over 0.1 s.
+//!
+//! `dumbbell FLOWS RATE_BPS DURATION_S QUEUE_PACKETS CC STACK ACK_EVERY` prints one line of JSON.
+
+use std::process::ExitCode;
+
+use cclab_sim::Progress;
+use cclab_spec::{
+    DelayAt, Direction, Flow, Limit, Link, Network, Queue, Scenario, Start, Topology, TraceOptions,
+};
+use cclab_units::{Rate, Time};
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let Some(scenario) = scenario(&args) else {
+        eprintln!("usage: dumbbell FLOWS RATE_BPS DURATION_S QUEUE_PACKETS CC STACK ACK_EVERY");
+        return ExitCode::from(2);
+    };
+    match cclab_sim::run(&scenario, 1, &mut (), &Progress::default()) {
+        Ok(summary) => {
+            let delivered: u64 = summary
+                .flows
+                .iter()
+                .map(|flow| flow.bytes_received / u64::from(flow.mss))
+                .sum();
+            let sent: u64 = summary.flows.iter().map(|flow| flow.segments_sent).sum();
+            let retransmits: u64 = summary.flows.iter().map(|flow| flow.retransmits).sum();
+            println!(
+                "{{\"data_packets\": {delivered}, \"data_packets_sent\": {sent}, \
+                 \"retransmits\": {retransmits}, \"events\": {}}}",
+                summary.events
+            );
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("dumbbell: {error}");
+            ExitCode::from(3)
+        }
+    }
+}
+
+fn scenario(args: &[String]) -> Option<Scenario> {
+    let [flows, rate, duration, packets, cc, stack, ack_every] = args else {
+        return None;
+    };
+    let flows: usize = flows.parse().ok()?;
+    let ack_every = ack_every.parse().ok()?;
+    let queue = |packets| Queue {
+        kind: "droptail".into(),
+        limit: Limit::Packets(packets),
+        params: Default::default(),
+    };
+    let link = |rate, delay, packets| Link {
+        rate: Some(rate),
+        delay,
+        queue: queue(packets),
+        loss: vec![],
+        outage: vec![],
+        jitter: None,
+        schedule: vec![],
+    };
+    let bottleneck = Rate::from_bps(rate.parse().ok()?)?;
+    let packets = packets.parse().ok()?;
+    let access = Rate::from_bps(1_000_000_000.max(bottleneck.bps()))?;
+    Some(Scenario {
+        duration: Some(Time::from_secs(duration.parse().ok()?)),
+        warmup: Time::ZERO,
+        stack: stack.clone(),
+        network: Network {
+            topology: Topology::Dumbbell,
+            bottleneck: link(bottleneck, Time::from_millis(20), packets),
+            access: link(access, Time::from_millis(1), 1_000_000),
+        },
+        flows: (0..flows).map(|index| flow(index, cc, ack_every)).collect(),
+        traffic: vec![],
+        trace: TraceOptions {
+            interval: Time::ZERO,
+            events: vec![],
+            capture: vec![],
+            snaplen: 96,
+            from: Time::ZERO,
+            until: None,
+        },
+    })
+}
+
+fn flow(index: usize, cc: &str, ack_every: u32) -> Flow {
+    Flow {
+        name: format!("flow{index}"),
+        cc: cc.to_string(),
+        extra_delay: Time::ZERO,
+        start: Start {
+            at: Time::ZERO,
+            spread: Time::from_millis(100),
+        },
+        transfer: None,
+        duration: None,
+        rwnd: None,
+        mss: None,
+        write_size: None,
+        writes_per_second: None,
+        ecn: false,
+        delayed_ack: Some(ack_every),
+        direction: Direction::Forward,
+        application: None,
+        command: None,
+        delay_at: DelayAt::Router,
+        sysctl: Default::default(),
+    }
+}

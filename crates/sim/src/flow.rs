@@ -1,0 +1,151 @@
+//! A flow: its sender, its receiver, its application, and how they were set up.
+
+use cclab_spec::{Flow as Spec, Scenario};
+use cclab_tcp::profile::{AckPolicy, DefaultRwnd, InitialSsthresh, Profile};
+use cclab_tcp::{Receiver, ReceiverConfig, Sender};
+use cclab_units::{Stream, Time};
+
+use crate::application::Application;
+use crate::stack;
+use crate::topology::Path;
+
+/// Both ends of a flow.
+pub struct Flow {
+    /// The sending side.
+    pub sender: Sender,
+    /// The receiving side.
+    pub receiver: Receiver,
+    /// What writes to the sender.
+    pub application: Application,
+    /// Its routes.
+    pub path: Path,
+    /// When it starts; later than the run's end for a flow that never does.
+    pub start: Time,
+    /// When the first SYN left.
+    pub started: Option<Time>,
+    /// When everything was acknowledged.
+    pub ended: Option<Time>,
+    /// Whether it is over, finished or given up.
+    pub over: bool,
+    /// Sum and count of srtt over acknowledgements.
+    pub srtt_sum: u128,
+    /// See `srtt_sum`.
+    pub acks: u64,
+    /// RTT samples.
+    pub rtt: cclab_trace::Histogram,
+    /// Payload bytes of a full segment.
+    pub mss: u32,
+}
+
+/// Payload bytes of a full segment: options come out of the MSS or on top of it.
+pub fn payload_of(mss: u32, profile: &Profile) -> u32 {
+    let wire = &profile.wire;
+    let options = if wire.timestamps && wire.mss_includes_options {
+        12
+    } else {
+        0
+    };
+    mss.saturating_sub(options).max(1)
+}
+
+impl Flow {
+    /// The flow at `index` of `scenario`, not yet started.
+    pub fn new(scenario: &Scenario, index: usize, path: Path, seed: u64) -> Flow {
+        let spec = &scenario.flows[index];
+        let profile = stack::profile_of(scenario, spec);
+        let variant = cclab_cc::find(&spec.cc).expect("unknown variants are refused before a run");
+        let recovery = stack::recovery_of(variant, &profile);
+        let mss = payload_of(spec.mss.unwrap_or(profile.wire.mss), &profile);
+        let rwnd = rwnd_of(spec, &profile, mss);
+        let mut dice = Stream::new(seed, &format!("flow {}", spec.name));
+        let start = start_of(spec, &mut dice);
+        let isn = dice.bits();
+        let (sender_isn, receiver_isn) = (isn as u32, (isn >> 32) as u32);
+
+        let mut wire = profile.wire;
+        wire.sack = recovery.uses_sack() && wire.sack;
+        let receiver = Receiver::new(&ReceiverConfig {
+            flow: index as u32,
+            wire,
+            ack: ack_policy_of(spec, &profile),
+            rwnd_max: rwnd,
+            isn: receiver_isn,
+            ecn: spec.ecn,
+            mss_payload: mss,
+        });
+        let cc = cclab_cc::Config {
+            mss: u64::from(mss),
+            initial_window: profile.initial_window_segments * u64::from(mss),
+            initial_ssthresh: match profile.initial_ssthresh {
+                InitialSsthresh::Unlimited => u64::MAX,
+                InitialSsthresh::Bytes(bytes) => bytes,
+                InitialSsthresh::Rwnd => rwnd,
+            },
+            slow_start: profile.cubic_slow_start,
+            arithmetic: profile.arithmetic,
+        };
+        let sender = Sender::new(cclab_tcp::Config {
+            flow: index as u32,
+            profile: Profile { wire, ..profile },
+            recovery,
+            mss,
+            isn: sender_isn,
+            ecn: spec.ecn,
+            cc,
+            build_cc: variant.build,
+            rng: dice,
+        });
+        Flow {
+            sender,
+            receiver,
+            application: Application::new(spec, start, u64::from(mss)),
+            path,
+            start,
+            started: None,
+            ended: None,
+            over: false,
+            srtt_sum: 0,
+            acks: 0,
+            rtt: cclab_trace::Histogram::default(),
+            mss,
+        }
+    }
+
+    /// When the sender's host acts next on its own.
+    #[inline]
+    pub fn sender_deadline(&self) -> Time {
+        if self.over {
+            Time::NEVER
+        } else {
+            self.sender.deadline().min(self.application.deadline())
+        }
+    }
+}
+
+/// The instant at which a flow starts: within its spread, by its own dice.
+fn start_of(spec: &Spec, dice: &mut Stream) -> Time {
+    let drawn = dice.uniform(); // drawn even if unused: the dice fall alike for every spread
+    let offset = (spec.start.spread.as_nanos() as f64 * drawn) as u64;
+    spec.start.at + Time::from_nanos(offset)
+}
+
+fn rwnd_of(spec: &Spec, profile: &Profile, mss: u32) -> u64 {
+    let default = match profile.default_rwnd {
+        DefaultRwnd::Bytes(bytes) => bytes,
+        DefaultRwnd::Segments(segments) => segments * u64::from(mss),
+    };
+    let largest = if profile.wire.window_scaling {
+        65_535 << 14
+    } else {
+        65_535
+    };
+    spec.rwnd.unwrap_or(default).min(largest)
+}
+
+fn ack_policy_of(spec: &Spec, profile: &Profile) -> AckPolicy {
+    let every = spec.delayed_ack.unwrap_or(profile.ack.every);
+    AckPolicy {
+        every,
+        ..profile.ack
+    }
+}

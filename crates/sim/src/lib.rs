@@ -1,0 +1,101 @@
+//! The packet-level simulator: event loop, links, impairments, hosts, applications,
+//! topologies.
+
+mod application;
+mod calendar;
+mod flow;
+mod gate;
+mod link;
+mod sampler;
+mod stack;
+mod summary;
+mod topology;
+mod unsupported;
+mod wire;
+mod world;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use cclab_spec::Scenario;
+use cclab_trace::Probe;
+use cclab_trace::schema::RunSummary;
+use cclab_units::Time;
+
+pub use flow::payload_of;
+pub use unsupported::{Unsupported, unsupported};
+pub use wire::wire_options;
+
+/// Version of the simulator: results of another version are other results.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// How far a run is, readable from another thread, and the wish that it stop.
+#[derive(Debug, Default)]
+pub struct Progress {
+    now_ns: AtomicU64,
+    cancelled: AtomicBool,
+}
+
+impl Progress {
+    /// Virtual time that the run has reached.
+    pub fn now(&self) -> Time {
+        Time::from_nanos(self.now_ns.load(Ordering::Relaxed))
+    }
+
+    /// Asks the run to stop soon.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    fn report(&self, now: Time) -> bool {
+        self.now_ns.store(now.as_nanos(), Ordering::Relaxed);
+        self.cancelled.load(Ordering::Relaxed)
+    }
+}
+
+/// Why a run gave no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SimError {
+    /// The scenario asks for what the simulator does not do.
+    #[error("the simulator does not do {what} ({path})")]
+    Unsupported {
+        /// The key of the study file.
+        path: String,
+        /// What is asked for there.
+        what: String,
+    },
+    /// The run was cancelled.
+    #[error("cancelled at {at} of virtual time")]
+    Cancelled {
+        /// Virtual time reached.
+        at: Time,
+    },
+    /// Packets appeared or vanished: a fault of the simulator, never of the study.
+    #[error(
+        "packets are not conserved on link {link}: {offered} offered, {accounted} accounted for"
+    )]
+    NotConserved {
+        /// The link.
+        link: String,
+        /// Packets offered to it.
+        offered: u64,
+        /// Packets delivered, lost or still there.
+        accounted: u64,
+    },
+}
+
+/// Runs `scenario` with `seed`, handing events to `probe`.
+///
+/// # Errors
+/// When the scenario asks for what [`unsupported`] names, when `progress` was cancelled, and
+/// when the law of conservation does not hold at the end.
+pub fn run<P: Probe>(
+    scenario: &Scenario,
+    seed: u64,
+    probe: &mut P,
+    progress: &Progress,
+) -> Result<RunSummary, SimError> {
+    if let Some(Unsupported { path, what }) = unsupported(scenario).into_iter().next() {
+        return Err(SimError::Unsupported { path, what });
+    }
+    world::World::new(scenario, seed, probe).run(progress)
+}

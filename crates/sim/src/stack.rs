@@ -1,0 +1,137 @@
+//! From the names in a scenario to a stack: profile, kernel settings, form of recovery.
+
+use cclab_cc::{RecoveryName, Variant};
+use cclab_spec::{Flow, Scenario};
+use cclab_tcp::profile::{self, DefaultRwnd, Profile, Recovery};
+
+/// A kernel setting that the simulator models: its name, and what a value of it does to a
+/// profile. `None`: the value makes no sense.
+struct Setting {
+    name: &'static str,
+    apply: fn(&mut Profile, &str) -> Option<()>,
+}
+
+/// Every kernel setting that the simulator models.
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "net.ipv4.tcp_sack",
+        apply: |profile, value| {
+            profile.wire.sack = switch(value)?;
+            if !profile.wire.sack {
+                profile.recovery = Recovery::NewReno;
+            }
+            Some(())
+        },
+    },
+    Setting {
+        name: "net.ipv4.tcp_timestamps",
+        apply: |profile, value| {
+            profile.wire.timestamps = switch(value)?;
+            Some(())
+        },
+    },
+    Setting {
+        name: "net.ipv4.tcp_window_scaling",
+        apply: |profile, value| {
+            profile.wire.window_scaling = switch(value)?;
+            Some(())
+        },
+    },
+    Setting {
+        name: "net.ipv4.tcp_slow_start_after_idle",
+        apply: |profile, value| {
+            profile.idle_restart = switch(value)?;
+            Some(())
+        },
+    },
+    Setting {
+        // The window is fixed in the simulator: what the setting turns off is never on.
+        name: "net.ipv4.tcp_moderate_rcvbuf",
+        apply: |_, value| (!switch(value)?).then_some(()),
+    },
+    Setting {
+        // Every run begins without metrics of earlier ones.
+        name: "net.ipv4.tcp_no_metrics_save",
+        apply: |_, value| switch(value)?.then_some(()),
+    },
+    Setting {
+        name: "net.ipv4.tcp_rmem",
+        apply: |profile, value| {
+            // Half of the buffer is window (`tcp_adv_win_scale` = 1).
+            profile.default_rwnd = DefaultRwnd::Bytes(maximum(value)? / 2);
+            Some(())
+        },
+    },
+    Setting {
+        name: "net.ipv4.tcp_wmem",
+        apply: |profile, value| {
+            profile.sndbuf = maximum(value)?;
+            Some(())
+        },
+    },
+];
+
+fn switch(value: &str) -> Option<bool> {
+    match value {
+        "0" | "false" => Some(false),
+        "1" | "true" => Some(true),
+        _ => None,
+    }
+}
+
+/// The last of "min default max".
+fn maximum(value: &str) -> Option<u64> {
+    value
+        .split_whitespace()
+        .next_back()?
+        .parse()
+        .ok()
+        .filter(|&bytes| bytes > 0)
+}
+
+/// Names of the kernel settings that the simulator models.
+pub fn settings() -> impl Iterator<Item = &'static str> {
+    SETTINGS.iter().map(|setting| setting.name)
+}
+
+/// Why the simulator cannot honour a kernel setting; `None` if it can.
+pub fn unsupported_setting(name: &str, value: &str) -> Option<String> {
+    let Some(setting) = SETTINGS.iter().find(|setting| setting.name == name) else {
+        let known: Vec<&str> = settings().collect();
+        return Some(format!(
+            "kernel setting {name} (modelled: {})",
+            known.join(", ")
+        ));
+    };
+    let mut scratch = profile::PROFILES[0].clone();
+    match (setting.apply)(&mut scratch, value) {
+        Some(()) => None,
+        None => Some(format!("kernel setting {name} = {value}")),
+    }
+}
+
+/// The profile of `flow`: the scenario's, with the flow's kernel settings.
+pub fn profile_of(scenario: &Scenario, flow: &Flow) -> Profile {
+    let mut profile = profile::find(&scenario.stack)
+        .expect("unknown stacks are refused before a run")
+        .clone();
+    for (name, value) in &flow.sysctl {
+        let setting = SETTINGS.iter().find(|setting| setting.name == name);
+        let applied = setting.and_then(|setting| (setting.apply)(&mut profile, value));
+        applied.expect("settings that are not modelled are refused before a run");
+    }
+    profile
+}
+
+/// The form of recovery that `variant` gets on the stack of `profile`.
+pub fn recovery_of(variant: &Variant, profile: &Profile) -> Recovery {
+    let own = match variant.recovery {
+        // Tahoe is its recovery, on every stack.
+        Some(RecoveryName::Tahoe) => Some(Recovery::Tahoe),
+        Some(RecoveryName::Reno) if profile.classic_variants => Some(Recovery::Reno),
+        Some(RecoveryName::NewReno) if profile.classic_variants => Some(Recovery::NewReno),
+        Some(RecoveryName::Sack) if profile.classic_variants => Some(Recovery::Sack),
+        _ => None,
+    };
+    own.unwrap_or(profile.recovery)
+}

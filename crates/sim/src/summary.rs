@@ -1,0 +1,141 @@
+//! What a run was: rows of samples and summaries from the state of flows and links.
+
+use cclab_tcp::Sender;
+use cclab_tcp::limits::Limit;
+use cclab_trace::schema::{FlowSample, FlowSummary, Limited, LinkSummary, QueueSample, RunSummary};
+use cclab_units::Time;
+
+use crate::SimError;
+use crate::flow::Flow;
+use crate::link::Link;
+use crate::world::World;
+
+/// The threshold, unless it is still unlimited.
+pub fn known_ssthresh(sender: &Sender) -> Option<u64> {
+    Some(sender.cc().ssthresh()).filter(|&ssthresh| ssthresh != u64::MAX)
+}
+
+/// srtt, once there was a sample.
+pub fn known_srtt(sender: &Sender) -> Option<Time> {
+    Some(sender.rtt().srtt()).filter(|&srtt| srtt > Time::ZERO)
+}
+
+/// The state of a flow now.
+pub fn flow_sample(index: usize, flow: &Flow) -> FlowSample {
+    let sender = &flow.sender;
+    let counters = sender.counters();
+    FlowSample {
+        flow: index as u32,
+        cwnd: sender.window(),
+        ssthresh: known_ssthresh(sender),
+        srtt: known_srtt(sender),
+        in_flight: sender.board().in_flight(),
+        rwnd: sender.rwnd(),
+        delivery_rate: sender.last_ack().rate.and_then(|rate| rate.rate()),
+        pacing_rate: sender.cc().pacing_rate(),
+        snd_una: sender.snd_una(),
+        snd_nxt: sender.snd_nxt(),
+        bytes_received: flow.receiver.bytes_received(),
+        segments_sent: counters.segments_sent,
+        retransmits: counters.retransmits,
+    }
+}
+
+/// The state of a link now.
+pub fn queue_sample(index: usize, link: &Link) -> QueueSample {
+    let backlog = link.backlog();
+    QueueSample {
+        link: index as u32,
+        backlog: backlog.bytes,
+        backlog_packets: backlog.packets,
+        tx_bytes: link.counters.tx_bytes,
+        drops: link.counters.queue_drops,
+        marks: link.marks(),
+    }
+}
+
+/// Every packet offered to a link was delivered, lost, or is still there.
+pub fn check_conservation(links: &[Link]) -> Result<(), SimError> {
+    for link in links {
+        let counters = &link.counters;
+        let lost = counters.queue_drops + counters.random_drops + counters.outage_drops;
+        let accounted = counters.delivered + lost + link.in_flight();
+        if counters.offered != accounted {
+            return Err(SimError::NotConserved {
+                link: link.name.clone(),
+                offered: counters.offered,
+                accounted,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The summary of a run that is over.
+pub fn summarise<P>(world: &World<'_, P>) -> RunSummary {
+    let flows = world.flows.iter().zip(&world.scenario.flows);
+    RunSummary {
+        end: world.now,
+        events: world.events,
+        flows: flows
+            .map(|(flow, spec)| flow_summary(flow, spec, world.now))
+            .collect(),
+        links: world.links.iter().map(link_summary).collect(),
+    }
+}
+
+fn flow_summary(flow: &Flow, spec: &cclab_spec::Flow, now: Time) -> FlowSummary {
+    let sender = &flow.sender;
+    let counters = sender.counters();
+    let limits = sender.limits();
+    let spent = |limit| limits.spent(limit, now);
+    FlowSummary {
+        name: spec.name.clone(),
+        cc: spec.cc.clone(),
+        cc_in_force: spec.cc.clone(),
+        started: flow.started,
+        first_byte: flow.receiver.first_byte(),
+        last_byte: flow.receiver.last_byte(),
+        ended: flow.ended,
+        mss: flow.mss,
+        bytes_received: flow.receiver.bytes_received(),
+        bytes_acked: sender.bytes_acked(),
+        segments_sent: counters.segments_sent,
+        retransmits: counters.retransmits,
+        rtos: counters.rtos,
+        fast_recoveries: counters.fast_recoveries,
+        undos: counters.undos,
+        tail_loss_probes: counters.tail_loss_probes,
+        ecn_echoes: counters.ecn_echoes,
+        limited: Limited {
+            cwnd: spent(Limit::Cwnd),
+            rwnd: spent(Limit::Rwnd),
+            application: spent(Limit::Application),
+            sndbuf: spent(Limit::Sndbuf),
+            pacing: spent(Limit::Pacing),
+        },
+        rtt_min: Some(sender.rtt().min_rtt()).filter(|_| sender.rtt().sampled()),
+        srtt_mean: (flow.acks > 0)
+            .then(|| Time::from_nanos((flow.srtt_sum / u128::from(flow.acks)) as u64)),
+        cwnd_mean: limits.cwnd_mean(now),
+        rtt: flow.rtt.clone(),
+    }
+}
+
+fn link_summary(link: &Link) -> LinkSummary {
+    let counters = &link.counters;
+    LinkSummary {
+        name: link.name.clone(),
+        rate: link.rate,
+        offered: counters.offered,
+        queue_drops: counters.queue_drops,
+        random_drops: counters.random_drops,
+        outage_drops: counters.outage_drops,
+        marks: link.marks(),
+        delivered: counters.delivered,
+        tx_bytes: counters.tx_bytes,
+        in_flight: link.in_flight(),
+        backlog_max: counters.backlog_max,
+        sojourn: link.sojourn.clone().unwrap_or_default(),
+    }
+}

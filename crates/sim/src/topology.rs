@@ -1,0 +1,251 @@
+//! Networks as lists of links and of routes over them.
+//!
+//! A route is a run of link indices in one table, ended by [`END`]; a packet carries its place
+//! in the table, so that forwarding is one look-up.
+
+use std::collections::BTreeMap;
+
+use cclab_qdisc::{Config as QueueConfig, Limit};
+use cclab_spec::{Direction, Flow, Place, Scenario, Topology};
+use cclab_tcp::profile::Profile;
+use cclab_units::{Rate, Stream, Time};
+
+use crate::link::Link;
+
+/// Ends a route: the packet has reached the host.
+pub const END: u32 = u32::MAX;
+
+/// Index of the bottleneck in the direction under study, and of its way back.
+pub const BOTTLENECK: usize = 0;
+/// See [`BOTTLENECK`].
+pub const BOTTLENECK_REVERSE: usize = 1;
+
+/// A network ready to carry packets.
+pub struct Network {
+    /// Every link.
+    pub links: Vec<Link>,
+    /// All routes, one after the other.
+    pub routes: Vec<u32>,
+    /// Where the routes of each flow begin.
+    pub paths: Vec<Path>,
+}
+
+/// Where the routes of a flow begin in [`Network::routes`].
+#[derive(Clone, Copy, Debug)]
+pub struct Path {
+    /// From the sender to the receiver.
+    pub data: u32,
+    /// From the receiver to the sender.
+    pub acks: u32,
+}
+
+/// Builds the network of `scenario`. The caller has made sure that everything in it is known.
+pub fn build(scenario: &Scenario, profile: &Profile, seed: u64) -> Network {
+    let mut builder = Builder::new(scenario, profile, seed);
+    let shared = (scenario.network.topology == Topology::Chain).then(|| builder.shared_access());
+    for flow in &scenario.flows {
+        let access = match shared {
+            Some(shared) => shared,
+            None => builder.own_access(flow),
+        };
+        builder.route(flow, access);
+    }
+    builder.impair();
+    builder.network
+}
+
+/// The access links of a host pair: left (source side) and right (sink side), towards the
+/// bottleneck's direction and back.
+#[derive(Clone, Copy)]
+struct Access {
+    left: [u32; 2],
+    right: [u32; 2],
+}
+
+struct Builder<'a> {
+    scenario: &'a Scenario,
+    profile: &'a Profile,
+    seed: u64,
+    network: Network,
+}
+
+impl<'a> Builder<'a> {
+    fn new(scenario: &'a Scenario, profile: &'a Profile, seed: u64) -> Builder<'a> {
+        let network = Network {
+            links: Vec::new(),
+            routes: Vec::new(),
+            paths: Vec::new(),
+        };
+        let mut builder = Builder {
+            scenario,
+            profile,
+            seed,
+            network,
+        };
+        let bottleneck = &scenario.network.bottleneck;
+        let [forward, reverse] = builder
+            .pair("bottleneck", bottleneck, bottleneck.delay)
+            .map(|link| link as usize);
+        for link in [forward, reverse] {
+            builder.network.links[link].sojourn = Some(cclab_trace::Histogram::new());
+        }
+        builder
+    }
+
+    /// A link and its mirror image.
+    fn pair(&mut self, name: &str, link: &cclab_spec::Link, delay: Time) -> [u32; 2] {
+        let mut one = |name: String| {
+            let limit = match link.queue.limit {
+                cclab_spec::Limit::Bytes(bytes) => Limit::Bytes(bytes),
+                cclab_spec::Limit::Packets(packets) => Limit::Packets(packets),
+            };
+            let config = QueueConfig {
+                limit,
+                limit_is_exclusive: self.profile.queue_limit_is_exclusive,
+                params: &link.queue.params,
+            };
+            let queue = cclab_qdisc::build(&link.queue.kind, &config)
+                .expect("unknown disciplines are refused before a run");
+            self.add(name, link.rate, delay, queue)
+        };
+        let forward = one(name.to_string());
+        [forward, one(format!("{name}.reverse"))]
+    }
+
+    fn add(
+        &mut self,
+        name: String,
+        rate: Option<Rate>,
+        delay: Time,
+        queue: Box<dyn cclab_qdisc::Qdisc>,
+    ) -> u32 {
+        let dice = Stream::new(self.seed, &format!("queue {name}"));
+        self.network
+            .links
+            .push(Link::new(name, rate, delay, queue, dice));
+        self.network.links.len() as u32 - 1
+    }
+
+    /// Access links that all flows share (chain).
+    fn shared_access(&mut self) -> Access {
+        let access = &self.scenario.network.access;
+        let left = self.pair("source.access", access, access.delay);
+        let right = self.pair("sink.access", access, access.delay);
+        Access { left, right }
+    }
+
+    /// Access links of a flow's own (dumbbell). The delay that makes up its base RTT lies on
+    /// the sender's side.
+    fn own_access(&mut self, flow: &Flow) -> Access {
+        let access = &self.scenario.network.access;
+        let (left_extra, right_extra) = match flow.direction {
+            Direction::Forward => (flow.extra_delay, Time::ZERO),
+            Direction::Reverse => (Time::ZERO, flow.extra_delay),
+        };
+        let left = format!("{}.left.access", flow.name);
+        let right = format!("{}.right.access", flow.name);
+        Access {
+            left: self.pair(&left, access, access.delay + left_extra),
+            right: self.pair(&right, access, access.delay + right_extra),
+        }
+    }
+
+    /// A wire of delay alone, for a flow whose access link is shared.
+    fn own_delay(&mut self, flow: &Flow) -> [u32; 2] {
+        let params = BTreeMap::new();
+        let mut one = |name: String| {
+            let config = QueueConfig {
+                limit: Limit::Packets(1),
+                limit_is_exclusive: false,
+                params: &params,
+            };
+            let queue = cclab_qdisc::build("droptail", &config).expect("droptail is registered");
+            self.add(name, None, flow.extra_delay, queue)
+        };
+        let forward = one(format!("{}.delay", flow.name));
+        [forward, one(format!("{}.delay.reverse", flow.name))]
+    }
+
+    fn route(&mut self, flow: &Flow, access: Access) {
+        let chain = self.scenario.network.topology == Topology::Chain;
+        let extra = (chain && flow.extra_delay > Time::ZERO).then(|| self.own_delay(flow));
+        let mut rightward = vec![access.left[0], BOTTLENECK as u32, access.right[0]];
+        let mut leftward = vec![access.right[1], BOTTLENECK_REVERSE as u32, access.left[1]];
+        if let Some([forward, reverse]) = extra {
+            rightward.insert(0, forward);
+            leftward.push(reverse);
+        }
+        let rightward = self.add_route(&rightward);
+        let leftward = self.add_route(&leftward);
+        self.network.paths.push(match flow.direction {
+            Direction::Forward => Path {
+                data: rightward,
+                acks: leftward,
+            },
+            Direction::Reverse => Path {
+                data: leftward,
+                acks: rightward,
+            },
+        });
+    }
+
+    fn add_route(&mut self, links: &[u32]) -> u32 {
+        let start = self.network.routes.len() as u32;
+        self.network.routes.extend_from_slice(links);
+        self.network.routes.push(END);
+        start
+    }
+
+    /// Puts losses and outages in their places.
+    fn impair(&mut self) {
+        let bottleneck = &self.scenario.network.bottleneck;
+        let seed = self.seed;
+        for (i, loss) in bottleneck.loss.iter().enumerate() {
+            self.at(loss.at, |gate, name| {
+                let dice = Stream::new(seed, &format!("loss {i} {name}"));
+                gate.add_loss(loss.probability, dice);
+            });
+        }
+        for outage in &bottleneck.outage {
+            self.at(outage.at, |gate, _| {
+                gate.add_outage(outage.start, outage.duration)
+            });
+        }
+    }
+
+    /// Calls `put` with each gate at `place`: one for the router, one per flow's data path for
+    /// the hosts (one in all where flows share a host).
+    fn at(&mut self, place: Place, mut put: impl FnMut(&mut crate::gate::Gate, &str)) {
+        let Network {
+            links,
+            routes,
+            paths,
+        } = &mut self.network;
+        if place == Place::Router {
+            let link = &mut links[BOTTLENECK];
+            put(&mut link.entry, &link.name.clone());
+            return;
+        }
+        let mut done = Vec::new();
+        for path in paths {
+            let route = routes[path.data as usize..].iter().copied();
+            let on_route: Vec<u32> = route.take_while(|&link| link != END).collect();
+            let index = match place {
+                Place::Sender => on_route[0],
+                Place::Receiver | Place::Router => on_route[on_route.len() - 1],
+            };
+            if done.contains(&index) {
+                continue;
+            }
+            done.push(index);
+            let link = &mut links[index as usize];
+            let name = link.name.clone();
+            let gate = if place == Place::Sender {
+                &mut link.entry
+            } else {
+                &mut link.exit
+            };
+            put(gate, &name);
+        }
+    }
+}

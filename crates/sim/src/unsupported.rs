@@ -1,0 +1,88 @@
+//! What a scenario asks for that this simulator does not do: found before a run, by name.
+
+use cclab_spec::{Scenario, Topology};
+use cclab_tcp::profile;
+
+use crate::stack;
+
+/// One thing that the simulator does not do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsupported {
+    /// The key of the study file.
+    pub path: String,
+    /// What is asked for there.
+    pub what: String,
+}
+
+/// Everything in `scenario` that the simulator does not do; empty if it can run.
+pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
+    let mut found = Vec::new();
+    let mut refuse = |path: String, what: String| found.push(Unsupported { path, what });
+
+    if profile::find(&scenario.stack).is_none() {
+        refuse("stack".into(), format!("stack {:?}", scenario.stack));
+    }
+    let network = &scenario.network;
+    match network.topology {
+        Topology::Chain | Topology::Dumbbell => {}
+        Topology::ParkingLot => refuse("network.topology".into(), "topology parking-lot".into()),
+        Topology::Graph => refuse("network.topology".into(), "topology graph".into()),
+    }
+    for (name, link) in [
+        ("bottleneck", &network.bottleneck),
+        ("access", &network.access),
+    ] {
+        let at = |key: &str| format!("network.{name}.{key}");
+        match cclab_qdisc::find(&link.queue.kind) {
+            None => refuse(at("queue.kind"), format!("queue {}", link.queue.kind)),
+            Some(discipline) => {
+                for param in link.queue.params.keys() {
+                    if !discipline.params.contains(&param.as_str()) {
+                        let what = format!("parameter {param} of queue {}", link.queue.kind);
+                        refuse(at(&format!("queue.{param}")), what);
+                    }
+                }
+            }
+        }
+        if link.jitter.is_some() {
+            refuse(at("jitter"), "jitter".into());
+        }
+        if !link.schedule.is_empty() {
+            refuse(at("schedule"), "a schedule of changes".into());
+        }
+    }
+    let access = &network.access;
+    if !access.loss.is_empty() || !access.outage.is_empty() {
+        refuse(
+            "network.access".into(),
+            "loss or outage on access links".into(),
+        );
+    }
+    for flow in &scenario.flows {
+        let at = |key: &str| format!("flow.{}.{key}", flow.name);
+        if cclab_cc::find(&flow.cc).is_none() {
+            refuse(at("cc"), format!("variant {}", flow.cc));
+        }
+        if let Some(application) = flow.application.as_deref().filter(|name| *name != "bulk") {
+            refuse(at("application"), format!("application {application}"));
+        }
+        if flow.command.is_some() {
+            refuse(at("command"), "programs of the host".into());
+        }
+        if flow.delay_at != cclab_spec::DelayAt::Router {
+            refuse(at("delay_at"), "delay on the sending host".into());
+        }
+        for (name, value) in &flow.sysctl {
+            if let Some(what) = stack::unsupported_setting(name, value) {
+                refuse(at("sysctl"), what);
+            }
+        }
+    }
+    for traffic in &scenario.traffic {
+        refuse(
+            format!("traffic.{}", traffic.name),
+            format!("cross traffic {}", traffic.kind),
+        );
+    }
+    found
+}

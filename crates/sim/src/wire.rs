@@ -1,0 +1,31 @@
+//! What the flows of a scenario announce in their SYN, for packet captures.
+
+use cclab_spec::Scenario;
+use cclab_trace::WireOptions;
+
+use crate::stack;
+
+/// The options of each flow's SYN, in the scenario's order: what a recorder of captures needs.
+///
+/// # Panics
+/// If the scenario names a stack or a variant that [`crate::unsupported`] refuses.
+pub fn wire_options(scenario: &Scenario) -> Vec<WireOptions> {
+    scenario
+        .flows
+        .iter()
+        .map(|flow| {
+            let profile = stack::profile_of(scenario, flow);
+            let variant =
+                cclab_cc::find(&flow.cc).expect("unknown variants are refused before a run");
+            let recovery = stack::recovery_of(variant, &profile);
+            WireOptions {
+                mss: flow
+                    .mss
+                    .unwrap_or(profile.wire.mss)
+                    .try_into()
+                    .unwrap_or(u16::MAX),
+                sack_permitted: profile.wire.sack && recovery.uses_sack(),
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,218 @@
+//! RACK loss detection (RFC 8985): a segment is lost when one sent sufficiently later has
+//! been delivered.
+//!
+//! Originals leave in sequence order and retransmissions in the order of a queue, so both are
+//! sorted by time as they stand: a cursor and a queue replace the time-sorted list of the RFC,
+//! and every segment is looked at once.
+
+use std::collections::VecDeque;
+
+use cclab_units::Time;
+
+use crate::scoreboard::{Scoreboard, Segment, SegmentId};
+
+/// Duplicate ACKs or SACKed segments that show a loss without waiting (RFC 8985 section 3.3.2).
+const DUP_THRESH: u64 = 3;
+/// Recoveries after which a widened reordering window narrows again (RFC 8985 section 6.2,
+/// `RACK.reo_wnd_persist`).
+const REO_WND_PERSIST: u32 = 16;
+
+/// State of the detector.
+#[derive(Debug)]
+pub struct Rack {
+    /// Send time and end of the most recently sent segment that was delivered.
+    sent: Time,
+    end: u64,
+    /// Its round-trip time.
+    rtt: Time,
+    reordering_seen: bool,
+    /// Multiplier of the reordering window, widened by duplicate reports.
+    reo_wnd_mult: u64,
+    reo_wnd_persist: u32,
+    dsack_round_end: Option<u64>,
+    /// Every original before this one is decided.
+    originals: SegmentId,
+    resent: VecDeque<(SegmentId, Time)>,
+}
+
+impl Default for Rack {
+    fn default() -> Rack {
+        Rack {
+            sent: Time::ZERO,
+            end: 0,
+            rtt: Time::ZERO,
+            reordering_seen: false,
+            reo_wnd_mult: 1,
+            reo_wnd_persist: 0,
+            dsack_round_end: None,
+            originals: 0,
+            resent: VecDeque::with_capacity(16),
+        }
+    }
+}
+
+impl Rack {
+    /// Takes in a delivered segment (RFC 8985 section 6.2, steps 1 and 2).
+    #[inline]
+    pub fn on_delivered(&mut self, segment: &Segment, now: Time, min_rtt: Time) {
+        let rtt = now - segment.sent;
+        if segment.ever_resent && rtt < min_rtt {
+            return; // the acknowledgement is of the original, not of what was sent last
+        }
+        if (segment.sent, segment.end()) > (self.sent, self.end) {
+            self.sent = segment.sent;
+            self.end = segment.end();
+            self.rtt = rtt;
+        }
+    }
+
+    /// An original arrived after a later one (RFC 8985 section 6.2, step 3).
+    pub fn on_reordering(&mut self) {
+        self.reordering_seen = true;
+    }
+
+    /// A segment left again.
+    pub fn on_resent(&mut self, id: SegmentId, now: Time) {
+        self.resent.push_back((id, now));
+    }
+
+    /// The receiver reported a duplicate: the window was too narrow (step 4). At most once per
+    /// round trip.
+    pub fn on_dsack(&mut self, snd_una: u64, snd_nxt: u64) {
+        if self.dsack_round_end.is_some_and(|end| snd_una < end) {
+            return;
+        }
+        self.dsack_round_end = Some(snd_nxt);
+        self.reo_wnd_mult += 1;
+        self.reo_wnd_persist = REO_WND_PERSIST;
+    }
+
+    /// An episode of recovery ended.
+    pub fn on_recovered(&mut self) {
+        self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
+        if self.reo_wnd_persist == 0 {
+            self.reo_wnd_mult = 1;
+        }
+    }
+
+    fn reo_wnd(&self, board: &Scoreboard, in_recovery: bool, min_rtt: Time, srtt: Time) -> Time {
+        if !self.reordering_seen && (in_recovery || board.sacked_segments() >= DUP_THRESH) {
+            return Time::ZERO;
+        }
+        (min_rtt * self.reo_wnd_mult / 4).min(srtt)
+    }
+
+    /// Marks what is lost (step 5). Returns the bytes newly lost, and when to look again if a
+    /// segment is overdue but within the reordering window.
+    pub fn detect(
+        &mut self,
+        board: &mut Scoreboard,
+        now: Time,
+        in_recovery: bool,
+        (min_rtt, srtt): (Time, Time),
+    ) -> (u64, Time) {
+        let patience = self.rtt + self.reo_wnd(board, in_recovery, min_rtt, srtt);
+        let mut newly_lost = 0;
+        let mut again = Time::NEVER;
+        let ids = board.ids();
+        self.originals = self.originals.max(ids.start);
+        while self.originals < ids.end {
+            let segment = *board.get(self.originals);
+            let decided = segment.sacked || segment.lost || segment.ever_resent;
+            if !decided {
+                if (self.sent, self.end) <= (segment.sent, segment.end()) {
+                    break;
+                }
+                if segment.sent + patience > now {
+                    again = segment.sent + patience;
+                    break;
+                }
+                newly_lost += board.mark_lost(self.originals);
+            }
+            self.originals += 1;
+        }
+        while let Some(&(id, sent)) = self.resent.front() {
+            let current = ids.contains(&id).then(|| *board.get(id));
+            let waiting = current.filter(|s| s.sent == sent && !s.sacked && (s.resent || !s.lost));
+            if let Some(segment) = waiting {
+                if (self.sent, self.end) <= (sent, segment.end()) {
+                    break;
+                }
+                if sent + patience > now {
+                    again = again.min(sent + patience);
+                    break;
+                }
+                newly_lost += board.mark_lost(id);
+            }
+            self.resent.pop_front();
+        }
+        (newly_lost, again)
+    }
+
+    /// After an undo the originals are looked at afresh.
+    pub fn restart(&mut self) {
+        self.originals = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent_every_ms(n: u64) -> Scoreboard {
+        let mut board = Scoreboard::default();
+        for i in 0..n {
+            let sent = Time::from_millis(i);
+            board.push(Segment {
+                start: i * 100,
+                len: 100,
+                sent,
+                ..Segment::default()
+            });
+        }
+        board
+    }
+
+    const RTTS: (Time, Time) = (Time::from_millis(40), Time::from_millis(40));
+
+    /// RFC 8985 section 3.1: a later delivery starts the clock of an earlier segment; without
+    /// three SACKed segments a quarter of the smallest RTT is granted for reordering.
+    #[test]
+    fn a_segment_is_lost_a_quarter_rtt_after_a_later_one_was_delivered() {
+        let (mut board, mut rack) = (sent_every_ms(3), Rack::default());
+        let now = Time::from_millis(41);
+        board.select(&[(100, 200)], |_, s| rack.on_delivered(s, now, RTTS.0));
+        let (lost, again) = rack.detect(&mut board, now, false, RTTS);
+        assert_eq!((lost, again), (0, Time::from_millis(50)));
+        let (lost, _) = rack.detect(&mut board, again, false, RTTS);
+        assert_eq!(lost, 100);
+        assert_eq!(board.next_lost(), Some(0));
+    }
+
+    #[test]
+    fn three_deliveries_show_a_loss_at_once_and_a_lost_retransmission_is_found() {
+        let (mut board, mut rack) = (sent_every_ms(12), Rack::default());
+        let now = Time::from_millis(43);
+        board.select(&[(100, 400)], |_, s| rack.on_delivered(s, now, RTTS.0));
+        assert_eq!(rack.detect(&mut board, now, false, RTTS).0, 100);
+        board.mark_resent(0, |s| s.sent = now);
+        rack.on_resent(0, now);
+        // A segment sent after the retransmission is delivered 40 ms later.
+        let id = board.push(Segment {
+            start: 1200,
+            len: 100,
+            sent: Time::from_millis(44),
+            ..Segment::default()
+        });
+        assert_eq!(id, 12);
+        let later = Time::from_millis(84);
+        board.select(&[(1200, 1300)], |_, s| rack.on_delivered(s, later, RTTS.0));
+        let (lost, _) = rack.detect(&mut board, later, true, RTTS);
+        assert_eq!(
+            lost,
+            100 + 8 * 100,
+            "the retransmission and the eight older originals"
+        );
+        assert_eq!(board.next_lost(), Some(0));
+    }
+}

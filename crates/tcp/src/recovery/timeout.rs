@@ -1,0 +1,71 @@
+//! The retransmission timer (RFC 6298 section 5.4 on) and F-RTO (RFC 5682 section 3, the
+//! SACK-enhanced form, as in Linux `tcp_process_loss`). Without SACK an acknowledgement of
+//! segments that waited at the receiver looks like one of originals that were late: there only
+//! timestamps tell.
+
+use cclab_cc::Congestion;
+use cclab_units::Time;
+
+use super::Phase;
+use crate::sender::{AckNews, Sender};
+
+/// State of F-RTO.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Frto {
+    /// Not after a timeout, or the timeout was genuine.
+    #[default]
+    Off,
+    /// After the first retransmission: the next ACK tells.
+    Watching,
+    /// The first ACK advanced: new data goes first, in place of retransmissions.
+    Probing,
+}
+
+impl Frto {
+    pub(crate) fn end(&mut self) {
+        *self = Frto::Off;
+    }
+}
+
+impl Sender {
+    /// Everything outstanding is taken for lost and sent again from the lowest byte.
+    pub(crate) fn on_rto(&mut self, now: Time) {
+        if self.board.is_empty() {
+            return;
+        }
+        let repeated = self.episode.phase == Phase::Loss
+            && self.episode.recover.is_some()
+            && self.episode.undo.una_at_entry() == Some(self.snd_una);
+        self.counters.rtos += 1;
+        if !repeated {
+            self.begin_undo();
+        }
+        self.congestion(now, Congestion::Rto, repeated);
+        if !self.recovery.uses_sack() || !self.profile.undo {
+            self.board.forget_sacked();
+        }
+        self.board.mark_all_lost();
+        self.episode.sack.restart(&self.board);
+        self.episode.phase = Phase::Loss;
+        self.episode.recover = Some(self.snd_nxt);
+        self.episode.dup_acks = 0;
+        self.episode.inflation = 0;
+        self.episode.retransmit_first = true;
+        self.episode.stop_timers();
+        self.episode.probe.end();
+        let watch = self.profile.undo && self.recovery.uses_sack();
+        self.episode.frto = if watch { Frto::Watching } else { Frto::Off };
+        self.rtt.back_off();
+    }
+
+    /// RFC 5682 section 3.1, steps 2 and 3. That the timeout was spurious is seen by
+    /// `try_undo`; here, that it may still turn out so.
+    pub(super) fn on_news_frto(&mut self, news: &AckNews) {
+        self.episode.frto = match self.episode.frto {
+            Frto::Watching if news.advanced && self.snd_nxt < self.written => Frto::Probing,
+            Frto::Watching if news.advanced || news.duplicate => Frto::Off,
+            Frto::Probing if news.advanced || news.duplicate => Frto::Off,
+            state => state,
+        };
+    }
+}

@@ -1,0 +1,96 @@
+//! Taking back a reduction that was a mistake: by timestamps (Eifel, RFC 3522), by duplicate
+//! reports (RFC 3708), or because an original turned up after a timeout (F-RTO, RFC 5682).
+
+use cclab_cc::Cx;
+use cclab_units::Time;
+
+use super::{Frto, Phase};
+use crate::sender::{AckNews, Sender};
+
+/// What is known of the retransmissions of the current episode.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Undo {
+    /// `snd_una` when the episode began.
+    una: Option<u64>,
+    /// Retransmissions not yet reported as duplicates, and whether there were any.
+    unreported: u64,
+    resent: bool,
+    /// Timestamp of the first retransmission.
+    stamp: Option<u32>,
+}
+
+impl Undo {
+    pub(crate) fn una_at_entry(&self) -> Option<u64> {
+        self.una
+    }
+
+    pub(crate) fn end(&mut self) {
+        *self = Undo::default();
+    }
+
+    /// A segment leaves again with timestamp `tsval` (0: no timestamps).
+    pub(crate) fn on_resent(&mut self, tsval: u32) {
+        self.unreported += 1;
+        self.resent = true;
+        if tsval != 0 {
+            self.stamp = self.stamp.or(Some(tsval));
+        }
+    }
+
+    fn all_were_duplicates(&self) -> bool {
+        self.resent && self.unreported == 0
+    }
+
+    /// RFC 3522: the echo is older than the first retransmission.
+    fn echo_is_older(&self, tsecr: u32) -> bool {
+        self.stamp
+            .is_some_and(|stamp| tsecr != 0 && (tsecr.wrapping_sub(stamp) as i32) < 0)
+    }
+}
+
+impl Sender {
+    pub(super) fn begin_undo(&mut self) {
+        self.episode.undo = Undo {
+            una: Some(self.snd_una),
+            ..Undo::default()
+        };
+    }
+
+    pub(super) fn note_for_undo(&mut self, news: &AckNews) {
+        if news.dsack {
+            let undo = &mut self.episode.undo;
+            undo.unreported = undo.unreported.saturating_sub(1);
+        }
+    }
+
+    /// Takes the reduction back if it was a mistake; returns whether it was.
+    pub(super) fn try_undo(&mut self, now: Time, news: &AckNews) -> bool {
+        let undo = &self.episode.undo;
+        if !self.profile.undo || undo.una.is_none() || !(news.advanced || news.dsack) {
+            return false;
+        }
+        let by_frto = self.episode.phase == Phase::Loss
+            && self.episode.frto != Frto::Off
+            && news.original_delivered;
+        let mistaken = by_frto
+            || undo.all_were_duplicates()
+            || (news.advanced && undo.echo_is_older(news.tsecr));
+        if !mistaken {
+            return false;
+        }
+        self.counters.undos += 1;
+        self.board.clear_lost();
+        self.episode.rack.restart();
+        self.episode.phase = Phase::Open;
+        self.episode.inflation = 0;
+        self.episode.dup_acks = 0;
+        self.episode.retransmit_first = false;
+        self.episode.frto.end();
+        self.episode.undo.end();
+        self.cc.on_undo(&mut Cx {
+            now,
+            rng: &mut self.rng,
+        });
+        true
+    }
+}

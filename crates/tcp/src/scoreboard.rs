@@ -1,0 +1,470 @@
+//! What has been sent and not yet acknowledged: one record per segment, in sequence order, and
+//! the counts from which the bytes in flight follow.
+//!
+//! A segment is found by its identity, the count of segments sent before it, so that cursors
+//! into the scoreboard stay valid while it slides.
+
+use std::ops::Range;
+
+use cclab_units::Time;
+
+/// Identity of a segment: how many were sent before it.
+pub type SegmentId = u64;
+
+/// A segment that is not yet acknowledged cumulatively.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Segment {
+    /// Offset of its first byte.
+    pub start: u64,
+    /// Bytes of sequence space.
+    pub len: u32,
+    /// When it last left.
+    pub sent: Time,
+    /// Delivery-rate state when it last left (draft-cheng-iccrg-delivery-rate-estimation).
+    pub delivered: u64,
+    /// See `delivered`.
+    pub delivered_time: Time,
+    /// See `delivered`.
+    pub first_sent: Time,
+    /// Acknowledged selectively.
+    pub sacked: bool,
+    /// Taken for lost.
+    pub lost: bool,
+    /// Retransmitted since it was last taken for lost: that copy is in the network.
+    pub resent: bool,
+    /// Retransmitted at least once.
+    pub ever_resent: bool,
+    /// Gives no RTT sample (Karn).
+    pub no_rtt: bool,
+    /// Sent while the application limited the sender.
+    pub app_limited: bool,
+    /// Carries the FIN, which takes the last byte of `len`.
+    pub fin: bool,
+}
+
+impl Segment {
+    /// Offset after its last byte.
+    pub fn end(&self) -> u64 {
+        self.start + u64::from(self.len)
+    }
+
+    /// Bytes of payload.
+    pub fn payload(&self) -> u32 {
+        self.len - u32::from(self.fin)
+    }
+}
+
+/// The segments between `snd_una` and `snd_nxt`.
+#[derive(Debug)]
+pub struct Scoreboard {
+    ring: Box<[Segment]>,
+    head: SegmentId,
+    tail: SegmentId,
+    outstanding: u64,
+    sacked: u64,
+    sacked_segments: u64,
+    lost: u64,
+    resent: u64,
+    /// No segment before this one is lost and waiting to be retransmitted.
+    lost_hint: SegmentId,
+    highest_sacked: SegmentId,
+    /// Blocks of the previous acknowledgement: what they covered need not be walked again.
+    previous_blocks: Vec<(u64, u64)>,
+}
+
+impl Default for Scoreboard {
+    fn default() -> Scoreboard {
+        Scoreboard {
+            ring: vec![Segment::default(); 16].into_boxed_slice(),
+            head: 0,
+            tail: 0,
+            outstanding: 0,
+            sacked: 0,
+            sacked_segments: 0,
+            lost: 0,
+            resent: 0,
+            lost_hint: 0,
+            highest_sacked: 0,
+            previous_blocks: Vec::with_capacity(8),
+        }
+    }
+}
+
+impl Scoreboard {
+    fn slot(&self, id: SegmentId) -> usize {
+        id as usize & (self.ring.len() - 1)
+    }
+
+    /// The segment with identity `id`, which must be in [`Scoreboard::ids`].
+    #[inline]
+    pub fn get(&self, id: SegmentId) -> &Segment {
+        &self.ring[self.slot(id)]
+    }
+
+    #[inline]
+    fn get_mut(&mut self, id: SegmentId) -> &mut Segment {
+        let slot = self.slot(id);
+        &mut self.ring[slot]
+    }
+
+    /// Identities of all segments, in sequence order.
+    pub fn ids(&self) -> Range<SegmentId> {
+        self.head..self.tail
+    }
+
+    /// Whether nothing is outstanding.
+    pub fn is_empty(&self) -> bool {
+        self.head == self.tail
+    }
+
+    /// Bytes between `snd_una` and `snd_nxt` (`FlightSize`, RFC 5681).
+    pub fn outstanding(&self) -> u64 {
+        self.outstanding
+    }
+
+    /// Estimated bytes in the network (`pipe`, RFC 6675).
+    #[inline]
+    pub fn in_flight(&self) -> u64 {
+        self.outstanding - self.sacked - self.lost + self.resent
+    }
+
+    /// Bytes and segments acknowledged selectively.
+    pub fn sacked(&self) -> u64 {
+        self.sacked
+    }
+
+    /// Segments acknowledged selectively.
+    pub fn sacked_segments(&self) -> u64 {
+        self.sacked_segments
+    }
+
+    /// Bytes taken for lost, retransmitted or not.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// The last segment acknowledged selectively, when there is one outstanding.
+    pub fn highest_sacked(&self) -> Option<SegmentId> {
+        (self.sacked_segments > 0).then_some(self.highest_sacked)
+    }
+
+    /// Adds a segment sent for the first time.
+    #[inline]
+    pub fn push(&mut self, segment: Segment) -> SegmentId {
+        if self.tail - self.head == self.ring.len() as u64 {
+            self.grow();
+        }
+        let id = self.tail;
+        self.outstanding += u64::from(segment.len);
+        *self.get_mut(id) = segment;
+        self.tail += 1;
+        id
+    }
+
+    fn grow(&mut self) {
+        let mut ring = vec![Segment::default(); self.ring.len() * 2].into_boxed_slice();
+        let mask = ring.len() - 1;
+        for id in self.ids() {
+            ring[id as usize & mask] = *self.get(id);
+        }
+        self.ring = ring;
+    }
+
+    /// Removes what `ack` covers, calling `delivered` with each segment that is gone and had
+    /// not been acknowledged selectively before. A segment covered in part loses that part.
+    #[inline]
+    pub fn acknowledge(&mut self, ack: u64, mut delivered: impl FnMut(&Segment)) {
+        while self.head < self.tail {
+            let segment = *self.get(self.head);
+            if segment.end() > ack {
+                if segment.start < ack {
+                    self.trim(ack);
+                }
+                break;
+            }
+            let len = u64::from(segment.len);
+            self.outstanding -= len;
+            if segment.sacked {
+                self.sacked -= len;
+                self.sacked_segments -= 1;
+            } else {
+                if segment.lost {
+                    self.lost -= len;
+                    if segment.resent {
+                        self.resent -= len;
+                    }
+                }
+                delivered(&segment);
+            }
+            self.head += 1;
+        }
+        self.lost_hint = self.lost_hint.max(self.head);
+    }
+
+    fn trim(&mut self, ack: u64) {
+        let head = self.head;
+        let segment = self.get_mut(head);
+        let cut = ack - segment.start;
+        segment.start = ack;
+        segment.len -= cut as u32;
+        let segment = *segment;
+        self.outstanding -= cut;
+        if segment.sacked {
+            self.sacked -= cut;
+        } else if segment.lost {
+            self.lost -= cut;
+            if segment.resent {
+                self.resent -= cut;
+            }
+        }
+    }
+
+    /// The first segment that ends after `offset`.
+    fn find(&self, offset: u64) -> SegmentId {
+        let (mut low, mut high) = (self.head, self.tail);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.get(middle).end() <= offset {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// Marks what `blocks` cover, calling `delivered` with each segment newly covered whole,
+    /// and its identity.
+    ///
+    /// What the blocks of the previous acknowledgement covered is skipped, so that a long
+    /// block costs what it grew by.
+    pub fn select(
+        &mut self,
+        blocks: &[(u64, u64)],
+        mut delivered: impl FnMut(SegmentId, &Segment),
+    ) {
+        for &(left, right) in blocks {
+            let known = self
+                .previous_blocks
+                .iter()
+                .copied()
+                .find(|&(l, r)| l < right && left < r);
+            match known {
+                None => self.select_range(left, right, &mut delivered),
+                Some((l, r)) => {
+                    if left < l {
+                        self.select_range(left, l, &mut delivered);
+                    }
+                    if r < right {
+                        // A segment may straddle the old edge: begin where it begins.
+                        self.select_range(r.saturating_sub(1).max(left), right, &mut delivered);
+                    }
+                }
+            }
+        }
+        self.previous_blocks.clear();
+        self.previous_blocks
+            .extend_from_slice(&blocks[..blocks.len().min(8)]);
+    }
+
+    fn select_range(
+        &mut self,
+        left: u64,
+        right: u64,
+        delivered: &mut impl FnMut(SegmentId, &Segment),
+    ) {
+        for id in self.find(left)..self.tail {
+            let segment = *self.get(id);
+            if segment.end() > right {
+                break;
+            }
+            if segment.start < left || segment.sacked {
+                continue;
+            }
+            let len = u64::from(segment.len);
+            if segment.lost {
+                self.lost -= len;
+                if segment.resent {
+                    self.resent -= len;
+                }
+            }
+            let slot = self.get_mut(id);
+            slot.sacked = true;
+            slot.lost = false;
+            slot.resent = false;
+            self.highest_sacked = if self.sacked_segments == 0 {
+                id
+            } else {
+                self.highest_sacked.max(id)
+            };
+            self.sacked += len;
+            self.sacked_segments += 1;
+            delivered(id, &segment);
+        }
+    }
+
+    /// Takes a segment for lost, its retransmission included. Returns the bytes newly lost.
+    pub fn mark_lost(&mut self, id: SegmentId) -> u64 {
+        let segment = self.get_mut(id);
+        let len = u64::from(segment.len);
+        if segment.sacked || (segment.lost && !segment.resent) {
+            return 0;
+        }
+        let (was_lost, was_resent) = (segment.lost, segment.resent);
+        segment.lost = true;
+        segment.resent = false;
+        if !was_lost {
+            self.lost += len;
+        }
+        if was_resent {
+            self.resent -= len;
+        }
+        self.lost_hint = self.lost_hint.min(id);
+        len
+    }
+
+    /// Takes everything that is not acknowledged selectively for lost. Returns the bytes newly
+    /// lost.
+    pub fn mark_all_lost(&mut self) -> u64 {
+        self.ids().map(|id| self.mark_lost(id)).sum()
+    }
+
+    /// Nothing that is waiting to be retransmitted is lost after all.
+    pub fn clear_lost(&mut self) {
+        for id in self.ids() {
+            let segment = self.get_mut(id);
+            if segment.lost {
+                let len = u64::from(segment.len);
+                let resent = segment.resent;
+                segment.lost = false;
+                segment.resent = false;
+                self.lost -= len;
+                if resent {
+                    self.resent -= len;
+                }
+            }
+        }
+    }
+
+    /// Forgets all selective acknowledgements: the receiver may renege (RFC 2018 section 8).
+    pub fn forget_sacked(&mut self) {
+        for id in self.ids() {
+            self.get_mut(id).sacked = false;
+        }
+        self.sacked = 0;
+        self.sacked_segments = 0;
+        self.previous_blocks.clear();
+    }
+
+    /// The first segment that is lost and not yet retransmitted.
+    pub fn next_lost(&mut self) -> Option<SegmentId> {
+        if self.lost == self.resent {
+            return None;
+        }
+        while self.lost_hint < self.tail {
+            let segment = self.get(self.lost_hint);
+            if segment.lost && !segment.resent {
+                return Some(self.lost_hint);
+            }
+            self.lost_hint += 1;
+        }
+        None
+    }
+
+    /// Records that a segment left again. A segment not taken for lost (a probe) counts once
+    /// in flight all the same.
+    pub fn mark_resent(&mut self, id: SegmentId, update: impl FnOnce(&mut Segment)) -> Segment {
+        let segment = self.get_mut(id);
+        let len = u64::from(segment.len);
+        let newly = segment.lost && !segment.resent;
+        segment.resent |= segment.lost;
+        segment.ever_resent = true;
+        segment.no_rtt = true;
+        update(segment);
+        let segment = *segment;
+        if newly {
+            self.resent += len;
+        }
+        segment
+    }
+
+    /// Recounts everything from the segments: the invariant behind the running counts.
+    pub fn is_consistent(&self) -> bool {
+        let mut counts = [0_u64; 5];
+        let mut expected = None;
+        let mut contiguous = true;
+        for id in self.ids() {
+            let segment = self.get(id);
+            let len = u64::from(segment.len);
+            contiguous &= expected.is_none_or(|start| start == segment.start);
+            expected = Some(segment.end());
+            counts[0] += len;
+            counts[1] += if segment.sacked { len } else { 0 };
+            counts[2] += u64::from(segment.sacked);
+            counts[3] += if segment.lost { len } else { 0 };
+            counts[4] += if segment.resent { len } else { 0 };
+            contiguous &= !(segment.sacked && segment.lost) && (segment.lost || !segment.resent);
+        }
+        contiguous
+            && counts
+                == [
+                    self.outstanding,
+                    self.sacked,
+                    self.sacked_segments,
+                    self.lost,
+                    self.resent,
+                ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(n: u64) -> Scoreboard {
+        let mut board = Scoreboard::default();
+        for i in 0..n {
+            board.push(Segment {
+                start: i * 100,
+                len: 100,
+                ..Segment::default()
+            });
+        }
+        board
+    }
+
+    #[test]
+    fn selective_and_cumulative_acknowledgements_count_each_segment_once() {
+        let mut board = filled(40);
+        let mut delivered = Vec::new();
+        board.select(&[(300, 500)], |id, _| delivered.push(id));
+        board.select(&[(300, 700), (1000, 1100)], |id, _| delivered.push(id));
+        assert_eq!(delivered, [3, 4, 5, 6, 10]);
+        assert_eq!(board.in_flight(), 3500);
+        assert_eq!(board.highest_sacked(), Some(10));
+        let mut gone = Vec::new();
+        board.acknowledge(750, |segment| gone.push(segment.start));
+        assert_eq!(gone, [0, 100, 200]);
+        assert_eq!(board.outstanding(), 3250);
+        assert!(board.is_consistent());
+    }
+
+    #[test]
+    fn lost_segments_are_retransmitted_once_in_order() {
+        let mut board = filled(6);
+        board.mark_lost(4);
+        board.mark_lost(1);
+        assert_eq!(board.in_flight(), 400);
+        assert_eq!(board.next_lost(), Some(1));
+        board.mark_resent(1, |_| ());
+        assert_eq!(board.next_lost(), Some(4));
+        board.mark_resent(4, |_| ());
+        assert_eq!(board.next_lost(), None);
+        assert_eq!(board.in_flight(), 600);
+        assert_eq!(board.mark_all_lost(), 600);
+        assert_eq!((board.in_flight(), board.next_lost()), (0, Some(0)));
+        board.clear_lost();
+        assert_eq!(board.in_flight(), 600);
+        assert!(board.is_consistent());
+    }
+}

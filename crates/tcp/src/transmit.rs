@@ -1,0 +1,309 @@
+//! What the sender sends next.
+
+use cclab_packet::{Ecn, Packet, flags};
+use cclab_units::Time;
+
+use crate::limits::Limit;
+use crate::profile::{Recovery, RttClock};
+use crate::receiver::{syn_options_len, timestamp};
+use crate::recovery::Frto;
+use crate::scoreboard::{Segment, SegmentId};
+use crate::sender::{Sender, State, Timed};
+
+/// The window field of the sender's own segments: it receives no data, so its window is open.
+const OPEN_WINDOW: u16 = u16::MAX;
+
+impl Sender {
+    /// The next packet to leave at `now`; `None` when something holds the sender back, which
+    /// [`Sender::limits`] then accounts for.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        match self.state {
+            State::Established => self.poll_established(now),
+            State::SynSent if self.syn_due => Some(self.syn(now)),
+            State::Closed | State::SynSent | State::Finished | State::Aborted => None,
+        }
+    }
+
+    fn poll_established(&mut self, now: Time) -> Option<Packet> {
+        if self.ack_due {
+            return Some(self.bare_ack(now));
+        }
+        if self.window_probe_due {
+            return Some(self.window_probe(now));
+        }
+        if self.episode.probe.due {
+            return self.loss_probe(now);
+        }
+        let pacing_rate = self.cc.pacing_rate();
+        if !self.pacer.may_send(now, pacing_rate) {
+            self.limits.on_limit(now, Limit::Pacing);
+            return None;
+        }
+        let packet = self.next_data(now);
+        if let (Some(packet), Some(rate)) = (&packet, pacing_rate) {
+            self.pacer
+                .on_sent(now, u64::from(packet.wire_len), Some(rate));
+        }
+        packet
+    }
+
+    /// Data by the rules of the window: lost segments first, then new ones.
+    fn next_data(&mut self, now: Time) -> Option<Packet> {
+        let window = self.window();
+        let new_first = self.episode.frto == Frto::Probing;
+        if !new_first && let Some(id) = self.board.next_lost() {
+            let len = u64::from(self.board.get(id).len);
+            if self.episode.retransmit_first || self.fits(len, window) {
+                return Some(self.resend(now, id));
+            }
+            self.limits.on_limit(now, Limit::Cwnd);
+            self.note_cwnd_usage(true);
+            return None;
+        }
+        match self.next_new(window) {
+            Ok((len, fin)) => Some(self.send_new(now, len, fin)),
+            Err(limit) => {
+                if let Some(id) = self.next_despite(limit, new_first, window) {
+                    return Some(self.resend(now, id));
+                }
+                self.on_blocked(now, limit, window);
+                None
+            }
+        }
+    }
+
+    /// What else may leave when nothing new can.
+    fn next_despite(&mut self, limit: Limit, new_first: bool, window: u64) -> Option<SegmentId> {
+        if limit == Limit::Cwnd || !self.fits(self.mss, window) {
+            return None;
+        }
+        if new_first {
+            return self.board.next_lost();
+        }
+        let by_sack = self.recovery == Recovery::Sack && self.episode.is_recovery();
+        if by_sack { self.next_by_sack() } else { None }
+    }
+
+    #[inline]
+    fn fits(&self, len: u64, window: u64) -> bool {
+        let in_flight = self.board.in_flight();
+        in_flight + len <= window || in_flight == 0
+    }
+
+    /// The length of the next new segment and whether it carries the FIN, or what forbids it.
+    #[inline]
+    fn next_new(&self, window: u64) -> Result<(u64, bool), Limit> {
+        let buffered = self
+            .written
+            .min(self.snd_una.saturating_add(self.profile.sndbuf));
+        let mut len = buffered.saturating_sub(self.snd_nxt).min(self.mss);
+        let last = self.closed && self.snd_nxt + len >= self.written;
+        if len == 0 && !(last && self.snd_nxt == self.written) {
+            let full = buffered < self.written;
+            return Err(if full {
+                Limit::Sndbuf
+            } else {
+                Limit::Application
+            });
+        }
+        // Nagle (RFC 9293 section 3.7.4): a short segment waits while data is outstanding.
+        if len < self.mss && !last && !self.board.is_empty() {
+            let full = buffered < self.written;
+            return Err(if full {
+                Limit::Sndbuf
+            } else {
+                Limit::Application
+            });
+        }
+        let outstanding = self.board.outstanding();
+        let by_cwnd = !self.fits(len, window);
+        let by_rwnd = outstanding + len > self.rwnd;
+        if by_rwnd && !by_cwnd && outstanding == 0 && self.rwnd > 0 {
+            len = len.min(self.rwnd); // a window below one segment: what fits
+            return Ok((len, last && self.snd_nxt + len >= self.written));
+        }
+        match (by_cwnd, by_rwnd) {
+            (false, false) => Ok((len, last)),
+            (true, true) if self.rwnd < window => Err(Limit::Rwnd),
+            (true, _) => Err(Limit::Cwnd),
+            (false, true) => Err(Limit::Rwnd),
+        }
+    }
+
+    fn on_blocked(&mut self, now: Time, limit: Limit, window: u64) {
+        self.limits.on_limit(now, limit);
+        self.note_cwnd_usage(limit == Limit::Cwnd);
+        match limit {
+            Limit::Application if self.fits(self.mss, window) => {
+                self.rate.on_app_limited(self.board.in_flight());
+            }
+            Limit::Rwnd if self.board.is_empty() => self.start_persist(now),
+            _ => {}
+        }
+    }
+
+    fn send_new(&mut self, now: Time, payload: u64, fin: bool) -> Packet {
+        let nothing_in_flight = self.board.is_empty();
+        if nothing_in_flight && self.profile.idle_restart && self.last_sent > Time::ZERO {
+            let (idle, rto) = (now - self.last_sent, self.rtt.rto());
+            if idle > rto {
+                let mut cx = cclab_cc::Cx {
+                    now,
+                    rng: &mut self.rng,
+                };
+                self.cc.on_restart(idle, rto, &mut cx);
+            }
+        }
+        let len = payload + u64::from(fin);
+        let mut segment = Segment {
+            start: self.snd_nxt,
+            len: len as u32,
+            fin,
+            no_rtt: self.snd_nxt == self.snd_una
+                && matches!(self.profile.rto.clock, RttClock::Echo(_)),
+            ..Segment::default()
+        };
+        self.rate.on_send(&mut segment, now, nothing_in_flight);
+        self.board.push(segment);
+        self.snd_nxt += len;
+        self.timed = self.timed.or(Some(Timed {
+            end: self.snd_nxt,
+            sent: now,
+        }));
+        if self.episode.is_recovery() {
+            self.episode.prr.on_sent(len);
+        }
+        let packet = self.data_packet(now, &segment);
+        self.on_data_sent(now);
+        self.arm_loss_probe(now);
+        packet
+    }
+
+    fn resend(&mut self, now: Time, id: SegmentId) -> Packet {
+        self.episode.retransmit_first = false;
+        let is_first = id == self.board.ids().start;
+        let nothing_in_flight = self.board.in_flight() == 0;
+        let rate = &mut self.rate;
+        let segment = self
+            .board
+            .mark_resent(id, |segment| rate.on_send(segment, now, nothing_in_flight));
+        self.episode.rack.on_resent(id, now);
+        self.timed = None; // Karn: what is timed may be what is sent again
+        if self.episode.is_recovery() {
+            self.episode.prr.on_sent(u64::from(segment.len));
+        }
+        let mut packet = self.data_packet(now, &segment);
+        packet.retransmission = true;
+        packet.ecn = Ecn::NotEct; // RFC 3168 section 6.1.5
+        self.episode.undo.on_resent(packet.tsval);
+        self.counters.retransmits += 1;
+        self.on_data_sent(now);
+        if is_first && self.recovery.uses_sack() {
+            self.rto_at = now + self.rtt.rto();
+        }
+        packet
+    }
+
+    /// RFC 8985 section 7.3: new data if there is any, else the last segment again.
+    fn loss_probe(&mut self, now: Time) -> Option<Packet> {
+        let new = self.next_new(u64::MAX);
+        let last = self.board.ids().end.checked_sub(1)?;
+        let packet = match new {
+            Ok((len, fin)) => {
+                let packet = self.send_new(now, len, fin);
+                self.episode.probe.on_sent(self.snd_nxt, false);
+                packet
+            }
+            Err(_) => {
+                let packet = self.resend(now, last);
+                self.episode.probe.on_sent(self.snd_nxt, true);
+                packet
+            }
+        };
+        self.episode.probe_at = Time::NEVER;
+        Some(packet)
+    }
+
+    fn on_data_sent(&mut self, now: Time) {
+        self.counters.segments_sent += 1;
+        self.last_sent = now;
+        if self.rto_at == Time::NEVER {
+            self.rto_at = now + self.rtt.rto(); // RFC 6298 section 5.1
+        }
+    }
+
+    /// Bytes of IP and TCP headers, options and framing.
+    fn overhead(&self) -> u16 {
+        let wire = &self.profile.wire;
+        let options = if wire.timestamps { 12 } else { 0 };
+        wire.ip_header + wire.tcp_header + wire.framing + options
+    }
+
+    fn tsval(&self, now: Time) -> u32 {
+        if self.profile.wire.timestamps {
+            timestamp(now)
+        } else {
+            0
+        }
+    }
+
+    fn data_packet(&mut self, now: Time, segment: &Segment) -> Packet {
+        let cwr = if self.cwr_due { flags::CWR } else { 0 };
+        self.cwr_due = false;
+        let fin = if segment.fin { flags::FIN } else { 0 };
+        Packet {
+            flow: self.flow,
+            seq: self.wire_seq(segment.start),
+            ack: self.peer_seq,
+            tsval: self.tsval(now),
+            tsecr: self.ts_recent,
+            window: OPEN_WINDOW,
+            payload: segment.payload() as u16,
+            wire_len: segment.payload() as u16 + self.overhead(),
+            flags: flags::ACK | cwr | fin,
+            ecn: if self.ecn { Ecn::Ect0 } else { Ecn::NotEct },
+            ..Packet::default()
+        }
+    }
+
+    fn wire_seq(&self, offset: u64) -> u32 {
+        self.isn.wrapping_add(1).wrapping_add(offset as u32)
+    }
+
+    fn control_packet(&self, now: Time, seq: u32, flags: u8) -> Packet {
+        Packet {
+            flow: self.flow,
+            seq,
+            ack: self.peer_seq,
+            tsval: self.tsval(now),
+            tsecr: self.ts_recent,
+            window: OPEN_WINDOW,
+            wire_len: self.overhead(),
+            flags,
+            ..Packet::default()
+        }
+    }
+
+    fn bare_ack(&mut self, now: Time) -> Packet {
+        self.ack_due = false;
+        self.control_packet(now, self.wire_seq(self.snd_nxt), flags::ACK)
+    }
+
+    /// An empty segment below the window: the receiver must answer (RFC 9293 section 3.10.7.4).
+    fn window_probe(&mut self, now: Time) -> Packet {
+        self.window_probe_due = false;
+        self.control_packet(now, self.wire_seq(self.snd_una).wrapping_sub(1), flags::ACK)
+    }
+
+    fn syn(&mut self, now: Time) -> Packet {
+        self.on_syn_sent(now);
+        let ecn = if self.ecn { flags::ECE | flags::CWR } else { 0 };
+        let wire = self.profile.wire;
+        let mut packet = self.control_packet(now, self.isn, flags::SYN | ecn);
+        packet.ack = 0;
+        packet.wscale_plus_one = u8::from(wire.window_scaling);
+        packet.wire_len = wire.ip_header + wire.tcp_header + wire.framing + syn_options_len(&wire);
+        packet
+    }
+}
