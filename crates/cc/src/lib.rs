@@ -1,16 +1,21 @@
 //! Congestion control: how much may be in flight, and how fast it may leave.
 
+mod aimd;
 mod cubic;
+pub mod fuzzing;
 mod hystart;
 mod newreno;
 mod registry;
 mod reno;
 mod sack;
 mod tahoe;
+#[cfg(test)]
+mod tests;
+mod window;
 
 use cclab_units::{Rate, Stream, Time};
 
-pub use registry::{VARIANTS, Variant, build, find};
+pub use registry::{RecoveryName, VARIANTS, Variant, build, find};
 
 /// What surrounds a call: the instant and the flow's own dice.
 pub struct Cx<'a> {
@@ -130,8 +135,8 @@ pub enum SlowStart {
 /// How a window is counted: stacks differ here, and small windows show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arithmetic {
-    /// Bytes, `cwnd += mss * acked / cwnd` per ACK with appropriate byte counting, at most
-    /// `2 mss` per ACK in slow start (RFC 5681, RFC 3465).
+    /// Bytes with appropriate byte counting: a segment for every window acknowledged, and at
+    /// most `2 mss` per ACK in slow start (RFC 5681, RFC 3465).
     Bytes,
     /// Whole segments with a counter of acknowledged ones (Linux).
     Segments,
@@ -157,7 +162,8 @@ pub trait CongestionControl: Send {
     /// The last reduction was a mistake: returns to the window before it.
     fn on_undo(&mut self, cx: &mut Cx<'_>);
 
-    /// Data leaves after an idle time of `idle` with nothing in flight.
+    /// Data leaves after an idle time of `idle` with nothing in flight. A variant restarts from
+    /// a smaller window only if `idle` is longer than `rto`; a curve of time waits in any case.
     fn on_restart(&mut self, idle: Time, rto: Time, cx: &mut Cx<'_>) {
         let _ = (idle, rto, cx);
     }
@@ -171,5 +177,35 @@ pub trait CongestionControl: Send {
     /// The rate at which data leaves; `None`: as the stack decides.
     fn pacing_rate(&self) -> Option<Rate> {
         None
+    }
+}
+
+impl<C: CongestionControl + ?Sized> CongestionControl for Box<C> {
+    fn on_ack(&mut self, ack: &AckSample, cx: &mut Cx<'_>) {
+        (**self).on_ack(ack, cx);
+    }
+
+    fn on_congestion(&mut self, kind: Congestion, at: &CongestionSample, cx: &mut Cx<'_>) {
+        (**self).on_congestion(kind, at, cx);
+    }
+
+    fn on_undo(&mut self, cx: &mut Cx<'_>) {
+        (**self).on_undo(cx);
+    }
+
+    fn on_restart(&mut self, idle: Time, rto: Time, cx: &mut Cx<'_>) {
+        (**self).on_restart(idle, rto, cx);
+    }
+
+    fn cwnd(&self) -> u64 {
+        (**self).cwnd()
+    }
+
+    fn ssthresh(&self) -> u64 {
+        (**self).ssthresh()
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        (**self).pacing_rate()
     }
 }

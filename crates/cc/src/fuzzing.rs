@@ -1,0 +1,232 @@
+//! The laws of the trait, checked on every variant over operations that bytes spell out.
+
+use cclab_units::{Stream, Time};
+
+use crate::{
+    AckSample, Arithmetic, Config, Congestion, CongestionControl, CongestionSample, Cx, SlowStart,
+    VARIANTS, Variant,
+};
+
+const MSS: u64 = 1_448;
+const ARITHMETICS: [Arithmetic; 4] = [
+    Arithmetic::Bytes,
+    Arithmetic::Segments,
+    Arithmetic::PerAckBytes,
+    Arithmetic::PerAckSegments,
+];
+const SLOW_STARTS: [SlowStart; 3] = [
+    SlowStart::Plain,
+    SlowStart::HyStartPlusPlus,
+    SlowStart::LinuxHyStart,
+];
+
+/// Runs `data` as operations on every variant in every arithmetic.
+///
+/// # Panics
+///
+/// When a law does not hold: the window is at least a segment and bounded; congestion never
+/// widens it; recovery never widens it; undo gives back what the reduction took; the same
+/// operations give the same windows.
+pub fn fuzz_variant(data: &[u8]) {
+    for variant in VARIANTS {
+        for arithmetic in ARITHMETICS {
+            for slow_start in SLOW_STARTS {
+                let config = Config {
+                    mss: MSS,
+                    initial_window: 10 * MSS,
+                    initial_ssthresh: u64::MAX,
+                    slow_start,
+                    arithmetic,
+                };
+                let first = Model::new(variant, config).run(data);
+                let second = Model::new(variant, config).run(data);
+                assert_eq!(first, second, "{} is not deterministic", variant.name);
+            }
+        }
+    }
+}
+
+/// A sender reduced to what a variant sees of it.
+struct Model {
+    cc: Box<dyn CongestionControl>,
+    config: Config,
+    label: String,
+    rng: Stream,
+    now: Time,
+    srtt: Time,
+    snd_una: u64,
+    snd_nxt: u64,
+    windows: Vec<(u64, u64)>,
+}
+
+impl Model {
+    fn new(variant: &Variant, config: Config) -> Model {
+        Model {
+            cc: (variant.build)(&config),
+            config,
+            label: format!(
+                "{}, {:?}, {:?}",
+                variant.name, config.arithmetic, config.slow_start
+            ),
+            rng: Stream::new(1, variant.name),
+            now: Time::from_millis(1),
+            srtt: Time::from_millis(40),
+            snd_una: 0,
+            snd_nxt: 0,
+            windows: Vec::new(),
+        }
+    }
+
+    /// Three bytes are one operation; returns cwnd and ssthresh after each.
+    fn run(mut self, data: &[u8]) -> Vec<(u64, u64)> {
+        for operation in data.chunks_exact(3) {
+            self.step(operation[0], operation[1], operation[2]);
+            let (cwnd, ssthresh) = (self.cc.cwnd(), self.cc.ssthresh());
+            assert!(cwnd >= MSS, "{}: {cwnd} is less than a segment", self.label);
+            assert!(cwnd < 1 << 50, "{}: {cwnd} has no bound", self.label);
+            assert!(ssthresh >= MSS, "{}: ssthresh {ssthresh}", self.label);
+            self.windows.push((cwnd, ssthresh));
+        }
+        self.windows
+    }
+
+    fn step(&mut self, kind: u8, a: u8, b: u8) {
+        // From microseconds to seconds, so that timers and rounds are all crossed.
+        self.now += Time::from_micros(u64::from(a) << (b % 16));
+        // The sender fills its window before it hears back.
+        let window = self.cc.cwnd().min(1 << 30);
+        self.snd_nxt = self.snd_nxt.max(self.snd_una + window);
+        match kind % 16 {
+            0..=9 => self.ack(u64::from(a) + 1, b),
+            10 => self.congestion(Congestion::Loss, a, b),
+            11 => self.congestion(Congestion::Ecn, a, b),
+            12 => self.congestion(Congestion::Rto, a, b),
+            13 => self.reduce_and_undo(a),
+            14 => self.cc.on_undo(&mut Cx {
+                now: self.now,
+                rng: &mut self.rng,
+            }),
+            _ => {
+                let idle = Time::from_millis(u64::from(a) * 10);
+                self.now += idle;
+                let mut cx = Cx {
+                    now: self.now,
+                    rng: &mut self.rng,
+                };
+                self.cc
+                    .on_restart(idle, self.srtt * (u64::from(b) + 1), &mut cx);
+            }
+        }
+    }
+
+    fn ack(&mut self, count: u64, bits: u8) {
+        let bytes = (count * MSS / 4).min(self.snd_nxt - self.snd_una);
+        self.snd_una += bytes;
+        let rtt = Time::from_micros(1 + count * (u64::from(bits) + 1));
+        self.srtt = (self.srtt * 7 + rtt) / 8;
+        let ack = AckSample {
+            newly_acked: bytes,
+            newly_delivered: bytes,
+            rtt: (bits & 1 == 0).then_some(rtt),
+            srtt: self.srtt,
+            min_rtt: Time::from_micros(50),
+            snd_una: self.snd_una,
+            snd_nxt: self.snd_nxt,
+            cwnd_limited: bits & 2 == 0,
+            in_recovery: bits & 12 == 12,
+            ..AckSample::default()
+        };
+        let before = self.cc.cwnd();
+        self.cc.on_ack(
+            &ack,
+            &mut Cx {
+                now: self.now,
+                rng: &mut self.rng,
+            },
+        );
+        assert!(
+            self.cc.cwnd() >= before,
+            "{}: an ACK narrowed the window",
+            self.label
+        );
+        let no_limit = matches!(
+            self.config.arithmetic,
+            Arithmetic::PerAckBytes | Arithmetic::PerAckSegments
+        );
+        if ack.in_recovery || !(ack.cwnd_limited || no_limit) {
+            assert_eq!(
+                self.cc.cwnd(),
+                before,
+                "{}: grew in recovery or unused",
+                self.label
+            );
+        }
+    }
+
+    fn congestion(&mut self, kind: Congestion, a: u8, b: u8) {
+        let before = self.cc.cwnd();
+        // ns-3's Reno takes half of all that is outstanding, so that the law needs a flight
+        // within the window; elsewhere it may be above.
+        let most = match self.config.arithmetic {
+            Arithmetic::PerAckBytes => before,
+            _ => before * 4,
+        };
+        let at = CongestionSample {
+            flight_size: (u64::from(a) * MSS).min(most),
+            in_flight: 0,
+            snd_nxt: self.snd_nxt,
+            repeated: b & 1 == 1,
+        };
+        self.cc.on_congestion(
+            kind,
+            &at,
+            &mut Cx {
+                now: self.now,
+                rng: &mut self.rng,
+            },
+        );
+        // A threshold of two segments may lift a window of one.
+        let law = before.max(2 * MSS);
+        assert!(
+            self.cc.cwnd() <= law,
+            "{}: {kind:?} widened the window",
+            self.label
+        );
+        if kind == Congestion::Rto {
+            assert_eq!(
+                self.cc.cwnd(),
+                MSS,
+                "{}: the window of a timeout",
+                self.label
+            );
+        }
+    }
+
+    fn reduce_and_undo(&mut self, a: u8) {
+        let before = (self.cc.cwnd(), self.cc.ssthresh());
+        let kind = [Congestion::Loss, Congestion::Ecn, Congestion::Rto][usize::from(a % 3)];
+        let at = CongestionSample {
+            flight_size: before.0,
+            in_flight: 0,
+            snd_nxt: self.snd_nxt,
+            repeated: false,
+        };
+        let mut cx = Cx {
+            now: self.now,
+            rng: &mut self.rng,
+        };
+        self.cc.on_congestion(kind, &at, &mut cx);
+        let reduced = (self.cc.cwnd(), self.cc.ssthresh());
+        self.cc.on_undo(&mut cx);
+        // What the reduction took comes back. What it gave stays: the least threshold of two
+        // segments may lie above the state before.
+        let expected = (before.0.max(reduced.0), before.1.max(reduced.1));
+        let after = (self.cc.cwnd(), self.cc.ssthresh());
+        assert_eq!(after.0, expected.0, "{}: undo of {kind:?}", self.label);
+        assert!(
+            (before.1..=expected.1).contains(&after.1),
+            "{}: {kind:?}",
+            self.label
+        );
+    }
+}

@@ -1,0 +1,16 @@
+//! NewReno: Reno's window with a recovery that goes through partial acknowledgements
+//! (RFC 6582), one lost segment per round trip. Reacts to loss, timeouts and ECN; responds to
+//! random loss as Reno does.
+
+use crate::aimd::{self, OnLoss};
+use crate::registry::{RecoveryName, Variant};
+
+/// The entry of the registry.
+pub(crate) const VARIANT: Variant = Variant {
+    name: "newreno",
+    summary: "AIMD; fast recovery through partial ACKs",
+    reference: "RFC 6582, RFC 5681",
+    recovery: Some(RecoveryName::NewReno),
+    params: &[],
+    build: |config| aimd::build(config, OnLoss::Halve),
+};

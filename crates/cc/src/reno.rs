@@ -1,0 +1,18 @@
+//! Reno: additive increase of a segment per round trip, halving at a loss (RFC 5681).
+//!
+//! Reacts to loss, timeouts and ECN. Response to random loss at rate p: about
+//! `sqrt(3/2) / sqrt(p)` segments per round trip (Mathis et al. 1997), less the timeouts that
+//! follow from recovery's end at the first new acknowledgement.
+
+use crate::aimd::{self, OnLoss};
+use crate::registry::{RecoveryName, Variant};
+
+/// The entry of the registry.
+pub(crate) const VARIANT: Variant = Variant {
+    name: "reno",
+    summary: "AIMD; fast recovery ends at the first new ACK",
+    reference: "RFC 2581, RFC 5681",
+    recovery: Some(RecoveryName::Reno),
+    params: &[],
+    build: |config| aimd::build(config, OnLoss::Halve),
+};

@@ -1,0 +1,15 @@
+//! SACK: Reno's window with recovery from the scoreboard (RFC 6675), many lost segments per
+//! round trip. Reacts to loss, timeouts and ECN; responds to random loss as Reno does.
+
+use crate::aimd::{self, OnLoss};
+use crate::registry::{RecoveryName, Variant};
+
+/// The entry of the registry.
+pub(crate) const VARIANT: Variant = Variant {
+    name: "sack",
+    summary: "AIMD; recovery from the SACK scoreboard",
+    reference: "RFC 6675, RFC 5681",
+    recovery: Some(RecoveryName::Sack),
+    params: &[],
+    build: |config| aimd::build(config, OnLoss::Halve),
+};

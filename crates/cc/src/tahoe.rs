@@ -1,0 +1,15 @@
+//! Tahoe: every loss, however it was found, sends the window back to one segment and slow
+//! start up to half of what was in flight (Jacobson 1988). Reacts to loss, timeouts and ECN.
+
+use crate::aimd::{self, OnLoss};
+use crate::registry::{RecoveryName, Variant};
+
+/// The entry of the registry.
+pub(crate) const VARIANT: Variant = Variant {
+    name: "tahoe",
+    summary: "Slow start to half the window after every loss",
+    reference: "V. Jacobson, Congestion Avoidance and Control, SIGCOMM 1988",
+    recovery: Some(RecoveryName::Tahoe),
+    params: &[],
+    build: |config| aimd::build(config, OnLoss::Restart),
+};
