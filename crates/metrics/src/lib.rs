@@ -1,0 +1,24 @@
+//! From a trace to numbers: pure functions.
+//!
+//! [`measure`] gives the [`RunMetrics`] of a run, its warnings included; [`METRICS`] says what
+//! each number means, and `docs/metrics.md` is printed from it. Times are virtual seconds, rates
+//! bits per second.
+
+mod bottleneck;
+mod catalog;
+mod error;
+mod fairness;
+mod flow;
+mod measure;
+mod run_metrics;
+mod series;
+pub mod warnings;
+mod window;
+
+pub use catalog::{METRICS, Metric, markdown};
+pub use error::MeasureError;
+pub use fairness::jain;
+pub use measure::{MeasureInput, measure, measure_dir};
+pub use run_metrics::{BottleneckMetrics, FlowMetrics, LimitedShares, RunMetrics};
+pub use warnings::{Warning, identical_repeats};
+pub use window::Window;

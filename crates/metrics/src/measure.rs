@@ -1,0 +1,74 @@
+//! From a trace to the numbers of a run.
+
+use std::fs;
+use std::path::Path;
+
+use cclab_spec::{Run, Scenario};
+use cclab_trace::Trace;
+use cclab_units::Time;
+
+use crate::bottleneck::measure_bottleneck;
+use crate::error::MeasureError;
+use crate::fairness::jain;
+use crate::flow::{measure_flow, received, share};
+use crate::run_metrics::RunMetrics;
+use crate::warnings;
+use crate::window::Window;
+
+/// What metrics need beside the trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MeasureInput {
+    /// Left out of steady metrics and of utilization.
+    pub warmup: Time,
+}
+
+impl From<&Scenario> for MeasureInput {
+    fn from(scenario: &Scenario) -> MeasureInput {
+        MeasureInput {
+            warmup: scenario.warmup,
+        }
+    }
+}
+
+/// The numbers of the run that left `trace`.
+pub fn measure(trace: &Trace, input: &MeasureInput) -> RunMetrics {
+    let run = &trace.summary;
+    let steady = Window::steady(run, input.warmup);
+    let loaded = Window::loaded(run, input.warmup);
+    let shares: Vec<f64> = run.flows.iter().filter_map(share).collect();
+    let mut metrics = RunMetrics {
+        flows: run
+            .flows
+            .iter()
+            .zip(received(trace))
+            .map(|(flow, received)| measure_flow(flow, run.end, &received, steady))
+            .collect(),
+        bottleneck: measure_bottleneck(trace, loaded),
+        jain: jain(&shares),
+        warnings: Vec::new(),
+    };
+    metrics.warnings = warnings::raise(&warnings::Evidence {
+        trace,
+        metrics: &metrics,
+        steady,
+    });
+    metrics
+}
+
+/// The numbers of the run in `dir`: its trace, and `run.json` beside it.
+///
+/// # Errors
+/// If a file is missing or damaged; the message names it.
+pub fn measure_dir(dir: &Path) -> Result<RunMetrics, MeasureError> {
+    let path = dir.join("run.json");
+    let text = fs::read_to_string(&path).map_err(|source| MeasureError::Io {
+        path: path.clone(),
+        source,
+    })?;
+    let run: Run =
+        serde_json::from_str(&text).map_err(|source| MeasureError::Run { path, source })?;
+    Ok(measure(
+        &cclab_trace::read(dir)?,
+        &MeasureInput::from(&run.scenario),
+    ))
+}

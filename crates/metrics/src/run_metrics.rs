@@ -1,0 +1,96 @@
+//! The numbers of one run, as `--json` prints them. [`crate::METRICS`] defines each; `None` is
+//! printed as null and means "not measured".
+
+use serde::{Deserialize, Serialize};
+
+use crate::warnings::Warning;
+
+/// The numbers of one run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunMetrics {
+    /// One per flow, in the scenario's order.
+    pub flows: Vec<FlowMetrics>,
+    /// The link under study, in the direction of its queue, loss and outages.
+    pub bottleneck: BottleneckMetrics,
+    /// Jain's index over the flows' goodput.
+    pub jain: Option<f64>,
+    /// What makes the numbers doubtful.
+    pub warnings: Vec<Warning>,
+}
+
+/// The numbers of one flow.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FlowMetrics {
+    /// Name.
+    pub name: String,
+    /// Variant asked for.
+    pub cc: String,
+    /// Variant in force.
+    pub cc_in_force: String,
+    /// In-order bytes that the receiving application got.
+    pub bytes_received: u64,
+    /// Bytes acknowledged to the sender.
+    pub bytes_acked: u64,
+    /// When the first SYN left.
+    pub started_s: Option<f64>,
+    /// When the transfer was acknowledged in full.
+    pub ended_s: Option<f64>,
+    /// From the start to the end, the flow's or the run's.
+    pub elapsed_s: Option<f64>,
+    /// Bytes received over the elapsed time.
+    pub throughput_bps: Option<f64>,
+    /// Bytes received from the first to the last of them.
+    pub goodput_bps: Option<f64>,
+    /// Bytes received in the steady window.
+    pub steady_goodput_bps: Option<f64>,
+    /// Data segments sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Segments retransmitted.
+    pub retransmits: u64,
+    /// Retransmission timeouts.
+    pub rtos: u64,
+    /// Mean of srtt over acknowledgements.
+    pub srtt_mean_s: Option<f64>,
+    /// Smallest RTT.
+    pub rtt_min_s: Option<f64>,
+    /// 95th percentile of RTT samples.
+    pub rtt_p95_s: Option<f64>,
+    /// Mean congestion window over time, in full segments.
+    pub cwnd_mean_segments: Option<f64>,
+    /// What held the flow back.
+    pub limited: Option<LimitedShares>,
+}
+
+/// Shares of a flow's active time that it was held back by each limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LimitedShares {
+    /// By the congestion window, recovery included.
+    pub cwnd: f64,
+    /// By the receiver's window.
+    pub rwnd: f64,
+    /// By the application, which had nothing to send.
+    pub application: f64,
+    /// By the send buffer.
+    pub sndbuf: f64,
+    /// By the pacing rate.
+    pub pacing: f64,
+}
+
+/// The numbers of the bottleneck.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BottleneckMetrics {
+    /// Share of its rate that was used.
+    pub utilization: Option<f64>,
+    /// Packets lost at it.
+    pub drops: u64,
+    /// Share of the packets offered to it that were lost.
+    pub drop_rate: Option<f64>,
+    /// Packets that it ECN-marked.
+    pub ecn_marks: u64,
+    /// Mean time that packets waited.
+    pub queue_delay_mean_s: Option<f64>,
+    /// 95th percentile of the time that packets waited.
+    pub queue_delay_p95_s: Option<f64>,
+    /// Largest backlog.
+    pub queue_max_bytes: u64,
+}

@@ -1,0 +1,319 @@
+//! The referee: where a run does not show what it seems to show.
+//!
+//! One function for each doubt, one list of them. A warning names the doubt, with numbers, and
+//! the remedy, in words of the study file.
+
+use cclab_trace::Trace;
+use cclab_trace::schema::FlowSummary;
+use serde::{Deserialize, Serialize};
+
+use crate::bottleneck::utilization;
+use crate::run_metrics::{FlowMetrics, LimitedShares, RunMetrics};
+use crate::window::Window;
+
+/// A doubt about a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// Stable name of the doubt.
+    pub code: String,
+    /// What is doubtful, in one sentence with numbers.
+    pub message: String,
+    /// What to change.
+    pub remedy: String,
+}
+
+/// What warnings are raised from.
+pub struct Evidence<'a> {
+    /// The trace.
+    pub trace: &'a Trace,
+    /// Its metrics, without warnings.
+    pub metrics: &'a RunMetrics,
+    /// The steady window, if there is one.
+    pub steady: Option<Window>,
+}
+
+/// A doubt that may be raised about a run.
+pub struct Rule {
+    /// Stable name of the doubt.
+    pub code: &'static str,
+    /// When it is raised, for the documentation.
+    pub when: &'static str,
+    /// Message and remedy, if the evidence calls for it.
+    check: fn(&Evidence<'_>) -> Option<(String, String)>,
+}
+
+/// More than half of its time: then the limit, not congestion control, sets a flow's mean rate.
+const MOST_OF_THE_TIME: f64 = 0.5;
+
+/// A flow that spent a tenth of its life without the others has a mean rate that can be wrong by
+/// about as much as the differences usually reported.
+const ENOUGH_OVERLAP: f64 = 0.9;
+
+/// A loss-based variant fills a queue of one bandwidth-delay product always, and without any
+/// queue still averages 3/4 (reno) to 0.85 (cubic); below 90% the study's bottleneck is often
+/// not what limits.
+const FULL: f64 = 0.9;
+
+/// "Some tens": slow start and the first loss take about ten round trips, and should not weigh
+/// more than a third.
+const ENOUGH_ROUND_TRIPS: f64 = 30.0;
+
+/// Rates within a loss cycle vary by about half of their mean, so the mean of 20 cycles still
+/// has a standard error near 10%.
+const ENOUGH_LOSS_CYCLES: u64 = 20;
+
+/// Every doubt about a single run, in the order of printing.
+pub const RULES: [Rule; 8] = [
+    Rule {
+        code: "limited-by-rwnd",
+        when: "the receiver's window held a flow back for more than half of its time",
+        check: limited_by_rwnd,
+    },
+    Rule {
+        code: "limited-by-application",
+        when: "a flow had nothing to send for more than half of its time",
+        check: limited_by_application,
+    },
+    Rule {
+        code: "limited-by-sndbuf",
+        when: "the send buffer held a flow back for more than half of its time",
+        check: limited_by_sndbuf,
+    },
+    Rule {
+        code: "partial-overlap",
+        when: "the time in which all flows were active is less than 90% of some flow's own",
+        check: partial_overlap,
+    },
+    Rule {
+        code: "no-congestion-signal",
+        when: "data arrived, and nothing was lost, marked or retransmitted anywhere",
+        check: no_congestion_signal,
+    },
+    Rule {
+        code: "bottleneck-not-full",
+        when: "the bottleneck's utilization in the steady window is below 90%, and no flow was limited by something else",
+        check: bottleneck_not_full,
+    },
+    Rule {
+        code: "too-few-round-trips",
+        when: "a flow that did not end was measured for less than 30 of its mean round trips",
+        check: too_few_round_trips,
+    },
+    Rule {
+        code: "too-few-loss-cycles",
+        when: "a flow limited by cwnd that did not end saw less than 20 loss episodes, in a run that had some",
+        check: too_few_loss_cycles,
+    },
+];
+
+/// The name of the doubt that [`identical_repeats`] raises.
+pub const IDENTICAL_REPEATS: &str = "identical-repeats";
+
+/// All warnings that `evidence` calls for.
+pub(crate) fn raise(evidence: &Evidence<'_>) -> Vec<Warning> {
+    let raised = |rule: &Rule| {
+        (rule.check)(evidence).map(|(message, remedy)| warning(rule.code, message, remedy))
+    };
+    RULES.iter().filter_map(raised).collect()
+}
+
+/// A warning if some of the `repeats` of one sweep point gave the same numbers.
+pub fn identical_repeats(repeats: &[RunMetrics]) -> Option<Warning> {
+    let distinct = (0..repeats.len())
+        .filter(|&i| !repeats[..i].contains(&repeats[i]))
+        .count();
+    (distinct < repeats.len()).then(|| {
+        warning(
+            IDENTICAL_REPEATS,
+            format!(
+                "{} repeats gave only {distinct} different results: nothing in them depends on \
+                 the seed, and a confidence interval over them says nothing",
+                repeats.len()
+            ),
+            "let something vary with the seed, such as the start of each flow, or set repeat = 1"
+                .to_owned(),
+        )
+    })
+}
+
+fn warning(code: &str, message: String, remedy: String) -> Warning {
+    Warning {
+        code: code.to_owned(),
+        message,
+        remedy,
+    }
+}
+
+/// "a (80% of its time), b (60% of its time)" for flows above the limit; `None` if there is none.
+fn mostly_limited(evidence: &Evidence<'_>, share: fn(&LimitedShares) -> f64) -> Option<String> {
+    let above = evidence.metrics.flows.iter().filter_map(|flow| {
+        let share = share(flow.limited.as_ref()?);
+        let text = format!("{} ({:.0}% of its time)", flow.name, share * 100.0);
+        (share > MOST_OF_THE_TIME).then_some(text)
+    });
+    joined(above)
+}
+
+fn joined(parts: impl Iterator<Item = String>) -> Option<String> {
+    let parts: Vec<String> = parts.collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn limited_by_rwnd(evidence: &Evidence<'_>) -> Option<(String, String)> {
+    let flows = mostly_limited(evidence, |limited| limited.rwnd)?;
+    Some((
+        format!("the receiver's window, not congestion control, limited {flows}"),
+        "raise rwnd above the bandwidth-delay product plus the queue".to_owned(),
+    ))
+}
+
+fn limited_by_application(evidence: &Evidence<'_>) -> Option<(String, String)> {
+    let flows = mostly_limited(evidence, |limited| limited.application)?;
+    Some((
+        format!("the application, not congestion control, limited {flows}"),
+        "raise write_size or writes_per_second, or remove both; if the application is the \
+         subject, do not compare variants by throughput"
+            .to_owned(),
+    ))
+}
+
+fn limited_by_sndbuf(evidence: &Evidence<'_>) -> Option<(String, String)> {
+    let flows = mostly_limited(evidence, |limited| limited.sndbuf)?;
+    Some((
+        format!("the send buffer, not congestion control, limited {flows}"),
+        "raise the send buffer above the bandwidth-delay product plus the queue".to_owned(),
+    ))
+}
+
+fn partial_overlap(evidence: &Evidence<'_>) -> Option<(String, String)> {
+    let run = &evidence.trace.summary;
+    let active: Vec<(&FlowSummary, Window)> = run
+        .flows
+        .iter()
+        .filter_map(|flow| Some((flow, Window::active(flow, run.end)?)))
+        .collect();
+    let from = active.iter().map(|(_, window)| window.from).max()?;
+    let to = active.iter().map(|(_, window)| window.to).min()?;
+    let common = Window::new(from, to).map_or(0.0, Window::seconds);
+    let (flow, window) = active
+        .iter()
+        .max_by(|a, b| a.1.seconds().total_cmp(&b.1.seconds()))?;
+    (common / window.seconds() < ENOUGH_OVERLAP).then(|| {
+        (
+            format!(
+                "all flows were active together for {common:.3} s only, of the {:.3} s of {}: \
+                 goodput, throughput and jain compare different times",
+                window.seconds(),
+                flow.name
+            ),
+            "compare steady_goodput_bps, or give all flows one start and one duration".to_owned(),
+        )
+    })
+}
+
+/// Whether anything that a sender takes for congestion happened.
+fn has_congestion_signal(evidence: &Evidence<'_>) -> bool {
+    let run = &evidence.trace.summary;
+    let at_links = run
+        .links
+        .iter()
+        .any(|link| link.queue_drops + link.random_drops + link.outage_drops + link.marks > 0);
+    at_links
+        || run
+            .flows
+            .iter()
+            .any(|flow| flow.retransmits + flow.ecn_echoes > 0)
+}
+
+fn no_congestion_signal(evidence: &Evidence<'_>) -> Option<(String, String)> {
+    let any_data = evidence
+        .trace
+        .summary
+        .flows
+        .iter()
+        .any(|flow| flow.bytes_received > 0);
+    (any_data && !has_congestion_signal(evidence)).then(|| {
+        (
+            "no packet was lost or ECN-marked anywhere: loss-based variants were never put to \
+             the test"
+                .to_owned(),
+            "run longer, make the queue or the rate of the bottleneck smaller, or raise what \
+             limits the flows"
+                .to_owned(),
+        )
+    })
+}
+
+fn bottleneck_not_full(evidence: &Evidence<'_>) -> Option<(String, String)> {
+    let used = utilization(evidence.trace, evidence.steady?)?;
+    let other_limit = |flow: &FlowMetrics| {
+        flow.limited
+            .is_some_and(|l| l.rwnd + l.application + l.sndbuf > MOST_OF_THE_TIME)
+    };
+    let said_already = evidence.metrics.flows.iter().any(other_limit);
+    (used < FULL && !said_already).then(|| {
+        (
+            format!(
+                "the bottleneck was used to {:.1}% only in the steady window: it may not be \
+                 what limits the flows",
+                used * 100.0
+            ),
+            "check the rate of the access links, the queue against the bandwidth-delay product, \
+             and random loss; lengthen the warm-up if flows were still starting"
+                .to_owned(),
+        )
+    })
+}
+
+/// Flows that ran until the run's end, with the time for which they count. Finite transfers that
+/// were completed are as long as the study wants them.
+fn unended<'a>(
+    evidence: &'a Evidence<'_>,
+) -> impl Iterator<Item = (&'a FlowSummary, &'a FlowMetrics, Window)> {
+    let run = &evidence.trace.summary;
+    let warm = evidence.steady.map(|steady| steady.from);
+    run.flows
+        .iter()
+        .zip(&evidence.metrics.flows)
+        .filter_map(move |(flow, metrics)| {
+            let active = Window::active(flow, run.end)?;
+            let window = Window::new(active.from.max(warm.unwrap_or(active.from)), active.to)?;
+            flow.ended.is_none().then_some((flow, metrics, window))
+        })
+}
+
+fn too_few_round_trips(evidence: &Evidence<'_>) -> Option<(String, String)> {
+    let short = unended(evidence).filter_map(|(_, flow, window)| {
+        let round_trips = window.seconds() / flow.srtt_mean_s.filter(|&rtt| rtt > 0.0)?;
+        let text = format!("{} ({round_trips:.0})", flow.name);
+        (round_trips < ENOUGH_ROUND_TRIPS).then_some(text)
+    });
+    joined(short).map(|flows| {
+        (
+            format!("too few round trips were measured for a stable mean: {flows}"),
+            format!("run for at least {ENOUGH_ROUND_TRIPS} round trips after the warm-up"),
+        )
+    })
+}
+
+fn too_few_loss_cycles(evidence: &Evidence<'_>) -> Option<(String, String)> {
+    if !has_congestion_signal(evidence) {
+        return None;
+    }
+    let short = unended(evidence).filter_map(|(flow, metrics, _)| {
+        let cycles = flow.fast_recoveries + flow.rtos;
+        let by_cwnd = metrics
+            .limited
+            .is_some_and(|limited| limited.cwnd > MOST_OF_THE_TIME);
+        let text = format!("{} ({cycles})", flow.name);
+        (by_cwnd && cycles < ENOUGH_LOSS_CYCLES).then_some(text)
+    });
+    joined(short).map(|flows| {
+        (
+            format!("too few loss cycles were seen for a stable mean: {flows}"),
+            format!(
+                "run until each flow has seen {ENOUGH_LOSS_CYCLES} of them, or repeat more often"
+            ),
+        )
+    })
+}
