@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use cclab_units::{Rate, Time};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One sweep point of a study, ready to run. Holds only what can change a result, so that a
@@ -29,7 +30,7 @@ pub struct Scenario {
 }
 
 /// How hosts and routers are joined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Topology {
     /// One source host, two routers, one sink host; flows share the access links.
@@ -104,7 +105,7 @@ pub enum Limit {
 }
 
 /// Where on the path something happens to data packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Place {
     /// Leaving the sending host, before its access link.
@@ -166,7 +167,7 @@ pub struct Start {
 }
 
 /// Which way a flow's data travels over the bottleneck.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// With the bottleneck.
@@ -177,7 +178,7 @@ pub enum Direction {
 }
 
 /// Where a flow's base delay is added.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DelayAt {
     /// On a router, outside every host.
@@ -263,7 +264,7 @@ pub struct TraceOptions {
 }
 
 /// A kind of traced event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum EventKind {
     /// Each acknowledgement as the sender sees it.

@@ -1,0 +1,169 @@
+//! `[expect]`: checks over metrics, such as `jain > 0.95`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Problem, unknown};
+
+/// A check; one that fails makes `cclab run` exit non-zero.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expectation {
+    /// Its name in the study.
+    pub label: String,
+    /// The text of the study: `flow.short.goodput_bps > 40e6`.
+    pub expression: String,
+    /// What is measured.
+    pub subject: Subject,
+    /// Name of the metric, as in the output of `cclab run --json`.
+    pub metric: String,
+    /// How the metric is compared.
+    pub operator: Operator,
+    /// What it is compared with, in the metric's unit.
+    pub value: f64,
+}
+
+impl Expectation {
+    /// Whether a measured value meets it. NaN meets nothing but `!=`.
+    pub fn holds(&self, measured: f64) -> bool {
+        match self.operator {
+            Operator::Less => measured < self.value,
+            Operator::LessOrEqual => measured <= self.value,
+            Operator::Greater => measured > self.value,
+            Operator::GreaterOrEqual => measured >= self.value,
+            Operator::Equal => measured == self.value,
+            Operator::NotEqual => measured != self.value,
+        }
+    }
+}
+
+/// What a metric belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Subject {
+    /// The run as a whole.
+    Run,
+    /// The bottleneck.
+    Bottleneck,
+    /// The flow of this name.
+    Flow(String),
+}
+
+/// A comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Operator {
+    /// `<`
+    #[serde(rename = "<")]
+    Less,
+    /// `<=`
+    #[serde(rename = "<=")]
+    LessOrEqual,
+    /// `>`
+    #[serde(rename = ">")]
+    Greater,
+    /// `>=`
+    #[serde(rename = ">=")]
+    GreaterOrEqual,
+    /// `==`
+    #[serde(rename = "==")]
+    Equal,
+    /// `!=`
+    #[serde(rename = "!=")]
+    NotEqual,
+}
+
+/// Two letters come before one: `<=` is not `<`.
+const OPERATORS: [(&str, Operator); 6] = [
+    ("<=", Operator::LessOrEqual),
+    (">=", Operator::GreaterOrEqual),
+    ("==", Operator::Equal),
+    ("!=", Operator::NotEqual),
+    ("<", Operator::Less),
+    (">", Operator::Greater),
+];
+
+/// Metrics of a flow.
+pub const FLOW_METRICS: [&str; 13] = [
+    "throughput_bps", "goodput_bps", "steady_goodput_bps", "retransmits", "rtos", "srtt_mean_s",
+    "rtt_min_s", "rtt_p95_s", "cwnd_mean_segments", "segments_sent", "bytes_received", "bytes_acked",
+    "elapsed_s",
+];
+
+/// Metrics of the bottleneck.
+pub const BOTTLENECK_METRICS: [&str; 7] = [
+    "utilization", "drops", "drop_rate", "ecn_marks", "queue_delay_mean_s", "queue_delay_p95_s",
+    "queue_max_bytes",
+];
+
+/// Metrics of a run.
+pub const RUN_METRICS: [&str; 1] = ["jain"];
+
+/// Reads the check `label`; `flows` are the names of the scenario's flows.
+pub(crate) fn parse(label: &str, expression: &str, flows: &[&str]) -> Result<Expectation, Problem> {
+    let form = |message: String| {
+        Problem::new(message, "write a metric, a comparison and a number, such as \"jain > 0.95\"")
+    };
+    let split = |(sign, operator): &(&str, Operator)| {
+        expression.split_once(sign).map(|(left, right)| (left.trim(), *operator, right.trim()))
+    };
+    let (name, operator, number) = OPERATORS
+        .iter()
+        .find_map(split)
+        .ok_or_else(|| form(format!("\"{expression}\" compares nothing")))?;
+    let value: f64 = number
+        .parse()
+        .ok()
+        .filter(|value: &f64| value.is_finite())
+        .ok_or_else(|| form(format!("\"{number}\" is not a number")))?;
+    let (subject, metric) = metric(name, flows)?;
+    Ok(Expectation {
+        label: label.to_owned(),
+        expression: expression.to_owned(),
+        subject,
+        metric: metric.to_owned(),
+        operator,
+        value,
+    })
+}
+
+fn metric<'a>(name: &'a str, flows: &[&str]) -> Result<(Subject, &'a str), Problem> {
+    if let Some(rest) = name.strip_prefix("flow.") {
+        // Flows of a `count` have a dot in their names, metrics have none.
+        let (flow, metric) = rest.rsplit_once('.').unwrap_or((rest, ""));
+        if !flows.contains(&flow) {
+            let problem = unknown("flow", flow, flows.iter().copied());
+            return Err(Problem { message: format!("{} in `{name}`", problem.message), ..problem });
+        }
+        check(metric, name, &format!("flow.{flow}."), &FLOW_METRICS)?;
+        Ok((Subject::Flow(flow.to_owned()), metric))
+    } else if let Some(metric) = name.strip_prefix("bottleneck.") {
+        check(metric, name, "bottleneck.", &BOTTLENECK_METRICS)?;
+        Ok((Subject::Bottleneck, metric))
+    } else {
+        let every: Vec<String> = RUN_METRICS
+            .iter()
+            .map(|metric| (*metric).to_owned())
+            .chain(BOTTLENECK_METRICS.iter().map(|metric| format!("bottleneck.{metric}")))
+            .chain(flows.iter().flat_map(|flow| FLOW_METRICS.iter().map(move |m| format!("flow.{flow}.{m}"))))
+            .collect();
+        if RUN_METRICS.contains(&name) {
+            Ok((Subject::Run, name))
+        } else {
+            // A bare metric of a flow or of the bottleneck lacks its subject.
+            let whole = every.iter().find(|whole| whole.rsplit('.').next() == Some(name));
+            Err(match whole {
+                Some(whole) => {
+                    Problem::new(format!("whose `{name}`?"), format!("write for example `{whole}`"))
+                }
+                None => unknown("metric", name, every.iter().map(String::as_str)),
+            })
+        }
+    }
+}
+
+fn check(metric: &str, whole: &str, prefix: &str, known: &[&str]) -> Result<(), Problem> {
+    if known.contains(&metric) {
+        return Ok(());
+    }
+    let every: Vec<String> = known.iter().map(|known| format!("{prefix}{known}")).collect();
+    Err(unknown("metric", whole, every.iter().map(String::as_str)))
+}

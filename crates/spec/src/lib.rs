@@ -1,0 +1,45 @@
+//! The study file: the only schema. Text becomes a [`Study`], a study becomes a [`Plan`] of
+//! [`Run`]s, and each holds a [`Scenario`] in integers of one unit each.
+//!
+//! ```
+//! use cclab_spec::{Overrides, Study};
+//!
+//! let text = r#"
+//!     duration = "10s"
+//!     network.bottleneck = { rate = "10Mbit", delay = "20ms", queue = { limit = "1bdp" } }
+//!     [[flow]]
+//!     cc = "reno"
+//! "#;
+//! let plan = Study::load(text, "study.toml")?.plan(&Overrides::default(), "0.1.0")?;
+//! assert_eq!(plan.runs.len(), 1);
+//! # Ok::<(), cclab_spec::StudyError>(())
+//! ```
+
+mod de;
+mod error;
+mod expect;
+pub mod fuzzing;
+mod names;
+mod node;
+mod path;
+mod plan;
+mod quantity;
+mod resolve;
+mod scenario;
+mod study;
+mod sweep;
+mod text;
+mod written;
+
+pub use error::StudyError;
+pub use expect::{BOTTLENECK_METRICS, Expectation, FLOW_METRICS, Operator, RUN_METRICS, Subject};
+pub use names::{Names, Parametric};
+pub use plan::{Plan, PlannedRun, Point};
+pub use scenario::*;
+pub use study::{Overrides, Study};
+
+/// The JSON Schema of the study file, for editors: every key with its meaning and its default.
+pub fn schema() -> String {
+    let schema = schemars::schema_for!(written::Study);
+    serde_json::to_string_pretty(&schema).expect("a JSON Schema is JSON")
+}

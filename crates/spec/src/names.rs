@@ -1,0 +1,84 @@
+//! The names the contract knows. A study may name what the backend at hand does not have: the
+//! backend refuses it at plan time. What nobody has is a spelling mistake, found here.
+
+/// Names that a study may use for variants, disciplines, stacks and cross traffic. The default is
+/// the contract's list; whoever registers more of them adds their names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names {
+    /// Variants: `cc`.
+    pub variants: Vec<String>,
+    /// Queueing disciplines with the parameters they take: `queue.kind`.
+    pub qdiscs: Vec<Parametric>,
+    /// Stacks with the payload of their full segment in bytes: `stack`.
+    pub stacks: Vec<(String, u32)>,
+    /// Kinds of cross traffic with the parameters they take: `traffic.kind`.
+    pub traffic: Vec<Parametric>,
+}
+
+/// A name that takes parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parametric {
+    /// Its name.
+    pub name: String,
+    /// Its parameters' names.
+    pub params: Vec<String>,
+}
+
+impl Default for Names {
+    fn default() -> Names {
+        let parametric = |list: &[(&str, &str)]| {
+            list.iter()
+                .map(|(name, params)| Parametric { name: (*name).to_owned(), params: words(params) })
+                .collect()
+        };
+        Names {
+            variants: words(VARIANTS),
+            qdiscs: parametric(QDISCS),
+            stacks: STACKS.iter().map(|(name, mss)| ((*name).to_owned(), *mss)).collect(),
+            traffic: parametric(TRAFFIC),
+        }
+    }
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+/// The variant of a flow that names none: Linux's default.
+pub(crate) const DEFAULT_VARIANT: &str = "cubic";
+/// The stack of a study that names none.
+pub(crate) const DEFAULT_STACK: &str = "linux-6.12";
+/// The discipline of a queue that names none.
+pub(crate) const DEFAULT_QDISC: &str = "droptail";
+
+const VARIANTS: &str = "tahoe reno newreno sack vegas veno westwood highspeed scalable bic cubic \
+    htcp hybla illinois yeah lp dctcp nv cdg bbr bbr3 copa ledbat++ linear-rate constant-rate \
+    adaptive-a adaptive-b delay-trend";
+
+/// Parameters are spelt as `tc` spells them.
+const QDISCS: &[(&str, &str)] = &[
+    ("droptail", ""),
+    ("random-drop", ""),
+    ("red", "min max probability burst weight avpkt bandwidth ecn adaptive harddrop gentle"),
+    ("codel", "target interval ce_threshold ecn"),
+    ("fq_codel", "target interval ce_threshold ecn flows quantum memory_limit drop_batch"),
+    ("pie", "target tupdate alpha beta ecn bytemode"),
+    ("fq", "flow_limit quantum initial_quantum maxrate buckets pacing ce_threshold horizon"),
+    ("fq_pie", "flows target tupdate alpha beta quantum memory_limit ecn ecn_prob bytemode"),
+    ("sfq", "perturb quantum depth divisor headdrop flows"),
+    ("cake", "bandwidth rtt overhead mpu split-gso ack-filter"),
+    ("choke", "min max probability burst bandwidth ecn"),
+    ("tbf", "rate burst latency peakrate mtu"),
+    ("dualpi2", "target tupdate alpha beta coupling_factor step_thresh classic_protection"),
+];
+
+/// The payload is what a full segment carries at most, before options: with 40 bytes of
+/// headers it gives the packet that a queue must be able to hold.
+const STACKS: &[(&str, u32)] = &[("linux-6.12", 1460), ("rfc", 1460), ("ns2", 1000), ("ns3-3.1x", 536)];
+
+const TRAFFIC: &[(&str, &str)] = &[
+    ("on-off", "start stop rate packet_size on off"),
+    ("poisson", "start stop flows_per_second transfer"),
+    ("constant-rate", "start stop rate packet_size"),
+    ("ping-flood", "start stop rate packet_size"),
+];

@@ -1,0 +1,142 @@
+//! A parsed TOML document in which every key and value knows where it was written.
+
+use serde_json::{Map, Value as Json};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::error::{Position, Problem};
+
+/// A value and its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub at: Position,
+    pub value: Value,
+}
+
+/// A TOML value. Tables keep the order of the file.
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    String(String),
+    Integer(i128),
+    Float(f64),
+    Boolean(bool),
+    Datetime(String),
+    List(Vec<Node>),
+    Table(Vec<(Key, Node)>),
+}
+
+/// A key and its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Key {
+    pub at: Position,
+    pub name: String,
+}
+
+impl Node {
+    /// Parses a whole document.
+    pub fn document(text: &str, source: u32) -> Result<Node, Problem> {
+        let table = DeTable::parse(text).map_err(|error| syntax(error, source, 0))?;
+        let at = Position { source, offset: 0 };
+        Ok(Node { at, value: Value::Table(from_table(table.get_ref(), source, 0)?) })
+    }
+
+    /// Parses a single value that begins `shift` bytes into its source.
+    pub fn value(text: &str, source: u32, shift: usize) -> Result<Node, Problem> {
+        let value = DeValue::parse(text).map_err(|error| syntax(error, source, shift))?;
+        from_value(&value, source, shift)
+    }
+
+    /// The value under `name`, if this is a table that has it.
+    pub fn get(&self, name: &str) -> Option<&Node> {
+        match &self.value {
+            Value::Table(entries) => {
+                entries.iter().find(|(key, _)| key.name == name).map(|(_, node)| node)
+            }
+            _ => None,
+        }
+    }
+
+    /// The string this is, if it is one.
+    pub fn as_str(&self) -> Option<&str> {
+        match &self.value {
+            Value::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The same value as JSON. Integers beyond 64 bits and non-finite floats, which JSON has
+    /// not, become text.
+    pub fn to_json(&self) -> Json {
+        match &self.value {
+            Value::String(text) | Value::Datetime(text) => Json::from(text.as_str()),
+            Value::Integer(number) => match (i64::try_from(*number), u64::try_from(*number)) {
+                (Ok(number), _) => Json::from(number),
+                (_, Ok(number)) => Json::from(number),
+                _ => Json::from(number.to_string()),
+            },
+            Value::Float(number) => serde_json::Number::from_f64(*number)
+                .map_or_else(|| Json::from(number.to_string()), Json::Number),
+            Value::Boolean(value) => Json::from(*value),
+            Value::List(nodes) => Json::Array(nodes.iter().map(Node::to_json).collect()),
+            Value::Table(entries) => Json::Object(
+                entries.iter().map(|(key, node)| (key.name.clone(), node.to_json())).collect::<Map<_, _>>(),
+            ),
+        }
+    }
+
+    /// What it is, for messages: `"text"`, `60`, `a list`.
+    pub fn describe(&self) -> String {
+        match &self.value {
+            Value::String(text) => format!("\"{text}\""),
+            Value::Integer(number) => format!("`{number}`"),
+            Value::Float(number) => format!("`{number}`"),
+            Value::Boolean(value) => format!("`{value}`"),
+            Value::Datetime(text) => format!("`{text}`"),
+            Value::List(_) => "a list".to_owned(),
+            Value::Table(_) => "a table".to_owned(),
+        }
+    }
+}
+
+fn syntax(error: toml::de::Error, source: u32, shift: usize) -> Problem {
+    let offset = shift + error.span().map_or(0, |span| span.start);
+    let message = format!("this is not TOML: {}", error.message());
+    Problem::new(message, "").or_at(Position { source, offset })
+}
+
+fn from_value(value: &Spanned<DeValue<'_>>, source: u32, shift: usize) -> Result<Node, Problem> {
+    let at = Position { source, offset: shift + value.span().start };
+    let value = match value.get_ref() {
+        DeValue::String(text) => Value::String(text.to_string()),
+        DeValue::Integer(number) => Value::Integer(
+            i128::from_str_radix(number.as_str(), number.radix())
+                .map_err(|_| Problem::new(format!("`{number}` is too large"), "").or_at(at))?,
+        ),
+        DeValue::Float(number) => Value::Float(
+            number
+                .as_str()
+                .parse()
+                .map_err(|_| Problem::new(format!("`{number}` is not a number"), "").or_at(at))?,
+        ),
+        DeValue::Boolean(value) => Value::Boolean(*value),
+        DeValue::Datetime(date) => Value::Datetime(date.to_string()),
+        DeValue::Array(values) => Value::List(
+            values.iter().map(|value| from_value(value, source, shift)).collect::<Result<_, _>>()?,
+        ),
+        DeValue::Table(table) => Value::Table(from_table(table, source, shift)?),
+    };
+    Ok(Node { at, value })
+}
+
+fn from_table(table: &DeTable<'_>, source: u32, shift: usize) -> Result<Vec<(Key, Node)>, Problem> {
+    let mut entries = table
+        .iter()
+        .map(|(key, value)| {
+            let at = Position { source, offset: shift + key.span().start };
+            let name = key.get_ref().to_string();
+            Ok((Key { at, name }, from_value(value, source, shift)?))
+        })
+        .collect::<Result<Vec<_>, Problem>>()?;
+    entries.sort_by_key(|(key, _)| key.at.offset);
+    Ok(entries)
+}

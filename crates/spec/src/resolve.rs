@@ -1,0 +1,422 @@
+//! From a study as written to a scenario: defaults, units, and what only shows when keys are
+//! seen together.
+
+use std::collections::BTreeMap;
+
+use cclab_units::{Rate, Time};
+
+use crate::de::At;
+use crate::error::{Problem, unknown};
+use crate::names::{DEFAULT_QDISC, DEFAULT_STACK, DEFAULT_VARIANT, Names, Parametric};
+use crate::path::default_name;
+use crate::quantity::LimitText;
+use crate::scenario::{
+    Change, DelayAt, Direction, Flow, Limit, Link, Loss, Network, Outage, Place, Queue, Scenario, Start,
+    Topology, TraceOptions, Traffic,
+};
+use crate::text::BriefOrFull;
+use crate::written;
+
+/// IP and TCP headers without options: a packet is at least this much larger than its payload.
+const HEADERS: u64 = 40;
+
+/// A queue that stands for none: no run fills it.
+const ENDLESS_QUEUE: u64 = 1 << 30;
+
+/// Width of the interval a flow's start is drawn from unless the flow says otherwise: wide
+/// enough that repeats differ and flows do not march in step.
+const DEFAULT_SPREAD: Time = Time::from_millis(100);
+
+/// The most flows a scenario may have.
+const MAX_FLOWS: u64 = 100_000;
+
+/// The largest snap length that packet captures know (tcpdump's).
+const MAX_SNAPLEN: u64 = 262_144;
+
+/// Makes the scenario of `study`.
+pub(crate) fn resolve(study: &written::Study, names: &Names) -> Result<Scenario, Problem> {
+    let duration = study.duration.as_ref().map(positive_time).transpose()?;
+    let warmup = study.warmup.as_ref().map_or(Time::ZERO, |warmup| warmup.value.0);
+    if let (Some(end), Some(written)) = (duration, &study.warmup)
+        && warmup >= end
+    {
+        return Err(Problem::new(
+            format!("a warm-up of {warmup} leaves nothing of a run of {end}"),
+            "choose a shorter warmup or a longer duration",
+        )
+        .or_at(written.at));
+    }
+    let stack_names = names.stacks.iter().map(|(name, _)| name.as_str());
+    let stack = known("stack", study.stack.as_ref(), DEFAULT_STACK, stack_names)?;
+    let stack_mss = names.stacks.iter().find(|(name, _)| *name == stack).map_or(0, |(_, mss)| *mss);
+
+    let bottleneck = &study.network.bottleneck.value;
+    let access = study.network.access.clone().unwrap_or_default();
+    let one_way = bottleneck.delay.map_or(Time::ZERO, |delay| delay.0)
+        + access.delay.map_or(Time::ZERO, |delay| delay.0) * 2;
+    let flows = flows(study, names, duration, one_way)?;
+    let path = PathFacts {
+        max_rtt: flows.iter().map(|flow| (one_way + flow.extra_delay) * 2).max().unwrap_or(one_way * 2),
+        packet: flows.iter().map(|flow| u64::from(flow.mss.unwrap_or(stack_mss))).max().unwrap_or(0)
+            + HEADERS,
+    };
+    let network = Network {
+        topology: study.network.topology.unwrap_or(Topology::Dumbbell),
+        bottleneck: bottleneck_link(bottleneck, &path, names)?,
+        access: access_link(&access, &path, names)?,
+    };
+    let traffic = traffic(study, names)?;
+    let trace = trace(study, &flows)?;
+    Ok(Scenario { duration, warmup, stack, network, flows, traffic, trace })
+}
+
+/// What the size of a queue is measured by.
+struct PathFacts {
+    /// The largest base RTT of the flows.
+    max_rtt: Time,
+    /// The largest packet of the flows.
+    packet: u64,
+}
+
+fn known<'a>(
+    what: &str,
+    written: Option<&At<String>>,
+    default: &str,
+    names: impl Iterator<Item = &'a str> + Clone,
+) -> Result<String, Problem> {
+    match written {
+        None => Ok(default.to_owned()),
+        Some(name) if names.clone().any(|known| known == name.value) => Ok(name.value.clone()),
+        Some(name) => Err(unknown(what, &name.value, names).or_at(name.at)),
+    }
+}
+
+fn positive_time(time: &At<crate::text::TimeText>) -> Result<Time, Problem> {
+    match time.value.0 {
+        Time::ZERO => Err(Problem::new("the duration is zero", "a duration is positive").or_at(time.at)),
+        time => Ok(time),
+    }
+}
+
+fn bottleneck_link(
+    written: &written::Bottleneck,
+    path: &PathFacts,
+    names: &Names,
+) -> Result<Link, Problem> {
+    let rate = written.rate.0;
+    let loss = written.loss.0.iter().map(|loss| match loss {
+        BriefOrFull::Brief(share) => Loss { at: Place::Router, probability: share.0 },
+        BriefOrFull::Full(loss) => {
+            Loss { at: loss.at.unwrap_or(Place::Router), probability: loss.rate.0 }
+        }
+    });
+    let outage = written.outage.0.iter().map(|outage| {
+        let duration = positive_time(&outage.duration)?;
+        Ok(Outage { at: outage.at.unwrap_or(Place::Router), start: outage.start.0, duration })
+    });
+    let schedule = written.schedule.0.iter().map(|change| {
+        if change.rate.is_none() && change.delay.is_none() && change.loss.is_none() {
+            let problem = Problem::new("this change changes nothing", "give it a rate, a delay or a loss");
+            return Err(problem.or_at(change.at.at));
+        }
+        Ok(Change {
+            at: change.at.value.0,
+            rate: change.rate.map(|rate| rate.0),
+            delay: change.delay.map(|delay| delay.0),
+            loss: change.loss.map(|loss| loss.0),
+        })
+    });
+    let mut schedule = schedule.collect::<Result<Vec<_>, Problem>>()?;
+    schedule.sort_by_key(|change| change.at);
+    Ok(Link {
+        rate: Some(rate),
+        delay: written.delay.map_or(Time::ZERO, |delay| delay.0),
+        queue: queue(&written.queue, Some(rate), path, names)?,
+        // A loss of zero is no loss: `loss = "0%"` in a sweep is the lossless point.
+        loss: loss.filter(|loss| loss.probability > 0.0).collect(),
+        outage: outage.collect::<Result<_, Problem>>()?,
+        jitter: written.jitter.map(|jitter| jitter.0).filter(|jitter| *jitter > Time::ZERO),
+        schedule,
+    })
+}
+
+fn access_link(written: &written::Access, path: &PathFacts, names: &Names) -> Result<Link, Problem> {
+    let rate = written.rate.map(|rate| rate.0);
+    let queue = match &written.queue {
+        Some(written) => queue(written, rate, path, names)?,
+        None => Queue {
+            kind: DEFAULT_QDISC.to_owned(),
+            limit: Limit::Bytes(ENDLESS_QUEUE),
+            params: BTreeMap::new(),
+        },
+    };
+    Ok(Link {
+        rate,
+        delay: written.delay.map_or(Time::ZERO, |delay| delay.0),
+        queue,
+        loss: Vec::new(),
+        outage: Vec::new(),
+        jitter: None,
+        schedule: Vec::new(),
+    })
+}
+
+fn queue(
+    written: &written::Queue,
+    rate: Option<Rate>,
+    path: &PathFacts,
+    names: &Names,
+) -> Result<Queue, Problem> {
+    let kinds = names.qdiscs.iter().map(|qdisc| qdisc.name.as_str());
+    let kind = known("queueing discipline", written.kind.as_ref(), DEFAULT_QDISC, kinds)?;
+    let params = params(&written.params, &names.qdiscs, &kind, &["kind", "limit"])?;
+    let at = written.limit.at;
+    let place = |problem: Problem| problem.or_at(at);
+    let too_large = || place(Problem::new("this queue is absurdly large", "no host holds as much"));
+    let needs_rate = || {
+        place(Problem::new(
+            "a limit in bandwidth-delay products or time needs the link's rate",
+            "give the link a `rate`, or the limit in bytes or packets",
+        ))
+    };
+    let bytes = match written.limit.value.0 {
+        LimitText::Packets(packets) => {
+            return Ok(Queue { kind, limit: Limit::Packets(packets), params });
+        }
+        LimitText::Bytes(bytes) => bytes,
+        LimitText::Time(time) => rate.ok_or_else(needs_rate)?.bytes_in(time),
+        LimitText::Bdp(bdps) => {
+            let rate = rate.ok_or_else(needs_rate)?;
+            bdps.bdps(rate, path.max_rtt).ok_or_else(too_large)?
+        }
+    };
+    if bytes > 1 << 53 {
+        return Err(too_large());
+    }
+    if bytes < path.packet {
+        return Err(place(Problem::new(
+            format!("a queue of {bytes} bytes is smaller than one packet of {} bytes", path.packet),
+            format!("write at least \"{}B\" or \"1p\"", path.packet),
+        )));
+    }
+    Ok(Queue { kind, limit: Limit::Bytes(bytes), params })
+}
+
+/// The parameters of `kind`, checked against the names it takes.
+fn params(
+    written: &written::Params,
+    kinds: &[Parametric],
+    kind: &str,
+    fields: &[&str],
+) -> Result<BTreeMap<String, f64>, Problem> {
+    let takes = kinds.iter().find(|known| known.name == kind).map_or(&[][..], |known| &known.params);
+    for key in written.keys() {
+        if !takes.contains(&key.value) {
+            let known = takes.iter().map(String::as_str).chain(fields.iter().copied());
+            return Err(unknown(&format!("parameter of {kind}"), &key.value, known).or_at(key.at));
+        }
+    }
+    Ok(written.iter().map(|(key, param)| (key.value.clone(), param.0)).collect())
+}
+
+fn flows(
+    study: &written::Study,
+    names: &Names,
+    run: Option<Time>,
+    one_way: Time,
+) -> Result<Vec<Flow>, Problem> {
+    let mut taken: Vec<&str> = Vec::new();
+    let defaults: Vec<String> = (0..study.flow.len()).map(|index| default_name("flow", index)).collect();
+    let mut flows = Vec::new();
+    for (written, default) in study.flow.iter().zip(&defaults) {
+        let name = unique_name(written.value.name.as_ref(), default, written.at, &mut taken)?;
+        let flow = flow(written, name, names, run, one_way)?;
+        let count = written.value.count.as_ref().map_or(1, |count| count.value);
+        if count == 0 || count + flows.len() as u64 > MAX_FLOWS {
+            let at = written.value.count.as_ref().map_or(written.at, |count| count.at);
+            return Err(Problem::new(
+                format!("{count} flows cannot be run"),
+                format!("count is at least 1, and a study has at most {MAX_FLOWS} flows"),
+            )
+            .or_at(at));
+        }
+        if count == 1 {
+            flows.push(flow);
+        } else {
+            flows.extend((1..=count).map(|i| Flow { name: format!("{name}.{i}"), ..flow.clone() }));
+        }
+    }
+    if flows.is_empty() {
+        return Err(Problem::new("the study has no flow", "add a [[flow]]"));
+    }
+    Ok(flows)
+}
+
+fn unique_name<'a>(
+    written: Option<&'a At<String>>,
+    default: &'a str,
+    entry: crate::error::Position,
+    taken: &mut Vec<&'a str>,
+) -> Result<&'a str, Problem> {
+    let (name, at) = written.map_or((default, entry), |name| (name.value.as_str(), name.at));
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
+        return Err(Problem::new(
+            format!("\"{name}\" cannot be a name"),
+            "use up to 64 letters, digits, `-` and `_`",
+        )
+        .or_at(at));
+    }
+    if taken.contains(&name) {
+        return Err(Problem::new(format!("the name `{name}` is taken"), "names are unique").or_at(at));
+    }
+    taken.push(name);
+    Ok(name)
+}
+
+fn flow(
+    written: &At<written::Flow>,
+    name: &str,
+    names: &Names,
+    run: Option<Time>,
+    one_way: Time,
+) -> Result<Flow, Problem> {
+    let At { at, value: flow } = written;
+    let duration = flow.duration.as_ref().map(positive_time).transpose()?;
+    if run.is_none() && duration.is_none() && flow.transfer.is_none() && flow.command.is_none() {
+        return Err(Problem::new(
+            format!("flow `{name}` never ends"),
+            "give it a `transfer` or a `duration`, or the study a `duration`",
+        )
+        .or_at(*at));
+    }
+    let own_rtt = one_way * 2;
+    let extra_delay = match &flow.rtt {
+        None => Time::ZERO,
+        Some(rtt) if rtt.value.0 >= own_rtt => (rtt.value.0 - own_rtt) / 2,
+        Some(rtt) => {
+            return Err(Problem::new(
+                format!("a base RTT of {} is shorter than the path's own, {own_rtt}", rtt.value.0),
+                format!("write at least \"{own_rtt}\", or shorten the delays of the network"),
+            )
+            .or_at(rtt.at));
+        }
+    };
+    let start = match &flow.start {
+        None => Start { at: Time::ZERO, spread: DEFAULT_SPREAD },
+        Some(BriefOrFull::Brief(at)) => Start { at: at.0, spread: Time::ZERO },
+        Some(BriefOrFull::Full(start)) => Start {
+            at: start.at.map_or(Time::ZERO, |at| at.0),
+            spread: start.spread.map_or(DEFAULT_SPREAD, |spread| spread.0),
+        },
+    };
+    if let Some(writes) = flow.writes_per_second.as_ref().filter(|w| !(w.value.is_finite() && w.value > 0.0)) {
+        let problem = Problem::new(format!("`{}` writes per second", writes.value), "it is positive and finite");
+        return Err(problem.or_at(writes.at));
+    }
+    if let Some(every) = flow.delayed_ack.as_ref().filter(|every| every.value == 0) {
+        return Err(Problem::new("an acknowledgement after `0` segments", "1 acknowledges every segment").or_at(every.at));
+    }
+    if let Some(command) = flow.command.as_ref().filter(|command| command.value.is_empty()) {
+        return Err(Problem::new("the command is empty", "list a program and its arguments").or_at(command.at));
+    }
+    Ok(Flow {
+        name: name.to_owned(),
+        cc: known("variant", flow.cc.as_ref(), DEFAULT_VARIANT, names.variants.iter().map(String::as_str))?,
+        extra_delay,
+        start,
+        transfer: flow.transfer.map(|transfer| transfer.0),
+        duration,
+        rwnd: flow.rwnd.map(|rwnd| rwnd.0),
+        mss: flow.mss.as_ref().map(mss).transpose()?,
+        write_size: flow.write_size.map(|size| size.0),
+        writes_per_second: flow.writes_per_second.as_ref().map(|writes| writes.value),
+        ecn: flow.ecn.unwrap_or(false),
+        delayed_ack: flow.delayed_ack.as_ref().map(|every| every.value),
+        direction: flow.direction.unwrap_or(Direction::Forward),
+        application: flow.application.clone(),
+        command: flow.command.as_ref().map(|command| command.value.clone()),
+        delay_at: flow.delay_at.unwrap_or(DelayAt::Router),
+        sysctl: flow.sysctl.iter().map(|(key, value)| (key.clone(), value.0.clone())).collect(),
+    })
+}
+
+/// IPv4's total length, 16 bits, bounds a segment.
+fn mss(written: &At<crate::text::SizeText>) -> Result<u32, Problem> {
+    let largest = u64::from(u16::MAX) - HEADERS;
+    match u32::try_from(written.value.0) {
+        Ok(mss) if u64::from(mss) <= largest => Ok(mss),
+        _ => Err(Problem::new(
+            format!("a segment of {} bytes does not fit an IP packet", written.value.0),
+            format!("write at most \"{largest}B\""),
+        )
+        .or_at(written.at)),
+    }
+}
+
+fn traffic(study: &written::Study, names: &Names) -> Result<Vec<Traffic>, Problem> {
+    let mut taken = Vec::new();
+    let defaults: Vec<String> =
+        (0..study.traffic.len()).map(|index| default_name("traffic", index)).collect();
+    let mut all = Vec::new();
+    for (written, default) in study.traffic.iter().zip(&defaults) {
+        let At { at, value: traffic } = written;
+        let name = unique_name(traffic.name.as_ref(), default, *at, &mut taken)?.to_owned();
+        let kinds = names.traffic.iter().map(|kind| kind.name.as_str());
+        let kind = known("kind of cross traffic", Some(&traffic.kind), "", kinds)?;
+        let params = params(&traffic.params, &names.traffic, &kind, &["name", "kind"])?;
+        all.push(Traffic { name, kind, params });
+    }
+    Ok(all)
+}
+
+fn trace(study: &written::Study, flows: &[Flow]) -> Result<TraceOptions, Problem> {
+    let trace = study.trace.clone().unwrap_or_default();
+    let mut events = trace.events.clone();
+    events.sort();
+    events.dedup();
+    let points = || {
+        let ends = flows.iter().flat_map(|flow| {
+            [format!("{}.sender", flow.name), format!("{}.receiver", flow.name)]
+        });
+        std::iter::once("bottleneck".to_owned()).chain(ends)
+    };
+    let mut capture: Vec<String> = Vec::new();
+    for point in &trace.capture {
+        if !points().any(|known| known == point.value) {
+            let known: Vec<String> = points().collect();
+            let problem = unknown("point of capture", &point.value, known.iter().map(String::as_str));
+            return Err(problem.or_at(point.at));
+        }
+        if !capture.contains(&point.value) {
+            capture.push(point.value.clone());
+        }
+    }
+    let from = trace.from.map_or(Time::ZERO, |from| from.0);
+    if let Some(until) = trace.until.as_ref().filter(|until| until.value.0 <= from) {
+        let problem = Problem::new(
+            format!("tracing ends at {} and begins at {from}", until.value.0),
+            "`until` lies after `from`",
+        );
+        return Err(problem.or_at(until.at));
+    }
+    let snaplen = match &trace.snaplen {
+        None => 96,
+        Some(At { value, .. }) if value.0 <= MAX_SNAPLEN => value.0 as u32,
+        Some(At { at, value }) => {
+            let problem = Problem::new(
+                format!("a snap length of {} bytes is too large", value.0),
+                format!("write at most \"{MAX_SNAPLEN}B\""),
+            );
+            return Err(problem.or_at(*at));
+        }
+    };
+    Ok(TraceOptions {
+        interval: trace.interval.map_or(Time::from_millis(100), |interval| interval.0),
+        events,
+        capture,
+        snaplen,
+        from,
+        until: trace.until.map(|until| until.value.0),
+    })
+}

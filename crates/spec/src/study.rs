@@ -1,0 +1,281 @@
+//! A loaded study, what may be set beside it, and the plan it makes.
+
+use serde_json::Value as Json;
+
+use crate::de::{At, from_node};
+use crate::error::{Position, Problem, Sources, StudyError};
+use crate::expect::{self, Expectation};
+use crate::names::Names;
+use crate::node::{Key, Node, Value};
+use crate::path::{Path, nothing};
+use crate::plan::{Plan, PlannedRun, Point, run_id};
+use crate::resolve::resolve;
+use crate::scenario::{Run, Scenario};
+use crate::sweep::{MAX_RUNS, Sweep};
+use crate::written;
+
+/// A study file that has been read: its TOML, its keys and the types of their values are
+/// right, at the first sweep point. What only shows when keys are seen together, and the other
+/// sweep points, are checked by [`Study::plan`].
+#[derive(Clone, Debug)]
+pub struct Study {
+    sources: Sources,
+    document: Node,
+    names: Names,
+    title: Option<String>,
+    question: Option<String>,
+}
+
+/// What the command line sets beside the study file.
+#[derive(Clone, Debug, Default)]
+pub struct Overrides {
+    /// `KEY=VALUE`: a dotted path as in `[sweep]`, and a TOML value or a bare text. A path that
+    /// is swept is swept no longer; `sweep.PATH=[...]` sets its list instead.
+    pub set: Vec<String>,
+    /// Instead of the study's backend.
+    pub backend: Option<String>,
+    /// Instead of the study's number of repeats.
+    pub repeat: Option<u64>,
+    /// Instead of the study's seed.
+    pub seed: Option<u64>,
+}
+
+impl Study {
+    /// Reads the `text` of a study; `file` is its name in messages.
+    pub fn load(text: &str, file: &str) -> Result<Study, StudyError> {
+        Study::load_knowing(text, file, Names::default())
+    }
+
+    /// Reads the `text` of a study that may use `names`.
+    pub fn load_knowing(text: &str, file: &str, names: Names) -> Result<Study, StudyError> {
+        let sources = Sources::new(file, text);
+        let read = || {
+            let document = Node::document(text, 0)?;
+            let sweep = Sweep::of(&document, Vec::new(), &[])?;
+            let base = without_sweep(&document);
+            let written = read_point(&base, &sweep.point(0))?;
+            // What the sweep replaces at every point is checked all the same; what it provides
+            // may be absent.
+            match from_node::<written::Study>(&base) {
+                Err(problem) if !problem.missing => return Err(problem),
+                _ => {}
+            }
+            Ok((document, written))
+        };
+        let (document, written) = read().map_err(|problem| sources.locate(problem))?;
+        Ok(Study { sources, document, names, title: written.title, question: written.question })
+    }
+
+    /// The title.
+    pub fn title(&self) -> Option<&str> {
+        self.title.as_deref()
+    }
+
+    /// The question.
+    pub fn question(&self) -> Option<&str> {
+        self.question.as_deref()
+    }
+
+    /// The study file as JSON, with the keys and values as written.
+    pub fn to_json(&self) -> Json {
+        self.document.to_json()
+    }
+
+    /// How many points the sweep has.
+    pub fn points(&self) -> Result<u64, StudyError> {
+        Sweep::of(&self.document, Vec::new(), &[])
+            .map(|sweep| sweep.len())
+            .map_err(|problem| self.sources.locate(problem))
+    }
+
+    /// Every run of the study on backends of `version`: sweep points in the order of the file,
+    /// the last path varying fastest, and for each the seeds from `seed` up.
+    pub fn plan(&self, overrides: &Overrides, version: &str) -> Result<Plan, StudyError> {
+        let mut sources = self.sources.clone();
+        plan(self, overrides, version, &mut sources).map_err(|problem| sources.locate(problem))
+    }
+}
+
+fn plan(
+    study: &Study,
+    overrides: &Overrides,
+    version: &str,
+    sources: &mut Sources,
+) -> Result<Plan, Problem> {
+    let mut document = study.document.clone();
+    let (fixed, lists) = apply(&mut document, overrides, sources)?;
+    let sweep = Sweep::of(&document, lists, &fixed)?;
+    let mut plan = Plan {
+        study: echo(&document, &sweep),
+        version: version.to_owned(),
+        scenarios: Vec::new(),
+        runs: Vec::new(),
+        expectations: Vec::new(),
+    };
+    let document = without_sweep(&document);
+    for index in 0..sweep.len() {
+        let values = sweep.point(index);
+        let written = read_point(&document, &values)?;
+        let scenario = resolve(&written, &study.names)?;
+        let expectations = expectations(&written, &scenario)?;
+        if index == 0 {
+            plan.expectations = expectations;
+        }
+        check_seeds(&written, sweep.len())?;
+        let backend = written.backend.name();
+        for seed in (written.seed.value..).take(written.repeat.value as usize) {
+            let id = run_id(&scenario, seed, backend, version);
+            let run = Run {
+                id,
+                scenario: scenario.clone(),
+                seed,
+                backend: backend.to_owned(),
+                version: version.to_owned(),
+            };
+            plan.runs.push(PlannedRun { point: plan.scenarios.len(), run });
+        }
+        let params = values.iter().map(|(axis, value)| (axis.path.to_string(), value.to_json())).collect();
+        plan.scenarios.push(Point { params, scenario });
+    }
+    Ok(plan)
+}
+
+/// Sets what the command line sets; gives the paths that were set, and the lists for sweeps.
+#[expect(clippy::type_complexity, reason = "two lists that are used once, at the only caller")]
+fn apply(
+    document: &mut Node,
+    overrides: &Overrides,
+    sources: &mut Sources,
+) -> Result<(Vec<Path>, Vec<(Path, Position, Node)>), Problem> {
+    let mut fixed = Vec::new();
+    let mut lists = Vec::new();
+    let options = [
+        ("backend", overrides.backend.clone().map(Value::String)),
+        ("repeat", overrides.repeat.map(|repeat| Value::Integer(repeat.into()))),
+        ("seed", overrides.seed.map(|seed| Value::Integer(seed.into()))),
+    ];
+    for text in &overrides.set {
+        let source = sources.add("--set", text);
+        let at = Position { source, offset: 0 };
+        let (key, value) = split_setting(text).ok_or_else(|| {
+            Problem::new(format!("`{text}` sets nothing"), "write KEY=VALUE, such as flow.short.cc=cubic")
+                .or_at(at)
+        })?;
+        let path = Path::parse(key.trim()).map_err(|problem| problem.or_at(at))?;
+        let shift = text.len() - value.trim_start().len();
+        let trimmed = value.trim();
+        let node = Node::value(trimmed, source, shift).unwrap_or_else(|_| Node {
+            at: Position { source, offset: shift },
+            value: Value::String(trimmed.to_owned()),
+        });
+        match path.below("sweep").filter(|below| below.parts() != ["zip"]) {
+            Some(below) => lists.push((below, at, node)),
+            None => {
+                path.set(document, at, node).map_err(|problem| problem.or_at(at))?;
+                fixed.push(path);
+            }
+        }
+    }
+    for (name, value) in options {
+        if let Some(value) = value {
+            let at = Position { source: sources.add(&format!("--{name}"), ""), offset: 0 };
+            let path = Path::from_parts(&[name.to_owned()]);
+            path.set(document, at, Node { at, value })?;
+            fixed.push(path);
+        }
+    }
+    Ok((fixed, lists))
+}
+
+/// Key and value, at the first `=` outside quotes.
+fn split_setting(text: &str) -> Option<(&str, &str)> {
+    let mut quoted = false;
+    for (index, c) in text.char_indices() {
+        match c {
+            '"' => quoted = !quoted,
+            '=' if !quoted => return Some((&text[..index], &text[index + 1..])),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The document that every point starts from: what is swept has been read by then.
+fn without_sweep(document: &Node) -> Node {
+    let mut document = document.clone();
+    if let Value::Table(entries) = &mut document.value {
+        entries.retain(|(key, _)| key.name != "sweep");
+    }
+    document
+}
+
+/// Reads `document` with the values of a sweep point.
+fn read_point(
+    document: &Node,
+    values: &[(&crate::sweep::Axis, &Node)],
+) -> Result<written::Study, Problem> {
+    if values.is_empty() {
+        return from_node(document);
+    }
+    let mut document = document.clone();
+    for (axis, value) in values {
+        axis.path
+            .set(&mut document, axis.at, (*value).clone())
+            .map_err(|problem| problem.or_at(axis.at))?;
+    }
+    from_node(&document).map_err(|problem: Problem| {
+        match values.iter().find(|(axis, _)| problem.at == Some(axis.at)) {
+            Some((axis, _)) => nothing(&axis.path.to_string(), problem),
+            None => problem,
+        }
+    })
+}
+
+fn expectations(written: &written::Study, scenario: &Scenario) -> Result<Vec<Expectation>, Problem> {
+    let flows: Vec<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
+    written
+        .expect
+        .iter()
+        .map(|(label, check)| {
+            expect::parse(label, &check.value, &flows).map_err(|problem| problem.or_at(check.at))
+        })
+        .collect()
+}
+
+fn check_seeds(written: &written::Study, points: u64) -> Result<(), Problem> {
+    let At { at, value: repeat } = &written.repeat;
+    if *repeat == 0 {
+        return Err(Problem::new("`0` repeats run nothing", "repeat is at least 1").or_at(*at));
+    }
+    if points.checked_mul(*repeat).is_none_or(|runs| runs > MAX_RUNS) {
+        return Err(Problem::new(
+            format!("{points} scenarios repeated {repeat} times are too many runs"),
+            format!("at most {MAX_RUNS} runs"),
+        )
+        .or_at(*at));
+    }
+    if written.seed.value.checked_add(*repeat).is_none() {
+        let seed = &written.seed;
+        return Err(Problem::new(format!("seed `{}` is too large", seed.value), "").or_at(seed.at));
+    }
+    Ok(())
+}
+
+/// The study as JSON with the sweep in force.
+fn echo(document: &Node, sweep: &Sweep) -> Json {
+    let mut echo = without_sweep(document);
+    let at = echo.at;
+    if let Value::Table(entries) = &mut echo.value {
+        if !sweep.axes.is_empty() {
+            let zip = document.get("sweep").and_then(|sweep| sweep.get("zip"));
+            let zip = zip.map(|zip| (Key { at, name: "zip".to_owned() }, zip.clone()));
+            let axes = sweep.axes.iter().map(|axis| {
+                let values = Node { at, value: Value::List(axis.values.clone()) };
+                (Key { at, name: axis.path.to_string() }, values)
+            });
+            let table = Node { at, value: Value::Table(axes.chain(zip).collect()) };
+            entries.push((Key { at, name: "sweep".to_owned() }, table));
+        }
+    }
+    echo.to_json()
+}

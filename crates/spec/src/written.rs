@@ -1,0 +1,290 @@
+//! The study file as written. These structs are the one list of its keys: the parser, the
+//! nearest-name suggestions, the sweep paths and the JSON Schema all come from them, and their
+//! comments are the schema's descriptions.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::de::At;
+use crate::scenario::{DelayAt, Direction, EventKind, Place, Topology};
+use crate::text::{
+    BriefOrFull, OneOrMany, Param, QueueLimit, RateText, Share, SizeText, SysctlValue, TimeText,
+};
+
+/// A cclab study: one question about congestion control, and the experiment that answers it.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+#[schemars(rename = "Study")]
+pub(crate) struct Study {
+    /// One line for headings.
+    pub title: Option<String>,
+    /// The question that the study answers.
+    pub question: Option<String>,
+    /// What executes the runs: the simulator, Linux in virtual time, or network namespaces.
+    #[serde(default)]
+    pub backend: Backend,
+    /// When a run ends. Default: when every flow has ended.
+    pub duration: Option<At<TimeText>>,
+    /// The first part of a run, left out of the `steady_*` metrics. Default: "0s".
+    pub warmup: Option<At<TimeText>>,
+    /// The seed of the first repeat; repeats count up from it. Default: 1.
+    #[serde(default = "one")]
+    #[schemars(extend("default" = 1))]
+    pub seed: At<u64>,
+    /// How often each scenario runs, each time with the next seed. Default: 1.
+    #[serde(default = "one")]
+    #[schemars(extend("default" = 1))]
+    pub repeat: At<u64>,
+    /// The profile of TCP behaviour: "linux-6.12", "rfc", "ns2" or "ns3-3.1x". Default: "linux-6.12".
+    pub stack: Option<At<String>>,
+    /// The network.
+    pub network: Network,
+    /// The flows.
+    #[serde(default)]
+    pub flow: Vec<At<Flow>>,
+    /// Cross traffic.
+    #[serde(default)]
+    pub traffic: Vec<At<Traffic>>,
+    /// What is recorded.
+    pub trace: Option<Trace>,
+    /// Dotted paths of keys and the values they take in turn.
+    #[expect(dead_code, reason = "declared for the schema; `sweep` reads it from the document")]
+    pub sweep: Option<Sweep>,
+    /// Checks by label, such as "jain > 0.95"; one that fails makes the run exit non-zero.
+    #[serde(default)]
+    pub expect: BTreeMap<String, At<String>>,
+}
+
+fn one() -> At<u64> {
+    At { at: Default::default(), value: 1 }
+}
+
+/// What executes the runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Backend {
+    /// The packet-level simulator.
+    #[default]
+    Sim,
+    /// The Linux TCP stack in virtual time.
+    Linux,
+    /// Network namespaces on this host, in real time.
+    Netns,
+}
+
+impl Backend {
+    /// Its name in study files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Backend::Sim => "sim",
+            Backend::Linux => "linux",
+            Backend::Netns => "netns",
+        }
+    }
+}
+
+/// The network.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub(crate) struct Network {
+    /// How hosts and routers are joined. Default: "dumbbell".
+    pub topology: Option<Topology>,
+    /// The link under study.
+    pub bottleneck: At<Bottleneck>,
+    /// The links between hosts and routers. Default: infinitely fast, without delay.
+    pub access: Option<Access>,
+}
+
+/// The link under study.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub(crate) struct Bottleneck {
+    /// Bits per second, both ways.
+    pub rate: RateText,
+    /// One-way propagation delay. Default: "0s".
+    pub delay: Option<TimeText>,
+    /// The queue in front of the link.
+    pub queue: Queue,
+    /// Independent random loss of data packets: a share, or a table with the place, or a list.
+    #[serde(default)]
+    pub loss: OneOrMany<BriefOrFull<Share, Loss>>,
+    /// Random extra delay, uniform between zero and this. Default: none.
+    pub jitter: Option<TimeText>,
+    /// Times during which every data packet is lost.
+    #[serde(default)]
+    pub outage: OneOrMany<Outage>,
+    /// Changes of rate, delay or loss during the run.
+    #[serde(default)]
+    pub schedule: OneOrMany<Change>,
+}
+
+/// The links between hosts and routers.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub(crate) struct Access {
+    /// Bits per second, both ways. Default: infinitely fast.
+    pub rate: Option<RateText>,
+    /// One-way propagation delay of each access link. Default: "0s".
+    pub delay: Option<TimeText>,
+    /// The queue in front of each access link. Default: droptail that never fills (1 GiB).
+    pub queue: Option<Queue>,
+}
+
+/// A queueing discipline, its limit, and its parameters beside them, spelt as tc spells them.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table such as { kind = \"droptail\", limit = \"1bdp\" }")]
+#[schemars(!deny_unknown_fields)]
+pub(crate) struct Queue {
+    /// The queueing discipline. Default: "droptail".
+    pub kind: Option<At<String>>,
+    /// How much it holds: bytes, packets, bandwidth-delay products, or a time at the link's rate.
+    pub limit: At<QueueLimit>,
+    /// Parameters of the discipline.
+    #[schemars(flatten)]
+    pub params: Params,
+}
+
+/// Parameters by name; times, sizes, rates and shares become SI units.
+pub(crate) type Params = BTreeMap<At<String>, Param>;
+
+/// Independent random loss at a place.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table such as { rate = \"1%\", at = \"router\" }")]
+pub(crate) struct Loss {
+    /// The probability that a packet is lost.
+    pub rate: Share,
+    /// Where. Default: "router".
+    pub at: Option<Place>,
+}
+
+/// A time during which every data packet is lost.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table such as { start = \"4s\", duration = \"100ms\" }")]
+pub(crate) struct Outage {
+    /// When it begins.
+    pub start: TimeText,
+    /// How long it lasts.
+    pub duration: At<TimeText>,
+    /// Where. Default: "router".
+    pub at: Option<Place>,
+}
+
+/// A change of the bottleneck at an instant.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table such as { at = \"10s\", rate = \"50Mbit\" }")]
+pub(crate) struct Change {
+    /// When.
+    pub at: At<TimeText>,
+    /// The new rate.
+    pub rate: Option<RateText>,
+    /// The new one-way delay.
+    pub delay: Option<TimeText>,
+    /// The new probability of loss at the router.
+    pub loss: Option<Share>,
+}
+
+/// A TCP flow, or `count` of them.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub(crate) struct Flow {
+    /// Unique name: letters, digits, `-` and `_`. Default: "flow1", "flow2", ...
+    pub name: Option<At<String>>,
+    /// The variant (congestion control algorithm). Default: "cubic".
+    pub cc: Option<At<String>>,
+    /// How many such flows; more than one are called NAME.1, NAME.2, ... Default: 1.
+    pub count: Option<At<u64>>,
+    /// Base RTT: propagation over the whole path and back, without queueing and transmission.
+    /// What the path lacks is added on the access link. Default: what the path has.
+    pub rtt: Option<At<TimeText>>,
+    /// When it starts: an exact time, or a table with a spread. Default: at "0s" with a spread
+    /// of "100ms".
+    pub start: Option<BriefOrFull<TimeText, Start>>,
+    /// Bytes to send. Default: as many as time allows.
+    pub transfer: Option<SizeText>,
+    /// How long it sends after its start. Default: until the transfer or the run ends.
+    pub duration: Option<At<TimeText>>,
+    /// The largest window the receiver advertises. Default: the stack's.
+    pub rwnd: Option<SizeText>,
+    /// Maximum segment size. Default: the stack's.
+    pub mss: Option<At<SizeText>>,
+    /// Bytes per write of the application. Default: as large as fits.
+    pub write_size: Option<SizeText>,
+    /// Writes per second. Default: as often as there is room.
+    pub writes_per_second: Option<At<f64>>,
+    /// Whether the flow negotiates ECN. Default: false.
+    pub ecn: Option<bool>,
+    /// Full segments per acknowledgement; 1 acknowledges every segment. Default: the stack's.
+    pub delayed_ack: Option<At<u32>>,
+    /// Which way the data travels over the bottleneck. Default: "forward".
+    pub direction: Option<Direction>,
+    /// The application. Default: bulk.
+    pub application: Option<String>,
+    /// A program and its arguments to run instead (kernel backends).
+    pub command: Option<At<Vec<String>>>,
+    /// Where the base RTT is added (kernel backends). Default: "router".
+    pub delay_at: Option<DelayAt>,
+    /// Kernel settings by their sysctl name; lists are joined by spaces.
+    #[serde(default)]
+    pub sysctl: BTreeMap<String, SysctlValue>,
+}
+
+/// A start within an interval, drawn from the run's seed.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table such as { at = \"1s\", spread = \"100ms\" }")]
+pub(crate) struct Start {
+    /// The earliest start. Default: "0s".
+    pub at: Option<TimeText>,
+    /// The width of the interval. Default: "100ms".
+    pub spread: Option<TimeText>,
+}
+
+/// Cross traffic, with the parameters of its kind beside it.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+#[schemars(!deny_unknown_fields)]
+pub(crate) struct Traffic {
+    /// Unique name. Default: "traffic1", "traffic2", ...
+    pub name: Option<At<String>>,
+    /// What it is: "on-off", "poisson", "constant-rate" or "ping-flood".
+    pub kind: At<String>,
+    /// Parameters of the kind.
+    #[schemars(flatten)]
+    pub params: Params,
+}
+
+/// What is recorded. What is off costs nothing.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub(crate) struct Trace {
+    /// Distance of the samples of each flow and queue; "0s": none. Default: "100ms".
+    pub interval: Option<TimeText>,
+    /// One row per event of these kinds. Default: none.
+    #[serde(default)]
+    pub events: Vec<EventKind>,
+    /// Points of packet capture: "bottleneck", "FLOW.sender", "FLOW.receiver". Default: none.
+    #[serde(default)]
+    pub capture: Vec<At<String>>,
+    /// Bytes kept of each captured packet. Default: "96B".
+    pub snaplen: Option<At<SizeText>>,
+    /// Events and captures begin here. Default: "0s".
+    pub from: Option<TimeText>,
+    /// Events and captures end here. Default: at the run's end.
+    pub until: Option<At<TimeText>>,
+}
+
+/// Dotted paths such as "flow.NAME.cc" and the list of values each takes. Several paths make
+/// a product; the paths of a group in `zip` advance together.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table of lists")]
+#[schemars(!deny_unknown_fields)]
+#[expect(dead_code, reason = "declared for the schema; `sweep` reads it from the document")]
+pub(crate) struct Sweep {
+    /// Groups of paths that advance together: lists of equal length.
+    #[serde(default)]
+    pub zip: Vec<Vec<String>>,
+    /// The values of each path.
+    #[schemars(flatten)]
+    pub params: BTreeMap<String, serde_json::Value>,
+}

@@ -1,0 +1,37 @@
+//! Every way of getting a study wrong, and the message it earns. A file of `bad/` is a study
+//! whose first line is a comment that holds the message, without the file's name.
+
+use std::fs;
+use std::path::Path;
+
+use cclab_spec::{Overrides, Study};
+
+fn refusal(text: &str, overrides: &Overrides) -> String {
+    let planned = Study::load(text, "").and_then(|study| study.plan(overrides, "test").map(|_| ()));
+    match planned {
+        Ok(()) => "accepted".to_owned(),
+        Err(error) => error.to_string().trim_start_matches(':').to_owned(),
+    }
+}
+
+#[test]
+fn each_bad_study_earns_its_message() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad");
+    let mut paths: Vec<_> = fs::read_dir(&folder)
+        .expect("the folder of bad studies")
+        .map(|entry| entry.expect("an entry of the folder").path())
+        .collect();
+    paths.sort();
+    assert!(paths.len() > 100, "only {} bad studies found", paths.len());
+    let mut wrong = String::new();
+    for path in paths {
+        let text = fs::read_to_string(&path).expect("a bad study");
+        let expected = text.lines().next().unwrap_or_default().trim_start_matches("# ");
+        let got = refusal(&text, &Overrides::default());
+        if got != expected {
+            let name = path.file_name().unwrap_or_default().display().to_string();
+            wrong.push_str(&format!("\n{name}\n  expected {expected}\n  got      {got}\n"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
