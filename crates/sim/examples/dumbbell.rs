@@ -1,5 +1,6 @@
 //! The dumbbell that other simulators are measured on, without a trace: access 1 Gbit/s 1 ms,
-//! bottleneck 20 ms one way, droptail by packets, an ACK per ACK_EVERY packets, starts spread over 0.1 s.
+//! bottleneck 20 ms one way, droptail by packets, an ACK per ACK_EVERY packets, starts spread
+//! over 0.1 s.
 //!
 //! `dumbbell FLOWS RATE_BPS DURATION_S QUEUE_PACKETS CC STACK ACK_EVERY` prints one line of JSON.
 
