@@ -1,0 +1,29 @@
+//! Which Python exception stands for which failure.
+
+use std::fmt::Display;
+
+use pyo3::PyErr;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+
+pyo3::create_exception!(
+    cclab._core,
+    StudyError,
+    PyValueError,
+    "A study, or a value given beside it, is wrong: the message says where and what is right."
+);
+pyo3::create_exception!(
+    cclab._core,
+    RunError,
+    PyRuntimeError,
+    "A run failed, was cancelled, or left a trace that cannot be read."
+);
+
+/// The study is at fault.
+pub fn study(error: impl Display) -> PyErr {
+    StudyError::new_err(error.to_string())
+}
+
+/// The run is at fault.
+pub fn run(error: impl Display) -> PyErr {
+    RunError::new_err(error.to_string())
+}

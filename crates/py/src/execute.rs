@@ -1,0 +1,103 @@
+//! Execution of a run on the simulator.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cclab_spec::{EventKind, Run};
+use cclab_trace::{Recorder, Recording};
+use cclab_units::Time;
+use pyo3::prelude::*;
+
+use crate::error;
+
+/// How far a run is, readable while it runs, and the wish that it stop.
+#[pyclass(module = "cclab._core", frozen)]
+#[derive(Default)]
+pub struct Progress {
+    sim: Arc<cclab_sim::Progress>,
+    /// When the run ends at the latest; zero before it began, `u64::MAX` if nobody knows.
+    end_ns: Arc<AtomicU64>,
+    done: Arc<AtomicU64>,
+}
+
+#[pymethods]
+impl Progress {
+    /// Progress of a run that has not begun.
+    #[new]
+    fn new() -> Progress {
+        Progress::default()
+    }
+
+    /// Virtual seconds simulated so far.
+    #[getter]
+    fn now_s(&self) -> f64 {
+        self.sim.now().as_secs_f64()
+    }
+
+    /// Done part, from 0 to 1; 0 until the end if the run has no set duration.
+    #[getter]
+    fn fraction(&self) -> f64 {
+        if self.done.load(Ordering::Relaxed) != 0 {
+            return 1.0;
+        }
+        match self.end_ns.load(Ordering::Relaxed) {
+            0 | u64::MAX => 0.0,
+            end => (self.sim.now().as_nanos() as f64 / end as f64).min(1.0),
+        }
+    }
+
+    /// Asks the run to stop soon; `execute` then raises `RunError`.
+    fn cancel(&self) {
+        self.sim.cancel();
+    }
+}
+
+/// Simulates the run that `run_json` describes and writes run.json and the trace into
+/// `directory`. Other Python threads go on meanwhile.
+#[pyfunction]
+pub fn execute(
+    py: Python<'_>,
+    run_json: &str,
+    directory: PathBuf,
+    progress: &Progress,
+) -> PyResult<()> {
+    let run: Run = serde_json::from_str(run_json).map_err(error::study)?;
+    // A scenario that the simulator refuses must not reach what relies on its names.
+    if let Some(reason) = cclab_sim::unsupported(&run.scenario).into_iter().next() {
+        let problem = format!("the simulator does not do {} ({})", reason.what, reason.path);
+        return Err(error::run(problem));
+    }
+    let end = run.scenario.duration.map_or(u64::MAX, Time::as_nanos);
+    progress.end_ns.store(end, Ordering::Relaxed);
+    let sim = Arc::clone(&progress.sim);
+    py.detach(|| {
+        let text = serde_json::to_string(&run).map_err(error::run)?;
+        let file = directory.join("run.json");
+        fs::write(&file, text + "\n")
+            .map_err(|e| error::run(format_args!("{}: {e}", file.display())))?;
+        let mut recorder = Recorder::create(&directory, recording(&run)).map_err(error::run)?;
+        let summary =
+            cclab_sim::run(&run.scenario, run.seed, &mut recorder, &sim).map_err(error::run)?;
+        recorder.finish(&summary).map_err(error::run)
+    })?;
+    progress.done.store(1, Ordering::Relaxed);
+    Ok(())
+}
+
+/// What the scenario asks to be recorded.
+fn recording(run: &Run) -> Recording {
+    let trace = &run.scenario.trace;
+    let wants = |kind| trace.events.contains(&kind);
+    Recording {
+        acks: wants(EventKind::Ack),
+        queue: wants(EventKind::Queue),
+        drops: wants(EventKind::Drop),
+        capture: trace.capture.clone(),
+        snaplen: trace.snaplen,
+        from: trace.from,
+        until: trace.until,
+        wire: cclab_sim::wire_options(&run.scenario),
+    }
+}

@@ -1,0 +1,31 @@
+//! `cclab._core`: the laboratory for Python. Bindings only: JSON text and paths cross the
+//! border, `_core.pyi` beside the package describes it, and nothing is decided here.
+
+mod error;
+mod execute;
+mod measure;
+mod names;
+mod plan;
+
+use pyo3::prelude::*;
+
+/// The module `cclab._core`.
+#[pymodule(gil_used = false)]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
+    module.add("SIM_VERSION", cclab_sim::VERSION)?;
+    module.add("StudyError", module.py().get_type::<error::StudyError>())?;
+    module.add("RunError", module.py().get_type::<error::RunError>())?;
+    module.add_class::<execute::Progress>()?;
+    module.add_function(wrap_pyfunction!(plan::plan, module)?)?;
+    module.add_function(wrap_pyfunction!(plan::schema, module)?)?;
+    module.add_function(wrap_pyfunction!(plan::holds, module)?)?;
+    module.add_function(wrap_pyfunction!(execute::execute, module)?)?;
+    module.add_function(wrap_pyfunction!(measure::measure, module)?)?;
+    module.add_function(wrap_pyfunction!(measure::compare_repeats, module)?)?;
+    module.add_function(wrap_pyfunction!(names::variants, module)?)?;
+    module.add_function(wrap_pyfunction!(names::qdiscs, module)?)?;
+    module.add_function(wrap_pyfunction!(names::stacks, module)?)?;
+    module.add_function(wrap_pyfunction!(names::metrics, module)?)?;
+    Ok(())
+}

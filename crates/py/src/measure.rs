@@ -1,0 +1,29 @@
+//! From the trace of a run to its metrics.
+
+use std::path::PathBuf;
+
+use cclab_metrics::RunMetrics;
+use pyo3::prelude::*;
+
+use crate::error;
+
+/// The metrics of the run whose trace is in `directory`, as JSON.
+#[pyfunction]
+pub fn measure(py: Python<'_>, directory: PathBuf) -> PyResult<String> {
+    py.detach(|| {
+        let metrics = cclab_metrics::measure_dir(&directory).map_err(error::run)?;
+        serde_json::to_string(&metrics).map_err(error::run)
+    })
+}
+
+/// The warnings that only the repeats of a scenario together can raise, as JSON; `metrics` is
+/// what `measure` gave for each of them.
+#[pyfunction]
+pub fn compare_repeats(metrics: Vec<String>) -> PyResult<String> {
+    let repeats: Vec<RunMetrics> = metrics
+        .iter()
+        .map(|text| serde_json::from_str(text).map_err(error::run))
+        .collect::<PyResult<_>>()?;
+    let raised: Vec<_> = cclab_metrics::identical_repeats(&repeats).into_iter().collect();
+    serde_json::to_string(&raised).map_err(error::run)
+}

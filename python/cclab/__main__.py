@@ -1,0 +1,5 @@
+"""`python -m cclab`."""
+
+from cclab.cli.main import main
+
+main()

@@ -1,0 +1,86 @@
+"""A study from Python: the same path as the command line."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cclab import results
+from cclab.backends import backend as find_backend
+from cclab.errors import InputError, RunError
+from cclab.execute import execute
+from cclab.store import Store
+from cclab.study import Study
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cclab.execute import Listener
+    from cclab.plan import Plan
+    from cclab.results import Results
+
+RESULTS = Path("results")
+"""Where stores go that nobody names: one folder per study."""
+
+
+def run(
+    study: str | Path | Study,
+    *,
+    out: str | Path | None = None,
+    backend: str | None = None,
+    repeat: int | None = None,
+    seed: int | None = None,
+    jobs: int | None = None,
+    set: Sequence[str] = (),
+    listener: Listener | None = None,
+) -> Results:
+    """Runs what is missing of a study and measures all of it.
+
+    `study` is the path of a study file; `out` the results folder (`results/NAME` if None);
+    `backend`, `repeat` and `seed` replace what the study says, and each of `set` one key
+    (`"duration=10s"`); `jobs` is the number of runs at a time (one per CPU if None).
+
+    Raises `StudyError` or `InputError` for wrong input, `StoreError` if `out` cannot be used,
+    and `RunError` if a run fails; what was done by then stays in the folder.
+    """
+    loaded = study if isinstance(study, Study) else Study.load(study)
+    plan = loaded.plan(set=list(set), backend=backend, repeat=repeat, seed=seed)
+    return carry_out(plan, store_of(plan, out), jobs=jobs, listener=listener)
+
+
+def carry_out(
+    plan: Plan, store: Store, *, jobs: int | None = None, listener: Listener | None = None
+) -> Results:
+    """Runs what `store` misses of `plan` and measures all of it; see `run`."""
+    backend = find_backend(plan.backend)
+    if plan.unsupported:
+        lines = [f"backend {plan.backend!r} of this version does not do:"]
+        lines += [f"  {u['path']}: {u['what']}" for u in plan.unsupported]
+        raise InputError("\n".join(lines))
+    with store.writer() as writer:
+        writer.save_plan(plan)
+        failed = execute(store.missing(plan), backend, writer, jobs or cpus(), listener)
+    if failed:
+        raise RunError("\n".join(f"run {run.id} (seed {run.seed}): {why}" for run, why in failed))
+    return results.measure(store, plan)
+
+
+def store_of(plan: Plan, out: str | Path | None) -> Store:
+    """The results folder `out`, or the one that is the plan's own."""
+    return Store(out if out is not None else RESULTS / plan.name)
+
+
+def load(folder: str | Path) -> Results:
+    """The results of the study last run in `folder`, from the folder alone.
+
+    Raises `StoreError` if it is not a results folder or holds none of the runs.
+    """
+    store = Store(folder)
+    plan = store.plan()
+    return results.measure(store, plan)
+
+
+def cpus() -> int:
+    """Processors this process may use."""
+    return len(os.sched_getaffinity(0))

@@ -1,0 +1,23 @@
+"""The packet-level simulator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cclab import _core
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cclab._core import Progress
+    from cclab.plan import Run
+
+
+class Simulator:
+    """Runs scenarios packet by packet, in virtual time, in this process."""
+
+    name = "sim"
+
+    def execute(self, run: Run, directory: Path, progress: Progress) -> None:
+        """Simulates `run`; other threads go on meanwhile."""
+        _core.execute(run.to_json(), str(directory), progress)

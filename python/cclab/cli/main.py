@@ -1,0 +1,65 @@
+"""The command line's table of contents, and what its exit codes mean.
+
+0 done · 1 an expectation failed · 2 wrong input · 3 a run failed · 130 interrupted
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+from typer.exceptions import TyperException
+
+from cclab.cli import doctor, listing, plan, report, run, schema
+from cclab.cli.console import complain
+from cclab.errors import InputError, RunError, StoreError, StudyError
+
+DONE, EXPECTATION_FAILED, WRONG_INPUT, RUN_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+
+app = typer.Typer(
+    name="cclab",
+    help="A congestion-control laboratory: one study file in; tables, figures and captures out.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("run")(run.run)
+app.command("plan")(plan.plan)
+app.command("report")(report.report)
+app.command("list")(listing.listing)
+app.command("doctor")(doctor.doctor)
+app.command("schema")(schema.schema)
+
+
+def main() -> None:
+    """Runs the command line and exits with its code: one message for bad input, no traceback."""
+    sys.exit(_main())
+
+
+def _main() -> int:
+    try:
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except typer.Abort:
+        code = INTERRUPTED
+    except KeyboardInterrupt:
+        complain("interrupted; finished runs are kept, the same command goes on from there")
+        code = INTERRUPTED
+    except (StudyError, InputError) as error:
+        complain(str(error))
+        code = WRONG_INPUT
+    except StoreError as error:
+        complain(str(error))
+        code = RUN_FAILED if error.while_writing else WRONG_INPUT
+    except RunError as error:
+        complain(str(error))
+        code = RUN_FAILED
+    except TyperException as error:
+        complain(error.format_message())
+        code = error.exit_code
+    except BrokenPipeError:
+        # Whoever read standard output has seen enough; nothing more can be written there.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = DONE
+    return code if isinstance(code, int) else DONE

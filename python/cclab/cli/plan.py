@@ -1,0 +1,102 @@
+"""`cclab plan`: what would run, what the backends cannot do, and about how long it takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from cclab import estimate
+from cclab.api import cpus
+from cclab.backends import BACKENDS
+from cclab.cli import options
+from cclab.cli.console import note, print_json, stdout
+from cclab.cli.progress import duration
+from cclab.plan import Plan, text
+from cclab.study import Study
+
+_MOST_ROWS = 40
+
+
+def plan(
+    study: options.StudyFile,
+    backend: options.Backend = None,
+    repeat: options.Repeat = None,
+    seed: options.Seed = None,
+    set_: options.Set = None,
+    json: options.Json = False,
+) -> None:
+    """Show what would run, what each backend cannot do, and the estimated time."""
+    asked: dict[str, Any] = {"set": set_ or [], "repeat": repeat, "seed": seed}
+    loaded = Study.load(study)
+    planned = loaded.plan(backend=backend, **asked)
+    per_backend = {name: loaded.plan(backend=name, **asked).unsupported for name in BACKENDS}
+    if json:
+        print_json(_document(planned, per_backend))
+        return
+    _print_points(planned)
+    _print_unsupported(planned, per_backend)
+    packets = sum(estimate.packets(run.scenario) for run in planned.runs)
+    seconds = estimate.seconds(packets, cpus())
+    note(
+        f"{len(planned.runs)} runs, about {packets:,.0f} packets; "
+        f"estimated time on {cpus()} CPUs: {duration(seconds)}"
+    )
+
+
+def _print_points(planned: Plan) -> None:
+    keys = list(planned.points[0].params)
+    table = Table(title=Text(planned.title), title_justify="left", header_style="bold")
+    for key in keys:
+        table.add_column(Text(key))
+    table.add_column("flows")
+    for heading in ("runs", "seeds", "packets (estimate)"):
+        table.add_column(heading, justify="right")
+    for point in planned.points[:_MOST_ROWS]:
+        seeds = [run.seed for run in point.runs]
+        table.add_row(
+            *(Text(text(value)) for value in point.params.values()),
+            Text(_flows(point.scenario)),
+            str(len(point.runs)),
+            f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} … {seeds[-1]}",
+            f"{estimate.packets(point.scenario) * len(point.runs):,.0f}",
+        )
+    stdout().print(table)
+    if len(planned.points) > _MOST_ROWS:
+        note(f"{len(planned.points) - _MOST_ROWS} more sweep points; --json shows them all")
+
+
+def _print_unsupported(planned: Plan, per_backend: dict[str, list[dict[str, str]]]) -> None:
+    if planned.backend not in per_backend:
+        note(f"backend {planned.backend}: not in this version")
+    for name, unsupported in per_backend.items():
+        if not unsupported:
+            note(f"backend {name}: can do all of it")
+        for reason in unsupported:
+            note(f"backend {name} cannot do {reason['path']}: {reason['what']}")
+
+
+def _flows(scenario: dict[str, Any]) -> str:
+    names = [f"{flow['name']} ({flow['cc']})" for flow in scenario["flows"]]
+    return (
+        ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])} and {len(names) - 3} more"
+    )
+
+
+def _document(planned: Plan, per_backend: dict[str, list[dict[str, str]]]) -> dict[str, Any]:
+    packets = sum(estimate.packets(run.scenario) for run in planned.runs)
+    return {
+        "schema": "cclab-plan/1",
+        "study": planned.description(),
+        "points": [
+            {
+                "params": point.params,
+                "runs": [{"id": run.id, "seed": run.seed} for run in point.runs],
+                "unsupported": point.unsupported,
+            }
+            for point in planned.points
+        ],
+        "backends": {name: {"unsupported": reasons} for name, reasons in per_backend.items()},
+        "estimate": {"packets": packets, "time_s": estimate.seconds(packets, cpus())},
+    }

@@ -1,0 +1,57 @@
+"""`cclab run`: run what is missing of a study, then report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cclab import api, report
+from cclab.cli import options
+from cclab.cli.console import complain, note, print_json, print_table, print_warnings
+from cclab.cli.progress import SweepProgress
+from cclab.errors import InputError
+from cclab.report import tables
+from cclab.study import Study
+
+
+def run(
+    study: options.StudyFile,
+    backend: options.Backend = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Results folder; results/NAME if not given."),
+    ] = None,
+    repeat: options.Repeat = None,
+    seed: options.Seed = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Runs at a time; one per CPU.")
+    ] = None,
+    set_: options.Set = None,
+    json: options.Json = False,
+    cluster: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Not in this version.")
+    ] = None,
+) -> None:
+    """Run a study: what the results folder already holds is not run again."""
+    if cluster is not None:
+        raise InputError("--cluster is not in this version: runs go to this machine (--jobs N)")
+    plan = Study.load(study).plan(set=set_ or [], backend=backend, repeat=repeat, seed=seed)
+    store = api.store_of(plan, out)
+    present = len(plan.runs) - len(store.missing(plan))
+    if present:
+        note(f"{present} of {len(plan.runs)} runs are in {store.path} already")
+    with SweepProgress() as progress:
+        measured = api.carry_out(plan, store, jobs=jobs, listener=progress)
+    page = report.write(measured, store.path / "report")
+    if json:
+        print_json(measured.document())
+    else:
+        print_table(plan.title, tables.table(measured))
+    print_warnings(measured.warnings)
+    note(f"report: {page}")
+    if measured.failures:
+        for failure in measured.failures:
+            complain(f"expectation not met: {failure}")
+        raise typer.Exit(1)

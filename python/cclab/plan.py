@@ -1,0 +1,193 @@
+"""A plan: every run of a study, with its seed and content hash."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from cclab import _core
+
+SCHEMA = "cclab-plan/1"
+"""Name and version of `plan.json` in a store."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A scenario with a seed on a backend: the unit of work and of storage."""
+
+    id: str
+    """Content hash of everything below."""
+    seed: int
+    backend: str
+    version: str
+    """Version of the backend that the result belongs to."""
+    scenario: dict[str, Any] = field(repr=False)
+    """What runs, as docs/study-file.md describes it with every default filled in."""
+
+    def to_json(self) -> str:
+        """The run as the backends take it."""
+        return json.dumps(
+            {
+                "id": self.id,
+                "scenario": self.scenario,
+                "seed": self.seed,
+                "backend": self.backend,
+                "version": self.version,
+            }
+        )
+
+
+@dataclass(frozen=True)
+class Point:
+    """A sweep point: the values of the swept keys and the runs with them."""
+
+    params: dict[str, Any]
+    """The swept keys and their values as the study writes them; empty without a sweep."""
+    scenario: dict[str, Any] = field(repr=False)
+    unsupported: list[dict[str, str]]
+    """What the backend cannot do: `path` in the study and `what` it is."""
+    runs: list[Run]
+
+    @property
+    def label(self) -> str:
+        """The point in words."""
+        if not self.params:
+            return "all runs"
+        return ", ".join(f"{short_key(key)} = {text(value)}" for key, value in self.params.items())
+
+    @property
+    def short_label(self) -> str:
+        """The values alone."""
+        return ", ".join(text(value) for value in self.params.values()) or "all runs"
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """A check over the results, such as `jain > 0.95`."""
+
+    label: str
+    expression: str
+    """The text of the study."""
+    subject: str | dict[str, str]
+    """What is measured: `run`, `bottleneck`, or `{"flow": NAME}`."""
+    metric: str
+    operator: str
+    value: float
+
+    def holds(self, measured: float) -> bool:
+        """Whether a measured value meets it."""
+        return _core.holds(json.dumps(asdict(self)), measured)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Every run of a study."""
+
+    name: str
+    title: str
+    question: str
+    backend: str
+    seed: int
+    repeat: int
+    expectations: list[Expectation]
+    points: list[Point] = field(repr=False)
+
+    @property
+    def runs(self) -> list[Run]:
+        """Every run once, in order: sweep points that are equal share their runs."""
+        return list({run.id: run for point in self.points for run in point.runs}.values())
+
+    @property
+    def unsupported(self) -> list[dict[str, str]]:
+        """What the backend cannot do for some point; each thing once."""
+        found = {(u["path"], u["what"]): u for point in self.points for u in point.unsupported}
+        return list(found.values())
+
+    def description(self) -> dict[str, Any]:
+        """The `study` of a results document."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "question": self.question,
+            "backend": self.backend,
+            "seed": self.seed,
+            "repeat": self.repeat,
+            "expect": {e.label: e.expression for e in self.expectations},
+        }
+
+    @classmethod
+    def from_core(cls, document: str, name: str) -> Plan:
+        """The plan that the core made of the study called `name`."""
+        return cls._from_dict(json.loads(document), name)
+
+    @classmethod
+    def from_json(cls, document: str) -> Plan:
+        """The plan that `to_json` wrote. Raises `ValueError` or `KeyError` if it is not one."""
+        raw = json.loads(document)
+        if not isinstance(raw, dict) or raw.get("schema") != SCHEMA:
+            raise ValueError(f"not a {SCHEMA} document")
+        return cls._from_dict(raw, raw["name"])
+
+    def to_json(self) -> str:
+        """The plan as a store keeps it."""
+        points = [
+            {
+                "params": point.params,
+                "scenario": point.scenario,
+                "unsupported": point.unsupported,
+                "runs": [
+                    {"id": r.id, "seed": r.seed, "backend": r.backend, "version": r.version}
+                    for r in point.runs
+                ],
+            }
+            for point in self.points
+        ]
+        document = {
+            "schema": SCHEMA,
+            "name": self.name,
+            "title": self.title,
+            "question": self.question,
+            "expectations": [asdict(e) for e in self.expectations],
+            "points": points,
+        }
+        return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def _from_dict(cls, raw: dict[str, Any], name: str) -> Plan:
+        points = [
+            Point(
+                point["params"],
+                point["scenario"],
+                point["unsupported"],
+                [
+                    Run(r["id"], r["seed"], r["backend"], r["version"], point["scenario"])
+                    for r in point["runs"]
+                ],
+            )
+            for point in raw["points"]
+        ]
+        first = points[0].runs[0]
+        return cls(
+            name=name,
+            title=raw["title"] or name,
+            question=raw["question"] or "",
+            backend=first.backend,
+            seed=first.seed,
+            repeat=len(points[0].runs),
+            expectations=[Expectation(**e) for e in raw["expectations"]],
+            points=points,
+        )
+
+
+def text(value: object) -> str:
+    """A swept value as the study writes it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def short_key(key: str) -> str:
+    """A sweep path without the words that every study repeats."""
+    for prefix in ("flow.", "network.bottleneck.", "network."):
+        if key.startswith(prefix):
+            return key.removeprefix(prefix)
+    return key

@@ -1,0 +1,43 @@
+"""A report: tables, figures and one page, from the store alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cclab.errors import StoreError
+from cclab.report import figures, page, tables
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cclab.results import Results
+
+__all__ = ["write"]
+
+
+def write(results: Results, out: Path) -> Path:
+    """Writes the report of `results` into the folder `out` and gives the path of its page.
+
+    `table.md`, `flows.csv`, `summary.csv`, one SVG per figure, and `index.html`, which holds all
+    of it and loads nothing. Equal results give equal bytes. Raises `StoreError` if the folder
+    cannot be written.
+    """
+    drawn = page.draw(results)
+    files = {
+        "table.md": tables.markdown(results).encode(),
+        "flows.csv": tables.csv(results.flows).encode(),
+        "bottlenecks.csv": tables.csv(results.bottlenecks).encode(),
+        "summary.csv": tables.csv(results.summary).encode(),
+        **{f"{kind.name}.svg": svg for kind, svg in drawn},
+        "index.html": page.html(results, drawn).encode(),
+    }
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for kind in figures.FIGURES:
+            if f"{kind.name}.svg" not in files:
+                (out / f"{kind.name}.svg").unlink(missing_ok=True)
+        for name, content in files.items():
+            (out / name).write_bytes(content)
+    except OSError as error:
+        raise StoreError(f"cannot write the report to {out}: {error.strerror}") from error
+    return out / "index.html"

@@ -1,0 +1,57 @@
+"""Figures over results. One file per kind; this is the list of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cclab.errors import InputError
+from cclab.report.figures import cwnd, goodput, jain, queue, sequence, throughput
+from cclab.report.figures.style import styled, svg
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.figure import Figure
+
+    from cclab.results import Results
+
+__all__ = ["FIGURES", "Kind", "draw", "svg"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of figure."""
+
+    name: str
+    """Its name on the command line, in the API and of its file."""
+    title: str
+    """What it shows, as a heading."""
+    caption: str
+    """How to read it."""
+    draw: Callable[[Results], Figure | None]
+    """Makes it; None where the results have nothing to show in it."""
+
+
+FIGURES: tuple[Kind, ...] = (
+    Kind("goodput", goodput.TITLE, goodput.CAPTION, goodput.draw),
+    Kind("jain", jain.TITLE, jain.CAPTION, jain.draw),
+    Kind("throughput", throughput.TITLE, throughput.CAPTION, throughput.draw),
+    Kind("cwnd", cwnd.TITLE, cwnd.CAPTION, cwnd.draw),
+    Kind("queue", queue.TITLE, queue.CAPTION, queue.draw),
+    Kind("sequence", sequence.TITLE, sequence.CAPTION, sequence.draw),
+)
+"""Every kind of figure, in the order of a report."""
+
+
+def draw(results: Results, name: str) -> Figure | None:
+    """The figure called `name`; None where the results have nothing to show in it.
+
+    Raises `InputError` if there is no such kind.
+    """
+    kind = next((k for k in FIGURES if k.name == name), None)
+    if kind is None:
+        known = ", ".join(k.name for k in FIGURES)
+        raise InputError(f"no figure called {name!r}; the figures are {known}")
+    with styled():
+        return kind.draw(results)

@@ -1,0 +1,98 @@
+"""Goodput of each flow at each sweep point."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from matplotlib.lines import Line2D
+
+from cclab.report import units
+from cclab.report.figures.panels import flow_ranks, legend_columns
+from cclab.report.figures.sweep import layout
+from cclab.report.palette import Look, look
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from cclab.results import Results
+    from cclab.stats import Estimate
+
+TITLE = "Goodput by sweep point"
+CAPTION = (
+    "Mean over the runs of each sweep point; whiskers are 95% bootstrap intervals over runs. "
+    "Colour shows the variant at the point; flows of one variant differ in shade and marker."
+)
+
+MOST_FLOWS = 8
+
+
+def draw(results: Results) -> Figure | None:
+    """The figure; None without a sweep, or with more flows than markers can show."""
+    placed = layout(results)
+    if placed is None:
+        return None
+    summaries = {p.point.index: results.summary_of(p.point) for p in placed.places}
+    flows = max(len(s.flows) for s in summaries.values())
+    if flows > MOST_FLOWS:
+        return None
+    tops = [
+        e.mean if e.high is None else e.high
+        for s in summaries.values()
+        for f in s.flows
+        if (e := f.estimates["goodput_bps"]) is not None
+    ]
+    unit, name = units.rate(max(tops, default=0.0))
+    figure, cells = placed.frame()
+    series = list(dict.fromkeys(p.series for p in placed.places))
+    lanes = flows * len(series)
+    step = min(0.16, 0.7 / max(lanes, 1))
+    ranks = flow_ranks((f.name, f.cc) for s in summaries.values() for f in s.flows)
+    legend: dict[str, Look] = {}
+    for place in placed.places:
+        for index, flow in enumerate(summaries[place.point.index].flows):
+            label = f"{flow.name} ({flow.cc})" if flows > 1 else flow.cc
+            style = look(flow.cc, ranks[flow.name, flow.cc])
+            value = flow.estimates["goodput_bps"]
+            legend.setdefault(label, style)
+            if value is None:
+                continue
+            lane = series.index(place.series) * flows + index
+            x = place.slot + (lane - (lanes - 1) / 2) * step
+            _whisker(cells[place.panel], x, value, unit, style)
+    cells[0].set_ylim(0, 1.08 * max(tops, default=1.0) / unit)
+    for axes in cells[:: placed.columns]:
+        axes.set_ylabel(f"goodput ({name})")
+    handles = [
+        Line2D(
+            [],
+            [],
+            linestyle="none",
+            color=style.colour,
+            marker=style.marker,
+            markersize=5,
+            label=label,
+        )
+        for label, style in legend.items()
+    ]
+    columns = legend_columns(figure, handles)
+    figure.legend(handles=handles, loc="outside upper left", ncols=columns)
+    return figure
+
+
+def _whisker(axes: Axes, x: float, value: Estimate, unit: float, style: Look) -> None:
+    if value.low is not None and value.high is not None:
+        axes.plot([x, x], [value.low / unit, value.high / unit], color=style.colour, linewidth=1.4)
+        for end in (value.low, value.high):
+            axes.plot(x, end / unit, marker="_", markersize=5, color=style.colour)
+    axes.plot(
+        x,
+        value.mean / unit,
+        linestyle="none",
+        marker=style.marker,
+        markersize=5,
+        color=style.colour,
+        markeredgecolor="white",
+        markeredgewidth=0.5,
+        zorder=3,
+    )

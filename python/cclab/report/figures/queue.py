@@ -1,0 +1,76 @@
+"""Bytes waiting at the bottleneck over time, and when it dropped packets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cclab import trace
+from cclab.report import units
+from cclab.report.figures.panels import finish, grid, panels, reference, thinned
+from cclab.report.figures.style import MUTED
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from cclab.results import Results
+
+TITLE = "Queue at the bottleneck over time"
+CAPTION = (
+    "Bytes waiting in front of the bottleneck; the ticks on top mark the sampling intervals in "
+    "which it dropped packets. First run of each sweep point."
+)
+
+_WATER = "#6f8fb3"
+_DROP = "#b3261e"
+
+
+def draw(results: Results) -> Figure | None:
+    """The figure; None if no run recorded samples of its queue."""
+    shown = [p for p in panels(results) if trace.has(p.run.entry, "queue_samples")]
+    if not shown:
+        return None
+    series = [
+        trace.table(p.run.entry, "queue_samples").filter(link="bottleneck").sort("time_s")
+        for p in shown
+    ]
+    limits = [p.run.run.scenario["network"]["bottleneck"]["queue"]["limit"] for p in shown]
+    tops = [
+        float(max(np.max(s["backlog_bytes"].to_numpy(), initial=0), limit.get("bytes", 0)))
+        for s, limit in zip(series, limits, strict=True)
+    ]
+    unit, name = units.size(max(tops))
+    figure, cells = grid(len(shown), height=2.2)
+    for axes, samples, limit in zip(cells[0], series, limits, strict=True):
+        seconds = samples["time_s"].to_numpy()
+        backlog = samples["backlog_bytes"].to_numpy() / unit
+        x, y = thinned(seconds, backlog)
+        axes.fill_between(x, y, color=_WATER, alpha=0.35, linewidth=0)
+        axes.plot(x, y, color=_WATER, linewidth=0.9)
+        dropped = np.diff(samples["drops"].to_numpy().astype(np.int64), prepend=0) > 0
+        axes.plot(
+            seconds[dropped],
+            np.full(int(dropped.sum()), 0.985),
+            transform=axes.get_xaxis_transform(),
+            linestyle="none",
+            marker="|",
+            markersize=7,
+            color=_DROP,
+            clip_on=False,
+        )
+        if "bytes" in limit:
+            reference(axes, limit["bytes"] / unit, "limit")
+        axes.set_ylim(0, max(tops) / unit * 1.14 or 1)
+    finish(figure, cells, shown, [f"backlog ({name})"], legend=False)
+    cells[0][0].annotate(
+        "drops",
+        xy=(0, 0.985),
+        xycoords="axes fraction",
+        xytext=(3, -1),
+        textcoords="offset points",
+        va="center",
+        fontsize=7,
+        color=_DROP if any(int(s["drops"].max() or 0) for s in series) else MUTED,  # type: ignore[arg-type]
+    )
+    return figure

@@ -1,0 +1,121 @@
+"""Sequence number over time: what was sent and acknowledged, and where losses were repaired."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from matplotlib.lines import Line2D
+
+from cclab import trace
+from cclab.report import units
+from cclab.report.figures.panels import emphasis, finish, grid, panels, thinned
+from cclab.report.figures.style import line
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from cclab.report.figures.panels import Panel
+    from cclab.results import Results
+
+TITLE = "Sequence number over time"
+CAPTION = (
+    "First unacknowledged byte as an offset from the first byte of data: the slope is the rate. "
+    "Crosses mark segments lost (where the study traces drops) or else samples since whose "
+    "predecessor the flow retransmitted. First run of each sweep point."
+)
+
+_LOST = "#b3261e"
+_MOST_MARKS = 400
+
+
+def draw(results: Results) -> Figure | None:
+    """The figure; None if no run recorded samples or acknowledgements of its flows."""
+    shown = [p for p in panels(results) if _source(p) is not None]
+    if not shown:
+        return None
+    frames = [trace.table(p.run.entry, str(_source(p))).sort("time_s") for p in shown]
+    unit, name = units.size(
+        max(float(np.max(f["snd_una_bytes"].to_numpy(), initial=0)) for f in frames)
+    )
+    figure, cells = grid(len(shown), height=2.6)
+    marked = False
+    for axes, panel, frame in zip(cells[0], shown, frames, strict=True):
+        for flow in panel.flows:
+            own = frame.filter(flow=flow.name)
+            x, y = thinned(own["time_s"].to_numpy(), own["snd_una_bytes"].to_numpy().astype(float))
+            line(
+                axes,
+                x,
+                y / unit,
+                flow.variant,
+                flow.nth,
+                **({"drawstyle": "steps-post"} | emphasis(panel)),
+            )
+        marked |= _mark(axes, panel, unit)
+        axes.set_ylim(bottom=0)
+    finish(figure, cells, shown, [f"sequence number ({name})"])
+    if marked:
+        _explain(cells[0][0])
+    return figure
+
+
+def _source(panel: Panel) -> str | None:
+    """Acknowledgements where they were traced, else samples."""
+    return next((t for t in ("acks", "flow_samples") if trace.has(panel.run.entry, t)), None)
+
+
+def _mark(axes: Axes, panel: Panel, unit: float) -> bool:
+    """Crosses at losses or retransmissions; whether there are any."""
+    if panel.crowded:
+        return False
+    marks = _losses(panel)
+    if marks.is_empty():
+        return False
+    if len(marks) > _MOST_MARKS:
+        marks = marks.gather_every(-(-len(marks) // _MOST_MARKS))
+    axes.plot(
+        marks["time_s"].to_numpy(),
+        marks["offset_bytes"].to_numpy() / unit,
+        linestyle="none",
+        marker="x",
+        markersize=3.6,
+        markeredgewidth=0.8,
+        color=_LOST,
+        zorder=4,
+    )
+    return True
+
+
+def _losses(panel: Panel) -> pl.DataFrame:
+    """Time and offset of each loss, or of each sample that saw new retransmissions."""
+    entry = panel.run.entry
+    if trace.has(entry, "drops"):
+        names = [flow.name for flow in panel.flows]
+        drops = trace.table(entry, "drops").filter(pl.col("flow").is_in(names))
+        return drops.select("time_s", "offset_bytes")
+    if not trace.has(entry, "flow_samples"):
+        return pl.DataFrame({"time_s": [], "offset_bytes": []})
+    samples = trace.flow_samples(entry).sort("flow", "time_s")
+    repaired = pl.col("retransmits").cast(pl.Int64).diff().over("flow") > 0
+    return samples.filter(repaired).select("time_s", pl.col("snd_una_bytes").alias("offset_bytes"))
+
+
+def _explain(axes: Axes) -> None:
+    axes.legend(
+        handles=[
+            Line2D(
+                [],
+                [],
+                linestyle="none",
+                marker="x",
+                markersize=4,
+                color=_LOST,
+                label="loss repaired",
+            )
+        ],
+        loc="lower right",
+        handlelength=1.0,
+    )

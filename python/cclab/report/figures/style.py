@@ -1,0 +1,92 @@
+"""The style of every figure, and how a figure becomes a file with the same bytes each time."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+
+from cclab.report.palette import look
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK = "#1a1a1a"
+FAINT = "#d9d9d9"
+MUTED = "#666666"
+
+_RC: dict[str, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 8.5,
+    "axes.titlesize": 8.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelsize": 8.5,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": MUTED,
+    "axes.linewidth": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.xmargin": 0.0,
+    "grid.color": FAINT,
+    "grid.linewidth": 0.5,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "lines.linewidth": 1.3,
+    "lines.solid_capstyle": "round",
+    "lines.dash_capstyle": "butt",
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "legend.handlelength": 2.6,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "svg.fonttype": "path",
+    "svg.hashsalt": "cclab",
+    "path.simplify": True,
+    "path.simplify_threshold": 0.2,
+}
+
+
+@contextlib.contextmanager
+def styled() -> Iterator[None]:
+    """Applies the style, and nothing of the caller's own matplotlib settings, for a while."""
+    settings: Any = {**mpl.rcParamsDefault, "backend": "Agg", **_RC}
+    with mpl.rc_context(settings):
+        yield
+
+
+def svg(figure: Figure) -> bytes:
+    """The figure as SVG. Equal figures give equal bytes: no dates, no random ids."""
+    out = io.BytesIO()
+    with styled():
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": "cclab"})
+    return out.getvalue()
+
+
+def line(axes: Axes, x: Any, y: Any, variant: str, nth: int, **more: Any) -> None:
+    """Draws a series in the look of `variant`, with a marker every tenth of the panel."""
+    style = look(variant, nth)
+    points = len(x)
+    # The markers of different flows are shifted, so that equal lines do not hide each other.
+    every = (max(1, points // 20) + 7 * nth % max(1, points // 10), max(1, points // 8))
+    settings = {
+        "color": style.colour,
+        "linestyle": style.dash,
+        "marker": style.marker,
+        "markersize": 3.6,
+        "markevery": every if points > 12 else None,
+        "markeredgecolor": "white",
+        "markeredgewidth": 0.5,
+    } | more
+    axes.plot(x, y, **settings)

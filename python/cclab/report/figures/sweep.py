@@ -1,0 +1,112 @@
+"""The frame that the figures over a sweep share: which key is the axis, which makes panels."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from matplotlib.figure import Figure
+
+from cclab.plan import short_key, text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from cclab.results import Point, Results
+
+MOST_PANELS = 12
+_COLUMNS = 4
+_LONGEST_LABEL = 14
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a sweep point goes."""
+
+    point: Point
+    panel: int
+    slot: int
+    series: str
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A sweep laid out on panels with a categorical axis."""
+
+    places: list[Place]
+    panels: list[str]
+    slots: list[str]
+    axis: str
+    columns: int
+    """Panels side by side."""
+
+    def frame(self, height: float = 2.3) -> tuple[Figure, list[Axes]]:
+        """An empty figure with labelled axes; one per panel."""
+        count = len(self.panels)
+        columns = self.columns
+        rows = math.ceil(count / columns)
+        slots_wide = max(3.4, 1.0 + 0.62 * len(self.slots))
+        width = min(9.2, slots_wide) if columns == 1 else min(10.5, 2.75 * columns)
+        figure = Figure(figsize=(width, height * rows + 0.5), layout="constrained")
+        cells: list[Axes] = []
+        long = max(len(s) for s in self.slots) > _LONGEST_LABEL or len(self.slots) > 6
+        for panel, title in enumerate(self.panels):
+            first = cells[0] if cells else None
+            axes = figure.add_subplot(rows, columns, panel + 1, sharex=first, sharey=first)
+            axes.set_xlim(-0.5, len(self.slots) - 0.5)
+            axes.set_xticks(range(len(self.slots)), self.slots)
+            if long:
+                axes.tick_params(axis="x", labelrotation=35)
+                for label in axes.get_xticklabels():
+                    label.set_horizontalalignment("right")
+            axes.grid(visible=False, axis="x")
+            axes.tick_params(labelbottom=panel + columns >= count, labelleft=panel % columns == 0)
+            if panel + columns >= count:
+                axes.set_xlabel(self.axis)
+            if count > 1:
+                axes.set_title(title, fontsize=7.5)
+            cells.append(axes)
+        return figure, cells
+
+
+def layout(results: Results) -> Layout | None:
+    """Lays out the points of a sweep; None without one.
+
+    A product of keys becomes: the variant (a key that ends in `.cc`), if any, as the series of
+    a panel; the last of the other keys as the axis; every combination of the rest as panels.
+    Anything else, and products that would make too many panels, become one row of points.
+    """
+    points = [p for p in results.points if p.runs]
+    if len(points) < 2:
+        return None
+    keys = list(points[0].params)
+    values = {k: list(dict.fromkeys(text(p.params[k]) for p in points)) for k in keys}
+    product = math.prod(len(v) for v in values.values()) == len(points)
+    series = [k for k in keys if k.endswith(".cc")] if len(keys) > 1 else []
+    others = [k for k in keys if k not in series]
+    rows = others[:-1]
+    combinations = list(itertools.product(*(values[k] for k in rows)))
+    if not product or not others or len(combinations) > MOST_PANELS:
+        slots = [p.short_label for p in points]
+        places = [Place(p, 0, i, "") for i, p in enumerate(points)]
+        return Layout(places, [""], slots, ", ".join(short_key(k) for k in keys), 1)
+    axis = others[-1]
+    panel_of = {c: i for i, c in enumerate(combinations)}
+    titles = [
+        ", ".join(f"{short_key(k)} = {v}" for k, v in zip(rows, c, strict=True))
+        for c in combinations
+    ]
+    places = [
+        Place(
+            p,
+            panel_of[tuple(text(p.params[k]) for k in rows)],
+            values[axis].index(text(p.params[axis])),
+            ", ".join(text(p.params[k]) for k in series),
+        )
+        for p in points
+    ]
+    # With two keys, a row and a column of panels each stand for one value.
+    across = len(values[rows[-1]]) if len(rows) == 2 else len(combinations)
+    return Layout(places, titles, values[axis], short_key(axis), min(across, _COLUMNS))

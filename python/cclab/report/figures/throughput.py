@@ -1,0 +1,62 @@
+"""Throughput over time: in-order bytes that reached the receiving application, per time bin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cclab import trace
+from cclab.report import units
+from cclab.report.figures.panels import emphasis, finish, grid, panels
+from cclab.report.figures.style import line
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from cclab.report.figures.panels import FlowLine, Panel
+    from cclab.results import Results
+
+TITLE = "Throughput over time"
+CAPTION = (
+    "In-order bytes that reached the receiving application, per bin of a whole number of "
+    "sampling intervals. First run of each sweep point."
+)
+
+_BINS = 150
+
+
+def draw(results: Results) -> Figure | None:
+    """The figure; None if no run recorded samples of its flows."""
+    shown = [p for p in panels(results) if trace.has(p.run.entry, "flow_samples")]
+    if not shown:
+        return None
+    series = [[binned(panel, flow) for flow in panel.flows] for panel in shown]
+    top = max((float(np.max(bps)) for panel in series for _, bps in panel if len(bps)), default=0.0)
+    unit, name = units.rate(top)
+    figure, cells = grid(len(shown), height=2.5)
+    for axes, panel, lines in zip(cells[0], shown, series, strict=True):
+        for flow, (seconds, bps) in zip(panel.flows, lines, strict=True):
+            line(axes, seconds, bps / unit, flow.variant, flow.nth, **emphasis(panel))
+        axes.set_ylim(bottom=0)
+    return finish(figure, cells, shown, [f"throughput ({name})"])
+
+
+def binned(panel: Panel, flow: FlowLine) -> tuple[np.ndarray, np.ndarray]:
+    """The middle of each bin in seconds and the throughput in it in bit/s."""
+    samples = trace.flow_samples(panel.run.entry).filter(flow=flow.name).sort("time_s")
+    seconds = samples["time_s"].to_numpy()
+    received = samples["received_bytes"].to_numpy()
+    if len(seconds) < 3:
+        return np.empty(0), np.empty(0)
+    edges = np.arange(0, seconds[-1] + 1e-9, bin_width(seconds))
+    # The count at an edge is the last one seen at or before it.
+    upto = np.searchsorted(seconds, edges + 1e-9, side="right") - 1
+    counts = np.where(upto >= 0, received[np.maximum(upto, 0)], 0)
+    return (edges[:-1] + edges[1:]) / 2, np.diff(counts) * 8 / np.diff(edges)
+
+
+def bin_width(seconds: np.ndarray) -> float:
+    """A whole number of sampling intervals, such that about `_BINS` bins fill the panel."""
+    interval = float(np.median(np.diff(seconds)))
+    return interval * max(1, round(float(seconds[-1] - seconds[0]) / interval / _BINS))

@@ -1,0 +1,95 @@
+"""The page of a report: one HTML file that needs no network."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+import jinja2
+from markupsafe import Markup
+from markupsafe import escape as markup_escape
+
+from cclab import _core
+from cclab.report import figures, tables
+from cclab.report.figures.panels import MOST_PANELS
+
+if TYPE_CHECKING:
+    from cclab.report.figures import Kind
+    from cclab.results import Results
+
+_DEFINITIONS = (
+    ("goodput", "unique application bytes / (last − first byte received)"),
+    ("share", "a flow's goodput / the sum of all flows' goodputs"),
+    ("retransmits", "segments that carried bytes already sent"),
+    ("srtt", "mean of the sender's smoothed round-trip time over acknowledgements"),
+    ("limited by", "what held the flow back for the largest part of its time"),
+    ("utilization", "bits that the bottleneck carried / bits that it could have carried"),
+    ("queue delay", "mean time that packets waited in front of the bottleneck"),
+    ("Jain", "(Σx)² / (n Σx²) over the goodputs x of the n flows"),
+    (
+        "±",
+        "half the width of the 95% percentile-bootstrap interval of the mean over runs, "
+        "never over samples inside a run; absent for a single run",
+    ),
+)
+
+
+def draw(results: Results) -> list[tuple[Kind, bytes]]:
+    """Every figure that the results have something to show in, as SVG."""
+    drawn = []
+    for kind in figures.FIGURES:
+        figure = figures.draw(results, kind.name)
+        if figure is not None:
+            drawn.append((kind, figures.svg(figure)))
+    return drawn
+
+
+def html(results: Results, drawn: list[tuple[Kind, bytes]]) -> str:
+    """The whole page."""
+    plan = results.plan
+    runs = results.runs
+    return _template("page.html.j2").render(
+        plan=plan,
+        points=len(plan.points),
+        table=tables.table(results),
+        figures=[(kind, _inline(kind, svg)) for kind, svg in drawn],
+        hidden=max(0, len(results.points) - MOST_PANELS),
+        warnings=results.warnings,
+        failures=results.failures,
+        runs=runs,
+        planned=len(plan.runs),
+        versions=sorted({f"{run.run.backend} {run.run.version}" for run in runs}),
+        stacks=sorted({run.run.scenario["stack"] for run in runs}),
+        version=_core.VERSION,
+        definitions=_DEFINITIONS,
+    )
+
+
+def fragment(results: Results) -> str:
+    """The table and the warnings, for a notebook's cell."""
+    return _template("fragment.html.j2").render(
+        plan=results.plan, table=tables.table(results), warnings=results.warnings
+    )
+
+
+def _inline(kind: Kind, svg: bytes) -> Markup:
+    """An SVG as an element of a page: no prologue, and no ids that clash with another's."""
+    text = svg.decode()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r'((?:\sid=|href=)"#?|url\(#)', rf"\g<1>{kind.name}-", text)
+    named = f'<svg role="img" aria-label="{markup_escape(kind.title)}"'
+    return Markup(named + text.removeprefix("<svg"))
+
+
+@cache
+def _template(name: str) -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("cclab.report", "."),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(name)

@@ -1,0 +1,119 @@
+"""How each variant looks: the same colour, marker and dash in every figure of every study.
+
+The hues are those of Okabe and Ito, which people with any of the common colour-vision
+deficiencies tell apart; the marker and the dash carry the same information without colour.
+"""
+
+from __future__ import annotations
+
+import colorsys
+import zlib
+from dataclasses import dataclass
+from typing import Literal
+
+_BLACK = "#000000"
+_ORANGE = "#E69F00"
+_SKY = "#56B4E9"
+_GREEN = "#009E73"
+_AMBER = "#B8A000"  # Okabe and Ito's yellow, darkened: the original vanishes on white paper.
+_BLUE = "#0072B2"
+_VERMILLION = "#D55E00"
+_PURPLE = "#CC79A7"
+
+Dash = Literal["solid"] | tuple[float, tuple[float, ...]]
+
+_SOLID: Dash = "solid"
+_DASHED: Dash = (0, (5.0, 1.6))
+_DOTTED: Dash = (0, (1.2, 1.4))
+_DASHDOT: Dash = (0, (5.0, 1.4, 1.2, 1.4))
+_LONG: Dash = (0, (9.0, 2.0))
+
+
+@dataclass(frozen=True)
+class Look:
+    """Colour, marker and dash of a line."""
+
+    colour: str
+    marker: str
+    dash: Dash
+
+
+LOOKS: dict[str, Look] = {
+    # Loss-based, the classics.
+    "reno": Look(_VERMILLION, "s", _SOLID),
+    "newreno": Look(_VERMILLION, "D", _DASHED),
+    "sack": Look(_VERMILLION, "P", _DASHDOT),
+    "tahoe": Look(_BLACK, "^", _DASHED),
+    "cubic": Look(_BLUE, "o", _SOLID),
+    "bic": Look(_BLUE, "v", _DASHED),
+    # Loss-based, for fast long paths.
+    "htcp": Look(_PURPLE, "o", _SOLID),
+    "highspeed": Look(_PURPLE, "s", _DASHED),
+    "scalable": Look(_PURPLE, "^", _DOTTED),
+    "hybla": Look(_PURPLE, "D", _DASHDOT),
+    "illinois": Look(_PURPLE, "v", _LONG),
+    # Model-based.
+    "bbr": Look(_GREEN, "o", _SOLID),
+    "bbr2": Look(_GREEN, "s", _DASHED),
+    "bbr3": Look(_GREEN, "^", _DASHDOT),
+    # Delay-based.
+    "vegas": Look(_ORANGE, "o", _SOLID),
+    "westwood": Look(_ORANGE, "s", _DASHED),
+    "veno": Look(_ORANGE, "^", _DASHDOT),
+    "yeah": Look(_ORANGE, "v", _LONG),
+    "nv": Look(_ORANGE, "D", _DOTTED),
+    "cdg": Look(_ORANGE, "P", _DASHED),
+    "copa": Look(_ORANGE, "X", _SOLID),
+    "adaptive-a": Look(_ORANGE, "X", _DASHED),
+    "adaptive-b": Look(_ORANGE, "X", _DOTTED),
+    "delay-trend": Look(_ORANGE, "P", _LONG),
+    # Less than best effort.
+    "lp": Look(_AMBER, "o", _SOLID),
+    "ledbat": Look(_AMBER, "s", _DASHED),
+    "ledbat++": Look(_AMBER, "^", _DASHDOT),
+    # Rates that follow a rule of their own.
+    "constant-rate": Look(_BLACK, "o", _DOTTED),
+    "linear-rate": Look(_BLACK, "D", _DASHDOT),
+    # Congestion marks.
+    "dctcp": Look(_SKY, "o", _SOLID),
+    "prague": Look(_SKY, "s", _DASHED),
+}
+"""Every variant that the project knows or expects."""
+
+_MARKERS = "osD^vPX"
+_DASHES = (_SOLID, _DASHED, _DASHDOT, _DOTTED, _LONG)
+_HUES = (_SKY, _AMBER, _PURPLE, _ORANGE, _GREEN, _BLUE, _VERMILLION, _BLACK)
+
+
+def look(variant: str, nth: int = 0) -> Look:
+    """The look of the `nth` flow of `variant` in one figure.
+
+    Flows of the same variant share its hue and differ in lightness, marker and dash. A variant
+    outside the table gets a look that depends on its name alone.
+    """
+    base = LOOKS.get(variant)
+    if base is None:
+        mark = zlib.crc32(variant.encode())
+        base = Look(
+            _HUES[mark % len(_HUES)],
+            _MARKERS[mark // 8 % len(_MARKERS)],
+            _DASHES[mark // 64 % len(_DASHES)],
+        )
+    if nth == 0:
+        return base
+    first = _DASHES.index(base.dash)
+    return Look(
+        _shade(base.colour, nth),
+        _MARKERS[(_MARKERS.index(base.marker) + nth) % len(_MARKERS)],
+        _DASHES[(first + nth) % len(_DASHES)],
+    )
+
+
+def _shade(colour: str, nth: int) -> str:
+    """A lighter or darker member of the same hue."""
+    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    hue, lightness, saturation = colorsys.rgb_to_hls(red, green, blue)
+    steps = (0.0, 0.20, -0.16, 0.32)
+    lightness = min(0.72, max(0.12, lightness + steps[nth % len(steps)]))
+    shaded = colorsys.hls_to_rgb(hue, lightness, saturation)
+    return "#" + "".join(f"{round(255 * c):02X}" for c in shaded)

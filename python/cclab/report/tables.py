@@ -1,0 +1,147 @@
+"""The table of a report: one row per flow and sweep point, as text, Markdown and CSV."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cclab.plan import short_key, text
+from cclab.report import units
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from cclab.results import Results
+    from cclab.stats import Estimate
+    from cclab.summary import FlowSummary, PointSummary
+
+_NONE = "–"
+
+HOLDS_BACK = {
+    "cwnd": "cwnd",
+    "rwnd": "receiver window",
+    "application": "application",
+    "sndbuf": "send buffer",
+    "pacing": "pacing",
+}
+"""What `limited` calls each limit, in words."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells of text under headings."""
+
+    headings: list[str]
+    numeric: list[bool]
+    """Whether a column holds numbers, which align to the right."""
+    groups: list[list[list[str]]]
+    """The rows of each sweep point."""
+
+
+def table(results: Results) -> Table:
+    """The table of `results`: columns for the swept keys, the flow, and the bottleneck."""
+    keys = list(results.plan.points[0].params)
+    flow_rate = _rates(results)
+    divisor, rate_name = units.rate(flow_rate)
+    headings = [
+        *map(short_key, keys),
+        "flow",
+        "variant",
+        f"goodput ({rate_name})",
+        "share",
+        "retransmits",
+        "srtt (ms)",
+        "limited by",
+        "utilization",
+        "queue delay (ms)",
+        "Jain",
+    ]
+    numeric = [
+        *(False for _ in keys),
+        False,
+        False,
+        True,
+        True,
+        True,
+        True,
+        False,
+        True,
+        True,
+        True,
+    ]
+    groups = [_rows(summary, divisor) for summary in results.summaries]
+    return Table(headings, numeric, groups)
+
+
+def markdown(results: Results) -> str:
+    """The table in Markdown."""
+    cells = table(results)
+    rule = ["---:" if number else "---" for number in cells.numeric]
+    lines = [_line(cells.headings), _line(rule)]
+    lines += [_line(row) for group in cells.groups for row in group]
+    return "\n".join(lines) + "\n"
+
+
+def csv(frame: pl.DataFrame) -> str:
+    """A frame as CSV, in SI units, numbers in full."""
+    return frame.write_csv()
+
+
+def interval(value: Estimate | None, divisor: float = 1.0, digits: int = 2) -> str:
+    """A mean and half the width of its interval."""
+    if value is None:
+        return _NONE
+    mean = f"{value.mean / divisor:.{digits}f}"
+    half = value.half_width
+    return mean if half is None else f"{mean} ± {half / divisor:.{digits}f}"
+
+
+def _rows(point: PointSummary, divisor: float) -> list[list[str]]:
+    params = [text(value) for value in point.params.values()]
+    rows = []
+    for index, flow in enumerate(point.flows):
+        whole = [
+            _percent(point.bottleneck["utilization"]),
+            interval(point.bottleneck["queue_delay_mean_s"], 1e-3, 1),
+            interval(point.jain, digits=3),
+        ]
+        rows.append(
+            [
+                *(params if index == 0 else ["" for _ in params]),
+                flow.name,
+                flow.cc,
+                interval(flow.estimates["goodput_bps"], divisor),
+                _percent(flow.share),
+                interval(flow.estimates["retransmits"], digits=0),
+                interval(flow.estimates["srtt_mean_s"], 1e-3, 1),
+                _held_back(flow),
+                *(whole if index == 0 else ["", "", ""]),
+            ]
+        )
+    return rows
+
+
+def _held_back(flow: FlowSummary) -> str:
+    limit = flow.limited_by
+    if limit is None or limit[1] <= 0:
+        return _NONE
+    return f"{HOLDS_BACK.get(limit[0], limit[0])} {100 * limit[1]:.0f}%"
+
+
+def _percent(value: Estimate | None) -> str:
+    if value is None:
+        return _NONE
+    half = value.half_width
+    mean = f"{100 * value.mean:.1f}"
+    return f"{mean}%" if half is None else f"{mean} ± {100 * half:.1f}%"
+
+
+def _rates(results: Results) -> float:
+    goodputs = (
+        flow.estimates["goodput_bps"] for point in results.summaries for flow in point.flows
+    )
+    return max((g.mean for g in goodputs if g is not None), default=0.0)
+
+
+def _line(cells: list[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

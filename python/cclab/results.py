@@ -1,0 +1,238 @@
+"""What a plan's runs measured: the table that reports, expectations and the API read."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from cclab import _core, expect, trace
+from cclab.errors import InputError, StoreError
+from cclab.summary import PointSummary, Raised, summarise, warnings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+
+    from cclab.expect import Failure
+    from cclab.plan import Plan, Run
+    from cclab.store import Store
+
+SCHEMA = "cclab/1"
+"""Name and version of the results document; docs/results.schema.json describes it."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A run in the store and its metrics."""
+
+    run: Run
+    entry: Path
+    """The folder of its trace."""
+    metrics: dict[str, Any] = field(repr=False)
+    """`flows`, `bottleneck`, `jain` and `warnings`, as docs/metrics.md defines them."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A sweep point and those of its runs that are in the store."""
+
+    index: int
+    params: dict[str, Any]
+    label: str
+    """The point in words; the study's title if nothing is swept."""
+    short_label: str
+    """The values alone."""
+    runs: list[Measured]
+
+
+@dataclass(frozen=True)
+class Results:
+    """The metrics of every run of a plan, and what follows from them.
+
+    Shows itself as a table in a notebook.
+    """
+
+    store: Store
+    plan: Plan
+    points: list[Point] = field(repr=False)
+
+    @property
+    def runs(self) -> list[Measured]:
+        """Every measured run, in the plan's order."""
+        return [run for point in self.points for run in point.runs]
+
+    @cached_property
+    def summaries(self) -> list[PointSummary]:
+        """The estimates over runs at each sweep point."""
+        return [summarise(point) for point in self.points if point.runs]
+
+    def summary_of(self, point: Point) -> PointSummary:
+        """The estimates at `point`, which has runs."""
+        with_runs = [p.index for p in self.points if p.runs]
+        return self.summaries[with_runs.index(point.index)]
+
+    @cached_property
+    def warnings(self) -> list[Raised]:
+        """Where the experiment may not show what it seems to show, and the remedies."""
+        return warnings(self.runs)
+
+    @cached_property
+    def failures(self) -> list[Failure]:
+        """The study's expectations that the results do not meet."""
+        return expect.failures(self.plan.expectations, self.summaries)
+
+    @property
+    def flows(self) -> pl.DataFrame:
+        """One row per flow and run: the sweep parameters and every metric of the flow."""
+        rows = []
+        for run, params in self._with_params():
+            for flow in run.metrics["flows"]:
+                limited = {f"limited_{k}": v for k, v in (flow["limited"] or {}).items()}
+                plain = {k: v for k, v in flow.items() if k != "limited"}
+                which = {"run": run.run.id, "seed": run.run.seed}
+                rows.append(which | params | plain | limited)
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    @property
+    def bottlenecks(self) -> pl.DataFrame:
+        """One row per run: the sweep parameters, the bottleneck's metrics, Jain's index."""
+        rows = [
+            {"run": run.run.id, "seed": run.run.seed, **params, **run.metrics["bottleneck"]}
+            | {"jain": run.metrics["jain"]}
+            for run, params in self._with_params()
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    @property
+    def summary(self) -> pl.DataFrame:
+        """One row per flow and sweep point: means over runs and the ends of their intervals."""
+        rows = []
+        for point in self.summaries:
+            shared = {**_plain(point.params), "n": point.n}
+            whole = _spread("jain", point.jain)
+            for name, value in point.bottleneck.items():
+                whole |= _spread(name, value)
+            for flow in point.flows:
+                row: dict[str, Any] = {**shared, "flow": flow.name, "cc": flow.cc}
+                for name, value in (*flow.estimates.items(), ("share", flow.share)):
+                    row |= _spread(name, value)
+                rows.append(row | whole)
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def samples(self, run: int | str = 0, table: str = "flow_samples") -> pl.DataFrame:
+        """A table of the trace of a run, by the run's number or id.
+
+        The tables are those in docs/trace-schema.md: `flow_samples`, `queue_samples`, `acks`,
+        `queue_events`, `drops`, `flows`, `links`, `histograms`. Raises `InputError` if there is
+        no such run or it recorded no such table.
+        """
+        return trace.table(self._run(run).entry, table)
+
+    def figure(self, name: str) -> Figure:
+        """A figure by its name: `goodput`, `jain`, `throughput`, `cwnd`, `queue`, `sequence`.
+
+        Raises `InputError` if there is no such figure or these results have nothing to show
+        in it.
+        """
+        from cclab.report import figures
+
+        figure = figures.draw(self, name)
+        if figure is None:
+            raise InputError(f"these results have nothing to show in the figure {name!r}")
+        return figure
+
+    def document(self) -> dict[str, Any]:
+        """The results document that `cclab run --json` prints."""
+        runs = [
+            {
+                "id": run.run.id,
+                "backend": run.run.backend,
+                "seed": run.run.seed,
+                "params": point.params,
+                **run.metrics,
+            }
+            for point in self.points
+            for run in point.runs
+        ]
+        return {
+            "schema": SCHEMA,
+            "study": self.plan.description(),
+            "runs": runs,
+            "summary": [point.document() for point in self.summaries],
+        }
+
+    def _repr_html_(self) -> str:
+        from cclab.report import page
+
+        return page.fragment(self)
+
+    def _with_params(self) -> list[tuple[Measured, dict[str, Any]]]:
+        return [(run, _plain(point.params)) for point in self.points for run in point.runs]
+
+    def _run(self, run: int | str) -> Measured:
+        runs = self.runs
+        if isinstance(run, int):
+            if not -len(runs) <= run < len(runs):
+                raise InputError(f"no run {run}: there are {len(runs)}")
+            return runs[run]
+        found = [r for r in runs if r.run.id.startswith(run)]
+        if len(found) != 1:
+            raise InputError(f"{len(found)} runs have an id that begins with {run!r}")
+        return found[0]
+
+
+def measure(store: Store, plan: Plan) -> Results:
+    """The metrics of every run of `plan` that is in `store`. Reads the store and nothing else.
+
+    Raises `StoreError` if an entry cannot be read.
+    """
+    present = [run.id for run in plan.runs if store.sound(run.id)]
+    with ThreadPoolExecutor() as pool:
+        measured = dict(zip(present, pool.map(lambda i: _metrics(store, i), present), strict=True))
+    points = []
+    for index, point in enumerate(plan.points):
+        runs = [
+            Measured(run, store.entry(run.id), measured[run.id])
+            for run in point.runs
+            if run.id in measured
+        ]
+        _compare_repeats(runs)
+        points.append(Point(index, point.params, point.label, point.short_label, runs))
+    return Results(store, plan, points)
+
+
+def _metrics(store: Store, run_id: str) -> dict[str, Any]:
+    try:
+        metrics: dict[str, Any] = json.loads(_core.measure(str(store.entry(run_id))))
+    except (_core.RunError, ValueError) as error:
+        raise StoreError(f"cannot read the run {run_id} in {store.path}: {error}") from error
+    return metrics
+
+
+def _compare_repeats(runs: list[Measured]) -> None:
+    """Adds the warnings that only the runs of a point together can raise, to each of them."""
+    if len(runs) < 2:
+        return
+    raised = json.loads(_core.compare_repeats([json.dumps(run.metrics) for run in runs]))
+    for run in runs:
+        run.metrics["warnings"].extend(raised)
+
+
+def _plain(params: dict[str, Any]) -> dict[str, Any]:
+    """Sweep parameters as the cells of a table."""
+    return {
+        k: v if isinstance(v, str | int | float | bool | None) else json.dumps(v)
+        for k, v in params.items()
+    }
+
+
+def _spread(name: str, value: Any) -> dict[str, float | None]:
+    if value is None:
+        return {name: None, f"{name}_low": None, f"{name}_high": None}
+    return {name: value.mean, f"{name}_low": value.low, f"{name}_high": value.high}

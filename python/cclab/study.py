@@ -1,0 +1,82 @@
+"""A study as it was read from its file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from cclab import _core
+from cclab.errors import InputError
+from cclab.plan import Plan
+
+_LARGEST = 4 << 20
+"""A study is written by a person: more bytes than this are some other file."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """One question: scenarios, sweeps and expectations, in one file."""
+
+    name: str
+    """The file's name without its suffix; `study.toml` is called after its folder."""
+    file: str
+    """How messages name the file."""
+    text: str
+    """What it says."""
+
+    @classmethod
+    def load(cls, path: str | Path) -> Study:
+        """Reads the study file at `path` and checks it in full.
+
+        Raises `InputError` if it cannot be read and `StudyError`, with file, line and column,
+        if it is wrong.
+        """
+        file = Path(path)
+        try:
+            with file.open("rb") as stream:
+                raw = stream.read(_LARGEST + 1)
+        except FileNotFoundError:
+            raise InputError(f"{file}: no such file") from None
+        except IsADirectoryError:
+            hint = f"; did you mean {file / 'study.toml'}?" if _holds_study(file) else ""
+            raise InputError(f"{file} is a folder, not a study file{hint}") from None
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise InputError(f"cannot read {str(file)!r}: {reason}") from error
+        if len(raw) > _LARGEST:
+            raise InputError(f"{file} is longer than 4 MiB: not a study file")
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = raw[: error.start].count(b"\n") + 1
+            raise InputError(f"{file}:{line}: not UTF-8 text") from None
+        study = cls(_name(file), str(file), text)
+        study.plan()
+        return study
+
+    def plan(
+        self,
+        *,
+        set: tuple[str, ...] | list[str] = (),
+        backend: str | None = None,
+        repeat: int | None = None,
+        seed: int | None = None,
+    ) -> Plan:
+        """Every run of the study, with its seed and content hash.
+
+        `set` replaces keys (`"flow.short.cc=bbr"`); `backend`, `repeat` and `seed` replace what
+        the file says. Raises `StudyError` if the study or a replacement is wrong.
+        """
+        return Plan.from_core(
+            _core.plan(self.text, self.file, list(set), backend, repeat, seed), self.name
+        )
+
+
+def _name(file: Path) -> str:
+    if file.stem == "study":
+        return file.resolve().parent.name or file.stem
+    return file.stem
+
+
+def _holds_study(folder: Path) -> bool:
+    return (folder / "study.toml").is_file()

@@ -1,0 +1,163 @@
+"""From the metrics of runs to estimates per sweep point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cclab.stats import Estimate, estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cclab.results import Measured, Point
+
+FLOW_METRICS = (
+    "goodput_bps",
+    "throughput_bps",
+    "steady_goodput_bps",
+    "bytes_received",
+    "elapsed_s",
+    "segments_sent",
+    "retransmits",
+    "rtos",
+    "srtt_mean_s",
+    "rtt_min_s",
+    "rtt_p95_s",
+    "cwnd_mean_segments",
+)
+"""The metrics of a flow that are estimated over runs."""
+
+BOTTLENECK_METRICS = (
+    "utilization",
+    "drops",
+    "drop_rate",
+    "ecn_marks",
+    "queue_delay_mean_s",
+    "queue_delay_p95_s",
+    "queue_max_bytes",
+)
+"""The metrics of the bottleneck that are estimated over runs."""
+
+
+@dataclass(frozen=True)
+class FlowSummary:
+    """A flow at a sweep point, over the runs of the point."""
+
+    name: str
+    cc: str
+    estimates: dict[str, Estimate | None]
+    """By the names in `FLOW_METRICS`; None where no run measured it."""
+    share: Estimate | None
+    """Its part of the goodput of all flows, from 0 to 1."""
+    limited: dict[str, float]
+    """Fractions of its time held back by each limit: means over runs."""
+
+    @property
+    def limited_by(self) -> tuple[str, float] | None:
+        """What held it back longest, and for which fraction of its time."""
+        if not self.limited:
+            return None
+        cause = max(self.limited, key=lambda name: self.limited[name])
+        return cause, self.limited[cause]
+
+    def document(self) -> dict[str, Any]:
+        """As the `summary` of a results document spells it."""
+        return {
+            "name": self.name,
+            "cc": self.cc,
+            **{name: _document(self.estimates[name]) for name in FLOW_METRICS},
+            "share": _document(self.share),
+            "limited": self.limited,
+        }
+
+
+@dataclass(frozen=True)
+class PointSummary:
+    """A sweep point, over its runs."""
+
+    params: dict[str, Any]
+    n: int
+    """Runs it stands on."""
+    flows: list[FlowSummary]
+    bottleneck: dict[str, Estimate | None]
+    """By the names in `BOTTLENECK_METRICS`."""
+    jain: Estimate | None
+    """Jain's index over goodput."""
+
+    def document(self) -> dict[str, Any]:
+        """As the `summary` of a results document spells it."""
+        return {
+            "params": self.params,
+            "n": self.n,
+            "flows": [flow.document() for flow in self.flows],
+            "bottleneck": {k: _document(self.bottleneck[k]) for k in BOTTLENECK_METRICS},
+            "jain": _document(self.jain),
+        }
+
+
+def summarise(point: Point) -> PointSummary:
+    """The estimates at `point`, over the runs of it that are in the store."""
+    runs = [run.metrics for run in point.runs]
+    flows = [_flow(runs, index) for index in range(len(runs[0]["flows"]) if runs else 0)]
+    bottleneck = {
+        name: estimate(run["bottleneck"][name] for run in runs) for name in BOTTLENECK_METRICS
+    }
+    return PointSummary(
+        params=point.params,
+        n=len(runs),
+        flows=flows,
+        bottleneck=bottleneck,
+        jain=estimate(run["jain"] for run in runs),
+    )
+
+
+def warnings(runs: Sequence[Measured]) -> list[Raised]:
+    """The warnings of `runs`, equal ones counted instead of repeated, in order of appearance."""
+    raised: dict[tuple[str, str], Raised] = {}
+    for run in runs:
+        for warning in run.metrics["warnings"]:
+            key = (warning["code"], warning["message"])
+            if key in raised:
+                raised[key].runs.append(run.run.id)
+            else:
+                raised[key] = Raised(
+                    warning["code"], warning["message"], warning["remedy"], [run.run.id]
+                )
+    return list(raised.values())
+
+
+@dataclass(frozen=True)
+class Raised:
+    """A doubt about some runs and what would settle it."""
+
+    code: str
+    message: str
+    remedy: str
+    runs: list[str]
+    """The runs it was raised for."""
+
+
+def _flow(runs: list[dict[str, Any]], index: int) -> FlowSummary:
+    flows = [run["flows"][index] for run in runs]
+    totals = [sum(f["goodput_bps"] or 0.0 for f in run["flows"]) for run in runs]
+    shares = [
+        (flow["goodput_bps"] or 0.0) / total if total > 0 else None
+        for flow, total in zip(flows, totals, strict=True)
+    ]
+    limited = [flow["limited"] for flow in flows if flow["limited"] is not None]
+    causes = list(dict.fromkeys(cause for shares in limited for cause in shares))
+    return FlowSummary(
+        name=flows[0]["name"],
+        cc=flows[0]["cc"],
+        estimates={name: estimate(flow[name] for flow in flows) for name in FLOW_METRICS},
+        share=estimate(shares),
+        limited={
+            cause: sum(shares.get(cause) or 0.0 for shares in limited) / len(limited)
+            for cause in causes
+        },
+    )
+
+
+def _document(value: Estimate | None) -> dict[str, object] | None:
+    return None if value is None else value.document()

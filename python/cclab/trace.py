@@ -1,0 +1,82 @@
+"""The trace of a run as polars frames, in SI units and with the names of flows and links.
+
+The files and their columns are described in docs/trace-schema.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from cclab.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TABLES = (
+    "flow_samples",
+    "queue_samples",
+    "acks",
+    "queue_events",
+    "drops",
+    "flows",
+    "links",
+    "histograms",
+)
+"""The tables a trace can have; which of them it has is the study's choice (`[trace]`)."""
+
+_SECONDS = 1e-9
+
+
+def has(entry: Path, table: str) -> bool:
+    """Whether the trace in the folder `entry` has rows of `table`."""
+    file = entry / f"{table}.parquet"
+    return file.is_file() and int(pl.scan_parquet(file).select(pl.len()).collect().item()) > 0
+
+
+def table(entry: Path, name: str) -> pl.DataFrame:
+    """The table `name` of the trace in the folder `entry`.
+
+    Columns in nanoseconds become seconds (`time_ns` -> `time_s`), and the indices of flows and
+    links their names. Raises `InputError` if there is no such table or the run did not record it.
+    """
+    if name not in TABLES:
+        raise InputError(f"no table {name!r} in a trace; the tables are {', '.join(TABLES)}")
+    if not (entry / f"{name}.parquet").is_file():
+        raise InputError(f"this run recorded no {name}: [trace] in the study asks for it")
+    frame = pl.read_parquet(entry / f"{name}.parquet")
+    frame = _in_seconds(frame)
+    for column, owner in (("flow", "flows"), ("link", "links")):
+        if column in frame.columns and frame.schema[column].is_integer():
+            frame = _named(frame, column, _names(entry, owner))
+    return frame
+
+
+def flow_samples(entry: Path) -> pl.DataFrame:
+    """The sampled state of the flows, with the largest in-order byte count so far."""
+    return table(entry, "flow_samples")
+
+
+def _in_seconds(frame: pl.DataFrame) -> pl.DataFrame:
+    spans = [c for c in frame.columns if c.endswith("_ns") and frame.schema[c].is_integer()]
+    seconds = [
+        (pl.col(c).cast(pl.Float64) * _SECONDS).alias(f"{c.removesuffix('_ns')}_s") for c in spans
+    ]
+    order = [f"{c.removesuffix('_ns')}_s" if c in spans else c for c in frame.columns]
+    return frame.with_columns(seconds).select(order)
+
+
+def _names(entry: Path, owner: str) -> list[str]:
+    names: list[str] = pl.read_parquet(entry / f"{owner}.parquet", columns=["name"])[
+        "name"
+    ].to_list()
+    return names
+
+
+def _named(frame: pl.DataFrame, column: str, names: list[str]) -> pl.DataFrame:
+    return frame.with_columns(
+        pl.col(column)
+        .replace_strict(list(range(len(names))), names, return_dtype=pl.Utf8)
+        .alias(column)
+    )

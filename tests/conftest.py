@@ -1,0 +1,95 @@
+"""What the tests share: short studies, and the command line as a user meets it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import cclab
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cclab import Results
+
+    Cli = Callable[..., subprocess.CompletedProcess[str]]
+
+ROOT = Path(__file__).resolve().parent.parent
+
+STUDY = """\
+title    = "Two flows on a slow link"
+question = "Who gets more?"
+duration = "2s"
+warmup   = "500ms"
+seed     = 7
+repeat   = 2
+
+[network.bottleneck]
+rate  = "10Mbit"
+delay = "5ms"
+queue = { kind = "droptail", limit = "1bdp" }
+
+[[flow]]
+name = "short"
+cc   = "cubic"
+rtt  = "20ms"
+
+[[flow]]
+name = "long"
+cc   = "reno"
+rtt  = "60ms"
+
+[sweep]
+"flow.short.cc" = ["reno", "cubic"]
+"""
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    """A study file of four short runs."""
+    file = tmp_path / "study file.toml"
+    file.write_text(STUDY)
+    return file
+
+
+@pytest.fixture(scope="session")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """The results of four short runs; the tests that share them only read."""
+    folder = tmp_path_factory.mktemp("shared")
+    file = folder / "two.toml"
+    file.write_text(STUDY + '\n[trace]\nevents = ["ack", "drop"]\ncapture = ["bottleneck"]\n')
+    return cclab.run(file, out=folder / "store")
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    """Runs `cclab` with arguments in an empty folder; standard streams are pipes."""
+
+    def run(
+        *arguments: object, cwd: Path = tmp_path, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "cclab", *map(str, arguments)],
+            cwd=cwd,
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return run
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """Every file under `folder` and its bytes."""
+    return {
+        str(file.relative_to(folder)): file.read_bytes()
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }

@@ -1,0 +1,222 @@
+"""The command line: exit codes, and one clear message for each thing that can be wrong."""
+
+from __future__ import annotations
+
+import json
+import resource
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cclab.cli.main import DONE, EXPECTATION_FAILED, INTERRUPTED, RUN_FAILED, WRONG_INPUT
+from conftest import ROOT, STUDY
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Cli
+
+
+def _refused(done: subprocess.CompletedProcess[str], code: int = WRONG_INPUT) -> str:
+    """The message of a refusal: on standard error, nothing on the other stream, no traceback."""
+    assert done.returncode == code, done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("error: ")
+    return done.stderr
+
+
+def test_help_lists_the_verbs_of_this_version(cli: Cli) -> None:
+    told = cli("--help")
+    assert told.returncode == DONE
+    for verb in ("run", "plan", "report", "list", "doctor", "schema"):
+        assert verb in told.stdout
+    for verb in ("reproduce", "analyze", "compare", "kernel"):
+        assert verb not in told.stdout
+
+
+def test_run_prints_the_table_and_writes_the_report(cli: Cli, study: Path, tmp_path: Path) -> None:
+    done = cli("run", study, "--out", tmp_path / "out")
+    assert done.returncode == DONE, done.stderr
+    assert "Two flows on a slow link" in done.stdout
+    for word in ("short", "long", "cubic", "reno", "Jain"):
+        assert word in done.stdout
+    assert (tmp_path / "out" / "report" / "index.html").is_file()
+    again = cli("run", study, "--out", tmp_path / "out")
+    assert again.returncode == DONE
+    assert "4 of 4 runs are in" in again.stderr
+    assert again.stdout == done.stdout
+
+
+def test_results_go_to_a_folder_named_after_the_study(
+    cli: Cli, study: Path, tmp_path: Path
+) -> None:
+    done = cli("run", study, "--set", "duration=200ms", "--set", "warmup=0s", "--repeat", 1)
+    assert done.returncode == DONE, done.stderr
+    assert len(list((tmp_path / "results" / "study file" / "runs").iterdir())) == 2
+
+
+def test_report_works_from_the_folder_alone(cli: Cli, study: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    first = cli("run", study, "--out", out, "--json")
+    page = (out / "report" / "index.html").read_bytes()
+    study.unlink()
+    again = cli("report", out, "--json")
+    assert again.returncode == DONE, again.stderr
+    assert again.stdout == first.stdout
+    assert (out / "report" / "index.html").read_bytes() == page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "nowhere.toml"], "nowhere.toml: no such file"),
+        (["run", "."], "is a folder"),
+        (["run", "latin.toml"], "latin.toml:1: not UTF-8"),
+        (["run", "wrong.toml"], "wrong.toml:3:1"),
+        (["plan", "wrong.toml"], "did you mean"),
+        (["run", "ok.toml", "--backend", "linux"], "'linux' (the Linux TCP stack in virtual time)"),
+        (["run", "ok.toml", "--backend", "sum"], "sum"),
+        (["run", "ok.toml", "--jobs", "0"], "0 is not in the range"),
+        (["run", "ok.toml", "--jobs", "many"], "'many' is not a valid int"),
+        (["run", "ok.toml", "--repeat", "-1"], "-1 is not in the range"),
+        (["run", "ok.toml", "--seed", "x"], "'x' is not a valid int"),
+        (["run", "ok.toml", "--out", "ok.toml"], "cannot write to ok.toml"),
+        (["run", "ok.toml", "--set", "flow.shrt.cc=reno"], "shrt"),
+        (["run", "ok.toml", "--set", "nonsense"], "nonsense"),
+        (["run", "ok.toml", "--set", "flow.long.cc=vegas"], "flow.long.cc: variant vegas"),
+        (["run", "ok.toml", "--cluster", "host:1"], "--cluster is not in this version"),
+        (["run"], "STUDY.toml"),
+        (["report", "nowhere"], "nowhere is not a results folder: no such folder"),
+        (["report", "."], "there is no plan.json in it"),
+        (["list", "colours"], "'colours'"),
+        (["nonsense"], "nonsense"),
+    ],
+)
+def test_wrong_input_is_refused(cli: Cli, tmp_path: Path, arguments: list[str], said: str) -> None:
+    (tmp_path / "ok.toml").write_text(STUDY)
+    (tmp_path / "wrong.toml").write_text(STUDY.replace("duration", "durration"))
+    (tmp_path / "latin.toml").write_bytes('title = "naïve"\n'.encode("latin-1"))
+    assert said in _refused(cli(*arguments))
+
+
+def test_an_unreadable_study_is_refused(cli: Cli, tmp_path: Path) -> None:
+    loop = tmp_path / "loop.toml"
+    loop.symlink_to(loop)
+    assert "cannot read" in _refused(cli("run", loop))
+
+
+def test_an_expectation_that_fails_is_named_with_point_and_value(
+    cli: Cli, study: Path, tmp_path: Path
+) -> None:
+    checks = '\n[expect]\nimpossible = "jain > 1"\nsure = "bottleneck.utilization > 0.01"\n'
+    study.write_text(STUDY + checks)
+    done = cli("run", study, "--out", tmp_path / "out")
+    assert done.returncode == EXPECTATION_FAILED
+    failures = [line for line in done.stderr.splitlines() if line.startswith("error:")]
+    assert len(failures) == 2
+    assert "impossible: jain > 1, but it is 0." in failures[0]
+    assert "flow.short.cc = reno" in failures[0]
+    assert "flow.short.cc = cubic" in failures[1]
+
+
+def test_json_is_the_only_thing_on_standard_output(cli: Cli, study: Path, tmp_path: Path) -> None:
+    for verb in (["run", study, "--out", tmp_path / "o", "--json"], ["plan", study, "--json"]):
+        done = cli(*verb)
+        assert done.returncode == DONE, done.stderr
+        json.loads(done.stdout)
+    for what in ("variants", "qdiscs", "stacks", "studies", "metrics"):
+        rows = json.loads(cli("list", what, "--json", cwd=ROOT).stdout)[what]
+        assert rows
+        assert what in ("studies",) or all(row["name"] for row in rows)
+    assert "properties" in json.loads(cli("schema").stdout)
+    assert json.loads(cli("doctor", "--json").stdout)["checks"]
+
+
+def test_doctor_leaves_nothing_behind(cli: Cli, tmp_path: Path) -> None:
+    assert cli("doctor").returncode == DONE
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_doctor_says_when_results_cannot_be_written(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "results").write_text("a file")
+    done = cli("doctor")
+    assert done.returncode == RUN_FAILED
+    assert "MISSING results folder: cannot write to results" in done.stdout
+
+
+def test_plan_shows_points_and_what_cannot_be_done(cli: Cli, study: Path) -> None:
+    done = cli("plan", study)
+    assert done.returncode == DONE, done.stderr
+    assert "short (reno), long (reno)" in done.stdout
+    assert "4 runs, about " in done.stderr
+    assert "backend sim: can do all of it" in done.stderr
+    vegas = cli("plan", study, "--set", "flow.long.cc=vegas")
+    assert vegas.returncode == DONE
+    assert "backend sim cannot do flow.long.cc: variant vegas" in vegas.stderr
+
+
+def test_no_colours_outside_a_terminal_or_when_asked(cli: Cli, study: Path, tmp_path: Path) -> None:
+    done = cli("run", study, "--out", tmp_path / "out", NO_COLOR="1")
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_a_full_disk_is_a_failed_run_with_one_message(study: Path, tmp_path: Path) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (16_000, 16_000))
+
+    done = subprocess.run(
+        [sys.executable, "-B", "-m", "cclab", "run", study, "--out", tmp_path / "out"],
+        preexec_fn=limit,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert "File too large" in _refused(done, RUN_FAILED)
+    assert list((tmp_path / "out" / "runs").iterdir()) == []
+
+
+def test_an_interrupt_keeps_finished_runs_and_stops_soon(study: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    child = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "cclab", "run", study, "--out", out, "--jobs", "1"),
+            *("--set", "duration=40s", "--repeat", "200"),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    runs = out / "runs"
+    while not (runs.is_dir() and len(list(runs.iterdir())) >= 2):
+        assert child.poll() is None
+        time.sleep(0.01)
+    asked = time.monotonic()
+    child.send_signal(signal.SIGINT)
+    told, complaint = child.communicate(timeout=30)
+    assert time.monotonic() - asked < 10
+    assert child.returncode == INTERRUPTED
+    assert told == ""
+    assert "Traceback" not in complaint
+    assert "error: interrupted; finished runs are kept" in complaint
+    kept = sorted(path.name for path in runs.iterdir())
+    assert 2 <= len(kept) < 400
+    assert all((runs / name / "manifest.json").is_file() for name in kept)
+
+
+def test_a_reader_that_leaves_early_is_no_error(study: Path, tmp_path: Path) -> None:
+    command = f"'{sys.executable}' -m cclab run '{study}' --out '{tmp_path}/out' --json | true"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == DONE
+    assert "Traceback" not in done.stderr

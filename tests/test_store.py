@@ -1,0 +1,195 @@
+"""The store: entries whole or absent, by any number of processes."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cclab.errors import RunError, StoreError
+from cclab.plan import Plan, Point, Run
+from cclab.store import Store
+
+
+def _run(name: str = "a") -> Run:
+    return Run(name * 16, 1, "sim", "1", {})
+
+
+def _fill(content: bytes = b"trace") -> Any:
+    def produce(directory: Path) -> None:
+        (directory / "flows.parquet").write_bytes(content)
+        (directory / "run.json").write_text("{}")
+
+    return produce
+
+
+def _plan(*runs: Run) -> Plan:
+    return Plan("n", "t", "q", "sim", 1, len(runs), [], [Point({}, {}, [], list(runs))])
+
+
+def _saved(folder: Path, run: Run) -> Store:
+    store = Store(folder)
+    with store.writer() as writer:
+        writer.save(run, _fill())
+    return store
+
+
+def test_a_saved_run_is_no_longer_missing(tmp_path: Path) -> None:
+    first, second = _run("a"), _run("b")
+    store = _saved(tmp_path, first)
+    assert store.missing(_plan(first, second)) == [second]
+
+
+def test_a_failed_run_leaves_nothing(tmp_path: Path) -> None:
+    def fail(directory: Path) -> None:
+        (directory / "half").write_bytes(b"half of it")
+        raise RunError("no")
+
+    store = Store(tmp_path)
+    with store.writer() as writer, pytest.raises(RunError):
+        writer.save(_run(), fail)
+    assert list(store.runs.iterdir()) == []
+    assert [p.name for p in (tmp_path / "tmp").iterdir()] == ["lock"]
+
+
+@pytest.mark.parametrize("damage", ["truncate", "remove", "no manifest", "bad manifest"])
+def test_a_damaged_entry_is_missing_and_is_replaced(tmp_path: Path, damage: str) -> None:
+    run = _run()
+    store = _saved(tmp_path, run)
+    entry = store.entry(run.id)
+    if damage == "truncate":
+        os.truncate(entry / "flows.parquet", 2)
+    elif damage == "remove":
+        (entry / "flows.parquet").unlink()
+    elif damage == "no manifest":
+        (entry / "manifest.json").unlink()
+    else:
+        (entry / "manifest.json").write_text("[1")
+    assert store.missing(_plan(run)) == [run]
+    _saved(tmp_path, run)
+    assert store.missing(_plan(run)) == []
+    assert (entry / "flows.parquet").read_bytes() == b"trace"
+
+
+def test_changed_contents_of_the_same_length_are_found_on_request(tmp_path: Path) -> None:
+    run = _run()
+    store = _saved(tmp_path, run)
+    (store.entry(run.id) / "flows.parquet").write_bytes(b"trAce")
+    assert store.sound(run.id)
+    assert not store.sound(run.id, contents=True)
+
+
+def test_a_sound_entry_stays_when_another_writer_comes_second(tmp_path: Path) -> None:
+    run = _run()
+    store = _saved(tmp_path, run)
+    with store.writer() as writer:
+        writer.save(run, _fill(b"other"))
+    assert (store.entry(run.id) / "flows.parquet").read_bytes() == b"trace"
+
+
+def test_an_entry_says_nothing_of_when_and_where(tmp_path: Path) -> None:
+    run = _run()
+    first, second = _saved(tmp_path / "one", run), _saved(tmp_path / "two", run)
+    for file in first.entry(run.id).iterdir():
+        assert file.read_bytes() == (second.entry(run.id) / file.name).read_bytes()
+
+
+def test_what_a_killed_writer_left_is_swept_and_a_living_one_is_spared(tmp_path: Path) -> None:
+    script = (
+        "import sys, time\n"
+        "from pathlib import Path\n"
+        "from cclab.store import Store\n"
+        "writer = Store(sys.argv[1]).writer().__enter__()\n"
+        "(writer._inside('half')).write_bytes(b'x' * 100)\n"
+        "print('ready', flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    corners = tmp_path / "tmp"
+    child = subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        with Store(tmp_path).writer():
+            pass
+        assert len([c for c in corners.iterdir() if c.is_dir()]) == 1
+    finally:
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        if child.stdout is not None:
+            child.stdout.close()
+    with Store(tmp_path).writer():
+        pass
+    assert [c for c in corners.iterdir() if c.is_dir()] == []
+
+
+def _save_all(folder: str, names: str) -> None:
+    store = Store(folder)
+    with store.writer() as writer:
+        for name in names:
+            writer.save(_run(name), _fill(name.encode() * 1000))
+            time.sleep(0.002)
+
+
+def test_processes_that_save_the_same_runs_do_not_spoil_them(tmp_path: Path) -> None:
+    names = "abcdefghij"
+    context = multiprocessing.get_context("spawn")
+    orders = (names, names[::-1], names[5:] + names[:5])
+    workers = [context.Process(target=_save_all, args=(str(tmp_path), o)) for o in orders]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(60)
+        assert worker.exitcode == 0
+    store = Store(tmp_path)
+    assert store.missing(_plan(*(_run(n) for n in names))) == []
+    assert all(store.sound(_run(n).id, contents=True) for n in names)
+    assert len(list(store.runs.iterdir())) == len(names)
+
+
+def test_a_plan_comes_back_as_it_was_saved(tmp_path: Path) -> None:
+    plan = _plan(_run("a"), _run("b"))
+    store = Store(tmp_path)
+    with store.writer() as writer:
+        writer.save_plan(plan)
+    assert store.plan() == plan
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"schema": "other"}', '{"schema": "cclab-plan/1"}']
+)
+def test_a_damaged_plan_is_said_to_be_damaged(tmp_path: Path, content: str) -> None:
+    (tmp_path / "plan.json").write_text(content)
+    with pytest.raises(StoreError, match=r"plan\.json is damaged"):
+        Store(tmp_path).plan()
+
+
+def test_a_folder_that_is_no_store_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="not a results folder"):
+        Store(tmp_path).plan()
+    with pytest.raises(StoreError, match="no such folder"):
+        Store(tmp_path / "nowhere").plan()
+
+
+def test_a_file_in_the_place_of_the_folder_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    with pytest.raises(StoreError, match="cannot write"), Store(file).writer():
+        pass
+
+
+def test_manifest_lists_every_file(tmp_path: Path) -> None:
+    run = _run()
+    entry = _saved(tmp_path, run).entry(run.id)
+    manifest = json.loads((entry / "manifest.json").read_text())
+    assert sorted(manifest["files"]) == ["flows.parquet", "run.json"]
+    assert manifest["files"]["run.json"]["bytes"] == 2
