@@ -58,7 +58,10 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
                 let source = seq.next_element()?.ok_or_else(absent)?;
                 let offset = seq.next_element::<u64>()?.ok_or_else(absent)? as usize;
                 let value = seq.next_element()?.ok_or_else(absent)?;
-                Ok(At { at: Position { source, offset }, value })
+                Ok(At {
+                    at: Position { source, offset },
+                    value,
+                })
             }
         }
         deserializer.deserialize_newtype_struct(AT, Placed(PhantomData))
@@ -147,11 +150,14 @@ impl<'de> de::Deserializer<'de> for Deserializer<'de> {
             },
             Value::Float(number) => visitor.visit_f64(*number),
             Value::Boolean(value) => visitor.visit_bool(*value),
-            Value::Datetime(text) => {
-                Err(Problem::new(format!("`{text}` is a date"), "a study has no dates"))
-            }
+            Value::Datetime(text) => Err(Problem::new(
+                format!("`{text}` is a date"),
+                "a study has no dates",
+            )),
             Value::List(nodes) => visitor.visit_seq(Items(nodes.iter())),
-            Value::Table(entries) => visitor.visit_map(Entries::new(entries.iter().collect(), None)),
+            Value::Table(entries) => {
+                visitor.visit_map(Entries::new(entries.iter().collect(), None))
+            }
         };
         visited.map_err(|problem| problem.or_at(self.0.at))
     }
@@ -166,9 +172,15 @@ impl<'de> de::Deserializer<'de> for Deserializer<'de> {
         visitor: V,
     ) -> Result<V::Value, Problem> {
         if name == AT {
-            visitor.visit_seq(PlacedParts { at: self.0.at, value: self, next: 0 })
+            visitor.visit_seq(PlacedParts {
+                at: self.0.at,
+                value: self,
+                next: 0,
+            })
         } else {
-            visitor.visit_newtype_struct(self).map_err(|problem| problem.or_at(self.0.at))
+            visitor
+                .visit_newtype_struct(self)
+                .map_err(|problem| problem.or_at(self.0.at))
         }
     }
 
@@ -200,8 +212,13 @@ impl<'de> de::Deserializer<'de> for Deserializer<'de> {
         visitor: V,
     ) -> Result<V::Value, Problem> {
         let visited = match &self.0.value {
-            Value::String(text) => visitor.visit_enum(de::value::BorrowedStrDeserializer::new(text)),
-            _ => Err(Problem::new(format!("expected a name, found {}", self.0.describe()), "")),
+            Value::String(text) => {
+                visitor.visit_enum(de::value::BorrowedStrDeserializer::new(text))
+            }
+            _ => Err(Problem::new(
+                format!("expected a name, found {}", self.0.describe()),
+                "",
+            )),
         };
         visited.map_err(|problem| problem.or_at(self.0.at))
     }
@@ -217,8 +234,14 @@ struct Items<'de>(std::slice::Iter<'de, Node>);
 impl<'de> de::SeqAccess<'de> for Items<'de> {
     type Error = Problem;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Problem> {
-        self.0.next().map(|node| seed.deserialize(Deserializer(node))).transpose()
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, Problem> {
+        self.0
+            .next()
+            .map(|node| seed.deserialize(Deserializer(node)))
+            .transpose()
     }
 }
 
@@ -232,11 +255,18 @@ struct PlacedParts<D> {
 impl<'de, D: de::Deserializer<'de, Error = Problem> + Copy> de::SeqAccess<'de> for PlacedParts<D> {
     type Error = Problem;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Problem> {
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, Problem> {
         self.next += 1;
         match self.next {
-            1 => seed.deserialize(de::value::U32Deserializer::new(self.at.source)).map(Some),
-            2 => seed.deserialize(de::value::U64Deserializer::new(self.at.offset as u64)).map(Some),
+            1 => seed
+                .deserialize(de::value::U32Deserializer::new(self.at.source))
+                .map(Some),
+            2 => seed
+                .deserialize(de::value::U64Deserializer::new(self.at.offset as u64))
+                .map(Some),
             3 => seed.deserialize(self.value).map(Some),
             _ => Ok(None),
         }
@@ -259,7 +289,11 @@ impl<'de> de::Deserializer<'de> for KeyName<'de> {
         _: &'static str,
         visitor: V,
     ) -> Result<V::Value, Problem> {
-        visitor.visit_seq(PlacedParts { at: self.0.at, value: self, next: 0 })
+        visitor.visit_seq(PlacedParts {
+            at: self.0.at,
+            value: self,
+            next: 0,
+        })
     }
 
     forward_to_deserialize_any! {
@@ -277,19 +311,29 @@ struct Entries<'de> {
 
 impl<'de> Entries<'de> {
     fn new(entries: Vec<&'de (Key, Node)>, params: Option<Vec<&'de (Key, Node)>>) -> Entries<'de> {
-        Entries { entries: entries.into_iter(), value: None, params }
+        Entries {
+            entries: entries.into_iter(),
+            value: None,
+            params,
+        }
     }
 }
 
 impl<'de> de::MapAccess<'de> for Entries<'de> {
     type Error = Problem;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Problem> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Problem> {
         if let Some((key, node)) = self.entries.next() {
             self.value = Some(node);
-            seed.deserialize(KeyName(key)).map(Some).map_err(|problem| problem.or_at(key.at))
+            seed.deserialize(KeyName(key))
+                .map(Some)
+                .map_err(|problem| problem.or_at(key.at))
         } else if self.params.is_some() {
-            seed.deserialize(de::value::BorrowedStrDeserializer::new(PARAMS)).map(Some)
+            seed.deserialize(de::value::BorrowedStrDeserializer::new(PARAMS))
+                .map(Some)
         } else {
             Ok(None)
         }

@@ -22,8 +22,16 @@ pub struct StudyError {
 
 impl fmt::Display for StudyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.message)?;
-        if self.help.is_empty() { Ok(()) } else { write!(f, "; {}", self.help) }
+        write!(
+            f,
+            "{}:{}:{}: {}",
+            self.file, self.line, self.column, self.message
+        )?;
+        if self.help.is_empty() {
+            Ok(())
+        } else {
+            write!(f, "; {}", self.help)
+        }
     }
 }
 
@@ -73,7 +81,9 @@ impl Sources {
 
 /// Offending text may hold control characters; a message is one line all the same.
 fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
 }
 
 /// A problem before its place is turned into file, line and column.
@@ -88,7 +98,12 @@ pub(crate) struct Problem {
 
 impl Problem {
     pub fn new(message: impl Into<String>, help: impl Into<String>) -> Problem {
-        Problem { at: None, message: message.into(), help: help.into(), missing: false }
+        Problem {
+            at: None,
+            message: message.into(),
+            help: help.into(),
+            missing: false,
+        }
     }
 
     /// The same problem, placed at `at` unless it already has a place.
@@ -101,7 +116,11 @@ impl Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
-        if self.help.is_empty() { Ok(()) } else { write!(f, "; {}", self.help) }
+        if self.help.is_empty() {
+            Ok(())
+        } else {
+            write!(f, "; {}", self.help)
+        }
     }
 }
 
@@ -129,7 +148,10 @@ impl de::Error for Problem {
             "a map" => "a table",
             other => other,
         };
-        Problem::new(format!("expected {expected}, found {}", describe(found)), "")
+        Problem::new(
+            format!("expected {expected}, found {}", describe(found)),
+            "",
+        )
     }
 
     fn invalid_value(found: Unexpected<'_>, expected: &dyn de::Expected) -> Problem {
@@ -137,7 +159,14 @@ impl de::Error for Problem {
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Problem {
-        unknown("key", field, expected.iter().copied().filter(|name| *name != crate::de::PARAMS))
+        unknown(
+            "key",
+            field,
+            expected
+                .iter()
+                .copied()
+                .filter(|name| *name != crate::de::PARAMS),
+        )
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Problem {
@@ -145,7 +174,10 @@ impl de::Error for Problem {
     }
 
     fn missing_field(field: &'static str) -> Problem {
-        Problem { missing: true, ..Problem::new(format!("`{field}` is missing here"), "") }
+        Problem {
+            missing: true,
+            ..Problem::new(format!("`{field}` is missing here"), "")
+        }
     }
 
     fn duplicate_field(field: &'static str) -> Problem {
@@ -191,7 +223,12 @@ pub(crate) fn unknown<'a>(
 pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let lower = name.to_lowercase();
     known
-        .map(|candidate| (strsim::damerau_levenshtein(&lower, &candidate.to_lowercase()), candidate))
+        .map(|candidate| {
+            (
+                strsim::damerau_levenshtein(&lower, &candidate.to_lowercase()),
+                candidate,
+            )
+        })
         .filter(|(distance, candidate)| {
             *distance <= (candidate.chars().count().max(name.chars().count()) / 3).max(1)
         })

@@ -83,14 +83,29 @@ const OPERATORS: [(&str, Operator); 6] = [
 
 /// Metrics of a flow.
 pub const FLOW_METRICS: [&str; 13] = [
-    "throughput_bps", "goodput_bps", "steady_goodput_bps", "retransmits", "rtos", "srtt_mean_s",
-    "rtt_min_s", "rtt_p95_s", "cwnd_mean_segments", "segments_sent", "bytes_received", "bytes_acked",
+    "throughput_bps",
+    "goodput_bps",
+    "steady_goodput_bps",
+    "retransmits",
+    "rtos",
+    "srtt_mean_s",
+    "rtt_min_s",
+    "rtt_p95_s",
+    "cwnd_mean_segments",
+    "segments_sent",
+    "bytes_received",
+    "bytes_acked",
     "elapsed_s",
 ];
 
 /// Metrics of the bottleneck.
 pub const BOTTLENECK_METRICS: [&str; 7] = [
-    "utilization", "drops", "drop_rate", "ecn_marks", "queue_delay_mean_s", "queue_delay_p95_s",
+    "utilization",
+    "drops",
+    "drop_rate",
+    "ecn_marks",
+    "queue_delay_mean_s",
+    "queue_delay_p95_s",
     "queue_max_bytes",
 ];
 
@@ -100,10 +115,15 @@ pub const RUN_METRICS: [&str; 1] = ["jain"];
 /// Reads the check `label`; `flows` are the names of the scenario's flows.
 pub(crate) fn parse(label: &str, expression: &str, flows: &[&str]) -> Result<Expectation, Problem> {
     let form = |message: String| {
-        Problem::new(message, "write a metric, a comparison and a number, such as \"jain > 0.95\"")
+        Problem::new(
+            message,
+            "write a metric, a comparison and a number, such as \"jain > 0.95\"",
+        )
     };
     let split = |(sign, operator): &(&str, Operator)| {
-        expression.split_once(sign).map(|(left, right)| (left.trim(), *operator, right.trim()))
+        expression
+            .split_once(sign)
+            .map(|(left, right)| (left.trim(), *operator, right.trim()))
     };
     let (name, operator, number) = OPERATORS
         .iter()
@@ -131,7 +151,10 @@ fn metric<'a>(name: &'a str, flows: &[&str]) -> Result<(Subject, &'a str), Probl
         let (flow, metric) = rest.rsplit_once('.').unwrap_or((rest, ""));
         if !flows.contains(&flow) {
             let problem = unknown("flow", flow, flows.iter().copied());
-            return Err(Problem { message: format!("{} in `{name}`", problem.message), ..problem });
+            return Err(Problem {
+                message: format!("{} in `{name}`", problem.message),
+                ..problem
+            });
         }
         check(metric, name, &format!("flow.{flow}."), &FLOW_METRICS)?;
         Ok((Subject::Flow(flow.to_owned()), metric))
@@ -142,18 +165,29 @@ fn metric<'a>(name: &'a str, flows: &[&str]) -> Result<(Subject, &'a str), Probl
         let every: Vec<String> = RUN_METRICS
             .iter()
             .map(|metric| (*metric).to_owned())
-            .chain(BOTTLENECK_METRICS.iter().map(|metric| format!("bottleneck.{metric}")))
-            .chain(flows.iter().flat_map(|flow| FLOW_METRICS.iter().map(move |m| format!("flow.{flow}.{m}"))))
+            .chain(
+                BOTTLENECK_METRICS
+                    .iter()
+                    .map(|metric| format!("bottleneck.{metric}")),
+            )
+            .chain(
+                flows
+                    .iter()
+                    .flat_map(|flow| FLOW_METRICS.iter().map(move |m| format!("flow.{flow}.{m}"))),
+            )
             .collect();
         if RUN_METRICS.contains(&name) {
             Ok((Subject::Run, name))
         } else {
             // A bare metric of a flow or of the bottleneck lacks its subject.
-            let whole = every.iter().find(|whole| whole.rsplit('.').next() == Some(name));
+            let whole = every
+                .iter()
+                .find(|whole| whole.rsplit('.').next() == Some(name));
             Err(match whole {
-                Some(whole) => {
-                    Problem::new(format!("whose `{name}`?"), format!("write for example `{whole}`"))
-                }
+                Some(whole) => Problem::new(
+                    format!("whose `{name}`?"),
+                    format!("write for example `{whole}`"),
+                ),
                 None => unknown("metric", name, every.iter().map(String::as_str)),
             })
         }
@@ -164,6 +198,9 @@ fn check(metric: &str, whole: &str, prefix: &str, known: &[&str]) -> Result<(), 
     if known.contains(&metric) {
         return Ok(());
     }
-    let every: Vec<String> = known.iter().map(|known| format!("{prefix}{known}")).collect();
+    let every: Vec<String> = known
+        .iter()
+        .map(|known| format!("{prefix}{known}"))
+        .collect();
     Err(unknown("metric", whole, every.iter().map(String::as_str)))
 }

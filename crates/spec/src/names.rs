@@ -28,13 +28,19 @@ impl Default for Names {
     fn default() -> Names {
         let parametric = |list: &[(&str, &str)]| {
             list.iter()
-                .map(|(name, params)| Parametric { name: (*name).to_owned(), params: words(params) })
+                .map(|(name, params)| Parametric {
+                    name: (*name).to_owned(),
+                    params: words(params),
+                })
                 .collect()
         };
         Names {
             variants: words(VARIANTS),
             qdiscs: parametric(QDISCS),
-            stacks: STACKS.iter().map(|(name, mss)| ((*name).to_owned(), *mss)).collect(),
+            stacks: STACKS
+                .iter()
+                .map(|(name, mss)| ((*name).to_owned(), *mss))
+                .collect(),
             traffic: parametric(TRAFFIC),
         }
     }
@@ -59,22 +65,42 @@ const VARIANTS: &str = "tahoe reno newreno sack vegas veno westwood highspeed sc
 const QDISCS: &[(&str, &str)] = &[
     ("droptail", ""),
     ("random-drop", ""),
-    ("red", "min max probability burst weight avpkt bandwidth ecn adaptive harddrop gentle"),
+    (
+        "red",
+        "min max probability burst weight avpkt bandwidth ecn adaptive harddrop gentle",
+    ),
     ("codel", "target interval ce_threshold ecn"),
-    ("fq_codel", "target interval ce_threshold ecn flows quantum memory_limit drop_batch"),
+    (
+        "fq_codel",
+        "target interval ce_threshold ecn flows quantum memory_limit drop_batch",
+    ),
     ("pie", "target tupdate alpha beta ecn bytemode"),
-    ("fq", "flow_limit quantum initial_quantum maxrate buckets pacing ce_threshold horizon"),
-    ("fq_pie", "flows target tupdate alpha beta quantum memory_limit ecn ecn_prob bytemode"),
+    (
+        "fq",
+        "flow_limit quantum initial_quantum maxrate buckets pacing ce_threshold horizon",
+    ),
+    (
+        "fq_pie",
+        "flows target tupdate alpha beta quantum memory_limit ecn ecn_prob bytemode",
+    ),
     ("sfq", "perturb quantum depth divisor headdrop flows"),
     ("cake", "bandwidth rtt overhead mpu split-gso ack-filter"),
     ("choke", "min max probability burst bandwidth ecn"),
     ("tbf", "rate burst latency peakrate mtu"),
-    ("dualpi2", "target tupdate alpha beta coupling_factor step_thresh classic_protection"),
+    (
+        "dualpi2",
+        "target tupdate alpha beta coupling_factor step_thresh classic_protection",
+    ),
 ];
 
 /// The payload is what a full segment carries at most, before options: with 40 bytes of
 /// headers it gives the packet that a queue must be able to hold.
-const STACKS: &[(&str, u32)] = &[("linux-6.12", 1460), ("rfc", 1460), ("ns2", 1000), ("ns3-3.1x", 536)];
+const STACKS: &[(&str, u32)] = &[
+    ("linux-6.12", 1460),
+    ("rfc", 1460),
+    ("ns2", 1000),
+    ("ns3-3.1x", 536),
+];
 
 const TRAFFIC: &[(&str, &str)] = &[
     ("on-off", "start stop rate packet_size on off"),

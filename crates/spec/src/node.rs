@@ -37,7 +37,10 @@ impl Node {
     pub fn document(text: &str, source: u32) -> Result<Node, Problem> {
         let table = DeTable::parse(text).map_err(|error| syntax(error, source, 0))?;
         let at = Position { source, offset: 0 };
-        Ok(Node { at, value: Value::Table(from_table(table.get_ref(), source, 0)?) })
+        Ok(Node {
+            at,
+            value: Value::Table(from_table(table.get_ref(), source, 0)?),
+        })
     }
 
     /// Parses a single value that begins `shift` bytes into its source.
@@ -49,9 +52,10 @@ impl Node {
     /// The value under `name`, if this is a table that has it.
     pub fn get(&self, name: &str) -> Option<&Node> {
         match &self.value {
-            Value::Table(entries) => {
-                entries.iter().find(|(key, _)| key.name == name).map(|(_, node)| node)
-            }
+            Value::Table(entries) => entries
+                .iter()
+                .find(|(key, _)| key.name == name)
+                .map(|(_, node)| node),
             _ => None,
         }
     }
@@ -79,7 +83,10 @@ impl Node {
             Value::Boolean(value) => Json::from(*value),
             Value::List(nodes) => Json::Array(nodes.iter().map(Node::to_json).collect()),
             Value::Table(entries) => Json::Object(
-                entries.iter().map(|(key, node)| (key.name.clone(), node.to_json())).collect::<Map<_, _>>(),
+                entries
+                    .iter()
+                    .map(|(key, node)| (key.name.clone(), node.to_json()))
+                    .collect::<Map<_, _>>(),
             ),
         }
     }
@@ -105,7 +112,10 @@ fn syntax(error: toml::de::Error, source: u32, shift: usize) -> Problem {
 }
 
 fn from_value(value: &Spanned<DeValue<'_>>, source: u32, shift: usize) -> Result<Node, Problem> {
-    let at = Position { source, offset: shift + value.span().start };
+    let at = Position {
+        source,
+        offset: shift + value.span().start,
+    };
     let value = match value.get_ref() {
         DeValue::String(text) => Value::String(text.to_string()),
         DeValue::Integer(number) => Value::Integer(
@@ -121,7 +131,10 @@ fn from_value(value: &Spanned<DeValue<'_>>, source: u32, shift: usize) -> Result
         DeValue::Boolean(value) => Value::Boolean(*value),
         DeValue::Datetime(date) => Value::Datetime(date.to_string()),
         DeValue::Array(values) => Value::List(
-            values.iter().map(|value| from_value(value, source, shift)).collect::<Result<_, _>>()?,
+            values
+                .iter()
+                .map(|value| from_value(value, source, shift))
+                .collect::<Result<_, _>>()?,
         ),
         DeValue::Table(table) => Value::Table(from_table(table, source, shift)?),
     };
@@ -132,7 +145,10 @@ fn from_table(table: &DeTable<'_>, source: u32, shift: usize) -> Result<Vec<(Key
     let mut entries = table
         .iter()
         .map(|(key, value)| {
-            let at = Position { source, offset: shift + key.span().start };
+            let at = Position {
+                source,
+                offset: shift + key.span().start,
+            };
             let name = key.get_ref().to_string();
             Ok((Key { at, name }, from_value(value, source, shift)?))
         })

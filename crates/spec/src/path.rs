@@ -106,18 +106,40 @@ fn set_in_named(
     let Value::Table(entries) = &mut document.value else {
         return Err(Problem::new("a study is a table", ""));
     };
-    let list = match entries.iter_mut().find(|(key, _)| key.name == kind).map(|(_, node)| node) {
-        Some(Node { value: Value::List(list), .. }) => list,
-        _ => return Err(Problem::new(format!("`{whole}` names nothing"), format!("there is no [[{kind}]]"))),
+    let list = match entries
+        .iter_mut()
+        .find(|(key, _)| key.name == kind)
+        .map(|(_, node)| node)
+    {
+        Some(Node {
+            value: Value::List(list),
+            ..
+        }) => list,
+        _ => {
+            return Err(Problem::new(
+                format!("`{whole}` names nothing"),
+                format!("there is no [[{kind}]]"),
+            ));
+        }
     };
     let name_of = |index: usize, node: &Node| {
-        node.get("name").and_then(Node::as_str).map_or_else(|| default_name(kind, index), str::to_owned)
+        node.get("name")
+            .and_then(Node::as_str)
+            .map_or_else(|| default_name(kind, index), str::to_owned)
     };
-    let names: Vec<String> = list.iter().enumerate().map(|(i, node)| name_of(i, node)).collect();
+    let names: Vec<String> = list
+        .iter()
+        .enumerate()
+        .map(|(i, node)| name_of(i, node))
+        .collect();
     let names_known = || names.iter().map(String::as_str);
     match parts {
         [_, name, rest @ ..] if !rest.is_empty() && names.iter().any(|known| known == name) => {
-            for (node, _) in list.iter_mut().zip(&names).filter(|(_, known)| known == name) {
+            for (node, _) in list
+                .iter_mut()
+                .zip(&names)
+                .filter(|(_, known)| known == name)
+            {
                 set_below(node, parts, rest, key_at, value.clone())?;
             }
             Ok(())
@@ -130,9 +152,15 @@ fn set_in_named(
         }
         [_, name] if names.iter().any(|known| known == name) => Err(Problem::new(
             format!("`{whole}` names a whole {kind}"),
-            format!("name one of its keys, such as `{whole}.{}`", if kind == "flow" { "cc" } else { "kind" }),
+            format!(
+                "name one of its keys, such as `{whole}.{}`",
+                if kind == "flow" { "cc" } else { "kind" }
+            ),
         )),
-        [_, key] => Err(nothing(&whole, unknown("key", key, keys.unwrap_or_default().iter().copied()))),
+        [_, key] => Err(nothing(
+            &whole,
+            unknown("key", key, keys.unwrap_or_default().iter().copied()),
+        )),
         [_, name, rest @ ..] => Err(match nearest(name, names_known()) {
             Some(near) => Problem::new(
                 format!("`{whole}` names nothing: there is no {kind} `{name}`"),
@@ -142,14 +170,20 @@ fn set_in_named(
         }),
         _ => Err(Problem::new(
             format!("`{whole}` names every {kind}"),
-            format!("name a key, such as `{kind}.{}`", if kind == "flow" { "cc" } else { "kind" }),
+            format!(
+                "name a key, such as `{kind}.{}`",
+                if kind == "flow" { "cc" } else { "kind" }
+            ),
         )),
     }
 }
 
 /// The problem of a path that names nothing because of `problem`.
 pub(crate) fn nothing(path: &str, problem: Problem) -> Problem {
-    Problem { message: format!("`{path}` names nothing: {}", problem.message), ..problem }
+    Problem {
+        message: format!("`{path}` names nothing: {}", problem.message),
+        ..problem
+    }
 }
 
 /// Sets what `rest` names below `node`; `whole` is the path for messages.
@@ -160,15 +194,26 @@ fn set_below(
     key_at: Position,
     value: Node,
 ) -> Result<(), Problem> {
-    let (first, rest) = rest.split_first().expect("a path has parts, and each call leaves some");
+    let (first, rest) = rest
+        .split_first()
+        .expect("a path has parts, and each call leaves some");
     let described = node.describe();
     match &mut node.value {
         Value::Table(entries) => {
             let index = match entries.iter().position(|(key, _)| key.name == *first) {
                 Some(index) => index,
                 None => {
-                    let key = Key { at: key_at, name: (*first).to_owned() };
-                    entries.push((key, Node { at: key_at, value: Value::Table(Vec::new()) }));
+                    let key = Key {
+                        at: key_at,
+                        name: (*first).to_owned(),
+                    };
+                    entries.push((
+                        key,
+                        Node {
+                            at: key_at,
+                            value: Value::Table(Vec::new()),
+                        },
+                    ));
                     entries.len() - 1
                 }
             };
@@ -182,20 +227,30 @@ fn set_below(
         }
         Value::List(list) => {
             let length = list.len();
-            match first.parse::<usize>().ok().and_then(|index| list.get_mut(index)) {
+            match first
+                .parse::<usize>()
+                .ok()
+                .and_then(|index| list.get_mut(index))
+            {
                 Some(entry) if rest.is_empty() => {
                     *entry = value;
                     Ok(())
                 }
                 Some(entry) => set_below(entry, whole, rest, key_at, value),
                 None => Err(Problem::new(
-                    format!("`{}` names nothing: `{first}` is not an entry of the list", whole.join(".")),
+                    format!(
+                        "`{}` names nothing: `{first}` is not an entry of the list",
+                        whole.join(".")
+                    ),
                     format!("entries are counted from 0, and there are {length}"),
                 )),
             }
         }
         _ => Err(Problem::new(
-            format!("`{}` names nothing: {described} has no keys", whole.join(".")),
+            format!(
+                "`{}` names nothing: {described} has no keys",
+                whole.join(".")
+            ),
             format!("write it as a table to set `{first}` in it"),
         )),
     }

@@ -58,10 +58,18 @@ pub(crate) fn run_id(scenario: &Scenario, seed: u64, backend: &str, version: &st
         backend: &'a str,
         version: &'a str,
     }
-    let content = serde_json::to_vec(&Content { scenario, seed, backend, version })
-        .expect("a scenario has text keys and finite numbers, so it is JSON");
-    Sha256::digest(&content).iter().take(10).fold(String::new(), |mut id, byte| {
-        write!(id, "{byte:02x}").expect("writing to a string cannot fail");
-        id
+    let content = serde_json::to_vec(&Content {
+        scenario,
+        seed,
+        backend,
+        version,
     })
+    .expect("a scenario has text keys and finite numbers, so it is JSON");
+    Sha256::digest(&content)
+        .iter()
+        .take(10)
+        .fold(String::new(), |mut id, byte| {
+            write!(id, "{byte:02x}").expect("writing to a string cannot fail");
+            id
+        })
 }

@@ -27,12 +27,17 @@ impl Decimal {
             return None;
         }
         let mantissa = format!("{whole}{fraction}").parse().ok()?;
-        Some(Decimal { mantissa, decimals: fraction.len() as u32 })
+        Some(Decimal {
+            mantissa,
+            decimals: fraction.len() as u32,
+        })
     }
 
     /// `self * numerator / denominator`, rounded to the nearest.
     fn scale(self, numerator: u64, denominator: u64) -> Option<u64> {
-        let divisor = 10_u128.pow(self.decimals).checked_mul(u128::from(denominator))?;
+        let divisor = 10_u128
+            .pow(self.decimals)
+            .checked_mul(u128::from(denominator))?;
         let product = self.mantissa.checked_mul(u128::from(numerator))?;
         u64::try_from(product.checked_add(divisor / 2)? / divisor).ok()
     }
@@ -68,10 +73,24 @@ const TIME: Kind = Kind {
         ("h", 3_600_000_000_000),
     ],
     aliases: &[
-        ("m", "min"), ("mins", "min"), ("minute", "min"), ("minutes", "min"),
-        ("sec", "s"), ("secs", "s"), ("second", "s"), ("seconds", "s"),
-        ("msec", "ms"), ("msecs", "ms"), ("usec", "us"), ("usecs", "us"), ("µs", "us"), ("μs", "us"),
-        ("hr", "h"), ("hrs", "h"), ("hour", "h"), ("hours", "h"),
+        ("m", "min"),
+        ("mins", "min"),
+        ("minute", "min"),
+        ("minutes", "min"),
+        ("sec", "s"),
+        ("secs", "s"),
+        ("second", "s"),
+        ("seconds", "s"),
+        ("msec", "ms"),
+        ("msecs", "ms"),
+        ("usec", "us"),
+        ("usecs", "us"),
+        ("µs", "us"),
+        ("μs", "us"),
+        ("hr", "h"),
+        ("hrs", "h"),
+        ("hour", "h"),
+        ("hours", "h"),
     ],
     max: i64::MAX as u64 / 2,
     positive: false,
@@ -87,8 +106,18 @@ const RATE: Kind = Kind {
         ("Tbit", 1_000_000_000_000),
     ],
     aliases: &[
-        ("K", "kbit"), ("k", "kbit"), ("M", "Mbit"), ("G", "Gbit"), ("m", "Mbit"), ("g", "Gbit"),
-        ("Kb", "kbit"), ("kb", "kbit"), ("Mb", "Mbit"), ("mb", "Mbit"), ("Gb", "Gbit"), ("gb", "Gbit"),
+        ("K", "kbit"),
+        ("k", "kbit"),
+        ("M", "Mbit"),
+        ("G", "Gbit"),
+        ("m", "Mbit"),
+        ("g", "Gbit"),
+        ("Kb", "kbit"),
+        ("kb", "kbit"),
+        ("Mb", "Mbit"),
+        ("mb", "Mbit"),
+        ("Gb", "Gbit"),
+        ("gb", "Gbit"),
     ],
     max: 1_000_000_000_000_000,
     positive: true,
@@ -109,8 +138,15 @@ const SIZE: Kind = Kind {
         ("TiB", 1 << 40),
     ],
     aliases: &[
-        ("b", "B"), ("byte", "B"), ("bytes", "B"), ("KB", "kB"), ("K", "kB"), ("k", "kB"),
-        ("M", "MB"), ("G", "GB"), ("kiB", "KiB"),
+        ("b", "B"),
+        ("byte", "B"),
+        ("bytes", "B"),
+        ("KB", "kB"),
+        ("K", "kB"),
+        ("k", "kB"),
+        ("M", "MB"),
+        ("G", "GB"),
+        ("kiB", "KiB"),
     ],
     max: 1 << 53,
     positive: true,
@@ -123,7 +159,10 @@ pub(crate) fn time(text: &str) -> Result<Time, Problem> {
 
 /// A rate; `/s` may follow the unit.
 pub(crate) fn rate(text: &str) -> Result<Rate, Problem> {
-    let bare = text.strip_suffix("/s").filter(|bare| bare.ends_with("bit")).unwrap_or(text);
+    let bare = text
+        .strip_suffix("/s")
+        .filter(|bare| bare.ends_with("bit"))
+        .unwrap_or(text);
     let (number, unit) = split(bare);
     if let Some(prefix) = unit.to_ascii_lowercase().strip_suffix("bps") {
         let right = match prefix {
@@ -149,12 +188,20 @@ pub(crate) fn size(text: &str) -> Result<u64, Problem> {
 
 /// A probability: `"1%"`.
 pub(crate) fn percentage(text: &str) -> Result<f64, Problem> {
-    let wrong = || Problem::new(format!("\"{text}\" is not a share"), "write for example \"1%\" or 0.01");
+    let wrong = || {
+        Problem::new(
+            format!("\"{text}\" is not a share"),
+            "write for example \"1%\" or 0.01",
+        )
+    };
     let number = text.strip_suffix('%').ok_or_else(wrong)?;
     let decimal = Decimal::parse(number).ok_or_else(wrong)?;
     let value = decimal.mantissa as f64 / 10_f64.powi(decimal.decimals as i32 + 2);
     probability(value).map_err(|_| {
-        Problem::new(format!("\"{text}\" is more than everything"), "a share lies between 0% and 100%")
+        Problem::new(
+            format!("\"{text}\" is more than everything"),
+            "a share lies between 0% and 100%",
+        )
     })
 }
 
@@ -186,11 +233,19 @@ pub(crate) enum LimitText {
 /// The limit of a queue: a size, packets, bandwidth-delay products or a time.
 pub(crate) fn limit(text: &str) -> Result<LimitText, Problem> {
     let (number, unit) = split(text);
-    let zero = || Problem::new(format!("\"{text}\" holds nothing"), "a queue holds at least one packet");
+    let zero = || {
+        Problem::new(
+            format!("\"{text}\" holds nothing"),
+            "a queue holds at least one packet",
+        )
+    };
     match unit {
         "p" => match Decimal::parse(number) {
             Some(Decimal { mantissa: 0, .. }) => Err(zero()),
-            Some(Decimal { mantissa, decimals: 0 }) => Ok(LimitText::Packets(mantissa as u64)),
+            Some(Decimal {
+                mantissa,
+                decimals: 0,
+            }) => Ok(LimitText::Packets(mantissa as u64)),
             _ => Err(Problem::new(
                 format!("\"{text}\" is not a number of packets"),
                 "write for example \"100p\"",
@@ -247,7 +302,11 @@ pub(crate) mod pattern {
     const NUMBER: &str = r"[0-9]+(\.[0-9]+)?";
 
     fn alternatives(kind: &Kind) -> String {
-        kind.units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join("|")
+        kind.units
+            .iter()
+            .map(|(name, _)| *name)
+            .collect::<Vec<_>>()
+            .join("|")
     }
     pub fn time() -> String {
         format!("^{NUMBER}({})$", alternatives(&TIME))
@@ -259,7 +318,11 @@ pub(crate) mod pattern {
         format!("^{NUMBER}({})$", alternatives(&SIZE))
     }
     pub fn limit() -> String {
-        format!("^{NUMBER}(p|bdp|{}|{})$", alternatives(&SIZE), alternatives(&TIME))
+        format!(
+            "^{NUMBER}(p|bdp|{}|{})$",
+            alternatives(&SIZE),
+            alternatives(&TIME)
+        )
     }
     pub fn percentage() -> String {
         format!("^{NUMBER}%$")
@@ -284,8 +347,15 @@ fn quantity(text: &str, kind: &Kind) -> Result<u64, Problem> {
         _ => "64kB",
     };
     if number.starts_with('-') && Decimal::parse(&number[1..]).is_some() {
-        let least = if kind.positive { "positive" } else { "zero or more" };
-        return Err(Problem::new(format!("\"{text}\" is negative"), format!("a {what} is {least}")));
+        let least = if kind.positive {
+            "positive"
+        } else {
+            "zero or more"
+        };
+        return Err(Problem::new(
+            format!("\"{text}\" is negative"),
+            format!("a {what} is {least}"),
+        ));
     }
     let digits = number.bytes().filter(u8::is_ascii_digit).count();
     if digits > MAX_DIGITS && number.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
@@ -303,7 +373,11 @@ fn quantity(text: &str, kind: &Kind) -> Result<u64, Problem> {
     if unit.trim().is_empty() {
         return Err(Problem::new(
             format!("\"{text}\" has no unit"),
-            format!("write for example \"{number}{}\"; units of {what}: {}", split(example).1, units(kind)),
+            format!(
+                "write for example \"{number}{}\"; units of {what}: {}",
+                split(example).1,
+                units(kind)
+            ),
         ));
     }
     let Some((_, scale)) = kind.units.iter().find(|(name, _)| *name == unit) else {
@@ -330,7 +404,10 @@ fn largest(kind: &Kind) -> String {
 
 fn too_small(text: &str, kind: &Kind) -> Problem {
     let (what, least) = (kind.what, kind.units[0].0);
-    Problem::new(format!("\"{text}\" is zero"), format!("a {what} is positive, at least \"1{least}\""))
+    Problem::new(
+        format!("\"{text}\" is zero"),
+        format!("a {what} is positive, at least \"1{least}\""),
+    )
 }
 
 fn unknown_unit(text: &str, number: &str, unit: &str, kind: &Kind) -> Problem {
@@ -338,7 +415,12 @@ fn unknown_unit(text: &str, number: &str, unit: &str, kind: &Kind) -> Problem {
     let names = || kind.units.iter().map(|(name, _)| *name);
     let right = names()
         .find(|name| *name == bare)
-        .or_else(|| kind.aliases.iter().find(|(alias, _)| *alias == bare).map(|(_, name)| *name))
+        .or_else(|| {
+            kind.aliases
+                .iter()
+                .find(|(alias, _)| *alias == bare)
+                .map(|(_, name)| *name)
+        })
         .or_else(|| names().find(|name| name.eq_ignore_ascii_case(bare)))
         .or_else(|| nearest(bare, names()));
     let message = if names().any(|name| name == bare) {
@@ -361,7 +443,11 @@ fn unknown_unit(text: &str, number: &str, unit: &str, kind: &Kind) -> Problem {
 }
 
 fn units(kind: &Kind) -> String {
-    kind.units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+    kind.units
+        .iter()
+        .map(|(name, _)| *name)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 #[cfg(test)]
@@ -380,11 +466,18 @@ mod tests {
 
     #[test]
     fn bandwidth_delay_products_are_exact() {
-        let LimitText::Bdp(half) = limit("0.5bdp").unwrap() else { panic!("a bdp") };
+        let LimitText::Bdp(half) = limit("0.5bdp").unwrap() else {
+            panic!("a bdp")
+        };
         let bytes = half.bdps(rate("100Mbit").unwrap(), time("100ms").unwrap());
         assert_eq!(bytes, Some(625_000));
-        let LimitText::Bdp(huge) = limit("999999999999999999bdp").unwrap() else { panic!("a bdp") };
-        assert_eq!(huge.bdps(rate("1000Tbit").unwrap(), time("1000000h").unwrap()), None);
+        let LimitText::Bdp(huge) = limit("999999999999999999bdp").unwrap() else {
+            panic!("a bdp")
+        };
+        assert_eq!(
+            huge.bdps(rate("1000Tbit").unwrap(), time("1000000h").unwrap()),
+            None
+        );
     }
 
     proptest::proptest! {

@@ -11,8 +11,8 @@ use crate::names::{DEFAULT_QDISC, DEFAULT_STACK, DEFAULT_VARIANT, Names, Paramet
 use crate::path::default_name;
 use crate::quantity::LimitText;
 use crate::scenario::{
-    Change, DelayAt, Direction, Flow, Limit, Link, Loss, Network, Outage, Place, Queue, Scenario, Start,
-    Topology, TraceOptions, Traffic,
+    Change, DelayAt, Direction, Flow, Limit, Link, Loss, Network, Outage, Place, Queue, Scenario,
+    Start, Topology, TraceOptions, Traffic,
 };
 use crate::text::BriefOrFull;
 use crate::written;
@@ -36,7 +36,10 @@ const MAX_SNAPLEN: u64 = 262_144;
 /// Makes the scenario of `study`.
 pub(crate) fn resolve(study: &written::Study, names: &Names) -> Result<Scenario, Problem> {
     let duration = study.duration.as_ref().map(positive_time).transpose()?;
-    let warmup = study.warmup.as_ref().map_or(Time::ZERO, |warmup| warmup.value.0);
+    let warmup = study
+        .warmup
+        .as_ref()
+        .map_or(Time::ZERO, |warmup| warmup.value.0);
     if let (Some(end), Some(written)) = (duration, &study.warmup)
         && warmup >= end
     {
@@ -48,7 +51,11 @@ pub(crate) fn resolve(study: &written::Study, names: &Names) -> Result<Scenario,
     }
     let stack_names = names.stacks.iter().map(|(name, _)| name.as_str());
     let stack = known("stack", study.stack.as_ref(), DEFAULT_STACK, stack_names)?;
-    let stack_mss = names.stacks.iter().find(|(name, _)| *name == stack).map_or(0, |(_, mss)| *mss);
+    let stack_mss = names
+        .stacks
+        .iter()
+        .find(|(name, _)| *name == stack)
+        .map_or(0, |(_, mss)| *mss);
 
     let bottleneck = &study.network.bottleneck.value;
     let access = study.network.access.clone().unwrap_or_default();
@@ -56,8 +63,16 @@ pub(crate) fn resolve(study: &written::Study, names: &Names) -> Result<Scenario,
         + access.delay.map_or(Time::ZERO, |delay| delay.0) * 2;
     let flows = flows(study, names, duration, one_way)?;
     let path = PathFacts {
-        max_rtt: flows.iter().map(|flow| (one_way + flow.extra_delay) * 2).max().unwrap_or(one_way * 2),
-        packet: flows.iter().map(|flow| u64::from(flow.mss.unwrap_or(stack_mss))).max().unwrap_or(0)
+        max_rtt: flows
+            .iter()
+            .map(|flow| (one_way + flow.extra_delay) * 2)
+            .max()
+            .unwrap_or(one_way * 2),
+        packet: flows
+            .iter()
+            .map(|flow| u64::from(flow.mss.unwrap_or(stack_mss)))
+            .max()
+            .unwrap_or(0)
             + HEADERS,
     };
     let network = Network {
@@ -67,7 +82,15 @@ pub(crate) fn resolve(study: &written::Study, names: &Names) -> Result<Scenario,
     };
     let traffic = traffic(study, names)?;
     let trace = trace(study, &flows)?;
-    Ok(Scenario { duration, warmup, stack, network, flows, traffic, trace })
+    Ok(Scenario {
+        duration,
+        warmup,
+        stack,
+        network,
+        flows,
+        traffic,
+        trace,
+    })
 }
 
 /// What the size of a queue is measured by.
@@ -93,7 +116,9 @@ fn known<'a>(
 
 fn positive_time(time: &At<crate::text::TimeText>) -> Result<Time, Problem> {
     match time.value.0 {
-        Time::ZERO => Err(Problem::new("the duration is zero", "a duration is positive").or_at(time.at)),
+        Time::ZERO => {
+            Err(Problem::new("the duration is zero", "a duration is positive").or_at(time.at))
+        }
         time => Ok(time),
     }
 }
@@ -105,18 +130,29 @@ fn bottleneck_link(
 ) -> Result<Link, Problem> {
     let rate = written.rate.0;
     let loss = written.loss.0.iter().map(|loss| match loss {
-        BriefOrFull::Brief(share) => Loss { at: Place::Router, probability: share.0 },
-        BriefOrFull::Full(loss) => {
-            Loss { at: loss.at.unwrap_or(Place::Router), probability: loss.rate.0 }
-        }
+        BriefOrFull::Brief(share) => Loss {
+            at: Place::Router,
+            probability: share.0,
+        },
+        BriefOrFull::Full(loss) => Loss {
+            at: loss.at.unwrap_or(Place::Router),
+            probability: loss.rate.0,
+        },
     });
     let outage = written.outage.0.iter().map(|outage| {
         let duration = positive_time(&outage.duration)?;
-        Ok(Outage { at: outage.at.unwrap_or(Place::Router), start: outage.start.0, duration })
+        Ok(Outage {
+            at: outage.at.unwrap_or(Place::Router),
+            start: outage.start.0,
+            duration,
+        })
     });
     let schedule = written.schedule.0.iter().map(|change| {
         if change.rate.is_none() && change.delay.is_none() && change.loss.is_none() {
-            let problem = Problem::new("this change changes nothing", "give it a rate, a delay or a loss");
+            let problem = Problem::new(
+                "this change changes nothing",
+                "give it a rate, a delay or a loss",
+            );
             return Err(problem.or_at(change.at.at));
         }
         Ok(Change {
@@ -135,12 +171,19 @@ fn bottleneck_link(
         // A loss of zero is no loss: `loss = "0%"` in a sweep is the lossless point.
         loss: loss.filter(|loss| loss.probability > 0.0).collect(),
         outage: outage.collect::<Result<_, Problem>>()?,
-        jitter: written.jitter.map(|jitter| jitter.0).filter(|jitter| *jitter > Time::ZERO),
+        jitter: written
+            .jitter
+            .map(|jitter| jitter.0)
+            .filter(|jitter| *jitter > Time::ZERO),
         schedule,
     })
 }
 
-fn access_link(written: &written::Access, path: &PathFacts, names: &Names) -> Result<Link, Problem> {
+fn access_link(
+    written: &written::Access,
+    path: &PathFacts,
+    names: &Names,
+) -> Result<Link, Problem> {
     let rate = written.rate.map(|rate| rate.0);
     let queue = match &written.queue {
         Some(written) => queue(written, rate, path, names)?,
@@ -168,11 +211,21 @@ fn queue(
     names: &Names,
 ) -> Result<Queue, Problem> {
     let kinds = names.qdiscs.iter().map(|qdisc| qdisc.name.as_str());
-    let kind = known("queueing discipline", written.kind.as_ref(), DEFAULT_QDISC, kinds)?;
+    let kind = known(
+        "queueing discipline",
+        written.kind.as_ref(),
+        DEFAULT_QDISC,
+        kinds,
+    )?;
     let params = params(&written.params, &names.qdiscs, &kind, &["kind", "limit"])?;
     let at = written.limit.at;
     let place = |problem: Problem| problem.or_at(at);
-    let too_large = || place(Problem::new("this queue is absurdly large", "no host holds as much"));
+    let too_large = || {
+        place(Problem::new(
+            "this queue is absurdly large",
+            "no host holds as much",
+        ))
+    };
     let needs_rate = || {
         place(Problem::new(
             "a limit in bandwidth-delay products or time needs the link's rate",
@@ -181,7 +234,11 @@ fn queue(
     };
     let bytes = match written.limit.value.0 {
         LimitText::Packets(packets) => {
-            return Ok(Queue { kind, limit: Limit::Packets(packets), params });
+            return Ok(Queue {
+                kind,
+                limit: Limit::Packets(packets),
+                params,
+            });
         }
         LimitText::Bytes(bytes) => bytes,
         LimitText::Time(time) => rate.ok_or_else(needs_rate)?.bytes_in(time),
@@ -195,11 +252,18 @@ fn queue(
     }
     if bytes < path.packet {
         return Err(place(Problem::new(
-            format!("a queue of {bytes} bytes is smaller than one packet of {} bytes", path.packet),
+            format!(
+                "a queue of {bytes} bytes is smaller than one packet of {} bytes",
+                path.packet
+            ),
             format!("write at least \"{}B\" or \"1p\"", path.packet),
         )));
     }
-    Ok(Queue { kind, limit: Limit::Bytes(bytes), params })
+    Ok(Queue {
+        kind,
+        limit: Limit::Bytes(bytes),
+        params,
+    })
 }
 
 /// The parameters of `kind`, checked against the names it takes.
@@ -209,14 +273,23 @@ fn params(
     kind: &str,
     fields: &[&str],
 ) -> Result<BTreeMap<String, f64>, Problem> {
-    let takes = kinds.iter().find(|known| known.name == kind).map_or(&[][..], |known| &known.params);
+    let takes = kinds
+        .iter()
+        .find(|known| known.name == kind)
+        .map_or(&[][..], |known| &known.params);
     for key in written.keys() {
         if !takes.contains(&key.value) {
-            let known = takes.iter().map(String::as_str).chain(fields.iter().copied());
+            let known = takes
+                .iter()
+                .map(String::as_str)
+                .chain(fields.iter().copied());
             return Err(unknown(&format!("parameter of {kind}"), &key.value, known).or_at(key.at));
         }
     }
-    Ok(written.iter().map(|(key, param)| (key.value.clone(), param.0)).collect())
+    Ok(written
+        .iter()
+        .map(|(key, param)| (key.value.clone(), param.0))
+        .collect())
 }
 
 fn flows(
@@ -226,14 +299,20 @@ fn flows(
     one_way: Time,
 ) -> Result<Vec<Flow>, Problem> {
     let mut taken: Vec<&str> = Vec::new();
-    let defaults: Vec<String> = (0..study.flow.len()).map(|index| default_name("flow", index)).collect();
+    let defaults: Vec<String> = (0..study.flow.len())
+        .map(|index| default_name("flow", index))
+        .collect();
     let mut flows = Vec::new();
     for (written, default) in study.flow.iter().zip(&defaults) {
         let name = unique_name(written.value.name.as_ref(), default, written.at, &mut taken)?;
         let flow = flow(written, name, names, run, one_way)?;
         let count = written.value.count.as_ref().map_or(1, |count| count.value);
         if count == 0 || count + flows.len() as u64 > MAX_FLOWS {
-            let at = written.value.count.as_ref().map_or(written.at, |count| count.at);
+            let at = written
+                .value
+                .count
+                .as_ref()
+                .map_or(written.at, |count| count.at);
             return Err(Problem::new(
                 format!("{count} flows cannot be run"),
                 format!("count is at least 1, and a study has at most {MAX_FLOWS} flows"),
@@ -243,7 +322,10 @@ fn flows(
         if count == 1 {
             flows.push(flow);
         } else {
-            flows.extend((1..=count).map(|i| Flow { name: format!("{name}.{i}"), ..flow.clone() }));
+            flows.extend((1..=count).map(|i| Flow {
+                name: format!("{name}.{i}"),
+                ..flow.clone()
+            }));
         }
     }
     if flows.is_empty() {
@@ -268,7 +350,9 @@ fn unique_name<'a>(
         .or_at(at));
     }
     if taken.contains(&name) {
-        return Err(Problem::new(format!("the name `{name}` is taken"), "names are unique").or_at(at));
+        return Err(
+            Problem::new(format!("the name `{name}` is taken"), "names are unique").or_at(at),
+        );
     }
     taken.push(name);
     Ok(name)
@@ -296,33 +380,65 @@ fn flow(
         Some(rtt) if rtt.value.0 >= own_rtt => (rtt.value.0 - own_rtt) / 2,
         Some(rtt) => {
             return Err(Problem::new(
-                format!("a base RTT of {} is shorter than the path's own, {own_rtt}", rtt.value.0),
+                format!(
+                    "a base RTT of {} is shorter than the path's own, {own_rtt}",
+                    rtt.value.0
+                ),
                 format!("write at least \"{own_rtt}\", or shorten the delays of the network"),
             )
             .or_at(rtt.at));
         }
     };
     let start = match &flow.start {
-        None => Start { at: Time::ZERO, spread: DEFAULT_SPREAD },
-        Some(BriefOrFull::Brief(at)) => Start { at: at.0, spread: Time::ZERO },
+        None => Start {
+            at: Time::ZERO,
+            spread: DEFAULT_SPREAD,
+        },
+        Some(BriefOrFull::Brief(at)) => Start {
+            at: at.0,
+            spread: Time::ZERO,
+        },
         Some(BriefOrFull::Full(start)) => Start {
             at: start.at.map_or(Time::ZERO, |at| at.0),
             spread: start.spread.map_or(DEFAULT_SPREAD, |spread| spread.0),
         },
     };
-    if let Some(writes) = flow.writes_per_second.as_ref().filter(|w| !(w.value.is_finite() && w.value > 0.0)) {
-        let problem = Problem::new(format!("`{}` writes per second", writes.value), "it is positive and finite");
+    if let Some(writes) = flow
+        .writes_per_second
+        .as_ref()
+        .filter(|w| !(w.value.is_finite() && w.value > 0.0))
+    {
+        let problem = Problem::new(
+            format!("`{}` writes per second", writes.value),
+            "it is positive and finite",
+        );
         return Err(problem.or_at(writes.at));
     }
     if let Some(every) = flow.delayed_ack.as_ref().filter(|every| every.value == 0) {
-        return Err(Problem::new("an acknowledgement after `0` segments", "1 acknowledges every segment").or_at(every.at));
+        return Err(Problem::new(
+            "an acknowledgement after `0` segments",
+            "1 acknowledges every segment",
+        )
+        .or_at(every.at));
     }
-    if let Some(command) = flow.command.as_ref().filter(|command| command.value.is_empty()) {
-        return Err(Problem::new("the command is empty", "list a program and its arguments").or_at(command.at));
+    if let Some(command) = flow
+        .command
+        .as_ref()
+        .filter(|command| command.value.is_empty())
+    {
+        return Err(
+            Problem::new("the command is empty", "list a program and its arguments")
+                .or_at(command.at),
+        );
     }
     Ok(Flow {
         name: name.to_owned(),
-        cc: known("variant", flow.cc.as_ref(), DEFAULT_VARIANT, names.variants.iter().map(String::as_str))?,
+        cc: known(
+            "variant",
+            flow.cc.as_ref(),
+            DEFAULT_VARIANT,
+            names.variants.iter().map(String::as_str),
+        )?,
         extra_delay,
         start,
         transfer: flow.transfer.map(|transfer| transfer.0),
@@ -337,7 +453,11 @@ fn flow(
         application: flow.application.clone(),
         command: flow.command.as_ref().map(|command| command.value.clone()),
         delay_at: flow.delay_at.unwrap_or(DelayAt::Router),
-        sysctl: flow.sysctl.iter().map(|(key, value)| (key.clone(), value.0.clone())).collect(),
+        sysctl: flow
+            .sysctl
+            .iter()
+            .map(|(key, value)| (key.clone(), value.0.clone()))
+            .collect(),
     })
 }
 
@@ -347,7 +467,10 @@ fn mss(written: &At<crate::text::SizeText>) -> Result<u32, Problem> {
     match u32::try_from(written.value.0) {
         Ok(mss) if u64::from(mss) <= largest => Ok(mss),
         _ => Err(Problem::new(
-            format!("a segment of {} bytes does not fit an IP packet", written.value.0),
+            format!(
+                "a segment of {} bytes does not fit an IP packet",
+                written.value.0
+            ),
             format!("write at most \"{largest}B\""),
         )
         .or_at(written.at)),
@@ -356,8 +479,9 @@ fn mss(written: &At<crate::text::SizeText>) -> Result<u32, Problem> {
 
 fn traffic(study: &written::Study, names: &Names) -> Result<Vec<Traffic>, Problem> {
     let mut taken = Vec::new();
-    let defaults: Vec<String> =
-        (0..study.traffic.len()).map(|index| default_name("traffic", index)).collect();
+    let defaults: Vec<String> = (0..study.traffic.len())
+        .map(|index| default_name("traffic", index))
+        .collect();
     let mut all = Vec::new();
     for (written, default) in study.traffic.iter().zip(&defaults) {
         let At { at, value: traffic } = written;
@@ -377,7 +501,10 @@ fn trace(study: &written::Study, flows: &[Flow]) -> Result<TraceOptions, Problem
     events.dedup();
     let points = || {
         let ends = flows.iter().flat_map(|flow| {
-            [format!("{}.sender", flow.name), format!("{}.receiver", flow.name)]
+            [
+                format!("{}.sender", flow.name),
+                format!("{}.receiver", flow.name),
+            ]
         });
         std::iter::once("bottleneck".to_owned()).chain(ends)
     };
@@ -385,7 +512,11 @@ fn trace(study: &written::Study, flows: &[Flow]) -> Result<TraceOptions, Problem
     for point in &trace.capture {
         if !points().any(|known| known == point.value) {
             let known: Vec<String> = points().collect();
-            let problem = unknown("point of capture", &point.value, known.iter().map(String::as_str));
+            let problem = unknown(
+                "point of capture",
+                &point.value,
+                known.iter().map(String::as_str),
+            );
             return Err(problem.or_at(point.at));
         }
         if !capture.contains(&point.value) {
@@ -412,7 +543,9 @@ fn trace(study: &written::Study, flows: &[Flow]) -> Result<TraceOptions, Problem
         }
     };
     Ok(TraceOptions {
-        interval: trace.interval.map_or(Time::from_millis(100), |interval| interval.0),
+        interval: trace
+            .interval
+            .map_or(Time::from_millis(100), |interval| interval.0),
         events,
         capture,
         snaplen,

@@ -264,7 +264,9 @@ pub struct TraceOptions {
 }
 
 /// A kind of traced event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum EventKind {
     /// Each acknowledgement as the sender sees it.

@@ -6,12 +6,12 @@ use crate::de::{At, from_node};
 use crate::error::{Position, Problem, Sources, StudyError};
 use crate::expect::{self, Expectation};
 use crate::names::Names;
-use crate::node::{Key, Node, Value};
+use crate::node::{Node, Value};
 use crate::path::{Path, nothing};
 use crate::plan::{Plan, PlannedRun, Point, run_id};
 use crate::resolve::resolve;
 use crate::scenario::{Run, Scenario};
-use crate::sweep::{MAX_RUNS, Sweep};
+use crate::sweep::{Axis, MAX_RUNS, Sweep};
 use crate::written;
 
 /// A study file that has been read: its TOML, its keys and the types of their values are
@@ -63,7 +63,13 @@ impl Study {
             Ok((document, written))
         };
         let (document, written) = read().map_err(|problem| sources.locate(problem))?;
-        Ok(Study { sources, document, names, title: written.title, question: written.question })
+        Ok(Study {
+            sources,
+            document,
+            names,
+            title: written.title,
+            question: written.question,
+        })
     }
 
     /// The title.
@@ -132,16 +138,25 @@ fn plan(
                 backend: backend.to_owned(),
                 version: version.to_owned(),
             };
-            plan.runs.push(PlannedRun { point: plan.scenarios.len(), run });
+            plan.runs.push(PlannedRun {
+                point: plan.scenarios.len(),
+                run,
+            });
         }
-        let params = values.iter().map(|(axis, value)| (axis.path.to_string(), value.to_json())).collect();
+        let params = values
+            .iter()
+            .map(|(axis, value)| (axis.path.to_string(), value.to_json()))
+            .collect();
         plan.scenarios.push(Point { params, scenario });
     }
     Ok(plan)
 }
 
 /// Sets what the command line sets; gives the paths that were set, and the lists for sweeps.
-#[expect(clippy::type_complexity, reason = "two lists that are used once, at the only caller")]
+#[expect(
+    clippy::type_complexity,
+    reason = "two lists that are used once, at the only caller"
+)]
 fn apply(
     document: &mut Node,
     overrides: &Overrides,
@@ -151,34 +166,50 @@ fn apply(
     let mut lists = Vec::new();
     let options = [
         ("backend", overrides.backend.clone().map(Value::String)),
-        ("repeat", overrides.repeat.map(|repeat| Value::Integer(repeat.into()))),
-        ("seed", overrides.seed.map(|seed| Value::Integer(seed.into()))),
+        (
+            "repeat",
+            overrides.repeat.map(|repeat| Value::Integer(repeat.into())),
+        ),
+        (
+            "seed",
+            overrides.seed.map(|seed| Value::Integer(seed.into())),
+        ),
     ];
     for text in &overrides.set {
         let source = sources.add("--set", text);
         let at = Position { source, offset: 0 };
         let (key, value) = split_setting(text).ok_or_else(|| {
-            Problem::new(format!("`{text}` sets nothing"), "write KEY=VALUE, such as flow.short.cc=cubic")
-                .or_at(at)
+            Problem::new(
+                format!("`{text}` sets nothing"),
+                "write KEY=VALUE, such as flow.short.cc=cubic",
+            )
+            .or_at(at)
         })?;
         let path = Path::parse(key.trim()).map_err(|problem| problem.or_at(at))?;
         let shift = text.len() - value.trim_start().len();
         let trimmed = value.trim();
         let node = Node::value(trimmed, source, shift).unwrap_or_else(|_| Node {
-            at: Position { source, offset: shift },
+            at: Position {
+                source,
+                offset: shift,
+            },
             value: Value::String(trimmed.to_owned()),
         });
         match path.below("sweep").filter(|below| below.parts() != ["zip"]) {
             Some(below) => lists.push((below, at, node)),
             None => {
-                path.set(document, at, node).map_err(|problem| problem.or_at(at))?;
+                path.set(document, at, node)
+                    .map_err(|problem| problem.or_at(at))?;
                 fixed.push(path);
             }
         }
     }
     for (name, value) in options {
         if let Some(value) = value {
-            let at = Position { source: sources.add(&format!("--{name}"), ""), offset: 0 };
+            let at = Position {
+                source: sources.add(&format!("--{name}"), ""),
+                offset: 0,
+            };
             let path = Path::from_parts(&[name.to_owned()]);
             path.set(document, at, Node { at, value })?;
             fixed.push(path);
@@ -210,10 +241,7 @@ fn without_sweep(document: &Node) -> Node {
 }
 
 /// Reads `document` with the values of a sweep point.
-fn read_point(
-    document: &Node,
-    values: &[(&crate::sweep::Axis, &Node)],
-) -> Result<written::Study, Problem> {
+fn read_point(document: &Node, values: &[(&Axis, &Node)]) -> Result<written::Study, Problem> {
     if values.is_empty() {
         return from_node(document);
     }
@@ -231,8 +259,15 @@ fn read_point(
     })
 }
 
-fn expectations(written: &written::Study, scenario: &Scenario) -> Result<Vec<Expectation>, Problem> {
-    let flows: Vec<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
+fn expectations(
+    written: &written::Study,
+    scenario: &Scenario,
+) -> Result<Vec<Expectation>, Problem> {
+    let flows: Vec<&str> = scenario
+        .flows
+        .iter()
+        .map(|flow| flow.name.as_str())
+        .collect();
     written
         .expect
         .iter()
@@ -247,7 +282,10 @@ fn check_seeds(written: &written::Study, points: u64) -> Result<(), Problem> {
     if *repeat == 0 {
         return Err(Problem::new("`0` repeats run nothing", "repeat is at least 1").or_at(*at));
     }
-    if points.checked_mul(*repeat).is_none_or(|runs| runs > MAX_RUNS) {
+    if points
+        .checked_mul(*repeat)
+        .is_none_or(|runs| runs > MAX_RUNS)
+    {
         return Err(Problem::new(
             format!("{points} scenarios repeated {repeat} times are too many runs"),
             format!("at most {MAX_RUNS} runs"),
@@ -263,19 +301,18 @@ fn check_seeds(written: &written::Study, points: u64) -> Result<(), Problem> {
 
 /// The study as JSON with the sweep in force.
 fn echo(document: &Node, sweep: &Sweep) -> Json {
-    let mut echo = without_sweep(document);
-    let at = echo.at;
-    if let Value::Table(entries) = &mut echo.value {
-        if !sweep.axes.is_empty() {
-            let zip = document.get("sweep").and_then(|sweep| sweep.get("zip"));
-            let zip = zip.map(|zip| (Key { at, name: "zip".to_owned() }, zip.clone()));
-            let axes = sweep.axes.iter().map(|axis| {
-                let values = Node { at, value: Value::List(axis.values.clone()) };
-                (Key { at, name: axis.path.to_string() }, values)
-            });
-            let table = Node { at, value: Value::Table(axes.chain(zip).collect()) };
-            entries.push((Key { at, name: "sweep".to_owned() }, table));
+    let mut echo = without_sweep(document).to_json();
+    if let (Json::Object(entries), false) = (&mut echo, sweep.axes.is_empty()) {
+        let list = |axis: &Axis| Json::from_iter(axis.values.iter().map(Node::to_json));
+        let mut lists: serde_json::Map<String, Json> = sweep
+            .axes
+            .iter()
+            .map(|axis| (axis.path.to_string(), list(axis)))
+            .collect();
+        if let Some(zip) = document.get("sweep").and_then(|sweep| sweep.get("zip")) {
+            lists.insert("zip".to_owned(), zip.to_json());
         }
+        entries.insert("sweep".to_owned(), Json::Object(lists));
     }
-    echo.to_json()
+    echo
 }

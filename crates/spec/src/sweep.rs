@@ -46,24 +46,43 @@ impl Sweep {
         for (index, axis) in axes.iter().enumerate() {
             let parts = axis.path.parts();
             if FIXED.contains(&parts[0].as_str()) {
-                let help = if parts[0] == "seed" { "`repeat` runs a study with several seeds" } else { "" };
-                return Err(Problem::new(format!("`{}` cannot be swept", axis.path), help).or_at(axis.at));
+                let help = if parts[0] == "seed" {
+                    "`repeat` runs a study with several seeds"
+                } else {
+                    ""
+                };
+                return Err(
+                    Problem::new(format!("`{}` cannot be swept", axis.path), help).or_at(axis.at),
+                );
             }
-            if matches!(parts[0].as_str(), "flow" | "traffic") && parts.last().is_some_and(|part| part == "name") {
+            if matches!(parts[0].as_str(), "flow" | "traffic")
+                && parts.last().is_some_and(|part| part == "name")
+            {
                 return Err(Problem::new("a name cannot be swept", "").or_at(axis.at));
             }
-            if axes[..index].iter().any(|earlier| earlier.path == axis.path) {
-                return Err(Problem::new(format!("`{}` is swept twice", axis.path), "").or_at(axis.at));
+            if axes[..index]
+                .iter()
+                .any(|earlier| earlier.path == axis.path)
+            {
+                return Err(
+                    Problem::new(format!("`{}` is swept twice", axis.path), "").or_at(axis.at)
+                );
             }
         }
         let groups = groups(document, &axes, fixed)?;
         let sweep = Sweep { axes, groups };
         if sweep.checked_len().is_none_or(|len| len > MAX_RUNS) {
             let at = sweep.axes[0].at;
-            let lengths: Vec<String> =
-                sweep.groups.iter().map(|group| sweep.axes[group[0]].values.len().to_string()).collect();
+            let lengths: Vec<String> = sweep
+                .groups
+                .iter()
+                .map(|group| sweep.axes[group[0]].values.len().to_string())
+                .collect();
             return Err(Problem::new(
-                format!("the product of the sweeps, {}, has too many points", lengths.join(" x ")),
+                format!(
+                    "the product of the sweeps, {}, has too many points",
+                    lengths.join(" x ")
+                ),
                 format!("at most {MAX_RUNS} runs; pair keys by `zip`, or split the study"),
             )
             .or_at(at));
@@ -77,9 +96,9 @@ impl Sweep {
     }
 
     fn checked_len(&self) -> Option<u64> {
-        self.groups
-            .iter()
-            .try_fold(1_u64, |product, group| product.checked_mul(self.axes[group[0]].values.len() as u64))
+        self.groups.iter().try_fold(1_u64, |product, group| {
+            product.checked_mul(self.axes[group[0]].values.len() as u64)
+        })
     }
 
     /// The values at point `index`, in the order of the file; the first group varies slowest.
@@ -93,7 +112,11 @@ impl Sweep {
             }
             rest /= len;
         }
-        self.axes.iter().zip(chosen).map(|(axis, value)| (axis, &axis.values[value])).collect()
+        self.axes
+            .iter()
+            .zip(chosen)
+            .map(|(axis, value)| (axis, &axis.values[value]))
+            .collect()
     }
 }
 
@@ -130,7 +153,11 @@ fn axis(path: Path, at: Position, node: &Node) -> Result<Axis, Problem> {
             "list at least one value",
         )
         .or_at(node.at)),
-        Value::List(values) => Ok(Axis { at, path, values: values.clone() }),
+        Value::List(values) => Ok(Axis {
+            at,
+            path,
+            values: values.clone(),
+        }),
         _ => Err(Problem::new(
             format!("the sweep of `{path}` is {}, not a list", node.describe()),
             "write its values in [ ]",
@@ -170,7 +197,10 @@ fn groups(document: &Node, axes: &[Axis], fixed: &[Path]) -> Result<Vec<Vec<usiz
             if members.contains(&index) || groups.iter().any(|group| group.contains(&index)) {
                 return Err(Problem::new(format!("`{text}` is zipped twice"), "").or_at(node.at));
             }
-            let (len, first) = (axes[index].values.len(), members.first().map(|first| &axes[*first]));
+            let (len, first) = (
+                axes[index].values.len(),
+                members.first().map(|first| &axes[*first]),
+            );
             if let Some(first) = first.filter(|first| first.values.len() != len) {
                 return Err(Problem::new(
                     format!(

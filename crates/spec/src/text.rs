@@ -54,9 +54,27 @@ macro_rules! text {
     };
 }
 
-text!(TimeText(Time), quantity::time, pattern::time, "a time such as \"20ms\"", "20ms");
-text!(RateText(Rate), quantity::rate, pattern::rate, "a rate such as \"100Mbit\"", "100Mbit");
-text!(SizeText(u64), quantity::size, pattern::size, "a size such as \"64kB\"", "64kB");
+text!(
+    TimeText(Time),
+    quantity::time,
+    pattern::time,
+    "a time such as \"20ms\"",
+    "20ms"
+);
+text!(
+    RateText(Rate),
+    quantity::rate,
+    pattern::rate,
+    "a rate such as \"100Mbit\"",
+    "100Mbit"
+);
+text!(
+    SizeText(u64),
+    quantity::size,
+    pattern::size,
+    "a size such as \"64kB\"",
+    "64kB"
+);
 text!(
     QueueLimit(LimitText),
     quantity::limit,
@@ -270,16 +288,20 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
                 f.write_str("a value or a list of them")
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-                T::deserialize(de::value::StrDeserializer::new(text)).map(|one| OneOrMany(vec![one]))
+                T::deserialize(de::value::StrDeserializer::new(text))
+                    .map(|one| OneOrMany(vec![one]))
             }
             fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
-                T::deserialize(de::value::I64Deserializer::new(number)).map(|one| OneOrMany(vec![one]))
+                T::deserialize(de::value::I64Deserializer::new(number))
+                    .map(|one| OneOrMany(vec![one]))
             }
             fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
-                T::deserialize(de::value::F64Deserializer::new(number)).map(|one| OneOrMany(vec![one]))
+                T::deserialize(de::value::F64Deserializer::new(number))
+                    .map(|one| OneOrMany(vec![one]))
             }
             fn visit_bool<E: de::Error>(self, value: bool) -> Result<Self::Value, E> {
-                T::deserialize(de::value::BoolDeserializer::new(value)).map(|one| OneOrMany(vec![one]))
+                T::deserialize(de::value::BoolDeserializer::new(value))
+                    .map(|one| OneOrMany(vec![one]))
             }
             fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
                 T::deserialize(MapAccessDeserializer::new(map)).map(|one| OneOrMany(vec![one]))

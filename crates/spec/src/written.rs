@@ -50,7 +50,10 @@ pub(crate) struct Study {
     /// What is recorded.
     pub trace: Option<Trace>,
     /// Dotted paths of keys and the values they take in turn.
-    #[expect(dead_code, reason = "declared for the schema; `sweep` reads it from the document")]
+    #[expect(
+        dead_code,
+        reason = "declared for the schema; `sweep` reads it from the document"
+    )]
     pub sweep: Option<Sweep>,
     /// Checks by label, such as "jain > 0.95"; one that fails makes the run exit non-zero.
     #[serde(default)]
@@ -58,7 +61,10 @@ pub(crate) struct Study {
 }
 
 fn one() -> At<u64> {
-    At { at: Default::default(), value: 1 }
+    At {
+        at: Default::default(),
+        value: 1,
+    }
 }
 
 /// What executes the runs.
@@ -134,7 +140,10 @@ pub(crate) struct Access {
 
 /// A queueing discipline, its limit, and its parameters beside them, spelt as tc spells them.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table such as { kind = \"droptail\", limit = \"1bdp\" }")]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table such as { kind = \"droptail\", limit = \"1bdp\" }"
+)]
 #[schemars(!deny_unknown_fields)]
 pub(crate) struct Queue {
     /// The queueing discipline. Default: "droptail".
@@ -151,7 +160,10 @@ pub(crate) type Params = BTreeMap<At<String>, Param>;
 
 /// Independent random loss at a place.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table such as { rate = \"1%\", at = \"router\" }")]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table such as { rate = \"1%\", at = \"router\" }"
+)]
 pub(crate) struct Loss {
     /// The probability that a packet is lost.
     pub rate: Share,
@@ -161,7 +173,10 @@ pub(crate) struct Loss {
 
 /// A time during which every data packet is lost.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table such as { start = \"4s\", duration = \"100ms\" }")]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table such as { start = \"4s\", duration = \"100ms\" }"
+)]
 pub(crate) struct Outage {
     /// When it begins.
     pub start: TimeText,
@@ -173,7 +188,10 @@ pub(crate) struct Outage {
 
 /// A change of the bottleneck at an instant.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table such as { at = \"10s\", rate = \"50Mbit\" }")]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table such as { at = \"10s\", rate = \"50Mbit\" }"
+)]
 pub(crate) struct Change {
     /// When.
     pub at: At<TimeText>,
@@ -232,7 +250,10 @@ pub(crate) struct Flow {
 
 /// A start within an interval, drawn from the run's seed.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table such as { at = \"1s\", spread = \"100ms\" }")]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table such as { at = \"1s\", spread = \"100ms\" }"
+)]
 pub(crate) struct Start {
     /// The earliest start. Default: "0s".
     pub at: Option<TimeText>,
@@ -279,7 +300,10 @@ pub(crate) struct Trace {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table of lists")]
 #[schemars(!deny_unknown_fields)]
-#[expect(dead_code, reason = "declared for the schema; `sweep` reads it from the document")]
+#[expect(
+    dead_code,
+    reason = "declared for the schema; `sweep` reads it from the document"
+)]
 pub(crate) struct Sweep {
     /// Groups of paths that advance together: lists of equal length.
     #[serde(default)]

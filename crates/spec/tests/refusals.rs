@@ -26,11 +26,17 @@ fn each_bad_study_earns_its_message() {
     let mut wrong = String::new();
     for path in paths {
         let text = fs::read_to_string(&path).expect("a bad study");
-        let expected = text.lines().next().unwrap_or_default().trim_start_matches("# ");
+        let expected = text
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .trim_start_matches("# ");
         let got = refusal(&text, &Overrides::default());
         if got != expected {
             let name = path.file_name().unwrap_or_default().display().to_string();
-            wrong.push_str(&format!("\n{name}\n  expected {expected}\n  got      {got}\n"));
+            wrong.push_str(&format!(
+                "\n{name}\n  expected {expected}\n  got      {got}\n"
+            ));
         }
     }
     assert!(wrong.is_empty(), "{wrong}");

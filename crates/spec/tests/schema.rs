@@ -1,0 +1,121 @@
+//! The JSON Schema says what the parser says, as far as a schema can.
+
+use std::fs;
+use std::path::Path;
+
+use cclab_spec::{Study, schema};
+use serde_json::Value;
+
+fn schema_value() -> Value {
+    serde_json::from_str(&schema()).expect("a schema is JSON")
+}
+
+#[test]
+fn it_accepts_every_example() {
+    let validator = jsonschema::validator_for(&schema_value()).expect("a valid schema");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut seen = 0;
+    for entry in fs::read_dir(folder).expect("the examples") {
+        let path = entry.expect("an example").path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "toml")
+        {
+            let text = fs::read_to_string(&path).expect("an example");
+            let study = Study::load(&text, &path.display().to_string()).expect("a good study");
+            let problems: Vec<String> = validator
+                .iter_errors(&study.to_json())
+                .map(|error| error.to_string())
+                .collect();
+            assert!(problems.is_empty(), "{}: {problems:?}", path.display());
+            seen += 1;
+        }
+    }
+    assert!(seen >= 3);
+}
+
+#[test]
+fn it_refuses_unknown_keys_and_units() {
+    let validator = jsonschema::validator_for(&schema_value()).expect("a valid schema");
+    let text = include_str!("../../../examples/quickstart.toml");
+    let study = Study::load(text, "quickstart.toml")
+        .expect("a good study")
+        .to_json();
+    for (pointer, wrong) in [
+        ("/network/bottleneck/rate", "100mbps"),
+        ("/duration", "5 mins"),
+        ("/backend", "simm"),
+    ] {
+        let mut bad = study.clone();
+        *bad.pointer_mut(pointer).expect("a key of the example") = Value::from(wrong);
+        assert!(!validator.is_valid(&bad), "{pointer} = {wrong}");
+    }
+    let mut bad = study;
+    bad["flow"][0]["ccc"] = Value::from("reno");
+    assert!(!validator.is_valid(&bad));
+}
+
+#[test]
+fn every_key_has_a_description() {
+    fn visit(value: &Value, path: &str, bare: &mut Vec<String>) {
+        if let Some(properties) = value.get("properties").and_then(Value::as_object) {
+            for (name, property) in properties {
+                if property.get("description").is_none() {
+                    bare.push(format!("{path}/{name}"));
+                }
+                visit(property, &format!("{path}/{name}"), bare);
+            }
+        }
+        if let Some(definitions) = value.get("$defs").and_then(Value::as_object) {
+            for (name, definition) in definitions {
+                visit(definition, &format!("{path}/{name}"), bare);
+            }
+        }
+    }
+    let mut bare = Vec::new();
+    visit(&schema_value(), "", &mut bare);
+    assert!(bare.is_empty(), "{bare:?}");
+}
+
+#[test]
+fn the_reference_names_every_key_and_its_example_is_a_study() {
+    fn keys(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Object(entries) => {
+                if let Some(properties) = value.get("properties").and_then(Value::as_object) {
+                    found.extend(properties.keys().cloned());
+                }
+                entries.values().for_each(|entry| keys(entry, found));
+            }
+            Value::Array(entries) => entries.iter().for_each(|entry| keys(entry, found)),
+            _ => {}
+        }
+    }
+    let reference = include_str!("../../../docs/study-file.md");
+    let mut found = Vec::new();
+    keys(&schema_value(), &mut found);
+    assert!(found.len() > 50, "only {} keys found", found.len());
+    let tables = [
+        "network",
+        "bottleneck",
+        "access",
+        "flow",
+        "traffic",
+        "trace",
+        "sweep",
+        "expect",
+    ];
+    for key in found.iter().filter(|key| !tables.contains(&key.as_str())) {
+        let written = [format!("`{key}`"), format!("{{ {key}"), format!(", {key}")];
+        assert!(
+            written.iter().any(|form| reference.contains(form)),
+            "`{key}` is not described"
+        );
+    }
+    let example = reference
+        .split("```toml\n")
+        .nth(1)
+        .and_then(|rest| rest.split("```").next());
+    let study = Study::load(example.expect("a first example"), "study.toml").expect("a good study");
+    study.plan(&Default::default(), "1").expect("a plan");
+}
