@@ -1,27 +1,25 @@
 //! From a study as written to a scenario: defaults, units, and what only shows when keys are
 //! seen together.
 
+mod network;
+
 use std::collections::BTreeMap;
 
-use cclab_units::{Rate, Time};
+use cclab_units::Time;
+use network::{PathFacts, access_link, bottleneck_link};
 
 use crate::de::At;
 use crate::error::{Problem, unknown};
-use crate::names::{DEFAULT_QDISC, DEFAULT_STACK, DEFAULT_VARIANT, Names, Parametric};
+use crate::names::{DEFAULT_STACK, DEFAULT_VARIANT, Names, Parametric};
 use crate::path::default_name;
-use crate::quantity::LimitText;
 use crate::scenario::{
-    Change, DelayAt, Direction, Flow, Limit, Link, Loss, Network, Outage, Place, Queue, Scenario,
-    Start, Topology, TraceOptions, Traffic,
+    DelayAt, Direction, Flow, Network, Scenario, Start, Topology, TraceOptions, Traffic,
 };
 use crate::text::BriefOrFull;
 use crate::written;
 
 /// IP and TCP headers without options: a packet is at least this much larger than its payload.
 const HEADERS: u64 = 40;
-
-/// A queue that stands for none: no run fills it.
-const ENDLESS_QUEUE: u64 = 1 << 30;
 
 /// Width of the interval a flow's start is drawn from unless the flow says otherwise: wide
 /// enough that repeats differ and flows do not march in step.
@@ -93,14 +91,6 @@ pub(crate) fn resolve(study: &written::Study, names: &Names) -> Result<Scenario,
     })
 }
 
-/// What the size of a queue is measured by.
-struct PathFacts {
-    /// The largest base RTT of the flows.
-    max_rtt: Time,
-    /// The largest packet of the flows.
-    packet: u64,
-}
-
 fn known<'a>(
     what: &str,
     written: Option<&At<String>>,
@@ -121,149 +111,6 @@ fn positive_time(time: &At<crate::text::TimeText>) -> Result<Time, Problem> {
         }
         time => Ok(time),
     }
-}
-
-fn bottleneck_link(
-    written: &written::Bottleneck,
-    path: &PathFacts,
-    names: &Names,
-) -> Result<Link, Problem> {
-    let rate = written.rate.0;
-    let loss = written.loss.0.iter().map(|loss| match loss {
-        BriefOrFull::Brief(share) => Loss {
-            at: Place::Router,
-            probability: share.0,
-        },
-        BriefOrFull::Full(loss) => Loss {
-            at: loss.at.unwrap_or(Place::Router),
-            probability: loss.rate.0,
-        },
-    });
-    let outage = written.outage.0.iter().map(|outage| {
-        let duration = positive_time(&outage.duration)?;
-        Ok(Outage {
-            at: outage.at.unwrap_or(Place::Router),
-            start: outage.start.0,
-            duration,
-        })
-    });
-    let schedule = written.schedule.0.iter().map(|change| {
-        if change.rate.is_none() && change.delay.is_none() && change.loss.is_none() {
-            let problem = Problem::new(
-                "this change changes nothing",
-                "give it a rate, a delay or a loss",
-            );
-            return Err(problem.or_at(change.at.at));
-        }
-        Ok(Change {
-            at: change.at.value.0,
-            rate: change.rate.map(|rate| rate.0),
-            delay: change.delay.map(|delay| delay.0),
-            loss: change.loss.map(|loss| loss.0),
-        })
-    });
-    let mut schedule = schedule.collect::<Result<Vec<_>, Problem>>()?;
-    schedule.sort_by_key(|change| change.at);
-    Ok(Link {
-        rate: Some(rate),
-        delay: written.delay.map_or(Time::ZERO, |delay| delay.0),
-        queue: queue(&written.queue, Some(rate), path, names)?,
-        // A loss of zero is no loss: `loss = "0%"` in a sweep is the lossless point.
-        loss: loss.filter(|loss| loss.probability > 0.0).collect(),
-        outage: outage.collect::<Result<_, Problem>>()?,
-        jitter: written
-            .jitter
-            .map(|jitter| jitter.0)
-            .filter(|jitter| *jitter > Time::ZERO),
-        schedule,
-    })
-}
-
-fn access_link(
-    written: &written::Access,
-    path: &PathFacts,
-    names: &Names,
-) -> Result<Link, Problem> {
-    let rate = written.rate.map(|rate| rate.0);
-    let queue = match &written.queue {
-        Some(written) => queue(written, rate, path, names)?,
-        None => Queue {
-            kind: DEFAULT_QDISC.to_owned(),
-            limit: Limit::Bytes(ENDLESS_QUEUE),
-            params: BTreeMap::new(),
-        },
-    };
-    Ok(Link {
-        rate,
-        delay: written.delay.map_or(Time::ZERO, |delay| delay.0),
-        queue,
-        loss: Vec::new(),
-        outage: Vec::new(),
-        jitter: None,
-        schedule: Vec::new(),
-    })
-}
-
-fn queue(
-    written: &written::Queue,
-    rate: Option<Rate>,
-    path: &PathFacts,
-    names: &Names,
-) -> Result<Queue, Problem> {
-    let kinds = names.qdiscs.iter().map(|qdisc| qdisc.name.as_str());
-    let kind = known(
-        "queueing discipline",
-        written.kind.as_ref(),
-        DEFAULT_QDISC,
-        kinds,
-    )?;
-    let params = params(&written.params, &names.qdiscs, &kind, &["kind", "limit"])?;
-    let at = written.limit.at;
-    let place = |problem: Problem| problem.or_at(at);
-    let too_large = || {
-        place(Problem::new(
-            "this queue is absurdly large",
-            "no host holds as much",
-        ))
-    };
-    let needs_rate = || {
-        place(Problem::new(
-            "a limit in bandwidth-delay products or time needs the link's rate",
-            "give the link a `rate`, or the limit in bytes or packets",
-        ))
-    };
-    let bytes = match written.limit.value.0 {
-        LimitText::Packets(packets) => {
-            return Ok(Queue {
-                kind,
-                limit: Limit::Packets(packets),
-                params,
-            });
-        }
-        LimitText::Bytes(bytes) => bytes,
-        LimitText::Time(time) => rate.ok_or_else(needs_rate)?.bytes_in(time),
-        LimitText::Bdp(bdps) => {
-            let rate = rate.ok_or_else(needs_rate)?;
-            bdps.bdps(rate, path.max_rtt).ok_or_else(too_large)?
-        }
-    };
-    if bytes > 1 << 53 {
-        return Err(too_large());
-    }
-    if bytes < path.packet {
-        return Err(place(Problem::new(
-            format!(
-                "a queue of {bytes} bytes is smaller than one packet of {} bytes",
-                path.packet
-            ),
-            format!("write at least \"{}B\" or \"1p\"", path.packet),
-        )));
-    }
-    Ok(Queue {
-        kind,
-        limit: Limit::Bytes(bytes),
-        params,
-    })
 }
 
 /// The parameters of `kind`, checked against the names it takes.
