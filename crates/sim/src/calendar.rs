@@ -3,133 +3,86 @@
 use cclab_units::Time;
 
 /// When an element acts next, and its place among those that act at the same instant.
+///
+/// Time and sequence share one integer, so that comparing keys is comparing numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Key {
-    /// When.
-    pub time: Time,
-    /// The order in which the acts of an instant were scheduled.
-    pub sequence: u64,
-}
+pub struct Key(u128);
 
 impl Key {
     /// Never.
-    pub const NEVER: Key = Key {
-        time: Time::NEVER,
-        sequence: u64::MAX,
-    };
+    pub const NEVER: Key = Key(u128::MAX);
+
+    /// At `time`, as the `sequence`-th act that was scheduled.
+    #[inline]
+    pub fn new(time: Time, sequence: u64) -> Key {
+        Key((u128::from(time.as_nanos()) << 64) | u128::from(sequence))
+    }
+
+    /// When; [`Time::NEVER`] for [`Key::NEVER`].
+    #[inline]
+    pub fn time(self) -> Time {
+        Time::from_nanos((self.0 >> 64) as u64)
+    }
 }
 
-/// An indexed 4-ary heap over the elements of a network: every element has one key, which can
-/// be moved. Elements that have nothing to do are not in the heap.
+/// A tournament over the elements of a network: every element has one key, which can be moved;
+/// the winner is the element that acts next. Moving a key replays the matches from its leaf
+/// towards the root, and stops where the outcome does not change.
 #[derive(Debug)]
 pub struct Calendar {
-    heap: Vec<(Key, u32)>,
-    /// Position in the heap plus one; 0: not in it.
-    places: Vec<u32>,
+    keys: Vec<Key>,
+    /// Winner of each match; node 1 is the final, the children of `n` are `2n` and `2n + 1`,
+    /// the leaves begin at `leaves`.
+    winners: Vec<u32>,
+    leaves: usize,
 }
-
-const ARITY: usize = 4;
 
 impl Calendar {
     /// A calendar of `elements` elements, none of which has anything to do.
     pub fn new(elements: usize) -> Calendar {
+        let leaves = elements.next_power_of_two().max(2);
+        let mut winners = vec![0; 2 * leaves];
+        for element in 0..leaves {
+            winners[leaves + element] = element as u32;
+        }
+        for node in (1..leaves).rev() {
+            winners[node] = winners[2 * node];
+        }
         Calendar {
-            heap: Vec::with_capacity(elements),
-            places: vec![0; elements],
+            keys: vec![Key::NEVER; leaves],
+            winners,
+            leaves,
         }
     }
 
-    /// The next act.
+    /// The next act; [`Key::NEVER`] when nothing is left to do.
     #[inline]
-    pub fn peek(&self) -> Option<(Key, u32)> {
-        self.heap.first().copied()
+    pub fn next(&self) -> (Key, u32) {
+        let winner = self.winners[1];
+        (self.keys[winner as usize], winner)
     }
 
     /// When `element` acts next.
     #[inline]
     pub fn key(&self, element: u32) -> Key {
-        match self.places[element as usize] {
-            0 => Key::NEVER,
-            place => self.heap[place as usize - 1].0,
-        }
+        self.keys[element as usize]
     }
 
-    /// Lets `element` act next at `key`; [`Key::NEVER`] takes it out.
+    /// Lets `element` act next at `key`.
     #[inline]
     pub fn set(&mut self, element: u32, key: Key) {
-        let place = self.places[element as usize] as usize;
-        if key.time == Time::NEVER {
-            if place > 0 {
-                self.remove(place - 1);
+        self.keys[element as usize] = key;
+        let mut node = (self.leaves + element as usize) / 2;
+        while node > 0 {
+            let (left, right) = (self.winners[2 * node], self.winners[2 * node + 1]);
+            let right_wins = self.keys[right as usize] < self.keys[left as usize];
+            let winner = if right_wins { right } else { left };
+            if self.winners[node] == winner && winner != element {
+                return;
             }
-            return;
+            self.winners[node] = winner;
+            node /= 2;
         }
-        if place == 0 {
-            self.heap.push((key, element));
-            self.sift_up(self.heap.len() - 1);
-        } else {
-            let old = std::mem::replace(&mut self.heap[place - 1].0, key);
-            if key < old {
-                self.sift_up(place - 1);
-            } else {
-                self.sift_down(place - 1);
-            }
-        }
-    }
-
-    fn remove(&mut self, at: usize) {
-        self.places[self.heap[at].1 as usize] = 0;
-        let last = self.heap.pop();
-        if let Some(last) = last.filter(|_| at < self.heap.len()) {
-            let old = std::mem::replace(&mut self.heap[at], last);
-            if last.0 < old.0 {
-                self.sift_up(at);
-            } else {
-                self.sift_down(at);
-            }
-        }
-    }
-
-    fn sift_up(&mut self, mut at: usize) {
-        let entry = self.heap[at];
-        while at > 0 {
-            let parent = (at - 1) / ARITY;
-            if self.heap[parent].0 <= entry.0 {
-                break;
-            }
-            self.put(at, self.heap[parent]);
-            at = parent;
-        }
-        self.put(at, entry);
-    }
-
-    fn sift_down(&mut self, mut at: usize) {
-        let entry = self.heap[at];
-        loop {
-            let first = at * ARITY + 1;
-            if first >= self.heap.len() {
-                break;
-            }
-            let end = (first + ARITY).min(self.heap.len());
-            let mut least = first;
-            for child in first + 1..end {
-                if self.heap[child].0 < self.heap[least].0 {
-                    least = child;
-                }
-            }
-            if entry.0 <= self.heap[least].0 {
-                break;
-            }
-            self.put(at, self.heap[least]);
-            at = least;
-        }
-        self.put(at, entry);
-    }
-
-    #[inline]
-    fn put(&mut self, at: usize, entry: (Key, u32)) {
-        self.places[entry.1 as usize] = at as u32 + 1;
-        self.heap[at] = entry;
     }
 }
 
@@ -142,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_heap_agrees_with_a_sorted_set() {
+    fn the_tournament_agrees_with_a_sorted_set() {
         const ELEMENTS: u32 = 37;
         let mut calendar = Calendar::new(ELEMENTS as usize);
         let mut sorted: BTreeSet<(Key, u32)> = BTreeSet::new();
@@ -154,13 +107,23 @@ mod tests {
             let key = if rng.chance(0.2) {
                 Key::NEVER
             } else {
-                Key { time, sequence }
+                Key::new(time, sequence)
             };
             if key != Key::NEVER {
                 sorted.insert((key, element));
             }
             calendar.set(element, key);
-            assert_eq!(calendar.peek(), sorted.first().copied());
+            match sorted.first() {
+                Some(&first) => assert_eq!(calendar.next(), first),
+                None => assert_eq!(calendar.next().0, Key::NEVER),
+            }
         }
+    }
+
+    #[test]
+    fn keys_order_by_time_then_sequence() {
+        let at = |ns, sequence| Key::new(Time::from_nanos(ns), sequence);
+        assert!(at(1, 9) < at(2, 0) && at(2, 0) < at(2, 1) && at(2, 1) < Key::NEVER);
+        assert_eq!(at(7, 3).time(), Time::from_nanos(7));
     }
 }

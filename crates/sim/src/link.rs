@@ -176,10 +176,7 @@ impl Link {
             ready.max(self.busy_until).max(now)
         };
         *sequence += 1;
-        self.next_tx = Key {
-            time,
-            sequence: *sequence,
-        };
+        self.next_tx = Key::new(time, *sequence);
     }
 
     /// Puts the next packet of the queue on the wire.
@@ -203,10 +200,7 @@ impl Link {
 
     fn put_on_wire(&mut self, packet: Packet, sent: Time, sequence: &mut u64) {
         *sequence += 1;
-        let key = Key {
-            time: sent + self.delay,
-            sequence: *sequence,
-        };
+        let key = Key::new(sent + self.delay, *sequence);
         self.wire.push_back((key, packet));
     }
 

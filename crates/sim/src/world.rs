@@ -136,12 +136,13 @@ impl<'a, P: Probe> World<'a, P> {
 
     /// Runs to the end.
     pub fn run(mut self, progress: &Progress) -> Result<RunSummary, SimError> {
-        while let Some((key, element)) = self.calendar.peek() {
-            if key.time > self.end {
+        loop {
+            let (key, element) = self.calendar.next();
+            if key.time() > self.end || key == Key::NEVER {
                 break;
             }
-            debug_assert!(key.time >= self.now, "time runs forward");
-            self.now = key.time;
+            debug_assert!(key.time() >= self.now, "time runs forward");
+            self.now = key.time();
             self.act(element);
             self.events += 1;
             if self.events % EVENTS_PER_REPORT == 0 && progress.report(self.now) {
@@ -183,20 +184,14 @@ impl<'a, P: Probe> World<'a, P> {
 
     fn schedule(&mut self, element: u32, time: Time) {
         self.sequence += 1;
-        self.calendar.set(
-            element,
-            Key {
-                time,
-                sequence: self.sequence,
-            },
-        );
+        self.calendar.set(element, Key::new(time, self.sequence));
     }
 
     /// Sees to it that `element` acts at `deadline` or before: an earlier wake-up finds nothing
     /// due and asks again, which is cheaper than moving a timer at every packet.
     #[inline]
     fn wake_by(&mut self, element: u32, deadline: Time) {
-        if deadline < self.calendar.key(element).time {
+        if deadline < self.calendar.key(element).time() {
             self.schedule(element, deadline);
         }
     }

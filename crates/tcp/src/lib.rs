@@ -2,6 +2,7 @@
 //! [`Sender`] on one host and a [`Receiver`] on another; what differs between stacks is data
 //! in a [`profile::Profile`].
 
+pub mod fuzzing;
 pub mod limits;
 pub mod pacing;
 pub mod profile;

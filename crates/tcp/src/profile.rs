@@ -311,7 +311,7 @@ static NS2: Profile = Profile {
     idle_restart: false,
     default_rwnd: DefaultRwnd::Segments(20), // window_
     sndbuf: u64::MAX,
-    queue_limit_is_exclusive: false,
+    queue_limit_is_exclusive: true, // a queue of N holds N - 1 beside the packet in transmission
 };
 
 static NS3_3_1X: Profile = Profile {
@@ -334,7 +334,7 @@ static NS3_3_1X: Profile = Profile {
     ack: AckPolicy {
         every: 2,
         delay: AckDelay::Fixed(Time::from_millis(200)),
-        quick_acks: 0,
+        quick_acks: 1, // the first data segment is answered at once
         immediate_on_gap: true,
     },
     rto: RtoRules {

@@ -145,15 +145,8 @@ impl Sender {
 
     fn send_new(&mut self, now: Time, payload: u64, fin: bool) -> Packet {
         let nothing_in_flight = self.board.is_empty();
-        if nothing_in_flight && self.profile.idle_restart && self.last_sent > Time::ZERO {
-            let (idle, rto) = (now - self.last_sent, self.rtt.rto());
-            if idle > rto {
-                let mut cx = cclab_cc::Cx {
-                    now,
-                    rng: &mut self.rng,
-                };
-                self.cc.on_restart(idle, rto, &mut cx);
-            }
+        if nothing_in_flight && self.last_sent > Time::ZERO {
+            self.on_restart(now);
         }
         let len = payload + u64::from(fin);
         let mut segment = Segment {
@@ -178,6 +171,21 @@ impl Sender {
         self.on_data_sent(now);
         self.arm_loss_probe(now);
         packet
+    }
+
+    /// Data leaves after the pipe was empty. Where the window is to outlive idle times, no idle
+    /// time is long enough to shrink it.
+    fn on_restart(&mut self, now: Time) {
+        let patience = if self.profile.idle_restart {
+            self.rtt.rto()
+        } else {
+            Time::NEVER
+        };
+        let mut cx = cclab_cc::Cx {
+            now,
+            rng: &mut self.rng,
+        };
+        self.cc.on_restart(now - self.last_sent, patience, &mut cx);
     }
 
     fn resend(&mut self, now: Time, id: SegmentId) -> Packet {

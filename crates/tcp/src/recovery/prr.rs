@@ -82,41 +82,31 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// RFC 6937 section 4, first example: 20 segments in flight, segment 0 lost, CUBIC's or
-    /// Reno's halving to 10: while pipe is above ssthresh, one segment leaves for every two
-    /// delivered.
+    /// RFC 6937 section 4, first example: 20 segments in flight, the first is lost, ssthresh is
+    /// 10, limited transmit sent two more. The third duplicate finds 22 - 3 - 1 = 18 in the
+    /// network; from it on, one segment leaves for every two delivered.
     #[test]
     fn the_window_halves_over_one_round_trip() {
         let (mss, ssthresh) = (1, 10);
         let mut prr = Prr::begin(20);
-        // 3 duplicate ACKs begin the episode: the third finds 20 - 3 - 1 lost = 16 in flight.
-        let mut in_flight: u64 = 16;
+        let mut in_flight: u64 = 18;
         let mut sent = Vec::new();
-        let begin = Progress {
-            newly_delivered: 1,
-            newly_lost: 1,
-            advanced: false,
-            in_flight,
-        };
-        prr.on_ack(begin, ssthresh, mss);
         for ack in 0..16 {
-            if ack > 0 {
-                in_flight -= 1;
-                let ack = Progress {
-                    newly_delivered: 1,
-                    newly_lost: 0,
-                    advanced: false,
-                    in_flight,
-                };
-                prr.on_ack(ack, ssthresh, mss);
-            }
+            in_flight -= u64::from(ack > 0);
+            let progress = Progress {
+                newly_delivered: 1,
+                newly_lost: u64::from(ack == 0),
+                advanced: false,
+                in_flight,
+            };
+            prr.on_ack(progress, ssthresh, mss);
             let room = prr.cwnd().saturating_sub(in_flight);
             prr.on_sent(room);
             in_flight += room;
             sent.push(room);
         }
         assert_eq!(sent, [1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0]);
-        assert_eq!(in_flight, 9);
+        assert_eq!(in_flight, 11);
     }
 
     #[test]

@@ -1,0 +1,376 @@
+//! The laws of a connection, checked over a network that bytes spell out: what it delivers,
+//! loses, repeats, disorders and forges, when, and what the applications do meanwhile.
+
+use std::collections::VecDeque;
+
+use cclab_cc::VARIANTS;
+use cclab_packet::{Ecn, MAX_SACK_BLOCKS, Packet, flags};
+use cclab_units::{Stream, Time};
+
+use crate::profile::{DefaultRwnd, InitialSsthresh, PROFILES, Profile, Recovery};
+use crate::sender::State;
+use crate::{Config, Receiver, ReceiverConfig, Sender};
+
+const RECOVERIES: [Recovery; 5] = [
+    Recovery::Tahoe,
+    Recovery::Reno,
+    Recovery::NewReno,
+    Recovery::Sack,
+    Recovery::RackPrr,
+];
+/// Payload bytes of a full segment; small, so that few bytes written make many segments.
+const MSS: u32 = 100;
+/// Acts of a timer at one instant that are not yet a livelock.
+const ACTS_PER_INSTANT: usize = 4;
+/// Steps in which a network without losses must bring a connection to its end.
+const STEPS_TO_END: usize = 200_000;
+
+/// Runs `data` as operations on a connection; the first bytes choose stack, variant and form of
+/// recovery.
+///
+/// # Panics
+///
+/// When a law does not hold: the scoreboard's counts are those of its segments; nothing is
+/// acknowledged that did not arrive, unless an acknowledgement was forged; nothing arrives that
+/// was not sent, unless data was forged; the window holds a segment; timers lie ahead and
+/// one instant has an end; without forgery, a network that stops losing packets completes the
+/// stream.
+pub fn fuzz_connection(data: &[u8]) {
+    let mut bytes = Bytes(data);
+    let mut connection = Connection::new(&mut bytes);
+    while !bytes.0.is_empty() {
+        connection.step(&mut bytes);
+        connection.settle();
+        connection.check();
+    }
+    connection.finish();
+}
+
+/// Bytes that spell numbers; zeros when used up.
+struct Bytes<'a>(&'a [u8]);
+
+impl Bytes<'_> {
+    fn next(&mut self) -> u8 {
+        let Some((&first, rest)) = self.0.split_first() else {
+            return 0;
+        };
+        self.0 = rest;
+        first
+    }
+
+    fn number(&mut self) -> u32 {
+        u32::from_le_bytes([self.next(), self.next(), self.next(), self.next()])
+    }
+
+    /// A number near `anchor` three times of four, any number else.
+    fn near(&mut self, anchor: u32) -> u32 {
+        match self.next() {
+            0..=63 => self.number(),
+            offset => anchor
+                .wrapping_add(u32::from(offset - 64) * MSS / 2)
+                .wrapping_sub(48 * MSS),
+        }
+    }
+}
+
+struct Connection {
+    sender: Sender,
+    receiver: Receiver,
+    now: Time,
+    to_receiver: VecDeque<Packet>,
+    to_sender: VecDeque<Packet>,
+    forged_data: bool,
+    forged_acks: bool,
+    label: String,
+}
+
+impl Connection {
+    fn new(bytes: &mut Bytes<'_>) -> Connection {
+        let pick = |byte: u8, len: usize| usize::from(byte) % len;
+        let base = PROFILES[pick(bytes.next(), PROFILES.len())];
+        let variant = &VARIANTS[pick(bytes.next(), VARIANTS.len())];
+        let recovery = RECOVERIES[pick(bytes.next(), RECOVERIES.len())];
+        let options = bytes.next();
+        let mut profile: Profile = base.clone();
+        profile.wire.sack = recovery.uses_sack();
+        profile.undo ^= options & 1 != 0;
+        profile.limited_transmit ^= options & 2 != 0;
+        profile.careful_fast_retransmit ^= options & 4 != 0;
+        profile.idle_restart ^= options & 8 != 0;
+        let mut ack = profile.ack;
+        ack.every = 1 + u32::from(options >> 6);
+        let rwnd = match options >> 4 & 3 {
+            0 => 1 + u64::from(bytes.next()), // about a segment, more or less
+            1 => u64::from(MSS) * u64::from(bytes.next()),
+            _ => match profile.default_rwnd {
+                DefaultRwnd::Bytes(bytes) => bytes,
+                DefaultRwnd::Segments(segments) => segments * u64::from(MSS),
+            },
+        };
+        // Sequence numbers wrap after a few segments.
+        let isn = 0_u32.wrapping_sub(u32::from(bytes.next()) * MSS);
+        let ecn = options & 16 != 0;
+        let receiver = Receiver::new(&ReceiverConfig {
+            flow: 0,
+            wire: profile.wire,
+            ack,
+            rwnd_max: rwnd.max(1),
+            isn: isn.wrapping_mul(7),
+            ecn,
+            mss_payload: MSS,
+        });
+        let label = format!("{}, {}, {recovery:?}", profile.name, variant.name);
+        let sender = Sender::new(Config {
+            flow: 0,
+            recovery,
+            mss: MSS,
+            isn,
+            ecn,
+            cc: cclab_cc::Config {
+                mss: u64::from(MSS),
+                initial_window: profile.initial_window_segments * u64::from(MSS),
+                initial_ssthresh: match profile.initial_ssthresh {
+                    InitialSsthresh::Unlimited => u64::MAX,
+                    InitialSsthresh::Bytes(bytes) => bytes,
+                    InitialSsthresh::Rwnd => rwnd,
+                },
+                slow_start: profile.cubic_slow_start,
+                arithmetic: profile.arithmetic,
+            },
+            build_cc: variant.build,
+            rng: Stream::new(1, variant.name),
+            profile,
+        });
+        let mut connection = Connection {
+            sender,
+            receiver,
+            now: Time::from_millis(1),
+            to_receiver: VecDeque::new(),
+            to_sender: VecDeque::new(),
+            forged_data: false,
+            forged_acks: false,
+            label,
+        };
+        connection.sender.connect(connection.now);
+        connection.settle();
+        connection
+    }
+
+    fn step(&mut self, bytes: &mut Bytes<'_>) {
+        let (operation, argument) = (bytes.next(), bytes.next());
+        match operation % 40 {
+            0..=9 => self.deliver_data(1 + usize::from(argument % 4)),
+            10..=17 => self.deliver_acks(1 + usize::from(argument % 4)),
+            18 | 19 => drop(take(&mut self.to_receiver, argument)),
+            20 => drop(take(&mut self.to_sender, argument)),
+            21 | 22 => disorder(&mut self.to_receiver, argument),
+            23 => disorder(&mut self.to_sender, argument),
+            24 => repeat(&mut self.to_receiver, argument),
+            25 => repeat(&mut self.to_sender, argument),
+            26 => self.to_receiver.clear(),
+            27 | 28 => self.now += Time::from_micros(u64::from(argument) << (argument % 8)),
+            29 | 30 => self.advance_to_deadline(),
+            31 | 32 => {
+                let more = u64::from(argument) * u64::from(argument) / 4;
+                self.sender.write(self.sender.written + more);
+            }
+            33 => self.receiver.set_reading(argument & 1 == 0),
+            34 => drop(self.receiver.read(u64::from(argument) * 8)),
+            35 => self.mark(),
+            36 if argument < 32 => self.sender.close(),
+            36 if argument < 48 => self.sender.close_now(),
+            37 if argument < 128 => self.forge_data(bytes),
+            38 if argument < 128 => self.forge_ack(bytes),
+            _ => {
+                self.deliver_data(usize::MAX);
+                self.settle();
+                self.deliver_acks(usize::MAX);
+            }
+        }
+    }
+
+    fn deliver_data(&mut self, most: usize) {
+        for packet in self.to_receiver.drain(..most.min(self.to_receiver.len())) {
+            self.receiver.on_packet(self.now, &packet);
+            self.to_sender.extend(self.receiver.poll_transmit(self.now));
+        }
+    }
+
+    fn deliver_acks(&mut self, most: usize) {
+        for _ in 0..most.min(self.to_sender.len()) {
+            if let Some(packet) = self.to_sender.pop_front() {
+                self.sender.on_packet(self.now, &packet);
+                self.pump();
+            }
+        }
+    }
+
+    fn deadline(&self) -> Time {
+        self.sender.deadline().min(self.receiver.deadline())
+    }
+
+    fn advance_to_deadline(&mut self) {
+        let deadline = self.deadline();
+        if deadline != Time::NEVER {
+            self.now = self.now.max(deadline);
+        }
+    }
+
+    fn mark(&mut self) {
+        if let Some(packet) = self.to_receiver.front_mut()
+            && packet.ecn != Ecn::NotEct
+        {
+            packet.ecn = Ecn::Ce;
+        }
+    }
+
+    fn forge_data(&mut self, bytes: &mut Bytes<'_>) {
+        self.forged_data = true;
+        let anchor = self.sender.isn.wrapping_add(1 + self.sender.snd_nxt as u32);
+        let packet = Packet {
+            seq: bytes.near(anchor),
+            ack: bytes.number(),
+            tsval: u32::from(bytes.next()),
+            tsecr: u32::from(bytes.next()),
+            payload: u16::from(bytes.next()) * 4,
+            flags: bytes.next(),
+            ecn: Ecn::Ce,
+            wscale_plus_one: bytes.next(),
+            ..Packet::default()
+        };
+        self.receiver.on_packet(self.now, &packet);
+    }
+
+    fn forge_ack(&mut self, bytes: &mut Bytes<'_>) {
+        self.forged_acks = true;
+        let anchor = self.sender.isn.wrapping_add(1 + self.sender.snd_una as u32);
+        let mut packet = Packet {
+            seq: bytes.number(),
+            ack: bytes.near(anchor),
+            tsval: u32::from(bytes.next()),
+            tsecr: bytes.near(self.now.as_millis() as u32),
+            window: u16::from(bytes.next()) << (bytes.next() % 9),
+            flags: bytes.next() | flags::ACK,
+            sack_len: bytes.next() % (MAX_SACK_BLOCKS as u8 + 1),
+            backward: true,
+            wscale_plus_one: bytes.next(),
+            ..Packet::default()
+        };
+        for block in &mut packet.sack {
+            *block = (bytes.near(anchor), bytes.near(anchor));
+        }
+        self.sender.on_packet(self.now, &packet);
+    }
+
+    /// Lets both ends send what they may.
+    fn pump(&mut self) {
+        let ids = self.sender.board.ids();
+        let unsent = self.sender.written.saturating_sub(self.sender.snd_nxt);
+        // Every segment once again, every new one, and a few without data.
+        let most = (ids.end - ids.start) + unsent / u64::from(MSS) + 8;
+        let mut sent = 0;
+        while let Some(packet) = self.sender.poll_transmit(self.now) {
+            sent += 1;
+            assert!(sent <= most, "{}: sends without end", self.label);
+            self.to_receiver.push_back(packet);
+        }
+        self.to_sender.extend(self.receiver.poll_transmit(self.now));
+        let idle = self.receiver.poll_transmit(self.now).is_none();
+        assert!(idle, "{}: acknowledges without end", self.label);
+    }
+
+    /// Everything that is due at this instant happens.
+    fn settle(&mut self) {
+        self.pump();
+        for _ in 0..ACTS_PER_INSTANT {
+            if self.deadline() > self.now {
+                return;
+            }
+            if self.sender.deadline() <= self.now {
+                self.sender.on_timer(self.now);
+            }
+            if self.receiver.deadline() <= self.now {
+                self.receiver.on_timer(self.now);
+            }
+            self.pump();
+        }
+        panic!("{}: a timer in the past at {}", self.label, self.now);
+    }
+
+    fn check(&self) {
+        let Connection {
+            sender,
+            receiver,
+            label,
+            ..
+        } = self;
+        assert!(sender.board.is_consistent(), "{label}: {:?}", sender.board);
+        let outstanding = sender.snd_nxt - sender.snd_una;
+        assert_eq!(sender.board.outstanding(), outstanding, "{label}");
+        assert!(sender.cc.cwnd() >= sender.mss, "{label}: window");
+        assert!(sender.snd_nxt <= sender.written + 1, "{label}: unwritten");
+        let received = receiver.bytes_received() + u64::from(receiver.fin_received());
+        if !self.forged_acks {
+            let acked = sender.snd_una;
+            assert!(acked <= received, "{label}: {acked} acked of {received}");
+        }
+        if !self.forged_data {
+            let sent = sender.snd_nxt;
+            assert!(received <= sent, "{label}: {received} arrived of {sent}");
+        }
+    }
+
+    /// From here on nothing is lost: everything written arrives, unless an end was deceived or
+    /// had given up.
+    fn finish(mut self) {
+        self.receiver.set_reading(true);
+        self.sender.close();
+        let honest = !self.forged_data && !self.forged_acks;
+        for _ in 0..STEPS_TO_END {
+            self.settle();
+            let over = matches!(self.sender.state, State::Finished | State::Aborted);
+            if over || (!honest && self.sender.counters.rtos > 100) {
+                break;
+            }
+            if self.to_receiver.is_empty() && self.to_sender.is_empty() {
+                assert!(
+                    self.deadline() != Time::NEVER,
+                    "{}: waits for nothing",
+                    self.label
+                );
+                self.advance_to_deadline();
+            } else {
+                self.now += Time::from_millis(5);
+                self.deliver_data(usize::MAX);
+                self.deliver_acks(usize::MAX);
+            }
+        }
+        self.check();
+        if honest && self.sender.state != State::Aborted {
+            assert_eq!(self.sender.state, State::Finished, "{}", self.label);
+            let received = self.receiver.bytes_received();
+            assert_eq!(received, self.sender.written, "{}", self.label);
+        }
+    }
+}
+
+fn place(queue: &VecDeque<Packet>, argument: u8) -> Option<usize> {
+    usize::from(argument).checked_rem(queue.len())
+}
+
+fn take(queue: &mut VecDeque<Packet>, argument: u8) -> Option<Packet> {
+    queue.remove(place(queue, argument)?)
+}
+
+/// A packet is overtaken by all behind it.
+fn disorder(queue: &mut VecDeque<Packet>, argument: u8) {
+    if let Some(packet) = take(queue, argument) {
+        queue.push_back(packet);
+    }
+}
+
+fn repeat(queue: &mut VecDeque<Packet>, argument: u8) {
+    if let Some(place) = place(queue, argument) {
+        queue.push_back(queue[place]);
+    }
+}

@@ -1,0 +1,42 @@
+//! Connections under random operations: the fuzz target's laws, from seeds that stay.
+
+use cclab_tcp::fuzzing::fuzz_connection;
+use cclab_units::Stream;
+
+const SEEDS: u64 = 600;
+
+fn operations(seed: u64, len: usize) -> Vec<u8> {
+    let mut dice = Stream::new(seed, "operations");
+    (0..len).map(|_| dice.bits() as u8).collect()
+}
+
+#[test]
+fn random_operations_break_no_law() {
+    for seed in 0..SEEDS {
+        println!("seed {seed}");
+        fuzz_connection(&operations(seed, 200 + 4 * seed as usize));
+    }
+}
+
+/// Without forgery (the two operations that forge are replaced by deliveries), so that the law
+/// of completion applies.
+#[test]
+fn honest_connections_complete() {
+    for seed in 0..SEEDS {
+        println!("seed {seed}");
+        let mut operations = operations(seed.wrapping_add(1 << 32), 200 + 4 * seed as usize);
+        for operation in &mut operations {
+            if matches!(*operation % 40, 37 | 38) {
+                *operation -= 37;
+            }
+        }
+        fuzz_connection(&operations);
+    }
+}
+
+#[test]
+fn short_inputs_are_connections_too() {
+    for len in 0..12 {
+        fuzz_connection(&operations(7, len));
+    }
+}
