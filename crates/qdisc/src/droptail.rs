@@ -55,6 +55,12 @@ impl Qdisc for DropTail {
         Ok(())
     }
 
+    fn may_bypass(&self, packet: &Packet) -> bool {
+        self.queue.is_empty()
+            && self.max_packets > 0
+            && u64::from(packet.wire_len) <= self.max_bytes
+    }
+
     fn dequeue(&mut self, _: &mut Cx<'_>, _: &mut Vec<Dropped>) -> Option<Departure> {
         let departure = self.queue.pop_front()?;
         self.bytes -= u64::from(departure.packet.wire_len);

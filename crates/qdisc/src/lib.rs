@@ -43,6 +43,14 @@ pub trait Qdisc: Send {
     /// Takes `packet`, or gives back the packet that is dropped in its stead.
     fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>) -> Result<(), Dropped>;
 
+    /// Whether `packet`, offered while the link is idle, would be taken and be the next to
+    /// leave: then it need not pass through the queue at all. Disciplines that keep state of
+    /// every packet say no.
+    fn may_bypass(&self, packet: &Packet) -> bool {
+        let _ = packet;
+        false
+    }
+
     /// The next packet to transmit. Packets dropped on the way out go to `dropped`.
     fn dequeue(&mut self, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) -> Option<Departure>;
 

@@ -30,58 +30,56 @@ impl Key {
 /// towards the root, and stops where the outcome does not change.
 #[derive(Debug)]
 pub struct Calendar {
-    keys: Vec<Key>,
-    /// Winner of each match; node 1 is the final, the children of `n` are `2n` and `2n + 1`,
-    /// the leaves begin at `leaves`.
-    winners: Vec<u32>,
-    leaves: usize,
+    /// Key and element of the winner of each match; node 1 is the final, the children of `n`
+    /// are `2n` and `2n + 1`, so that the two who meet lie side by side; the leaves are the
+    /// second half.
+    nodes: Vec<(Key, u32)>,
 }
 
 impl Calendar {
     /// A calendar of `elements` elements, none of which has anything to do.
     pub fn new(elements: usize) -> Calendar {
         let leaves = elements.next_power_of_two().max(2);
-        let mut winners = vec![0; 2 * leaves];
-        for element in 0..leaves {
-            winners[leaves + element] = element as u32;
+        let mut nodes = vec![(Key::NEVER, 0); 2 * leaves];
+        for (element, leaf) in nodes[leaves..].iter_mut().enumerate() {
+            leaf.1 = element as u32;
         }
         for node in (1..leaves).rev() {
-            winners[node] = winners[2 * node];
+            nodes[node] = nodes[2 * node];
         }
-        Calendar {
-            keys: vec![Key::NEVER; leaves],
-            winners,
-            leaves,
-        }
+        Calendar { nodes }
     }
 
     /// The next act; [`Key::NEVER`] when nothing is left to do.
     #[inline]
     pub fn next(&self) -> (Key, u32) {
-        let winner = self.winners[1];
-        (self.keys[winner as usize], winner)
+        self.nodes[1]
     }
 
     /// When `element` acts next.
     #[inline]
     pub fn key(&self, element: u32) -> Key {
-        self.keys[element as usize]
+        self.nodes[self.nodes.len() / 2 + element as usize].0
     }
 
     /// Lets `element` act next at `key`.
     #[inline]
     pub fn set(&mut self, element: u32, key: Key) {
-        self.keys[element as usize] = key;
-        let mut node = (self.leaves + element as usize) / 2;
-        while node > 0 {
-            let (left, right) = (self.winners[2 * node], self.winners[2 * node + 1]);
-            let right_wins = self.keys[right as usize] < self.keys[left as usize];
-            let winner = if right_wins { right } else { left };
-            if self.winners[node] == winner && winner != element {
-                return;
+        let nodes = &mut self.nodes[..];
+        let mut node = nodes.len() / 2 + element as usize;
+        let mut winner = (key, element);
+        nodes[node] = winner;
+        while node > 1 {
+            // The winner so far stays in registers: only its opponents are read.
+            let opponent = nodes[node ^ 1];
+            if opponent.0 < winner.0 {
+                winner = opponent;
             }
-            self.winners[node] = winner;
             node /= 2;
+            if nodes[node].1 == winner.1 && winner.1 != element {
+                return; // it won before and still does
+            }
+            nodes[node] = winner;
         }
     }
 }

@@ -41,8 +41,8 @@ pub enum Offered {
     Sent,
     /// It waits.
     Queued,
-    /// A packet was lost: this one, or one in whose stead it waits.
-    Lost(Packet, DropReason),
+    /// It is lost.
+    Lost(DropReason),
 }
 
 /// A link in one direction.
@@ -121,38 +121,55 @@ impl Link {
         arrival.min(self.next_tx)
     }
 
-    /// Takes `packet` in. `sequence` numbers the acts of an instant.
+    /// Takes `packet` in. `sequence` numbers the acts of an instant. Packets that the queue
+    /// loses in its stead are in [`Link::thrown_out`].
     #[inline]
-    pub fn offer(&mut self, packet: Packet, now: Time, sequence: &mut u64) -> Offered {
+    pub fn offer(&mut self, packet: &Packet, now: Time, sequence: &mut u64) -> Offered {
         self.counters.offered += 1;
         if let Some(reason) = self.entry.judge(now) {
             self.count_loss(reason);
-            return Offered::Lost(packet, reason);
+            return Offered::Lost(reason);
         }
-        if self.tx.is_none() {
+        let idle = self.busy_until <= now && self.next_tx == Key::NEVER;
+        let Some(clock) = self.tx else {
             self.counters.tx_bytes += u64::from(packet.wire_len);
             self.put_on_wire(packet, now, sequence);
             return Offered::Sent;
+        };
+        if idle && self.queue.may_bypass(packet) {
+            if let Some(sojourn) = &mut self.sojourn {
+                sojourn.record(0);
+            }
+            self.start_transmission(packet, clock, now, sequence);
+            return Offered::Sent;
         }
+        self.enqueue(packet, idle, now, sequence)
+    }
+
+    fn enqueue(&mut self, packet: &Packet, idle: bool, now: Time, sequence: &mut u64) -> Offered {
         let mut cx = cclab_qdisc::Cx {
             now,
             rng: &mut self.dice,
         };
-        let refused = self.queue.enqueue(packet, &mut cx).err();
-        let idle = self.busy_until <= now && self.next_tx == Key::NEVER;
-        let sent = idle && self.transmit(now, sequence).is_some();
-        if !sent {
-            self.counters.backlog_max = self.counters.backlog_max.max(self.queue.backlog().bytes);
-            self.arm(now, sequence);
-        }
+        let refused = self.queue.enqueue(*packet, &mut cx).err();
+        let sent = idle
+            && self
+                .transmit(now, sequence)
+                .is_some_and(|sent| sent.packet == *packet);
+        self.counters.backlog_max = self.counters.backlog_max.max(self.queue.backlog().bytes);
+        self.arm(now, sequence);
         match refused {
             Some(Dropped(lost)) => {
                 self.count_loss(DropReason::Queue);
-                Offered::Lost(lost, DropReason::Queue)
+                if lost == *packet {
+                    return Offered::Lost(DropReason::Queue);
+                }
+                self.thrown_out.push(Dropped(lost));
             }
-            None if sent => Offered::Sent,
-            None => Offered::Queued,
+            None if sent => return Offered::Sent,
+            None => {}
         }
+        Offered::Queued
     }
 
     /// Counts a loss.
@@ -185,23 +202,37 @@ impl Link {
             now,
             rng: &mut self.dice,
         };
+        let before = self.thrown_out.len();
         let departure = self.queue.dequeue(&mut cx, &mut self.thrown_out);
-        self.counters.queue_drops += self.thrown_out.len() as u64;
+        self.counters.queue_drops += (self.thrown_out.len() - before) as u64;
         let departure = departure?;
         if let Some(sojourn) = &mut self.sojourn {
             sojourn.record((now - departure.enqueued).as_nanos());
         }
-        let bytes = u64::from(departure.packet.wire_len);
-        self.counters.tx_bytes += bytes;
-        self.busy_until = now + self.tx.map_or(Time::ZERO, |clock| clock.time_of(bytes));
-        self.put_on_wire(departure.packet, self.busy_until, sequence);
+        let clock = self.tx?;
+        self.start_transmission(&departure.packet, clock, now, sequence);
         Some(departure)
     }
 
-    fn put_on_wire(&mut self, packet: Packet, sent: Time, sequence: &mut u64) {
+    #[inline]
+    fn start_transmission(
+        &mut self,
+        packet: &Packet,
+        clock: TxClock,
+        now: Time,
+        sequence: &mut u64,
+    ) {
+        let bytes = u64::from(packet.wire_len);
+        self.counters.tx_bytes += bytes;
+        self.busy_until = now + clock.time_of(bytes);
+        self.put_on_wire(packet, self.busy_until, sequence);
+    }
+
+    #[inline]
+    fn put_on_wire(&mut self, packet: &Packet, sent: Time, sequence: &mut u64) {
         *sequence += 1;
         let key = Key::new(sent + self.delay, *sequence);
-        self.wire.push_back((key, packet));
+        self.wire.push_back((key, *packet));
     }
 
     /// Whether the next act is an arrival at the other end.

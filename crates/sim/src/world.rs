@@ -242,7 +242,7 @@ impl<'a, P: Probe> World<'a, P> {
     #[inline]
     fn offer(&mut self, index: usize, packet: Packet) {
         let link = &mut self.links[index];
-        let offered = link.offer(packet, self.now, &mut self.sequence);
+        let offered = link.offer(&packet, self.now, &mut self.sequence);
         let key = link.key();
         if key < self.calendar.key(index as u32) {
             self.calendar.set(index as u32, key);
@@ -380,7 +380,7 @@ impl<'a, P: Probe> World<'a, P> {
                 self.trace_departure(index, packet, Time::ZERO);
             }
             Offered::Queued => self.trace_queue(index, packet, QueueAction::Enqueue, None),
-            Offered::Lost(lost, reason) => self.trace_drop(index, &lost, reason),
+            Offered::Lost(reason) => self.trace_drop(index, packet, reason),
         }
         self.trace_thrown_out(index);
     }
