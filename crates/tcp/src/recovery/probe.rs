@@ -72,15 +72,18 @@ impl Sender {
 
     /// RFC 8985 section 7.4: what the acknowledgement says about the probe.
     pub(super) fn on_probe_news(&mut self, now: Time, news: &AckNews) {
-        let Some(end) = self.episode.probe.outstanding else {
+        // Only what reaches the probe tells of it: a duplicate of an earlier acknowledgement must
+        // leave it outstanding, or probes would follow each other and hold the timer off for ever.
+        let outstanding = self.episode.probe.outstanding;
+        let Some(end) = outstanding.filter(|&end| news.ack >= end) else {
             return;
         };
-        let probe = self.episode.probe;
-        if news.advanced && news.ack >= end && !probe.resent {
+        let resent = self.episode.probe.resent;
+        if !resent && news.advanced {
             self.episode.probe.end();
-        } else if probe.resent && news.dsack {
+        } else if resent && news.dsack {
             self.episode.probe.end(); // original and probe arrived: nothing was lost
-        } else if probe.resent && news.advanced && news.ack > end {
+        } else if resent && news.advanced && news.ack > end {
             // No duplicate was reported: the probe repaired a loss.
             self.episode.probe.end();
             if self.episode.phase == Phase::Open {
