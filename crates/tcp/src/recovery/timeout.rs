@@ -41,7 +41,10 @@ impl Sender {
             self.begin_undo();
         }
         self.congestion(now, Congestion::Rto, repeated);
-        if !self.recovery.uses_sack() || !self.profile.undo {
+        // A receiver that let go of what it had selectively acknowledged shows by the first segment
+        // (RFC 2018 section 8): believed, it would leave nothing to send and no timer.
+        let reneged = self.board.get(self.board.ids().start).sacked;
+        if reneged || !self.recovery.uses_sack() || !self.profile.undo {
             self.board.forget_sacked();
         }
         self.board.mark_all_lost();
