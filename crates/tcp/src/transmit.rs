@@ -196,7 +196,9 @@ impl Sender {
         let segment = self
             .board
             .mark_resent(id, |segment| rate.on_send(segment, now, nothing_in_flight));
-        self.episode.rack.on_resent(id, now);
+        if self.recovery == Recovery::RackPrr {
+            self.episode.rack.on_resent(id, now);
+        }
         self.timed = None; // Karn: what is timed may be what is sent again
         if self.episode.is_recovery() {
             self.episode.prr.on_sent(u64::from(segment.len));
