@@ -100,8 +100,8 @@ impl Connection {
         let mut ack = profile.ack;
         ack.every = 1 + u32::from(options >> 6);
         let rwnd = match options >> 4 & 3 {
-            0 => 1 + u64::from(bytes.next()), // about a segment, more or less
-            1 => u64::from(MSS) * u64::from(bytes.next()),
+            0 => 20 + u64::from(bytes.next()), // about a segment, more or less
+            1 => u64::from(MSS) * (1 + u64::from(bytes.next())),
             _ => match profile.default_rwnd {
                 DefaultRwnd::Bytes(bytes) => bytes,
                 DefaultRwnd::Segments(segments) => segments * u64::from(MSS),
@@ -114,7 +114,7 @@ impl Connection {
             flow: 0,
             wire: profile.wire,
             ack,
-            rwnd_max: rwnd.max(1),
+            rwnd_max: rwnd,
             isn: isn.wrapping_mul(7),
             ecn,
             mss_payload: MSS,

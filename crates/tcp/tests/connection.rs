@@ -3,7 +3,7 @@
 use cclab_tcp::fuzzing::fuzz_connection;
 use cclab_units::Stream;
 
-const SEEDS: u64 = 600;
+const SEEDS: u64 = 2_000;
 
 fn operations(seed: u64, len: usize) -> Vec<u8> {
     let mut dice = Stream::new(seed, "operations");
@@ -14,7 +14,7 @@ fn operations(seed: u64, len: usize) -> Vec<u8> {
 fn random_operations_break_no_law() {
     for seed in 0..SEEDS {
         println!("seed {seed}");
-        fuzz_connection(&operations(seed, 200 + 4 * seed as usize));
+        fuzz_connection(&operations(seed, 200 + 4 * (seed % 600) as usize));
     }
 }
 
@@ -24,7 +24,8 @@ fn random_operations_break_no_law() {
 fn honest_connections_complete() {
     for seed in 0..SEEDS {
         println!("seed {seed}");
-        let mut operations = operations(seed.wrapping_add(1 << 32), 200 + 4 * seed as usize);
+        let mut operations =
+            operations(seed.wrapping_add(1 << 32), 200 + 4 * (seed % 600) as usize);
         for operation in &mut operations {
             if matches!(*operation % 40, 37 | 38) {
                 *operation -= 37;
