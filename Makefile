@@ -46,14 +46,15 @@ test: lint test-rust test-python ## Check everything: lint, the Rust tests, the 
 
 .PHONY: test-rust
 test-rust: .venv/.tools
+	# tcptrace and tshark judge the captures.
+	@tests/install-packages.sh tcptrace:tcptrace tshark:tshark
 	@echo "== cargo test"
 	# The bindings have no tests of their own in Rust: those are in Python.
 	cargo test --workspace --exclude cclab-py --profile $(TEST_PROFILE)
 
 .PHONY: test-python
 test-python: .venv/.core
-	# ns-2 is an oracle; tcptrace and tshark read the captures.
-	@tests/install-packages.sh ns2:ns tcptrace:tcptrace tshark:tshark
+	@tests/install-packages.sh tcptrace:tcptrace tshark:tshark
 	@echo "== pytest"
 	$(BIN)/pytest
 
