@@ -2,6 +2,24 @@
 
 from typing import final
 
+__all__ = [
+    "SIM_VERSION",
+    "VERSION",
+    "Progress",
+    "RunError",
+    "StudyError",
+    "compare_repeats",
+    "execute",
+    "holds",
+    "measure",
+    "metrics",
+    "plan",
+    "qdiscs",
+    "schema",
+    "stacks",
+    "variants",
+]
+
 VERSION: str
 """Version of cclab."""
 

@@ -112,30 +112,36 @@ def summarise(point: Point) -> PointSummary:
     )
 
 
-def warnings(runs: Sequence[Measured]) -> list[Raised]:
-    """The warnings of `runs`, equal ones counted instead of repeated, in order of appearance."""
-    raised: dict[tuple[str, str], Raised] = {}
-    for run in runs:
-        for warning in run.metrics["warnings"]:
-            key = (warning["code"], warning["message"])
-            if key in raised:
-                raised[key].runs.append(run.run.id)
-            else:
-                raised[key] = Raised(
-                    warning["code"], warning["message"], warning["remedy"], [run.run.id]
-                )
-    return list(raised.values())
-
-
 @dataclass(frozen=True)
 class Raised:
     """A doubt about some runs and what would settle it."""
 
     code: str
     message: str
+    """What the first of the runs says; the others may differ in names and numbers."""
     remedy: str
     runs: list[str]
     """The runs it was raised for."""
+
+    @property
+    def extent(self) -> str:
+        """How many more runs it concerns, in words; empty for a single run."""
+        more = len(self.runs) - 1
+        return f"and the like in {more} more run{'' if more == 1 else 's'}" if more else ""
+
+
+def warnings(runs: Sequence[Measured]) -> list[Raised]:
+    """The warnings of `runs`: each kind of doubt once, in order of appearance."""
+    raised: dict[str, Raised] = {}
+    for run in runs:
+        for warning in run.metrics["warnings"]:
+            first = raised.setdefault(
+                warning["code"],
+                Raised(warning["code"], warning["message"], warning["remedy"], []),
+            )
+            if run.run.id not in first.runs:
+                first.runs.append(run.run.id)
+    return list(raised.values())
 
 
 def _flow(runs: list[dict[str, Any]], index: int) -> FlowSummary:

@@ -1,8 +1,10 @@
 //! From the text of a study to its plan.
 
-use cclab_spec::{Expectation, Names, Overrides, Parametric, Study};
+use cclab_spec::{Expectation, Names, Overrides, Parametric, Run, Scenario, Study};
+use indexmap::IndexMap;
 use pyo3::prelude::*;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::error;
 
@@ -22,39 +24,66 @@ pub fn plan(
     let study = Study::load_knowing(text, file, known()).map_err(error::study)?;
     let plan = study.plan(&overrides, cclab_sim::VERSION).map_err(error::study)?;
     let simulated = plan.runs.iter().all(|planned| planned.run.backend == "sim");
-    let mut points: Vec<Value> = plan
+    let mut points: Vec<PointLines<'_>> = plan
         .scenarios
         .iter()
-        .map(|point| {
-            let unsupported: Vec<Value> = cclab_sim::unsupported(&point.scenario)
-                .into_iter()
-                .filter(|_| simulated)
-                .map(|reason| json!({ "path": reason.path, "what": reason.what }))
-                .collect();
-            json!({
-                "params": point.params,
-                "scenario": point.scenario,
-                "unsupported": unsupported,
-                "runs": [],
-            })
+        .map(|point| PointLines {
+            params: &point.params,
+            scenario: &point.scenario,
+            unsupported: if simulated { unsupported(&point.scenario) } else { Vec::new() },
+            runs: Vec::new(),
         })
         .collect();
     for planned in &plan.runs {
-        let run = &planned.run;
-        let line = json!({
-            "id": run.id, "seed": run.seed, "backend": run.backend, "version": run.version,
-        });
-        if let Some(Value::Array(runs)) = points[planned.point].get_mut("runs") {
-            runs.push(line);
-        }
+        let Run { id, seed, backend, version, .. } = &planned.run;
+        points[planned.point].runs.push(RunLine { id, seed: *seed, backend, version });
     }
-    let document = json!({
-        "title": study.title(),
-        "question": study.question(),
-        "expectations": plan.expectations,
-        "points": points,
-    });
-    Ok(document.to_string())
+    let document = Document {
+        title: study.title(),
+        question: study.question(),
+        expectations: &plan.expectations,
+        points,
+    };
+    serde_json::to_string(&document).map_err(error::study)
+}
+
+/// A plan as Python reads it: runs name their scenario by standing under it.
+#[derive(Serialize)]
+struct Document<'a> {
+    title: Option<&'a str>,
+    question: Option<&'a str>,
+    expectations: &'a [Expectation],
+    points: Vec<PointLines<'a>>,
+}
+
+#[derive(Serialize)]
+struct PointLines<'a> {
+    /// In the order of the study file, which a `serde_json::Value` would not keep.
+    params: &'a IndexMap<String, Value>,
+    scenario: &'a Scenario,
+    unsupported: Vec<Reason>,
+    runs: Vec<RunLine<'a>>,
+}
+
+#[derive(Serialize)]
+struct Reason {
+    path: String,
+    what: String,
+}
+
+#[derive(Serialize)]
+struct RunLine<'a> {
+    id: &'a str,
+    seed: u64,
+    backend: &'a str,
+    version: &'a str,
+}
+
+fn unsupported(scenario: &Scenario) -> Vec<Reason> {
+    cclab_sim::unsupported(scenario)
+        .into_iter()
+        .map(|reason| Reason { path: reason.path, what: reason.what })
+        .collect()
 }
 
 /// Whether `measured` meets the expectation that `expectation` describes.

@@ -50,10 +50,12 @@ def print_table(title: str, cells: Cells) -> None:
     table = Table(title=Text(title), title_justify="left", title_style="bold", header_style="bold")
     for heading, number in zip(cells.headings, cells.numeric, strict=True):
         table.add_column(Text(heading), justify="right" if number else "left")
+    apart = any(len(group) > 1 for group in cells.groups)
     for group in cells.groups:
         for row in group:
             table.add_row(*(Text(cell) for cell in row))
-        table.add_section()
+        if apart:
+            table.add_section()
     stdout().print(table)
 
 
@@ -64,10 +66,10 @@ def print_warnings(warnings: list[Raised]) -> None:
     console = stderr()
     console.print(Text("Check before you trust these numbers:", style="bold yellow"))
     for warning in warnings:
-        count = f" ({len(warning.runs)} runs)" if len(warning.runs) > 1 else ""
-        head = Text.assemble((warning.code, "yellow"), f": {warning.message}{count}")
-        console.print(Padding(head, (0, 0, 0, 2)))
-        console.print(Padding(Text(warning.remedy, style="dim"), (0, 0, 0, 4)))
+        more = f"; {warning.extent}" if warning.extent else ""
+        head = Text.assemble((warning.code, "yellow"), f": {warning.message}{more}")
+        console.print(Padding(head, (0, 0, 0, 2), expand=False))
+        console.print(Padding(Text(warning.remedy, style="dim"), (0, 0, 0, 4), expand=False))
 
 
 def _console(stream: Any) -> Console:

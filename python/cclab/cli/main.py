@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-import os
+import signal
 import sys
 
 import typer
@@ -34,17 +34,17 @@ app.command("schema")(schema.schema)
 
 def main() -> None:
     """Runs the command line and exits with its code: one message for bad input, no traceback."""
-    sys.exit(_main())
+    # A reader that has seen enough ends the command as it ends any filter, without a complaint.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    sys.exit(invoke())
 
 
-def _main() -> int:
+def invoke(arguments: list[str] | None = None) -> int:
+    """Runs the command line on `arguments` (the process's own if None) and gives the exit code."""
     try:
-        code = app(standalone_mode=False)
+        code = app(arguments, standalone_mode=False)
         sys.stdout.flush()
-    except typer.Abort:
-        code = INTERRUPTED
-    except KeyboardInterrupt:
-        complain("interrupted; finished runs are kept, the same command goes on from there")
+    except (typer.Abort, KeyboardInterrupt):
         code = INTERRUPTED
     except (StudyError, InputError) as error:
         complain(str(error))
@@ -58,8 +58,6 @@ def _main() -> int:
     except TyperException as error:
         complain(error.format_message())
         code = error.exit_code
-    except BrokenPipeError:
-        # Whoever read standard output has seen enough; nothing more can be written there.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = DONE
+    if code == INTERRUPTED:
+        complain("interrupted; finished runs are kept, the same command goes on from there")
     return code if isinstance(code, int) else DONE

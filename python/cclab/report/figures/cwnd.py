@@ -49,8 +49,6 @@ def draw(results: Results) -> Figure | None:
                     flow.nth,
                     **emphasis(panel),
                 )
-        for row in range(2):
-            cells[row][index].set_ylim(bottom=0)
     return finish(figure, cells, shown, ["cwnd (segments)", f"srtt ({name})"])
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from cclab.plan import short_key, text
 from cclab.report.figures.style import MUTED
 from cclab.report.palette import look
 
@@ -32,7 +33,7 @@ MOST_LINES = 8
 
 _POINTS_PER_LINE = 1200
 _COLUMNS = 3
-_TITLE_WIDTH = 36
+_TITLE_WIDTH = 34
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ class Panel:
     """A sweep point in a figure over time, shown by the first of its runs."""
 
     title: str
+    """The swept keys in which the panels differ."""
+    params: dict[str, Any]
     run: Measured
     flows: list[FlowLine]
 
@@ -67,10 +70,13 @@ class Panel:
 def panels(results: Results) -> list[Panel]:
     """The first run of each of the first sweep points."""
     shown = [point for point in results.points if point.runs][:MOST_PANELS]
+    keys = results.plan.points[0].params
+    varying = [key for key in keys if len({text(p.params[key]) for p in shown}) > 1]
     ranks = flow_ranks([(f["name"], f["cc"]) for p in shown for f in p.runs[0].metrics["flows"]])
     return [
         Panel(
-            _title(point.label),
+            _title({key: point.params[key] for key in varying} or point.params),
+            point.params,
             point.runs[0],
             [
                 FlowLine(flow["name"], flow["cc"], ranks[flow["name"], flow["cc"]])
@@ -81,10 +87,18 @@ def panels(results: Results) -> list[Panel]:
     ]
 
 
-def _title(label: str) -> str:
-    """A label in lines that fit over a panel, broken between parameters."""
+def _common(shown: Sequence[Panel]) -> str:
+    """The swept keys that have one value in all panels, in words."""
+    if len(shown) < 2:
+        return ""
+    same = {k: v for k, v in shown[0].params.items() if all(p.params[k] == v for p in shown)}
+    return ", ".join(f"{short_key(key)} = {text(value)}" for key, value in same.items())
+
+
+def _title(params: dict[str, Any]) -> str:
+    """Parameters in lines that fit over a panel, broken between them."""
     # A no-break space keeps a key, the sign and the value together.
-    whole = label.replace(" = ", "\u00a0=\u00a0")
+    whole = ", ".join(f"{short_key(k)}\u00a0=\u00a0{text(v)}" for k, v in params.items())
     return textwrap.fill(whole, _TITLE_WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
@@ -137,7 +151,7 @@ def finish(
     columns = min(len(shown), _COLUMNS)
     for index, panel in enumerate(shown):
         if len(shown) > 1:
-            cells[0][index].set_title(panel.title)
+            cells[0][index].set_title(panel.title, fontsize=8.5 if columns < _COLUMNS else 7)
         cells[-1][index].set_xlabel("time (s)")
         if index % columns == 0:
             for row, label in enumerate(labels):
@@ -151,6 +165,12 @@ def finish(
             columnspacing=1.6,
             borderaxespad=0.2,
         )
+    for alike in cells:
+        # They share their span: set once all of them are drawn.
+        alike[0].set_ylim(bottom=0)
+    common = _common(shown)
+    if common:
+        figure.supxlabel(common, x=0.01, ha="left", fontsize=7, color=MUTED)
     cells[0][0].set_xlim(0, max(panel.end_s for panel in shown))
     figure.align_ylabels()
     return figure

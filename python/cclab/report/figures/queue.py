@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from cclab import trace
 from cclab.report import units
 from cclab.report.figures.panels import finish, grid, panels, reference, thinned
-from cclab.report.figures.style import MUTED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,7 +42,7 @@ def draw(results: Results) -> Figure | None:
         for s, limit in zip(series, limits, strict=True)
     ]
     unit, name = units.size(max(tops))
-    figure, cells = grid(len(shown), height=2.2)
+    figure, cells = grid(len(shown), height=2.4)
     for axes, samples, limit in zip(cells[0], series, limits, strict=True):
         seconds = samples["time_s"].to_numpy()
         backlog = samples["backlog_bytes"].to_numpy() / unit
@@ -49,28 +50,24 @@ def draw(results: Results) -> Figure | None:
         axes.fill_between(x, y, color=_WATER, alpha=0.35, linewidth=0)
         axes.plot(x, y, color=_WATER, linewidth=0.9)
         dropped = np.diff(samples["drops"].to_numpy().astype(np.int64), prepend=0) > 0
-        axes.plot(
-            seconds[dropped],
-            np.full(int(dropped.sum()), 0.985),
-            transform=axes.get_xaxis_transform(),
-            linestyle="none",
-            marker="|",
-            markersize=7,
-            color=_DROP,
-            clip_on=False,
-        )
+        if dropped.any():
+            axes.plot(
+                seconds[dropped],
+                np.full(int(dropped.sum()), 0.985),
+                transform=axes.get_xaxis_transform(),
+                linestyle="none",
+                marker="|",
+                markersize=7,
+                color=_DROP,
+                clip_on=False,
+            )
         if "bytes" in limit:
             reference(axes, limit["bytes"] / unit, "limit")
-        axes.set_ylim(0, max(tops) / unit * 1.14 or 1)
     finish(figure, cells, shown, [f"backlog ({name})"], legend=False)
-    cells[0][0].annotate(
-        "drops",
-        xy=(0, 0.985),
-        xycoords="axes fraction",
-        xytext=(3, -1),
-        textcoords="offset points",
-        va="center",
-        fontsize=7,
-        color=_DROP if any(int(s["drops"].max() or 0) for s in series) else MUTED,  # type: ignore[arg-type]
-    )
+    cells[0][0].set_ylim(0, max(tops) / unit * 1.14 or 1)
+    handles = [
+        Patch(facecolor=_WATER, alpha=0.5, label="backlog"),
+        Line2D([], [], linestyle="none", marker="|", markersize=7, color=_DROP, label="drops"),
+    ]
+    figure.legend(handles=handles, loc="outside upper left", ncols=2)
     return figure

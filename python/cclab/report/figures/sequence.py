@@ -55,7 +55,6 @@ def draw(results: Results) -> Figure | None:
                 **({"drawstyle": "steps-post"} | emphasis(panel)),
             )
         marked |= _mark(axes, panel, unit)
-        axes.set_ylim(bottom=0)
     finish(figure, cells, shown, [f"sequence number ({name})"])
     if marked:
         _explain(cells[0][0])
@@ -116,6 +115,6 @@ def _explain(axes: Axes) -> None:
                 label="loss repaired",
             )
         ],
-        loc="lower right",
+        loc="upper left",
         handlelength=1.0,
     )

@@ -38,7 +38,6 @@ def draw(results: Results) -> Figure | None:
     for axes, panel, lines in zip(cells[0], shown, series, strict=True):
         for flow, (seconds, bps) in zip(panel.flows, lines, strict=True):
             line(axes, seconds, bps / unit, flow.variant, flow.nth, **emphasis(panel))
-        axes.set_ylim(bottom=0)
     return finish(figure, cells, shown, [f"throughput ({name})"])
 
 

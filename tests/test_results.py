@@ -1,0 +1,221 @@
+"""Results: the document, the frames, the expectations, the report and its figures."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import jsonschema
+import polars as pl
+import pytest
+
+import cclab
+from cclab import _core, expect
+from cclab.errors import InputError
+from cclab.plan import Expectation
+from cclab.report import figures, page, palette, tables, write
+from conftest import ROOT, STUDY, files_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cclab import Results
+
+
+def test_document_fits_its_schema(results: Results) -> None:
+    schema = json.loads((ROOT / "docs" / "results.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    document = json.loads(json.dumps(results.document(), allow_nan=False))
+    jsonschema.validate(document, schema)
+    assert document["schema"] == "cclab/1"
+    assert [run["params"]["flow.short.cc"] for run in document["runs"]] == [
+        *("reno", "reno", "cubic", "cubic")
+    ]
+    assert [point["n"] for point in document["summary"]] == [2, 2]
+
+
+def test_schema_of_the_document_refuses_what_is_not_in_the_contract(results: Results) -> None:
+    schema = json.loads((ROOT / "docs" / "results.schema.json").read_text())
+    document = json.loads(json.dumps(results.document()))
+    document["runs"][0]["flows"][0]["speed"] = 1
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(document, schema)
+
+
+def test_single_run_has_no_interval(study: Path, tmp_path: Path) -> None:
+    one = cclab.run(study, out=tmp_path / "out", repeat=1)
+    estimate = one.document()["summary"][0]["flows"][0]["goodput_bps"]
+    assert estimate["n"] == 1
+    assert estimate["ci95"] is None
+    assert one.summary["goodput_bps_low"].null_count() == len(one.summary)
+
+
+def test_frames_hold_one_row_each(results: Results) -> None:
+    assert results.flows.height == 8
+    assert results.bottlenecks.height == 4
+    assert results.summary.height == 4
+    mean = results.flows.filter(pl.col("flow.short.cc") == "cubic", pl.col("name") == "long")
+    summary = results.summary.filter(pl.col("flow.short.cc") == "cubic", pl.col("flow") == "long")
+    assert summary["goodput_bps"].item() == pytest.approx(mean["goodput_bps"].mean())
+
+
+def test_jain_and_shares_agree_with_the_goodputs(results: Results) -> None:
+    for run in results.runs:
+        goodputs = [flow["goodput_bps"] for flow in run.metrics["flows"]]
+        jain = sum(goodputs) ** 2 / (2 * sum(g * g for g in goodputs))
+        assert run.metrics["jain"] == pytest.approx(jain)
+    for point in results.summaries:
+        shares = [flow.share.mean for flow in point.flows if flow.share is not None]
+        assert sum(shares) == pytest.approx(1)
+
+
+def test_samples_come_in_seconds_with_names(results: Results) -> None:
+    samples = results.samples(0)
+    assert {"time_s", "flow", "cwnd_bytes", "srtt_s"} <= set(samples.columns)
+    assert set(samples["flow"]) == {"short", "long"}
+    assert samples["time_s"].max() == pytest.approx(2.0)
+    assert results.samples(results.runs[1].run.id[:12], "acks").height > 100
+    with pytest.raises(InputError, match="no table 'packets'"):
+        results.samples(0, "packets")
+    with pytest.raises(InputError, match="no run 4"):
+        results.samples(4)
+    with pytest.raises(InputError, match="recorded no queue_events"):
+        results.samples(0, "queue_events")
+
+
+def test_same_results_from_the_folder_alone(results: Results) -> None:
+    loaded = cclab.load(results.store.path)
+    assert loaded.document() == results.document()
+    assert loaded.flows.equals(results.flows)
+
+
+def test_identical_repeats_are_doubted(tmp_path: Path) -> None:
+    file = tmp_path / "same.toml"
+    # Exact starts and no chance anywhere: nothing in the runs depends on the seed.
+    text = STUDY.replace('cc   = "cubic"', 'cc   = "cubic"\nstart = "0s"')
+    file.write_text(text.replace('cc   = "reno"', 'cc   = "reno"\nstart = "100ms"'))
+    codes = [w.code for w in cclab.run(file, out=tmp_path / "out").warnings]
+    assert "identical-repeats" in codes
+
+
+def test_differing_repeats_are_not(results: Results) -> None:
+    assert "identical-repeats" not in [warning.code for warning in results.warnings]
+
+
+def _check(expression: str, subject: str | dict[str, str], metric: str) -> Expectation:
+    _, operator, value = expression.split()
+    return Expectation("check", expression, subject, metric, operator, float(value))
+
+
+def test_expectations_are_held_against_every_sweep_point(results: Results) -> None:
+    jain = [point.jain.mean for point in results.summaries if point.jain is not None]
+    between = sum(jain) / 2
+    failures = expect.failures([_check(f"jain > {between}", "run", "jain")], results.summaries)
+    assert [failure.measured for failure in failures] == [min(jain)]
+    flow = _check("flow.long.goodput_bps > 0", {"flow": "long"}, "goodput_bps")
+    assert expect.failures([flow], results.summaries) == []
+    nobody = _check("flow.nobody.goodput_bps > 0", {"flow": "nobody"}, "goodput_bps")
+    missed = expect.failures([nobody], results.summaries)
+    assert len(missed) == 2
+    assert "not measured" in str(missed[0])
+
+
+@pytest.mark.parametrize("kind", [kind.name for kind in figures.FIGURES])
+def test_figures_are_drawn_with_the_same_bytes_each_time(results: Results, kind: str) -> None:
+    first = figures.svg(results.figure(kind))
+    assert first == figures.svg(results.figure(kind))
+    assert first.startswith(b"<?xml")
+    assert b"dc:date" not in first
+
+
+def test_figures_do_not_depend_on_the_process(results: Results, tmp_path: Path) -> None:
+    script = (
+        "import sys, pathlib, cclab; from cclab import report; "
+        "report.write(cclab.load(sys.argv[1]), pathlib.Path(sys.argv[2]))"
+    )
+    command = [sys.executable, "-c", script, str(results.store.path), str(tmp_path / "there")]
+    subprocess.run(command, check=True)
+    write(results, tmp_path / "here")
+    assert files_of(tmp_path / "here") == files_of(tmp_path / "there")
+
+
+def test_unknown_figure_is_refused(results: Results) -> None:
+    with pytest.raises(InputError, match="no figure called 'pie'; the figures are goodput"):
+        results.figure("pie")
+
+
+def test_page_loads_nothing(results: Results) -> None:
+    text = page.html(results, page.draw(results))
+    assert not re.search(r"<(?:script|link|img|iframe|object|embed|base)\b", text)
+    references = re.findall(r"""(?:src|href)\s*=\s*["']([^"']*)""", text)
+    assert references
+    assert all(reference.startswith("#") for reference in references)
+    assert all(r.startswith("#") for r in re.findall(r"url\(([^)]*)\)", text))
+    assert "@import" not in text
+
+
+def test_page_has_unique_ids_that_its_references_find(results: Results) -> None:
+    text = page.html(results, page.draw(results))
+    ids = re.findall(r'\sid="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+    used = set(re.findall(r'href="#([^"]+)"', text)) | set(re.findall(r"url\(#([^)]+)\)", text))
+    assert used <= set(ids)
+
+
+def test_page_says_where_the_numbers_come_from(results: Results) -> None:
+    text = page.html(results, page.draw(results))
+    for run in results.runs:
+        assert run.run.id in text
+    for word in ("linux-6.12", "seed 7", _core.SIM_VERSION, "bootstrap"):
+        assert word in text
+    for warning in results.warnings:
+        assert warning.code in text
+
+
+def test_text_of_a_study_cannot_become_markup(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(STUDY.replace("Two flows", "<script>alert(1)</script> [bold] | $x$"))
+    results = cclab.run(file, out=tmp_path / "out", repeat=1)
+    assert "<script>" not in page.html(results, page.draw(results))
+    assert "<script>" not in results._repr_html_()
+
+
+def test_table_has_a_row_for_each_flow_and_point(results: Results) -> None:
+    lines = tables.markdown(results).splitlines()
+    assert len(lines) == 2 + 4
+    assert len({line.count("|") for line in lines}) == 1
+    assert "short.cc" in lines[0]
+    assert "±" in lines[2]
+
+
+def test_every_variant_has_a_look_of_its_own() -> None:
+    names = [row["name"] for row in json.loads(_core.variants())]
+    assert set(names) <= set(palette.LOOKS)
+    looks = list(palette.LOOKS.values())
+    assert len(looks) == len(set(looks))
+
+
+def test_flows_of_one_variant_look_different() -> None:
+    assert len({palette.look("cubic", nth) for nth in range(8)}) == 8
+    assert palette.look("of tomorrow") == palette.look("of tomorrow")
+    assert palette.look("of tomorrow") != palette.look("of tomorrow", 1)
+
+
+def test_core_does_not_raise_anything_but_its_own_errors(tmp_path: Path) -> None:
+    with pytest.raises(cclab.StudyError):
+        _core.plan("title = 1", "x.toml", [])
+    with pytest.raises(cclab.StudyError):
+        _core.execute("{}", str(tmp_path), _core.Progress())
+    with pytest.raises(cclab.RunError):
+        _core.measure(str(tmp_path))
+
+
+def test_a_cancelled_run_says_so(results: Results, tmp_path: Path) -> None:
+    progress = _core.Progress()
+    progress.cancel()
+    with pytest.raises(cclab.RunError, match="cancelled"):
+        _core.execute(results.runs[0].run.to_json(), str(tmp_path), progress)
+    assert progress.fraction < 1
