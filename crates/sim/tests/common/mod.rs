@@ -1,0 +1,176 @@
+//! Scenarios and probes that the tests of the simulator share.
+
+#![allow(
+    dead_code,
+    reason = "each test binary uses its own part of what all of them share"
+)]
+
+use std::collections::BTreeMap;
+
+use cclab_spec::{
+    DelayAt, Direction, Flow, Limit, Link, Loss, Network, Outage, Place, Queue, Scenario, Start,
+    Topology, TraceOptions,
+};
+use cclab_trace::schema::{FlowSample, RunSummary};
+use cclab_trace::{Event, Probe};
+use cclab_units::{Rate, Time};
+
+/// The four stacks, with the payload of a full segment and its size on a link by default.
+pub const STACKS: [(&str, u64, u64); 4] = [
+    ("linux-6.12", 1448, 1514),
+    ("rfc", 1448, 1500),
+    ("ns2", 1000, 1040),
+    ("ns3-3.1x", 536, 590),
+];
+
+pub fn rate(bps: u64) -> Rate {
+    Rate::from_bps(bps).expect("a test's rate is positive")
+}
+
+/// A link with a first-in first-out queue; no rate is infinitely fast.
+pub fn link(bps: Option<u64>, delay: Time, limit: Limit) -> Link {
+    Link {
+        rate: bps.map(rate),
+        delay,
+        queue: Queue {
+            kind: "droptail".into(),
+            limit,
+            params: BTreeMap::new(),
+        },
+        loss: Vec::new(),
+        outage: Vec::new(),
+        jitter: None,
+        schedule: Vec::new(),
+    }
+}
+
+/// An unlimited bulk flow that starts at once.
+pub fn flow(name: &str, cc: &str) -> Flow {
+    Flow {
+        name: name.into(),
+        cc: cc.into(),
+        extra_delay: Time::ZERO,
+        start: Start {
+            at: Time::ZERO,
+            spread: Time::ZERO,
+        },
+        transfer: None,
+        duration: None,
+        rwnd: None,
+        mss: None,
+        write_size: None,
+        writes_per_second: None,
+        ecn: false,
+        delayed_ack: None,
+        direction: Direction::Forward,
+        application: None,
+        command: None,
+        delay_at: DelayAt::Router,
+        sysctl: BTreeMap::new(),
+    }
+}
+
+/// A dumbbell whose access links are infinitely fast and have no delay.
+pub fn dumbbell(stack: &str, bottleneck: Link, flows: Vec<Flow>, duration: Time) -> Scenario {
+    Scenario {
+        duration: Some(duration),
+        warmup: Time::ZERO,
+        stack: stack.into(),
+        network: Network {
+            topology: Topology::Dumbbell,
+            bottleneck,
+            access: link(None, Time::ZERO, Limit::Packets(1_000)),
+        },
+        flows,
+        traffic: Vec::new(),
+        trace: TraceOptions {
+            interval: Time::ZERO,
+            events: Vec::new(),
+            capture: Vec::new(),
+            snaplen: 0,
+            from: Time::ZERO,
+            until: None,
+        },
+    }
+}
+
+pub fn loss(at: Place, probability: f64) -> Loss {
+    Loss { at, probability }
+}
+
+pub fn outage(at: Place, start: Time, duration: Time) -> Outage {
+    Outage {
+        at,
+        start,
+        duration,
+    }
+}
+
+/// Lets the scenario capture at every host, and at the bottleneck.
+pub fn capture_everywhere(scenario: &mut Scenario) {
+    let hosts = scenario
+        .flows
+        .iter()
+        .flat_map(|f| [format!("{}.sender", f.name), format!("{}.receiver", f.name)]);
+    scenario.trace.capture = ["bottleneck".to_string()]
+        .into_iter()
+        .chain(hosts)
+        .collect();
+}
+
+/// Runs without a trace.
+pub fn run(scenario: &Scenario, seed: u64) -> RunSummary {
+    run_with(scenario, seed, &mut ())
+}
+
+/// Runs with a probe.
+pub fn run_with<P: Probe>(scenario: &Scenario, seed: u64, probe: &mut P) -> RunSummary {
+    cclab_sim::run(scenario, seed, probe, &cclab_sim::Progress::default())
+        .unwrap_or_else(|error| panic!("{error}: {scenario:?}"))
+}
+
+/// Goodput of each flow in bit/s between the end of warm-up and the run's end.
+pub fn steady_goodput(scenario: &Scenario, seed: u64) -> Vec<f64> {
+    let mut marks = Marks::default();
+    let summary = run_with(scenario, seed, &mut marks);
+    let span = (summary.end - scenario.warmup).as_secs_f64();
+    let received = |at, flow| {
+        let found = marks
+            .samples
+            .iter()
+            .find(|(t, s)| *t == at && s.flow == flow);
+        found.expect("marks are sampled").1.bytes_received
+    };
+    (0..scenario.flows.len() as u32)
+        .map(|flow| {
+            let bytes = received(summary.end, flow) - received(scenario.warmup, flow);
+            bytes as f64 * 8.0 / span
+        })
+        .collect()
+}
+
+/// Keeps the samples of flows.
+#[derive(Default)]
+pub struct Marks {
+    pub samples: Vec<(Time, FlowSample)>,
+}
+
+impl Probe for Marks {
+    fn wants_acks(&self, _: Time) -> bool {
+        false
+    }
+    fn wants_queue(&self, _: Time) -> bool {
+        false
+    }
+    fn wants_drops(&self, _: Time) -> bool {
+        false
+    }
+    fn wants_packets(&self, _: Time) -> bool {
+        false
+    }
+    fn record(&mut self, now: Time, event: Event<'_>) {
+        if let Event::FlowSample(sample) = event {
+            self.samples.push((now, sample));
+        }
+    }
+}
