@@ -138,11 +138,12 @@ impl<'a, P: Probe> World<'a, P> {
     pub fn run(mut self, progress: &Progress) -> Result<RunSummary, SimError> {
         loop {
             let (key, element) = self.calendar.next();
-            if key.time() > self.end || key == Key::NEVER {
+            let time = key.time();
+            if time > self.end || time == Time::NEVER {
                 break;
             }
-            debug_assert!(key.time() >= self.now, "time runs forward");
-            self.now = key.time();
+            debug_assert!(time >= self.now, "time runs forward");
+            self.now = time;
             self.act(element);
             self.events += 1;
             if self.events % EVENTS_PER_REPORT == 0 && progress.report(self.now) {
