@@ -25,8 +25,9 @@ pub use flow::payload_of;
 pub use unsupported::{Unsupported, unsupported};
 pub use wire::wire_options;
 
-/// Version of the simulator: results of another version are other results.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// Version of the simulator, its sources included: results of another version are other
+/// results.
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("CCLAB_SIM_SOURCES"));
 
 /// How far a run is, readable from another thread, and the wish that it stop.
 #[derive(Debug, Default)]
