@@ -574,8 +574,11 @@ impl Sender {
 
     /// Tells the variant of congestion.
     pub(crate) fn congestion(&mut self, now: Time, kind: Congestion, repeated: bool) {
+        // What left on the first duplicate ACKs is not counted (RFC 5681 section 3.2, step 2).
+        let uncounted = kind == Congestion::Loss && self.profile.limited_transmit;
+        let most = if uncounted { self.cc.cwnd() } else { u64::MAX };
         let at = CongestionSample {
-            flight_size: self.board.outstanding(),
+            flight_size: self.board.outstanding().min(most),
             in_flight: self.board.in_flight(),
             snd_nxt: self.snd_nxt,
             repeated,
