@@ -142,6 +142,14 @@ def test_figures_do_not_depend_on_the_process(results: Results, tmp_path: Path) 
     assert files_of(tmp_path / "here") == files_of(tmp_path / "there")
 
 
+def test_notebooks_show_figures_and_results(results: Results) -> None:
+    figure = results.figure("cwnd")
+    assert figure._repr_svg_().encode() == figures.svg(figure)
+    shown = results._repr_html_()
+    assert "<table>" in shown
+    assert "Two flows on a slow link" in shown
+
+
 def test_unknown_figure_is_refused(results: Results) -> None:
     with pytest.raises(InputError, match="no figure called 'pie'; the figures are goodput"):
         results.figure("pie")
@@ -196,6 +204,22 @@ def test_every_variant_has_a_look_of_its_own() -> None:
     assert set(names) <= set(palette.LOOKS)
     looks = list(palette.LOOKS.values())
     assert len(looks) == len(set(looks))
+
+
+def test_table_splits_into_flows_and_points(results: Results) -> None:
+    whole = tables.table(results)
+    flows, points = whole.split()
+    assert flows.headings + points.headings[1:] == whole.headings
+    assert [len(group) for group in flows.groups] == [2, 2]
+    assert [len(group) for group in points.groups] == [1, 1]
+    assert [group[0][0] for group in points.groups] == ["reno", "cubic"]
+
+
+def test_sweep_parameters_keep_the_order_of_the_study(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(STUDY + '"flow.long.cc" = ["reno"]\n"flow.long.rtt" = ["60ms"]\n')
+    plan = cclab.Study.load(file).plan()
+    assert list(plan.points[0].params) == ["flow.short.cc", "flow.long.cc", "flow.long.rtt"]
 
 
 def test_flows_of_one_variant_look_different() -> None:

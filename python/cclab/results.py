@@ -17,10 +17,9 @@ from cclab.summary import PointSummary, Raised, summarise, warnings
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from matplotlib.figure import Figure
-
     from cclab.expect import Failure
     from cclab.plan import Plan, Run
+    from cclab.report.figures.style import Drawing
     from cclab.store import Store
 
 SCHEMA = "cclab/1"
@@ -134,7 +133,7 @@ class Results:
         """
         return trace.table(self._run(run).entry, table)
 
-    def figure(self, name: str) -> Figure:
+    def figure(self, name: str) -> Drawing:
         """A figure by its name: `goodput`, `jain`, `throughput`, `cwnd`, `queue`, `sequence`.
 
         Raises `InputError` if there is no such figure or these results have nothing to show

@@ -6,7 +6,9 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 
 _PIPE_WIDTH = 200
 """Columns of a table that goes to a file or a pipe, where nothing may be cut off."""
+
+
+_UNBOUNDED = 10_000
+"""More columns than any table has."""
 
 
 def stdout() -> Console:
@@ -34,6 +40,11 @@ def complain(message: str) -> None:
     stderr().print(Text.assemble(("error: ", "bold red"), message), soft_wrap=True)
 
 
+def tell(message: str) -> None:
+    """One line of a result."""
+    stdout().print(Text(message), soft_wrap=True)
+
+
 def note(message: str) -> None:
     """One line for people about what goes on."""
     stderr().print(Text(message), soft_wrap=True)
@@ -46,8 +57,27 @@ def print_json(document: Any) -> None:
 
 
 def print_table(title: str, cells: Cells) -> None:
-    """Prints the table of results, sweep points set apart."""
-    table = Table(title=Text(title), title_justify="left", title_style="bold", header_style="bold")
+    """Prints the table of results; as two, flows and bottleneck, where one is too wide."""
+    console = stdout()
+    whole = _drawn(title, cells)
+    unbounded = console.options.update(max_width=_UNBOUNDED)
+    if Measurement.get(console, unbounded, whole).maximum <= console.width:
+        console.print(whole)
+        return
+    flows, points = cells.split()
+    console.print(_drawn(title, flows))
+    console.print(_drawn("", points))
+
+
+def _drawn(title: str, cells: Cells) -> Table:
+    """A table, sweep points of several rows set apart."""
+    table = Table(
+        title=Text(title) if title else None,
+        title_justify="left",
+        title_style="bold",
+        header_style="bold",
+        box=SIMPLE_HEAD,
+    )
     for heading, number in zip(cells.headings, cells.numeric, strict=True):
         table.add_column(Text(heading), justify="right" if number else "left")
     apart = any(len(group) > 1 for group in cells.groups)
@@ -56,7 +86,7 @@ def print_table(title: str, cells: Cells) -> None:
             table.add_row(*(Text(cell) for cell in row))
         if apart:
             table.add_section()
-    stdout().print(table)
+    return table
 
 
 def print_warnings(warnings: list[Raised]) -> None:

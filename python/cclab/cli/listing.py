@@ -16,6 +16,8 @@ from cclab import _core
 from cclab.cli import options
 from cclab.cli.console import note, print_json, stdout
 
+_COLUMNS = ("name", "unit", "summary", "definition", "params", "reference")
+
 
 class What(StrEnum):
     """What can be listed."""
@@ -54,7 +56,7 @@ def _core_rows(what: What) -> list[dict[str, object]]:
         What.metrics: _core.metrics,
     }[what]
     rows: list[dict[str, object]] = json_text.loads(source())
-    return rows
+    return [{key: row[key] for key in _COLUMNS if key in row} for row in rows]
 
 
 def _studies() -> list[dict[str, object]]:

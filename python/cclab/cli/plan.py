@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
@@ -11,9 +12,9 @@ from cclab import estimate
 from cclab.api import cpus
 from cclab.backends import BACKENDS
 from cclab.cli import options
-from cclab.cli.console import note, print_json, stdout
+from cclab.cli.console import print_json, stdout, tell
 from cclab.cli.progress import duration
-from cclab.plan import Plan, text
+from cclab.plan import Plan, short_key, text
 from cclab.study import Study
 
 _MOST_ROWS = 40
@@ -39,7 +40,7 @@ def plan(
     _print_unsupported(planned, per_backend)
     packets = sum(estimate.packets(run.scenario) for run in planned.runs)
     seconds = estimate.seconds(packets, cpus())
-    note(
+    tell(
         f"{len(planned.runs)} runs, about {packets:,.0f} packets; "
         f"estimated time on {cpus()} CPUs: {duration(seconds)}"
     )
@@ -47,9 +48,15 @@ def plan(
 
 def _print_points(planned: Plan) -> None:
     keys = list(planned.points[0].params)
-    table = Table(title=Text(planned.title), title_justify="left", header_style="bold")
+    table = Table(
+        title=Text(planned.title),
+        title_justify="left",
+        title_style="bold",
+        header_style="bold",
+        box=SIMPLE_HEAD,
+    )
     for key in keys:
-        table.add_column(Text(key))
+        table.add_column(Text(short_key(key)))
     table.add_column("flows")
     for heading in ("runs", "seeds", "packets (estimate)"):
         table.add_column(heading, justify="right")
@@ -64,17 +71,17 @@ def _print_points(planned: Plan) -> None:
         )
     stdout().print(table)
     if len(planned.points) > _MOST_ROWS:
-        note(f"{len(planned.points) - _MOST_ROWS} more sweep points; --json shows them all")
+        tell(f"{len(planned.points) - _MOST_ROWS} more sweep points; --json shows them all")
 
 
 def _print_unsupported(planned: Plan, per_backend: dict[str, list[dict[str, str]]]) -> None:
     if planned.backend not in per_backend:
-        note(f"backend {planned.backend}: not in this version")
+        tell(f"backend {planned.backend}: not in this version")
     for name, unsupported in per_backend.items():
         if not unsupported:
-            note(f"backend {name}: can do all of it")
+            tell(f"backend {name}: can do all of it")
         for reason in unsupported:
-            note(f"backend {name} cannot do {reason['path']}: {reason['what']}")
+            tell(f"backend {name} cannot do {reason['path']}: {reason['what']}")
 
 
 def _flows(scenario: dict[str, Any]) -> str:

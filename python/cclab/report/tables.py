@@ -35,7 +35,30 @@ class Table:
     numeric: list[bool]
     """Whether a column holds numbers, which align to the right."""
     groups: list[list[list[str]]]
-    """The rows of each sweep point."""
+    """The rows of each sweep point: its values stand in the first."""
+    keys: int
+    """Columns on the left that name the sweep point."""
+    of_point: int
+    """Columns on the right that belong to the sweep point, not to a flow."""
+
+    def split(self) -> tuple[Table, Table]:
+        """The columns of flows, and those of sweep points: two narrower tables."""
+        last = len(self.headings) - self.of_point
+        flows = Table(
+            self.headings[:last],
+            self.numeric[:last],
+            [[row[:last] for row in group] for group in self.groups],
+            self.keys,
+            0,
+        )
+        points = Table(
+            self.headings[: self.keys] + self.headings[last:],
+            self.numeric[: self.keys] + self.numeric[last:],
+            [[group[0][: self.keys] + group[0][last:]] for group in self.groups if group],
+            self.keys,
+            self.of_point,
+        )
+        return flows, points
 
 
 def table(results: Results) -> Table:
@@ -70,7 +93,7 @@ def table(results: Results) -> Table:
         True,
     ]
     groups = [_rows(summary, divisor) for summary in results.summaries]
-    return Table(headings, numeric, groups)
+    return Table(headings, numeric, groups, len(keys), 3)
 
 
 def markdown(results: Results) -> str:

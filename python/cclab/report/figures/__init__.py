@@ -12,8 +12,7 @@ from cclab.report.figures.style import styled, svg
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from matplotlib.figure import Figure
-
+    from cclab.report.figures.style import Drawing
     from cclab.results import Results
 
 __all__ = ["FIGURES", "Kind", "draw", "svg"]
@@ -29,7 +28,7 @@ class Kind:
     """What it shows, as a heading."""
     caption: str
     """How to read it."""
-    draw: Callable[[Results], Figure | None]
+    draw: Callable[[Results], Drawing | None]
     """Makes it; None where the results have nothing to show in it."""
 
 
@@ -44,7 +43,7 @@ FIGURES: tuple[Kind, ...] = (
 """Every kind of figure, in the order of a report."""
 
 
-def draw(results: Results, name: str) -> Figure | None:
+def draw(results: Results, name: str) -> Drawing | None:
     """The figure called `name`; None where the results have nothing to show in it.
 
     Raises `InputError` if there is no such kind.
@@ -54,4 +53,9 @@ def draw(results: Results, name: str) -> Figure | None:
         known = ", ".join(k.name for k in FIGURES)
         raise InputError(f"no figure called {name!r}; the figures are {known}")
     with styled():
-        return kind.draw(results)
+        figure = kind.draw(results)
+        if figure is not None:
+            # Laid out once: whoever saves it again, and in whatever format, gets the same.
+            figure.draw_without_rendering()
+            figure.set_layout_engine("none")
+        return figure

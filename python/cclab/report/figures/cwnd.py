@@ -13,9 +13,8 @@ from cclab.report.figures.panels import emphasis, finish, grid, panels, thinned
 from cclab.report.figures.style import line
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from cclab.report.figures.panels import FlowLine, Panel
+    from cclab.report.figures.style import Drawing
     from cclab.results import Results
 
 TITLE = "Congestion window and smoothed RTT over time"
@@ -25,7 +24,7 @@ CAPTION = (
 )
 
 
-def draw(results: Results) -> Figure | None:
+def draw(results: Results) -> Drawing | None:
     """The figure; None if no run recorded samples of its flows."""
     shown = [p for p in panels(results) if trace.has(p.run.entry, "flow_samples")]
     if not shown:

@@ -13,8 +13,8 @@ from cclab.report.palette import Look, look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
+    from cclab.report.figures.style import Drawing
     from cclab.results import Results
     from cclab.stats import Estimate
 
@@ -27,7 +27,7 @@ CAPTION = (
 MOST_FLOWS = 8
 
 
-def draw(results: Results) -> Figure | None:
+def draw(results: Results) -> Drawing | None:
     """The figure; None without a sweep, or with more flows than markers can show."""
     placed = layout(results)
     if placed is None:

@@ -10,8 +10,7 @@ from cclab.report.figures.sweep import layout
 from cclab.report.palette import look
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+    from cclab.report.figures.style import Drawing
     from cclab.results import Results
 
 TITLE = "Jain's fairness index by sweep point"
@@ -21,7 +20,7 @@ CAPTION = (
 )
 
 
-def draw(results: Results) -> Figure | None:
+def draw(results: Results) -> Drawing | None:
     """The figure; None without a sweep or with a single flow."""
     placed = layout(results)
     if placed is None:

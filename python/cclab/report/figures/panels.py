@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from cclab.plan import short_key, text
-from cclab.report.figures.style import MUTED
+from cclab.report.figures.style import MUTED, Drawing
 from cclab.report.palette import look
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from cclab.results import Measured, Results
 
@@ -115,7 +115,7 @@ def flow_ranks(flows: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
     return {(n, v): rank for v, names in members.items() for rank, n in enumerate(names)}
 
 
-def grid(count: int, rows_each: int = 1, height: float = 2.1) -> tuple[Figure, list[list[Axes]]]:
+def grid(count: int, rows_each: int = 1, height: float = 2.1) -> tuple[Drawing, list[list[Axes]]]:
     """A figure of `count` panels of `rows_each` stacked axes; axes[row][panel].
 
     All axes share x, and the same row of each panel shares y, so that sweep points compare by eye.
@@ -123,7 +123,7 @@ def grid(count: int, rows_each: int = 1, height: float = 2.1) -> tuple[Figure, l
     columns = min(count, _COLUMNS)
     bands = math.ceil(count / columns)
     width = 5.6 if columns == 1 else 3.5 * columns if columns == 2 else 2.75 * columns
-    figure = Figure(figsize=(width, height * bands * rows_each + 0.45), layout="constrained")
+    figure = Drawing(figsize=(width, height * bands * rows_each + 0.45), layout="constrained")
     cells: list[list[Axes]] = [[] for _ in range(rows_each)]
     for panel in range(count):
         band, column = divmod(panel, columns)
@@ -140,13 +140,13 @@ def grid(count: int, rows_each: int = 1, height: float = 2.1) -> tuple[Figure, l
 
 
 def finish(
-    figure: Figure,
+    figure: Drawing,
     cells: list[list[Axes]],
     shown: Sequence[Panel],
     labels: Sequence[str],
     *,
     legend: bool = True,
-) -> Figure:
+) -> Drawing:
     """Titles, axis labels, the span of time, and the legend of the flows."""
     columns = min(len(shown), _COLUMNS)
     for index, panel in enumerate(shown):

@@ -13,8 +13,7 @@ from cclab.report import units
 from cclab.report.figures.panels import finish, grid, panels, reference, thinned
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+    from cclab.report.figures.style import Drawing
     from cclab.results import Results
 
 TITLE = "Queue at the bottleneck over time"
@@ -27,7 +26,7 @@ _WATER = "#6f8fb3"
 _DROP = "#b3261e"
 
 
-def draw(results: Results) -> Figure | None:
+def draw(results: Results) -> Drawing | None:
     """The figure; None if no run recorded samples of its queue."""
     shown = [p for p in panels(results) if trace.has(p.run.entry, "queue_samples")]
     if not shown:

@@ -15,9 +15,9 @@ from cclab.report.figures.style import line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from cclab.report.figures.panels import Panel
+    from cclab.report.figures.style import Drawing
     from cclab.results import Results
 
 TITLE = "Sequence number over time"
@@ -31,7 +31,7 @@ _LOST = "#b3261e"
 _MOST_MARKS = 400
 
 
-def draw(results: Results) -> Figure | None:
+def draw(results: Results) -> Drawing | None:
     """The figure; None if no run recorded samples or acknowledgements of its flows."""
     shown = [p for p in panels(results) if _source(p) is not None]
     if not shown:
@@ -62,8 +62,15 @@ def draw(results: Results) -> Figure | None:
 
 
 def _source(panel: Panel) -> str | None:
-    """Acknowledgements where they were traced, else samples."""
-    return next((t for t in ("acks", "flow_samples") if trace.has(panel.run.entry, t)), None)
+    """Acknowledgements where they were traced from beginning to end, else samples."""
+    events = ("acks",) if _whole(panel) else ()
+    return next((t for t in (*events, "flow_samples") if trace.has(panel.run.entry, t)), None)
+
+
+def _whole(panel: Panel) -> bool:
+    """Whether the events that were traced, if any, cover the whole run."""
+    traced = panel.run.run.scenario["trace"]
+    return traced["from"] == 0 and traced["until"] is None
 
 
 def _mark(axes: Axes, panel: Panel, unit: float) -> bool:
@@ -91,7 +98,7 @@ def _mark(axes: Axes, panel: Panel, unit: float) -> bool:
 def _losses(panel: Panel) -> pl.DataFrame:
     """Time and offset of each loss, or of each sample that saw new retransmissions."""
     entry = panel.run.entry
-    if trace.has(entry, "drops"):
+    if _whole(panel) and trace.has(entry, "drops"):
         names = [flow.name for flow in panel.flows]
         drops = trace.table(entry, "drops").filter(pl.col("flow").is_in(names))
         return drops.select("time_s", "offset_bytes")

@@ -7,6 +7,7 @@ import io
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
+from matplotlib.figure import Figure
 
 from cclab.report.palette import look
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 INK = "#1a1a1a"
 FAINT = "#d9d9d9"
@@ -56,6 +56,13 @@ _RC: dict[str, Any] = {
     "path.simplify": True,
     "path.simplify_threshold": 0.2,
 }
+
+
+class Drawing(Figure):
+    """A figure that notebooks show by themselves, in the style it was drawn in."""
+
+    def _repr_svg_(self) -> str:
+        return svg(self).decode()
 
 
 @contextlib.contextmanager

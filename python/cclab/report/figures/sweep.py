@@ -7,9 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from matplotlib.figure import Figure
-
 from cclab.plan import short_key, text
+from cclab.report.figures.style import Drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,14 +41,14 @@ class Layout:
     columns: int
     """Panels side by side."""
 
-    def frame(self, height: float = 2.3) -> tuple[Figure, list[Axes]]:
+    def frame(self, height: float = 2.3) -> tuple[Drawing, list[Axes]]:
         """An empty figure with labelled axes; one per panel."""
         count = len(self.panels)
         columns = self.columns
         rows = math.ceil(count / columns)
         slots_wide = max(3.4, 1.0 + 0.62 * len(self.slots))
         width = min(9.2, slots_wide) if columns == 1 else min(10.5, 2.75 * columns)
-        figure = Figure(figsize=(width, height * rows + 0.5), layout="constrained")
+        figure = Drawing(figsize=(width, height * rows + 0.5), layout="constrained")
         cells: list[Axes] = []
         long = max(len(s) for s in self.slots) > _LONGEST_LABEL or len(self.slots) > 6
         for panel, title in enumerate(self.panels):

@@ -12,9 +12,8 @@ from cclab.report.figures.panels import emphasis, finish, grid, panels
 from cclab.report.figures.style import line
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from cclab.report.figures.panels import FlowLine, Panel
+    from cclab.report.figures.style import Drawing
     from cclab.results import Results
 
 TITLE = "Throughput over time"
@@ -26,7 +25,7 @@ CAPTION = (
 _BINS = 150
 
 
-def draw(results: Results) -> Figure | None:
+def draw(results: Results) -> Drawing | None:
     """The figure; None if no run recorded samples of its flows."""
     shown = [p for p in panels(results) if trace.has(p.run.entry, "flow_samples")]
     if not shown:
