@@ -69,7 +69,9 @@ impl CongestionControl for Bytes {
             cwnd: self.cwnd,
             ssthresh: self.ssthresh,
         });
-        self.ssthresh = (at.flight_size / 2).max(2 * self.mss); // RFC 5681 equation (4)
+        // RFC 5681 equation (4). Outstanding beyond the window is what limited transmit or an
+        // inflated window let go: the first is not to be counted, the second has arrived.
+        self.ssthresh = (at.flight_size.min(self.cwnd) / 2).max(2 * self.mss);
         let restart = kind == Congestion::Rto
             || (kind == Congestion::Loss && self.on_loss == OnLoss::Restart);
         self.cwnd = if restart {
