@@ -39,6 +39,9 @@ pub struct Profile {
     /// Whether duplicate ACKs for data sent before the last reduction are ignored (RFC 6582
     /// section 3.2, step 2).
     pub careful_fast_retransmit: bool,
+    /// Whether only the first partial ACK of a NewReno recovery restarts the timer, so that a
+    /// timeout ends a recovery of many losses (RFC 6582 section 4, "impatient"), or each does.
+    pub impatient: bool,
     /// Detection of spurious timeouts (F-RTO, RFC 5682) and undo of spurious reductions.
     pub undo: bool,
     /// Window after an idle time back to the initial one (RFC 5681 section 4.1).
@@ -229,6 +232,7 @@ static LINUX_6_12: Profile = Profile {
     classic_variants: false,
     limited_transmit: true,
     careful_fast_retransmit: true,
+    impatient: false, // every ACK that advances rearms the timer
     undo: true,
     idle_restart: true,
     default_rwnd: DefaultRwnd::Bytes(3_145_728), // tcp_rmem[2] / 2 (tcp_adv_win_scale = 1)
@@ -265,6 +269,7 @@ static RFC: Profile = Profile {
     classic_variants: true,
     limited_transmit: true,
     careful_fast_retransmit: true,
+    impatient: true,
     undo: true,
     idle_restart: true,
     default_rwnd: DefaultRwnd::Bytes(65_535 << 14),
@@ -307,6 +312,7 @@ static NS2: Profile = Profile {
     classic_variants: true,
     limited_transmit: true,        // singledup_
     careful_fast_retransmit: true, // bugFix_
+    impatient: true, // newreno_changes1_
     undo: false,
     idle_restart: false,
     default_rwnd: DefaultRwnd::Segments(20), // window_
@@ -349,6 +355,7 @@ static NS3_3_1X: Profile = Profile {
     classic_variants: true,
     limited_transmit: false,
     careful_fast_retransmit: false,
+    impatient: false,
     undo: false,
     idle_restart: false,
     default_rwnd: DefaultRwnd::Bytes(65_535),

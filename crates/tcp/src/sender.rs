@@ -462,7 +462,9 @@ impl Sender {
         };
 
         if advanced {
-            self.restart_rto(now);
+            if !self.is_impatient() {
+                self.restart_rto(now);
+            }
             if self.closed && self.snd_una > self.written {
                 self.stop(now, State::Finished);
             }
@@ -574,11 +576,8 @@ impl Sender {
 
     /// Tells the variant of congestion.
     pub(crate) fn congestion(&mut self, now: Time, kind: Congestion, repeated: bool) {
-        // What left on the first duplicate ACKs is not counted (RFC 5681 section 3.2, step 2).
-        let uncounted = kind == Congestion::Loss && self.profile.limited_transmit;
-        let most = if uncounted { self.cc.cwnd() } else { u64::MAX };
         let at = CongestionSample {
-            flight_size: self.board.outstanding().min(most),
+            flight_size: self.board.outstanding(),
             in_flight: self.board.in_flight(),
             snd_nxt: self.snd_nxt,
             repeated,
@@ -600,6 +599,11 @@ impl Sender {
         } else {
             now + self.rtt.rto()
         };
+    }
+
+    /// Whether the timer runs on from an earlier partial acknowledgement.
+    fn is_impatient(&self) -> bool {
+        self.profile.impatient && self.episode.is_recovery() && self.episode.partial_acks > 1
     }
 
     fn stop(&mut self, now: Time, state: State) {

@@ -68,7 +68,7 @@ impl Sender {
                 self.episode.inflation = 0;
                 self.forget_resent_head();
             }
-            Phase::Recovery => lost = self.on_partial_ack(now, news),
+            Phase::Recovery => lost = self.on_partial_ack(news),
             Phase::Loss => {
                 if self.try_undo(now, news) {
                     self.episode.dup_acks = 0;
@@ -93,7 +93,7 @@ impl Sender {
     }
 
     /// RFC 6582 section 3.2 step 5, partial acknowledgements.
-    fn on_partial_ack(&mut self, now: Time, news: &AckNews) -> u64 {
+    fn on_partial_ack(&mut self, news: &AckNews) -> u64 {
         let lost = self.board.mark_lost(self.board.ids().start);
         self.episode.retransmit_first = true;
         self.episode.inflation -= news.newly_acked as i64;
@@ -101,9 +101,6 @@ impl Sender {
             self.episode.inflation += self.mss as i64;
         }
         self.episode.partial_acks += 1;
-        if self.episode.partial_acks == 1 {
-            self.rto_at = now + self.rtt.rto();
-        }
         lost
     }
 }

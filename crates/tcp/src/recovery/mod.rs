@@ -58,7 +58,7 @@ pub struct Episode {
     pub(crate) probe: probe::Probe,
     pub(crate) reorder_at: Time,
     pub(crate) probe_at: Time,
-    /// RFC 6582 section 3.2 step 5: only the first partial ACK restarts the timer.
+    /// Partial ACKs of this episode (RFC 6582 section 3.2, step 5).
     pub(crate) partial_acks: u32,
 }
 
