@@ -228,6 +228,14 @@ def test_flows_of_one_variant_look_different() -> None:
     assert palette.look("of tomorrow") != palette.look("of tomorrow", 1)
 
 
+def test_wrong_arguments_are_refused_before_anything_is_made(study: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="jobs is 0"):
+        cclab.run(study, out=tmp_path / "out", jobs=0)
+    with pytest.raises(InputError, match="backend 'netns'"):
+        cclab.run(study, out=tmp_path / "out", backend="netns")
+    assert not (tmp_path / "out").exists()
+
+
 def test_core_does_not_raise_anything_but_its_own_errors(tmp_path: Path) -> None:
     with pytest.raises(cclab.StudyError):
         _core.plan("title = 1", "x.toml", [])

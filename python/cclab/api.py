@@ -53,6 +53,8 @@ def carry_out(
     plan: Plan, store: Store, *, jobs: int | None = None, listener: Listener | None = None
 ) -> Results:
     """Runs what `store` misses of `plan` and measures all of it; see `run`."""
+    if jobs is not None and jobs < 1:
+        raise InputError(f"jobs is {jobs}; it must be at least 1")
     backend = find_backend(plan.backend)
     if plan.unsupported:
         lines = [f"backend {plan.backend!r} of this version does not do:"]

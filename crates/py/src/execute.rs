@@ -66,7 +66,10 @@ pub fn execute(
     let run: Run = serde_json::from_str(run_json).map_err(error::study)?;
     // A scenario that the simulator refuses must not reach what relies on its names.
     if let Some(reason) = cclab_sim::unsupported(&run.scenario).into_iter().next() {
-        let problem = format!("the simulator does not do {} ({})", reason.what, reason.path);
+        let problem = format!(
+            "the simulator does not do {} ({})",
+            reason.what, reason.path
+        );
         return Err(error::run(problem));
     }
     let end = run.scenario.duration.map_or(u64::MAX, Time::as_nanos);

@@ -24,6 +24,8 @@ pub fn compare_repeats(metrics: Vec<String>) -> PyResult<String> {
         .iter()
         .map(|text| serde_json::from_str(text).map_err(error::run))
         .collect::<PyResult<_>>()?;
-    let raised: Vec<_> = cclab_metrics::identical_repeats(&repeats).into_iter().collect();
+    let raised: Vec<_> = cclab_metrics::identical_repeats(&repeats)
+        .into_iter()
+        .collect();
     serde_json::to_string(&raised).map_err(error::run)
 }

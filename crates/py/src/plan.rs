@@ -20,9 +20,16 @@ pub fn plan(
     repeat: Option<u64>,
     seed: Option<u64>,
 ) -> PyResult<String> {
-    let overrides = Overrides { set, backend, repeat, seed };
+    let overrides = Overrides {
+        set,
+        backend,
+        repeat,
+        seed,
+    };
     let study = Study::load_knowing(text, file, known()).map_err(error::study)?;
-    let plan = study.plan(&overrides, cclab_sim::VERSION).map_err(error::study)?;
+    let plan = study
+        .plan(&overrides, cclab_sim::VERSION)
+        .map_err(error::study)?;
     let simulated = plan.runs.iter().all(|planned| planned.run.backend == "sim");
     let mut points: Vec<PointLines<'_>> = plan
         .scenarios
@@ -30,13 +37,28 @@ pub fn plan(
         .map(|point| PointLines {
             params: &point.params,
             scenario: &point.scenario,
-            unsupported: if simulated { unsupported(&point.scenario) } else { Vec::new() },
+            unsupported: if simulated {
+                unsupported(&point.scenario)
+            } else {
+                Vec::new()
+            },
             runs: Vec::new(),
         })
         .collect();
     for planned in &plan.runs {
-        let Run { id, seed, backend, version, .. } = &planned.run;
-        points[planned.point].runs.push(RunLine { id, seed: *seed, backend, version });
+        let Run {
+            id,
+            seed,
+            backend,
+            version,
+            ..
+        } = &planned.run;
+        points[planned.point].runs.push(RunLine {
+            id,
+            seed: *seed,
+            backend,
+            version,
+        });
     }
     let document = Document {
         title: study.title(),
@@ -82,7 +104,10 @@ struct RunLine<'a> {
 fn unsupported(scenario: &Scenario) -> Vec<Reason> {
     cclab_sim::unsupported(scenario)
         .into_iter()
-        .map(|reason| Reason { path: reason.path, what: reason.what })
+        .map(|reason| Reason {
+            path: reason.path,
+            what: reason.what,
+        })
         .collect()
 }
 
@@ -108,9 +133,20 @@ fn known() -> Names {
         }
     }
     for discipline in cclab_qdisc::QDISCS {
-        if !names.qdiscs.iter().any(|known| known.name == discipline.name) {
-            let params = discipline.params.iter().map(|&param| param.to_owned()).collect();
-            names.qdiscs.push(Parametric { name: discipline.name.to_owned(), params });
+        if !names
+            .qdiscs
+            .iter()
+            .any(|known| known.name == discipline.name)
+        {
+            let params = discipline
+                .params
+                .iter()
+                .map(|&param| param.to_owned())
+                .collect();
+            names.qdiscs.push(Parametric {
+                name: discipline.name.to_owned(),
+                params,
+            });
         }
     }
     names

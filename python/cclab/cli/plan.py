@@ -40,8 +40,9 @@ def plan(
     _print_unsupported(planned, per_backend)
     packets = sum(estimate.packets(run.scenario) for run in planned.runs)
     seconds = estimate.seconds(packets, cpus())
+    count = len(planned.runs)
     tell(
-        f"{len(planned.runs)} runs, about {packets:,.0f} packets; "
+        f"{count} run{'' if count == 1 else 's'}, about {packets:,.0f} packets; "
         f"estimated time on {cpus()} CPUs: {duration(seconds)}"
     )
 

@@ -86,6 +86,8 @@ def speed(state: State) -> str:
 
 def duration(seconds: float) -> str:
     """A span of real time for people."""
+    if seconds < 0.1:
+        return "less than 0.1 s"
     if seconds < 10:
         return f"{seconds:.1f} s"
     if seconds < 100:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cache
 from typing import TYPE_CHECKING
@@ -18,21 +19,26 @@ if TYPE_CHECKING:
     from cclab.report.figures import Kind
     from cclab.results import Results
 
-_DEFINITIONS = (
-    ("goodput", "unique application bytes / (last − first byte received)"),
-    ("share", "a flow's goodput / the sum of all flows' goodputs"),
-    ("retransmits", "segments that carried bytes already sent"),
-    ("srtt", "mean of the sender's smoothed round-trip time over acknowledgements"),
-    ("limited by", "what held the flow back for the largest part of its time"),
-    ("utilization", "bits that the bottleneck carried / bits that it could have carried"),
-    ("queue delay", "mean time that packets waited in front of the bottleneck"),
-    ("Jain", "(Σx)² / (n Σx²) over the goodputs x of the n flows"),
-    (
-        "±",
-        "half the width of the 95% percentile-bootstrap interval of the mean over runs, "
-        "never over samples inside a run; absent for a single run",
+_NARROW_PT = 330
+
+_METRICS = {
+    "goodput": "flow.goodput_bps",
+    "retransmits": "flow.retransmits",
+    "srtt": "flow.srtt_mean_s",
+    "utilization": "bottleneck.utilization",
+    "queue delay": "bottleneck.queue_delay_mean_s",
+    "Jain": "jain",
+}
+"""The words of the table and the metrics that they stand for."""
+
+_OF_THE_REPORT = {
+    "share": "A flow's goodput / the sum of all flows' goodputs.",
+    "limited by": "What held the flow back for the largest part of its time.",
+    "±": (
+        "Half the width of the 95% percentile-bootstrap interval of the mean over runs, never "
+        "over samples inside a run; absent for a single run."
     ),
-)
+}
 
 
 def draw(results: Results) -> list[tuple[Kind, bytes]]:
@@ -53,7 +59,7 @@ def html(results: Results, drawn: list[tuple[Kind, bytes]]) -> str:
         plan=plan,
         points=len(plan.points),
         table=tables.table(results),
-        figures=[(kind, _inline(kind, svg)) for kind, svg in drawn],
+        figures=[(kind, _inline(kind, svg), _narrow(svg)) for kind, svg in drawn],
         hidden=max(0, len(results.points) - MOST_PANELS),
         warnings=results.warnings,
         failures=results.failures,
@@ -62,7 +68,7 @@ def html(results: Results, drawn: list[tuple[Kind, bytes]]) -> str:
         versions=sorted({f"{run.run.backend} {run.run.version}" for run in runs}),
         stacks=sorted({run.run.scenario["stack"] for run in runs}),
         version=_core.VERSION,
-        definitions=_DEFINITIONS,
+        definitions=_definitions(),
     )
 
 
@@ -81,6 +87,18 @@ def _inline(kind: Kind, svg: bytes) -> Markup:
     text = re.sub(r'((?:\sid=|href=)"#?|url\(#)', rf"\g<1>{kind.name}-", text)
     named = f'<svg role="img" aria-label="{markup_escape(kind.title)}"'
     return Markup(named + text.removeprefix("<svg"))
+
+
+def _definitions() -> dict[str, str]:
+    """What the words of the table mean; the core defines those of its metrics."""
+    known = {metric["name"]: metric["definition"] for metric in json.loads(_core.metrics())}
+    return {word: known[name] for word, name in _METRICS.items()} | _OF_THE_REPORT
+
+
+def _narrow(svg: bytes) -> bool:
+    """Whether two such figures fit side by side."""
+    width = re.search(rb'<svg[^>]*\swidth="([\d.]+)pt"', svg)
+    return width is not None and float(width[1]) < _NARROW_PT
 
 
 @cache
