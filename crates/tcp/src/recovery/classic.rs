@@ -37,13 +37,14 @@ impl Sender {
     }
 
     /// RFC 6582 section 3.2 step 2: duplicates of what was sent before the last reduction may
-    /// be echoes of retransmissions.
+    /// be echoes of retransmissions. So may those of the acknowledgement that ends it: more
+    /// than `recover` must be covered.
     fn may_fast_retransmit(&self) -> bool {
         !self.profile.careful_fast_retransmit
             || self
                 .episode
                 .recover
-                .is_none_or(|recover| self.snd_una >= recover)
+                .is_none_or(|recover| self.snd_una > recover)
     }
 
     /// Everything outstanding is sent again from the lowest unacknowledged byte.
