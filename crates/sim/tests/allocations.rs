@@ -75,7 +75,7 @@ fn ten_more_seconds_allocate_no_more() {
         for variants in [["cubic", "reno"], ["newreno", "sack"]] {
             let (short, packets) = cost(&scenario(stack, variants, 10));
             let (long, more_packets) = cost(&scenario(stack, variants, 20));
-            let (more, packets) = (long - short, more_packets - packets);
+            let (more, packets) = (long.saturating_sub(short), more_packets - packets);
             println!(
                 "{stack:<10} {variants:?}: {short} allocations in 10 s, {more} in the next 10 s \
                  with {packets} data packets"

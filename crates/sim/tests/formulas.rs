@@ -59,7 +59,10 @@ fn share_of_full_link(stack: usize, cc: &str, bps: u64, bdp: u64) -> f64 {
     };
     let delay = Time::from_secs_f64(rtt / 2.0);
     let bottleneck = link(Some(bps), delay, Limit::Bytes(2 * bdp));
-    let mut scenario = dumbbell(stack, bottleneck, vec![flow], Time::from_secs(60));
+    // Long enough that a window of data that waits for a hole at the end hardly counts.
+    let packets = 60_000;
+    let seconds = 20.0 + (packets * size * 8) as f64 / bps as f64;
+    let mut scenario = dumbbell(stack, bottleneck, vec![flow], Time::from_secs_f64(seconds));
     scenario.warmup = Time::from_secs(20);
     let carried = bps as f64 * payload as f64 / size as f64;
     off_by(steady_goodput(&scenario, 1)[0], carried)
@@ -69,7 +72,7 @@ fn share_of_full_link(stack: usize, cc: &str, bps: u64, bdp: u64) -> f64 {
 fn a_full_bottleneck_carries_its_rate_less_the_headers() {
     println!("stack       variant     rate [Mbit/s]  BDP [kB]   off by");
     for (index, (stack, ..)) in STACKS.iter().enumerate() {
-        for cc in ["reno", "cubic"] {
+        for cc in ["reno", "newreno", "sack", "cubic"] {
             for (bps, bdp) in [
                 (2_000_000, 25_000),
                 (10_000_000, 25_000),
@@ -79,6 +82,9 @@ fn a_full_bottleneck_carries_its_rate_less_the_headers() {
             ] {
                 if *stack == "ns3-3.1x" && bdp > 25_000 {
                     continue; // a window of 65,535 bytes cannot fill it
+                }
+                if cc == "reno" && bdp > 100_000 {
+                    continue; // two losses in a window cost Reno a timeout, longer than the queue
                 }
                 let off = share_of_full_link(index, cc, bps, bdp);
                 println!(
