@@ -169,7 +169,9 @@ fn what_the_sender_does_not_offer_is_not_used() {
 
 #[test]
 fn every_second_segment_is_acknowledged_and_a_lone_one_late() {
-    let mut bench = Bench::connected(&config("ns3-3.1x"), PEER_ISN);
+    let mut config = config("ns3-3.1x");
+    config.ack.quick_acks = 0;
+    let mut bench = Bench::connected(&config, PEER_ISN);
     bench.now = ms(10);
     assert_eq!(bench.send(&bench.data(5_000, 1_000)), None);
     assert_eq!(bench.receiver.deadline(), ms(210));
@@ -212,7 +214,9 @@ fn the_first_segments_are_acknowledged_at_once_by_linux() {
 /// RFC 7323 section 4.3: the echo is that of the first segment the ACK covers.
 #[test]
 fn the_echo_includes_the_wait_for_the_acknowledgement() {
-    let mut bench = Bench::connected(&config("ns3-3.1x"), PEER_ISN);
+    let mut config = config("ns3-3.1x");
+    config.ack.quick_acks = 0;
+    let mut bench = Bench::connected(&config, PEER_ISN);
     bench.now = ms(10);
     bench.send(&bench.data(5_000, 1_000));
     bench.now = ms(30);
