@@ -312,7 +312,7 @@ static NS2: Profile = Profile {
     classic_variants: true,
     limited_transmit: true,        // singledup_
     careful_fast_retransmit: true, // bugFix_
-    impatient: true, // newreno_changes1_
+    impatient: true,               // newreno_changes1_
     undo: false,
     idle_restart: false,
     default_rwnd: DefaultRwnd::Segments(20), // window_
