@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -69,6 +70,26 @@ def test_report_works_from_the_folder_alone(cli: Cli, study: Path, tmp_path: Pat
     assert again.returncode == DONE, again.stderr
     assert again.stdout == first.stdout
     assert (out / "report" / "index.html").read_bytes() == page
+
+
+def test_report_of_damaged_and_of_missing_runs(study: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    short = ["--set", "duration=200ms", "--set", "warmup=0s"]
+    run = ["run", str(study), "--out", str(out), *short]
+    assert invoke(run) == DONE
+    first, second, *_ = sorted((out / "runs").iterdir())
+    samples = first / "flow_samples.parquet"
+    whole = samples.read_bytes()
+    samples.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert invoke(["report", str(out)]) == WRONG_INPUT
+    samples.write_bytes(whole[:100])
+    assert invoke(["report", str(out)]) == WRONG_INPUT
+    assert invoke(run) == DONE
+    assert samples.read_bytes() == whole
+    shutil.rmtree(second)
+    assert invoke(["report", str(out)]) == DONE
+    shutil.rmtree(out / "runs")
+    assert invoke(["report", str(out)]) == WRONG_INPUT
 
 
 @pytest.mark.parametrize(

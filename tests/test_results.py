@@ -236,6 +236,18 @@ def test_wrong_arguments_are_refused_before_anything_is_made(study: Path, tmp_pa
     assert not (tmp_path / "out").exists()
 
 
+def test_a_replacement_may_supply_what_the_file_lacks(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(STUDY.replace('duration = "2s"', ""))
+    study = cclab.Study.load(file)
+    with pytest.raises(cclab.StudyError, match="duration"):
+        study.plan()
+    assert len(study.plan(set=["duration=3s"]).runs) == 4
+    file.write_text(STUDY.replace("duration", "durration"))
+    with pytest.raises(cclab.StudyError, match=r"study\.toml:3:1"):
+        cclab.Study.load(file)
+
+
 def test_core_does_not_raise_anything_but_its_own_errors(tmp_path: Path) -> None:
     with pytest.raises(cclab.StudyError):
         _core.plan("title = 1", "x.toml", [])

@@ -8,6 +8,7 @@ __all__ = [
     "Progress",
     "RunError",
     "StudyError",
+    "check",
     "compare_repeats",
     "execute",
     "holds",
@@ -47,6 +48,13 @@ class Progress:
 
     def cancel(self) -> None:
         """Asks the run to stop soon; `execute` then raises `RunError`."""
+
+def check(text: str, file: str) -> None:
+    """Reads the study in `text`; messages call it `file`.
+
+    Raises `StudyError` if a key or the type of a value is wrong. What only shows when keys are
+    seen together, with what is set beside the file, is for `plan` to find.
+    """
 
 def plan(
     text: str,

@@ -26,10 +26,10 @@ class Study:
 
     @classmethod
     def load(cls, path: str | Path) -> Study:
-        """Reads the study file at `path` and checks it in full.
+        """Reads the study file at `path`: its keys and the types of their values.
 
         Raises `InputError` if it cannot be read and `StudyError`, with file, line and column,
-        if it is wrong.
+        if it is wrong. `plan` checks what depends on several keys, or on what replaces them.
         """
         file = Path(path)
         try:
@@ -50,9 +50,8 @@ class Study:
         except UnicodeDecodeError as error:
             line = raw[: error.start].count(b"\n") + 1
             raise InputError(f"{file}:{line}: not UTF-8 text") from None
-        study = cls(_name(file), str(file), text)
-        study.plan()
-        return study
+        _core.check(text, str(file))
+        return cls(_name(file), str(file), text)
 
     def plan(
         self,

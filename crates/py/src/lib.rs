@@ -17,6 +17,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("StudyError", module.py().get_type::<error::StudyError>())?;
     module.add("RunError", module.py().get_type::<error::RunError>())?;
     module.add_class::<execute::Progress>()?;
+    module.add_function(wrap_pyfunction!(plan::check, module)?)?;
     module.add_function(wrap_pyfunction!(plan::plan, module)?)?;
     module.add_function(wrap_pyfunction!(plan::schema, module)?)?;
     module.add_function(wrap_pyfunction!(plan::holds, module)?)?;

@@ -8,6 +8,15 @@ use serde_json::Value;
 
 use crate::error;
 
+/// Reads the study in `text`: its keys and the types of their values. What only shows when keys
+/// are seen together, with what is set beside the file, is for `plan` to find.
+#[pyfunction]
+pub fn check(text: &str, file: &str) -> PyResult<()> {
+    Study::load_knowing(text, file, known())
+        .map(drop)
+        .map_err(error::study)
+}
+
 /// The plan of the study in `text` as JSON: what is written, the sweep points with what the
 /// backend cannot do at each, the runs, the expectations.
 #[pyfunction]
