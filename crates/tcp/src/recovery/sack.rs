@@ -60,11 +60,12 @@ impl Sender {
             {
                 self.episode.phase = Phase::Open;
                 self.episode.undo.end();
-            } else if self.episode.phase == Phase::Loss {
-                self.on_news_frto(news);
             }
         } else if news.duplicate {
             self.episode.dup_acks += 1;
+        }
+        if self.episode.phase == Phase::Loss {
+            self.on_news_frto(news); // a duplicate too: the timeout was genuine
         }
         let mut lost = self.episode.sack.advance(&mut self.board);
         let may_enter = self.episode.phase == Phase::Open
