@@ -7,7 +7,9 @@
 //! Positions in the stream are 64-bit offsets from the first byte of data; the 32-bit numbers
 //! of the wire exist only at the edges.
 
-use cclab_cc::{AckSample, Congestion, CongestionControl, CongestionSample, Cx, RateSample};
+use cclab_cc::{
+    AckSample, Arithmetic, Congestion, CongestionControl, CongestionSample, Cx, RateSample,
+};
 use cclab_packet::{MAX_SACK_BLOCKS, Packet, flags};
 use cclab_units::{Stream, Time};
 
@@ -424,6 +426,7 @@ impl Sender {
             tsecr: packet.tsecr,
         };
         let growth_allowed = self.is_cwnd_limited();
+        let was_recovery = self.episode.is_recovery();
         let newly_lost = self.on_news(now, &news);
         if packet.has(flags::ECE) && self.ecn {
             self.on_ecn_echo(now);
@@ -443,7 +446,7 @@ impl Sender {
             snd_una: self.snd_una,
             snd_nxt: self.snd_nxt,
             cwnd_limited: growth_allowed,
-            in_recovery: self.episode.is_recovery(),
+            in_recovery: self.episode.is_recovery() || (was_recovery && self.leaves_at_ssthresh()),
             ece: packet.has(flags::ECE),
         };
         if newly_acked > 0 || newly_delivered > 0 {
@@ -599,6 +602,14 @@ impl Sender {
         } else {
             now + self.rtt.rto()
         };
+    }
+
+    /// Whether the acknowledgement that ends recovery leaves the window at ssthresh (RFC 5681
+    /// section 3.2 step 6, RFC 6582 section 3.2 step 3): it covers a window of data, which would
+    /// count as growth. The other stacks count a step for each acknowledgement, or what it
+    /// delivers, and grow by it.
+    fn leaves_at_ssthresh(&self) -> bool {
+        self.profile.arithmetic == Arithmetic::Bytes
     }
 
     /// Whether the timer runs on from an earlier partial acknowledgement.
