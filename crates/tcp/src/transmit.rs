@@ -82,11 +82,15 @@ impl Sender {
             return self.board.next_lost();
         }
         let by_sack = self.recovery == Recovery::Sack && self.episode.is_recovery();
-        if by_sack { self.next_by_sack() } else { None }
+        if by_sack {
+            self.next_by_sack(window)
+        } else {
+            None
+        }
     }
 
     #[inline]
-    fn fits(&self, len: u64, window: u64) -> bool {
+    pub(crate) fn fits(&self, len: u64, window: u64) -> bool {
         let in_flight = self.board.in_flight();
         in_flight + len <= window || in_flight == 0
     }

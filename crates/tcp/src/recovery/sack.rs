@@ -37,7 +37,8 @@ impl LossCursor {
         while self.above >= u64::from(DUP_THRESH) {
             if board.get(self.at).sacked {
                 self.above -= 1;
-            } else if !board.get(self.at).lost {
+            } else if !board.get(self.at).lost && !board.get(self.at).ever_resent {
+                // What rule 3 sent again counts in flight by that copy.
                 lost += board.mark_lost(self.at);
             }
             self.at += 1;
@@ -61,7 +62,9 @@ impl Sender {
                 self.episode.phase = Phase::Open;
                 self.episode.undo.end();
             }
-        } else if news.duplicate {
+        } else if news.duplicate && news.newly_delivered > 0 {
+            // Section 2: a duplicate tells of something new; one that reports a repeated segment
+            // does not.
             self.episode.dup_acks += 1;
         }
         if self.episode.phase == Phase::Loss {
@@ -85,10 +88,21 @@ impl Sender {
 
     /// RFC 6675 section 4, `NextSeg` rules 3 and 4, when nothing is lost and nothing new may be
     /// sent: an unSACKed segment below the highest SACKed one, else one rescue per episode.
-    pub(crate) fn next_by_sack(&mut self) -> Option<SegmentId> {
+    ///
+    /// What rule 3 sends counts twice in the pipe, as original and as copy (`SetPipe`), until
+    /// the original is lost by count or one of them arrives.
+    pub(crate) fn next_by_sack(&mut self, window: u64) -> Option<SegmentId> {
         let highest = self.board.highest_sacked()?;
         let ids = self.board.ids();
         let from = self.episode.sack.at.max(ids.start);
+        let copies: u64 = (from..highest)
+            .map(|id| self.board.get(id))
+            .filter(|segment| segment.ever_resent && !segment.sacked && !segment.lost)
+            .map(|segment| u64::from(segment.len))
+            .sum();
+        if !self.fits(self.mss + copies, window) {
+            return None;
+        }
         let below = (from..highest).find(|&id| {
             let segment = self.board.get(id);
             !segment.sacked && !segment.lost && !segment.ever_resent
