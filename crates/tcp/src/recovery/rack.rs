@@ -149,6 +149,24 @@ impl Rack {
         (newly_lost, again)
     }
 
+    /// The retransmission timer expired: the first segment is lost, and what left a round trip and
+    /// the reordering window ago (RFC 8985 section 6.3, `RACK_mark_losses_on_RTO`).
+    pub fn mark_at_timeout(
+        &self,
+        board: &mut Scoreboard,
+        now: Time,
+        in_recovery: bool,
+        (min_rtt, srtt): (Time, Time),
+    ) {
+        let patience = self.rtt + self.reo_wnd(board, in_recovery, min_rtt, srtt);
+        let ids = board.ids();
+        for id in ids.clone() {
+            if id == ids.start || board.get(id).sent + patience <= now {
+                board.mark_lost(id);
+            }
+        }
+    }
+
     /// After an undo the originals are looked at afresh.
     pub fn restart(&mut self) {
         self.originals = 0;

@@ -7,6 +7,7 @@ use cclab_cc::Congestion;
 use cclab_units::Time;
 
 use super::Phase;
+use crate::profile::Recovery;
 use crate::sender::{AckNews, Sender};
 
 /// State of F-RTO.
@@ -28,7 +29,8 @@ impl Frto {
 }
 
 impl Sender {
-    /// Everything outstanding is taken for lost and sent again from the lowest byte.
+    /// What is outstanding is taken for lost and sent again from the lowest byte: all of it, or with
+    /// RACK what did not leave lately.
     pub(crate) fn on_rto(&mut self, now: Time) {
         if self.board.is_empty() {
             return;
@@ -47,7 +49,14 @@ impl Sender {
         if reneged || !self.recovery.uses_sack() || !self.profile.undo {
             self.board.forget_sacked();
         }
-        self.board.mark_all_lost();
+        if self.recovery == Recovery::RackPrr && !reneged {
+            let rtts = (self.rtt.min_rtt(), self.rtt.srtt());
+            let in_recovery = self.episode.phase != Phase::Open;
+            let rack = &self.episode.rack;
+            rack.mark_at_timeout(&mut self.board, now, in_recovery, rtts);
+        } else {
+            self.board.mark_all_lost();
+        }
         self.episode.sack.restart(&self.board);
         self.episode.phase = Phase::Loss;
         self.episode.recover = Some(self.snd_nxt);
