@@ -58,6 +58,10 @@ impl Sender {
             self.board.mark_all_lost();
         }
         self.episode.sack.restart(&self.board);
+        // RFC 5682 section 3.1 step 1: not during recovery. Repeated timeouts are examined, as in
+        // Linux: a pause longer than one timeout is the commonest cause of spurious ones.
+        let watch =
+            self.profile.undo && self.recovery.uses_sack() && self.episode.phase != Phase::Recovery;
         self.episode.phase = Phase::Loss;
         self.episode.recover = Some(self.snd_nxt);
         self.episode.dup_acks = 0;
@@ -65,7 +69,6 @@ impl Sender {
         self.episode.retransmit_first = true;
         self.episode.stop_timers();
         self.episode.probe.end();
-        let watch = self.profile.undo && self.recovery.uses_sack();
         self.episode.frto = if watch { Frto::Watching } else { Frto::Off };
         self.rtt.back_off();
     }
