@@ -421,7 +421,8 @@ impl Sender {
                 && outstanding
                 && packet.payload == 0
                 && (same_window || newly_delivered > 0 || !self.profile.careful_fast_retransmit),
-            dsack: sampled.dsack,
+            dsack: sampled.dsack.is_some(),
+            dsack_end: sampled.dsack.unwrap_or(0),
             original_delivered: sampled.original_before_recovery,
             tsecr: packet.tsecr,
         };
@@ -521,7 +522,7 @@ impl Sender {
             let acked = seq::unwrap(packet.ack.wrapping_sub(base), self.snd_una);
             let inside = i == 0 && second.is_some_and(|(l, r)| l <= left && right <= r);
             if left < right && (right <= acked || inside) {
-                sampled.dsack = true;
+                sampled.dsack = Some(right);
             } else if left < right && left >= acked && right <= self.snd_nxt {
                 blocks[len] = (left, right);
                 len += 1;
@@ -573,6 +574,7 @@ impl Sender {
         if self.snd_una >= self.ecn_round_end && !self.episode.is_recovery() {
             self.ecn_round_end = self.snd_nxt;
             self.cwr_due = true;
+            self.episode.undo.end(); // what it knows is of an earlier reduction
             self.congestion(now, Congestion::Ecn, false);
         }
     }
@@ -735,8 +737,8 @@ struct Sampled {
     tainted: bool,
     /// A segment that was never retransmitted and left before the episode began.
     original_before_recovery: bool,
-    /// A duplicate was reported.
-    dsack: bool,
+    /// The end of a duplicate that was reported.
+    dsack: Option<u64>,
 }
 
 impl Sampled {
@@ -772,6 +774,8 @@ pub(crate) struct AckNews {
     pub duplicate: bool,
     /// A duplicate segment was reported (RFC 2883).
     pub dsack: bool,
+    /// Where what was reported ends; 0 if nothing was.
+    pub dsack_end: u64,
     /// A segment was delivered that left before the episode and was never retransmitted.
     pub original_delivered: bool,
     pub tsecr: u32,

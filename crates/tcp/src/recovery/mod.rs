@@ -122,9 +122,7 @@ impl Sender {
     /// Lets the form of recovery in force take in an acknowledgement. Returns the bytes newly
     /// taken for lost.
     pub(crate) fn on_news(&mut self, now: cclab_units::Time, news: &AckNews) -> u64 {
-        if news.advanced {
-            self.note_for_undo(news);
-        }
+        self.note_for_undo(news);
         match self.recovery {
             Recovery::Tahoe | Recovery::Reno | Recovery::NewReno => self.on_news_classic(now, news),
             Recovery::Sack => self.on_news_sack(now, news),
@@ -160,16 +158,13 @@ impl Sender {
             self.episode.rack.on_dsack(self.snd_una, self.snd_nxt);
         }
         self.on_probe_news(now, news);
-        if self.episode.phase != Phase::Open {
-            if self.try_undo(now, news) {
-                return 0;
-            }
-            if self.recovered() {
-                self.episode.phase = Phase::Open;
-                self.episode.rack.on_recovered();
-                self.episode.undo.end();
-                self.episode.frto.end();
-            }
+        if self.try_undo(now, news) {
+            return 0;
+        }
+        if self.episode.phase != Phase::Open && self.recovered() {
+            self.episode.phase = Phase::Open;
+            self.episode.rack.on_recovered();
+            self.episode.frto.end();
         }
         let lost = self.detect_by_rack(now);
         match self.episode.phase {
@@ -202,6 +197,7 @@ impl Sender {
             newly_delivered: 0,
             duplicate: false,
             dsack: false,
+            dsack_end: 0,
             original_delivered: false,
             tsecr: 0,
         };

@@ -87,6 +87,7 @@ impl Sender {
             // No duplicate was reported: the probe repaired a loss.
             self.episode.probe.end();
             if self.episode.phase == Phase::Open {
+                self.episode.undo.end(); // what it knows is of an earlier reduction
                 self.congestion(now, Congestion::Loss, false);
             }
         } else if !news.advanced && news.newly_delivered == 0 && news.duplicate {

@@ -49,18 +49,17 @@ impl LossCursor {
 
 impl Sender {
     pub(super) fn on_news_sack(&mut self, now: Time, news: &AckNews) -> u64 {
+        if self.try_undo(now, news) {
+            return 0;
+        }
         if news.advanced {
             self.episode.dup_acks = 0;
-            if self.episode.phase != Phase::Open && self.try_undo(now, news) {
-                return 0;
-            }
             if self
                 .episode
                 .recover
                 .is_none_or(|recover| self.snd_una >= recover)
             {
                 self.episode.phase = Phase::Open;
-                self.episode.undo.end();
             }
         } else if news.duplicate && news.newly_delivered > 0 {
             // Section 2: a duplicate tells of something new; one that reports a repeated segment

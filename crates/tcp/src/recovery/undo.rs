@@ -57,13 +57,14 @@ impl Sender {
     }
 
     pub(super) fn note_for_undo(&mut self, news: &AckNews) {
-        if news.dsack {
-            let undo = &mut self.episode.undo;
+        let undo = &mut self.episode.undo;
+        if news.dsack && undo.una.is_some_and(|una| news.dsack_end > una) {
             undo.unreported = undo.unreported.saturating_sub(1);
         }
     }
 
-    /// Takes the reduction back if it was a mistake; returns whether it was.
+    /// Takes the reduction back if it was a mistake; returns whether it was. Reports of duplicates
+    /// may come when recovery is over: until the next episode they count.
     pub(super) fn try_undo(&mut self, now: Time, news: &AckNews) -> bool {
         let undo = &self.episode.undo;
         if !self.profile.undo || undo.una.is_none() || !(news.advanced || news.dsack) {
@@ -72,9 +73,9 @@ impl Sender {
         let by_frto = self.episode.phase == Phase::Loss
             && self.episode.frto != Frto::Off
             && news.original_delivered;
-        let mistaken = by_frto
-            || undo.all_were_duplicates()
-            || (news.advanced && undo.echo_is_older(news.tsecr));
+        let by_echo =
+            self.episode.phase != Phase::Open && news.advanced && undo.echo_is_older(news.tsecr);
+        let mistaken = by_frto || by_echo || (news.dsack && undo.all_were_duplicates());
         if !mistaken {
             return false;
         }
