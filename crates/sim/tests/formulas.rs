@@ -107,8 +107,8 @@ fn lossy(stack: &str, cc: &str, delayed_ack: u32, p: f64) -> Scenario {
         delayed_ack: Some(delayed_ack),
         ..flow("f", cc)
     };
-    // Fast enough never to queue; losses enough for a mean.
-    let bottleneck = link(None, rtt / 2, Limit::Packets(1_000));
+    // Fast enough never to lose in the queue; losses enough for a mean.
+    let bottleneck = link(Some(1_000_000_000), rtt / 2, Limit::Packets(1_000));
     let cycles = 600.0;
     let seconds = (cycles * 0.1 / (1.1 * p.sqrt())).max(60.0);
     let mut scenario = dumbbell(stack, bottleneck, vec![flow], Time::from_secs_f64(seconds));
@@ -128,10 +128,12 @@ fn mathis_constant(stack: usize, cc: &str, delayed_ack: u32, p: f64) -> f64 {
 /// Algorithm" (CCR 27(3), 1997), table 1: with losses at random, C = 1.31 for an ACK per
 /// segment and 0.93 for an ACK per two (sqrt(3/2) = 1.22 and sqrt(3/4) = 0.87 with losses at
 /// regular distances). Their model repairs any loss within a round trip without a timeout: the
-/// forms of recovery that do so come near it, reno falls below as losses grow frequent. A
+/// forms of recovery that do so come near it, reno falls below as losses grow frequent, and
+/// windows of a few segments are rounded down. A
 /// window that counts acknowledged bytes (RFC 3465) grows alike whatever the ACKs cover.
 #[test]
 fn throughput_under_random_loss_follows_the_square_root() {
+    const LINUX: usize = 0;
     const RFC: usize = 1;
     const NS2: usize = 2;
     // Stack, variant, segments per ACK, C for random losses.
@@ -141,6 +143,8 @@ fn throughput_under_random_loss_follows_the_square_root() {
         (RFC, "reno", 1, 1.31),
         (RFC, "sack", 2, 1.31), // counts bytes
         (RFC, "reno", 2, 1.31),
+        (LINUX, "reno", 1, 1.31), // RACK and proportional rate reduction
+        (LINUX, "reno", 2, 1.31),
         (NS2, "sack", 1, 1.31),
         (NS2, "sack", 2, 0.93), // counts acknowledgements
     ];
@@ -158,12 +162,51 @@ fn throughput_under_random_loss_follows_the_square_root() {
         );
         for (c, p) in measured.into_iter().zip(losses) {
             let off = off_by(c, expected);
-            let least = if p <= 0.002 { -0.15 } else { -0.5 };
+            let least = if p <= 0.002 { -0.2 } else { -0.5 };
             assert!(
                 off > least && off < 0.1,
                 "{} {cc} {delayed_ack}, p = {p}: C = {c}",
                 STACKS[stack].0
             );
+        }
+    }
+}
+
+/// The scoreboard knows what was lost: no more and no less is sent again, timeouts included.
+#[test]
+fn with_sack_each_loss_costs_one_retransmission() {
+    println!("stack       variant        p   losses  retransmissions  timeouts");
+    for (stack, cc) in [("linux-6.12", "cubic"), ("rfc", "cubic"), ("rfc", "sack")] {
+        for p in [0.02, 0.05, 0.1] {
+            let mut scenario = lossy(stack, cc, 2, p);
+            scenario.duration = Some(Time::from_secs(300));
+            let run = common::run(&scenario, 1);
+            let (flow, lost) = (&run.flows[0], run.links[0].random_drops);
+            println!(
+                "{stack:<10}  {cc:<8} {p:>7} {lost:>8} {:>16} {:>9}",
+                flow.retransmits, flow.rtos
+            );
+            // Losses that the end of the run leaves unrepaired, probes of a tail that was not
+            // lost, and an undo or two.
+            let apart = flow.retransmits.abs_diff(lost);
+            assert!(apart <= 5 + lost / 100, "{stack}, {cc}, {p}: {apart}");
+        }
+    }
+}
+
+/// The order in which the forms of recovery were invented is the order of their rates.
+#[test]
+fn a_later_form_of_recovery_is_faster_under_loss() {
+    for stack in ["rfc", "ns2"] {
+        for p in [0.01, 0.03] {
+            let rate = |cc| {
+                let mut scenario = lossy(stack, cc, 1, p);
+                scenario.duration = Some(Time::from_secs(600));
+                steady_goodput(&scenario, 1)[0]
+            };
+            let rates = ["reno", "newreno", "sack"].map(rate);
+            println!("{stack:<6} p = {p}: {rates:.0?} bit/s for reno, newreno, sack");
+            assert!(rates.is_sorted(), "{stack}, p = {p}: {rates:?}");
         }
     }
 }
