@@ -29,6 +29,8 @@ pub struct Profile {
     pub ack: AckPolicy,
     /// The retransmission timer.
     pub rto: RtoRules,
+    /// What a lost SYN costs.
+    pub syn: SynRules,
     /// Loss recovery of a variant that does not name its own.
     pub recovery: Recovery,
     /// Whether variants that name a classic recovery (reno, newreno, sack) get it, or the
@@ -138,6 +140,23 @@ pub struct RtoRules {
     pub floor: RtoFloor,
     /// What an RTT sample is measured by.
     pub clock: RttClock,
+    /// Whether the timestamp echo measures what left more than once, which the clock does not
+    /// (RFC 6298 section 3).
+    pub echo_of_retransmissions: bool,
+}
+
+/// How a SYN without an answer is repeated, and what that costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SynRules {
+    /// Repetitions before the connection is given up.
+    pub retries: u32,
+    /// Timeouts at the start that do not double the next (Linux `tcp_syn_linear_timeouts`).
+    pub linear_timeouts: u32,
+    /// Repetitions from which on the initial window is one segment (RFC 5681 section 3.1: the
+    /// first; RFC 6928 section 2: the second).
+    pub restart_from: u32,
+    /// The timeout when data begins and the handshake gave no sample (RFC 6298 section 5.7).
+    pub fallback: Time,
 }
 
 /// Where the lower bound of the timer applies.
@@ -227,6 +246,13 @@ static LINUX_6_12: Profile = Profile {
         granularity: Time::from_millis(1),
         floor: RtoFloor::Variance,
         clock: RttClock::SendTime,
+        echo_of_retransmissions: true,
+    },
+    syn: SynRules {
+        retries: 10, // tcp_syn_retries, and the linear ones on top
+        linear_timeouts: 4,
+        restart_from: 2,              // tcp_init_transfer
+        fallback: Time::from_secs(3), // TCP_TIMEOUT_FALLBACK
     },
     recovery: Recovery::RackPrr,
     classic_variants: false,
@@ -264,6 +290,13 @@ static RFC: Profile = Profile {
         granularity: Time::from_millis(1),
         floor: RtoFloor::Total,
         clock: RttClock::SendTime,
+        echo_of_retransmissions: false,
+    },
+    syn: SynRules {
+        retries: 7, // three minutes (RFC 9293 section 3.8.3)
+        linear_timeouts: 0,
+        restart_from: 1,
+        fallback: Time::from_secs(3),
     },
     recovery: Recovery::RackPrr,
     classic_variants: true,
@@ -307,6 +340,13 @@ static NS2: Profile = Profile {
         granularity: Time::from_millis(10), // tcpTick_
         floor: RtoFloor::Total,
         clock: RttClock::OnePerRound(Time::from_millis(10)),
+        echo_of_retransmissions: false,
+    },
+    syn: SynRules {
+        retries: 6,
+        linear_timeouts: 0,
+        restart_from: 1,
+        fallback: Time::from_secs(3),
     },
     recovery: Recovery::Sack,
     classic_variants: true,
@@ -350,6 +390,13 @@ static NS3_3_1X: Profile = Profile {
         granularity: Time::from_millis(1),
         floor: RtoFloor::Total,
         clock: RttClock::Echo(Time::from_millis(1)),
+        echo_of_retransmissions: false,
+    },
+    syn: SynRules {
+        retries: 6,
+        linear_timeouts: 0,
+        restart_from: 1,
+        fallback: Time::from_secs(3),
     },
     recovery: Recovery::NewReno,
     classic_variants: true,

@@ -196,6 +196,11 @@ impl RttEstimator {
         self.backoffs = 0;
     }
 
+    /// The timeout until the first sample.
+    pub fn start_from(&mut self, timeout: Time) {
+        self.base = timeout.max(self.base).min(self.rules.max);
+    }
+
     /// Doublings since the last [`RttEstimator::on_new_ack`].
     pub fn backoffs(&self) -> u32 {
         self.backoffs

@@ -17,6 +17,7 @@ use crate::limits::Limits;
 use crate::pacing::Pacer;
 use crate::profile::{Profile, Recovery, RttClock};
 use crate::rate::RateEstimator;
+use crate::receiver::timestamp;
 use crate::recovery::Episode;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
@@ -61,9 +62,8 @@ pub enum State {
 }
 
 /// Timeouts in a row before a connection is given up (RFC 9293 section 3.8.3, R2; Linux
-/// `tcp_retries2` and `tcp_syn_retries`).
+/// `tcp_retries2`).
 const MAX_RETRIES: u32 = 15;
-const MAX_SYN_RETRIES: u32 = 6;
 
 /// What a sender did over its life.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -352,11 +352,23 @@ impl Sender {
             self.rtt
                 .on_sample(self.rtt.quantise(self.syn_sent, now), 0, 0);
         } else {
-            self.cc_config.initial_window = u64::from(self.cc_config.mss as u32);
-            self.cc = (self.build_cc)(&self.cc_config);
-            self.rtt.on_new_ack();
+            self.on_syn_lost(now, packet);
         }
         self.limits.on_cwnd(now, self.cc.cwnd());
+    }
+
+    /// The handshake is done, but not with the first SYN: which of them was answered only
+    /// timestamps tell (Karn).
+    fn on_syn_lost(&mut self, now: Time, packet: &Packet) {
+        if self.syn_tries > self.profile.syn.restart_from {
+            self.cc_config.initial_window = self.cc_config.mss;
+            self.cc = (self.build_cc)(&self.cc_config);
+        }
+        self.rtt.on_new_ack();
+        match self.echoed_rtt(now, packet) {
+            Some(rtt) => self.rtt.on_sample(rtt, 0, 0),
+            None => self.rtt.start_from(self.profile.syn.fallback),
+        }
     }
 
     fn on_ack(&mut self, now: Time, packet: &Packet) {
@@ -402,10 +414,17 @@ impl Sender {
         let newly_acked = ack - self.snd_una;
         self.snd_una = ack;
         if advanced {
-            self.rtt.on_new_ack();
             self.timeouts_in_row = 0;
         }
-        let rtt = self.rtt_sample(now, packet, &sampled);
+        let rtt = self
+            .rtt_sample(now, packet, &sampled)
+            .or_else(|| self.echoed_rtt(now, packet).filter(|_| advanced));
+        // RFC 6298 section 5: a backed-off timeout stays until a sample replaces it. Where samples
+        // are of the timestamp echo only (ns-3), any new acknowledgement does.
+        let echo_clock = matches!(self.profile.rto.clock, RttClock::Echo(_));
+        if rtt.is_some() || (advanced && echo_clock) {
+            self.rtt.on_new_ack();
+        }
         if let Some(rtt) = rtt {
             self.rtt.on_sample(rtt, self.snd_una, self.snd_nxt);
         }
@@ -551,6 +570,16 @@ impl Sender {
         });
     }
 
+    /// The RTT by the timestamp echo, whole milliseconds, where the profile measures by it what
+    /// its clock cannot.
+    fn echoed_rtt(&self, now: Time, packet: &Packet) -> Option<Time> {
+        if !self.profile.rto.echo_of_retransmissions || packet.tsecr == 0 {
+            return None;
+        }
+        let ticks = timestamp(now).wrapping_sub(packet.tsecr);
+        Some(Time::from_millis(u64::from(ticks.max(1))))
+    }
+
     /// The RTT sample for the timer, by the profile's clock.
     fn rtt_sample(&mut self, now: Time, packet: &Packet, sampled: &Sampled) -> Option<Time> {
         let first = sampled.first_rtt?;
@@ -681,12 +710,14 @@ impl Sender {
         if self.rto_at <= now {
             self.rto_at = Time::NEVER;
             match self.state {
-                State::SynSent if self.syn_tries > MAX_SYN_RETRIES => {
+                State::SynSent if self.syn_tries > self.profile.syn.retries => {
                     self.stop(now, State::Aborted)
                 }
                 State::SynSent => {
                     self.syn_due = true;
-                    self.rtt.back_off();
+                    if self.syn_tries > self.profile.syn.linear_timeouts {
+                        self.rtt.back_off();
+                    }
                 }
                 State::Established if self.timeouts_in_row >= MAX_RETRIES => {
                     self.stop(now, State::Aborted);
