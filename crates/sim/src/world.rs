@@ -146,7 +146,7 @@ impl<'a, P: Probe> World<'a, P> {
             self.now = time;
             self.act(element);
             self.events += 1;
-            if self.events % EVENTS_PER_REPORT == 0 && progress.report(self.now) {
+            if self.events.is_multiple_of(EVENTS_PER_REPORT) && progress.report(self.now) {
                 return Err(SimError::Cancelled { at: self.now });
             }
             if self.active == 0 {

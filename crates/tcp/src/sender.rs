@@ -116,7 +116,8 @@ pub struct Sender {
     syn_tries: u32,
     pub(crate) ecn: bool,
     pub(crate) cwr_due: bool,
-    ecn_round_end: u64,
+    /// `snd_nxt` at the last reduction by a mark.
+    marked_until: Option<u64>,
 
     pub(crate) board: Scoreboard,
     pub(crate) rtt: RttEstimator,
@@ -197,7 +198,7 @@ impl Sender {
             syn_tries: 0,
             ecn,
             cwr_due: false,
-            ecn_round_end: 0,
+            marked_until: None,
             board: Scoreboard::default(),
             rtt: RttEstimator::new(&profile.rto),
             rate: RateEstimator::default(),
@@ -597,19 +598,26 @@ impl Sender {
         }
     }
 
-    /// RFC 3168 section 6.1.2: one reduction per window of data.
+    /// RFC 3168 section 6.1.2: one reduction per window of data, whether losses or marks showed
+    /// the congestion. Echoes go on until the receiver has seen CWR, which came after that window.
     fn on_ecn_echo(&mut self, now: Time) {
         self.counters.ecn_echoes += 1;
-        if self.snd_una >= self.ecn_round_end && !self.episode.is_recovery() {
-            self.ecn_round_end = self.snd_nxt;
-            self.cwr_due = true;
+        let reduced_until = self.marked_until.max(self.episode.recover);
+        if reduced_until.is_none_or(|until| self.snd_una > until) {
+            self.marked_until = Some(self.snd_nxt);
             self.episode.undo.end(); // what it knows is of an earlier reduction
             self.congestion(now, Congestion::Ecn, false);
         }
     }
 
+    /// Whether a mark already reduced the window for the data that is outstanding first.
+    pub(crate) fn reduced_by_mark(&self) -> bool {
+        self.marked_until.is_some_and(|until| self.snd_una < until)
+    }
+
     /// Tells the variant of congestion.
     pub(crate) fn congestion(&mut self, now: Time, kind: Congestion, repeated: bool) {
+        self.cwr_due = self.ecn; // whatever the reason (RFC 3168 section 6.1.2)
         let at = CongestionSample {
             flight_size: self.board.outstanding(),
             in_flight: self.board.in_flight(),

@@ -51,7 +51,11 @@ impl Rate {
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bps = self.bps();
-        for (unit, scale) in [("Gbit", 1_000_000_000), ("Mbit", 1_000_000), ("kbit", 1_000)] {
+        for (unit, scale) in [
+            ("Gbit", 1_000_000_000),
+            ("Mbit", 1_000_000),
+            ("kbit", 1_000),
+        ] {
             if bps >= scale {
                 return write!(f, "{}{unit}", bps as f64 / scale as f64);
             }
@@ -75,7 +79,9 @@ impl TxClock {
     pub fn new(rate: Rate) -> TxClock {
         let numerator = 8_000_000_000_u128 << Self::SHIFT;
         let bps = u128::from(rate.bps());
-        TxClock { scaled_ns_per_byte: ((numerator + bps / 2) / bps) as u64 }
+        TxClock {
+            scaled_ns_per_byte: ((numerator + bps / 2) / bps) as u64,
+        }
     }
 
     /// The time `bytes` take, rounded to the nearest nanosecond.
@@ -106,7 +112,10 @@ mod tests {
     fn bdp_and_back() {
         let bdp = rate(100_000_000).bytes_in(Time::from_millis(50));
         assert_eq!(bdp, 625_000);
-        assert_eq!(Rate::from_bytes_per(bdp, Time::from_millis(50)), Some(rate(100_000_000)));
+        assert_eq!(
+            Rate::from_bytes_per(bdp, Time::from_millis(50)),
+            Some(rate(100_000_000))
+        );
         assert_eq!(Rate::from_bytes_per(1, Time::ZERO), None);
     }
 }

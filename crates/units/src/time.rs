@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 ///
 /// Additions saturate at [`Time::NEVER`] and subtractions at zero, so that "never" stays
 /// never and the span between two instants out of order is empty, not a wrap.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Time(u64);
 
@@ -147,9 +149,18 @@ mod tests {
     #[test]
     fn round_up_reaches_the_next_tick() {
         let tick = Time::from_millis(10);
-        assert_eq!(Time::from_millis(20).round_up_to(tick), Time::from_millis(20));
-        assert_eq!(Time::from_nanos(20_000_001).round_up_to(tick), Time::from_millis(30));
-        assert_eq!(Time::from_nanos(7).round_up_to(Time::ZERO), Time::from_nanos(7));
+        assert_eq!(
+            Time::from_millis(20).round_up_to(tick),
+            Time::from_millis(20)
+        );
+        assert_eq!(
+            Time::from_nanos(20_000_001).round_up_to(tick),
+            Time::from_millis(30)
+        );
+        assert_eq!(
+            Time::from_nanos(7).round_up_to(Time::ZERO),
+            Time::from_nanos(7)
+        );
     }
 
     #[test]
