@@ -8,9 +8,10 @@ use crate::AckSample;
 /// No window grows past this: far above any path, and far from overflow.
 pub(crate) const MAX_WINDOW: u64 = 1 << 44;
 
-/// Whether a window that reacts to loss may grow at this acknowledgement.
+/// Whether a window that reacts to loss may grow at this acknowledgement; not at an echo of
+/// congestion (RFC 3168 section 6.1.2).
 pub(crate) fn may_grow(ack: &AckSample) -> bool {
-    ack.newly_acked > 0 && ack.cwnd_limited && !ack.in_recovery
+    ack.newly_acked > 0 && ack.cwnd_limited && !ack.in_recovery && !ack.ece
 }
 
 /// Full segments in `bytes`, a partial one counted whole. Nearly every acknowledgement covers

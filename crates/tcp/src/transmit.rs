@@ -263,8 +263,11 @@ impl Sender {
     }
 
     fn data_packet(&mut self, now: Time, segment: &Segment) -> Packet {
-        let cwr = if self.cwr_due { flags::CWR } else { 0 };
-        self.cwr_due = false;
+        let mut cwr = 0;
+        if self.cwr_due && !segment.ever_resent {
+            cwr = flags::CWR; // on new data only (RFC 3168 section 6.1.2)
+            self.cwr_due = false;
+        }
         let fin = if segment.fin { flags::FIN } else { 0 };
         Packet {
             flow: self.flow,

@@ -232,8 +232,12 @@ impl Sender {
         self.counters.fast_recoveries += 1;
         self.episode.probe.end();
         self.episode.probe_at = Time::NEVER;
-        self.begin_undo();
-        self.congestion(now, cclab_cc::Congestion::Loss, false);
+        if self.reduced_by_mark() {
+            self.episode.undo.end(); // RFC 3168 section 6.1.2: once for a window of data
+        } else {
+            self.begin_undo();
+            self.congestion(now, cclab_cc::Congestion::Loss, false);
+        }
         self.episode.phase = Phase::Recovery;
         self.episode.recover = Some(self.snd_nxt);
         self.episode.retransmit_first = true;
