@@ -12,7 +12,7 @@
 mod linux;
 mod standard;
 
-use crate::registry::Variant;
+use crate::variant::Variant;
 use crate::{Arithmetic, Config, CongestionControl};
 
 /// The entry of the registry.

@@ -11,11 +11,13 @@ mod sack;
 mod tahoe;
 #[cfg(test)]
 mod tests;
+mod variant;
 mod window;
 
 use cclab_units::{Rate, Stream, Time};
 
-pub use registry::{RecoveryName, VARIANTS, Variant, build, find};
+pub use registry::{VARIANTS, build, find};
+pub use variant::{RecoveryName, Variant};
 
 /// What surrounds a call: the instant and the flow's own dice.
 pub struct Cx<'a> {

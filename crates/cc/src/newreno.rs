@@ -3,7 +3,7 @@
 //! random loss as Reno does.
 
 use crate::aimd::{self, OnLoss};
-use crate::registry::{RecoveryName, Variant};
+use crate::variant::{RecoveryName, Variant};
 
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {

@@ -5,7 +5,7 @@
 //! follow from recovery's end at the first new acknowledgement.
 
 use crate::aimd::{self, OnLoss};
-use crate::registry::{RecoveryName, Variant};
+use crate::variant::{RecoveryName, Variant};
 
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {

@@ -2,7 +2,7 @@
 //! round trip. Reacts to loss, timeouts and ECN; responds to random loss as Reno does.
 
 use crate::aimd::{self, OnLoss};
-use crate::registry::{RecoveryName, Variant};
+use crate::variant::{RecoveryName, Variant};
 
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {

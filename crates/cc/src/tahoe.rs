@@ -2,7 +2,7 @@
 //! start up to half of what was in flight (Jacobson 1988). Reacts to loss, timeouts and ECN.
 
 use crate::aimd::{self, OnLoss};
-use crate::registry::{RecoveryName, Variant};
+use crate::variant::{RecoveryName, Variant};
 
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use cclab_packet::Packet;
 
-use crate::registry::{Config, Discipline, Limit};
+use crate::discipline::{Config, Discipline, Limit};
 use crate::{Backlog, Cx, Departure, Dropped, Qdisc};
 
 /// Registry entry.

@@ -1,12 +1,14 @@
 //! Queueing disciplines: what waits in front of a link, what goes next, what is dropped.
 
+mod discipline;
 mod droptail;
 mod registry;
 
 use cclab_packet::Packet;
 use cclab_units::{Stream, Time};
 
-pub use registry::{Config, Discipline, Limit, QDISCS, build, find};
+pub use discipline::{Config, Discipline, Limit};
+pub use registry::{QDISCS, build, find};
 
 /// What surrounds a call: the instant and the queue's own dice.
 pub struct Cx<'a> {

@@ -2,13 +2,12 @@
 
 use cclab_tcp::Sender;
 use cclab_tcp::limits::Limit;
-use cclab_trace::schema::{FlowSample, FlowSummary, Limited, LinkSummary, QueueSample, RunSummary};
+use cclab_trace::schema::{FlowSample, FlowSummary, Limited, LinkSummary, QueueSample};
 use cclab_units::Time;
 
 use crate::SimError;
 use crate::flow::Flow;
 use crate::link::Link;
-use crate::world::World;
 
 /// The threshold, unless it is still unlimited.
 pub fn known_ssthresh(sender: &Sender) -> Option<u64> {
@@ -71,17 +70,18 @@ pub fn check_conservation(links: &[Link]) -> Result<(), SimError> {
     Ok(())
 }
 
-/// The summary of a run that is over.
-pub fn summarise<P>(world: &World<'_, P>) -> RunSummary {
-    let flows = world.flows.iter().zip(&world.scenario.flows);
-    RunSummary {
-        end: world.now,
-        events: world.events,
-        flows: flows
-            .map(|(flow, spec)| flow_summary(flow, spec, world.now))
-            .collect(),
-        links: world.links.iter().map(link_summary).collect(),
-    }
+/// The flows' rows of a run that ends at `now`.
+pub fn flow_summaries(flows: &[Flow], specs: &[cclab_spec::Flow], now: Time) -> Vec<FlowSummary> {
+    flows
+        .iter()
+        .zip(specs)
+        .map(|(flow, spec)| flow_summary(flow, spec, now))
+        .collect()
+}
+
+/// The links' rows of a run that is over.
+pub fn link_summaries(links: &[Link]) -> Vec<LinkSummary> {
+    links.iter().map(link_summary).collect()
 }
 
 fn flow_summary(flow: &Flow, spec: &cclab_spec::Flow, now: Time) -> FlowSummary {

@@ -24,12 +24,12 @@ const EVENTS_PER_REPORT: u64 = 8192;
 
 /// A running simulation.
 pub struct World<'a, P> {
-    pub(crate) scenario: &'a Scenario,
-    pub(crate) links: Vec<Link>,
-    pub(crate) flows: Vec<Flow>,
-    pub(crate) now: Time,
-    pub(crate) events: u64,
-    pub(crate) probe: &'a mut P,
+    scenario: &'a Scenario,
+    links: Vec<Link>,
+    flows: Vec<Flow>,
+    now: Time,
+    events: u64,
+    probe: &'a mut P,
     routes: Vec<u32>,
     calendar: Calendar,
     sequence: u64,
@@ -161,7 +161,12 @@ impl<'a, P: Probe> World<'a, P> {
         }
         progress.report(self.now);
         summary::check_conservation(&self.links)?;
-        Ok(summary::summarise(&self))
+        Ok(RunSummary {
+            end: self.now,
+            events: self.events,
+            flows: summary::flow_summaries(&self.flows, &self.scenario.flows, self.now),
+            links: summary::link_summaries(&self.links),
+        })
     }
 
     fn act(&mut self, element: u32) {
