@@ -23,6 +23,8 @@ pub struct Rack {
     /// Send time and end of the most recently sent segment that was delivered.
     sent: Time,
     end: u64,
+    /// Whether it was a retransmission.
+    again: bool,
     /// Its round-trip time.
     rtt: Time,
     reordering_seen: bool,
@@ -40,6 +42,7 @@ impl Default for Rack {
         Rack {
             sent: Time::ZERO,
             end: 0,
+            again: false,
             rtt: Time::ZERO,
             reordering_seen: false,
             reo_wnd_mult: 1,
@@ -62,6 +65,7 @@ impl Rack {
         if (segment.sent, segment.end()) > (self.sent, self.end) {
             self.sent = segment.sent;
             self.end = segment.end();
+            self.again = segment.ever_resent;
             self.rtt = rtt;
         }
     }
@@ -102,6 +106,13 @@ impl Rack {
         (min_rtt * self.reo_wnd_mult / 4).min(srtt)
     }
 
+    /// Whether the delivered segment left after the retransmission of what ends at `end`. Those of
+    /// one instant left in sequence (`RACK_sent_after`), but an original and a retransmission of
+    /// one instant may have left in either order: that shows no loss.
+    fn left_after(&self, sent: Time, end: u64) -> bool {
+        self.sent > sent || (self.sent == sent && self.again && self.end > end)
+    }
+
     /// Marks what is lost (step 5). Returns the bytes newly lost, and when to look again if a
     /// segment is overdue but within the reordering window.
     pub fn detect(
@@ -135,7 +146,7 @@ impl Rack {
             let current = ids.contains(&id).then(|| *board.get(id));
             let waiting = current.filter(|s| s.sent == sent && !s.sacked && (s.resent || !s.lost));
             if let Some(segment) = waiting {
-                if (self.sent, self.end) <= (sent, segment.end()) {
+                if !self.left_after(sent, segment.end()) {
                     break;
                 }
                 if sent + patience > now {

@@ -1,0 +1,124 @@
+//! A sender and its receiver, wired back to back: 50 ms each way, nothing in between but what a
+//! script drops.
+
+#![allow(dead_code, reason = "each script uses some of the words")]
+
+use std::collections::VecDeque;
+
+use cclab_packet::Packet;
+use cclab_tcp::{Receiver, ReceiverConfig, Sender};
+use cclab_units::Time;
+
+use super::common::{MSS, PEER_ISN, ms};
+
+/// One way.
+const DELAY: Time = Time::from_millis(50);
+
+/// A connection over two wires.
+pub struct Pair {
+    /// One end.
+    pub sender: Sender,
+    /// The other.
+    pub receiver: Receiver,
+    /// The clock.
+    pub now: Time,
+    /// What the sender sent, with the instant.
+    pub sent: Vec<(Time, Packet)>,
+    forth: VecDeque<(Time, Packet)>,
+    back: VecDeque<(Time, Packet)>,
+    /// Which packets with payload are lost, by count from 0.
+    pub lost_data: Vec<usize>,
+    data_count: usize,
+    /// Until when acknowledgements are lost.
+    pub acks_lost_until: Time,
+}
+
+impl Pair {
+    /// A connection that starts at 0.
+    pub fn new(sender: Sender, profile: &cclab_tcp::profile::Profile, rwnd: u64) -> Pair {
+        let mut wire = profile.wire;
+        wire.sack = true;
+        let receiver = Receiver::new(&ReceiverConfig {
+            flow: 0,
+            wire,
+            ack: profile.ack,
+            rwnd_max: rwnd,
+            isn: PEER_ISN,
+            ecn: false,
+            mss_payload: MSS as u32,
+        });
+        let mut pair = Pair {
+            sender,
+            receiver,
+            now: ms(0),
+            sent: Vec::new(),
+            forth: VecDeque::new(),
+            back: VecDeque::new(),
+            lost_data: Vec::new(),
+            data_count: 0,
+            acks_lost_until: ms(0),
+        };
+        pair.sender.connect(ms(0));
+        pair
+    }
+
+    fn poll(&mut self) {
+        while let Some(packet) = self.sender.poll_transmit(self.now) {
+            self.sent.push((self.now, packet));
+            let count = self.data_count;
+            self.data_count += usize::from(packet.payload > 0);
+            if packet.payload == 0 || !self.lost_data.contains(&count) {
+                self.forth.push_back((self.now + DELAY, packet));
+            }
+        }
+        while let Some(packet) = self.receiver.poll_transmit(self.now) {
+            if self.now >= self.acks_lost_until {
+                self.back.push_back((self.now + DELAY, packet));
+            }
+        }
+    }
+
+    /// Runs until `end`, or until nothing can happen any more.
+    pub fn run_until(&mut self, end: Time) {
+        loop {
+            self.poll();
+            let next = [
+                self.forth.front().map_or(Time::NEVER, |&(at, _)| at),
+                self.back.front().map_or(Time::NEVER, |&(at, _)| at),
+                self.sender.deadline(),
+                self.receiver.deadline(),
+            ]
+            .into_iter()
+            .min()
+            .unwrap_or(Time::NEVER);
+            if next > end {
+                self.now = end;
+                return;
+            }
+            self.now = next;
+            if let Some((_, packet)) = self.forth.pop_front_if(|&mut (at, _)| at <= next) {
+                self.receiver.on_packet(next, &packet);
+            } else if let Some((_, packet)) = self.back.pop_front_if(|&mut (at, _)| at <= next) {
+                self.sender.on_packet(next, &packet);
+            } else if self.sender.deadline() <= next {
+                self.sender.on_timer(next);
+            } else {
+                self.receiver.on_timer(next);
+            }
+        }
+    }
+
+    /// When segments without payload left after `from`, in ms: acknowledgements and probes.
+    pub fn empty_after(&self, from: u64) -> Vec<u64> {
+        let empty = self.sent.iter().filter(|(_, p)| p.seq_len() == 0);
+        let times = empty.map(|(at, _)| at.as_millis());
+        times.filter(|&at| at > from).collect()
+    }
+
+    /// When segments with payload left after `from`, in ms.
+    pub fn data_after(&self, from: u64) -> Vec<u64> {
+        let data = self.sent.iter().filter(|(_, p)| p.payload > 0);
+        let times = data.map(|(at, _)| at.as_millis());
+        times.filter(|&at| at > from).collect()
+    }
+}
