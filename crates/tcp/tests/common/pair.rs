@@ -96,9 +96,9 @@ impl Pair {
                 return;
             }
             self.now = next;
-            if let Some((_, packet)) = self.forth.pop_front_if(|&mut (at, _)| at <= next) {
+            if let Some((_, packet)) = due(&mut self.forth, next) {
                 self.receiver.on_packet(next, &packet);
-            } else if let Some((_, packet)) = self.back.pop_front_if(|&mut (at, _)| at <= next) {
+            } else if let Some((_, packet)) = due(&mut self.back, next) {
                 self.sender.on_packet(next, &packet);
             } else if self.sender.deadline() <= next {
                 self.sender.on_timer(next);
@@ -121,4 +121,10 @@ impl Pair {
         let times = data.map(|(at, _)| at.as_millis());
         times.filter(|&at| at > from).collect()
     }
+}
+
+/// What arrives first, if it does so by `now`.
+fn due(wire: &mut VecDeque<(Time, Packet)>, now: Time) -> Option<(Time, Packet)> {
+    let &(at, _) = wire.front()?;
+    if at <= now { wire.pop_front() } else { None }
 }
