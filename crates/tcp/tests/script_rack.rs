@@ -45,8 +45,7 @@ fn reordering_within_the_window_is_no_loss() {
 
 /// The start of recovery that the scripts below share: segment 0 of ten is lost, 1 to 11 are
 /// SACKed one by one. RFC 9937 section 6.2: ssthresh is 5 of RecoverFS 10, so one segment
-/// leaves for two delivered while the pipe is above 5 (counted in bytes: a half does not), then one
-/// for one.
+/// leaves for two delivered while the pipe is above 5 (rounded up, in segments), then one for one.
 fn recovery_by_prr() -> Script {
     let mut s = script(100);
     for n in 1..=2 {
@@ -57,11 +56,11 @@ fn recovery_by_prr() -> Script {
     assert_eq!(s.sent(203), again(&[0]));
     let sends = [
         (4, None),
-        (5, None),
-        (6, Some(12)),
-        (7, None),
+        (5, Some(12)),
+        (6, None),
+        (7, Some(13)),
         (8, None),
-        (9, Some(13)),
+        (9, None),
     ];
     for (n, new) in sends {
         s.ack(200 + n, 0, &[(1, 1 + n)]);
@@ -87,7 +86,7 @@ fn the_window_falls_over_one_round_trip() {
 }
 
 /// RFC 8985 section 3.2: a retransmission is lost when something sent after it is delivered;
-/// 12 left at 206, after the retransmission at 203.
+/// 12 left at 205, after the retransmission at 203.
 #[test]
 fn a_lost_retransmission_is_found() {
     let mut s = recovery_by_prr();

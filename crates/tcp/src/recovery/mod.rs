@@ -16,6 +16,7 @@ pub mod sack;
 mod timeout;
 mod undo;
 
+use cclab_cc::Arithmetic;
 use cclab_units::Time;
 
 pub(crate) use timeout::Frto;
@@ -211,7 +212,11 @@ impl Sender {
     fn enter_prr(&mut self, now: Time, news: &AckNews, lost: u64) {
         let prior_cwnd = self.cc.cwnd();
         self.begin_episode(now);
-        self.episode.prr = prr::Prr::begin(prior_cwnd);
+        let quantum = match self.profile.arithmetic {
+            Arithmetic::Segments => self.mss,
+            _ => 1,
+        };
+        self.episode.prr = prr::Prr::begin(prior_cwnd, quantum);
         self.update_prr(news, lost);
     }
 

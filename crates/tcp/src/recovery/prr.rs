@@ -13,6 +13,9 @@ pub struct Prr {
     sent: u64,
     /// The window in force.
     cwnd: u64,
+    /// What departures are counted in: bytes (RFC 9937) or whole segments (Linux), where half a
+    /// segment earned lets one leave.
+    quantum: u64,
 }
 
 /// What one acknowledgement did.
@@ -29,13 +32,14 @@ pub struct Progress {
 }
 
 impl Prr {
-    /// Begins an episode.
-    pub fn begin(prior_cwnd: u64) -> Prr {
+    /// Begins an episode in which departures are counted in units of `quantum` bytes.
+    pub fn begin(prior_cwnd: u64, quantum: u64) -> Prr {
         Prr {
             prior_cwnd: prior_cwnd.max(1),
             delivered: 0,
             sent: 0,
             cwnd: prior_cwnd,
+            quantum: quantum.max(1),
         }
     }
 
@@ -59,6 +63,7 @@ impl Prr {
             // Proportional part: ceil(delivered * ssthresh / RecoverFS) - prr_out.
             (self.delivered * ssthresh)
                 .div_ceil(self.prior_cwnd)
+                .next_multiple_of(self.quantum)
                 .saturating_sub(self.sent)
         } else {
             // Slow start towards ssthresh while progress is good (the safe ACK of RFC 9937),
@@ -88,7 +93,7 @@ mod tests {
     #[test]
     fn the_window_halves_over_one_round_trip() {
         let (mss, ssthresh) = (1, 10);
-        let mut prr = Prr::begin(20);
+        let mut prr = Prr::begin(20, 1);
         let mut in_flight: u64 = 18;
         let mut sent = Vec::new();
         for ack in 0..16 {
@@ -111,7 +116,7 @@ mod tests {
 
     #[test]
     fn below_ssthresh_the_window_never_jumps_past_it() {
-        let mut prr = Prr::begin(20);
+        let mut prr = Prr::begin(20, 1);
         let mut in_flight = 2;
         for _ in 0..20 {
             let ack = Progress {
