@@ -2,7 +2,10 @@
 //! [`Sender`] on one host and a [`Receiver`] on another; what differs between stacks is data
 //! in a [`profile::Profile`].
 
+mod acknowledge;
+mod ecn;
 pub mod fuzzing;
+mod handshake;
 pub mod limits;
 pub mod pacing;
 pub mod profile;
@@ -13,6 +16,7 @@ pub mod rtt;
 pub mod scoreboard;
 pub mod sender;
 pub mod seq;
+mod timers;
 mod transmit;
 
 pub use receiver::{Receiver, ReceiverConfig};

@@ -5,8 +5,9 @@ use cclab_cc::Congestion;
 use cclab_units::Time;
 
 use super::{DUP_THRESH, Phase};
+use crate::acknowledge::AckNews;
 use crate::profile::Recovery;
-use crate::sender::{AckNews, Sender};
+use crate::sender::Sender;
 
 impl Sender {
     pub(super) fn on_news_classic(&mut self, now: Time, news: &AckNews) -> u64 {

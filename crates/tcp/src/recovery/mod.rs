@@ -21,8 +21,9 @@ use cclab_units::Time;
 
 pub(crate) use timeout::Frto;
 
+use crate::acknowledge::AckNews;
 use crate::profile::Recovery;
-use crate::sender::{AckNews, Sender};
+use crate::sender::Sender;
 
 /// Duplicate ACKs that show a loss (RFC 5681 section 3.2).
 pub(crate) const DUP_THRESH: u32 = 3;

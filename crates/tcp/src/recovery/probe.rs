@@ -5,8 +5,9 @@ use cclab_cc::Congestion;
 use cclab_units::Time;
 
 use super::Phase;
+use crate::acknowledge::AckNews;
 use crate::profile::Recovery;
-use crate::sender::{AckNews, Sender, State};
+use crate::sender::{Sender, State};
 
 /// `TCP_TIMEOUT_MIN_US` of Linux: the least that a probe waits beyond two round trips.
 const LEAST_SLACK: Time = Time::from_millis(2);

@@ -3,8 +3,9 @@
 use cclab_units::Time;
 
 use super::{DUP_THRESH, Phase};
+use crate::acknowledge::AckNews;
 use crate::scoreboard::{Scoreboard, SegmentId};
-use crate::sender::{AckNews, Sender};
+use crate::sender::Sender;
 
 /// `IsLost` of RFC 6675 section 4, evaluated once per segment: the cursor stands at the first
 /// segment that does not yet have enough SACKed ones above it.

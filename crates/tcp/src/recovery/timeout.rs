@@ -7,8 +7,9 @@ use cclab_cc::Congestion;
 use cclab_units::Time;
 
 use super::Phase;
+use crate::acknowledge::AckNews;
 use crate::profile::Recovery;
-use crate::sender::{AckNews, Sender};
+use crate::sender::Sender;
 
 /// State of F-RTO.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

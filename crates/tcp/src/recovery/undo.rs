@@ -5,7 +5,8 @@ use cclab_cc::Cx;
 use cclab_units::Time;
 
 use super::{Frto, Phase};
-use crate::sender::{AckNews, Sender};
+use crate::acknowledge::AckNews;
+use crate::sender::Sender;
 
 /// What is known of the retransmissions of the current episode.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,0 +1,319 @@
+//! What an acknowledgement does: to the window, the scoreboard, the clock, loss recovery and the
+//! variant, in this order.
+
+use cclab_cc::{AckSample, Arithmetic, Cx};
+use cclab_packet::{MAX_SACK_BLOCKS, Packet, flags};
+use cclab_units::Time;
+
+use crate::profile::RttClock;
+use crate::receiver::timestamp;
+use crate::sender::{LastAck, Sender, State};
+
+impl Sender {
+    pub(crate) fn on_ack(&mut self, now: Time, packet: &Packet) {
+        if packet.has(flags::SYN) {
+            self.ack_due = true; // our handshake ACK was lost
+            return;
+        }
+        let ack = self.offset_of(packet.ack);
+        if !packet.has(flags::ACK) || ack > self.snd_nxt || ack < self.snd_una {
+            return; // never sent, or older than what is known (RFC 9293 section 3.10.7.4)
+        }
+        let same_window = self.update_window(packet);
+        let prior_in_flight = self.board.in_flight();
+        let prior_delivered = self.rate.delivered();
+        let outstanding = !self.board.is_empty();
+        let was_recovery = self.episode.is_recovery();
+        let advanced = ack > self.snd_una;
+        let newly_acked = ack - self.snd_una;
+
+        let sampled = self.take_delivered(now, packet, ack);
+        let rtt = self.take_rtt(now, packet, &sampled, advanced);
+        let rate = self.rate.on_ack(now, self.rtt.min_rtt());
+        let newly_delivered = self.rate.delivered() - prior_delivered;
+        self.last_ack = LastAck {
+            newly_acked,
+            rtt: rtt.or(sampled.last_rtt),
+            rate,
+        };
+
+        let cwnd_limited = self.is_cwnd_limited();
+        let newly_lost = self.on_news(
+            now,
+            &AckNews {
+                ack,
+                advanced,
+                newly_acked,
+                newly_delivered,
+                duplicate: !advanced
+                    && outstanding
+                    && packet.payload == 0
+                    && (same_window
+                        || newly_delivered > 0
+                        || !self.profile.careful_fast_retransmit),
+                dsack: sampled.dsack.is_some(),
+                dsack_end: sampled.dsack.unwrap_or(0),
+                original_delivered: sampled.original_before_recovery,
+                tsecr: packet.tsecr,
+            },
+        );
+        let ece = packet.has(flags::ECE);
+        if ece && self.ecn {
+            self.on_ecn_echo(now);
+        }
+        if newly_acked > 0 || newly_delivered > 0 {
+            let sample = AckSample {
+                newly_acked,
+                newly_delivered,
+                newly_lost,
+                prior_in_flight,
+                in_flight: self.board.in_flight(),
+                rtt: sampled.last_rtt,
+                srtt: self.rtt.srtt(),
+                min_rtt: self.rtt.min_rtt(),
+                delivered: self.rate.delivered(),
+                rate,
+                snd_una: self.snd_una,
+                snd_nxt: self.snd_nxt,
+                cwnd_limited,
+                in_recovery: self.episode.is_recovery()
+                    || (was_recovery && self.leaves_at_ssthresh()),
+                ece,
+            };
+            let rng = &mut self.rng;
+            self.cc.on_ack(&sample, &mut Cx { now, rng });
+        }
+        if advanced {
+            self.on_advance(now);
+        }
+        self.arm_loss_probe(now);
+        self.limits.on_cwnd(now, self.window());
+    }
+
+    /// Takes in the advertised window and the timestamp; returns whether the window is as it was.
+    fn update_window(&mut self, packet: &Packet) -> bool {
+        let rwnd = u64::from(packet.window) << self.window_shift;
+        let same = rwnd == self.rwnd;
+        self.rwnd = rwnd;
+        if packet.tsval != 0 {
+            self.ts_recent = packet.tsval;
+        }
+        if rwnd > 0 {
+            self.persist_at = Time::NEVER;
+        }
+        same
+    }
+
+    /// Takes what was delivered off the scoreboard, cumulatively and selectively.
+    fn take_delivered(&mut self, now: Time, packet: &Packet, ack: u64) -> Sampled {
+        let mut sampled = Sampled::default();
+        if ack > self.snd_una {
+            self.timeouts_in_row = 0;
+            self.acknowledge(now, ack, &mut sampled);
+        }
+        if packet.sack_len > 0 && self.recovery.uses_sack() {
+            self.select(now, packet, &mut sampled);
+        }
+        self.snd_una = ack;
+        sampled
+    }
+
+    /// Measures the round trip, if it can be measured, and lets the timer know.
+    fn take_rtt(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        sampled: &Sampled,
+        advanced: bool,
+    ) -> Option<Time> {
+        let rtt = self
+            .rtt_sample(now, packet, sampled)
+            .or_else(|| self.echoed_rtt(now, packet).filter(|_| advanced));
+        // RFC 6298 section 5: a backed-off timeout stays until a sample replaces it. Where samples
+        // are of the timestamp echo only (ns-3), any new acknowledgement does.
+        let echo_clock = matches!(self.profile.rto.clock, RttClock::Echo(_));
+        if rtt.is_some() || (advanced && echo_clock) {
+            self.rtt.on_new_ack();
+        }
+        if let Some(rtt) = rtt {
+            self.rtt.on_sample(rtt, self.snd_una, self.snd_nxt);
+        }
+        rtt
+    }
+
+    fn on_advance(&mut self, now: Time) {
+        if !self.is_impatient() {
+            self.restart_rto(now);
+        }
+        if self.closed && self.snd_una > self.written {
+            self.stop(now, State::Finished);
+        }
+    }
+
+    /// Takes `ack` off the scoreboard.
+    fn acknowledge(&mut self, now: Time, ack: u64, sampled: &mut Sampled) {
+        let Sender {
+            board,
+            rate,
+            episode,
+            rtt,
+            ..
+        } = self;
+        let min_rtt = rtt.min_rtt();
+        let highest_sacked = board.highest_sacked().map(|id| board.get(id).end());
+        board.acknowledge(ack, |segment| {
+            rate.on_delivered(segment);
+            episode.rack.on_delivered(segment, now, min_rtt);
+            if !segment.ever_resent {
+                if highest_sacked.is_some_and(|high| segment.end() <= high) {
+                    episode.rack.on_reordering();
+                }
+                sampled.original_before_recovery |= segment.end() <= episode.recover();
+            }
+            sampled.on_segment(segment.no_rtt, now - segment.sent);
+        });
+    }
+
+    /// Takes the SACK blocks of `packet` in.
+    fn select(&mut self, now: Time, packet: &Packet, sampled: &mut Sampled) {
+        let acked = self.offset_of(packet.ack);
+        let mut blocks = [(0, 0); MAX_SACK_BLOCKS];
+        let mut len = 0;
+        for (i, &(left, right)) in packet.sack_blocks().iter().enumerate() {
+            let (left, right) = (self.offset_of(left), self.offset_of(right));
+            // RFC 2883 section 4: below the ACK, or inside the second block.
+            let second = packet.sack_blocks().get(1).filter(|_| i == 0);
+            let inside = second
+                .is_some_and(|&(l, r)| self.offset_of(l) <= left && right <= self.offset_of(r));
+            if left < right && (right <= acked || inside) {
+                sampled.dsack = Some(right);
+            } else if left < right && left >= acked && right <= self.snd_nxt {
+                blocks[len] = (left, right);
+                len += 1;
+            }
+        }
+        let Sender {
+            board,
+            rate,
+            episode,
+            rtt,
+            ..
+        } = self;
+        let min_rtt = rtt.min_rtt();
+        let highest = board.highest_sacked();
+        board.select(&blocks[..len], |id, segment| {
+            rate.on_delivered(segment);
+            episode.rack.on_delivered(segment, now, min_rtt);
+            episode.sack.on_selected(id);
+            if !segment.ever_resent {
+                if highest.is_some_and(|high| id < high) {
+                    episode.rack.on_reordering();
+                }
+                sampled.original_before_recovery |= segment.end() <= episode.recover();
+            }
+            sampled.on_sacked(segment.no_rtt, now - segment.sent);
+        });
+    }
+
+    /// The RTT by the timestamp echo, whole milliseconds, where the profile measures by it what
+    /// its clock cannot.
+    pub(crate) fn echoed_rtt(&self, now: Time, packet: &Packet) -> Option<Time> {
+        if !self.profile.rto.echo_of_retransmissions || packet.tsecr == 0 {
+            return None;
+        }
+        let ticks = timestamp(now).wrapping_sub(packet.tsecr);
+        Some(Time::from_millis(u64::from(ticks.max(1))))
+    }
+
+    /// The RTT sample for the timer, by the profile's clock.
+    fn rtt_sample(&mut self, now: Time, packet: &Packet, sampled: &Sampled) -> Option<Time> {
+        let first = sampled.first_rtt?;
+        match self.profile.rto.clock {
+            RttClock::SendTime => Some(first),
+            RttClock::Echo(_) => {
+                let echoed = Time::from_millis(u64::from(packet.tsecr.checked_sub(1)?));
+                Some(self.rtt.quantise(echoed, now))
+            }
+            RttClock::OnePerRound(_) => {
+                let timed = self.timed.filter(|t| self.snd_una >= t.end)?;
+                self.timed = None;
+                Some(self.rtt.quantise(timed.sent, now))
+            }
+        }
+    }
+
+    /// RFC 6298 section 5: restarted by each ACK of new data, off when nothing is outstanding.
+    fn restart_rto(&mut self, now: Time) {
+        self.rto_at = if self.board.is_empty() {
+            Time::NEVER
+        } else {
+            now + self.rtt.rto()
+        };
+    }
+
+    /// Whether the acknowledgement that ends recovery leaves the window at ssthresh (RFC 5681
+    /// section 3.2 step 6, RFC 6582 section 3.2 step 3): it covers a window of data, which would
+    /// count as growth. The other stacks count a step for each acknowledgement, or what it
+    /// delivers, and grow by it.
+    fn leaves_at_ssthresh(&self) -> bool {
+        self.profile.arithmetic == Arithmetic::Bytes
+    }
+
+    /// Whether the timer runs on from an earlier partial acknowledgement.
+    fn is_impatient(&self) -> bool {
+        self.profile.impatient && self.episode.is_recovery() && self.episode.partial_acks > 1
+    }
+}
+
+/// What the segments that an acknowledgement delivered tell.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sampled {
+    /// RTT by the first and the last segment delivered; none if one had been retransmitted.
+    first_rtt: Option<Time>,
+    last_rtt: Option<Time>,
+    tainted: bool,
+    /// A segment that was never retransmitted and left before the episode began.
+    original_before_recovery: bool,
+    /// The end of a duplicate that was reported.
+    dsack: Option<u64>,
+}
+
+impl Sampled {
+    #[inline]
+    fn on_segment(&mut self, no_rtt: bool, rtt: Time) {
+        if no_rtt {
+            self.tainted = true;
+            self.first_rtt = None;
+            self.last_rtt = None;
+        } else if !self.tainted {
+            self.first_rtt = self.first_rtt.or(Some(rtt));
+            self.last_rtt = Some(rtt);
+        }
+    }
+
+    #[inline]
+    fn on_sacked(&mut self, no_rtt: bool, rtt: Time) {
+        if !no_rtt && !self.tainted {
+            self.first_rtt = self.first_rtt.or(Some(rtt));
+            self.last_rtt = Some(rtt);
+        }
+    }
+}
+
+/// What an acknowledgement means for loss recovery.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AckNews {
+    pub ack: u64,
+    pub advanced: bool,
+    pub newly_acked: u64,
+    pub newly_delivered: u64,
+    /// A duplicate acknowledgement (RFC 5681 section 2).
+    pub duplicate: bool,
+    /// A duplicate segment was reported (RFC 2883).
+    pub dsack: bool,
+    /// Where what was reported ends; 0 if nothing was.
+    pub dsack_end: u64,
+    /// A segment was delivered that left before the episode and was never retransmitted.
+    pub original_delivered: bool,
+    pub tsecr: u32,
+}

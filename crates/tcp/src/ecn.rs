@@ -1,0 +1,25 @@
+//! The sender's side of explicit congestion notification (RFC 3168 section 6.1.2).
+
+use cclab_cc::Congestion;
+use cclab_units::Time;
+
+use crate::sender::Sender;
+
+impl Sender {
+    /// RFC 3168 section 6.1.2: one reduction per window of data, whether losses or marks showed
+    /// the congestion. Echoes go on until the receiver has seen CWR, which came after that window.
+    pub(crate) fn on_ecn_echo(&mut self, now: Time) {
+        self.counters.ecn_echoes += 1;
+        let reduced_until = self.marked_until.max(self.episode.recover);
+        if reduced_until.is_none_or(|until| self.snd_una > until) {
+            self.marked_until = Some(self.snd_nxt);
+            self.episode.undo.end(); // what it knows is of an earlier reduction
+            self.congestion(now, Congestion::Ecn, false);
+        }
+    }
+
+    /// Whether a mark already reduced the window for the data that is outstanding first.
+    pub(crate) fn reduced_by_mark(&self) -> bool {
+        self.marked_until.is_some_and(|until| self.snd_una < until)
+    }
+}

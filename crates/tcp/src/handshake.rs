@@ -1,0 +1,52 @@
+//! The active opener's handshake (RFC 9293 section 3.5).
+
+use cclab_packet::{Packet, flags};
+use cclab_units::Time;
+
+use crate::sender::{Sender, State};
+
+impl Sender {
+    pub(crate) fn on_syn_sent(&mut self, now: Time) {
+        self.syn_due = false;
+        self.syn_sent = now;
+        self.syn_tries += 1;
+        self.rto_at = now + self.rtt.rto();
+    }
+
+    pub(crate) fn on_syn_ack(&mut self, now: Time, packet: &Packet) {
+        let expected = self.isn.wrapping_add(1);
+        if !packet.has(flags::SYN | flags::ACK) || packet.ack != expected {
+            return;
+        }
+        self.state = State::Established;
+        self.syn_due = false;
+        self.ack_due = true;
+        self.peer_seq = packet.seq.wrapping_add(1);
+        self.ts_recent = packet.tsval;
+        self.rwnd = u64::from(packet.window);
+        self.window_shift = u32::from(packet.wscale_plus_one.saturating_sub(1)).min(14);
+        self.ecn &= packet.has(flags::ECE);
+        self.rto_at = Time::NEVER;
+        if self.syn_tries <= 1 {
+            self.rtt
+                .on_sample(self.rtt.quantise(self.syn_sent, now), 0, 0);
+        } else {
+            self.on_syn_lost(now, packet);
+        }
+        self.limits.on_cwnd(now, self.cc.cwnd());
+    }
+
+    /// The handshake is done, but not with the first SYN: which of them was answered only
+    /// timestamps tell (Karn).
+    fn on_syn_lost(&mut self, now: Time, packet: &Packet) {
+        if self.syn_tries > self.profile.syn.restart_from {
+            self.cc_config.initial_window = self.cc_config.mss;
+            self.cc = (self.build_cc)(&self.cc_config);
+        }
+        self.rtt.on_new_ack();
+        match self.echoed_rtt(now, packet) {
+            Some(rtt) => self.rtt.on_sample(rtt, 0, 0),
+            None => self.rtt.start_from(self.profile.syn.fallback),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The sender's timers: which is due, and what it does.
+
+use cclab_units::Time;
+
+use crate::sender::{Sender, State};
+
+/// Timeouts in a row before a connection is given up (RFC 9293 section 3.8.3, R2; Linux
+/// `tcp_retries2`).
+const MAX_RETRIES: u32 = 15;
+
+impl Sender {
+    /// When [`Sender::on_timer`] wants to be called.
+    pub fn deadline(&self) -> Time {
+        self.rto_at
+            .min(self.persist_at)
+            .min(self.episode.deadline())
+            .min(self.pacer.deadline())
+    }
+
+    /// Something is due.
+    pub fn on_timer(&mut self, now: Time) {
+        self.pacer.on_timer(now);
+        if self.episode.reorder_at <= now {
+            self.episode.reorder_at = Time::NEVER;
+            self.on_reorder_timer(now);
+        }
+        if self.episode.probe_at <= now {
+            self.episode.probe_at = Time::NEVER;
+            self.on_probe_timer(now);
+        }
+        if self.persist_at <= now {
+            self.on_persist_timer(now);
+        }
+        if self.rto_at <= now {
+            self.rto_at = Time::NEVER;
+            match self.state {
+                State::SynSent if self.syn_tries > self.profile.syn.retries => {
+                    self.stop(now, State::Aborted)
+                }
+                State::SynSent => {
+                    self.syn_due = true;
+                    if self.syn_tries > self.profile.syn.linear_timeouts {
+                        self.rtt.back_off();
+                    }
+                }
+                State::Established if self.timeouts_in_row >= MAX_RETRIES => {
+                    self.stop(now, State::Aborted);
+                }
+                State::Established => {
+                    self.timeouts_in_row += 1;
+                    self.on_rto(now);
+                }
+                State::Closed | State::Finished | State::Aborted => {}
+            }
+        }
+        self.limits.on_cwnd(now, self.window());
+    }
+
+    /// RFC 9293 section 3.8.6.1: a closed window is probed, ever more rarely.
+    fn on_persist_timer(&mut self, now: Time) {
+        self.window_probe_due = true;
+        self.persist_backoff = (self.persist_backoff + 1).min(16);
+        self.arm_persist(now);
+    }
+
+    pub(crate) fn start_persist(&mut self, now: Time) {
+        if self.persist_at == Time::NEVER {
+            self.persist_backoff = 0;
+            self.arm_persist(now);
+        }
+    }
+
+    fn arm_persist(&mut self, now: Time) {
+        let wait = self.rtt.rto() * (1 << self.persist_backoff);
+        self.persist_at = now + wait.min(self.profile.rto.max);
+    }
+}
