@@ -41,8 +41,6 @@ pub const MAX_SACK_BLOCKS: usize = 4;
 /// says so. `wire_len` is what a link transmits and a queue counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packet {
-    /// Position in the network's route table: which link comes next.
-    pub route: u32,
     /// Index of the flow, in the scenario's order.
     pub flow: u32,
     /// Sequence number of the first payload byte (or of SYN or FIN).
@@ -76,7 +74,7 @@ pub struct Packet {
     pub sack: [(u32, u32); MAX_SACK_BLOCKS],
 }
 
-const _: () = assert!(size_of::<Packet>() <= 80);
+const _: () = assert!(size_of::<Packet>() == 64);
 
 impl Packet {
     /// Whether all of `bits` are set in the flags.

@@ -18,6 +18,13 @@ impl Key {
         Key((u128::from(time.as_nanos()) << 64) | u128::from(sequence))
     }
 
+    /// Whether this is [`Key::NEVER`]. One word decides: comparing both, just written one by
+    /// one, would wait for the store.
+    #[inline]
+    pub fn is_never(self) -> bool {
+        self.time() == Time::NEVER
+    }
+
     /// When; [`Time::NEVER`] for [`Key::NEVER`].
     #[inline]
     pub fn time(self) -> Time {

@@ -4,6 +4,7 @@
 mod application;
 mod calendar;
 mod flow;
+mod forwarding;
 mod gate;
 mod link;
 mod sampler;

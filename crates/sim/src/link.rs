@@ -130,7 +130,7 @@ impl Link {
             self.count_loss(reason);
             return Offered::Lost(reason);
         }
-        let idle = self.busy_until <= now && self.next_tx == Key::NEVER;
+        let idle = self.busy_until <= now && self.next_tx.is_never();
         let Some(clock) = self.tx else {
             self.counters.tx_bytes += u64::from(packet.wire_len);
             self.put_on_wire(packet, now, sequence);
@@ -183,7 +183,7 @@ impl Link {
 
     /// Arms the transmitter if packets wait.
     fn arm(&mut self, now: Time, sequence: &mut u64) {
-        if self.next_tx != Key::NEVER || self.queue.backlog().packets == 0 {
+        if !self.next_tx.is_never() || self.queue.backlog().packets == 0 {
             return;
         }
         let ready = self.queue.deadline();

@@ -1,7 +1,4 @@
-//! Networks as lists of links and of routes over them.
-//!
-//! A route is a run of link indices in one table, ended by [`END`]; a packet carries its place
-//! in the table, so that forwarding is one look-up.
+//! Networks: links, and the routes of flows over them.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +7,8 @@ use cclab_spec::{Direction, Flow, Place, Scenario, Topology};
 use cclab_tcp::profile::Profile;
 use cclab_units::{Rate, Stream, Time};
 
+use crate::forwarding::Forwarding;
 use crate::link::Link;
-
-/// Ends a route: the packet has reached the host.
-pub const END: u32 = u32::MAX;
 
 /// Index of the bottleneck in the direction under study, and of its way back.
 pub const BOTTLENECK: usize = 0;
@@ -24,18 +19,20 @@ pub const BOTTLENECK_REVERSE: usize = 1;
 pub struct Network {
     /// Every link.
     pub links: Vec<Link>,
-    /// All routes, one after the other.
-    pub routes: Vec<u32>,
-    /// Where the routes of each flow begin.
+    /// Where packets go from each link.
+    pub forwarding: Forwarding,
+    /// The ends of each flow's routes.
     pub paths: Vec<Path>,
 }
 
-/// Where the routes of a flow begin in [`Network::routes`].
+/// The ends of a flow's routes.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
-    /// From the sender to the receiver.
+    /// First link from the sender to the receiver.
     pub data: u32,
-    /// From the receiver to the sender.
+    /// Last link of the same way.
+    pub data_end: u32,
+    /// First link from the receiver to the sender.
     pub acks: u32,
 }
 
@@ -73,7 +70,7 @@ impl<'a> Builder<'a> {
     fn new(scenario: &'a Scenario, profile: &'a Profile, seed: u64) -> Builder<'a> {
         let network = Network {
             links: Vec::new(),
-            routes: Vec::new(),
+            forwarding: Forwarding::new(scenario.flows.len()),
             paths: Vec::new(),
         };
         let mut builder = Builder {
@@ -175,25 +172,18 @@ impl<'a> Builder<'a> {
             rightward.insert(0, forward);
             leftward.push(reverse);
         }
-        let rightward = self.add_route(&rightward);
-        let leftward = self.add_route(&leftward);
-        self.network.paths.push(match flow.direction {
-            Direction::Forward => Path {
-                data: rightward,
-                acks: leftward,
-            },
-            Direction::Reverse => Path {
-                data: leftward,
-                acks: rightward,
-            },
+        let (data, acks) = match flow.direction {
+            Direction::Forward => (rightward, leftward),
+            Direction::Reverse => (leftward, rightward),
+        };
+        let index = self.network.paths.len();
+        self.network.forwarding.add_route(index, &data);
+        self.network.forwarding.add_route(index, &acks);
+        self.network.paths.push(Path {
+            data: data[0],
+            data_end: data[data.len() - 1],
+            acks: acks[0],
         });
-    }
-
-    fn add_route(&mut self, links: &[u32]) -> u32 {
-        let start = self.network.routes.len() as u32;
-        self.network.routes.extend_from_slice(links);
-        self.network.routes.push(END);
-        start
     }
 
     /// Puts losses and outages in their places.
@@ -216,11 +206,7 @@ impl<'a> Builder<'a> {
     /// Calls `put` with each gate at `place`: one for the router, one per flow's data path for
     /// the hosts (one in all where flows share a host).
     fn at(&mut self, place: Place, mut put: impl FnMut(&mut crate::gate::Gate, &str)) {
-        let Network {
-            links,
-            routes,
-            paths,
-        } = &mut self.network;
+        let Network { links, paths, .. } = &mut self.network;
         if place == Place::Router {
             let link = &mut links[BOTTLENECK];
             put(&mut link.entry, &link.name.clone());
@@ -228,11 +214,10 @@ impl<'a> Builder<'a> {
         }
         let mut done = Vec::new();
         for path in paths {
-            let route = routes[path.data as usize..].iter().copied();
-            let on_route: Vec<u32> = route.take_while(|&link| link != END).collect();
-            let index = match place {
-                Place::Sender => on_route[0],
-                Place::Receiver | Place::Router => on_route[on_route.len() - 1],
+            let index = if place == Place::Sender {
+                path.data
+            } else {
+                path.data_end
             };
             if done.contains(&index) {
                 continue;

@@ -14,9 +14,10 @@ use cclab_units::Time;
 
 use crate::calendar::{Calendar, Key};
 use crate::flow::Flow;
+use crate::forwarding::{Forwarding, HOST};
 use crate::link::{Link, Offered};
 use crate::sampler::Sampler;
-use crate::topology::{self, BOTTLENECK, BOTTLENECK_REVERSE, END, Network};
+use crate::topology::{self, BOTTLENECK, BOTTLENECK_REVERSE, Network};
 use crate::{Progress, SimError, summary};
 
 /// Events between two looks at the progress.
@@ -30,7 +31,7 @@ pub struct World<'a, P> {
     now: Time,
     events: u64,
     probe: &'a mut P,
-    routes: Vec<u32>,
+    forwarding: Forwarding,
     calendar: Calendar,
     sequence: u64,
     elements: Elements,
@@ -89,7 +90,7 @@ impl<'a, P: Probe> World<'a, P> {
             profile::find(&scenario.stack).expect("unknown stacks are refused before a run");
         let Network {
             links,
-            routes,
+            forwarding,
             paths,
         } = topology::build(scenario, profile, seed);
         let flows: Vec<Flow> = paths
@@ -108,7 +109,7 @@ impl<'a, P: Probe> World<'a, P> {
             now: Time::ZERO,
             events: 0,
             probe,
-            routes,
+            forwarding,
             calendar: Calendar::new(sampler_element as usize + 1),
             sequence: 0,
             elements: Elements {
@@ -228,7 +229,7 @@ impl<'a, P: Probe> World<'a, P> {
 
     /// A packet reaches the far end of a link.
     #[inline]
-    fn arrive(&mut self, index: usize, mut packet: Packet) {
+    fn arrive(&mut self, index: usize, packet: Packet) {
         if let Some(reason) = self.links[index].exit.judge(self.now) {
             self.links[index].count_loss(reason);
             self.links[index].counters.delivered -= 1;
@@ -238,37 +239,36 @@ impl<'a, P: Probe> World<'a, P> {
         if P::ON && index == BOTTLENECK_REVERSE {
             self.capture(self.captures.bottleneck, &packet);
         }
-        packet.route += 1;
-        match self.routes[packet.route as usize] {
-            END => self.receive(packet),
-            next => self.offer(next as usize, packet),
+        match self.forwarding.next(index, packet.flow) {
+            HOST => self.receive(&packet),
+            next => self.offer(next as usize, &packet),
         }
     }
 
     #[inline]
-    fn offer(&mut self, index: usize, packet: Packet) {
+    fn offer(&mut self, index: usize, packet: &Packet) {
         let link = &mut self.links[index];
-        let offered = link.offer(&packet, self.now, &mut self.sequence);
+        let offered = link.offer(packet, self.now, &mut self.sequence);
         let key = link.key();
         if key < self.calendar.key(index as u32) {
             self.calendar.set(index as u32, key);
         }
         if P::ON {
-            self.trace_offer(index, &packet, offered);
+            self.trace_offer(index, packet, offered);
         }
         if !self.links[index].thrown_out.is_empty() {
             self.links[index].thrown_out.clear();
         }
     }
 
-    fn receive(&mut self, packet: Packet) {
+    fn receive(&mut self, packet: &Packet) {
         let index = packet.flow as usize;
         if packet.backward {
             if P::ON {
-                self.capture(self.captures.senders[index], &packet);
+                self.capture(self.captures.senders[index], packet);
             }
             let flow = &mut self.flows[index];
-            flow.sender.on_packet(self.now, &packet);
+            flow.sender.on_packet(self.now, packet);
             if let Some(rtt) = flow.sender.last_ack().rtt {
                 flow.rtt.record(rtt.as_nanos());
             }
@@ -280,22 +280,21 @@ impl<'a, P: Probe> World<'a, P> {
             }
         } else {
             if P::ON {
-                self.capture(self.captures.receivers[index], &packet);
+                self.capture(self.captures.receivers[index], packet);
             }
-            self.flows[index].receiver.on_packet(self.now, &packet);
+            self.flows[index].receiver.on_packet(self.now, packet);
             self.pump_receiver(index);
         }
     }
 
     /// Lets a sender send what it may.
     fn pump_sender(&mut self, index: usize) {
-        let route = self.flows[index].path.data;
-        while let Some(mut packet) = self.flows[index].sender.poll_transmit(self.now) {
-            packet.route = route;
+        let first = self.flows[index].path.data as usize;
+        while let Some(packet) = self.flows[index].sender.poll_transmit(self.now) {
             if P::ON {
                 self.capture(self.captures.senders[index], &packet);
             }
-            self.offer(self.routes[route as usize] as usize, packet);
+            self.offer(first, &packet);
         }
         let flow = &mut self.flows[index];
         if !flow.over && matches!(flow.sender.state(), State::Finished | State::Aborted) {
@@ -311,13 +310,12 @@ impl<'a, P: Probe> World<'a, P> {
     }
 
     fn pump_receiver(&mut self, index: usize) {
-        let route = self.flows[index].path.acks;
-        while let Some(mut packet) = self.flows[index].receiver.poll_transmit(self.now) {
-            packet.route = route;
+        let first = self.flows[index].path.acks as usize;
+        while let Some(packet) = self.flows[index].receiver.poll_transmit(self.now) {
             if P::ON {
                 self.capture(self.captures.receivers[index], &packet);
             }
-            self.offer(self.routes[route as usize] as usize, packet);
+            self.offer(first, &packet);
         }
         let deadline = self.flows[index].receiver.deadline();
         self.wake_by(self.elements.receivers + index as u32, deadline);

@@ -80,7 +80,7 @@ impl Probe for Log {
             Event::Packet(point, packet) => {
                 let mut packet = *packet;
                 let name = self.name(packet.flow).to_string();
-                (packet.flow, packet.route) = (0, 0);
+                packet.flow = 0;
                 format!("{name}: at {} {packet:?}", self.points[point as usize])
             }
         };

@@ -198,8 +198,6 @@ impl Receiver {
     }
 
     /// The next segment to send, if one is due.
-    ///
-    /// Its route is left 0 for the caller to fill in.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
         match std::mem::replace(&mut self.pending, Pending::Nothing) {
             Pending::Nothing => None,
