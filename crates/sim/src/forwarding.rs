@@ -77,10 +77,11 @@ mod tests {
         tables.add_route(1, &[6, 0, 7]);
         tables.add_route(2, &[4, 0, 5]);
         let walk = |first: u32, flow: u32| {
-            let onward = |&link: &u32| Some(tables.next(link as usize, flow));
-            std::iter::successors(Some(first), onward)
-                .take_while(|&link| link != HOST)
-                .collect::<Vec<u32>>()
+            let onward = |&link: &u32| {
+                let next = tables.next(link as usize, flow);
+                (next != HOST).then_some(next)
+            };
+            std::iter::successors(Some(first), onward).collect::<Vec<u32>>()
         };
         assert_eq!(walk(4, 0), [4, 0, 5]);
         assert_eq!(walk(6, 1), [6, 0, 7]);
