@@ -211,13 +211,13 @@ impl Sender {
     }
 
     fn enter_prr(&mut self, now: Time, news: &AckNews, lost: u64) {
-        let prior_cwnd = self.cc.cwnd();
-        self.begin_episode(now);
-        let quantum = match self.profile.arithmetic {
-            Arithmetic::Segments => self.mss,
-            _ => 1,
+        // RecoverFS is the flight (RFC 9937 section 6.1); in Linux, the window before.
+        let (recover_fs, quantum) = match self.profile.arithmetic {
+            Arithmetic::Segments => (self.cc.cwnd(), self.mss),
+            _ => (self.board.outstanding(), 1),
         };
-        self.episode.prr = prr::Prr::begin(prior_cwnd, quantum);
+        self.begin_episode(now);
+        self.episode.prr = prr::Prr::begin(recover_fs, quantum);
         self.update_prr(news, lost);
     }
 

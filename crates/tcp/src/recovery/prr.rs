@@ -5,8 +5,8 @@
 /// State of one episode.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Prr {
-    /// Window when the episode began (`RecoverFS`).
-    prior_cwnd: u64,
+    /// Flight, or window, when the episode began (`RecoverFS`).
+    recover_fs: u64,
     /// Bytes delivered to the receiver since (`prr_delivered`).
     delivered: u64,
     /// Bytes sent since (`prr_out`).
@@ -33,12 +33,12 @@ pub struct Progress {
 
 impl Prr {
     /// Begins an episode in which departures are counted in units of `quantum` bytes.
-    pub fn begin(prior_cwnd: u64, quantum: u64) -> Prr {
+    pub fn begin(recover_fs: u64, quantum: u64) -> Prr {
         Prr {
-            prior_cwnd: prior_cwnd.max(1),
+            recover_fs: recover_fs.max(1),
             delivered: 0,
             sent: 0,
-            cwnd: prior_cwnd,
+            cwnd: recover_fs,
             quantum: quantum.max(1),
         }
     }
@@ -62,7 +62,7 @@ impl Prr {
         let budget = if ack.in_flight > ssthresh {
             // Proportional part: ceil(delivered * ssthresh / RecoverFS) - prr_out.
             (self.delivered * ssthresh)
-                .div_ceil(self.prior_cwnd)
+                .div_ceil(self.recover_fs)
                 .next_multiple_of(self.quantum)
                 .saturating_sub(self.sent)
         } else {
