@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from matplotlib.lines import Line2D
 
 from cclab.report import units
-from cclab.report.figures.panels import flow_ranks, legend_columns
+from cclab.report.figures import legend
+from cclab.report.figures.panels import flow_ranks
 from cclab.report.figures.sweep import layout
 from cclab.report.palette import Look, look
 
@@ -43,18 +44,18 @@ def draw(results: Results) -> Drawing | None:
         if (e := f.estimates["goodput_bps"]) is not None
     ]
     unit, name = units.rate(max(tops, default=0.0))
-    figure, cells = placed.frame()
     series = list(dict.fromkeys(p.series for p in placed.places))
     lanes = flows * len(series)
+    figure, cells = placed.frame(lanes=lanes)
     step = min(0.16, 0.7 / max(lanes, 1))
     ranks = flow_ranks((f.name, f.cc) for s in summaries.values() for f in s.flows)
-    legend: dict[str, Look] = {}
+    looks: dict[str, Look] = {}
     for place in placed.places:
         for index, flow in enumerate(summaries[place.point.index].flows):
             label = f"{flow.name} ({flow.cc})" if flows > 1 else flow.cc
             style = look(flow.cc, ranks[flow.name, flow.cc])
             value = flow.estimates["goodput_bps"]
-            legend.setdefault(label, style)
+            looks.setdefault(label, style)
             if value is None:
                 continue
             lane = series.index(place.series) * flows + index
@@ -73,10 +74,9 @@ def draw(results: Results) -> Drawing | None:
             markersize=5,
             label=label,
         )
-        for label, style in legend.items()
+        for label, style in looks.items()
     ]
-    columns = legend_columns(figure, handles)
-    figure.legend(handles=handles, loc="outside upper left", ncols=columns)
+    legend.above(figure, handles)
     return figure
 
 

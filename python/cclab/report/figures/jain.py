@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cclab.report.figures import legend
 from cclab.report.figures.panels import reference
 from cclab.report.figures.style import INK
 from cclab.report.figures.sweep import layout
@@ -71,6 +72,6 @@ def draw(results: Results) -> Drawing | None:
     for axes in cells[:: placed.columns]:
         axes.set_ylabel("Jain's index")
     if any(series):
-        handles, labels = cells[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper left", ncols=min(len(labels), 5))
+        handles, _ = cells[0].get_legend_handles_labels()
+        legend.above(figure, handles)
     return figure

@@ -14,6 +14,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 
 from cclab.plan import short_key, text
+from cclab.report.figures.legend import above
 from cclab.report.figures.style import MUTED, Drawing
 from cclab.report.palette import look
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from cclab.results import Measured, Results
 
@@ -115,15 +115,20 @@ def flow_ranks(flows: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
     return {(n, v): rank for v, names in members.items() for rank, n in enumerate(names)}
 
 
+def panels_across(count: int) -> int:
+    """Panels side by side: four make a square, not a row of three and one over."""
+    return 2 if count == 4 else min(count, _COLUMNS)
+
+
 def grid(count: int, rows_each: int = 1, height: float = 2.1) -> tuple[Drawing, list[list[Axes]]]:
     """A figure of `count` panels of `rows_each` stacked axes; axes[row][panel].
 
     All axes share x, and the same row of each panel shares y, so that sweep points compare by eye.
     """
-    columns = min(count, _COLUMNS)
+    columns = panels_across(count)
     bands = math.ceil(count / columns)
     width = 5.6 if columns == 1 else 3.5 * columns if columns == 2 else 2.75 * columns
-    figure = Drawing(figsize=(width, height * bands * rows_each + 0.45), layout="constrained")
+    figure = Drawing(figsize=(width, height * bands * rows_each + 0.2), layout="constrained")
     cells: list[list[Axes]] = [[] for _ in range(rows_each)]
     for panel in range(count):
         band, column = divmod(panel, columns)
@@ -148,7 +153,7 @@ def finish(
     legend: bool = True,
 ) -> Drawing:
     """Titles, axis labels, the span of time, and the legend of the flows."""
-    columns = min(len(shown), _COLUMNS)
+    columns = panels_across(len(shown))
     for index, panel in enumerate(shown):
         if len(shown) > 1:
             cells[0][index].set_title(panel.title, fontsize=8.5 if columns < _COLUMNS else 7)
@@ -157,14 +162,7 @@ def finish(
             for row, label in enumerate(labels):
                 cells[row][index].set_ylabel(label)
     if legend:
-        handles = legend_handles(shown)
-        figure.legend(
-            handles=handles,
-            loc="outside upper left",
-            ncols=legend_columns(figure, handles),
-            columnspacing=1.6,
-            borderaxespad=0.2,
-        )
+        above(figure, legend_handles(shown))
     for alike in cells:
         # They share their span: set once all of them are drawn.
         alike[0].set_ylim(bottom=0)
@@ -203,13 +201,6 @@ def legend_handles(shown: Sequence[Panel]) -> list[Line2D]:
             )
         )
     return handles
-
-
-def legend_columns(figure: Figure, handles: Sequence[Line2D]) -> int:
-    """As many columns as fit side by side."""
-    widest = max(len(str(handle.get_label())) for handle in handles)
-    inches = 0.75 + 0.07 * widest
-    return max(1, min(len(handles), int(figure.get_figwidth() / inches)))
 
 
 def emphasis(panel: Panel) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from matplotlib.patches import Patch
 
 from cclab import trace
 from cclab.report import units
+from cclab.report.figures import legend
 from cclab.report.figures.panels import finish, grid, panels, reference, thinned
 
 if TYPE_CHECKING:
@@ -68,5 +69,5 @@ def draw(results: Results) -> Drawing | None:
         Patch(facecolor=_WATER, alpha=0.5, label="backlog"),
         Line2D([], [], linestyle="none", marker="|", markersize=7, color=_DROP, label="drops"),
     ]
-    figure.legend(handles=handles, loc="outside upper left", ncols=2)
+    legend.above(figure, handles)
     return figure

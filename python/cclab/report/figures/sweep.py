@@ -41,12 +41,15 @@ class Layout:
     columns: int
     """Panels side by side."""
 
-    def frame(self, height: float = 2.3) -> tuple[Drawing, list[Axes]]:
-        """An empty figure with labelled axes; one per panel."""
+    def frame(self, height: float = 2.3, lanes: int = 1) -> tuple[Drawing, list[Axes]]:
+        """An empty figure with labelled axes; one per panel.
+
+        Each slot of the axis has room for `lanes` points side by side.
+        """
         count = len(self.panels)
         columns = self.columns
         rows = math.ceil(count / columns)
-        slots_wide = max(3.4, 1.0 + 0.62 * len(self.slots))
+        slots_wide = max(3.4, 1.0 + max(0.62, 0.2 + 0.15 * lanes) * len(self.slots))
         width = min(9.2, slots_wide) if columns == 1 else min(10.5, 2.75 * columns)
         figure = Drawing(figsize=(width, height * rows + 0.5), layout="constrained")
         cells: list[Axes] = []

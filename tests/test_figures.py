@@ -1,0 +1,64 @@
+"""Figures: panels keep their size and stay clear of the legend, however many flows there are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import cclab
+from cclab.report import figures
+from conftest import STUDY
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cclab import Results
+
+_LEAST_HEIGHT_IN = 1.2
+
+
+def _results(folder: Path, flows: int, points: int) -> Results:
+    """Short runs of `flows` flows in all at `points` sweep points."""
+    each = max(1, flows // 2)
+    head, short, long = _parts()
+    counted = [part.replace("cc ", f"count = {each}\ncc ") for part in (short, long)]
+    limits = ", ".join(f'"{number + 1}bdp"' for number in range(points))
+    sweep = f'[sweep]\n"network.bottleneck.queue.limit" = [{limits}]\n'
+    file = folder / "study.toml"
+    file.write_text(head + "".join(counted[: min(flows, 2)]) + sweep)
+    settings = ["duration=1s", "warmup=100ms"]
+    return cclab.run(file, out=folder / "out", repeat=1, set=settings)
+
+
+def _parts() -> list[str]:
+    """What the study of the tests says before its flows, and of each of them."""
+    head, short, rest = STUDY.split("[[flow]]")
+    long, _ = rest.split("[sweep]")
+    return [head, "[[flow]]" + short, "[[flow]]" + long]
+
+
+@pytest.mark.parametrize(("flows", "points"), [(1, 2), (2, 4), (8, 2), (20, 4)])
+def test_panels_keep_their_height_beside_a_legend_of_any_length(
+    tmp_path: Path, flows: int, points: int
+) -> None:
+    results = _results(tmp_path, flows, points)
+    for kind in figures.FIGURES:
+        figure = figures.draw(results, kind.name)
+        if figure is None:
+            continue
+        for axes in figure.axes:
+            height = axes.get_position().height * figure.get_figheight()
+            assert height > _LEAST_HEIGHT_IN, kind.name
+            for legend in figure.legends:
+                taken, free = legend.get_window_extent(), axes.get_window_extent()
+                assert not taken.overlaps(free), kind.name
+                assert taken.x0 >= 0, kind.name
+                assert taken.x1 <= figure.bbox.x1, kind.name
+
+
+def test_four_sweep_points_make_a_square(tmp_path: Path) -> None:
+    figure = _results(tmp_path, 2, 4).figure("queue")
+    places = [axes.get_position() for axes in figure.axes]
+    assert len({round(place.x0, 3) for place in places}) == 2
+    assert len({round(place.y0, 3) for place in places}) == 2
