@@ -14,15 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from cclab.report.tables import Table as Cells
     from cclab.summary import Raised
 
-_PIPE_WIDTH = 200
-"""Columns of a table that goes to a file or a pipe, where nothing may be cut off."""
-
-
 _UNBOUNDED = 10_000
-"""More columns than any table has."""
+"""More columns than any line has: the width of a file or a pipe, where nothing is wrapped."""
 
 
 def stdout() -> Console:
@@ -57,29 +55,40 @@ def print_json(document: Any) -> None:
 
 
 def print_table(title: str, cells: Cells) -> None:
-    """Prints the table of results; as two, flows and bottleneck, where one is too wide."""
+    """Prints the table of results; as several where one is too wide. No cell is cut."""
     console = stdout()
-    whole = _drawn(title, cells)
-    unbounded = console.options.update(max_width=_UNBOUNDED)
-    if Measurement.get(console, unbounded, whole).maximum <= console.width:
-        console.print(whole)
+    console.print(Text(title, style="bold"), soft_wrap=True)
+    for part in cells.folded(lambda part: _width(console, _drawn(part)) <= console.width):
+        show(console, _drawn(part))
+
+
+def show(console: Console, drawn: RenderableType) -> None:
+    """Prints what has lines of its own; without padding where it goes to a file or a pipe."""
+    if console.file.isatty():
+        # What is wider than the terminal goes on in its next line rather than lose its end.
+        console.width = max(console.width, _least_width(console, drawn))
+        console.print(drawn)
         return
-    flows, points = cells.split()
-    console.print(_drawn(title, flows))
-    console.print(_drawn("", points))
+    with console.capture() as captured:
+        console.print(drawn)
+    console.file.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
 
 
-def _drawn(title: str, cells: Cells) -> Table:
+def _width(console: Console, table: Table) -> int:
+    unbounded = console.options.update(max_width=_UNBOUNDED)
+    return Measurement.get(console, unbounded, table).maximum
+
+
+def _least_width(console: Console, drawn: RenderableType) -> int:
+    unbounded = console.options.update(max_width=_UNBOUNDED)
+    return Measurement.get(console, unbounded, drawn).minimum
+
+
+def _drawn(cells: Cells) -> Table:
     """A table, sweep points of several rows set apart."""
-    table = Table(
-        title=Text(title) if title else None,
-        title_justify="left",
-        title_style="bold",
-        header_style="bold",
-        box=SIMPLE_HEAD,
-    )
+    table = Table(header_style="bold", box=SIMPLE_HEAD)
     for heading, number in zip(cells.headings, cells.numeric, strict=True):
-        table.add_column(Text(heading), justify="right" if number else "left")
+        table.add_column(Text(heading), justify="right" if number else "left", no_wrap=True)
     apart = any(len(group) > 1 for group in cells.groups)
     for group in cells.groups:
         for row in group:
@@ -98,10 +107,10 @@ def print_warnings(warnings: list[Raised]) -> None:
     for warning in warnings:
         more = f"; {warning.extent}" if warning.extent else ""
         head = Text.assemble((warning.code, "yellow"), f": {warning.message}{more}")
-        console.print(Padding(head, (0, 0, 0, 2), expand=False))
-        console.print(Padding(Text(warning.remedy, style="dim"), (0, 0, 0, 4), expand=False))
+        show(console, Padding(head, (0, 0, 0, 2), expand=False))
+        show(console, Padding(Text(warning.remedy, style="dim"), (0, 0, 0, 4), expand=False))
 
 
 def _console(stream: Any) -> Console:
-    width = None if stream.isatty() else _PIPE_WIDTH
+    width = None if stream.isatty() else _UNBOUNDED
     return Console(file=stream, width=width, highlight=False, emoji=False)

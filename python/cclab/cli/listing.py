@@ -14,7 +14,7 @@ from rich.text import Text
 
 from cclab import _core
 from cclab.cli import options
-from cclab.cli.console import note, print_json, stdout
+from cclab.cli.console import note, print_json, show, stdout
 
 _COLUMNS = ("name", "unit", "summary", "definition", "params", "reference")
 
@@ -45,7 +45,7 @@ def listing(
         table.add_column(key)
     for row in rows:
         table.add_row(*(Text(_cell(value)) for value in row.values()))
-    stdout().print(table)
+    show(stdout(), table)
 
 
 def _core_rows(what: What) -> list[dict[str, object]]:

@@ -12,7 +12,7 @@ from cclab import estimate
 from cclab.api import cpus
 from cclab.backends import BACKENDS
 from cclab.cli import options
-from cclab.cli.console import print_json, stdout, tell
+from cclab.cli.console import print_json, show, stdout, tell
 from cclab.cli.progress import duration
 from cclab.plan import Plan, short_key, text
 from cclab.study import Study
@@ -49,18 +49,13 @@ def plan(
 
 def _print_points(planned: Plan) -> None:
     keys = list(planned.points[0].params)
-    table = Table(
-        title=Text(planned.title),
-        title_justify="left",
-        title_style="bold",
-        header_style="bold",
-        box=SIMPLE_HEAD,
-    )
+    stdout().print(Text(planned.title, style="bold"), soft_wrap=True)
+    table = Table(header_style="bold", box=SIMPLE_HEAD)
     for key in keys:
-        table.add_column(Text(short_key(key)))
-    table.add_column("flows")
+        table.add_column(Text(short_key(key)), no_wrap=True)
+    table.add_column("flows", overflow="fold", min_width=16)
     for heading in ("runs", "seeds", "packets (estimate)"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True)
     for point in planned.points[:_MOST_ROWS]:
         seeds = [run.seed for run in point.runs]
         table.add_row(
@@ -70,7 +65,7 @@ def _print_points(planned: Plan) -> None:
             f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} … {seeds[-1]}",
             f"{estimate.packets(point.scenario) * len(point.runs):,.0f}",
         )
-    stdout().print(table)
+    show(stdout(), table)
     if len(planned.points) > _MOST_ROWS:
         tell(f"{len(planned.points) - _MOST_ROWS} more sweep points; --json shows them all")
 

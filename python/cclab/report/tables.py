@@ -9,6 +9,8 @@ from cclab.plan import short_key, text
 from cclab.report import units
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import polars as pl
 
     from cclab.results import Results
@@ -40,6 +42,38 @@ class Table:
     """Columns on the left that name the sweep point."""
     of_point: int
     """Columns on the right that belong to the sweep point, not to a flow."""
+
+    def folded(self, fits: Callable[[Table], bool]) -> list[Table]:
+        """The table itself if it fits; else several that have every column between them.
+
+        Each names the sweep point, and the flow where it speaks of flows. One that does not fit
+        even with a single column beside the names comes as it is.
+        """
+        if fits(self):
+            return [self]
+        flows, points = self.split()
+        return [*flows._packed(self.keys + 1, fits), *points._packed(self.keys, fits)]
+
+    def _packed(self, names: int, fits: Callable[[Table], bool]) -> list[Table]:
+        """As few tables as fit, each with the first `names` columns and the next of the others."""
+        packed: list[Table] = []
+        taken: list[int] = []
+        for column in range(names, len(self.headings)):
+            if taken and not fits(self._of([*range(names), *taken, column])):
+                packed.append(self._of([*range(names), *taken]))
+                taken = []
+            taken.append(column)
+        return [*packed, self._of([*range(names), *taken])]
+
+    def _of(self, columns: list[int]) -> Table:
+        """Some of the columns, by number."""
+        return Table(
+            [self.headings[c] for c in columns],
+            [self.numeric[c] for c in columns],
+            [[[row[c] for c in columns] for row in group] for group in self.groups],
+            self.keys,
+            sum(c >= len(self.headings) - self.of_point for c in columns),
+        )
 
     def split(self) -> tuple[Table, Table]:
         """The columns of flows, and those of sweep points: two narrower tables."""
