@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cclab.cli.main import DONE, EXPECTATION_FAILED, INTERRUPTED, RUN_FAILED, WRONG_INPUT, invoke
-from conftest import ROOT, STUDY
+from conftest import ROOT, STUDY, files_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,7 +72,33 @@ def test_report_works_from_the_folder_alone(cli: Cli, study: Path, tmp_path: Pat
     assert (out / "report" / "index.html").read_bytes() == page
 
 
-def test_report_of_damaged_and_of_missing_runs(study: Path, tmp_path: Path) -> None:
+def test_bytes_changed_inside_every_run_are_found_and_mended_by_running_again(
+    study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    run = ["run", str(study), "--out", str(out), "--set", "duration=200ms", "--set", "warmup=0s"]
+    assert invoke(run) == DONE
+    before = files_of(out / "runs")
+    ids = sorted(entry.name for entry in (out / "runs").iterdir())
+    for name in ids:
+        with (out / "runs" / name / "flow_samples.parquet").open("r+b") as samples:
+            samples.seek(300)
+            samples.write(b"\xff\x00\xff\x00")
+    capsys.readouterr()
+    assert invoke(["report", str(out)]) == RUN_FAILED
+    complaint = capsys.readouterr().err
+    assert complaint.startswith(f"error: 4 damaged runs in {out}; `cclab run STUDY.toml --out")
+    assert complaint.count("error:") == 1
+    assert all(name in complaint for name in ids)
+    assert invoke(run) == DONE
+    assert f"4 damaged runs in {out}: run again" in capsys.readouterr().err
+    assert files_of(out / "runs") == before
+    assert invoke(["report", str(out)]) == DONE
+
+
+def test_report_of_damaged_and_of_missing_runs(
+    study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "out"
     short = ["--set", "duration=200ms", "--set", "warmup=0s"]
     run = ["run", str(study), "--out", str(out), *short]
@@ -81,9 +107,10 @@ def test_report_of_damaged_and_of_missing_runs(study: Path, tmp_path: Path) -> N
     samples = first / "flow_samples.parquet"
     whole = samples.read_bytes()
     samples.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-    assert invoke(["report", str(out)]) == WRONG_INPUT
+    assert invoke(["report", str(out)]) == RUN_FAILED
+    assert "error: 1 damaged run in " in capsys.readouterr().err
     samples.write_bytes(whole[:100])
-    assert invoke(["report", str(out)]) == WRONG_INPUT
+    assert invoke(["report", str(out)]) == RUN_FAILED
     assert invoke(run) == DONE
     assert samples.read_bytes() == whole
     shutil.rmtree(second)

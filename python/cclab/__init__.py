@@ -8,13 +8,14 @@ r.figure("cwnd") # a matplotlib figure
 
 from cclab import _core
 from cclab.api import load, run
-from cclab.errors import InputError, RunError, StoreError, StudyError
+from cclab.errors import DamageError, InputError, RunError, StoreError, StudyError
 from cclab.results import Results
 from cclab.study import Study
 
 __version__ = _core.VERSION
 
 __all__ = [
+    "DamageError",
     "InputError",
     "Results",
     "RunError",

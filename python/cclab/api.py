@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cclab.execute import Listener
-    from cclab.plan import Plan
+    from cclab.plan import Plan, Run
     from cclab.results import Results
 
 RESULTS = Path("results")
@@ -50,9 +50,17 @@ def run(
 
 
 def carry_out(
-    plan: Plan, store: Store, *, jobs: int | None = None, listener: Listener | None = None
+    plan: Plan,
+    store: Store,
+    *,
+    missing: list[Run] | None = None,
+    jobs: int | None = None,
+    listener: Listener | None = None,
 ) -> Results:
-    """Runs what `store` misses of `plan` and measures all of it; see `run`."""
+    """Runs what `store` misses of `plan` and measures all of it; see `run`.
+
+    `missing` are the runs to do, if they are known already.
+    """
     if jobs is not None and jobs < 1:
         raise InputError(f"jobs is {jobs}; it must be at least 1")
     backend = find_backend(plan.backend)
@@ -60,9 +68,10 @@ def carry_out(
         lines = [f"backend {plan.backend!r} of this version does not do:"]
         lines += [f"  {u['path']}: {u['what']}" for u in plan.unsupported]
         raise InputError("\n".join(lines))
+    todo = store.survey(plan).missing if missing is None else missing
     with store.writer() as writer:
         writer.save_plan(plan)
-        failed = execute(store.missing(plan), backend, writer, jobs or cpus(), listener)
+        failed = execute(todo, backend, writer, jobs or cpus(), listener)
     if failed:
         raise RunError("\n".join(f"run {run.id} (seed {run.seed}): {why}" for run, why in failed))
     return results.measure(store, plan)
@@ -76,7 +85,8 @@ def store_of(plan: Plan, out: str | Path | None) -> Store:
 def load(folder: str | Path) -> Results:
     """The results of the study last run in `folder`, from the folder alone.
 
-    Raises `StoreError` if it is not a results folder or holds none of the runs.
+    Raises `StoreError` if it is not a results folder, and `DamageError` if runs in it cannot be
+    read.
     """
     store = Store(folder)
     plan = store.plan()

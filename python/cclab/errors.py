@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import errno
+from typing import TYPE_CHECKING
 
 from cclab._core import RunError, StudyError
 
-__all__ = ["InputError", "RunError", "StoreError", "StudyError"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+__all__ = ["DamageError", "InputError", "RunError", "StoreError", "StudyError"]
 
 _OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -26,3 +31,14 @@ class StoreError(OSError):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+class DamageError(StoreError):
+    """Runs in a results folder are not as they were written; `run` does them again."""
+
+    def __init__(self, folder: Path, damaged: Sequence[str], why: str = "") -> None:
+        """The runs `damaged`, by id, of `folder`; `why` is what reading one of them said."""
+        count = f"{len(damaged)} damaged run{'' if len(damaged) == 1 else 's'} in {folder}"
+        reason = f" ({why})" if why else ""
+        mend = f"`cclab run STUDY.toml --out {folder}` mends what is damaged"
+        super().__init__("\n  ".join([f"{count}{reason}; {mend}:", *damaged]))

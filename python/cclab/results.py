@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from cclab import _core, expect, trace
-from cclab.errors import InputError, StoreError
+from cclab.errors import DamageError, InputError
 from cclab.summary import PointSummary, Raised, summarise, warnings
 
 if TYPE_CHECKING:
@@ -189,11 +189,15 @@ class Results:
 def measure(store: Store, plan: Plan) -> Results:
     """The metrics of every run of `plan` that is in `store`. Reads the store and nothing else.
 
-    Raises `StoreError` if an entry cannot be read.
+    Raises `DamageError` if entries cannot be read.
     """
     present = [run.id for run in plan.runs if store.sound(run.id)]
     with ThreadPoolExecutor() as pool:
-        measured = dict(zip(present, pool.map(lambda i: _metrics(store, i), present), strict=True))
+        outcomes = dict(zip(present, pool.map(lambda i: _metrics(store, i), present), strict=True))
+    unreadable = {i: why for i, why in outcomes.items() if isinstance(why, Exception)}
+    if unreadable:
+        raise DamageError(store.path, list(unreadable), str(next(iter(unreadable.values()))))
+    measured = {i: found for i, found in outcomes.items() if isinstance(found, dict)}
     points = []
     for index, point in enumerate(plan.points):
         runs = [
@@ -206,11 +210,12 @@ def measure(store: Store, plan: Plan) -> Results:
     return Results(store, plan, points)
 
 
-def _metrics(store: Store, run_id: str) -> dict[str, Any]:
+def _metrics(store: Store, run_id: str) -> dict[str, Any] | Exception:
+    """The metrics of a run, or why its entry cannot be read."""
     try:
         metrics: dict[str, Any] = json.loads(_core.measure(str(store.entry(run_id))))
     except (_core.RunError, ValueError) as error:
-        raise StoreError(f"cannot read the run {run_id} in {store.path}: {error}") from error
+        return error
     return metrics
 
 

@@ -19,6 +19,8 @@ import json
 import os
 import shutil
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -33,6 +35,21 @@ if TYPE_CHECKING:
 
 _MANIFEST = "manifest.json"
 _PLAN = "plan.json"
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a store has of a plan, every file read; each list in the plan's order."""
+
+    sound: list[Run]
+    damaged: list[Run]
+    """Those that have an entry that is not as it was written."""
+    absent: list[Run]
+
+    @property
+    def missing(self) -> list[Run]:
+        """The runs to do: absent or damaged ones."""
+        return [*self.damaged, *self.absent]
 
 
 class Store:
@@ -54,6 +71,17 @@ class Store:
     def missing(self, plan: Plan) -> list[Run]:
         """The runs of `plan` that have no sound entry, in the plan's order."""
         return [run for run in plan.runs if not self.sound(run.id)]
+
+    def survey(self, plan: Plan) -> Survey:
+        """Looks at the runs of `plan`: reads every file and compares its SHA-256."""
+        runs = plan.runs
+        with ThreadPoolExecutor() as pool:
+            sound = list(pool.map(lambda run: self.sound(run.id, contents=True), runs))
+        found = Survey([], [], [])
+        for run, good in zip(runs, sound, strict=True):
+            there = found.damaged if self.entry(run.id).exists() else found.absent
+            (found.sound if good else there).append(run)
+        return found
 
     def sound(self, run_id: str, *, contents: bool = False) -> bool:
         """Whether the entry of `run_id` has every file at its full length.
@@ -180,7 +208,7 @@ class Writer:
             else:
                 _sync(self._store.runs)
                 return
-            if self._store.sound(run_id):
+            if self._store.sound(run_id, contents=True):
                 return
             self._discard(target)
 

@@ -48,6 +48,11 @@ def note(message: str) -> None:
     stderr().print(Text(message), soft_wrap=True)
 
 
+def count(number: int, noun: str) -> str:
+    """A number of things in words: "1 run", "2 runs"."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def print_json(document: Any) -> None:
     """Prints the one document of a `--json`."""
     sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")

@@ -13,7 +13,7 @@ from typer.exceptions import TyperException
 
 from cclab.cli import doctor, listing, plan, report, run, schema
 from cclab.cli.console import complain
-from cclab.errors import InputError, RunError, StoreError, StudyError
+from cclab.errors import DamageError, InputError, RunError, StoreError, StudyError
 
 DONE, EXPECTATION_FAILED, WRONG_INPUT, RUN_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -49,6 +49,9 @@ def invoke(arguments: list[str] | None = None) -> int:
     except (StudyError, InputError) as error:
         complain(str(error))
         code = WRONG_INPUT
+    except DamageError as error:
+        complain(str(error))
+        code = RUN_FAILED
     except StoreError as error:
         complain(str(error))
         code = RUN_FAILED if error.while_writing else WRONG_INPUT

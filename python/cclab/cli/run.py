@@ -9,7 +9,7 @@ import typer
 
 from cclab import api, report
 from cclab.cli import options
-from cclab.cli.console import complain, note, print_json, print_table, print_warnings
+from cclab.cli.console import complain, count, note, print_json, print_table, print_warnings
 from cclab.cli.progress import SweepProgress
 from cclab.errors import InputError
 from cclab.report import tables
@@ -39,11 +39,13 @@ def run(
         raise InputError("--cluster is not in this version: runs go to this machine (--jobs N)")
     plan = Study.load(study).plan(set=set_ or [], backend=backend, repeat=repeat, seed=seed)
     store = api.store_of(plan, out)
-    present = len(plan.runs) - len(store.missing(plan))
-    if present:
-        note(f"{present} of {len(plan.runs)} runs are in {store.path} already")
+    found = store.survey(plan)
+    if found.sound:
+        note(f"{len(found.sound)} of {count(len(plan.runs), 'run')} are in {store.path} already")
+    if found.damaged:
+        note(f"{count(len(found.damaged), 'damaged run')} in {store.path}: run again")
     with SweepProgress() as progress:
-        measured = api.carry_out(plan, store, jobs=jobs, listener=progress)
+        measured = api.carry_out(plan, store, missing=found.missing, jobs=jobs, listener=progress)
     page = report.write(measured, store.path / "report")
     if json:
         print_json(measured.document())
