@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cclab import _core
 from cclab.cli.main import DONE, EXPECTATION_FAILED, INTERRUPTED, RUN_FAILED, WRONG_INPUT, invoke
 from conftest import ROOT, STUDY, files_of
 
@@ -129,19 +130,24 @@ def test_report_of_damaged_and_of_missing_runs(
         (["plan", "wrong.toml"], "did you mean"),
         (["run", "ok.toml", "--backend", "linux"], "'linux' (the Linux TCP stack in virtual time)"),
         (["run", "ok.toml", "--backend", "sum"], "sum"),
-        (["run", "ok.toml", "--jobs", "0"], "'--jobs': Input should be greater than or equal to 1"),
-        (["run", "ok.toml", "--jobs", "many"], "'--jobs'"),
-        (["run", "ok.toml", "--repeat", "-1"], "'--repeat'"),
-        (["run", "ok.toml", "--seed", "x"], "'--seed'"),
+        (["run", "ok.toml", "--jobs", "0"], "error: --jobs 0: at least 1\n"),
+        (["run", "ok.toml", "--jobs", "many"], "error: --jobs many: not a whole number\n"),
+        (["run", "ok.toml", "--repeat", "0"], "error: --repeat 0: at least 1\n"),
+        (["run", "ok.toml", "--repeat", "-1"], "error: --repeat -1: at least 1\n"),
+        (["run", "ok.toml", "--seed", "x"], "error: --seed x: not a whole number\n"),
+        (["plan", "ok.toml", "--seed", "9" * 30], "at most 18446744073709551615\n"),
+        (["plan", "ok.toml", "--repeat", "9" * 12], "at most 4294967295\n"),
         (["run", "ok.toml", "--out", "ok.toml"], "cannot write to ok.toml"),
         (["run", "ok.toml", "--set", "flow.shrt.cc=reno"], "shrt"),
         (["run", "ok.toml", "--set", "nonsense"], "nonsense"),
         (["run", "ok.toml", "--set", "flow.long.cc=vegas"], "flow.long.cc: variant vegas"),
         (["run", "ok.toml", "--cluster", "host:1"], "--cluster is not in this version"),
+        (["run", "ok.toml", "--cluster"], "--cluster is not in this version"),
         (["run"], "STUDY.toml"),
         (["report", "nowhere"], "nowhere is not a results folder: no such folder"),
         (["report", "."], "there is no plan.json in it"),
-        (["list", "colours"], "'colours'"),
+        (["list", "colours"], "'colours' is not something to list; one of variants, qdiscs, "),
+        (["list"], "list what? One of variants, "),
         (["nonsense"], "nonsense"),
     ],
 )
@@ -214,8 +220,37 @@ def test_plan_shows_points_and_what_cannot_be_done(cli: Cli, study: Path) -> Non
     assert "4 runs, about " in done.stdout
     assert "backend sim: can do all of it" in done.stdout
     vegas = cli("plan", study, "--set", "flow.long.cc=vegas")
-    assert vegas.returncode == DONE
+    assert vegas.returncode == WRONG_INPUT
     assert "backend sim cannot do flow.long.cc: variant vegas" in vegas.stdout
+    assert vegas.stderr.startswith("error: backend 'sim' of this version does not do:")
+    linux = cli("plan", study, "--backend", "linux", "--json")
+    assert linux.returncode == WRONG_INPUT
+    assert json.loads(linux.stdout)["study"]["backend"] == "linux"
+
+
+def test_what_copies_of_a_flow_need_is_said_once(cli: Cli, study: Path) -> None:
+    done = cli("plan", study, "--set", "flow.long.cc=vegas", "--set", "flow.long.count=4")
+    reason = "flow.long.*.cc (4 flows): variant vegas"
+    assert done.stdout.count(reason) == 1
+    assert done.stderr.count(reason) == 1
+
+
+def test_version_is_that_of_cclab_and_of_the_simulator(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["--version"]) == DONE
+    told = capsys.readouterr().out
+    assert told == f"cclab {_core.VERSION}, simulator {_core.SIM_VERSION}\n"
+
+
+def test_list_of_studies_says_what_they_run_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "examples").mkdir()
+    (tmp_path / "examples" / "one.toml").write_text(STUDY)
+    (tmp_path / "examples" / "two.toml").write_text('backend = "linux"\n' + STUDY)
+    monkeypatch.chdir(tmp_path)
+    assert invoke(["list", "studies", "--json"]) == DONE
+    listed = json.loads(capsys.readouterr().out)["studies"]
+    assert [row["backend"] for row in listed] == ["sim", "linux"]
 
 
 def test_no_colours_outside_a_terminal_or_when_asked(cli: Cli, study: Path, tmp_path: Path) -> None:

@@ -206,6 +206,14 @@ def test_every_variant_has_a_look_of_its_own() -> None:
     assert len(looks) == len(set(looks))
 
 
+def test_results_show_themselves_as_the_table(results: Results) -> None:
+    lines = repr(results).splitlines()
+    assert lines[0] == "Two flows on a slow link"
+    assert lines[2].split("  ")[0] == "short.cc"
+    assert len(lines) == 3 + 4
+    assert all(line == line.rstrip() for line in lines)
+
+
 def test_table_splits_into_flows_and_points(results: Results) -> None:
     whole = tables.table(results)
     flows, points = whole.split()

@@ -16,6 +16,7 @@ from cclab.study import Study
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cclab.backends import Backend
     from cclab.execute import Listener
     from cclab.plan import Plan, Run
     from cclab.results import Results
@@ -63,11 +64,7 @@ def carry_out(
     """
     if jobs is not None and jobs < 1:
         raise InputError(f"jobs is {jobs}; it must be at least 1")
-    backend = find_backend(plan.backend)
-    if plan.unsupported:
-        lines = [f"backend {plan.backend!r} of this version does not do:"]
-        lines += [f"  {u['path']}: {u['what']}" for u in plan.unsupported]
-        raise InputError("\n".join(lines))
+    backend = check(plan)
     todo = store.survey(plan).missing if missing is None else missing
     with store.writer() as writer:
         writer.save_plan(plan)
@@ -75,6 +72,16 @@ def carry_out(
     if failed:
         raise RunError("\n".join(f"run {run.id} (seed {run.seed}): {why}" for run, why in failed))
     return results.measure(store, plan)
+
+
+def check(plan: Plan) -> Backend:
+    """The backend of `plan`. Raises `InputError` if there is none or it cannot do the study."""
+    backend = find_backend(plan.backend)
+    if plan.unsupported:
+        lines = [f"backend {plan.backend!r} of this version does not do:"]
+        lines += [f"  {reason}" for reason in plan.reasons]
+        raise InputError("\n".join(lines))
+    return backend
 
 
 def store_of(plan: Plan, out: str | Path | None) -> Store:

@@ -104,6 +104,19 @@ class Plan:
         found = {(u["path"], u["what"]): u for point in self.points for u in point.unsupported}
         return list(found.values())
 
+    @property
+    def reasons(self) -> list[str]:
+        """What the backend cannot do, in lines; the copies of a flow (`count`) fold into one."""
+        names = {flow["name"] for point in self.points for flow in point.scenario["flows"]}
+        alike: dict[tuple[str, str], list[str]] = {}
+        for reason in self.unsupported:
+            key = (_of_any_copy(reason["path"], names), reason["what"])
+            alike.setdefault(key, []).append(reason["path"])
+        return [
+            f"{paths[0]}: {what}" if len(paths) == 1 else f"{path} ({len(paths)} flows): {what}"
+            for (path, what), paths in alike.items()
+        ]
+
     def description(self) -> dict[str, Any]:
         """The `study` of a results document."""
         return {
@@ -191,3 +204,12 @@ def short_key(key: str) -> str:
         if key.startswith(prefix):
             return key.removeprefix(prefix)
     return key
+
+
+def _of_any_copy(path: str, flows: set[str]) -> str:
+    """A path in which the number of a copy (`flow.reno.2.cc`) is a star."""
+    for flow in flows:
+        stem, dot, number = flow.rpartition(".")
+        if dot and number.isdigit() and f"{path}.".startswith(f"flow.{flow}."):
+            return f"flow.{stem}.*{path.removeprefix(f'flow.{flow}')}"
+    return path

@@ -50,16 +50,16 @@ class Point:
     runs: list[Measured]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
     """The metrics of every run of a plan, and what follows from them.
 
-    Shows itself as a table in a notebook.
+    Shows itself as a table.
     """
 
     store: Store
     plan: Plan
-    points: list[Point] = field(repr=False)
+    points: list[Point]
 
     @property
     def runs(self) -> list[Measured]:
@@ -165,6 +165,12 @@ class Results:
             "runs": runs,
             "summary": [point.document() for point in self.summaries],
         }
+
+    def __repr__(self) -> str:
+        """The table as text."""
+        from cclab.report import tables
+
+        return tables.plain(self)
 
     def _repr_html_(self) -> str:
         from cclab.report import page

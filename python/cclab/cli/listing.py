@@ -15,6 +15,8 @@ from rich.text import Text
 from cclab import _core
 from cclab.cli import options
 from cclab.cli.console import note, print_json, show, stdout
+from cclab.errors import InputError, StudyError
+from cclab.study import Study
 
 _COLUMNS = ("name", "unit", "summary", "definition", "params", "reference")
 
@@ -30,9 +32,21 @@ class What(StrEnum):
 
 
 def listing(
-    what: Annotated[What, typer.Argument(help="What to list.")], json: options.Json = False
+    what: Annotated[
+        str, typer.Argument(metavar="WHAT", help=", ".join(What), show_default=False)
+    ] = "",
+    json: options.Json = False,
 ) -> None:
     """List what this version has: variants, qdiscs, stacks, studies, metrics."""
+    known = ", ".join(What)
+    if not what:
+        raise InputError(f"list what? One of {known}")
+    if what not in set(What):
+        raise InputError(f"{what!r} is not something to list; one of {known}")
+    _list(What(what), json)
+
+
+def _list(what: What, json: bool) -> None:
     rows = _studies() if what is What.studies else _core_rows(what)
     if json:
         print_json({"schema": f"cclab-{what}/1", str(what): rows})
@@ -68,9 +82,17 @@ def _studies() -> list[dict[str, object]]:
             written = tomllib.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             continue
-        title, question = written.get("title"), written.get("question")
-        rows.append({"file": str(file), "title": title, "question": question})
+        row = {"file": str(file), "backend": _backend(file, written)}
+        rows.append(row | {key: written.get(key) for key in ("title", "question")})
     return rows
+
+
+def _backend(file: Path, written: dict[str, object]) -> object:
+    """What the study runs on by itself; as it is written if the study is wrong elsewhere."""
+    try:
+        return Study.load(file).plan().backend
+    except (StudyError, InputError):
+        return written.get("backend")
 
 
 def _cell(value: object) -> str:

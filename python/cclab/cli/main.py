@@ -7,23 +7,44 @@ from __future__ import annotations
 
 import signal
 import sys
+from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
 
-from cclab.cli import doctor, listing, plan, report, run, schema
-from cclab.cli.console import complain
+from cclab import _core
+from cclab.cli import doctor, listing, options, plan, report, run, schema
+from cclab.cli.console import complain, tell
 from cclab.errors import DamageError, InputError, RunError, StoreError, StudyError
 
 DONE, EXPECTATION_FAILED, WRONG_INPUT, RUN_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 
 app = typer.Typer(
     name="cclab",
-    help="A congestion-control laboratory: one study file in; tables, figures and captures out.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        tell(f"cclab {_core.VERSION}, simulator {_core.SIM_VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def cclab(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the versions and exit."
+        ),
+    ] = False,
+) -> None:
+    """A congestion-control laboratory: one study file in; tables, figures and captures out."""
+
+
 app.command("run")(run.run)
 app.command("plan")(plan.plan)
 app.command("report")(report.report)
@@ -59,7 +80,8 @@ def invoke(arguments: list[str] | None = None) -> int:
         complain(str(error))
         code = RUN_FAILED
     except TyperException as error:
-        complain(error.format_message())
+        wanting = getattr(error, "option_name", None)
+        complain(options.NO_CLUSTER if wanting == "--cluster" else error.format_message())
         code = error.exit_code
     if code == INTERRUPTED:
         complain("interrupted; finished runs are kept, the same command goes on from there")

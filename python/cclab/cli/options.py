@@ -3,16 +3,66 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer.exceptions import TyperException
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+NO_CLUSTER = "--cluster is not in this version: runs go to this machine (--jobs N)"
+"""What `run` says to `--cluster`."""
+
+
+_U32 = 2**32 - 1
+_U64 = 2**64 - 1
+_MOST_JOBS = 4096
+
+
+class Refusal(TyperException):
+    """An option's value is wrong: the message names both and says what is right."""
+
+    # Not a ValueError: the framework would put words of its own around the message.
+    exit_code = 2
+
+
+def whole(option: str, least: int, most: int) -> Callable[[str], int]:
+    """Reads the whole number, from `least` to `most`, that is given for `option`."""
+
+    def read(value: object) -> int:
+        try:
+            number = int(str(value))
+        except ValueError:
+            raise Refusal(f"{option} {value}: not a whole number") from None
+        if number < least:
+            raise Refusal(f"{option} {value}: at least {least}")
+        if number > most:
+            raise Refusal(f"{option} {value}: at most {most}")
+        return number
+
+    return read
+
 
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The study file.")]
 Backend = Annotated[
     str | None, typer.Option(metavar="B", help="What to run on, instead of the study's backend.")
 ]
-Repeat = Annotated[int | None, typer.Option(min=1, metavar="N", help="Runs per sweep point.")]
-Seed = Annotated[int | None, typer.Option(min=0, metavar="N", help="Seed of the first run.")]
+Repeat = Annotated[
+    int | None,
+    typer.Option(parser=whole("--repeat", 1, _U32), metavar="N", help="Runs per sweep point."),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(parser=whole("--seed", 0, _U64), metavar="N", help="Seed of the first run."),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        parser=whole("--jobs", 1, _MOST_JOBS), metavar="N", help="Runs at a time; one per CPU."
+    ),
+]
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Replace a key, such as duration=10s."),

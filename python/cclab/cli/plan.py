@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cclab import estimate
-from cclab.api import cpus
+from cclab.api import check, cpus
 from cclab.backends import BACKENDS
 from cclab.cli import options
 from cclab.cli.console import print_json, show, stdout, tell
@@ -32,10 +32,16 @@ def plan(
     asked: dict[str, Any] = {"set": set_ or [], "repeat": repeat, "seed": seed}
     loaded = Study.load(study)
     planned = loaded.plan(backend=backend, **asked)
-    per_backend = {name: loaded.plan(backend=name, **asked).unsupported for name in BACKENDS}
+    per_backend = {name: loaded.plan(backend=name, **asked) for name in BACKENDS}
     if json:
         print_json(_document(planned, per_backend))
-        return
+    else:
+        _print(planned, per_backend)
+    # Refuses, as `run` would, what the chosen backend cannot do.
+    check(planned)
+
+
+def _print(planned: Plan, per_backend: dict[str, Plan]) -> None:
     _print_points(planned)
     _print_unsupported(planned, per_backend)
     packets = sum(estimate.packets(run.scenario) for run in planned.runs)
@@ -70,14 +76,14 @@ def _print_points(planned: Plan) -> None:
         tell(f"{len(planned.points) - _MOST_ROWS} more sweep points; --json shows them all")
 
 
-def _print_unsupported(planned: Plan, per_backend: dict[str, list[dict[str, str]]]) -> None:
+def _print_unsupported(planned: Plan, per_backend: dict[str, Plan]) -> None:
     if planned.backend not in per_backend:
         tell(f"backend {planned.backend}: not in this version")
-    for name, unsupported in per_backend.items():
-        if not unsupported:
+    for name, plan in per_backend.items():
+        if not plan.unsupported:
             tell(f"backend {name}: can do all of it")
-        for reason in unsupported:
-            tell(f"backend {name} cannot do {reason['path']}: {reason['what']}")
+        for reason in plan.reasons:
+            tell(f"backend {name} cannot do {reason}")
 
 
 def _flows(scenario: dict[str, Any]) -> str:
@@ -87,7 +93,7 @@ def _flows(scenario: dict[str, Any]) -> str:
     )
 
 
-def _document(planned: Plan, per_backend: dict[str, list[dict[str, str]]]) -> dict[str, Any]:
+def _document(planned: Plan, per_backend: dict[str, Plan]) -> dict[str, Any]:
     packets = sum(estimate.packets(run.scenario) for run in planned.runs)
     return {
         "schema": "cclab-plan/1",
@@ -100,6 +106,6 @@ def _document(planned: Plan, per_backend: dict[str, list[dict[str, str]]]) -> di
             }
             for point in planned.points
         ],
-        "backends": {name: {"unsupported": reasons} for name, reasons in per_backend.items()},
+        "backends": {name: {"unsupported": p.unsupported} for name, p in per_backend.items()},
         "estimate": {"packets": packets, "time_s": estimate.seconds(packets, cpus())},
     }

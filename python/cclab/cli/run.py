@@ -25,9 +25,7 @@ def run(
     ] = None,
     repeat: options.Repeat = None,
     seed: options.Seed = None,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Runs at a time; one per CPU.")
-    ] = None,
+    jobs: options.Jobs = None,
     set_: options.Set = None,
     json: options.Json = False,
     cluster: Annotated[
@@ -36,12 +34,13 @@ def run(
 ) -> None:
     """Run a study: what the results folder already holds is not run again."""
     if cluster is not None:
-        raise InputError("--cluster is not in this version: runs go to this machine (--jobs N)")
+        raise InputError(options.NO_CLUSTER)
     plan = Study.load(study).plan(set=set_ or [], backend=backend, repeat=repeat, seed=seed)
     store = api.store_of(plan, out)
     found = store.survey(plan)
     if found.sound:
-        note(f"{len(found.sound)} of {count(len(plan.runs), 'run')} are in {store.path} already")
+        planned, verb = count(len(plan.runs), "run"), "is" if len(plan.runs) == 1 else "are"
+        note(f"{len(found.sound)} of {planned} {verb} in {store.path} already")
     if found.damaged:
         note(f"{count(len(found.damaged), 'damaged run')} in {store.path}: run again")
     with SweepProgress() as progress:

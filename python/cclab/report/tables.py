@@ -139,6 +139,21 @@ def markdown(results: Results) -> str:
     return "\n".join(lines) + "\n"
 
 
+def plain(results: Results) -> str:
+    """The table in lines of text, under the study's title."""
+    cells = table(results)
+    rows = [cells.headings, *(row for group in cells.groups for row in group)]
+    widths = [max(len(row[c]) for row in rows) for c in range(len(cells.headings))]
+    lines = [results.plan.title, ""]
+    for row in rows:
+        aligned = (
+            cell.rjust(width) if number else cell.ljust(width)
+            for cell, width, number in zip(row, widths, cells.numeric, strict=True)
+        )
+        lines.append("  ".join(aligned).rstrip())
+    return "\n".join(lines)
+
+
 def csv(frame: pl.DataFrame) -> str:
     """A frame as CSV, in SI units, numbers in full."""
     return frame.write_csv()
