@@ -63,7 +63,22 @@ const ENOUGH_ROUND_TRIPS: f64 = 30.0;
 const ENOUGH_LOSS_CYCLES: u64 = 20;
 
 /// Every doubt about a single run, in the order of printing.
-pub const RULES: [Rule; 8] = [
+pub const RULES: [Rule; 11] = [
+    Rule {
+        code: "never-started",
+        when: "a flow's start lies after the end of the run",
+        check: never_started,
+    },
+    Rule {
+        code: "incomplete-transfer",
+        when: "a flow gave up after too many timeouts, or delivered nothing",
+        check: incomplete_transfer,
+    },
+    Rule {
+        code: "goodput-above-rate",
+        when: "a flow's goodput is above the bottleneck's rate: its bytes arrived in too few instants",
+        check: goodput_above_rate,
+    },
     Rule {
         code: "limited-by-rwnd",
         when: "the receiver's window held a flow back for more than half of its time",
@@ -154,9 +169,65 @@ fn mostly_limited(evidence: &Evidence<'_>, share: fn(&LimitedShares) -> f64) -> 
     joined(above)
 }
 
+/// Flows that a message names; the rest it counts.
+const NAMED: usize = 4;
+
 fn joined(parts: impl Iterator<Item = String>) -> Option<String> {
-    let parts: Vec<String> = parts.collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
+    let mut parts: Vec<String> = parts.collect();
+    let rest = parts.len().saturating_sub(NAMED);
+    parts.truncate(NAMED);
+    let named = (!parts.is_empty()).then(|| parts.join(", "))?;
+    Some(match rest {
+        0 => named,
+        rest => format!("{named} and {rest} more"),
+    })
+}
+
+fn never_started(evidence: &Evidence<'_>) -> Option<(String, String)> {
+    let flows = evidence.trace.summary.flows.iter();
+    let late = flows.filter(|flow| flow.started.is_none());
+    joined(late.map(|flow| flow.name.clone())).map(|flows| {
+        (
+            format!("the run ended before the start of {flows}: nothing here is about them"),
+            "let them start earlier or the run last longer".to_owned(),
+        )
+    })
+}
+
+fn incomplete_transfer(evidence: &Evidence<'_>) -> Option<(String, String)> {
+    let flows = evidence.trace.summary.flows.iter();
+    let failed = flows.filter_map(|flow| {
+        let received = flow.bytes_received;
+        match (flow.aborted, received) {
+            (true, _) => Some(format!("{} (gave up after {received} bytes)", flow.name)),
+            (false, 0) if flow.started.is_some() => {
+                Some(format!("{} (nothing arrived)", flow.name))
+            }
+            _ => None,
+        }
+    });
+    joined(failed).map(|flows| {
+        (
+            format!("the network did not carry {flows}: rates and fairness leave them out"),
+            "check loss, outages and the queue's limit against one packet, or run longer"
+                .to_owned(),
+        )
+    })
+}
+
+fn goodput_above_rate(evidence: &Evidence<'_>) -> Option<(String, String)> {
+    let rate = evidence.trace.summary.links.first()?.rate?.bps() as f64;
+    let flows = evidence.metrics.flows.iter();
+    let above = flows.filter(|flow| flow.goodput_bps.is_some_and(|goodput| goodput > rate));
+    joined(above.map(|flow| flow.name.clone())).map(|flows| {
+        (
+            format!(
+                "so few deliveries that bytes / (last - first byte) is above the bottleneck's \
+                 rate: {flows}; goodput and jain say nothing there"
+            ),
+            "use throughput_bps, or transfer more".to_owned(),
+        )
+    })
 }
 
 fn limited_by_rwnd(evidence: &Evidence<'_>) -> Option<(String, String)> {
@@ -259,7 +330,7 @@ fn bottleneck_not_full(evidence: &Evidence<'_>) -> Option<(String, String)> {
                 used * 100.0
             ),
             "check the rate of the access links, the queue against the bandwidth-delay product, \
-             and random loss; lengthen the warm-up if flows were still starting"
+             random loss and outages; lengthen the warm-up if flows were still starting"
                 .to_owned(),
         )
     })

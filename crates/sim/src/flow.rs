@@ -27,10 +27,10 @@ pub struct Flow {
     pub ended: Option<Time>,
     /// Whether it is over, finished or given up.
     pub over: bool,
-    /// Sum and count of srtt over acknowledgements.
+    /// Sum and count of srtt over acknowledgements, once there is one.
     pub srtt_sum: u128,
     /// See `srtt_sum`.
-    pub acks: u64,
+    pub srtt_count: u64,
     /// RTT samples.
     pub rtt: cclab_trace::Histogram,
     /// Payload bytes of a full segment.
@@ -105,7 +105,7 @@ impl Flow {
             ended: None,
             over: false,
             srtt_sum: 0,
-            acks: 0,
+            srtt_count: 0,
             rtt: cclab_trace::Histogram::default(),
             mss,
         }

@@ -28,8 +28,8 @@ pub struct Counters {
     pub outage_drops: u64,
     /// Packets handed to the other end.
     pub delivered: u64,
-    /// Bytes put on the wire.
-    pub tx_bytes: u64,
+    /// Bytes that the transmitter has taken on, the packet in transmission included.
+    taken_bytes: u64,
     /// Largest backlog in bytes.
     pub backlog_max: u64,
 }
@@ -67,6 +67,8 @@ pub struct Link {
     dice: Stream,
     /// The transmitter is busy until then.
     busy_until: Time,
+    /// What the transmission so far took beyond whole nanoseconds, see [`TxClock`].
+    carry: u64,
     /// When the transmitter takes the next packet; armed only while packets wait.
     next_tx: Key,
     wire: VecDeque<(Key, Packet)>,
@@ -94,6 +96,7 @@ impl Link {
             queue,
             dice,
             busy_until: Time::ZERO,
+            carry: 0,
             next_tx: Key::NEVER,
             wire: VecDeque::with_capacity(16),
         }
@@ -107,6 +110,16 @@ impl Link {
     /// Packets that the queue has ECN-marked.
     pub fn marks(&self) -> u64 {
         self.queue.marks()
+    }
+
+    /// Bytes transmitted until `now`: of the packet in transmission, what has left.
+    pub fn tx_bytes(&self, now: Time) -> u64 {
+        let rest = self.busy_until - now;
+        let to_come = match self.rate {
+            Some(rate) if rest > Time::ZERO => rate.bytes_in(rest) + 1,
+            _ => 0,
+        };
+        self.counters.taken_bytes.saturating_sub(to_come)
     }
 
     /// Packets in the queue and on the wire.
@@ -132,7 +145,7 @@ impl Link {
         }
         let idle = self.busy_until <= now && self.next_tx.is_never();
         let Some(clock) = self.tx else {
-            self.counters.tx_bytes += u64::from(packet.wire_len);
+            self.counters.taken_bytes += u64::from(packet.wire_len);
             self.put_on_wire(packet, now, sequence);
             return Offered::Sent;
         };
@@ -223,8 +236,11 @@ impl Link {
         sequence: &mut u64,
     ) {
         let bytes = u64::from(packet.wire_len);
-        self.counters.tx_bytes += bytes;
-        self.busy_until = now + clock.time_of(bytes);
+        self.counters.taken_bytes += bytes;
+        if self.busy_until < now {
+            self.carry = 0;
+        }
+        self.busy_until = now + clock.time_of_next(bytes, &mut self.carry);
         self.put_on_wire(packet, self.busy_until, sequence);
     }
 

@@ -2,6 +2,7 @@
 
 use cclab_tcp::Sender;
 use cclab_tcp::limits::Limit;
+use cclab_tcp::sender::State;
 use cclab_trace::schema::{FlowSample, FlowSummary, Limited, LinkSummary, QueueSample};
 use cclab_units::Time;
 
@@ -41,13 +42,13 @@ pub fn flow_sample(index: usize, flow: &Flow) -> FlowSample {
 }
 
 /// The state of a link now.
-pub fn queue_sample(index: usize, link: &Link) -> QueueSample {
+pub fn queue_sample(index: usize, link: &Link, now: Time) -> QueueSample {
     let backlog = link.backlog();
     QueueSample {
         link: index as u32,
         backlog: backlog.bytes,
         backlog_packets: backlog.packets,
-        tx_bytes: link.counters.tx_bytes,
+        tx_bytes: link.tx_bytes(now),
         drops: link.counters.queue_drops,
         marks: link.marks(),
     }
@@ -80,8 +81,8 @@ pub fn flow_summaries(flows: &[Flow], specs: &[cclab_spec::Flow], now: Time) -> 
 }
 
 /// The links' rows of a run that is over.
-pub fn link_summaries(links: &[Link]) -> Vec<LinkSummary> {
-    links.iter().map(link_summary).collect()
+pub fn link_summaries(links: &[Link], now: Time) -> Vec<LinkSummary> {
+    links.iter().map(|link| link_summary(link, now)).collect()
 }
 
 fn flow_summary(flow: &Flow, spec: &cclab_spec::Flow, now: Time) -> FlowSummary {
@@ -97,6 +98,7 @@ fn flow_summary(flow: &Flow, spec: &cclab_spec::Flow, now: Time) -> FlowSummary 
         first_byte: flow.receiver.first_byte(),
         last_byte: flow.receiver.last_byte(),
         ended: flow.ended,
+        aborted: sender.state() == State::Aborted,
         mss: flow.mss,
         bytes_received: flow.receiver.bytes_received(),
         bytes_acked: sender.bytes_acked(),
@@ -115,14 +117,14 @@ fn flow_summary(flow: &Flow, spec: &cclab_spec::Flow, now: Time) -> FlowSummary 
             pacing: spent(Limit::Pacing),
         },
         rtt_min: Some(sender.rtt().min_rtt()).filter(|_| sender.rtt().sampled()),
-        srtt_mean: (flow.acks > 0)
-            .then(|| Time::from_nanos((flow.srtt_sum / u128::from(flow.acks)) as u64)),
+        srtt_mean: (flow.srtt_count > 0)
+            .then(|| Time::from_nanos((flow.srtt_sum / u128::from(flow.srtt_count)) as u64)),
         cwnd_mean: limits.cwnd_mean(now),
         rtt: flow.rtt.clone(),
     }
 }
 
-fn link_summary(link: &Link) -> LinkSummary {
+fn link_summary(link: &Link, now: Time) -> LinkSummary {
     let counters = &link.counters;
     LinkSummary {
         name: link.name.clone(),
@@ -133,7 +135,7 @@ fn link_summary(link: &Link) -> LinkSummary {
         outage_drops: counters.outage_drops,
         marks: link.marks(),
         delivered: counters.delivered,
-        tx_bytes: counters.tx_bytes,
+        tx_bytes: link.tx_bytes(now),
         in_flight: link.in_flight(),
         backlog_max: counters.backlog_max,
         sojourn: link.sojourn.clone().unwrap_or_default(),

@@ -37,6 +37,8 @@ pub struct World<'a, P> {
     elements: Elements,
     captures: Captures,
     sampler: Sampler,
+    /// When everything was last sampled.
+    sampled: Option<Time>,
     /// Flows that are not over.
     active: usize,
     end: Time,
@@ -119,6 +121,7 @@ impl<'a, P: Probe> World<'a, P> {
             },
             captures: Captures::new(scenario),
             sampler,
+            sampled: None,
             active: flows.len(),
             end,
             flows,
@@ -166,7 +169,7 @@ impl<'a, P: Probe> World<'a, P> {
             end: self.now,
             events: self.events,
             flows: summary::flow_summaries(&self.flows, &self.scenario.flows, self.now),
-            links: summary::link_summaries(&self.links),
+            links: summary::link_summaries(&self.links, self.now),
         })
     }
 
@@ -272,8 +275,10 @@ impl<'a, P: Probe> World<'a, P> {
             if let Some(rtt) = flow.sender.last_ack().rtt {
                 flow.rtt.record(rtt.as_nanos());
             }
-            flow.srtt_sum += u128::from(flow.sender.rtt().srtt().as_nanos());
-            flow.acks += 1;
+            if let Some(srtt) = summary::known_srtt(&flow.sender) {
+                flow.srtt_sum += u128::from(srtt.as_nanos());
+                flow.srtt_count += 1;
+            }
             self.pump_sender(index);
             if P::ON && !packet.has(flags::SYN) && self.probe.wants_acks(self.now) {
                 self.trace_ack(index);
@@ -359,14 +364,19 @@ impl<'a, P: Probe> World<'a, P> {
         self.pump_receiver(index);
     }
 
+    /// Samples everything, once an instant.
     fn sample(&mut self) {
         let now = self.now;
+        if self.sampled == Some(now) {
+            return;
+        }
+        self.sampled = Some(now);
         for (index, flow) in self.flows.iter().enumerate() {
             let sample = summary::flow_sample(index, flow);
             self.probe.record(now, Event::FlowSample(sample));
         }
         for index in [BOTTLENECK, BOTTLENECK_REVERSE] {
-            let sample = summary::queue_sample(index, &self.links[index]);
+            let sample = summary::queue_sample(index, &self.links[index], now);
             self.probe.record(now, Event::QueueSample(sample));
         }
     }

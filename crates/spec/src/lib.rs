@@ -33,7 +33,7 @@ mod written;
 
 pub use error::StudyError;
 pub use expect::{BOTTLENECK_METRICS, Expectation, FLOW_METRICS, Operator, RUN_METRICS, Subject};
-pub use names::{Names, Parametric};
+pub use names::{Names, Parametric, Stack};
 pub use plan::{Plan, PlannedRun, Point};
 pub use scenario::*;
 pub use study::{Overrides, Study};

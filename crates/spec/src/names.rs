@@ -9,8 +9,8 @@ pub struct Names {
     pub variants: Vec<String>,
     /// Queueing disciplines with the parameters they take: `queue.kind`.
     pub qdiscs: Vec<Parametric>,
-    /// Stacks with the payload of their full segment in bytes: `stack`.
-    pub stacks: Vec<(String, u32)>,
+    /// Stacks with the size of their packets: `stack`.
+    pub stacks: Vec<Stack>,
     /// Kinds of cross traffic with the parameters they take: `traffic.kind`.
     pub traffic: Vec<Parametric>,
 }
@@ -22,6 +22,19 @@ pub struct Parametric {
     pub name: String,
     /// Its parameters' names.
     pub params: Vec<String>,
+}
+
+/// A stack, as far as queues must know its packets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stack {
+    /// Its name.
+    pub name: String,
+    /// Maximum segment size in bytes, unless the flow sets one.
+    pub mss: u32,
+    /// Bytes of a full packet beyond the MSS: headers, options that come on top, framing.
+    pub overhead: u32,
+    /// Whether a queue must stay below its limit instead of reaching it.
+    pub limit_is_exclusive: bool,
 }
 
 impl Default for Names {
@@ -39,7 +52,12 @@ impl Default for Names {
             qdiscs: parametric(QDISCS),
             stacks: STACKS
                 .iter()
-                .map(|(name, mss)| ((*name).to_owned(), *mss))
+                .map(|&(name, mss, overhead, limit_is_exclusive)| Stack {
+                    name: name.to_owned(),
+                    mss,
+                    overhead,
+                    limit_is_exclusive,
+                })
                 .collect(),
             traffic: parametric(TRAFFIC),
         }
@@ -93,13 +111,13 @@ const QDISCS: &[(&str, &str)] = &[
     ),
 ];
 
-/// The payload is what a full segment carries at most, before options: with 40 bytes of
-/// headers it gives the packet that a queue must be able to hold.
-const STACKS: &[(&str, u32)] = &[
-    ("linux-6.12", 1460),
-    ("rfc", 1460),
-    ("ns2", 1000),
-    ("ns3-3.1x", 536),
+/// Name, MSS, what a full packet has beyond it, and whether queues stay below their limit. The
+/// profiles that give the names their meaning are tested against this.
+const STACKS: &[(&str, u32, u32, bool)] = &[
+    ("linux-6.12", 1460, 54, false),
+    ("rfc", 1460, 40, false),
+    ("ns2", 1000, 40, true),
+    ("ns3-3.1x", 536, 54, true),
 ];
 
 const TRAFFIC: &[(&str, &str)] = &[

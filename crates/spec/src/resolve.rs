@@ -15,12 +15,16 @@ use crate::path::default_name;
 use crate::scenario::{
     DelayAt, Direction, Flow, Network, Scenario, Start, Topology, TraceOptions, Traffic,
 };
-use crate::text::BriefOrFull;
+use crate::text::{BriefOrFull, TimeText};
 use crate::written;
 
 /// IP and TCP headers without options: a packet is at least this much larger than its payload.
 const HEADERS: u64 = 40;
 
+/// Distance of the samples of a study that does not say.
+const DEFAULT_INTERVAL: Time = Time::from_millis(100);
+/// More rows of samples than these in one run are a slip, not a wish.
+const MAX_SAMPLES: u64 = 10_000_000;
 /// Width of the interval a flow's start is drawn from unless the flow says otherwise: wide
 /// enough that repeats differ and flows do not march in step.
 const DEFAULT_SPREAD: Time = Time::from_millis(100);
@@ -47,13 +51,10 @@ pub(crate) fn resolve(study: &written::Study, names: &Names) -> Result<Scenario,
         )
         .or_at(written.at));
     }
-    let stack_names = names.stacks.iter().map(|(name, _)| name.as_str());
+    let stack_names = names.stacks.iter().map(|stack| stack.name.as_str());
     let stack = known("stack", study.stack.as_ref(), DEFAULT_STACK, stack_names)?;
-    let stack_mss = names
-        .stacks
-        .iter()
-        .find(|(name, _)| *name == stack)
-        .map_or(0, |(_, mss)| *mss);
+    let packets = names.stacks.iter().find(|known| known.name == stack);
+    let (stack_mss, overhead) = packets.map_or((0, 0), |p| (p.mss, p.overhead));
 
     let bottleneck = &study.network.bottleneck.value;
     let access = study.network.access.clone().unwrap_or_default();
@@ -71,7 +72,9 @@ pub(crate) fn resolve(study: &written::Study, names: &Names) -> Result<Scenario,
             .map(|flow| u64::from(flow.mss.unwrap_or(stack_mss)))
             .max()
             .unwrap_or(0)
-            + HEADERS,
+            + u64::from(overhead),
+        limit_is_exclusive: packets.is_some_and(|p| p.limit_is_exclusive),
+        duration,
     };
     let network = Network {
         topology: study.network.topology.unwrap_or(Topology::Dumbbell),
@@ -79,7 +82,7 @@ pub(crate) fn resolve(study: &written::Study, names: &Names) -> Result<Scenario,
         access: access_link(&access, &path, names)?,
     };
     let traffic = traffic(study, names)?;
-    let trace = trace(study, &flows)?;
+    let trace = trace(study, &flows, &path)?;
     Ok(Scenario {
         duration,
         warmup,
@@ -341,7 +344,11 @@ fn traffic(study: &written::Study, names: &Names) -> Result<Vec<Traffic>, Proble
     Ok(all)
 }
 
-fn trace(study: &written::Study, flows: &[Flow]) -> Result<TraceOptions, Problem> {
+fn trace(
+    study: &written::Study,
+    flows: &[Flow],
+    path: &PathFacts,
+) -> Result<TraceOptions, Problem> {
     let trace = study.trace.clone().unwrap_or_default();
     let mut events = trace.events.clone();
     events.sort();
@@ -370,7 +377,15 @@ fn trace(study: &written::Study, flows: &[Flow]) -> Result<TraceOptions, Problem
             capture.push(point.value.clone());
         }
     }
-    let from = trace.from.map_or(Time::ZERO, |from| from.0);
+    let from = match &trace.from {
+        None => Time::ZERO,
+        Some(At { at, value }) => {
+            path.begins("tracing", value.0)
+                .map_err(|problem| problem.or_at(*at))?;
+            value.0
+        }
+    };
+    let interval = interval(trace.interval.as_ref(), flows.len(), path.duration)?;
     if let Some(until) = trace.until.as_ref().filter(|until| until.value.0 <= from) {
         let problem = Problem::new(
             format!("tracing ends at {} and begins at {from}", until.value.0),
@@ -390,13 +405,36 @@ fn trace(study: &written::Study, flows: &[Flow]) -> Result<TraceOptions, Problem
         }
     };
     Ok(TraceOptions {
-        interval: trace
-            .interval
-            .map_or(Time::from_millis(100), |interval| interval.0),
+        interval,
         events,
         capture,
         snaplen,
         from,
         until: trace.until.map(|until| until.value.0),
     })
+}
+
+/// The distance of samples: not so small that they fill the disk.
+fn interval(
+    written: Option<&At<TimeText>>,
+    flows: usize,
+    duration: Option<Time>,
+) -> Result<Time, Problem> {
+    let Some(At { at, value }) = written else {
+        return Ok(DEFAULT_INTERVAL);
+    };
+    let interval = value.0;
+    let longest = duration.unwrap_or(Time::from_secs(60));
+    if interval == Time::ZERO {
+        return Ok(interval);
+    }
+    let samples = longest.as_nanos() / interval.as_nanos() * flows as u64;
+    if samples > MAX_SAMPLES {
+        return Err(Problem::new(
+            format!("samples every {interval} are {samples} rows a run"),
+            format!("choose an interval that makes at most {MAX_SAMPLES}, or \"0s\" for none"),
+        )
+        .or_at(*at));
+    }
+    Ok(interval)
 }

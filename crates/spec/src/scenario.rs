@@ -104,7 +104,7 @@ pub enum Limit {
     Packets(u64),
 }
 
-/// Where on the path something happens to data packets.
+/// Where on the path something happens to packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Place {
@@ -116,7 +116,7 @@ pub enum Place {
     Receiver,
 }
 
-/// Independent random loss of data packets.
+/// Independent random loss of packets, whatever they carry.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Loss {
@@ -126,7 +126,7 @@ pub struct Loss {
     pub probability: f64,
 }
 
-/// A time during which every data packet is lost.
+/// A time during which every packet is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Outage {

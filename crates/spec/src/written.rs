@@ -113,12 +113,12 @@ pub(crate) struct Bottleneck {
     pub delay: Option<TimeText>,
     /// The queue in front of the link.
     pub queue: Queue,
-    /// Independent random loss of data packets: a share, or a table with the place, or a list.
+    /// Independent random loss of packets: a share, or a table with the place, or a list.
     #[serde(default)]
     pub loss: OneOrMany<BriefOrFull<Share, Loss>>,
     /// Random extra delay, uniform between zero and this. Default: none.
     pub jitter: Option<TimeText>,
-    /// Times during which every data packet is lost.
+    /// Times during which every packet is lost.
     #[serde(default)]
     pub outage: OneOrMany<Outage>,
     /// Changes of rate, delay or loss during the run.
@@ -171,7 +171,7 @@ pub(crate) struct Loss {
     pub at: Option<Place>,
 }
 
-/// A time during which every data packet is lost.
+/// A time during which every packet is lost.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(
     deny_unknown_fields,
@@ -179,7 +179,7 @@ pub(crate) struct Loss {
 )]
 pub(crate) struct Outage {
     /// When it begins.
-    pub start: TimeText,
+    pub start: At<TimeText>,
     /// How long it lasts.
     pub duration: At<TimeText>,
     /// Where. Default: "router".
@@ -280,7 +280,7 @@ pub(crate) struct Traffic {
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Trace {
     /// Distance of the samples of each flow and queue; "0s": none. Default: "100ms".
-    pub interval: Option<TimeText>,
+    pub interval: Option<At<TimeText>>,
     /// One row per event of these kinds. Default: none.
     #[serde(default)]
     pub events: Vec<EventKind>,
@@ -290,7 +290,7 @@ pub(crate) struct Trace {
     /// Bytes kept of each captured packet. Default: "96B".
     pub snaplen: Option<At<SizeText>>,
     /// Events and captures begin here. Default: "0s".
-    pub from: Option<TimeText>,
+    pub from: Option<At<TimeText>>,
     /// Events and captures end here. Default: at the run's end.
     pub until: Option<At<TimeText>>,
 }

@@ -19,6 +19,10 @@ impl Sender {
         if !packet.has(flags::ACK) || ack > self.snd_nxt || ack < self.snd_una {
             return; // never sent, or older than what is known (RFC 9293 section 3.10.7.4)
         }
+        if packet.has(flags::FIN) {
+            self.peer_seq = packet.seq.wrapping_add(1);
+            self.ack_due = true;
+        }
         let same_window = self.update_window(packet);
         let prior_in_flight = self.board.in_flight();
         let prior_delivered = self.rate.delivered();

@@ -493,6 +493,11 @@ impl Receiver {
         packet.seq = self.config.isn.wrapping_add(1);
         packet.ack = self.wire_seq(self.rcv_nxt);
         packet.flags = flags::ACK | if self.echo_congestion { flags::ECE } else { 0 };
+        if self.fin_received {
+            // The application closes when it has read everything. A lost FIN goes again with the
+            // answer to the peer's own; beyond that nobody waits for it.
+            packet.flags |= flags::FIN;
+        }
         packet.window = (self.window() >> self.shift).min(UNSCALED_MAX) as u16; // at most 65535
         let mut options = if self.timestamps { TIMESTAMP_OPTION } else { 0 };
         let repeated = self.repeated.take();

@@ -21,6 +21,7 @@ impl Sender {
         match self.state {
             State::Established => self.poll_established(now),
             State::SynSent if self.syn_due => Some(self.syn(now)),
+            State::Finished if self.ack_due => Some(self.bare_ack(now)),
             State::Closed | State::SynSent | State::Finished | State::Aborted => None,
         }
     }
@@ -172,7 +173,7 @@ impl Sender {
             self.episode.prr.on_sent(len);
         }
         let packet = self.data_packet(now, &segment);
-        self.on_data_sent(now);
+        self.on_data_sent(now, &segment);
         self.arm_loss_probe(now);
         packet
     }
@@ -211,8 +212,8 @@ impl Sender {
         packet.retransmission = true;
         packet.ecn = Ecn::NotEct; // RFC 3168 section 6.1.5
         self.episode.undo.on_resent(packet.tsval);
-        self.counters.retransmits += 1;
-        self.on_data_sent(now);
+        self.counters.retransmits += u64::from(segment.payload() > 0);
+        self.on_data_sent(now, &segment);
         if is_first && self.recovery.uses_sack() {
             self.rto_at = now + self.rtt.rto();
         }
@@ -239,8 +240,8 @@ impl Sender {
         Some(packet)
     }
 
-    fn on_data_sent(&mut self, now: Time) {
-        self.counters.segments_sent += 1;
+    fn on_data_sent(&mut self, now: Time, segment: &Segment) {
+        self.counters.segments_sent += u64::from(segment.payload() > 0);
         self.last_sent = now;
         if self.rto_at == Time::NEVER {
             self.rto_at = now + self.rtt.rto(); // RFC 6298 section 5.1

@@ -171,6 +171,8 @@ pub struct FlowSummary {
     pub last_byte: Option<Time>,
     /// When the transfer was acknowledged in full; absent if it was not.
     pub ended: Option<Time>,
+    /// Whether the sender gave up after too many timeouts in a row.
+    pub aborted: bool,
     /// Payload bytes of a full segment.
     pub mss: u32,
     /// In-order bytes the receiving application got.

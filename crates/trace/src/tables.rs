@@ -107,6 +107,7 @@ table! {
     "first_byte_ns": Option<Time> = first_byte, "When the first byte of data reached the receiving application.";
     "last_byte_ns": Option<Time> = last_byte, "When the last byte so far reached the receiving application.";
     "ended_ns": Option<Time> = ended, "When the transfer was acknowledged in full; null if it was not.";
+    "aborted": bool = aborted, "Whether the sender gave up after too many timeouts in a row.";
     "mss_bytes": u32 = mss, "Payload bytes of a full segment.";
     "received_bytes": u64 = bytes_received, "In-order bytes the receiving application got.";
     "acked_bytes": u64 = bytes_acked, "Bytes acknowledged to the sender.";

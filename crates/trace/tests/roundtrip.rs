@@ -107,6 +107,7 @@ fn summary() -> RunSummary {
         first_byte: Some(Time::from_millis(31)),
         last_byte: Some(Time::from_secs(9)),
         ended: None,
+        aborted: true,
         mss: 1448,
         bytes_received: 1 << 40,
         bytes_acked: 5,

@@ -19,8 +19,30 @@ const ENDLESS_QUEUE: u64 = 1 << 30;
 pub(super) struct PathFacts {
     /// The largest base RTT of the flows.
     pub max_rtt: Time,
-    /// The largest packet of the flows.
+    /// The largest packet of the flows, headers and framing included.
     pub packet: u64,
+    /// Whether a queue stays below its limit.
+    pub limit_is_exclusive: bool,
+    /// When the run ends, if that is known.
+    pub duration: Option<Time>,
+}
+
+impl PathFacts {
+    /// The smallest queue in packets that can hold one.
+    fn least_packets(&self) -> u64 {
+        1 + u64::from(self.limit_is_exclusive)
+    }
+
+    /// A problem if `at`, the beginning of `what`, lies at or after the end of the run.
+    pub fn begins(&self, what: &str, at: Time) -> Result<(), Problem> {
+        match self.duration.filter(|&end| at >= end) {
+            None => Ok(()),
+            Some(end) => Err(Problem::new(
+                format!("{what} begins at {at}, but the run ends at {end}"),
+                "let it begin earlier or the run last longer",
+            )),
+        }
+    }
 }
 
 /// The link under study.
@@ -42,9 +64,12 @@ pub(super) fn bottleneck_link(
     });
     let outage = written.outage.0.iter().map(|outage| {
         let duration = positive_time(&outage.duration)?;
+        let start = outage.start.value.0;
+        path.begins("this outage", start)
+            .map_err(|problem| problem.or_at(outage.start.at))?;
         Ok(Outage {
             at: outage.at.unwrap_or(Place::Router),
-            start: outage.start.0,
+            start,
             duration,
         })
     });
@@ -135,6 +160,15 @@ fn queue(
         ))
     };
     let bytes = match written.limit.value.0 {
+        LimitText::Packets(packets) if packets < path.least_packets() => {
+            return Err(place(Problem::new(
+                format!(
+                    "a queue of {packets} packet holds none, as this stack's queues stay below \
+                     their limit"
+                ),
+                format!("write at least \"{}p\"", path.least_packets()),
+            )));
+        }
         LimitText::Packets(packets) => {
             return Ok(Queue {
                 kind,
@@ -152,13 +186,22 @@ fn queue(
     if bytes > 1 << 53 {
         return Err(too_large());
     }
-    if bytes < path.packet {
+    let least = path.packet + u64::from(path.limit_is_exclusive);
+    if bytes < least {
         return Err(place(Problem::new(
             format!(
-                "a queue of {bytes} bytes is smaller than one packet of {} bytes",
-                path.packet
+                "a queue of {bytes} bytes is too small for one packet of {} bytes{}",
+                path.packet,
+                if path.limit_is_exclusive {
+                    ", as this stack's queues stay below their limit"
+                } else {
+                    ""
+                }
             ),
-            format!("write at least \"{}B\" or \"1p\"", path.packet),
+            format!(
+                "write at least \"{least}B\" or \"{}p\"",
+                path.least_packets()
+            ),
         )));
     }
     Ok(Queue {
