@@ -54,6 +54,39 @@ def test_run_prints_the_table_and_writes_the_report(cli: Cli, study: Path, tmp_p
     assert again.stdout == done.stdout
 
 
+def test_a_report_of_the_same_results_is_not_drawn_again(study: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run = ["run", str(study), "--out", str(out), "--set", "duration=300ms", "--set", "warmup=0s"]
+    assert invoke(run) == DONE
+    page, figure = out / "report" / "index.html", out / "report" / "cwnd.svg"
+    drawn = page.stat().st_mtime_ns
+    assert invoke(run) == DONE
+    assert page.stat().st_mtime_ns == drawn
+    figure.unlink()
+    assert invoke(run) == DONE
+    assert figure.is_file()
+    drawn = page.stat().st_mtime_ns
+    assert invoke([*run, "--repeat", "1"]) == DONE
+    assert page.stat().st_mtime_ns > drawn
+    drawn = page.stat().st_mtime_ns
+    assert invoke(["report", str(out)]) == DONE
+    assert page.stat().st_mtime_ns > drawn
+
+
+def test_drawing_is_not_loaded_where_nothing_is_drawn(study: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run = ["run", str(study), "--out", str(out), "--set", "duration=300ms", "--set", "warmup=0s"]
+    assert invoke(run) == DONE
+    script = (
+        "import sys; from cclab.cli.main import invoke; assert invoke(sys.argv[2:]) == 0; "
+        "sys.exit(any(name in sys.modules for name in sys.argv[1].split(',')))"
+    )
+    command = [sys.executable, "-c", script]
+    subprocess.run([*command, "matplotlib", *run], check=True, capture_output=True)
+    listing = ["list", "variants"]
+    subprocess.run([*command, "matplotlib,polars", *listing], check=True, capture_output=True)
+
+
 def test_results_go_to_a_folder_named_after_the_study(
     cli: Cli, study: Path, tmp_path: Path
 ) -> None:

@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from cclab.errors import RunError, StoreError
+from cclab.errors import DamageError, RunError, StoreError
 from cclab.plan import Plan, Point, Run
+from cclab.results import measure
 from cclab.store import Store
 
 
@@ -85,6 +86,28 @@ def test_changed_contents_of_the_same_length_are_found_on_request(tmp_path: Path
     (store.entry(run.id) / "flows.parquet").write_bytes(b"trAce")
     assert store.sound(run.id)
     assert not store.sound(run.id, contents=True)
+
+
+def test_a_survey_tells_damaged_runs_from_absent_ones(tmp_path: Path) -> None:
+    good, bad, absent = _run("a"), _run("b"), _run("c")
+    store = _saved(tmp_path, good)
+    _saved(tmp_path, bad)
+    (store.entry(bad.id) / "flows.parquet").write_bytes(b"trAce")
+    found = store.survey(_plan(good, bad, absent))
+    assert (found.sound, found.damaged, found.absent) == ([good], [bad], [absent])
+    assert found.missing == [bad, absent]
+    _saved(tmp_path, bad)
+    assert store.survey(_plan(good, bad)).missing == []
+
+
+def test_runs_that_cannot_be_read_are_all_named(tmp_path: Path) -> None:
+    # Whole entries by their manifests, but no traces.
+    runs = [_run("a"), _run("b")]
+    store = _saved(tmp_path, runs[0])
+    _saved(tmp_path, runs[1])
+    with pytest.raises(DamageError, match="2 damaged runs in") as raised:
+        measure(store, _plan(*runs))
+    assert all(run.id in str(raised.value) for run in runs)
 
 
 def test_a_sound_entry_stays_when_another_writer_comes_second(tmp_path: Path) -> None:

@@ -6,11 +6,15 @@ r.flows          # a polars frame: one row per flow and run
 r.figure("cwnd") # a matplotlib figure
 """
 
+from typing import TYPE_CHECKING
+
 from cclab import _core
 from cclab.api import load, run
 from cclab.errors import DamageError, InputError, RunError, StoreError, StudyError
-from cclab.results import Results
 from cclab.study import Study
+
+if TYPE_CHECKING:
+    from cclab.results import Results
 
 __version__ = _core.VERSION
 
@@ -26,3 +30,12 @@ __all__ = [
     "load",
     "run",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """`Results`, whose libraries take longer to load than many commands to run."""
+    if name == "Results":
+        from cclab.results import Results
+
+        return Results
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cclab import results
 from cclab.backends import backend as find_backend
 from cclab.errors import InputError, RunError
 from cclab.execute import execute
@@ -71,7 +70,7 @@ def carry_out(
         failed = execute(todo, backend, writer, jobs or cpus(), listener)
     if failed:
         raise RunError("\n".join(f"run {run.id} (seed {run.seed}): {why}" for run, why in failed))
-    return results.measure(store, plan)
+    return _measured(store, plan)
 
 
 def check(plan: Plan) -> Backend:
@@ -97,6 +96,13 @@ def load(folder: str | Path) -> Results:
     """
     store = Store(folder)
     plan = store.plan()
+    return _measured(store, plan)
+
+
+def _measured(store: Store, plan: Plan) -> Results:
+    # Its libraries take longer to load than many commands to run.
+    from cclab import results
+
     return results.measure(store, plan)
 
 

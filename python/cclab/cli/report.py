@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cclab import report as reports
-from cclab import results
+from cclab.api import load
 from cclab.cli import options
 from cclab.cli.console import count, note, print_json, print_table, print_warnings
 from cclab.errors import DamageError, InputError
@@ -31,7 +31,7 @@ def report(
         raise InputError(f"{folder} holds none of its {planned}; run the study first")
     if found.absent:
         note(f"{len(found.absent)} of {planned} missing; `cclab run` goes on with them")
-    measured = results.measure(store, plan)
+    measured = load(folder)
     page = reports.write(measured, folder / "report")
     if json:
         print_json(measured.document())

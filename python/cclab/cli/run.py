@@ -45,7 +45,7 @@ def run(
         note(f"{count(len(found.damaged), 'damaged run')} in {store.path}: run again")
     with SweepProgress() as progress:
         measured = api.carry_out(plan, store, missing=found.missing, jobs=jobs, listener=progress)
-    page = report.write(measured, store.path / "report")
+    page = report.refresh(measured, store.path / "report")
     if json:
         print_json(measured.document())
     else:

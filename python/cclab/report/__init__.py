@@ -5,14 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cclab.errors import StoreError
-from cclab.report import figures, page, tables
+from cclab.report import stamp, tables
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from cclab.results import Results
 
-__all__ = ["write"]
+__all__ = ["PAGE", "refresh", "write"]
+
+PAGE = "index.html"
+
+
+def refresh(results: Results, out: Path) -> Path:
+    """Writes the report as `write` does, unless the one in `out` is of these very results."""
+    if stamp.current(results, out):
+        return out / PAGE
+    return write(results, out)
 
 
 def write(results: Results, out: Path) -> Path:
@@ -22,6 +31,9 @@ def write(results: Results, out: Path) -> Path:
     of it and loads nothing. Equal results give equal bytes. Raises `StoreError` if the folder
     cannot be written.
     """
+    # They take longer to load than most reports take to check.
+    from cclab.report import figures, page
+
     drawn = page.draw(results)
     files = {
         "table.md": tables.markdown(results).encode(),
@@ -29,15 +41,17 @@ def write(results: Results, out: Path) -> Path:
         "bottlenecks.csv": tables.csv(results.bottlenecks).encode(),
         "summary.csv": tables.csv(results.summary).encode(),
         **{f"{kind.name}.svg": svg for kind, svg in drawn},
-        "index.html": page.html(results, drawn).encode(),
+        PAGE: page.html(results, drawn).encode(),
     }
     try:
         out.mkdir(parents=True, exist_ok=True)
+        stamp.remove(out)
         for kind in figures.FIGURES:
             if f"{kind.name}.svg" not in files:
                 (out / f"{kind.name}.svg").unlink(missing_ok=True)
         for name, content in files.items():
             (out / name).write_bytes(content)
+        stamp.put(results, out, {name: len(content) for name, content in files.items()})
     except OSError as error:
         raise StoreError(f"cannot write the report to {out}: {error.strerror}") from error
-    return out / "index.html"
+    return out / PAGE
