@@ -206,6 +206,21 @@ def test_every_variant_has_a_look_of_its_own() -> None:
     assert len(looks) == len(set(looks))
 
 
+def test_an_unreadable_run_with_a_right_manifest_is_run_again(study: Path, tmp_path: Path) -> None:
+    first = cclab.run(study, out=tmp_path / "out", repeat=1, set=["duration=1s"])
+    run = first.runs[0].run
+
+    def nothing_readable(directory: Path) -> None:
+        (directory / "flows.parquet").write_bytes(b"no table")
+
+    with first.store.writer() as writer:
+        writer.discard(run.id)
+        writer.save(run, nothing_readable)
+    assert first.store.sound(run.id, contents=True)
+    again = cclab.run(study, out=tmp_path / "out", repeat=1, set=["duration=1s"])
+    assert again.document() == first.document()
+
+
 def test_results_show_themselves_as_the_table(results: Results) -> None:
     lines = repr(results).splitlines()
     assert lines[0] == "Two flows on a slow link"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cclab.backends import backend as find_backend
-from cclab.errors import InputError, RunError
+from cclab.errors import DamageError, InputError, RunError
 from cclab.execute import execute
 from cclab.store import Store
 from cclab.study import Study
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cclab.execute import Listener
     from cclab.plan import Plan, Run
     from cclab.results import Results
+    from cclab.store import Writer
 
 RESULTS = Path("results")
 """Where stores go that nobody names: one folder per study."""
@@ -67,10 +68,24 @@ def carry_out(
     todo = store.survey(plan).missing if missing is None else missing
     with store.writer() as writer:
         writer.save_plan(plan)
-        failed = execute(todo, backend, writer, jobs or cpus(), listener)
+        _execute_all(todo, backend, writer, jobs, listener)
+        try:
+            return _measured(store, plan)
+        except DamageError as error:
+            # Whole by its manifest and yet unreadable: another build of this version wrote it.
+            unreadable = [run for run in plan.runs if run.id in error.damaged]
+            for run in unreadable:
+                writer.discard(run.id)
+            _execute_all(unreadable, backend, writer, jobs, listener)
+    return _measured(store, plan)
+
+
+def _execute_all(
+    runs: list[Run], backend: Backend, writer: Writer, jobs: int | None, listener: Listener | None
+) -> None:
+    failed = execute(runs, backend, writer, jobs or cpus(), listener)
     if failed:
         raise RunError("\n".join(f"run {run.id} (seed {run.seed}): {why}" for run, why in failed))
-    return _measured(store, plan)
 
 
 def check(plan: Plan) -> Backend:

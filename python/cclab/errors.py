@@ -38,6 +38,7 @@ class DamageError(StoreError):
 
     def __init__(self, folder: Path, damaged: Sequence[str], why: str = "") -> None:
         """The runs `damaged`, by id, of `folder`; `why` is what reading one of them said."""
+        self.damaged = tuple(damaged)
         count = f"{len(damaged)} damaged run{'' if len(damaged) == 1 else 's'} in {folder}"
         reason = f" ({why})" if why else ""
         mend = f"`cclab run STUDY.toml --out {folder}` mends what is damaged"

@@ -212,6 +212,13 @@ class Writer:
                 return
             self._discard(target)
 
+    def discard(self, run_id: str) -> None:
+        """Removes the entry of `run_id`. Raises `StoreError` if it cannot be removed."""
+        try:
+            self._discard(self._store.entry(run_id))
+        except OSError as error:
+            raise StoreError(f"cannot write to {self._store.path}: {_reason(error)}") from error
+
     def _discard(self, target: Path) -> None:
         """Moves a damaged entry out of the way; another process may be doing the same."""
         grave = Path(tempfile.mkdtemp(prefix="damaged-", dir=self._inside(".")))
