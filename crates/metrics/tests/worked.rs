@@ -324,6 +324,21 @@ fn each_doubt_is_raised_alone_by_what_causes_it() {
         t.summary.flows[1].ecn_echoes = 1;
     };
     assert_eq!(warned(echoed), [""; 0]);
+    assert_eq!(
+        warned(|t| t.summary.flows[1].aborted = true),
+        ["incomplete-transfer"]
+    );
+    assert_eq!(
+        warned(|t| t.summary.flows[1].last_byte = Some(seconds(20.2 + 34.0))),
+        ["goodput-above-rate"]
+    );
+    let absent = |t: &mut Trace| {
+        t.summary.flows[1] = FlowSummary {
+            name: "absent".into(),
+            ..FlowSummary::default()
+        };
+    };
+    assert_eq!(warned(absent), ["never-started"]);
 }
 
 #[test]

@@ -82,6 +82,12 @@ fn run_by_the_book(scenario: &Scenario, seed: u64) -> RunSummary {
         let full = u64::from(f.mss);
         let originals = f.segments_sent - f.retransmits;
         assert!(originals >= f.bytes_received.div_ceil(full), "{}", f.name);
+        assert_eq!(f.srtt_mean.is_some(), f.rtt_min.is_some(), "{}", f.name);
+        assert!(f.rtt_min <= f.srtt_mean, "{}: {f:?}", f.name);
+    }
+    for l in &summary.links {
+        let most = l.rate.map_or(u64::MAX, |rate| rate.bytes_in(summary.end));
+        assert!(l.tx_bytes <= most, "{} carries more than its rate", l.name);
     }
     summary
 }
