@@ -1,0 +1,34 @@
+"""The README's worked example, made again: what a newcomer compares first."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from conftest import Cli
+
+ROOT = Path(__file__).parent.parent
+
+
+def table_of(text: str) -> list[str]:
+    """The rows of the first table that has a goodput column."""
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    first = next(i for i, row in enumerate(rows) if "goodput (Mbit/s)" in row)
+    return rows[first : first + 6]
+
+
+def test_the_study_in_the_readme_is_the_example() -> None:
+    readme = (ROOT / "README.md").read_text()
+    shown = re.search(r"```toml\n(.*?)```", readme, re.DOTALL)
+    assert shown is not None
+    assert shown.group(1) == (ROOT / "examples/quickstart.toml").read_text()
+
+
+def test_the_table_in_the_readme_is_what_the_example_gives(cli: Cli, tmp_path: Path) -> None:
+    done = cli("run", ROOT / "examples/quickstart.toml", "--out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert table_of((tmp_path / "report/table.md").read_text()) == table_of(
+        (ROOT / "README.md").read_text()
+    )
