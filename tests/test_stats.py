@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cclab import _core, summary
 from cclab.stats import estimate
 
 _finite = st.floats(min_value=-1e12, max_value=1e12, allow_nan=False)
@@ -79,3 +81,9 @@ def test_a_shift_of_the_runs_shifts_the_interval(values: list[int], shift: int) 
     assert there.low is not None
     assert there.mean == pytest.approx(here.mean + shift, abs=1e-6)
     assert there.low == pytest.approx(here.low + shift, abs=1e-6)
+
+
+def test_what_is_estimated_is_in_the_catalog_of_metrics() -> None:
+    known = {metric["name"] for metric in json.loads(_core.metrics())}
+    assert {f"flow.{name}" for name in summary.FLOW_METRICS} <= known
+    assert {f"bottleneck.{name}" for name in summary.BOTTLENECK_METRICS} <= known

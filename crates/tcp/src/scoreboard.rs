@@ -128,11 +128,6 @@ impl Scoreboard {
         self.outstanding - self.sacked - self.lost + self.resent
     }
 
-    /// Bytes and segments acknowledged selectively.
-    pub fn sacked(&self) -> u64 {
-        self.sacked
-    }
-
     /// Segments acknowledged selectively.
     pub fn sacked_segments(&self) -> u64 {
         self.sacked_segments

@@ -63,4 +63,4 @@ def _samples(panel: Panel, flow: FlowLine) -> pl.DataFrame:
 
 def _largest(column: pl.Series) -> float:
     values = column.drop_nans().drop_nulls()
-    return float(values.max()) if len(values) else 0.0  # type: ignore[arg-type]
+    return float(values.to_numpy().max()) if len(values) else 0.0
