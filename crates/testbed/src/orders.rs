@@ -1,0 +1,191 @@
+//! What the agent is told to do: `orders.json`. Everything is spelt out, so that the agent
+//! decides nothing and a person can read what a run was made of.
+//!
+//! The agent works in this order: namespaces; `links` in one `ip -batch`; then for each namespace
+//! its sysctls, its `ip` batch, its interfaces' offloads, its `tc` batch, its `iptables` rules;
+//! then captures and tracing; then it waits for time zero.
+
+use cclab_units::Time;
+use serde::{Deserialize, Serialize};
+use std::net::Ipv4Addr;
+
+/// Name and version of the format.
+pub const SCHEMA: &str = "cclab-orders/1";
+
+/// A run, spelt out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Orders {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// When the run ends; absent: when every flow has ended.
+    pub end: Option<Time>,
+    /// Distance of the samples; zero: none but those at `marks`, at the last start, at the first
+    /// end and at the run's end.
+    pub interval: Time,
+    /// Further instants to sample at.
+    pub marks: Vec<Time>,
+    /// Kernel settings of the agent's own namespace, which those made later begin with.
+    pub sysctl: Vec<Setting>,
+    /// Hosts, routers and the namespace of wires.
+    pub namespaces: Vec<Namespace>,
+    /// Lines of `ip -batch` that make the veth pairs, run in the agent's own namespace; `netns
+    /// NAME` puts an end where it belongs.
+    pub links: Vec<String>,
+    /// The queues that are sampled.
+    pub queues: Vec<Queue>,
+    /// The flows, in the scenario's order.
+    pub flows: Vec<Flow>,
+    /// What is changed while the run goes on, in the order of time.
+    pub changes: Vec<Change>,
+    /// Where packets are captured.
+    pub captures: Vec<Capture>,
+    /// Bytes kept of each captured packet; 0 keeps whole packets.
+    pub snaplen: u32,
+    /// Captures begin here.
+    pub capture_from: Time,
+    /// Captures end here; absent: at the run's end.
+    pub capture_until: Option<Time>,
+    /// Which of the kernel's events are recorded.
+    pub events: Events,
+}
+
+/// A kernel setting.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setting {
+    /// Its sysctl name, such as `net.ipv4.tcp_sack`.
+    pub name: String,
+    /// Its value; lists are joined by spaces.
+    pub value: String,
+}
+
+/// A network namespace and what is set up in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Namespace {
+    /// Unique name: letters, digits, `-`, `_`, `.`.
+    pub name: String,
+    /// Kernel settings, written before anything else.
+    pub sysctl: Vec<Setting>,
+    /// Its interfaces, whose offloads are turned off.
+    pub interfaces: Vec<String>,
+    /// Lines of `ip -batch`: addresses, states, routes.
+    pub ip: Vec<String>,
+    /// Lines of `tc -batch`.
+    pub tc: Vec<String>,
+    /// Arguments of one `iptables` command each.
+    pub iptables: Vec<Vec<String>>,
+}
+
+/// A queue that is sampled: the root qdisc of an interface, which counts what its children do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Queue {
+    /// Index of the link in the trace's list of links.
+    pub link: u32,
+    /// Index of the namespace.
+    pub namespace: usize,
+    /// The interface.
+    pub interface: String,
+    /// Handle of the root qdisc, unique in the run: the kernel's events name it.
+    pub handle: u32,
+    /// Handle of the qdisc whose drops and marks are those of the queue, and not of a loss.
+    pub discipline: u32,
+}
+
+/// One TCP flow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// Name.
+    pub name: String,
+    /// Variant asked for: in force by the sender's route, and read back.
+    pub cc: String,
+    /// Index of the sender's namespace.
+    pub sender: usize,
+    /// Index of the receiver's namespace.
+    pub receiver: usize,
+    /// Address that the sender binds.
+    pub source: Ipv4Addr,
+    /// Port that the sender binds.
+    pub source_port: u16,
+    /// Address of the receiver.
+    pub destination: Ipv4Addr,
+    /// Port of the receiver.
+    pub destination_port: u16,
+    /// When it connects, or when the program starts.
+    pub start: Time,
+    /// What it does.
+    pub work: Work,
+}
+
+/// What a flow does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Work {
+    /// The agent sends as fast as TCP takes it.
+    Bulk {
+        /// Bytes to send; absent: as many as time allows.
+        transfer: Option<u64>,
+        /// How long it sends after its start; absent: until the transfer or the run ends.
+        duration: Option<Time>,
+        /// Bytes per write; absent: as large as fits.
+        write_size: Option<u64>,
+        /// Writes per second; absent: as often as there is room.
+        writes_per_second: Option<f64>,
+    },
+    /// Programs of the host, unmodified. All connections between the flow's two addresses count
+    /// as the flow.
+    Command {
+        /// The sender's program and its arguments.
+        client: Vec<String>,
+        /// The receiver's program and its arguments, started at time zero; absent: the agent
+        /// accepts connections at the destination port and discards what comes.
+        server: Option<Vec<String>>,
+        /// When the program is ended; absent: when it ends of itself, or the run does.
+        until: Option<Time>,
+    },
+}
+
+/// Commands run at an instant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// When.
+    pub at: Time,
+    /// Index of the namespace.
+    pub namespace: usize,
+    /// Lines of `tc -batch`.
+    pub tc: Vec<String>,
+    /// Arguments of one `iptables` command each.
+    pub iptables: Vec<Vec<String>>,
+}
+
+/// A point of packet capture.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Capture {
+    /// Its name in the study, such as `bottleneck`.
+    pub point: String,
+    /// Index of the namespace.
+    pub namespace: usize,
+    /// The interface.
+    pub interface: String,
+    /// Index of the one flow it is about; absent: every packet.
+    pub flow: Option<u32>,
+}
+
+/// The kernel's events that are recorded. What is not asked for costs nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Events {
+    /// Each acknowledgement taken in by a sender.
+    pub acks: bool,
+    /// Each packet that leaves a sampled queue, with its sojourn time.
+    pub dequeues: bool,
+    /// Each packet that enters a sampled queue.
+    pub enqueues: bool,
+    /// Each packet that is lost.
+    pub losses: bool,
+}
