@@ -102,6 +102,7 @@ fn trace() -> Trace {
             events: 1,
             flows: vec![long, late],
             links: vec![bottleneck],
+            ..RunSummary::default()
         },
         flow_samples: vec![
             received(0, 10.0, 9_000_000),

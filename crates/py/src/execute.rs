@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cclab_spec::{EventKind, Run};
+use cclab_spec::Run;
 use cclab_trace::{Recorder, Recording};
 use cclab_units::Time;
 use pyo3::prelude::*;
@@ -91,16 +91,8 @@ pub fn execute(
 
 /// What the scenario asks to be recorded.
 fn recording(run: &Run) -> Recording {
-    let trace = &run.scenario.trace;
-    let wants = |kind| trace.events.contains(&kind);
     Recording {
-        acks: wants(EventKind::Ack),
-        queue: wants(EventKind::Queue),
-        drops: wants(EventKind::Drop),
-        capture: trace.capture.clone(),
-        snaplen: trace.snaplen,
-        from: trace.from,
-        until: trace.until,
         wire: cclab_sim::wire_options(&run.scenario),
+        ..Recording::from(&run.scenario.trace)
     }
 }

@@ -170,6 +170,8 @@ impl<'a, P: Probe> World<'a, P> {
             events: self.events,
             flows: summary::flow_summaries(&self.flows, &self.scenario.flows, self.now),
             links: summary::link_summaries(&self.links, self.now),
+            kernel: None,
+            fidelity: None,
         })
     }
 
@@ -465,11 +467,11 @@ impl<'a, P: Probe> World<'a, P> {
             ssthresh: summary::known_ssthresh(sender),
             rtt: last.rtt,
             srtt: summary::known_srtt(sender),
-            rto: sender.rtt().rto(),
-            in_flight: sender.board().in_flight(),
+            rto: Some(sender.rtt().rto()),
+            in_flight: Some(sender.board().in_flight()),
             rwnd: sender.rwnd(),
             delivery_rate: last.rate.and_then(|rate| rate.rate()),
-            in_recovery: sender.in_recovery(),
+            in_recovery: Some(sender.in_recovery()),
         };
         self.probe.record(self.now, Event::Ack(event));
     }

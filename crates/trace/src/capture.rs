@@ -1,8 +1,8 @@
 //! Packets at a capture point as pcapng (draft-ietf-opsawg-pcapng), one file per point.
 //!
-//! Link type RAW (IPv4 without a link layer), nanosecond timestamps of virtual time, one
-//! interface whose name and description are the capture point. IP identifications count the
-//! datagrams of each flow and direction at this point.
+//! Link type RAW (IPv4 without a link layer), nanosecond timestamps since the beginning of the
+//! run, one interface whose name and description are the capture point. In simulated packets IP
+//! identifications count the datagrams of each flow and direction at this point.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -27,7 +27,7 @@ use crate::segment::{self, WireOptions};
 /// `if_tsresol`: timestamps count 10^-9 s.
 const NANOSECONDS: u8 = 9;
 
-/// Bytes after the headers: all payload is zeros.
+/// Bytes after the headers of a simulated packet: all payload is zeros.
 static ZEROS: [u8; 65_536] = [0; 65_536];
 
 /// Writes one capture point.
@@ -42,7 +42,8 @@ pub(crate) struct CaptureWriter {
 }
 
 impl CaptureWriter {
-    /// Creates the capture of `point` in `dir`; 0 bytes of `snaplen` keep whole packets.
+    /// Creates the capture of `point` in `dir`; 0 bytes of `snaplen` keep whole packets. Without
+    /// simulated `flows` the packets will be those of a kernel.
     pub(crate) fn create(
         dir: &Path,
         point: &str,
@@ -63,9 +64,7 @@ impl CaptureWriter {
             snaplen,
             options: vec![
                 InterfaceDescriptionOption::IfName(point.into()),
-                InterfaceDescriptionOption::IfDescription(
-                    format!("capture point {point}, virtual time, payload of zeros").into(),
-                ),
+                InterfaceDescriptionOption::IfDescription(description(point, flows).into()),
                 InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
             ],
         };
@@ -101,15 +100,19 @@ impl CaptureWriter {
         self.data
             .extend_from_slice(&ZEROS[..usize::from(packet.payload)]);
         self.data.truncate(self.snaplen);
-        let block = EnhancedPacketBlock {
-            interface_id: 0,
-            timestamp: Duration::from_nanos(now.as_nanos()),
-            original_len: headers.total_len,
-            data: Cow::Borrowed(&self.data),
-            options: Vec::new(),
-        };
-        let written = self.file.write_pcapng_block(block);
-        written.map(drop).map_err(|e| fault(&self.path, e))
+        write_block(&mut self.file, now, headers.total_len, &self.data)
+            .map_err(|e| fault(&self.path, e))
+    }
+
+    /// Appends a packet of `len` bytes, seen at `now`, of which `data` are the first.
+    pub(crate) fn push_bytes(
+        &mut self,
+        now: Time,
+        len: u32,
+        data: &[u8],
+    ) -> Result<(), TraceError> {
+        let kept = &data[..data.len().min(self.snaplen)];
+        write_block(&mut self.file, now, len, kept).map_err(|e| fault(&self.path, e))
     }
 
     /// Writes what is left.
@@ -128,6 +131,29 @@ impl CaptureWriter {
         let next = &mut self.identifications[flow][usize::from(packet.backward)];
         *next = next.wrapping_add(1);
         *next
+    }
+}
+
+fn write_block(
+    file: &mut PcapNgWriter<BufWriter<File>>,
+    now: Time,
+    len: u32,
+    data: &[u8],
+) -> Result<(), PcapError> {
+    let block = EnhancedPacketBlock {
+        interface_id: 0,
+        timestamp: Duration::from_nanos(now.as_nanos()),
+        original_len: len,
+        data: Cow::Borrowed(data),
+        options: Vec::new(),
+    };
+    file.write_pcapng_block(block).map(drop)
+}
+
+fn description(point: &str, flows: usize) -> String {
+    match flows {
+        0 => format!("capture point {point}, packets of a Linux kernel"),
+        _ => format!("capture point {point}, virtual time, payload of zeros"),
     }
 }
 

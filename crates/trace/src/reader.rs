@@ -93,6 +93,8 @@ pub fn read_summary(dir: &Path) -> Result<RunSummary, TraceError> {
         events: file.events,
         flows,
         links,
+        kernel: file.kernel,
+        fidelity: file.fidelity,
     })
 }
 

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use cclab_spec::{EventKind, TraceOptions};
 use cclab_units::Time;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +14,8 @@ use crate::histogram::Histogram;
 use crate::parquet_file::TableWriter;
 use crate::probe::{Event, Probe};
 use crate::schema::{
-    AckEvent, DropEvent, FlowSample, FlowSummary, LinkSummary, QueueEvent, QueueSample, RunSummary,
+    AckEvent, DropEvent, Fidelity, FlowSample, FlowSummary, Kernel, LinkSummary, QueueEvent,
+    QueueSample, RunSummary,
 };
 use crate::segment::WireOptions;
 use crate::tables::Bin;
@@ -35,8 +37,26 @@ pub struct Recording {
     pub from: Time,
     /// Events and captures end here; absent: at the run's end.
     pub until: Option<Time>,
-    /// What captures say in each flow's SYN, in the scenario's order.
+    /// What captures of simulated packets say in each flow's SYN, in the scenario's order; empty
+    /// where captures hold the packets of a kernel ([`Recorder::frame`]).
     pub wire: Vec<WireOptions>,
+}
+
+impl From<&TraceOptions> for Recording {
+    /// What a study asks for. It does not know [`Recording::wire`].
+    fn from(options: &TraceOptions) -> Recording {
+        let wants = |kind| options.events.contains(&kind);
+        Recording {
+            acks: wants(EventKind::Ack),
+            queue: wants(EventKind::Queue),
+            drops: wants(EventKind::Drop),
+            capture: options.capture.clone(),
+            snaplen: options.snaplen,
+            from: options.from,
+            until: options.until,
+            wire: Vec::new(),
+        }
+    }
 }
 
 /// `summary.json`.
@@ -55,6 +75,12 @@ pub(crate) struct SummaryFile {
     pub links: Vec<String>,
     /// Names of the capture points.
     pub capture: Vec<String>,
+    /// The kernel that ran it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<Kernel>,
+    /// How well the host kept up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fidelity: Option<Fidelity>,
 }
 
 /// Writes events as they come, in memory that does not grow with the run.
@@ -134,6 +160,17 @@ impl Recorder {
         write_rows(&dir, &summary.links)?;
         write_histograms(&dir, summary)?;
         write_summary(&dir, recording.capture, summary)
+    }
+
+    /// Takes in `data`, the first bytes of a packet of `len` bytes that passed capture point
+    /// `point` at `now`. Calls come in the order of time for each point.
+    ///
+    /// # Panics
+    /// If `point` is not in [`Recording::capture`].
+    pub fn frame(&mut self, point: usize, now: Time, len: u32, data: &[u8]) {
+        if self.error.is_none() {
+            self.error = self.captures[point].push_bytes(now, len, data).err();
+        }
     }
 
     fn wants(&self, on: bool, now: Time) -> bool {
@@ -241,6 +278,8 @@ fn write_summary(dir: &Path, capture: Vec<String>, summary: &RunSummary) -> Resu
         flows: summary.flows.iter().map(|f| f.name.clone()).collect(),
         links: summary.links.iter().map(|l| l.name.clone()).collect(),
         capture,
+        kernel: summary.kernel.clone(),
+        fidelity: summary.fidelity,
     };
     let mut text = serde_json::to_string_pretty(&file).map_err(|e| TraceError::encode(&path, e))?;
     text.push('\n');

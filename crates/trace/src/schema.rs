@@ -3,6 +3,8 @@
 
 use cclab_units::{Rate, Time};
 
+use serde::{Deserialize, Serialize};
+
 use crate::Histogram;
 
 /// `flow_samples.parquet`: the state of a flow at a multiple of the sampling interval, and at
@@ -73,16 +75,16 @@ pub struct AckEvent {
     pub rtt: Option<Time>,
     /// Smoothed RTT.
     pub srtt: Option<Time>,
-    /// Retransmission timeout in force.
-    pub rto: Time,
-    /// Estimated bytes in the network.
-    pub in_flight: u64,
+    /// Retransmission timeout in force; absent where the backend does not tell.
+    pub rto: Option<Time>,
+    /// Estimated bytes in the network; absent where the backend does not tell.
+    pub in_flight: Option<u64>,
     /// Window advertised by this acknowledgement, after scaling.
     pub rwnd: u64,
     /// Delivery rate sampled by this acknowledgement.
     pub delivery_rate: Option<Rate>,
-    /// Whether the sender is in loss recovery.
-    pub in_recovery: bool,
+    /// Whether the sender is in loss recovery; absent where the backend does not tell.
+    pub in_recovery: Option<bool>,
 }
 
 /// What happened to a packet at a queue.
@@ -245,4 +247,36 @@ pub struct RunSummary {
     pub flows: Vec<FlowSummary>,
     /// One per link and direction; 0 is the bottleneck, 1 its way back.
     pub links: Vec<LinkSummary>,
+    /// The kernel that ran it; absent in a simulation.
+    pub kernel: Option<Kernel>,
+    /// How well the host kept up; absent unless the run was in real time.
+    pub fidelity: Option<Fidelity>,
+}
+
+/// The kernel that ran a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kernel {
+    /// Its release, such as `6.12.8`.
+    pub release: String,
+    /// Its version: number of the build, and options.
+    pub version: String,
+    /// SHA-256 of its configuration, in hexadecimal digits; absent if the kernel does not show it.
+    pub config_sha256: Option<String>,
+}
+
+/// How well a host kept up with real time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fidelity {
+    /// How late timers were at worst, in nanoseconds.
+    pub timer_late_max_ns: u64,
+    /// How late they were on average, in nanoseconds.
+    pub timer_late_mean_ns: u64,
+    /// Share of the run during which all processors were busy, in [0, 1].
+    pub cpu_busy: f64,
+    /// Times that the kernel put off receiving because it had used up its share of time.
+    pub softirq_squeezed: u64,
+    /// Packets that the kernel dropped between interfaces because it could not follow.
+    pub softnet_dropped: u64,
 }

@@ -66,11 +66,11 @@ table! {
     "ssthresh_bytes": Option<u64> = ssthresh, "Slow-start threshold; null while unlimited.";
     "rtt_ns": Option<Time> = rtt, "Round-trip time measured by this acknowledgement; null if it measured none.";
     "srtt_ns": Option<Time> = srtt, "Smoothed RTT; null before the first sample.";
-    "rto_ns": Time = rto, "Retransmission timeout in force.";
-    "in_flight_bytes": u64 = in_flight, "Estimated bytes in the network.";
+    "rto_ns": Option<Time> = rto, "Retransmission timeout in force; null where the backend does not tell.";
+    "in_flight_bytes": Option<u64> = in_flight, "Estimated bytes in the network; null where the backend does not tell.";
     "rwnd_bytes": u64 = rwnd, "Window advertised by this acknowledgement, after scaling.";
     "delivery_rate_bps": Option<Rate> = delivery_rate, "Delivery rate sampled by this acknowledgement.";
-    "in_recovery": bool = in_recovery, "Whether the sender is in loss recovery.";
+    "in_recovery": Option<bool> = in_recovery, "Whether the sender is in loss recovery; null where the backend does not tell.";
 }
 
 table! {

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use cclab_packet::Packet;
 use cclab_trace::schema::{
-    AckEvent, DropEvent, DropReason, FlowSample, FlowSummary, Limited, LinkSummary, QueueAction,
-    QueueEvent, QueueSample, RunSummary,
+    AckEvent, DropEvent, DropReason, Fidelity, FlowSample, FlowSummary, Kernel, Limited,
+    LinkSummary, QueueAction, QueueEvent, QueueSample, RunSummary,
 };
 use cclab_trace::{
     Event, Histogram, Probe, Recorder, Recording, Trace, TraceError, WireOptions, read, read_acks,
@@ -63,11 +63,11 @@ fn ack(i: u64) -> AckEvent {
         ssthresh: None,
         rtt: i.is_multiple_of(2).then(|| Time::from_nanos(i)),
         srtt: Some(Time::from_millis(20)),
-        rto: Time::from_millis(200),
-        in_flight: 7,
+        rto: i.is_multiple_of(5).then(|| Time::from_millis(200)),
+        in_flight: Some(7),
         rwnd: 8,
         delivery_rate: None,
-        in_recovery: i.is_multiple_of(3),
+        in_recovery: (i % 4 > 0).then(|| i.is_multiple_of(3)),
     }
 }
 
@@ -161,6 +161,18 @@ fn summary() -> RunSummary {
                 ..LinkSummary::default()
             },
         ],
+        kernel: Some(Kernel {
+            release: "6.12.8".into(),
+            version: "#1".into(),
+            config_sha256: Some("ab".repeat(32)),
+        }),
+        fidelity: Some(Fidelity {
+            timer_late_max_ns: 1_000_001,
+            timer_late_mean_ns: 77,
+            cpu_busy: 0.25,
+            softirq_squeezed: 3,
+            softnet_dropped: 4,
+        }),
     }
 }
 
