@@ -1,0 +1,136 @@
+//! TCP sockets of programs, which the agent does not own: asked of the kernel while they live,
+//! and heard of when they end (sock_diag(7)).
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::OwnedFd;
+
+use cclab_testbed::records::TcpInfo;
+use nix::sys::socket::SockProtocol;
+
+use crate::netlink::{Attributes, Netlink, word};
+use crate::tcp_info;
+
+/// `SOCK_DIAG_BY_FAMILY`.
+const BY_FAMILY: u16 = 20;
+/// Bytes of `struct inet_diag_msg`.
+const MESSAGE: usize = 72;
+/// The groups of TCP sockets that end: of IPv4, and of IPv6, where sockets may speak IPv4.
+const GROUPS: u32 = 1 << 0 | 1 << 2;
+/// Attributes: TCP_INFO and the variant.
+const INFO: u16 = 2;
+const CONGESTION: u16 = 4;
+/// Every state but LISTEN, CLOSE and TIME_WAIT.
+const STATES: u32 = 0xfff & !(1 << 10) & !(1 << 7) & !(1 << 6);
+
+/// A connection as one of its sides sees it.
+#[derive(Clone, Debug, Default)]
+pub struct Connection {
+    /// Its state.
+    pub info: TcpInfo,
+    /// Its variant; empty if it was not told.
+    pub variant: String,
+    /// Whether it has ended.
+    pub ended: bool,
+}
+
+/// The connections between two addresses, in one namespace.
+pub struct Connections {
+    netlink: Netlink,
+    local: Ipv4Addr,
+    remote: Ipv4Addr,
+    /// By the kernel's cookie, which grows with every socket.
+    found: BTreeMap<u64, Connection>,
+}
+
+impl Connections {
+    /// Watches for connections from `local` to `remote` in the namespace the agent is in.
+    pub fn watch(local: Ipv4Addr, remote: Ipv4Addr) -> io::Result<Connections> {
+        Ok(Connections {
+            netlink: Netlink::open(SockProtocol::NetlinkSockDiag, GROUPS)?,
+            local,
+            remote,
+            found: BTreeMap::new(),
+        })
+    }
+
+    /// What becomes readable when a connection has ended.
+    pub fn descriptor(&self) -> &OwnedFd {
+        self.netlink.descriptor()
+    }
+
+    /// Takes in what was told of ended connections.
+    pub fn hear(&mut self) -> io::Result<()> {
+        let Connections {
+            netlink,
+            local,
+            remote,
+            found,
+        } = self;
+        netlink.heard(|body| take(body, (*local, *remote), found, true))
+    }
+
+    /// Asks for the connections there are, and gives all there were, in the order of their
+    /// making.
+    pub fn ask(&mut self) -> io::Result<impl Iterator<Item = &Connection>> {
+        self.hear()?;
+        let Connections {
+            netlink,
+            local,
+            remote,
+            found,
+        } = self;
+        for family in [libc::AF_INET, libc::AF_INET6] {
+            let mut request = [0; 56];
+            request[0] = family as u8;
+            request[1] = libc::IPPROTO_TCP as u8;
+            request[2] = 1 << (INFO - 1) | 1 << (CONGESTION - 1);
+            request[4..8].copy_from_slice(&STATES.to_ne_bytes());
+            netlink.dump(BY_FAMILY, &request, |body| {
+                take(body, (*local, *remote), found, false);
+            })?;
+        }
+        Ok(self.found.values())
+    }
+
+    /// All connections there were, as they were last seen.
+    pub fn seen(&self) -> impl Iterator<Item = &Connection> {
+        self.found.values()
+    }
+}
+
+fn take(
+    body: &[u8],
+    ends: (Ipv4Addr, Ipv4Addr),
+    found: &mut BTreeMap<u64, Connection>,
+    ended: bool,
+) {
+    if body.len() < MESSAGE || (address(body, 8), address(body, 24)) != ends {
+        return;
+    }
+    let cookie = u64::from(word(body, 44)) | u64::from(word(body, 48)) << 32;
+    let connection = found.entry(cookie).or_default();
+    // What comes after the end is older than it.
+    if connection.ended {
+        return;
+    }
+    connection.ended = ended;
+    for (name, value) in Attributes(&body[MESSAGE..]) {
+        match name {
+            INFO => connection.info = tcp_info::parse(value),
+            CONGESTION => {
+                let text = String::from_utf8_lossy(value);
+                connection.variant = text.trim_end_matches('\0').to_owned();
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The address at `offset`: of IPv4, or of IPv4 within IPv6 (its last word).
+fn address(body: &[u8], offset: usize) -> Ipv4Addr {
+    let v6 = i32::from(body[0]) == libc::AF_INET6;
+    let at = if v6 { offset + 12 } else { offset };
+    Ipv4Addr::from(word(body, at).to_ne_bytes())
+}

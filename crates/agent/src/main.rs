@@ -1,0 +1,44 @@
+//! Carries out the orders of a run: builds its network, starts its flows at exact times, records
+//! what the kernel does.
+//!
+//! As PID 1 of a guest it finds its folder in the environment (`cclab_dir`, in hexadecimal
+//! digits) and powers the guest off at the end. On a host it is given the folder as its argument
+//! and leaves with status 0, or 1 if the run failed. Either way `outcome.json` in the folder says
+//! what came of it, and the standard output how far it is:
+//!
+//! - `cclab at N`: N nanoseconds of the run have passed;
+//! - `cclab done`: the outcome is written;
+//! - `cclab failed STEP: PROBLEM`: it could not be.
+
+mod capture;
+mod clock;
+mod command;
+mod counters;
+mod diag;
+mod failure;
+mod fidelity;
+mod flow;
+mod guest;
+mod host;
+mod kernel;
+mod namespaces;
+mod netlink;
+mod offload;
+mod outcome;
+mod program;
+mod qdisc;
+mod run;
+mod setup;
+mod socket;
+mod sys;
+mod tcp_info;
+mod tracing;
+mod watch;
+
+fn main() {
+    if std::process::id() == 1 {
+        guest::main()
+    } else {
+        host::main()
+    }
+}

@@ -1,0 +1,314 @@
+//! Flows that are programs of the host, unmodified.
+
+use std::fs::{self, File};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use cclab_testbed::orders::{Flow as Orders, Work};
+use cclab_testbed::records::{FlowOutcome, TcpInfo};
+use cclab_units::Time;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+use crate::command::PATH;
+use crate::diag::Connections;
+use crate::failure::{During, Step, failure};
+use crate::namespaces::Namespaces;
+use crate::socket::{self, ReadResult};
+use crate::sys;
+
+/// Last lines of a program's output that a message shows.
+const LINES: usize = 15;
+
+/// Where programs run and what they find there.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    /// The folder their output goes to.
+    pub output: PathBuf,
+    /// Their working directory.
+    pub directory: PathBuf,
+    /// Where they may write.
+    pub temporary: PathBuf,
+}
+
+/// A flow whose two sides are programs, or a program and a listener that discards.
+pub struct Program {
+    orders: Orders,
+    client: Option<Process>,
+    server: Server,
+    sending: Connections,
+    receiving: Connections,
+    outcome: FlowOutcome,
+    asked_to_end: bool,
+}
+
+enum Server {
+    Process(Process),
+    Discards {
+        listener: OwnedFd,
+        connections: Vec<OwnedFd>,
+    },
+}
+
+struct Process {
+    child: Child,
+    watch: OwnedFd,
+    output: [PathBuf; 2],
+}
+
+impl Process {
+    fn start(arguments: &[String], name: &str, place: &Surroundings, step: &str) -> Step<Process> {
+        use std::os::unix::process::CommandExt;
+        let (program, rest) = arguments
+            .split_first()
+            .ok_or_else(|| failure(step, "an empty command"))?;
+        let output = ["stdout", "stderr"].map(|kind| place.output.join(format!("{name}.{kind}")));
+        let [out, err] = [&output[0], &output[1]].map(File::create);
+        let child = Command::new(program)
+            .args(rest)
+            .current_dir(&place.directory)
+            .env_clear()
+            .env("PATH", PATH)
+            .env("HOME", &place.temporary)
+            .env("TMPDIR", &place.temporary)
+            .env("LC_ALL", "C.UTF-8")
+            .env("CCLAB_OUT", &place.output)
+            .stdin(Stdio::null())
+            .stdout(out.during(step)?)
+            .stderr(err.during(step)?)
+            .process_group(0)
+            .spawn()
+            .map_err(|error| failure(step, format_args!("cannot run {program}: {error}")))?;
+        let watch = sys::watch_process(child.id()).during(step)?;
+        Ok(Process {
+            child,
+            watch,
+            output,
+        })
+    }
+
+    fn signal(&self, signal: Signal) {
+        // A group that is gone needs no signal.
+        let _ = killpg(Pid::from_raw(self.child.id() as i32), signal);
+    }
+
+    /// The last lines it printed.
+    fn last_words(&self) -> String {
+        let text = self
+            .output
+            .iter()
+            .map(|path| fs::read(path).unwrap_or_default())
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .collect::<String>();
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(LINES)..].join("\n")
+    }
+}
+
+impl Program {
+    /// A flow whose receiving side is ready.
+    pub fn serve(orders: &Orders, namespaces: &Namespaces, place: &Surroundings) -> Step<Program> {
+        let Work::Command { server, .. } = &orders.work else {
+            unreachable!("a bulk flow is not a program")
+        };
+        let step = format!("receiver of flow {}", orders.name);
+        let (from, to) = (orders.source, orders.destination);
+        let (server, receiving) = namespaces.within(orders.receiver, || {
+            let server = match server {
+                Some(command) => {
+                    let name = format!("{}.server", orders.name);
+                    Server::Process(Process::start(command, &name, place, &step)?)
+                }
+                None => Server::Discards {
+                    listener: socket::listener(to, orders.destination_port).during(&step)?,
+                    connections: Vec::new(),
+                },
+            };
+            Ok((server, Connections::watch(to, from).during(&step)?))
+        })?;
+        let sending = namespaces.within(orders.sender, || {
+            Connections::watch(from, to).during(&format!("sender of flow {}", orders.name))
+        })?;
+        Ok(Program {
+            orders: orders.clone(),
+            client: None,
+            server,
+            sending,
+            receiving,
+            outcome: FlowOutcome::default(),
+            asked_to_end: false,
+        })
+    }
+
+    /// What becomes readable: of the sending side's connections, of the receiving side's, and
+    /// the listener, if there is one.
+    pub fn descriptors(&self) -> (&OwnedFd, &OwnedFd, Option<&OwnedFd>) {
+        let listener = match &self.server {
+            Server::Discards { listener, .. } => Some(listener),
+            Server::Process(_) => None,
+        };
+        (
+            self.sending.descriptor(),
+            self.receiving.descriptor(),
+            listener,
+        )
+    }
+
+    /// Starts the sender's program; what becomes readable when it ends.
+    pub fn start(
+        &mut self,
+        now: Time,
+        namespaces: &Namespaces,
+        place: &Surroundings,
+    ) -> Step<&OwnedFd> {
+        let Work::Command { client, .. } = &self.orders.work else {
+            unreachable!("a bulk flow is not a program")
+        };
+        let name = &self.orders.name;
+        let step = format!("program of flow {name}");
+        let process = namespaces.within(self.orders.sender, || {
+            Process::start(client, name, place, &step)
+        })?;
+        self.outcome.started = Some(now.as_nanos());
+        Ok(&self.client.insert(process).watch)
+    }
+
+    /// Takes a connection that came to the listener; its socket.
+    pub fn accept(&mut self, clock: &dyn Fn() -> Time) -> Step<Option<&OwnedFd>> {
+        let Server::Discards {
+            listener,
+            connections,
+        } = &mut self.server
+        else {
+            return Ok(None);
+        };
+        let step = format!("receiver of flow {}", self.orders.name);
+        let Some(connection) = socket::accepted(listener).during(&step)? else {
+            return Ok(None);
+        };
+        if self.outcome.first_byte.is_none() {
+            self.outcome.first_byte = Some(clock().as_nanos());
+        }
+        socket::discard(&connection);
+        connections.push(connection);
+        Ok(connections.last())
+    }
+
+    /// Reads what came to the connections of the listener.
+    pub fn read(&mut self, buffer: &mut [u8]) {
+        if let Server::Discards { connections, .. } = &mut self.server {
+            connections.retain(|connection| {
+                matches!(
+                    socket::read_away(connection, buffer),
+                    Ok(ReadResult::Bytes(_))
+                )
+            });
+        }
+    }
+
+    /// Takes in what was told of connections that ended.
+    pub fn hear(&mut self) -> Step<()> {
+        let step = format!("connections of flow {}", self.orders.name);
+        self.sending.hear().during(&step)?;
+        self.receiving.hear().during(&step)
+    }
+
+    /// The sender's program has ended, at `now`.
+    ///
+    /// # Errors
+    /// If it says that it failed, and was not asked to end.
+    pub fn ended(&mut self, now: Time) -> Step<()> {
+        let step = format!("program of flow {}", self.orders.name);
+        let Some(process) = &mut self.client else {
+            return Ok(());
+        };
+        let Some(status) = process.child.try_wait().during(&step)? else {
+            return Ok(());
+        };
+        self.outcome.status = status.code();
+        self.outcome.ended = Some(now.as_nanos());
+        if !status.success() && !self.asked_to_end {
+            let Work::Command { client, .. } = &self.orders.work else {
+                unreachable!("a bulk flow is not a program")
+            };
+            let words = process.last_words();
+            let problem = format!("`{}` ended with {status}:\n{words}", client.join(" "));
+            return Err(failure(step, problem));
+        }
+        Ok(())
+    }
+
+    /// When it acts next on its own.
+    pub fn deadline(&self) -> Option<Time> {
+        match (&self.client, &self.orders.work) {
+            (None, _) => Some(self.orders.start),
+            (Some(_), Work::Command { until, .. }) if !self.asked_to_end => *until,
+            _ => None,
+        }
+    }
+
+    /// Whether it has yet to start.
+    pub fn waits_to_start(&self) -> bool {
+        self.client.is_none()
+    }
+
+    /// What becomes readable when the sender's program has ended.
+    pub fn process(&self) -> Option<&OwnedFd> {
+        self.client.as_ref().map(|process| &process.watch)
+    }
+
+    /// Asks the sender's program to end.
+    pub fn ask_to_end(&mut self) {
+        if let Some(process) = &self.client
+            && !self.over()
+        {
+            self.asked_to_end = true;
+            process.signal(Signal::SIGINT);
+        }
+    }
+
+    /// Whether the sender's program has ended.
+    pub fn over(&self) -> bool {
+        self.outcome.ended.is_some()
+    }
+
+    /// The state of the connection that sent most, and all bytes received, now.
+    pub fn sample(&mut self) -> Step<(Option<TcpInfo>, u64)> {
+        let step = format!("connections of flow {}", self.orders.name);
+        let busiest = self
+            .sending
+            .ask()
+            .during(&step)?
+            .map(|connection| connection.info)
+            .max_by_key(|info| info.bytes_sent);
+        let received = self.receiving.ask().during(&step)?;
+        let received = received.map(|connection| connection.info.bytes_received).sum();
+        Ok((busiest, received))
+    }
+
+    /// What it came to; its processes are ended.
+    pub fn outcome(mut self) -> Step<FlowOutcome> {
+        self.sample()?;
+        for process in [self.client.take(), self.server.into_process()] {
+            if let Some(mut process) = process {
+                process.signal(Signal::SIGKILL);
+                let _ = process.child.wait();
+            }
+        }
+        let variant = self.sending.seen().map(|c| c.variant.clone());
+        self.outcome.cc_in_force = variant.filter(|name| !name.is_empty()).last().unwrap_or_default();
+        self.outcome.sender = self.sending.seen().map(|c| c.info).collect();
+        self.outcome.receiver = self.receiving.seen().map(|c| c.info).collect();
+        Ok(self.outcome)
+    }
+}
+
+impl Server {
+    fn into_process(self) -> Option<Process> {
+        match self {
+            Server::Process(process) => Some(process),
+            Server::Discards { .. } => None,
+        }
+    }
+}

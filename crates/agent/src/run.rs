@@ -1,0 +1,447 @@
+//! From time zero to the end of the run.
+
+use std::fs::{self, File};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use cclab_testbed::Orders;
+use cclab_testbed::orders::Work;
+use cclab_testbed::records::{NamespaceId, Outcome, SCHEMA, Sample};
+use cclab_units::Time;
+use nix::net::if_::if_nametoindex;
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::unistd::ftruncate;
+
+use crate::capture::Captures;
+use crate::clock::RunClock;
+use crate::command;
+use crate::counters;
+use crate::failure::{During, Step, failure};
+use crate::fidelity;
+use crate::flow::{Bulk, PAYLOAD};
+use crate::kernel;
+use crate::namespaces::Namespaces;
+use crate::outcome::Samples;
+use crate::program::{Program, Surroundings};
+use crate::qdisc::QdiscCounters;
+use crate::setup;
+use crate::tracing::Events;
+use crate::watch::{Ready, Watch};
+
+/// How often the kernel's buffers are drained and the progress is told.
+const DRAIN: Time = Time::from_millis(100);
+/// What programs get to say their last words after the run's end.
+const LAST_WORDS: Time = Time::from_secs(1);
+
+/// Where the agent works.
+pub struct Place<'a> {
+    /// The folder of orders and records.
+    pub dir: &'a Path,
+    /// Whether this is a guest in virtual time.
+    pub guest: bool,
+    /// Where tracefs is mounted, if it is, and the name of our own instance on a host.
+    pub tracefs: Option<(PathBuf, Option<String>)>,
+    /// Where programs run.
+    pub surroundings: Surroundings,
+}
+
+enum Flow {
+    Bulk(Box<Bulk>),
+    Program(Box<Program>),
+}
+
+impl Flow {
+    fn over(&self) -> bool {
+        match self {
+            Flow::Bulk(flow) => flow.over(),
+            Flow::Program(flow) => flow.over(),
+        }
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        match self {
+            Flow::Bulk(flow) => flow.deadline(),
+            Flow::Program(flow) => flow.deadline(),
+        }
+    }
+}
+
+struct Run<'a> {
+    orders: &'a Orders,
+    place: &'a Place<'a>,
+    namespaces: Namespaces,
+    clock: RunClock,
+    watch: Watch,
+    flows: Vec<Flow>,
+    queues: QdiscCounters,
+    events: Option<Events>,
+    captures: Captures,
+    samples: Samples,
+    payload: File,
+    buffer: Vec<u8>,
+    fidelity: Option<fidelity::Watch>,
+    marks: Vec<Time>,
+    next_sample: Time,
+    next_drain: Time,
+    next_change: usize,
+    one_has_ended: bool,
+}
+
+/// Carries out `orders`.
+pub fn carry_out(orders: &Orders, place: &Place<'_>) -> Step<Outcome> {
+    let namespaces = setup::network(orders)?;
+    let queues = QdiscCounters::find(&orders.queues, &namespaces)?;
+    let watch = Watch::new()?;
+    let mut flows = Vec::new();
+    for (index, flow) in orders.flows.iter().enumerate() {
+        flows.push(match flow.work {
+            Work::Bulk { .. } => {
+                let flow = Bulk::listen(flow, &namespaces)?;
+                watch.readable(flow.listener(), Ready::Listener(index))?;
+                Flow::Bulk(Box::new(flow))
+            }
+            Work::Command { .. } => {
+                let flow = Program::serve(flow, &namespaces, &place.surroundings)?;
+                let (sending, receiving, listener) = flow.descriptors();
+                watch.readable(sending, Ready::Connections(index))?;
+                watch.readable(receiving, Ready::Connections(index))?;
+                if let Some(listener) = listener {
+                    watch.readable(listener, Ready::Listener(index))?;
+                }
+                Flow::Program(Box::new(flow))
+            }
+        });
+    }
+    let events = match &place.tracefs {
+        Some((mounted, instance)) => Some(Events::start(
+            orders,
+            mounted,
+            instance.as_deref(),
+            place.dir,
+        )?),
+        None => None,
+    };
+    let payload = memfd_create(c"payload", MFdFlags::MFD_CLOEXEC).during("the payload")?;
+    ftruncate(&payload, PAYLOAD as i64).during("the payload")?;
+    let clock = RunClock::start(place.guest)?;
+    watch.readable(clock.timer(), Ready::Timer)?;
+    let captures = Captures::open(orders, &namespaces, &clock, place.dir)?;
+    let run = Run {
+        marks: marks(orders),
+        next_sample: Time::ZERO,
+        next_drain: DRAIN,
+        next_change: 0,
+        one_has_ended: false,
+        samples: Samples::create(place.dir)?,
+        payload: File::from(payload),
+        buffer: vec![0; 1 << 20],
+        fidelity: None,
+        orders,
+        place,
+        namespaces,
+        clock,
+        watch,
+        flows,
+        queues,
+        events,
+        captures,
+    };
+    run.go()
+}
+
+/// Instants to sample at beside the regular ones, the latest first.
+fn marks(orders: &Orders) -> Vec<Time> {
+    let mut marks = orders.marks.clone();
+    marks.extend(orders.flows.iter().map(|flow| flow.start).max());
+    marks.sort_unstable();
+    marks.dedup();
+    marks.reverse();
+    marks
+}
+
+impl Run<'_> {
+    fn go(mut self) -> Step<Outcome> {
+        self.clock.wake_at(Time::ZERO)?;
+        let end = self.until_the_end()?;
+        self.let_programs_end(end)?;
+        self.finish(end)
+    }
+
+    /// Until the run's time is up or every flow has ended; when that was.
+    fn until_the_end(&mut self) -> Step<Time> {
+        let end = self.orders.end.unwrap_or(Time::NEVER);
+        let mut due = Time::ZERO;
+        loop {
+            for ready in self.watch.wait()? {
+                match ready {
+                    Ready::Timer => {
+                        // What was read says how often it went off, which nobody asks.
+                        let _ = self.clock.timer().wait();
+                        self.timer(due)?;
+                        if due >= end {
+                            return Ok(end);
+                        }
+                    }
+                    other => self.socket(other)?,
+                }
+            }
+            if self.flows.iter().all(Flow::over) {
+                let now = self.clock.now();
+                self.sample(now)?;
+                return Ok(now);
+            }
+            if !self.one_has_ended && self.flows.iter().any(Flow::over) {
+                self.one_has_ended = true;
+                let now = self.clock.now();
+                self.sample(now)?;
+            }
+            let next = self.deadline().min(end);
+            if next != due {
+                due = next;
+                self.clock.wake_at(due)?;
+            }
+        }
+    }
+
+    /// When the agent acts next on its own.
+    fn deadline(&self) -> Time {
+        let mut next = self.next_drain;
+        if self.orders.interval > Time::ZERO {
+            next = next.min(self.next_sample);
+        }
+        if let Some(&mark) = self.marks.last() {
+            next = next.min(mark);
+        }
+        if let Some(change) = self.orders.changes.get(self.next_change) {
+            next = next.min(change.at);
+        }
+        self.flows
+            .iter()
+            .filter_map(Flow::deadline)
+            .fold(next, Time::min)
+    }
+
+    /// Does what is due at `now`, the time that the timer was set to.
+    fn timer(&mut self, now: Time) -> Step<()> {
+        if !self.place.guest {
+            let late = self.clock.now().as_nanos().saturating_sub(now.as_nanos());
+            self.fidelity
+                .get_or_insert_with(fidelity::Watch::begin)
+                .timer(late);
+        }
+        while let Some(change) = self.orders.changes.get(self.next_change)
+            && change.at <= now
+        {
+            self.next_change += 1;
+            let step = format!("change at {}", change.at);
+            self.namespaces.within(change.namespace, || {
+                command::batch("tc", &change.tc, &step)?;
+                change
+                    .iptables
+                    .iter()
+                    .try_for_each(|arguments| command::iptables(arguments, &step))
+            })?;
+        }
+        for index in 0..self.flows.len() {
+            if self.flows[index].deadline().is_some_and(|at| at <= now) {
+                self.act(index, now)?;
+            }
+        }
+        let mut sample = false;
+        while self.orders.interval > Time::ZERO && self.next_sample <= now {
+            self.next_sample += self.orders.interval;
+            sample = true;
+        }
+        while self.marks.last().is_some_and(|&mark| mark <= now) {
+            self.marks.pop();
+            sample = true;
+        }
+        if sample || self.orders.end.is_some_and(|end| end <= now) {
+            self.sample(now)?;
+        }
+        if self.next_drain <= now {
+            while self.next_drain <= now {
+                self.next_drain += DRAIN;
+            }
+            self.drain()?;
+            println!("cclab at {}", now.as_nanos());
+        }
+        Ok(())
+    }
+
+    fn act(&mut self, index: usize, now: Time) -> Step<()> {
+        let clock = &self.clock;
+        match &mut self.flows[index] {
+            Flow::Bulk(flow) if flow.waits_to_start() => {
+                let socket = flow.start(now, &self.namespaces)?;
+                self.watch.edges(socket, Ready::Sender(index))
+            }
+            Flow::Bulk(flow) => flow.act(now, &|| clock.now(), &self.payload),
+            Flow::Program(flow) if flow.waits_to_start() => {
+                let process = flow.start(now, &self.namespaces, &self.place.surroundings)?;
+                self.watch.readable(process, Ready::Process(index))
+            }
+            Flow::Program(flow) => {
+                flow.ask_to_end();
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes in what happened to a flow.
+    fn socket(&mut self, ready: Ready) -> Step<()> {
+        let Run {
+            flows,
+            watch,
+            payload,
+            buffer,
+            clock,
+            ..
+        } = self;
+        let now = &|| clock.now();
+        match ready {
+            Ready::Timer => Ok(()),
+            Ready::Listener(index) => {
+                let connection: Option<&OwnedFd> = match &mut flows[index] {
+                    Flow::Bulk(flow) => flow.accept()?,
+                    Flow::Program(flow) => flow.accept(now)?,
+                };
+                connection.map_or(Ok(()), |c| watch.readable(c, Ready::Receiver(index)))
+            }
+            Ready::Sender(index) => match &mut flows[index] {
+                Flow::Bulk(flow) => flow.sender_ready(now, payload),
+                Flow::Program(_) => Ok(()),
+            },
+            Ready::Receiver(index) => match &mut flows[index] {
+                Flow::Bulk(flow) => flow.receiver_ready(now, buffer),
+                Flow::Program(flow) => {
+                    flow.read(buffer);
+                    Ok(())
+                }
+            },
+            Ready::Process(index) => match &mut flows[index] {
+                Flow::Program(flow) => {
+                    flow.ended(clock.now())?;
+                    match flow.process() {
+                        Some(process) if flow.over() => watch.forget(process),
+                        _ => Ok(()),
+                    }
+                }
+                Flow::Bulk(_) => Ok(()),
+            },
+            Ready::Connections(index) => match &mut flows[index] {
+                Flow::Program(flow) => flow.hear(),
+                Flow::Bulk(_) => Ok(()),
+            },
+        }
+    }
+
+    fn sample(&mut self, now: Time) -> Step<()> {
+        let at = now.as_nanos();
+        for (index, flow) in (0..).zip(&mut self.flows) {
+            let (sender, received) = match flow {
+                Flow::Bulk(flow) => flow.sample(),
+                Flow::Program(flow) => flow.sample()?,
+            };
+            self.samples.push(&Sample::Flow {
+                at,
+                flow: index,
+                sender: sender.map(Box::new),
+                received,
+            })?;
+        }
+        let counts = self.queues.read()?;
+        for (queue, &(root, discipline)) in self.orders.queues.iter().zip(counts) {
+            self.samples.push(&Sample::Queue {
+                at,
+                link: queue.link,
+                root,
+                discipline,
+            })?;
+        }
+        Ok(())
+    }
+
+    fn drain(&mut self) -> Step<()> {
+        if let Some(events) = &mut self.events {
+            events.drain()?;
+        }
+        self.captures.drain()
+    }
+
+    /// Gives programs that still run the time to say what they saw.
+    fn let_programs_end(&mut self, end: Time) -> Step<()> {
+        for flow in &mut self.flows {
+            if let Flow::Program(flow) = flow {
+                flow.ask_to_end();
+            }
+        }
+        let running = |flow: &Flow| matches!(flow, Flow::Program(f) if !f.over());
+        if !self.flows.iter().any(running) {
+            return Ok(());
+        }
+        self.clock.wake_at(end + LAST_WORDS)?;
+        while self.flows.iter().any(running) {
+            for ready in self.watch.wait()? {
+                match ready {
+                    Ready::Timer => return Ok(()),
+                    other => self.socket(other)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, end: Time) -> Step<Outcome> {
+        let mut outcome = Outcome {
+            schema: SCHEMA.to_owned(),
+            kernel: kernel::identify(),
+            monotonic_zero: self.clock.monotonic_zero,
+            realtime_zero: self.clock.realtime_zero,
+            end: end.as_nanos(),
+            fidelity: self.fidelity.take().map(fidelity::Watch::end),
+            ..Outcome::default()
+        };
+        for (index, namespace) in self.orders.namespaces.iter().enumerate() {
+            let interfaces = self.namespaces.within(index, || {
+                let number = |name: &String| {
+                    let number = if_nametoindex(name.as_str());
+                    number
+                        .map(|number| (number, name.clone()))
+                        .during(&format!("interfaces of {}", namespace.name))
+                };
+                namespace.interfaces.iter().map(number).collect()
+            })?;
+            outcome.namespaces.push(NamespaceId {
+                inode: self.namespaces.inode(index)?,
+                interfaces,
+            });
+            outcome
+                .counters
+                .push(self.namespaces.within(index, counters::tcp)?);
+        }
+        if let Some(events) = self.events.take() {
+            outcome.events_lost = events.finish()?;
+        }
+        outcome.packets_lost = self.captures.finish()?;
+        self.samples.finish()?;
+        for flow in self.flows {
+            outcome.flows.push(match flow {
+                Flow::Bulk(flow) => flow.outcome(),
+                Flow::Program(flow) => flow.outcome()?,
+            });
+        }
+        Ok(outcome)
+    }
+}
+
+/// Reads the orders in `dir`.
+pub fn orders(dir: &Path) -> Step<Orders> {
+    let step = "reading the orders";
+    let text = fs::read(dir.join("orders.json")).during(step)?;
+    let orders: Orders = serde_json::from_slice(&text).during(step)?;
+    if orders.schema != cclab_testbed::orders::SCHEMA {
+        return Err(failure(step, format_args!("unknown schema {}", orders.schema)));
+    }
+    Ok(orders)
+}
