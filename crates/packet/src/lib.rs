@@ -1,4 +1,10 @@
-//! The packet that crosses links: one cache line, copied by value, never allocated.
+//! The packet that crosses links: one cache line, copied by value, never allocated. And the
+//! addresses that every backend gives the flows.
+//!
+//! Flow `i` (counted from 0) runs from `10.0.x.y` port `40000 + i mod 20000` to `10.1.x.y` port
+//! `5001 + i mod 20000`, where `x = i / 250` and `y = i mod 250 + 1`.
+
+use std::net::Ipv4Addr;
 
 /// TCP flag bits as RFC 9293 lays them out.
 pub mod flags {
@@ -91,4 +97,18 @@ impl Packet {
     pub fn seq_len(&self) -> u32 {
         u32::from(self.payload) + u32::from(self.has(flags::SYN)) + u32::from(self.has(flags::FIN))
     }
+}
+
+/// The most flows that have addresses of their own; beyond that ports still tell flows apart.
+pub const MAX_ADDRESSED_FLOWS: usize = 256 * 250;
+
+/// The sender's or receiver's IPv4 address of a flow.
+pub const fn address(flow: u32, receiver: bool) -> Ipv4Addr {
+    let side = if receiver { 1 } else { 0 };
+    Ipv4Addr::new(10, side, (flow / 250) as u8, (flow % 250 + 1) as u8)
+}
+
+/// The sender's or receiver's TCP port of a flow.
+pub const fn port(flow: u32, receiver: bool) -> u16 {
+    (flow % 20_000) as u16 + if receiver { 5001 } else { 40_000 }
 }

@@ -72,6 +72,7 @@ fn scenario(args: &[String]) -> Option<Scenario> {
             topology: Topology::Dumbbell,
             bottleneck: link(bottleneck, Time::from_millis(20), packets),
             access: link(access, Time::from_millis(1), 1_000_000),
+            bottlenecks: 1,
         },
         flows: (0..flows).map(|index| flow(index, cc, ack_every)).collect(),
         traffic: vec![],
@@ -104,8 +105,10 @@ fn flow(index: usize, cc: &str, ack_every: u32) -> Flow {
         ecn: false,
         delayed_ack: Some(ack_every),
         direction: Direction::Forward,
+        crosses: None,
         application: None,
         command: None,
+        server: None,
         delay_at: DelayAt::Router,
         sysctl: Default::default(),
     }

@@ -3,7 +3,7 @@
 use cclab_spec::{Flow as Spec, Scenario};
 use cclab_tcp::profile::{AckPolicy, DefaultRwnd, InitialSsthresh, Profile};
 use cclab_tcp::{Receiver, ReceiverConfig, Sender};
-use cclab_units::{Stream, Time};
+use cclab_units::Time;
 
 use crate::application::Application;
 use crate::stack;
@@ -57,8 +57,7 @@ impl Flow {
         let recovery = stack::recovery_of(variant, &profile);
         let mss = payload_of(spec.mss.unwrap_or(profile.wire.mss), &profile);
         let rwnd = rwnd_of(spec, &profile, mss);
-        let mut dice = Stream::new(seed, &format!("flow {}", spec.name));
-        let start = start_of(spec, &mut dice);
+        let (start, mut dice) = spec.start_and_dice(seed);
         let isn = dice.bits();
         let (sender_isn, receiver_isn) = (isn as u32, (isn >> 32) as u32);
 
@@ -120,13 +119,6 @@ impl Flow {
             self.sender.deadline().min(self.application.deadline())
         }
     }
-}
-
-/// The instant at which a flow starts: within its spread, by its own dice.
-fn start_of(spec: &Spec, dice: &mut Stream) -> Time {
-    let drawn = dice.uniform(); // drawn even if unused: the dice fall alike for every spread
-    let offset = (spec.start.spread.as_nanos() as f64 * drawn) as u64;
-    spec.start.at + Time::from_nanos(offset)
 }
 
 fn rwnd_of(spec: &Spec, profile: &Profile, mss: u32) -> u64 {

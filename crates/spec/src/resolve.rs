@@ -1,37 +1,28 @@
 //! From a study as written to a scenario: defaults, units, and what only shows when keys are
 //! seen together.
 
+mod flow;
 mod network;
+mod program;
 
 use std::collections::BTreeMap;
 
 use cclab_units::Time;
-use network::{PathFacts, access_link, bottleneck_link};
+use flow::{PathDelay, flows, unique_name};
+use network::{PathFacts, access_link, bottleneck_link, bottlenecks};
 
 use crate::de::At;
 use crate::error::{Problem, unknown};
-use crate::names::{DEFAULT_STACK, DEFAULT_VARIANT, Names, Parametric};
+use crate::names::{DEFAULT_STACK, Names, Parametric};
 use crate::path::default_name;
-use crate::scenario::{
-    DelayAt, Direction, Flow, Network, Scenario, Start, Topology, TraceOptions, Traffic,
-};
-use crate::text::{BriefOrFull, TimeText};
+use crate::scenario::{Flow, Network, Scenario, Topology, TraceOptions, Traffic};
+use crate::text::TimeText;
 use crate::written;
-
-/// IP and TCP headers without options: a packet is at least this much larger than its payload.
-const HEADERS: u64 = 40;
 
 /// Distance of the samples of a study that does not say.
 const DEFAULT_INTERVAL: Time = Time::from_millis(100);
 /// More rows of samples than these in one run are a slip, not a wish.
 const MAX_SAMPLES: u64 = 10_000_000;
-/// Width of the interval a flow's start is drawn from unless the flow says otherwise: wide
-/// enough that repeats differ and flows do not march in step.
-const DEFAULT_SPREAD: Time = Time::from_millis(100);
-
-/// The most flows a scenario may have.
-const MAX_FLOWS: u64 = 100_000;
-
 /// The largest snap length that packet captures know (tcpdump's).
 const MAX_SNAPLEN: u64 = 262_144;
 
@@ -58,15 +49,21 @@ pub(crate) fn resolve(study: &written::Study, names: &Names) -> Result<Scenario,
 
     let bottleneck = &study.network.bottleneck.value;
     let access = study.network.access.clone().unwrap_or_default();
-    let one_way = bottleneck.delay.map_or(Time::ZERO, |delay| delay.0)
-        + access.delay.map_or(Time::ZERO, |delay| delay.0) * 2;
-    let flows = flows(study, names, duration, one_way)?;
+    let topology = study.network.topology.unwrap_or(Topology::Dumbbell);
+    let bottlenecks = bottlenecks(study.network.bottlenecks.as_ref(), topology)?;
+    let delay = PathDelay {
+        bottleneck: bottleneck.delay.map_or(Time::ZERO, |delay| delay.0),
+        access: access.delay.map_or(Time::ZERO, |delay| delay.0),
+        bottlenecks,
+        topology,
+    };
+    let flows = flows(study, names, duration, &delay)?;
     let path = PathFacts {
         max_rtt: flows
             .iter()
-            .map(|flow| (one_way + flow.extra_delay) * 2)
+            .map(|flow| (delay.one_way(flow.crosses) + flow.extra_delay) * 2)
             .max()
-            .unwrap_or(one_way * 2),
+            .unwrap_or(Time::ZERO),
         packet: flows
             .iter()
             .map(|flow| u64::from(flow.mss.unwrap_or(stack_mss)))
@@ -77,9 +74,10 @@ pub(crate) fn resolve(study: &written::Study, names: &Names) -> Result<Scenario,
         duration,
     };
     let network = Network {
-        topology: study.network.topology.unwrap_or(Topology::Dumbbell),
+        topology,
         bottleneck: bottleneck_link(bottleneck, &path, names)?,
         access: access_link(&access, &path, names)?,
+        bottlenecks,
     };
     let traffic = traffic(study, names)?;
     let trace = trace(study, &flows, &path)?;
@@ -142,191 +140,6 @@ fn params(
         .collect())
 }
 
-fn flows(
-    study: &written::Study,
-    names: &Names,
-    run: Option<Time>,
-    one_way: Time,
-) -> Result<Vec<Flow>, Problem> {
-    let mut taken: Vec<&str> = Vec::new();
-    let defaults: Vec<String> = (0..study.flow.len())
-        .map(|index| default_name("flow", index))
-        .collect();
-    let mut flows = Vec::new();
-    for (written, default) in study.flow.iter().zip(&defaults) {
-        let name = unique_name(written.value.name.as_ref(), default, written.at, &mut taken)?;
-        let flow = flow(written, name, names, run, one_way)?;
-        let count = written.value.count.as_ref().map_or(1, |count| count.value);
-        if count == 0 || count + flows.len() as u64 > MAX_FLOWS {
-            let at = written
-                .value
-                .count
-                .as_ref()
-                .map_or(written.at, |count| count.at);
-            return Err(Problem::new(
-                format!("{count} flows cannot be run"),
-                format!("count is at least 1, and a study has at most {MAX_FLOWS} flows"),
-            )
-            .or_at(at));
-        }
-        if count == 1 {
-            flows.push(flow);
-        } else {
-            flows.extend((1..=count).map(|i| Flow {
-                name: format!("{name}.{i}"),
-                ..flow.clone()
-            }));
-        }
-    }
-    if flows.is_empty() {
-        return Err(Problem::new("the study has no flow", "add a [[flow]]"));
-    }
-    Ok(flows)
-}
-
-fn unique_name<'a>(
-    written: Option<&'a At<String>>,
-    default: &'a str,
-    entry: crate::error::Position,
-    taken: &mut Vec<&'a str>,
-) -> Result<&'a str, Problem> {
-    let (name, at) = written.map_or((default, entry), |name| (name.value.as_str(), name.at));
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
-        return Err(Problem::new(
-            format!("\"{name}\" cannot be a name"),
-            "use up to 64 letters, digits, `-` and `_`",
-        )
-        .or_at(at));
-    }
-    if taken.contains(&name) {
-        return Err(
-            Problem::new(format!("the name `{name}` is taken"), "names are unique").or_at(at),
-        );
-    }
-    taken.push(name);
-    Ok(name)
-}
-
-fn flow(
-    written: &At<written::Flow>,
-    name: &str,
-    names: &Names,
-    run: Option<Time>,
-    one_way: Time,
-) -> Result<Flow, Problem> {
-    let At { at, value: flow } = written;
-    let duration = flow.duration.as_ref().map(positive_time).transpose()?;
-    if run.is_none() && duration.is_none() && flow.transfer.is_none() && flow.command.is_none() {
-        return Err(Problem::new(
-            format!("flow `{name}` never ends"),
-            "give it a `transfer` or a `duration`, or the study a `duration`",
-        )
-        .or_at(*at));
-    }
-    let own_rtt = one_way * 2;
-    let extra_delay = match &flow.rtt {
-        None => Time::ZERO,
-        Some(rtt) if rtt.value.0 >= own_rtt => (rtt.value.0 - own_rtt) / 2,
-        Some(rtt) => {
-            return Err(Problem::new(
-                format!(
-                    "a base RTT of {} is shorter than the path's own, {own_rtt}",
-                    rtt.value.0
-                ),
-                format!("write at least \"{own_rtt}\", or shorten the delays of the network"),
-            )
-            .or_at(rtt.at));
-        }
-    };
-    let start = match &flow.start {
-        None => Start {
-            at: Time::ZERO,
-            spread: DEFAULT_SPREAD,
-        },
-        Some(BriefOrFull::Brief(at)) => Start {
-            at: at.0,
-            spread: Time::ZERO,
-        },
-        Some(BriefOrFull::Full(start)) => Start {
-            at: start.at.map_or(Time::ZERO, |at| at.0),
-            spread: start.spread.map_or(DEFAULT_SPREAD, |spread| spread.0),
-        },
-    };
-    if let Some(writes) = flow
-        .writes_per_second
-        .as_ref()
-        .filter(|w| !(w.value.is_finite() && w.value > 0.0))
-    {
-        let problem = Problem::new(
-            format!("`{}` writes per second", writes.value),
-            "it is positive and finite",
-        );
-        return Err(problem.or_at(writes.at));
-    }
-    if let Some(every) = flow.delayed_ack.as_ref().filter(|every| every.value == 0) {
-        return Err(Problem::new(
-            "an acknowledgement after `0` segments",
-            "1 acknowledges every segment",
-        )
-        .or_at(every.at));
-    }
-    if let Some(command) = flow
-        .command
-        .as_ref()
-        .filter(|command| command.value.is_empty())
-    {
-        return Err(
-            Problem::new("the command is empty", "list a program and its arguments")
-                .or_at(command.at),
-        );
-    }
-    Ok(Flow {
-        name: name.to_owned(),
-        cc: known(
-            "variant",
-            flow.cc.as_ref(),
-            DEFAULT_VARIANT,
-            names.variants.iter().map(String::as_str),
-        )?,
-        extra_delay,
-        start,
-        transfer: flow.transfer.map(|transfer| transfer.0),
-        duration,
-        rwnd: flow.rwnd.map(|rwnd| rwnd.0),
-        mss: flow.mss.as_ref().map(mss).transpose()?,
-        write_size: flow.write_size.map(|size| size.0),
-        writes_per_second: flow.writes_per_second.as_ref().map(|writes| writes.value),
-        ecn: flow.ecn.unwrap_or(false),
-        delayed_ack: flow.delayed_ack.as_ref().map(|every| every.value),
-        direction: flow.direction.unwrap_or(Direction::Forward),
-        application: flow.application.clone(),
-        command: flow.command.as_ref().map(|command| command.value.clone()),
-        delay_at: flow.delay_at.unwrap_or(DelayAt::Router),
-        sysctl: flow
-            .sysctl
-            .iter()
-            .map(|(key, value)| (key.clone(), value.0.clone()))
-            .collect(),
-    })
-}
-
-/// IPv4's total length, 16 bits, bounds a segment.
-fn mss(written: &At<crate::text::SizeText>) -> Result<u32, Problem> {
-    let largest = u64::from(u16::MAX) - HEADERS;
-    match u32::try_from(written.value.0) {
-        Ok(mss) if u64::from(mss) <= largest => Ok(mss),
-        _ => Err(Problem::new(
-            format!(
-                "a segment of {} bytes does not fit an IP packet",
-                written.value.0
-            ),
-            format!("write at most \"{largest}B\""),
-        )
-        .or_at(written.at)),
-    }
-}
-
 fn traffic(study: &written::Study, names: &Names) -> Result<Vec<Traffic>, Problem> {
     let mut taken = Vec::new();
     let defaults: Vec<String> = (0..study.traffic.len())
@@ -362,8 +175,23 @@ fn trace(
         });
         std::iter::once("bottleneck".to_owned()).chain(ends)
     };
+    let absent = |point: &str| {
+        let flow = point.rsplit_once('.').map_or(point, |(flow, _)| flow);
+        study
+            .flow
+            .iter()
+            .enumerate()
+            .filter(|(_, written)| written.value.count.as_ref().is_some_and(|c| c.value == 0))
+            .any(|(index, written)| match &written.value.name {
+                Some(name) => name.value == flow,
+                None => default_name("flow", index) == flow,
+            })
+    };
     let mut capture: Vec<String> = Vec::new();
     for point in &trace.capture {
+        if absent(&point.value) {
+            continue;
+        }
         if !points().any(|known| known == point.value) {
             let known: Vec<String> = points().collect();
             let problem = unknown(

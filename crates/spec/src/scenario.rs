@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use cclab_units::{Rate, Time};
+use cclab_units::{Rate, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,8 @@ pub enum Topology {
     Chain,
     /// Two routers; every flow has a host of its own on either side.
     Dumbbell,
-    /// Several bottlenecks in a row, each crossed by flows of its own.
+    /// Several equal bottlenecks in a row between routers; each flow crosses some of them, from
+    /// a host of its own to another.
     ParkingLot,
     /// An arbitrary graph.
     Graph,
@@ -53,6 +54,17 @@ pub struct Network {
     pub bottleneck: Link,
     /// The links between hosts and routers.
     pub access: Link,
+    /// How many such bottlenecks there are in a row: 1 but in a parking lot.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub bottlenecks: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(count: &u32) -> bool {
+    *count == 1
 }
 
 /// A link and its mirror image: same rate and delay both ways. Queue limit, loss, outages and
@@ -219,18 +231,40 @@ pub struct Flow {
     pub delayed_ack: Option<u32>,
     /// Which way the data goes.
     pub direction: Direction,
+    /// The first and the last bottleneck that the flow crosses, counted from 1; absent: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crosses: Option<[u32; 2]>,
     /// Name of the application; absent: bulk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<String>,
     /// A program to run instead (kernel backends).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<String>>,
+    /// The receiving host's program beside `command`; absent: the known counterpart of the
+    /// client, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<Vec<String>>,
     /// Where the base delay is added (kernel backends).
     #[serde(default)]
     pub delay_at: DelayAt,
     /// Kernel settings by their sysctl name; lists are joined by spaces.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sysctl: BTreeMap<String, String>,
+}
+
+impl Flow {
+    /// When the flow starts in the run with `seed`, the same on every backend.
+    pub fn start_time(&self, seed: u64) -> Time {
+        self.start_and_dice(seed).0
+    }
+
+    /// When the flow starts, and the flow's own stream of random numbers after that drawing.
+    pub fn start_and_dice(&self, seed: u64) -> (Time, Stream) {
+        let mut dice = Stream::new(seed, &format!("flow {}", self.name));
+        let drawn = dice.uniform(); // drawn even if unused: the dice fall alike for every spread
+        let offset = (self.start.spread.as_nanos() as f64 * drawn) as u64;
+        (self.start.at + Time::from_nanos(offset), dice)
+    }
 }
 
 /// Cross traffic.

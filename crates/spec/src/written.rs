@@ -97,6 +97,8 @@ impl Backend {
 pub(crate) struct Network {
     /// How hosts and routers are joined. Default: "dumbbell".
     pub topology: Option<Topology>,
+    /// How many equal bottlenecks a parking lot has in a row. Default: 3.
+    pub bottlenecks: Option<At<u32>>,
     /// The link under study.
     pub bottleneck: At<Bottleneck>,
     /// The links between hosts and routers. Default: infinitely fast, without delay.
@@ -211,7 +213,8 @@ pub(crate) struct Flow {
     pub name: Option<At<String>>,
     /// The variant (congestion control algorithm). Default: "cubic".
     pub cc: Option<At<String>>,
-    /// How many such flows; more than one are called NAME.1, NAME.2, ... Default: 1.
+    /// How many such flows; more than one are called NAME.1, NAME.2, ... With 0 the flow is
+    /// absent. Default: 1.
     pub count: Option<At<u64>>,
     /// Base RTT: propagation over the whole path and back, without queueing and transmission.
     /// What the path lacks is added on the access link. Default: what the path has.
@@ -220,7 +223,7 @@ pub(crate) struct Flow {
     /// of "100ms".
     pub start: Option<BriefOrFull<TimeText, Start>>,
     /// Bytes to send. Default: as many as time allows.
-    pub transfer: Option<SizeText>,
+    pub transfer: Option<At<SizeText>>,
     /// How long it sends after its start. Default: until the transfer or the run ends.
     pub duration: Option<At<TimeText>>,
     /// The largest window the receiver advertises. Default: the stack's.
@@ -228,7 +231,7 @@ pub(crate) struct Flow {
     /// Maximum segment size. Default: the stack's.
     pub mss: Option<At<SizeText>>,
     /// Bytes per write of the application. Default: as large as fits.
-    pub write_size: Option<SizeText>,
+    pub write_size: Option<At<SizeText>>,
     /// Writes per second. Default: as often as there is room.
     pub writes_per_second: Option<At<f64>>,
     /// Whether the flow negotiates ECN. Default: false.
@@ -237,10 +240,17 @@ pub(crate) struct Flow {
     pub delayed_ack: Option<At<u32>>,
     /// Which way the data travels over the bottleneck. Default: "forward".
     pub direction: Option<Direction>,
+    /// The first and the last bottleneck of a parking lot that it crosses, counted from 1.
+    /// Default: all.
+    pub crosses: Option<At<[u32; 2]>>,
     /// The application. Default: bulk.
-    pub application: Option<String>,
-    /// A program and its arguments to run instead (kernel backends).
-    pub command: Option<At<Vec<String>>>,
+    pub application: Option<At<String>>,
+    /// A program and its arguments to run instead (kernel backends). {src}, {dst}, {port} and
+    /// {duration} stand for the flow's addresses, the receiver's port and seconds.
+    pub command: Option<At<Vec<At<String>>>>,
+    /// The receiving host's program beside `command`, with the same placeholders. Default: what
+    /// serves iperf3, iperf or netperf; for other programs a port that discards what comes.
+    pub server: Option<At<Vec<At<String>>>>,
     /// Where the base RTT is added (kernel backends). Default: "router".
     pub delay_at: Option<DelayAt>,
     /// Kernel settings by their sysctl name; lists are joined by spaces.

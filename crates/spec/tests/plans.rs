@@ -188,6 +188,69 @@ fn counted_flows_are_numbered() {
 }
 
 #[test]
+fn a_flow_counted_zero_is_absent_with_its_captures() {
+    let text = one_flow(
+        "[[flow]]\nname = \"rival\"\n[trace]\ncapture = [\"rival.sender\", \"a.sender\"]\n\
+         [sweep]\n\"flow.rival.count\" = [0, 1]",
+    );
+    let plan = plan(&text);
+    let alone = &plan.scenarios[0].scenario;
+    assert_eq!((alone.flows.len(), alone.flows[0].name.as_str()), (1, "a"));
+    assert_eq!(alone.trace.capture, ["a.sender"]);
+    let rivals = &plan.scenarios[1].scenario;
+    assert_eq!(rivals.flows.len(), 2);
+    assert_eq!(rivals.trace.capture, ["rival.sender", "a.sender"]);
+}
+
+#[test]
+fn a_flow_of_a_parking_lot_has_the_delay_of_what_it_crosses() {
+    let plan = plan(
+        "duration = \"10s\"\n[network]\ntopology = \"parking-lot\"\nbottlenecks = 4\n\
+         bottleneck = { rate = \"10Mbit\", delay = \"10ms\", queue = { limit = \"1bdp\" } }\n\
+         [[flow]]\nrtt = \"100ms\"\n[[flow]]\nrtt = \"100ms\"\ncrosses = [2, 3]\n\
+         [[flow]]\ncrosses = [1, 4]\n",
+    );
+    let scenario = &plan.scenarios[0].scenario;
+    assert_eq!(scenario.network.bottlenecks, 4);
+    let crosses: Vec<_> = scenario.flows.iter().map(|flow| flow.crosses).collect();
+    assert_eq!(crosses, [None, Some([2, 3]), None]);
+    let extra: Vec<_> = scenario.flows.iter().map(|flow| flow.extra_delay).collect();
+    let ms = Time::from_millis;
+    assert_eq!(extra, [ms(10), ms(30), Time::ZERO]);
+    // The largest base RTT is 100 ms, whatever a flow crosses.
+    assert_eq!(
+        scenario.network.bottleneck.queue.limit,
+        Limit::Bytes(125_000)
+    );
+}
+
+#[test]
+fn keys_that_a_study_leaves_out_are_not_in_the_content_of_its_runs() {
+    let scenario = serde_json::to_value(&plan(QUICKSTART).scenarios[0].scenario).expect("JSON");
+    for absent in [
+        "/network/bottlenecks",
+        "/flows/0/crosses",
+        "/flows/0/server",
+    ] {
+        assert!(scenario.pointer(absent).is_none(), "{absent}");
+    }
+}
+
+#[test]
+fn a_start_lies_in_its_spread_by_seed_and_name() {
+    let plan = plan(&one_flow(
+        "start = { at = \"1s\", spread = \"50ms\" }\ncount = 2",
+    ));
+    let flows = &plan.scenarios[0].scenario.flows;
+    let (first, second) = (flows[0].start_time(7), flows[1].start_time(7));
+    let spread = Time::from_secs(1)..Time::from_millis(1050);
+    assert!(spread.contains(&first) && spread.contains(&second));
+    assert_ne!(first, second);
+    assert_ne!(first, flows[0].start_time(8));
+    assert_eq!(first, flows[0].start_time(7));
+}
+
+#[test]
 fn queues_are_measured_in_bytes_packets_time_and_bdp() {
     let limit = |text: &str| {
         let study = one_flow("").replace("1bdp", text);

@@ -3,10 +3,9 @@
 //! The payload is zeros, so that the TCP checksum of a whole segment is known from its headers
 //! alone and stays right when the snap length cuts the packet.
 //!
-//! Flow `i` (counted from 0) runs from `10.0.x.y` port `40000 + i mod 20000` to `10.1.x.y` port
-//! `5001 + i mod 20000`, where `x = i / 250` and `y = i mod 250 + 1`.
+//! [`cclab_packet::address`] and [`cclab_packet::port`] say which addresses and ports a flow has.
 
-use cclab_packet::{Packet, flags};
+use cclab_packet::{Packet, address, flags, port};
 use etherparse::checksum::Sum16BitWords;
 use etherparse::{
     IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, TcpOptionWriteError,
@@ -40,22 +39,6 @@ impl Headers {
     }
 }
 
-/// The sender's or receiver's IPv4 address of a flow.
-fn address(flow: u32, receiver: bool) -> [u8; 4] {
-    // 64,000 flows have addresses of their own; beyond that ports still tell flows apart.
-    [
-        10,
-        u8::from(receiver),
-        (flow / 250) as u8,
-        (flow % 250 + 1) as u8,
-    ]
-}
-
-/// The sender's or receiver's TCP port of a flow.
-fn port(flow: u32, receiver: bool) -> u16 {
-    (flow % 20_000) as u16 + if receiver { 5001 } else { 40_000 }
-}
-
 /// The headers of `packet` as datagram number `identification`; the error says why they cannot
 /// exist on a wire.
 pub fn headers(
@@ -72,8 +55,8 @@ pub fn headers(
         segment_len,
         64,
         IpNumber::TCP,
-        address(packet.flow, from_receiver),
-        address(packet.flow, to_receiver),
+        address(packet.flow, from_receiver).octets(),
+        address(packet.flow, to_receiver).octets(),
     )
     .map_err(|e| e.to_string())?;
     ip.identification = identification;

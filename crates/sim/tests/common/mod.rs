@@ -63,8 +63,10 @@ pub fn flow(name: &str, cc: &str) -> Flow {
         ecn: false,
         delayed_ack: None,
         direction: Direction::Forward,
+        crosses: None,
         application: None,
         command: None,
+        server: None,
         delay_at: DelayAt::Router,
         sysctl: BTreeMap::new(),
     }
@@ -80,6 +82,7 @@ pub fn dumbbell(stack: &str, bottleneck: Link, flows: Vec<Flow>, duration: Time)
             topology: Topology::Dumbbell,
             bottleneck,
             access: link(None, Time::ZERO, Limit::Packets(1_000)),
+            bottlenecks: 1,
         },
         flows,
         traffic: Vec::new(),

@@ -5,15 +5,22 @@ use std::collections::BTreeMap;
 use cclab_units::{Rate, Time};
 
 use super::{known, params, positive_time};
+use crate::de::At;
 use crate::error::Problem;
 use crate::names::{DEFAULT_QDISC, Names};
 use crate::quantity::LimitText;
-use crate::scenario::{Change, Limit, Link, Loss, Outage, Place, Queue};
+use crate::scenario::{Change, Limit, Link, Loss, Outage, Place, Queue, Topology};
 use crate::text::BriefOrFull;
 use crate::written;
 
 /// A queue that stands for none: no run fills it.
 const ENDLESS_QUEUE: u64 = 1 << 30;
+
+/// Bottlenecks of a parking lot that does not say how many: the fewest in which a flow has rivals
+/// at both ends and in the middle.
+const DEFAULT_BOTTLENECKS: u32 = 3;
+/// More are a slip.
+const MAX_BOTTLENECKS: u32 = 64;
 
 /// What the size of a queue is measured by.
 pub(super) struct PathFacts {
@@ -42,6 +49,25 @@ impl PathFacts {
                 "let it begin earlier or the run last longer",
             )),
         }
+    }
+}
+
+/// How many bottlenecks there are in a row.
+pub(super) fn bottlenecks(written: Option<&At<u32>>, topology: Topology) -> Result<u32, Problem> {
+    match (written, topology) {
+        (None, Topology::ParkingLot) => Ok(DEFAULT_BOTTLENECKS),
+        (None, _) => Ok(1),
+        (Some(At { at, .. }), other) if other != Topology::ParkingLot => Err(Problem::new(
+            "`bottlenecks` belongs to a parking lot",
+            "write topology = \"parking-lot\", or leave it out",
+        )
+        .or_at(*at)),
+        (Some(At { at, value }), _) if !(1..=MAX_BOTTLENECKS).contains(value) => Err(Problem::new(
+            format!("a parking lot of {value} bottlenecks cannot be run"),
+            format!("write 1 to {MAX_BOTTLENECKS}"),
+        )
+        .or_at(*at)),
+        (Some(At { value, .. }), _) => Ok(*value),
     }
 }
 

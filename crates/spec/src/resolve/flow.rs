@@ -1,0 +1,268 @@
+//! Flows.
+
+use cclab_units::Time;
+
+use super::program::program;
+use super::{known, positive_time};
+use crate::de::At;
+use crate::error::Problem;
+use crate::names::{DEFAULT_VARIANT, Names};
+use crate::path::default_name;
+use crate::scenario::{DelayAt, Direction, Flow, Start, Topology};
+use crate::text::BriefOrFull;
+use crate::written;
+
+/// IP and TCP headers without options: a packet is at least this much larger than its payload.
+const HEADERS: u64 = 40;
+
+/// Width of the interval a flow's start is drawn from unless the flow says otherwise: wide
+/// enough that repeats differ and flows do not march in step.
+const DEFAULT_SPREAD: Time = Time::from_millis(100);
+
+/// The most flows a scenario may have.
+const MAX_FLOWS: u64 = 100_000;
+
+/// What the propagation delay of a flow's path is made of.
+pub(super) struct PathDelay {
+    /// One way over one bottleneck.
+    pub bottleneck: Time,
+    /// One way over one access link.
+    pub access: Time,
+    /// How many bottlenecks there are in a row.
+    pub bottlenecks: u32,
+    /// How hosts and routers are joined.
+    pub topology: Topology,
+}
+
+impl PathDelay {
+    /// From host to host over the bottlenecks `crosses`, one way.
+    pub fn one_way(&self, crosses: Option<[u32; 2]>) -> Time {
+        let crossed = crosses.map_or(self.bottlenecks, |[first, last]| last - first + 1);
+        self.bottleneck * u64::from(crossed) + self.access * 2
+    }
+}
+
+/// The flows, `count` unrolled. `run` is the study's duration.
+pub(super) fn flows(
+    study: &written::Study,
+    names: &Names,
+    run: Option<Time>,
+    delay: &PathDelay,
+) -> Result<Vec<Flow>, Problem> {
+    let mut taken: Vec<&str> = Vec::new();
+    let defaults: Vec<String> = (0..study.flow.len())
+        .map(|index| default_name("flow", index))
+        .collect();
+    let mut flows = Vec::new();
+    for (written, default) in study.flow.iter().zip(&defaults) {
+        let name = unique_name(written.value.name.as_ref(), default, written.at, &mut taken)?;
+        let flow = flow(written, name, names, run, delay)?;
+        let count = written.value.count.as_ref().map_or(1, |count| count.value);
+        if count == 0 {
+            continue;
+        }
+        if count > MAX_FLOWS - flows.len() as u64 {
+            let at = written
+                .value
+                .count
+                .as_ref()
+                .map_or(written.at, |count| count.at);
+            return Err(Problem::new(
+                format!("{count} flows cannot be run"),
+                format!("a study has at most {MAX_FLOWS} flows"),
+            )
+            .or_at(at));
+        }
+        if count == 1 {
+            flows.push(flow);
+        } else {
+            flows.extend((1..=count).map(|i| Flow {
+                name: format!("{name}.{i}"),
+                ..flow.clone()
+            }));
+        }
+    }
+    if flows.is_empty() {
+        return Err(match study.flow.first() {
+            None => Problem::new("the study has no flow", "add a [[flow]]"),
+            Some(first) => Problem::new(
+                "every flow is absent",
+                "give at least one a `count` of 1 or more",
+            )
+            .or_at(
+                first
+                    .value
+                    .count
+                    .as_ref()
+                    .map_or(first.at, |count| count.at),
+            ),
+        });
+    }
+    Ok(flows)
+}
+
+/// The name of a flow or of cross traffic, which no other has.
+pub(super) fn unique_name<'a>(
+    written: Option<&'a At<String>>,
+    default: &'a str,
+    entry: crate::error::Position,
+    taken: &mut Vec<&'a str>,
+) -> Result<&'a str, Problem> {
+    let (name, at) = written.map_or((default, entry), |name| (name.value.as_str(), name.at));
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
+        return Err(Problem::new(
+            format!("\"{name}\" cannot be a name"),
+            "use up to 64 letters, digits, `-` and `_`",
+        )
+        .or_at(at));
+    }
+    if taken.contains(&name) {
+        return Err(
+            Problem::new(format!("the name `{name}` is taken"), "names are unique").or_at(at),
+        );
+    }
+    taken.push(name);
+    Ok(name)
+}
+
+fn flow(
+    written: &At<written::Flow>,
+    name: &str,
+    names: &Names,
+    run: Option<Time>,
+    delay: &PathDelay,
+) -> Result<Flow, Problem> {
+    let At { at, value: flow } = written;
+    let duration = flow.duration.as_ref().map(positive_time).transpose()?;
+    if run.is_none() && duration.is_none() && flow.transfer.is_none() && flow.command.is_none() {
+        return Err(Problem::new(
+            format!("flow `{name}` never ends"),
+            "give it a `transfer` or a `duration`, or the study a `duration`",
+        )
+        .or_at(*at));
+    }
+    let crosses = crosses(flow.crosses.as_ref(), delay)?;
+    let own_rtt = delay.one_way(crosses) * 2;
+    let extra_delay = match &flow.rtt {
+        None => Time::ZERO,
+        Some(rtt) if rtt.value.0 >= own_rtt => (rtt.value.0 - own_rtt) / 2,
+        Some(rtt) => {
+            return Err(Problem::new(
+                format!(
+                    "a base RTT of {} is shorter than the path's own, {own_rtt}",
+                    rtt.value.0
+                ),
+                format!("write at least \"{own_rtt}\", or shorten the delays of the network"),
+            )
+            .or_at(rtt.at));
+        }
+    };
+    let start = start(flow);
+    if let Some(writes) = flow
+        .writes_per_second
+        .as_ref()
+        .filter(|w| !(w.value.is_finite() && w.value > 0.0))
+    {
+        let problem = Problem::new(
+            format!("`{}` writes per second", writes.value),
+            "it is positive and finite",
+        );
+        return Err(problem.or_at(writes.at));
+    }
+    if let Some(every) = flow.delayed_ack.as_ref().filter(|every| every.value == 0) {
+        return Err(Problem::new(
+            "an acknowledgement after `0` segments",
+            "1 acknowledges every segment",
+        )
+        .or_at(every.at));
+    }
+    let program = program(flow, run.is_some() || duration.is_some())?;
+    Ok(Flow {
+        name: name.to_owned(),
+        cc: known(
+            "variant",
+            flow.cc.as_ref(),
+            DEFAULT_VARIANT,
+            names.variants.iter().map(String::as_str),
+        )?,
+        extra_delay,
+        start,
+        transfer: flow.transfer.as_ref().map(|transfer| transfer.value.0),
+        duration,
+        rwnd: flow.rwnd.map(|rwnd| rwnd.0),
+        mss: flow.mss.as_ref().map(mss).transpose()?,
+        write_size: flow.write_size.as_ref().map(|size| size.value.0),
+        writes_per_second: flow.writes_per_second.as_ref().map(|writes| writes.value),
+        ecn: flow.ecn.unwrap_or(false),
+        delayed_ack: flow.delayed_ack.as_ref().map(|every| every.value),
+        direction: flow.direction.unwrap_or(Direction::Forward),
+        crosses,
+        application: flow.application.as_ref().map(|name| name.value.clone()),
+        command: program.client,
+        server: program.server,
+        delay_at: flow.delay_at.unwrap_or(DelayAt::Router),
+        sysctl: flow
+            .sysctl
+            .iter()
+            .map(|(key, value)| (key.clone(), value.0.clone()))
+            .collect(),
+    })
+}
+
+fn start(flow: &written::Flow) -> Start {
+    match &flow.start {
+        None => Start {
+            at: Time::ZERO,
+            spread: DEFAULT_SPREAD,
+        },
+        Some(BriefOrFull::Brief(at)) => Start {
+            at: at.0,
+            spread: Time::ZERO,
+        },
+        Some(BriefOrFull::Full(start)) => Start {
+            at: start.at.map_or(Time::ZERO, |at| at.0),
+            spread: start.spread.map_or(DEFAULT_SPREAD, |spread| spread.0),
+        },
+    }
+}
+
+/// The bottlenecks that a flow crosses; `None`: all there are.
+fn crosses(written: Option<&At<[u32; 2]>>, delay: &PathDelay) -> Result<Option<[u32; 2]>, Problem> {
+    let Some(At { at, value }) = written else {
+        return Ok(None);
+    };
+    let [first, last] = *value;
+    let count = delay.bottlenecks;
+    if delay.topology != Topology::ParkingLot {
+        let problem = Problem::new(
+            "`crosses` belongs to a parking lot",
+            "write topology = \"parking-lot\", or leave it out",
+        );
+        return Err(problem.or_at(*at));
+    }
+    if first == 0 || first > last || last > count {
+        let problem = Problem::new(
+            format!("a flow cannot cross bottlenecks {first} to {last} of {count}"),
+            format!("write the first and the last of them, such as [1, {count}]"),
+        );
+        return Err(problem.or_at(*at));
+    }
+    Ok((*value != [1, count]).then_some(*value))
+}
+
+/// IPv4's total length, 16 bits, bounds a segment.
+fn mss(written: &At<crate::text::SizeText>) -> Result<u32, Problem> {
+    let largest = u64::from(u16::MAX) - HEADERS;
+    match u32::try_from(written.value.0) {
+        Ok(mss) if u64::from(mss) <= largest => Ok(mss),
+        _ => Err(Problem::new(
+            format!(
+                "a segment of {} bytes does not fit an IP packet",
+                written.value.0
+            ),
+            format!("write at most \"{largest}B\""),
+        )
+        .or_at(written.at)),
+    }
+}
