@@ -7,7 +7,7 @@ import importlib.metadata
 import platform
 import shutil
 import subprocess
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +16,9 @@ from rich.text import Text
 
 from cclab import _core
 from cclab.api import RESULTS, cpus
+from cclab.cli import checks as backends
 from cclab.cli import options
+from cclab.cli.checks import Check
 from cclab.cli.console import print_json, stdout
 from cclab.errors import StoreError
 from cclab.store import Store
@@ -27,20 +29,6 @@ _TOOLS = (
     ("wireshark", "shows packet captures", "apt install wireshark"),
     ("tcptrace", "analyses packet captures", "apt install tcptrace"),
 )
-
-
-@dataclass(frozen=True)
-class Check:
-    """One thing that was looked at."""
-
-    name: str
-    ok: bool
-    needed: bool
-    """Whether cclab does not work without it."""
-    found: str
-    """What was found, or what is wrong."""
-    remedy: str
-    """What would put it right; empty if nothing is wrong."""
 
 
 def doctor(
@@ -57,6 +45,8 @@ def doctor(
         *(_library(name) for name in _LIBRARIES),
         _store(out),
         *(_tool(*tool) for tool in _TOOLS),
+        *backends.linux(),
+        *backends.netns(),
     ]
     broken = [check for check in checks if check.needed and not check.ok]
     if json:

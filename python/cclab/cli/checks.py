@@ -1,0 +1,109 @@
+"""What `cclab doctor` looks at for the backends that use a kernel's TCP."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from cclab import kernel
+from cclab.backends import host
+from cclab.errors import InputError
+from cclab.kernel import programs
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    ok: bool
+    needed: bool
+    """Whether cclab does not work without it."""
+    found: str
+    """What was found, or what is wrong."""
+    remedy: str
+    """What would put it right; empty if nothing is wrong."""
+
+
+def linux() -> list[Check]:
+    """What the kernel in virtual time needs."""
+    return [
+        *_kernel(),
+        _lack("linux: ptrace", "allowed", host.ptrace()),
+        _lack("linux: memory", "/dev/shm has room for a guest", host.shared_memory()),
+        _program("linux", "ip", "iproute2", "sets up a network"),
+        _program("linux", "tc", "iproute2", "sets up links and queues"),
+        _program("linux", "iptables-legacy", "iptables", "loses packets at a receiver"),
+        _agent(),
+    ]
+
+
+def netns() -> list[Check]:
+    """What network namespaces in real time need."""
+    found = host.Host.probe()
+    return [
+        _lack("netns: privileges", f"namespaces as {found.privilege}", found.unprivileged),
+        *_kinds("qdisc", list(host.QDISCS), found),
+        *_kinds("variant", list(host.VARIANTS), found),
+        _lack("netns: tracefs", "the kernel's events can be read", found.tracefs),
+    ]
+
+
+def _kernel() -> list[Check]:
+    """The kernel; without one, whether it could be built."""
+    try:
+        made = kernel.installed()
+    except InputError as error:
+        return [Check("linux: kernel", False, False, str(error), "set CCLAB_KERNEL right")]
+    if made is not None:
+        return [Check("linux: kernel", True, False, f"{made.release}, {made.path}", "")]
+    packages = programs.missing()
+    if not kernel.DEBIAN.is_file():
+        packages.append(kernel.PACKAGE)
+    build = Check("linux: kernel", False, False, "not built", kernel.BUILD)
+    if not packages:
+        return [build, Check("linux: kernel's packages", True, False, "all there", "")]
+    absent = f"not there: {', '.join(packages)}"
+    remedy = programs.install(packages)
+    return [build, Check("linux: kernel's packages", False, False, absent, remedy)]
+
+
+def _agent() -> Check:
+    place = host.agent()
+    name = "linux: agent"
+    if place.is_file():
+        return Check(name, True, False, str(place), "")
+    return Check(name, False, False, f"{place} is not there", "install cclab again")
+
+
+def _program(backend: str, program: str, package: str, purpose: str) -> Check:
+    name = f"{backend}: {program}"
+    place = host.which(program)
+    if place is None:
+        return Check(name, False, False, f"not found; it {purpose}", f"apt install {package}")
+    return Check(name, True, False, str(place), "")
+
+
+def _lack(name: str, fine: str, lack: host.Lack | None) -> Check:
+    if lack is None:
+        return Check(name, True, False, fine, "")
+    return Check(name, False, False, lack.what, lack.remedy)
+
+
+def _kinds(kind: str, names: list[str], found: host.Host) -> list[Check]:
+    """One line for those that are there, and one for every reason why others are not."""
+    plural = f"netns: {kind}s"
+    there = [name for name in names if f"{kind} {name}" not in found.lacks]
+    checks = [Check(plural, True, False, " ".join(there), "")] if there else []
+    reasons: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for name in names:
+        lack = found.lacks.get(f"{kind} {name}")
+        if lack is not None:
+            # Modules are loaded by one command.
+            remedy = "as root: modprobe -a" if lack.module else lack.remedy
+            reasons[lack.what, remedy].append(name)
+    for (what, remedy), absent in reasons.items():
+        modules = (found.lacks[f"{kind} {name}"].module for name in absent)
+        command = " ".join((remedy, *filter(None, modules)))
+        checks.append(Check(plural, False, False, f"{' '.join(absent)}: {what}", command))
+    return checks

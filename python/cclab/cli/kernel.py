@@ -1,0 +1,164 @@
+"""`cclab kernel`: make, find and try the kernel of the linux backend."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Self
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from cclab import kernel
+from cclab.cli import options
+from cclab.cli.console import note, show, stderr, stdout, tell
+from cclab.cli.progress import duration
+from cclab.errors import RunError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from cclab.kernel import State
+    from cclab.kernel.test import Check
+
+_PLAIN_EVERY_S = 5.0
+
+app = typer.Typer(
+    help="Make, find and try the kernel of the linux backend.",
+    no_args_is_help=True,
+)
+
+Source = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="TARBALL",
+        help="A .tar.xz or .tar.gz of Linux 6.12, instead of that of Debian's linux-source-6.12.",
+    ),
+]
+CompilerJobs = Annotated[
+    int | None,
+    typer.Option(
+        parser=options.whole("--jobs", 1, 4096),
+        metavar="N",
+        help="Compilers at a time; one per CPU.",
+    ),
+]
+
+
+@app.command("build")
+def build(
+    source: Source = None,
+    jobs: CompilerJobs = None,
+    force: Annotated[bool, typer.Option("--force", help="Build it again.")] = False,
+) -> None:
+    """Make the kernel from its source; a few minutes, once."""
+    began = time.monotonic()
+    with BuildProgress() as progress:
+        made = kernel.build(source, jobs, progress, force=force)
+    took = f"built in {duration(time.monotonic() - began)}" if progress.worked else "already built"
+    note(f"Linux {made.release}, {took}")
+    tell(str(made.path))
+
+
+@app.command("path")
+def path() -> None:
+    """Print where the kernel is."""
+    tell(str(_there().path))
+
+
+@app.command("test")
+def test() -> None:
+    """Boot the kernel and try it: the delay of a ping, the rate of a transfer, the variants."""
+    from cclab.kernel.test import checks
+
+    _there()
+    done = []
+    for check in checks():
+        done.append(check)
+        note(f"{check.name}: {'ok' if check.ok else 'FAILED'}")
+    show(stdout(), _table(done))
+    failed = [check.name for check in done if not check.ok]
+    if failed:
+        raise RunError(f"the kernel does not do what it should: {', '.join(failed)}")
+
+
+def _there() -> kernel.Kernel:
+    """The kernel. Raises `RunError` with the command that makes it if there is none."""
+    found = kernel.installed()
+    if found is None:
+        raise RunError(f"the kernel is not built; please run: {kernel.BUILD}")
+    return found
+
+
+def _table(checks: list[Check]) -> Table:
+    table = Table(header_style="bold", box=SIMPLE_HEAD)
+    for heading in ("check", "", "expected", "found"):
+        table.add_column(heading)
+    for check in checks:
+        mark = Text("ok", style="green") if check.ok else Text("FAILED", style="bold red")
+        table.add_row(check.name, mark, Text(check.expected), Text(check.found))
+    return table
+
+
+class BuildProgress:
+    """Shows the state of a build on standard error; a `cclab.kernel.Listener`."""
+
+    def __init__(self) -> None:
+        """Nothing is shown before the first call."""
+        self.worked = False
+        """Whether anything was built."""
+        self._console = stderr()
+        self._live: Progress | None = None
+        self._task: TaskID | None = None
+        self._stage = ""
+        self._next_plain_s = _PLAIN_EVERY_S
+
+    def __enter__(self) -> Self:
+        """Takes over the terminal's last line, if there is a terminal."""
+        if self._console.is_terminal:
+            self._live = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=32),
+                TextColumn("{task.fields[percent]}"),
+                TextColumn("{task.fields[detail]}"),
+                TextColumn("{task.fields[elapsed]}"),
+                console=self._console,
+                transient=True,
+            )
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Gives the line back."""
+        if self._live is not None:
+            self._live.stop()
+
+    def __call__(self, state: State) -> None:
+        """Shows `state`."""
+        self.worked = self.worked or state.works
+        percent = "" if state.fraction is None else f"{100 * state.fraction:.0f}%"
+        elapsed = duration(state.elapsed_s)
+        if self._live is not None:
+            if self._task is None:
+                self._task = self._live.add_task("", total=1.0, percent="", detail="", elapsed="")
+            self._live.update(
+                self._task,
+                completed=state.fraction or 0.0,
+                description=state.stage,
+                percent=percent,
+                detail=state.detail,
+                elapsed=elapsed,
+            )
+        elif state.stage != self._stage or state.elapsed_s >= self._next_plain_s:
+            self._next_plain_s = state.elapsed_s + _PLAIN_EVERY_S
+            told = (state.stage, state.detail, percent, elapsed)
+            note(", ".join(part for part in told if part))
+        self._stage = state.stage

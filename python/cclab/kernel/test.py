@@ -1,0 +1,121 @@
+"""Whether a kernel does what studies expect of it: small studies with known answers."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cclab.backends.host import VARIANTS
+from cclab.errors import RunError
+from cclab.study import Study
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from cclab.results import Results
+
+_RTT_MS = 50.0
+_RATE_BPS = 50e6
+_TOLERANCE = 0.05
+"""A transfer of 10 MB is in slow start for a good part of its time."""
+
+_STUDY = """\
+title    = "{title}"
+question = "Does the kernel do what a study expects of it?"
+duration = "20s"
+seed     = 1
+
+[network.bottleneck]
+rate  = "50Mbit"
+delay = "5ms"
+queue = {{ kind = "droptail", limit = "1bdp" }}
+
+[[flow]]
+name = "{flow}"
+rtt  = "50ms"
+"""
+_COMMAND = "command = {command}\n"
+_TRANSFER = 'cc = "cubic"\ntransfer = "10MB"\n'
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was tried."""
+
+    name: str
+    ok: bool
+    expected: str
+    found: str
+    """What was seen, or why there is nothing to see."""
+
+
+def checks() -> Iterator[Check]:
+    """Boots the kernel and tries it, one check after the other.
+
+    Ends with the first run that fails: its check says why. Raises `InputError` if there is no
+    kernel.
+    """
+    with tempfile.TemporaryDirectory(prefix="cclab-kernel-") as folder:
+        out = Path(folder)
+        try:
+            told = _output(out, "boot", ["cat", "/proc/sys/kernel/osrelease"])
+        except RunError as error:
+            yield Check("boot", False, "a running kernel", str(error))
+            return
+        yield Check("boot", told != "", "a running kernel", f"Linux {told}")
+        for name, expected, check in _CHECKS:
+            try:
+                ok, found = check(out)
+            except RunError as error:
+                ok, found = False, str(error)
+            yield Check(name, ok, expected, found)
+
+
+def _ping(out: Path) -> tuple[bool, str]:
+    told = _output(out, "ping", ["ping", "-c", "3", "-i", "0.2", "{dst}"])
+    times = re.findall(r"time=([\d.]+) ms", told)
+    ok = len(times) == 3 and all(float(time) == _RTT_MS for time in times)
+    return ok, f"{', '.join(times)} ms" if times else told or "no answer"
+
+
+def _transfer(out: Path) -> tuple[bool, str]:
+    results = _run(out, "transfer", _TRANSFER)
+    goodput = results.runs[0].metrics["flows"][0]["goodput_bps"]
+    if goodput is None:
+        return False, "nothing arrived"
+    # The rate is that of packets with their headers; a payload is at most 1448 of 1514 bytes.
+    ok = abs(goodput / _RATE_BPS - 1) <= _TOLERANCE
+    return ok, f"{goodput / 1e6:.2f} Mbit/s"
+
+
+def _variants(out: Path) -> tuple[bool, str]:
+    available = "/proc/sys/net/ipv4/tcp_available_congestion_control"
+    told = _output(out, "variants", ["cat", available]).split()
+    absent = [variant for variant in VARIANTS if variant not in told]
+    return not absent, f"not there: {', '.join(absent)}" if absent else f"all {len(VARIANTS)}"
+
+
+_CHECKS: tuple[tuple[str, str, Callable[[Path], tuple[bool, str]]], ...] = (
+    ("ping", f"{_RTT_MS} ms", _ping),
+    ("transfer", f"{_RATE_BPS / 1e6:g} Mbit/s ± {_TOLERANCE:.0%}", _transfer),
+    ("variants", f"all {len(VARIANTS)}", _variants),
+)
+
+
+def _output(out: Path, name: str, command: list[str]) -> str:
+    """What `command` prints in a guest."""
+    words = ", ".join(f'"{word}"' for word in command)
+    results = _run(out, name, _COMMAND.format(command=f"[{words}]"))
+    file = results.runs[0].entry / f"{name}.stdout"
+    return file.read_text(encoding="utf-8", errors="replace").strip()
+
+
+def _run(out: Path, name: str, flow: str) -> Results:
+    from cclab.api import run
+
+    text = _STUDY.format(title=f"Kernel test: {name}", flow=name) + flow
+    study = Study(name=name, file=f"kernel test, {name}", text=text)
+    return run(study, out=out / name, backend="linux", jobs=1)

@@ -1,0 +1,500 @@
+"""Making the kernel: what is refused, what is kept, and what a build leaves behind.
+
+A kernel takes minutes, so these tests make a small tree whose `make linux` writes a script that
+says its version. The steps, the cache and the messages are the real ones.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cclab import kernel
+from cclab.cli.main import DONE, RUN_FAILED, WRONG_INPUT, invoke
+from cclab.errors import InputError, RunError
+from cclab.kernel import cache, programs
+from cclab.kernel import make as making
+from cclab.kernel.recipe import Recipe
+from cclab.kernel.workshop import WAITING, State
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MAKEFILE = """\
+VERSION = {version}
+PATCHLEVEL = {patchlevel}
+SUBLEVEL = 7
+NAME = A tree for tests
+
+tinyconfig:
+\t@echo '# CONFIG_NET is not set' > $(O)/.config
+olddefconfig:
+\t@echo CONFIG_UML=y >> $(O)/.config
+linux:
+\t@echo '  CC      init/main.o'
+\t@{{ echo '#!/bin/sh'; cat greeting; }} > $(O)/linux
+\t@chmod +x $(O)/linux
+\t@{last}
+"""
+MERGE = 'cat "$5" >> "$4"\n'
+GREETING = 'echo "6.12.7"\n'
+PATCH = """\
+The version says who made it.
+
+--- a/greeting
++++ b/greeting
+@@ -1 +1 @@
+-echo "6.12.7"
++echo "6.12.7-ours"
+"""
+
+
+def tarball(file: Path, *, last: str = "true", version: str = "6.12", **files: str) -> Path:
+    """A tree that builds in no time; `files` replaces or adds, `last` ends `make linux`."""
+    major, minor = version.split(".")
+    content = {
+        "Makefile": MAKEFILE.format(version=major, patchlevel=minor, last=last),
+        "greeting": GREETING,
+        "scripts/kconfig/merge_config.sh": MERGE,
+        **files,
+    }
+    with tarfile.open(file, "w:gz" if file.suffix == ".gz" else "w:xz") as archive:
+        for name, text in content.items():
+            member = tarfile.TarInfo(f"linux-{version}.7/{name}")
+            member.size = len(text.encode())
+            archive.addfile(member, io.BytesIO(text.encode()))
+    return file
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("CCLAB_KERNEL", raising=False)
+    return tmp_path / "cache" / "cclab" / "kernel"
+
+
+@pytest.fixture
+def recipe() -> Recipe:
+    """A line of configuration and a patch that fit the tree."""
+    return Recipe("CONFIG_NET=y\nCONFIG_IPV6=n\n", (("0001-ours.patch", PATCH),))
+
+
+def entries(home: Path) -> list[str]:
+    """The kernels of a cache, and all that is not its own housekeeping."""
+    return sorted(p.name for p in home.iterdir() if p.name not in ("lock", "tarballs.json", "tmp"))
+
+
+@pytest.mark.parametrize("suffix", ["xz", "gz"])
+def test_a_build_is_patched_configured_installed_and_found_again(
+    tmp_path: Path, home: Path, recipe: Recipe, suffix: str
+) -> None:
+    source = tarball(tmp_path / f"linux.tar.{suffix}")
+    assert kernel.installed(recipe) is None
+    heard: list[State] = []
+    made = kernel.build(source, 1, heard.append, recipe=recipe)
+    assert list(dict.fromkeys(state.stage for state in heard)) == [
+        *("unpacking", "patching", "configuring", "compiling", "installing"),
+    ]
+    assert any(re.fullmatch(r"1/\d+ files", state.detail) for state in heard)
+    assert made.release == "6.12.7-ours"
+    assert made.path == home / made.key / "linux"
+    assert entries(home) == [made.key]
+    assert sorted(p.name for p in made.path.parent.iterdir()) == ["build.json", "config", "linux"]
+    assert list((home / "tmp").iterdir()) == []
+    heard.clear()
+    assert kernel.build(source, 1, heard.append, recipe=recipe) == made
+    assert heard == []
+    assert kernel.installed(recipe) == made
+    before = made.path.stat().st_ino
+    assert kernel.build(source, 1, heard.append, recipe=recipe, force=True) == made
+    assert made.path.stat().st_ino != before
+    assert entries(home) == [made.key]
+
+
+def test_a_kernel_of_another_recipe_is_not_taken(
+    tmp_path: Path, home: Path, recipe: Recipe
+) -> None:
+    made = kernel.build(tarball(tmp_path / "linux.tar.xz"), recipe=recipe)
+    assert kernel.installed() is None
+    other = Recipe(recipe.fragment, ())
+    assert kernel.installed(other) is None
+    newer = kernel.build(tarball(tmp_path / "linux.tar.xz"), recipe=other)
+    assert newer.release == "6.12.7"
+    assert sorted(entries(home)) == sorted([made.key, newer.key])
+    assert kernel.installed(recipe) == made
+
+
+def test_the_newest_of_a_recipe_is_taken(tmp_path: Path, home: Path, recipe: Recipe) -> None:
+    first = kernel.build(tarball(tmp_path / "a.tar.xz"), recipe=recipe)
+    second = kernel.build(tarball(tmp_path / "b.tar.xz", more="x"), recipe=recipe)
+    assert first.key != second.key
+    os.utime(first.path, (1, 1))
+    assert kernel.installed(recipe) == second
+    os.utime(second.path, (0, 0))
+    assert kernel.installed(recipe) == first
+
+
+def test_the_key_changes_with_every_input() -> None:
+    plain = Recipe("CONFIG_NET=y\n", (("1.patch", "a"), ("2.patch", "b")))
+    keys = {
+        plain.key("tarball", "gcc 12"),
+        plain.key("another", "gcc 12"),
+        plain.key("tarball", "gcc 13"),
+        Recipe("CONFIG_NET=n\n", plain.patches).key("tarball", "gcc 12"),
+        Recipe(plain.fragment, (("1.patch", "a"),)).key("tarball", "gcc 12"),
+        Recipe(plain.fragment, (("1.patch", "a"), ("2.patch", "c"))).key("tarball", "gcc 12"),
+        Recipe(plain.fragment, (("1.patch", "b"), ("2.patch", "a"))).key("tarball", "gcc 12"),
+        Recipe(plain.fragment, (("1.patch", "ab"), ("2.patch", ""))).key("tarball", "gcc 12"),
+    }
+    assert len(keys) == 8
+    assert all(re.fullmatch(r"[0-9a-f]{16}", key) for key in keys)
+    assert plain.key("tarball", "gcc 12") in keys
+
+
+def test_a_tarball_is_read_again_only_when_it_changed(
+    tmp_path: Path, home: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tarball(tmp_path / "linux.tar.xz")
+    made = kernel.build(source, recipe=recipe)
+
+    def fail(*_: object) -> None:
+        raise AssertionError("the tarball was read")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("hashlib.file_digest", fail)
+        assert kernel.build(source, recipe=recipe) == made
+        os.utime(source, (1, 1))
+        with pytest.raises(AssertionError, match="was read"):
+            kernel.build(source, recipe=recipe)
+    (home / "tarballs.json").write_text("[not JSON")
+    assert kernel.build(source, recipe=recipe) == made
+
+
+@pytest.mark.parametrize("damage", ["no build.json", "cut", "of another key", "no config"])
+def test_what_is_not_whole_is_not_a_kernel_and_is_built_again(
+    tmp_path: Path, home: Path, recipe: Recipe, damage: str
+) -> None:
+    source = tarball(tmp_path / "linux.tar.xz")
+    made = kernel.build(source, recipe=recipe)
+    folder = made.path.parent
+    match damage:
+        case "no build.json":
+            (folder / "build.json").unlink()
+        case "cut":
+            made.path.write_bytes(made.path.read_bytes()[:-1])
+        case "of another key":
+            build = json.loads((folder / "build.json").read_text())
+            (folder / "build.json").write_text(json.dumps({**build, "key": "0" * 16}))
+        case _:
+            (folder / "config").unlink()
+    assert kernel.installed(recipe) is None
+    assert kernel.build(source, recipe=recipe) == made
+    assert kernel.installed(recipe) == made
+
+
+def test_what_is_no_tarball_is_refused(tmp_path: Path, home: Path) -> None:
+    text = tmp_path / "linux.tar.xz"
+    text.write_text("not a tarball at all")
+    with pytest.raises(InputError, match=r"linux\.tar\.xz is not a tarball: --source takes"):
+        kernel.build(text)
+    with pytest.raises(InputError, match=r"nowhere\.tar\.xz: no such file"):
+        kernel.build(tmp_path / "nowhere.tar.xz")
+    with pytest.raises(InputError, match=r"cannot read the kernel source .*: Is a directory"):
+        kernel.build(tmp_path)
+
+
+def test_a_cut_tarball_is_refused(tmp_path: Path, home: Path, recipe: Recipe) -> None:
+    whole = tarball(tmp_path / "linux.tar.xz")
+    cut = tmp_path / "cut.tar.xz"
+    cut.write_bytes(whole.read_bytes()[:-100])
+    with pytest.raises(InputError, match=r"cut\.tar\.xz cannot be unpacked: xz: .*end of input"):
+        kernel.build(cut, recipe=recipe)
+    assert entries(home) == []
+    assert list((home / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("version", "files", "said"),
+    [
+        ("6.1", {}, r"holds Linux 6\.1; one of Linux 6\.12 is needed"),
+        ("5.12", {}, r"holds Linux 5\.12; one of Linux 6\.12 is needed"),
+        ("6.12", {"Makefile": "all:\n"}, r"holds no kernel: no version in its Makefile"),
+    ],
+)
+def test_another_kernel_is_refused(
+    tmp_path: Path, home: Path, version: str, files: dict[str, str], said: str
+) -> None:
+    source = tarball(tmp_path / "linux.tar.xz", version=version, **files)
+    with pytest.raises(InputError, match=said):
+        kernel.build(source)
+
+
+def test_a_tarball_without_a_makefile_is_refused(tmp_path: Path, home: Path) -> None:
+    (tmp_path / "notes.txt").write_text("nothing to build")
+    source = tmp_path / "notes.tar.gz"
+    with tarfile.open(source, "w:gz") as archive:
+        archive.add(tmp_path / "notes.txt", "notes/notes.txt")
+    with pytest.raises(InputError, match=r"notes\.tar\.gz holds no kernel: no Makefile in it"):
+        kernel.build(source)
+
+
+def test_a_patch_that_does_not_apply_is_named_with_its_file(
+    tmp_path: Path, home: Path, recipe: Recipe
+) -> None:
+    other = tarball(tmp_path / "linux.tar.xz", greeting="echo other\n")
+    with pytest.raises(InputError, match=r"0001-ours\.patch does not apply to greeting of .*xz;"):
+        kernel.build(other, recipe=recipe)
+    missing = Recipe(recipe.fragment, (("0002.patch", PATCH.replace("greeting", "net/tcp.c")),))
+    with pytest.raises(InputError, match=r"0002\.patch does not apply to net/tcp\.c of"):
+        kernel.build(other, recipe=missing)
+    # Our own patches are for a real kernel.
+    with pytest.raises(InputError, match=r"0001-um-randomness-from-a-seed\.patch does not apply"):
+        kernel.build(other)
+    assert entries(home) == []
+
+
+def test_a_line_of_the_fragment_that_is_not_in_force_is_named(
+    tmp_path: Path, home: Path, recipe: Recipe
+) -> None:
+    source = tarball(tmp_path / "linux.tar.xz", **{"scripts/kconfig/merge_config.sh": "true\n"})
+    with pytest.raises(InputError, match=r"fragment\.config says; not in force: CONFIG_NET=y$"):
+        kernel.build(source, recipe=recipe)
+
+
+def test_the_fragment_may_say_no() -> None:
+    recipe = Recipe("# why\nCONFIG_A=y\nCONFIG_B=n\nCONFIG_C=n\n\n", ())
+    assert recipe.unmet("CONFIG_A=y\n# CONFIG_B is not set\n") == []
+    assert recipe.unmet("CONFIG_B=y\nCONFIG_C=m\n") == ["CONFIG_A=y", "CONFIG_B=n", "CONFIG_C=n"]
+
+
+def test_a_compiler_error_shows_the_end_of_the_log_and_keeps_all_of_it(
+    tmp_path: Path, home: Path, recipe: Recipe
+) -> None:
+    last = "for i in $$(seq 100); do echo line $$i; done; echo 'tcp.c:7: error: no' >&2; false"
+    source = tarball(tmp_path / "linux.tar.xz", last=last)
+    with pytest.raises(RunError, match=r"tcp\.c:7: error: no") as failure:
+        kernel.build(source, recipe=recipe)
+    message = str(failure.value)
+    assert len(message.splitlines()) == 41
+    (log,) = home.glob("*.log")
+    assert f"all of it is in {log}" in message
+    assert "line 1\n" in log.read_text()
+    assert list((home / "tmp").iterdir()) == []
+    assert kernel.installed(recipe) is None
+
+
+def test_a_full_disk_is_called_so(tmp_path: Path, home: Path, recipe: Recipe) -> None:
+    last = "cat /dev/zero > /dev/full"
+    source = tarball(tmp_path / "linux.tar.xz", last=last)
+    with pytest.raises(RunError, match=r"the disk is full: a build needs .* in .*kernel while"):
+        kernel.build(source, recipe=recipe)
+    assert entries(home) == []
+
+
+def test_a_cache_that_cannot_be_written_is_called_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recipe: Recipe
+) -> None:
+    (tmp_path / "cache").write_text("a file where a folder should be")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(RunError, match=r"cannot write to .*cache/cclab/kernel: Not a directory"):
+        kernel.build(tarball(tmp_path / "linux.tar.xz"), recipe=recipe)
+
+
+def test_missing_programs_are_named_with_the_command_that_installs_them(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    binaries = tmp_path / "bin"
+    binaries.mkdir()
+    for program, _ in programs.PROGRAMS:
+        found = shutil.which(program)
+        if found is not None and program not in ("flex", "xz"):
+            (binaries / program).symlink_to(found)
+    monkeypatch.setenv("PATH", str(binaries))
+    source = tarball(tmp_path / "linux.tar.xz")
+    with pytest.raises(InputError, match=r"needs what is not here: (.*); please run") as refusal:
+        kernel.build(source)
+    assert {"flex", "xz-utils"} <= set(re.findall(r"[\w-]+", str(refusal.value)))
+    assert re.search(r"\n  apt install [\w -]*flex", str(refusal.value))
+    monkeypatch.setattr(making, "DEBIAN", tmp_path / "not there")
+    with pytest.raises(InputError, match=r"apt install .*linux-source-6\.12\nor take another"):
+        kernel.build()
+
+
+def test_a_second_build_waits_and_finds_what_the_first_made(
+    tmp_path: Path, home: Path, recipe: Recipe
+) -> None:
+    source = tarball(tmp_path / "linux.tar.xz", last="sleep 0.3")
+    stages: list[set[str]] = [set(), set()]
+    made: list[kernel.Kernel] = []
+
+    def one(number: int) -> None:
+        heard = stages[number]
+        made.append(kernel.build(source, 1, lambda state: heard.add(state.stage), recipe=recipe))
+
+    threads = [threading.Thread(target=one, args=(number,)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 2
+    assert made[0] == made[1]
+    waited, built = sorted(stages, key=len)
+    assert waited == {WAITING}
+    assert "compiling" in built
+    assert entries(home) == [made[0].key]
+
+
+def test_a_killed_build_leaves_nothing_that_looks_whole_and_is_swept(
+    tmp_path: Path, home: Path, recipe: Recipe
+) -> None:
+    # The compiler outlives its parent until it says something.
+    last = "touch $(O)/started; while sleep 0.1; do echo still here; done"
+    source = tarball(tmp_path / "linux.tar.xz", last=last)
+    script = (
+        "import sys; from cclab import kernel; from cclab.kernel.recipe import Recipe; "
+        "kernel.build(sys.argv[1], recipe=Recipe('', ()))"
+    )
+    killed = subprocess.Popen([sys.executable, "-c", script, source])
+    deadline = time.monotonic() + 60
+    while not list(home.glob("tmp/*/out/started")):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    assert len(list((home / "tmp").iterdir())) == 1
+    assert kernel.installed(Recipe("", ())) is None
+    made = kernel.build(tarball(tmp_path / "other.tar.xz"), recipe=recipe)
+    assert entries(home) == [made.key]
+    assert list((home / "tmp").iterdir()) == []
+
+
+def test_an_interrupted_build_ends_its_programs(tmp_path: Path, home: Path, recipe: Recipe) -> None:
+    source = tarball(tmp_path / "linux.tar.xz", last="echo '  CC  x.o'; sleep 60")
+
+    def interrupt(state: State) -> None:
+        if state.detail:
+            raise KeyboardInterrupt
+
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        kernel.build(source, 1, interrupt, recipe=recipe)
+    assert time.monotonic() - began < 30
+    assert list((home / "tmp").iterdir()) == []
+    with (home / "lock").open() as lock:
+        # Whatever still ran would hold it.
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_settings_around_a_build_do_not_change_it(
+    tmp_path: Path, home: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("MAKEFLAGS", "ARCH", "KCFLAGS", "O"):
+        monkeypatch.setenv(name, "nonsense")
+    assert kernel.build(tarball(tmp_path / "linux.tar.xz"), recipe=recipe).release == "6.12.7-ours"
+
+
+UML = """\
+#!/bin/sh
+case $1 in
+--version) echo {release};;
+--showconfig) printf 'CONFIG_UML=y\\n{config}';;
+esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "no such file"),
+        ("#!/bin/sh\necho hello\n", "is not a User Mode Linux kernel"),
+        ("garbage", "is not a User Mode Linux kernel"),
+        (UML.format(release="6.12.9", config=""), "has no virtual time"),
+    ],
+)
+def test_a_wrong_kernel_of_the_users_own_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None, said: str
+) -> None:
+    own = tmp_path / "linux"
+    if text is not None:
+        own.write_text(text)
+        own.chmod(0o755)
+    monkeypatch.setenv("CCLAB_KERNEL", str(own))
+    with pytest.raises(InputError, match=said):
+        kernel.installed()
+
+
+def test_a_kernel_of_the_users_own_comes_first(
+    tmp_path: Path, home: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel.build(tarball(tmp_path / "linux.tar.xz"), recipe=recipe)
+    own = tmp_path / "linux"
+    own.write_text(UML.format(release="6.12.9", config="CONFIG_UML_TIME_TRAVEL_SUPPORT=y\\n"))
+    monkeypatch.setenv("CCLAB_KERNEL", str(own))
+    with pytest.raises(InputError, match="cannot be executed"):
+        kernel.installed(recipe)
+    own.chmod(0o755)
+    found = kernel.installed(recipe)
+    assert found is not None
+    assert (found.path, found.release) == (own, "6.12.9")
+
+
+def test_the_command_line_says_what_to_run(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for verb in ("path", "test"):
+        assert invoke(["kernel", verb]) == RUN_FAILED
+        told = capsys.readouterr()
+        assert told.out == ""
+        assert told.err == "error: the kernel is not built; please run: cclab kernel build\n"
+    (tmp_path / "x.tar").write_text("x")
+    assert invoke(["kernel", "build", "--source", str(tmp_path / "x.tar")]) == WRONG_INPUT
+    assert "is not a tarball" in capsys.readouterr().err
+
+
+def test_the_command_line_builds_once(
+    home: Path,
+    tmp_path: Path,
+    recipe: Recipe,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(Recipe, "load", lambda _=None: recipe)
+    command = ["kernel", "build", "--source", str(tarball(tmp_path / "linux.tar.xz"))]
+    assert invoke(command) == DONE
+    told = capsys.readouterr()
+    assert "unpacking" in told.err
+    assert re.search(r"^Linux 6\.12\.7-ours, built in ", told.err, re.MULTILINE)
+    assert invoke(command) == DONE
+    again = capsys.readouterr()
+    assert again.err == "Linux 6.12.7-ours, already built\n"
+    assert again.out == told.out
+    assert invoke(["kernel", "path"]) == DONE
+    assert capsys.readouterr().out == told.out
+    assert told.out.strip() == str(cache.folder() / told.out.split("/")[-2] / "linux")
+
+
+def test_the_recipe_of_this_version_is_well_formed() -> None:
+    recipe = Recipe.load()
+    names = [name for name, _ in recipe.patches]
+    assert [name[:4] for name in names] == [f"{n:04}" for n in range(1, len(names) + 1)]
+    for name, content in recipe.patches:
+        # Each says what it is for before it changes anything.
+        assert not content.startswith("---"), name
+        assert "\n--- a/" in content, name
+    lines = [line for line in recipe.fragment.splitlines() if line]
+    assert all(re.fullmatch(r"CONFIG_\w+=[yn]|#.*", line) for line in lines)
+    assert len(lines) == len(set(lines))
