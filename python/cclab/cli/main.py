@@ -13,7 +13,7 @@ import typer
 from typer.exceptions import TyperException
 
 from cclab import _core
-from cclab.cli import doctor, listing, options, plan, report, run, schema
+from cclab.cli import compare, doctor, kernel, listing, options, plan, report, run, schema
 from cclab.cli.console import complain, tell
 from cclab.errors import DamageError, InputError, RunError, StoreError, StudyError
 
@@ -48,8 +48,10 @@ def cclab(
 app.command("run")(run.run)
 app.command("plan")(plan.plan)
 app.command("report")(report.report)
+app.command("compare")(compare.compare)
 app.command("list")(listing.listing)
 app.command("doctor")(doctor.doctor)
+app.add_typer(kernel.app, name="kernel")
 app.command("schema")(schema.schema)
 
 

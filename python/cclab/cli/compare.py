@@ -1,0 +1,220 @@
+"""`cclab compare`: two results folders, backends or variants; the difference and how sure it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+from cclab import api
+from cclab.cli import options
+from cclab.cli.console import count, note, print_json, print_warnings, show, stdout, tell
+from cclab.cli.progress import SweepProgress
+from cclab.comparison import sides
+
+if TYPE_CHECKING:
+    from cclab.comparison.results import Compared, Comparison, PointComparison, Side
+    from cclab.comparison.sides import PlannedSide
+
+_NONE = "–"
+
+
+def compare(
+    a: Annotated[str, typer.Argument(metavar="A", help="A results folder; with --study a name.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another.")],
+    study: Annotated[
+        Path | None,
+        typer.Option(metavar="STUDY.toml", help="Run it on, or with, the two that A and B name."),
+    ] = None,
+    flow: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Whose variant A and B replace; every flow's."),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="What to compare, such as goodput_bps."),
+    ] = None,
+    backend: options.Backend = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Results in DIR/A and DIR/B, not results/NAME.A and .B."),
+    ] = None,
+    repeat: options.Repeat = None,
+    seed: options.Seed = None,
+    jobs: options.Jobs = None,
+    set_: options.Set = None,
+    json: options.Json = False,
+) -> None:
+    """Compare two results folders, or a study on two backends or with two variants."""
+    # Its libraries take longer to load than many commands to run.
+    from cclab.comparison.metric import metric_names
+    from cclab.comparison.results import compare_results
+
+    metrics = metric or []
+    metric_names(metrics)
+    if study is None:
+        asked = {"--flow": flow, "--out": out, "--backend": backend, "--repeat": repeat}
+        sides.refuse_without_study(asked | {"--seed": seed, "--jobs": jobs, "--set": set_})
+        one, other = sides.side(a), sides.side(b)
+        compared = compare_results("stores", one, other, metrics=metrics)
+    else:
+        pair = sides.plan_pair(
+            a,
+            b,
+            study,
+            flows=flow or [],
+            out=out,
+            backend=backend,
+            repeat=repeat,
+            seed=seed,
+            set=set_ or [],
+        )
+        one, other = (_run(letter, s, jobs) for letter, s in (("A", pair.a), ("B", pair.b)))
+        compared = compare_results(pair.kind, one, other, metrics=metrics, meant=pair.meant)
+    for letter, done in (("A", one), ("B", other)):
+        _tell_what_misses(letter, done)
+    if json:
+        print_json(compared.document())
+    else:
+        _print(compared)
+    print_warnings(compared.warnings)
+
+
+def _run(letter: str, planned: PlannedSide, jobs: int | None) -> Side:
+    """Runs what the side's folder misses."""
+    from cclab.comparison.results import Side
+
+    found = planned.store.survey(planned.plan)
+    runs = count(len(planned.plan.runs), "run")
+    note(
+        f"{letter}, {planned.label}: {len(found.sound)} of {runs} in {planned.store.path} already"
+        if found.sound
+        else f"{letter}, {planned.label}: {runs} to do in {planned.store.path}"
+    )
+    with SweepProgress() as progress:
+        measured = api.carry_out(
+            planned.plan, planned.store, missing=found.missing, jobs=jobs, listener=progress
+        )
+    return Side(planned.label, measured)
+
+
+def _tell_what_misses(letter: str, side: Side) -> None:
+    planned, there = len(side.results.plan.runs), len({r.run.id for r in side.results.runs})
+    if there < planned:
+        note(f"{planned - there} of {count(planned, 'run')} of {letter} missing: not compared")
+
+
+def _print(compared: Comparison) -> None:
+    everywhere = _shared_changes(compared)
+    _print_sides(compared, everywhere)
+    for point in compared.points:
+        _print_point(point, everywhere)
+    for letter, params in (("A", compared.only_a), ("B", compared.only_b)):
+        for lone in params:
+            tell(f"only {letter} has runs of {_words(lone)}: not compared")
+    _print_sum(compared)
+
+
+def _print_sides(compared: Comparison, everywhere: list[str]) -> None:
+    for letter, side in (("A", compared.a), ("B", compared.b)):
+        plan, folder = side.results.plan, str(side.results.store.path)
+        where = "" if side.label == folder else f" ({folder})"
+        line = Text.assemble((f"{letter}  {side.label}", "bold"), f"{where}: ")
+        stdout().print(line.append(f"{plan.title}, on {plan.backend}"), soft_wrap=True)
+    tell(f"A and B differ in: {', '.join(everywhere) or 'no key of the study'}")
+
+
+def _shared_changes(compared: Comparison) -> list[str]:
+    """What A and B differ in at every sweep point."""
+    per_point = [[str(change) for change in point.changes] for point in compared.points]
+    return [change for change in per_point[0] if all(change in other for other in per_point)]
+
+
+def _words(params: dict[str, object]) -> str:
+    from cclab.plan import short_key, text
+
+    return ", ".join(f"{short_key(key)} = {text(value)}" for key, value in params.items())
+
+
+def _print_point(point: PointComparison, everywhere: list[str]) -> None:
+    """The table of a sweep point: a row for every metric of every flow."""
+    if point.paired and len(point.seeds_a) == 1:
+        runs = "1 run each, of the same seed"
+    elif point.paired:
+        runs = f"{count(len(point.seeds_a), 'run')} each, paired by seed"
+    else:
+        both = f"{count(len(point.seeds_a), 'run')} of A, {len(point.seeds_b)} of B"
+        runs = f"{both}, not paired: their seeds differ"
+    head = Text.assemble("\n", (point.label, "bold"), f": {runs}")
+    stdout().print(head, soft_wrap=True)
+    here = [str(change) for change in point.changes if str(change) not in everywhere]
+    if here:
+        tell(f"here A and B differ {'also ' if everywhere else ''}in: {', '.join(here)}")
+    table = Table(header_style="bold", box=SIMPLE_HEAD, padding=(0, 0, 0, 1))
+    table.add_column("flow", no_wrap=True)
+    table.add_column("metric", no_wrap=True)
+    table.add_column("A", justify="right", no_wrap=True)
+    table.add_column("B", justify="right", no_wrap=True)
+    table.add_column("B against A", min_width=18)
+    for flow in point.flows:
+        variants = flow.cc_a if flow.cc_a == flow.cc_b else f"{flow.cc_a} | {flow.cc_b}"
+        _add_rows(table, [flow.name, variants], flow.metrics)
+    several = len(point.flows) > 1
+    _add_rows(
+        table,
+        ["whole run"],
+        [c for c in point.whole if c.metric.subject != "run" or several],
+    )
+    show(stdout(), table)
+    for letter, names in (("A", point.flows_only_a), ("B", point.flows_only_b)):
+        if names:
+            tell(f"only {letter} has the flow {', '.join(names)}: not compared")
+
+
+def _add_rows(table: Table, names: list[str], metrics: list[Compared]) -> None:
+    """Rows under as many lines of names; what neither side measured has none."""
+    shown = [c for c in metrics if c.difference is not None or c.verdict.words != "not measured"]
+    for index in range(max(len(shown), len(names) if shown else 0)):
+        name = Text(names[index] if index < len(names) else "", style="dim" if index else "")
+        if index < len(shown):
+            table.add_row(name, *_cells(shown[index]))
+        else:
+            table.add_row(name)
+    table.add_section()
+
+
+def _cells(compared: Compared) -> list[Text]:
+    """The metric, both means and the verdict."""
+    found, metric = compared.difference, compared.metric
+    largest = 0.0 if found is None else max(abs(found.a.mean), abs(found.b.mean))
+    divisor, unit, digits = metric.unit(largest)
+    title = f"{metric.title} ({unit})" if unit else metric.title
+    style = {"higher": "bold", "lower": "bold"}.get(compared.verdict.code, "")
+    means = [_NONE] * 2
+    if found is not None:
+        # Without their own intervals: that those overlap or not says little of the difference.
+        means = [f"{side.mean / divisor:.{digits}f}" for side in (found.a, found.b)]
+    return [
+        Text(title),
+        *map(Text, means),
+        Text(compared.verdict.words, style=style),
+    ]
+
+
+def _print_sum(compared: Comparison) -> None:
+    """How many differences were seen, and how many chance alone would show."""
+    codes = [c.verdict.code for c in compared.compared]
+    seen = sum(code in ("higher", "lower") for code in codes)
+    tested = seen + codes.count("none-seen")
+    if tested:
+        from cclab.stats import CONFIDENCE
+
+        chance = (1 - CONFIDENCE) * tested
+        tell(
+            f"intervals that exclude zero: {seen} of {tested}; at {CONFIDENCE:.0%} about "
+            f"{chance:.1f} would by chance alone, more from few runs"
+        )

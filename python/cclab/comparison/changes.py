@@ -1,0 +1,108 @@
+"""In which keys two scenarios differ: what a comparison of their results is a comparison of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from cclab.plan import text
+from cclab.report import units
+
+_TIMES = frozenset(
+    {
+        *("duration", "warmup", "delay", "extra_delay", "at", "spread", "interval", "from"),
+        *("until", "jitter"),
+    }
+)
+"""Keys of a scenario whose whole numbers are nanoseconds."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A key of which A and B have different values."""
+
+    key: str
+    """The dotted path, as in a study: `duration`, `flow.short.cc`; `flow.*.cc` where every flow has
+    the same change."""
+    a: str
+    """The value in A, in words; "none" where A has no such key."""
+    b: str
+    """The value in B, in words; "none" where B has no such key."""
+
+    def __str__(self) -> str:
+        """The key and both values."""
+        return f"{self.key} ({self.a} | {self.b})"
+
+    def document(self) -> dict[str, str]:
+        """As a comparison's document spells it."""
+        return {"key": self.key, "a": self.a, "b": self.b}
+
+
+def changes(a: dict[str, Any], b: dict[str, Any]) -> list[Change]:
+    """Where the scenarios `a` and `b` differ, in the order of their keys.
+
+    What only says what is recorded (`trace`) is not compared. Flows are matched by name; flows that
+    only one scenario has are not listed.
+    """
+    names_b = {flow["name"] for flow in b["flows"]}
+    names = [flow["name"] for flow in a["flows"] if flow["name"] in names_b]
+    leaves_a, leaves_b = _leaves(a, names), _leaves(b, names)
+    found = [
+        (path, Change(".".join(path), _words(path, leaves_a), _words(path, leaves_b)))
+        for path in dict.fromkeys([*leaves_a, *leaves_b])
+        if leaves_a.get(path) != leaves_b.get(path)
+    ]
+    return _folded(found, names)
+
+
+def _leaves(scenario: dict[str, Any], flows: list[str]) -> dict[tuple[str, ...], Any]:
+    """The values by path; a list is one value."""
+    found: dict[tuple[str, ...], Any] = {}
+
+    def walk(path: tuple[str, ...], value: Any) -> None:
+        if isinstance(value, dict) and value:
+            for key, below in value.items():
+                walk((*path, key), below)
+        elif value is not None:
+            found[path] = value
+
+    for key, value in scenario.items():
+        if key == "flows":
+            by_name = {flow["name"]: flow for flow in value}
+            for name in flows:
+                walk(("flow", name), {k: v for k, v in by_name[name].items() if k != "name"})
+        elif key != "trace":
+            walk((key,), value)
+    return found
+
+
+def _folded(found: list[tuple[tuple[str, ...], Change]], flows: list[str]) -> list[Change]:
+    """One entry for a change that every flow has."""
+    alike: dict[tuple[tuple[str, ...], str, str], int] = {}
+    for path, change in found:
+        if path[0] == "flow":
+            kind = (path[2:], change.a, change.b)
+            alike[kind] = alike.get(kind, 0) + 1
+    folded: dict[str, Change] = {}
+    for path, change in found:
+        shared = path[0] == "flow" and alike[path[2:], change.a, change.b] == len(flows) > 1
+        key = ".".join(("flow", "*", *path[2:])) if shared else change.key
+        folded.setdefault(key, Change(key, change.a, change.b))
+    return list(folded.values())
+
+
+def _words(path: tuple[str, ...], leaves: dict[tuple[str, ...], Any]) -> str:
+    value = leaves.get(path)
+    if value is None:
+        return "none"
+    if isinstance(value, int) and not isinstance(value, bool):
+        if path[-1] in _TIMES:
+            return _quantity(value * 1e-9, units.time(value * 1e-9))
+        if path[-1] == "rate":
+            return _quantity(value, units.rate(value))
+    return text(value)
+
+
+def _quantity(value: float, unit: tuple[float, str]) -> str:
+    divisor, name = unit
+    return f"{value / divisor:.12g} {name}"

@@ -1,0 +1,160 @@
+"""Where a comparison may not show what it seems to show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from cclab.summary import Raised, warnings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from cclab.comparison.changes import Change
+    from cclab.comparison.results import Kind, PointComparison
+    from cclab.plan import Plan
+    from cclab.results import Results
+
+_ENOUGH_RUNS = 10
+"""Below, more than about one interval in ten excludes zero where there is no difference; asked for
+is one in twenty (docs/compare.md, measured)."""
+
+_WINDOWS = ("duration", "warmup", "flow.*.duration", "flow.*.transfer", "flow.*.start.*")
+"""Keys that say over which time and which work a metric is taken."""
+
+_MOST_KEYS = 6
+
+
+@dataclass(frozen=True)
+class Doubt(Raised):
+    """A doubt about the comparison itself, not about some runs."""
+
+    runs: list[str] = field(default_factory=list)
+    """None: it is of all of them together."""
+
+    @property
+    def extent(self) -> str:
+        """Nothing: the message says it."""
+        return ""
+
+
+def of_comparison(
+    kind: Kind, points: Sequence[PointComparison], meant: Sequence[str], a: Plan, b: Plan
+) -> list[Raised]:
+    """The doubts about comparing `points`, whose sides differ on purpose in the keys `meant`."""
+    found = {change.key: change for point in points for change in point.changes}
+    raised: list[Doubt | None] = [
+        _different_windows(found.values()),
+        _several_changes(kind, [c for c in found.values() if not _among(c.key, meant)]),
+        _versions(a, b),
+        _same_runs(points),
+        _runs(points),
+        _unfinished(points),
+    ]
+    return [doubt for doubt in raised if doubt is not None]
+
+
+def of_sides(a: Results, b: Results) -> list[Raised]:
+    """The warnings of the results on each side, saying whose they are; each kind once."""
+    of_a = {doubt.code: doubt for doubt in warnings(a.runs)}
+    of_b = {doubt.code: doubt for doubt in warnings(b.runs)}
+    raised = []
+    for code, doubt in (of_b | of_a).items():
+        runs = [run for side in (of_a, of_b) if code in side for run in side[code].runs]
+        whose = "A and B" if code in of_a and code in of_b else "A" if code in of_a else "B"
+        raised.append(replace(doubt, message=f"{whose}: {doubt.message}", runs=runs))
+    return raised
+
+
+def _among(key: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(key, pattern) for pattern in patterns)
+
+
+def _different_windows(found: Iterable[Change]) -> Doubt | None:
+    windows = [change for change in found if _among(change.key, _WINDOWS)]
+    if not windows:
+        return None
+    return Doubt(
+        "measured-differently",
+        f"A and B are measured over different times or transfers: {_listed(windows)}",
+        "give both sides the same duration, warm-up, starts and transfers",
+    )
+
+
+def _several_changes(kind: Kind, found: list[Change]) -> Doubt | None:
+    if kind != "stores" and found:
+        return Doubt(
+            "differs-elsewhere",
+            f"the {kind} are not all that differs: {_listed(found)}",
+            "what is seen is the effect of all of it; set these keys in the study",
+        )
+    if len(found) < 2:
+        return None
+    return Doubt(
+        "several-differences",
+        f"A and B differ in {len(found)} keys: {_listed(found)}",
+        "what is seen is the effect of all of them; unless one follows from another, as a queue "
+        "of 1bdp from the rate, compare studies that differ in one",
+    )
+
+
+def _listed(found: Sequence[Change]) -> str:
+    more = f" and {len(found) - _MOST_KEYS} more" if len(found) > _MOST_KEYS else ""
+    return ", ".join(map(str, found[:_MOST_KEYS])) + more
+
+
+def _versions(a: Plan, b: Plan) -> Doubt | None:
+    of_a = {run.version for run in a.runs}
+    of_b = {run.version for run in b.runs}
+    if a.backend != b.backend or of_a == of_b:
+        return None
+    return Doubt(
+        "different-versions",
+        f"backend {a.backend} had another version on each side: "
+        f"{', '.join(sorted(of_a))} | {', '.join(sorted(of_b))}",
+        "run both studies again with one version, unless the versions are what is compared",
+    )
+
+
+def _same_runs(points: Sequence[PointComparison]) -> Doubt | None:
+    if not any(point.same_runs for point in points):
+        return None
+    return Doubt(
+        "same-runs",
+        "some runs are on both sides: same scenario, seed, backend and version",
+        "nothing is learnt from a run beside itself; give one side other seeds (--seed)",
+    )
+
+
+def _runs(points: Sequence[PointComparison]) -> Doubt | None:
+    least = min(min(len(point.seeds_a), len(point.seeds_b)) for point in points)
+    if least >= _ENOUGH_RUNS:
+        return None
+    if least == 1:
+        return Doubt(
+            "single-runs",
+            "a side has a single run at a sweep point: its difference has no interval, and may be "
+            "chance",
+            f"repeat the runs (--repeat {_ENOUGH_RUNS})",
+        )
+    return Doubt(
+        "few-runs",
+        f"intervals from {least} runs are too narrow: they show a difference that is none more "
+        "often than the one time in twenty that 95% promises",
+        f"repeat the runs (--repeat {_ENOUGH_RUNS} or more); docs/compare.md says how often",
+    )
+
+
+def _unfinished(points: Sequence[PointComparison]) -> Doubt | None:
+    cut = [(name, counts) for point in points for name, counts in point.unfinished.items()]
+    if not cut:
+        return None
+    name, (of_a, of_b) = cut[0]
+    more = f"; and the like in {len(cut) - 1} more" if len(cut) > 1 else ""
+    return Doubt(
+        "unfinished-transfers",
+        f"the transfer of {name} did not end in {of_a} runs of A and {of_b} of B, so that "
+        f"elapsed_s is of the others only{more}",
+        "give the run time to end the transfers (a longer duration, or none)",
+    )

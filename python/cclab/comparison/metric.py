@@ -1,0 +1,87 @@
+"""The metrics that can be compared, and how each is shown."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from cclab.errors import InputError
+from cclab.report import units
+from cclab.summary import BOTTLENECK_METRICS, FLOW_METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number that every run has, of a flow, of the bottleneck or of the run itself."""
+
+    name: str
+    """As results documents spell it, with its SI unit: `goodput_bps`."""
+    subject: Literal["flow", "bottleneck", "run"]
+
+    @property
+    def path(self) -> str:
+        """As docs/metrics.md and expectations spell it: `flow.goodput_bps`."""
+        return self.name if self.subject == "run" else f"{self.subject}.{self.name}"
+
+    @property
+    def title(self) -> str:
+        """Its name in words, without the unit."""
+        plain = self.name.removesuffix("_bps").removesuffix("_s").removesuffix("_bytes")
+        return "Jain" if self.name == "jain" else plain.removesuffix("_segments").replace("_", " ")
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it is a fraction: differences are then absolute, for a ratio would mislead."""
+        return self.name in ("utilization", "drop_rate", "jain")
+
+    def unit(self, largest: float) -> tuple[float, str, int]:
+        """What to divide by, the name of that unit (may be empty) and digits after the point.
+
+        It suits values up to `largest`.
+        """
+        if self.name.endswith("_bps"):
+            return (*units.rate(largest), 2)
+        if self.name == "elapsed_s":
+            return (1.0, "s", 2)
+        if self.name.endswith("_s"):
+            return (1e-3, "ms", 2)
+        if "bytes" in self.name:
+            return (*units.size(largest), 2)
+        if self.name in ("utilization", "drop_rate"):
+            return (0.01, "%", 2)
+        if self.name == "jain":
+            return (1.0, "", 3)
+        return (1.0, "", 1)
+
+
+METRICS = (
+    *(Metric(name, "flow") for name in FLOW_METRICS),
+    *(Metric(name, "bottleneck") for name in BOTTLENECK_METRICS),
+    Metric("jain", "run"),
+)
+"""Every metric that can be compared."""
+
+DEFAULT = (
+    *("goodput_bps", "elapsed_s", "retransmits", "srtt_mean_s", "rtt_p95_s"),
+    *("utilization", "queue_delay_mean_s", "drop_rate", "jain"),
+)
+"""What is compared if nothing is chosen; `elapsed_s` where a flow has a transfer."""
+
+
+def metric_names(names: Sequence[str]) -> list[Metric]:
+    """The metrics called `names`, with their subject before them or without; `DEFAULT` if none.
+
+    Raises `InputError` if there is none of that name.
+    """
+    known = {spelled: metric for metric in METRICS for spelled in (metric.path, metric.name)}
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f" (did you mean {near[0]}?)" if near else ""
+            every = ", ".join(metric.name for metric in METRICS)
+            raise InputError(f"no metric {name!r} to compare{hint}; one of {every}")
+    return list(dict.fromkeys(known[name] for name in names or DEFAULT))

@@ -1,0 +1,224 @@
+"""The two sides of a comparison: what they are, and their runs."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cclab import _core, api
+from cclab.errors import DamageError, InputError
+from cclab.store import Store
+from cclab.study import Study
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cclab.comparison.results import Comparison, Kind, Side
+    from cclab.execute import Listener
+    from cclab.plan import Plan
+    from cclab.results import Results
+
+
+@dataclass(frozen=True)
+class PlannedSide:
+    """A side whose runs are to be done, or are done in part."""
+
+    label: str
+    """The backend or the variant."""
+    plan: Plan
+    store: Store
+
+
+@dataclass(frozen=True)
+class PlannedPair:
+    """A study on two backends, or with two variants."""
+
+    kind: Kind
+    a: PlannedSide
+    b: PlannedSide
+    meant: list[str]
+    """The keys of the scenarios in which the sides differ on purpose; a pattern may have stars."""
+
+
+def compare(
+    a: str | Path | Results,
+    b: str | Path | Results,
+    *,
+    study: str | Path | Study | None = None,
+    flows: Sequence[str] = (),
+    metrics: Sequence[str] = (),
+    out: str | Path | None = None,
+    backend: str | None = None,
+    repeat: int | None = None,
+    seed: int | None = None,
+    set: Sequence[str] = (),
+    jobs: int | None = None,
+    listener: Listener | None = None,
+) -> Comparison:
+    """How B differs from A, at every sweep point and for every flow, over runs.
+
+    Without `study`, `a` and `b` are results folders or the `Results` themselves, and nothing is
+    run. With it they are two backends (`"sim"`, `"linux"`) or two variants (`"cubic"`, `"bbr"`):
+    the study is run twice with the same seeds, as far as the folders `results/NAME.A` and
+    `results/NAME.B` (`out/A`, `out/B`; A and B being what they are called) do not hold it already.
+    `flows` are the flows whose variant is replaced, all if empty. `metrics` chooses what is
+    compared. The others are those of `cclab.run`, and need a `study`.
+
+    Raises `InputError` or `StudyError` for wrong input, `StoreError` and `DamageError` if a folder
+    cannot be used, and `RunError` if a run fails.
+    """
+    from cclab.comparison.metric import metric_names
+    from cclab.comparison.results import Side, compare_results
+
+    metric_names(metrics)  # A wrong name is found before an hour of runs.
+    if study is None:
+        asked = {"flows": flows, "out": out, "backend": backend, "repeat": repeat}
+        refuse_without_study(asked | {"seed": seed, "set": set, "jobs": jobs})
+        return compare_results("stores", side(a), side(b), metrics=metrics)
+    if not isinstance(a, str) or not isinstance(b, str):
+        raise InputError("with a study, A and B are the names of two backends or two variants")
+    pair = plan_pair(
+        a, b, study, flows=flows, out=out, backend=backend, repeat=repeat, seed=seed, set=set
+    )
+    done = [
+        Side(one.label, api.carry_out(one.plan, one.store, jobs=jobs, listener=listener))
+        for one in (pair.a, pair.b)
+    ]
+    return compare_results(pair.kind, *done, metrics=metrics, meant=pair.meant)
+
+
+def refuse_without_study(asked: dict[str, Any]) -> None:
+    """Raises `InputError` if one of `asked` is given, which only a study to run has use for."""
+    given = [name for name, value in asked.items() if value is not None and value != ()]
+    if given:
+        raise InputError(
+            f"{', '.join(given)}: only with a study to run; two results folders are compared as "
+            "they are"
+        )
+
+
+def side(given: str | Path | Results) -> Side:
+    """A results folder, or results, as a side; nothing is run.
+
+    Raises `StoreError` if it is not a results folder, `DamageError` if runs in it are damaged and
+    `InputError` if it holds none.
+    """
+    from cclab.comparison.results import Side
+    from cclab.results import Results
+
+    if isinstance(given, Results):
+        return Side(str(given.store.path), given)
+    store = Store(given)
+    if str(given) in (*backends(), *variants()) and not store.path.exists():
+        raise InputError(
+            f"no results folder {str(given)!r} here; two backends or two variants are compared "
+            "with a study to run (--study STUDY.toml)"
+        )
+    plan = store.plan()
+    found = store.survey(plan)
+    if found.damaged:
+        raise DamageError(store.path, [run.id for run in found.damaged])
+    if not found.sound:
+        raise InputError(f"{given} holds none of its runs; run the study first")
+    return Side(str(given), api.load(store.path))
+
+
+def plan_pair(
+    a: str,
+    b: str,
+    study: str | Path | Study,
+    *,
+    flows: Sequence[str] = (),
+    out: str | Path | None = None,
+    backend: str | None = None,
+    repeat: int | None = None,
+    seed: int | None = None,
+    set: Sequence[str] = (),
+) -> PlannedPair:
+    """The two plans of `study` on the backends, or with the variants, `a` and `b`.
+
+    Raises `InputError` or `StudyError` if one of them cannot be run, before anything is.
+    """
+    if a == b:
+        raise InputError(f"A and B are both {a!r}; there is nothing to compare")
+    loaded = study if isinstance(study, Study) else Study.load(study)
+    on_backends = a in backends() and b in backends()
+    if not on_backends and (a in backends() or b in backends()):
+        raise InputError(
+            f"{a!r} and {b!r}: either two backends ({', '.join(backends())}) or two variants "
+            "(`cclab list variants`)"
+        )
+    options: dict[str, Any] = {"repeat": repeat, "seed": seed}
+    if on_backends:
+        if flows or backend is not None:
+            raise InputError(
+                f"{'--flow' if flows else '--backend'}: only where two variants are compared; "
+                f"{a!r} and {b!r} are backends"
+            )
+        plans = [loaded.plan(set=list(set), backend=name, **options) for name in (a, b)]
+        meant = ["backend"]
+    else:
+        written = flow_names(loaded)
+        unknown = [name for name in flows if name not in written]
+        if unknown:
+            raise InputError(f"{loaded.file}: no flow {unknown[0]!r}; it has {', '.join(written)}")
+        replaced = list(flows) or written
+        plans = [
+            loaded.plan(
+                set=[*set, *(f"flow.{flow}.cc={json.dumps(name)}" for flow in replaced)],
+                backend=backend,
+                **options,
+            )
+            for name in (a, b)
+        ]
+        for name, plan in zip((a, b), plans, strict=True):
+            _check_replaced(plan, replaced, name)
+        # Copies of a flow are called NAME.1, NAME.2; a change that all flows have is `flow.*.cc`.
+        stars = ["flow.[*].cc"] if len(replaced) == len(written) else []
+        meant = [*stars, *(f"flow.{name}{copy}.cc" for name in replaced for copy in ("", ".*"))]
+    for plan in plans:
+        api.check(plan)
+    one, other = (
+        PlannedSide(name, plan, _store(plan, name, out))
+        for name, plan in zip((a, b), plans, strict=True)
+    )
+    return PlannedPair("backends" if on_backends else "variants", one, other, meant)
+
+
+def backends() -> list[str]:
+    """Every name that a study can have as its backend, whether this version has it or not."""
+    schema = json.loads(_core.schema())
+    return [choice["const"] for choice in schema["$defs"]["Backend"]["oneOf"]]
+
+
+def variants() -> list[str]:
+    """The variants that this version has itself."""
+    return [variant["name"] for variant in json.loads(_core.variants())]
+
+
+def flow_names(study: Study) -> list[str]:
+    """The names of the flows as the study writes them: once for all copies (`count`)."""
+    flows = tomllib.loads(study.text).get("flow", [])
+    return [flow.get("name", f"flow{number}") for number, flow in enumerate(flows, start=1)]
+
+
+def _check_replaced(plan: Plan, replaced: Sequence[str], variant: str) -> None:
+    """Raises `InputError` if some sweep point gives one of the flows another variant after all."""
+    for point in plan.points:
+        for flow in point.scenario["flows"]:
+            stem = flow["name"].rpartition(".")[0] or flow["name"]
+            if stem in replaced and flow["cc"] != variant:
+                swept = next((key for key in point.params if key.endswith("cc")), "flow.cc")
+                raise InputError(
+                    f"the sweep of {swept} gives flow {flow['name']!r} the variant "
+                    f"{flow['cc']!r}, so it cannot be {variant!r} as well; "
+                    "choose other flows (--flow) or take the key out of the sweep"
+                )
+
+
+def _store(plan: Plan, label: str, out: str | Path | None) -> Store:
+    folder = Path(out) / label if out is not None else api.RESULTS / f"{plan.name}.{label}"
+    return Store(folder)
