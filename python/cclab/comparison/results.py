@@ -235,7 +235,7 @@ def _point(a: Point, b: Point, metrics: list[Metric], asked: bool) -> PointCompa
     paired = seeds_a == seeds_b
     flows, unfinished = [], {}
     for name in (name for name in flows_a if name in flows_b):
-        transfers = any(flows[name]["transfer"] is not None for flows in (flows_a, flows_b))
+        transfers = any(flows[name].get("transfer") is not None for flows in (flows_a, flows_b))
         rows_a, rows_b = _rows(runs_a, name), _rows(runs_b, name)
         counts = (_cut_short(rows_a, flows_a[name]), _cut_short(rows_b, flows_b[name]))
         if any(counts):
@@ -276,14 +276,14 @@ def _rows(runs: list[Measured], name: str) -> list[dict[str, Any]]:
     rows = []
     for run in runs:
         flow = next(f for f in run.metrics["flows"] if f["name"] == name)
-        transfer = next(f for f in run.run.scenario["flows"] if f["name"] == name)["transfer"]
-        cut = transfer is not None and flow["ended_s"] is None
+        asked = next(f for f in run.run.scenario["flows"] if f["name"] == name)
+        cut = asked.get("transfer") is not None and flow["ended_s"] is None
         rows.append({**flow, "elapsed_s": None} if cut else flow)
     return rows
 
 
 def _cut_short(rows: list[dict[str, Any]], flow: dict[str, Any]) -> int:
-    return 0 if flow["transfer"] is None else sum(row["ended_s"] is None for row in rows)
+    return 0 if flow.get("transfer") is None else sum(row["ended_s"] is None for row in rows)
 
 
 def _whole(runs: list[Measured], metric: Metric) -> list[dict[str, Any]]:
