@@ -305,6 +305,19 @@ def test_a_full_disk_is_called_so(tmp_path: Path, home: Path, recipe: Recipe) ->
     assert entries(home) == []
 
 
+def test_a_disk_that_is_full_while_unpacking_is_called_so(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    binaries = tmp_path / "bin"
+    binaries.mkdir()
+    tar = binaries / "tar"
+    tar.write_text("#!/bin/sh\necho 'tar: a: Cannot write: No space left on device' >&2; exit 2\n")
+    tar.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{binaries}:{os.environ['PATH']}")
+    with pytest.raises(RunError, match="the disk is full"):
+        kernel.build(tarball(tmp_path / "linux.tar.xz"))
+
+
 def test_a_cache_that_cannot_be_written_is_called_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recipe: Recipe
 ) -> None:

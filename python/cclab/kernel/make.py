@@ -241,7 +241,7 @@ def _keep(log: Path, place: Path) -> None:
 
 def _no_room(home: Path) -> RunError:
     return RunError(
-        f"the disk is full: a build needs about 800 MB in {home} while it goes on; "
+        f"the disk is full: a build needs about 600 MB in {home} while it goes on; "
         "make room, or set XDG_CACHE_HOME to a folder elsewhere"
     )
 

@@ -159,9 +159,9 @@ class Workshop:
 
         Raises `StepError` if one of the two fails.
         """
-        said = self.path / "said"
         with (
-            said.open("w+b") as errors,
+            # In memory: a full disk, too, has to be told of.
+            os.fdopen(os.memfd_create("said"), "w+b") as errors,
             self._started(first, stdin=source, stdout=subprocess.PIPE, stderr=errors) as reader,
             self._started(second, stdin=reader.stdout, stdout=errors, stderr=errors) as writer,
         ):
@@ -174,8 +174,9 @@ class Workshop:
                 each()
             # A writer that has what it wants need not hear the reader out.
             failed = writer.returncode != 0 or reader.wait() not in (0, -signal.SIGPIPE)
+            errors.seek(0)
+            output = errors.read().decode(errors="replace").splitlines()
         if failed:
-            output = said.read_text(encoding="utf-8", errors="replace").splitlines()
             for line in output:
                 self._write(line)
             raise StepError(output)
