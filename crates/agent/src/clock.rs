@@ -25,8 +25,12 @@ impl RunClock {
     /// A clock whose time zero is soon.
     pub fn start(guest: bool) -> Step<RunClock> {
         let step = "the clock";
-        let monotonic = read(Clock::CLOCK_MONOTONIC).during(step)?;
+        // In a guest each reading takes the same virtual time: the middle of two is the instant
+        // of the one between.
+        let before = read(Clock::CLOCK_MONOTONIC).during(step)?;
         let realtime = read(Clock::CLOCK_REALTIME).during(step)?;
+        let after = read(Clock::CLOCK_MONOTONIC).during(step)?;
+        let monotonic = before.midpoint(after);
         let monotonic_zero = if guest {
             (monotonic / GUEST_ZERO_NS + 1) * GUEST_ZERO_NS
         } else {

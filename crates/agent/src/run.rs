@@ -25,6 +25,7 @@ use crate::outcome::Samples;
 use crate::program::{Program, Surroundings};
 use crate::qdisc::QdiscCounters;
 use crate::setup;
+use crate::sys;
 use crate::tracing::Events;
 use crate::watch::{Ready, Watch};
 
@@ -89,6 +90,9 @@ struct Run<'a> {
 
 /// Carries out `orders`.
 pub fn carry_out(orders: &Orders, place: &Place<'_>) -> Step<Outcome> {
+    if place.guest {
+        sys::restart_randomness().during("randomness")?;
+    }
     let namespaces = setup::network(orders)?;
     let queues = QdiscCounters::find(&orders.queues, &namespaces)?;
     let watch = Watch::new()?;
@@ -161,6 +165,10 @@ fn marks(orders: &Orders) -> Vec<Time> {
 
 impl Run<'_> {
     fn go(mut self) -> Step<Outcome> {
+        if self.place.guest {
+            // What is observed, and how, must not change what is drawn.
+            sys::restart_randomness().during("randomness")?;
+        }
         self.clock.wake_at(Time::ZERO)?;
         let end = self.until_the_end()?;
         self.let_programs_end(end)?;

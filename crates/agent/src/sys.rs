@@ -248,3 +248,11 @@ fn time_stamp(header: &libc::msghdr) -> u64 {
     }
     0
 }
+
+/// `RNDCLEARPOOL`: in a guest with a seed, randomness begins anew.
+pub fn restart_randomness() -> io::Result<()> {
+    const CLEAR_POOL: libc::Ioctl = 0x5206;
+    let file = std::fs::File::open("/dev/random")?;
+    // SAFETY: this command takes no argument.
+    check(unsafe { libc::ioctl(file.as_raw_fd(), CLEAR_POOL) }).map(drop)
+}
