@@ -1,11 +1,44 @@
 //! What a scenario is on a Linux kernel: hosts and routers as network namespaces, links as veth
 //! pairs with queueing disciplines, flows as sockets or programs.
 //!
-//! [`orders`] is what an agent is told to do, [`records`] what it hands back. Nothing here runs
+//! [`orders()`] tells an agent what to do, [`records`] is what it hands back. Nothing here runs
 //! anything.
+//!
+//! A link with a rate or a delay is two veth pairs whose inner ends lie in a namespace of wires:
+//!
+//! ```text
+//! sender: netem (losses) > tbf (rate) > queue ── wires: netem (delay, rate) ── receiver
+//! ```
+//!
+//! The shaper lets one packet go at a time and the wire delivers it after its transmission and the
+//! propagation delay: store and forward. Packets wait in the queue and nowhere else.
 
+mod cable;
+mod discipline;
+mod flow;
+mod impairment;
+mod lowering;
+mod needs;
+mod network;
 pub mod orders;
+mod program;
 pub mod records;
+mod route;
+mod settings;
+mod unsupported;
+mod words;
 
+pub use lowering::{link_name, orders};
+pub use needs::{Needs, needs};
 pub use orders::Orders;
 pub use records::Outcome;
+pub use unsupported::{Unsupported, VARIANTS, unsupported};
+
+/// Where orders are carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// In a guest that is all the run's own, in virtual time.
+    Guest,
+    /// On a host with others on it, in real time.
+    Host,
+}

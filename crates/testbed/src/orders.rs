@@ -88,7 +88,8 @@ pub struct Queue {
     pub namespace: usize,
     /// The interface.
     pub interface: String,
-    /// Handle of the root qdisc, unique in the run: the kernel's events name it.
+    /// Handle of the root qdisc as the kernel has it, the major number in the upper 16 bits;
+    /// unique in the run: the kernel's events name it.
     pub handle: u32,
     /// Handle of the qdisc whose drops and marks are those of the queue, and not of a loss.
     pub discipline: u32,
@@ -116,6 +117,10 @@ pub struct Flow {
     pub destination_port: u16,
     /// When it connects, or when the program starts.
     pub start: Time,
+    /// The largest window that the receiver advertises, in bytes; absent: as the kernel likes.
+    /// The receiver's route clamps the window of the handshake, but the kernel sets a clamp of
+    /// its own at the first full segment: the agent sets `TCP_WINDOW_CLAMP` once data are there.
+    pub rwnd: Option<u64>,
     /// What it does.
     pub work: Work,
 }

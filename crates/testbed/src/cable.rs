@@ -1,0 +1,187 @@
+//! A link between two interfaces: a veth pair, or two of them with delay and rate between.
+
+use cclab_spec::Queue as QueueSpec;
+use cclab_units::{Rate, Time};
+
+use crate::orders::Namespace;
+use crate::{discipline, words};
+
+/// Every interface has this address, so that a packet is for whoever gets it and no host asks
+/// who has an address.
+const MAC: &str = "02:00:00:00:00:01";
+/// netem drops what exceeds its limit in packets, 1000 unless told.
+const NETEM_LIMIT: u32 = 1_000_000;
+
+/// An interface of a namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct End {
+    /// Index of the namespace.
+    pub namespace: usize,
+    /// The interface.
+    pub interface: String,
+}
+
+/// Propagation and serialisation of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wire {
+    /// One way.
+    pub delay: Time,
+    /// Absent: infinitely fast.
+    pub rate: Option<Rate>,
+    /// Random extra delay from left to right.
+    pub jitter: Option<Time>,
+    /// Whether it changes during the run.
+    pub changes: bool,
+}
+
+impl Wire {
+    /// Whether a veth pair does all that this wire does.
+    pub fn is_plain(&self) -> bool {
+        let still = self.delay == Time::ZERO && self.jitter.is_none();
+        still && self.rate.is_none() && !self.changes
+    }
+
+    /// The wire from left to right.
+    pub fn rightward(&self) -> String {
+        self.netem(self.jitter)
+    }
+
+    /// The wire from right to left.
+    pub fn leftward(&self) -> String {
+        self.netem(None)
+    }
+
+    /// A packet arrives `delay` after it was sent and not before the last one is through:
+    /// netem adds the time of transmission to the later of the two.
+    fn netem(&self, jitter: Option<Time>) -> String {
+        let mut netem = format!("netem limit {NETEM_LIMIT}");
+        match jitter {
+            // netem's is uniform in [mean - half, mean + half).
+            Some(jitter) => {
+                let half = jitter / 2;
+                let mean = words::nanoseconds(self.delay + half);
+                netem += &format!(" delay {mean} {}", words::nanoseconds(half));
+            }
+            None => netem += &format!(" delay {}", words::nanoseconds(self.delay)),
+        }
+        if let Some(rate) = self.rate {
+            netem += &format!(" rate {}", words::rate(rate));
+        }
+        netem
+    }
+}
+
+/// Losses, and a delay, of packets that leave an interface.
+pub(crate) fn netem(delay: Time, loss: f64) -> String {
+    let mut netem = format!("netem limit {NETEM_LIMIT}");
+    if delay > Time::ZERO {
+        netem += &format!(" delay {}", words::nanoseconds(delay));
+    }
+    netem + &format!(" loss {}", words::percent(loss))
+}
+
+/// The line that makes a veth pair.
+pub(crate) fn veth(left: (&str, &str), right: (&str, &str), mtu: u32) -> String {
+    let end = |(namespace, interface): (&str, &str)| {
+        format!("{interface} netns {namespace} mtu {mtu} address {MAC} arp off")
+    };
+    format!("link add {} type veth peer {}", end(left), end(right))
+}
+
+/// The lines by which what arrives at either of two interfaces leaves by the other.
+pub(crate) fn patch(left: &str, right: &str) -> Vec<String> {
+    let redirect = |from: &str, to: &str| {
+        [
+            format!("qdisc add dev {from} clsact"),
+            format!(
+                "filter add dev {from} ingress matchall action mirred egress redirect dev {to}"
+            ),
+        ]
+    };
+    [redirect(left, right), redirect(right, left)].concat()
+}
+
+/// Major numbers of the qdiscs of an interface, from the root down.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Majors {
+    /// Of the root.
+    pub root: u32,
+    /// Of the shaper where netem is the root.
+    pub shaper: u32,
+    /// Of the discipline.
+    pub discipline: u32,
+}
+
+/// Those of an interface whose queue nobody looks at.
+pub(crate) const UNSEEN: Majors = Majors {
+    root: 1,
+    shaper: 2,
+    discipline: 3,
+};
+
+/// The sending side of a link: losses and delay, then a shaper with its queue.
+pub(crate) struct Egress<'a> {
+    /// Words of a netem in front of the queue.
+    pub netem: Option<String>,
+    /// The link's rate and queue; absent: infinitely fast.
+    pub queue: Option<(Rate, &'a QueueSpec)>,
+    /// Bytes that the shaper may send at once: one packet.
+    pub burst: u64,
+    /// Bytes of a full packet, in which limits are converted.
+    pub packet: u64,
+    /// Handles.
+    pub majors: Majors,
+}
+
+/// Where the shaper of an interface is, so that it can be changed.
+#[derive(Clone, Debug)]
+pub(crate) struct Shaper {
+    place: String,
+    burst: u64,
+    limit: u64,
+}
+
+impl Shaper {
+    /// The line that adds it or changes it to `rate`.
+    pub fn line(&self, verb: &str, rate: Rate) -> String {
+        let Shaper {
+            place,
+            burst,
+            limit,
+        } = self;
+        let rate = words::rate(rate);
+        format!("qdisc {verb} {place} tbf rate {rate} burst {burst} limit {limit}")
+    }
+}
+
+impl Egress<'_> {
+    /// Adds the lines for `interface` to `namespace`.
+    pub fn install(&self, namespace: &mut Namespace, interface: &str) -> Option<Shaper> {
+        let Majors {
+            root,
+            shaper,
+            discipline,
+        } = self.majors;
+        let mut at = format!("dev {interface} root handle {root:x}:");
+        let mut major = root;
+        if let Some(netem) = &self.netem {
+            namespace.tc.push(format!("qdisc add {at} {netem}"));
+            at = format!("dev {interface} parent {root:x}:1 handle {shaper:x}:");
+            major = shaper;
+        }
+        let (rate, queue) = self.queue?;
+        let child = discipline::child(queue, rate, self.packet)
+            .expect("what the kernel lacks is refused before a run");
+        let shaper = Shaper {
+            place: at,
+            burst: self.burst,
+            limit: child.shaper_limit,
+        };
+        namespace.tc.push(shaper.line("add", rate));
+        namespace.tc.push(format!(
+            "qdisc add dev {interface} parent {major:x}:1 handle {discipline:x}: {}",
+            child.words
+        ));
+        Some(shaper)
+    }
+}

@@ -1,0 +1,126 @@
+//! From a scenario and a seed to orders.
+
+use cclab_spec::{EventKind, Scenario};
+use cclab_units::Time;
+
+use crate::network::{self, Network};
+use crate::orders::{Capture, Change, Events, Orders, SCHEMA};
+use crate::{Target, flow, route, settings};
+
+/// The orders of the run of `scenario` with `seed`. The caller has made sure that
+/// [`crate::unsupported`] finds nothing in it.
+pub fn orders(scenario: &Scenario, seed: u64, target: Target) -> Orders {
+    let mut network = network::build(scenario);
+    route::add(scenario, &mut network);
+    let flows = 0..scenario.flows.len();
+    let trace = &scenario.trace;
+    Orders {
+        schema: SCHEMA.to_owned(),
+        end: scenario.duration,
+        interval: trace.interval,
+        marks: marks(scenario),
+        sysctl: settings::of_machine(&scenario.flows, target),
+        flows: flows
+            .map(|index| flow::flow(scenario, &network, index, seed))
+            .collect(),
+        captures: captures(scenario, &network),
+        snaplen: trace.snaplen,
+        capture_from: trace.from,
+        capture_until: trace.until,
+        events: Events {
+            acks: true,
+            dequeues: true,
+            enqueues: trace.events.contains(&EventKind::Queue),
+            losses: true,
+        },
+        changes: in_order(network.changes),
+        namespaces: network.namespaces,
+        links: network.links,
+        queues: network.queues,
+    }
+}
+
+/// The name in traces of the sampled link `index`: bottlenecks, each followed by its way back.
+pub fn link_name(index: u32) -> String {
+    let number = match index / 2 {
+        0 => String::new(),
+        further => (further + 1).to_string(),
+    };
+    let way = if index.is_multiple_of(2) {
+        ""
+    } else {
+        ".reverse"
+    };
+    format!("bottleneck{number}{way}")
+}
+
+/// Changes in the order of time, one per instant and namespace.
+fn in_order(mut changes: Vec<Change>) -> Vec<Change> {
+    changes.sort_by_key(|change| (change.at, change.namespace));
+    let mut joined: Vec<Change> = Vec::new();
+    for change in changes {
+        match joined.last_mut() {
+            Some(last) if (last.at, last.namespace) == (change.at, change.namespace) => {
+                last.tc.extend(change.tc);
+                last.iptables.extend(change.iptables);
+            }
+            _ => joined.push(change),
+        }
+    }
+    joined
+}
+
+/// The end of the warm-up and the edges of outages: figures hold between them.
+fn marks(scenario: &Scenario) -> Vec<Time> {
+    let outages = &scenario.network.bottleneck.outage;
+    let edges = outages
+        .iter()
+        .flat_map(|outage| [outage.start, outage.start + outage.duration]);
+    let mut marks: Vec<Time> = edges.chain([scenario.warmup]).collect();
+    marks.retain(|&at| at > Time::ZERO && scenario.duration.is_none_or(|end| at < end));
+    marks.sort();
+    marks.dedup();
+    marks
+}
+
+fn captures(scenario: &Scenario, network: &Network<'_>) -> Vec<Capture> {
+    let capture = |point: &String| {
+        if point == "bottleneck" {
+            return Capture {
+                point: point.clone(),
+                namespace: network.routers,
+                interface: "next".to_owned(),
+                flow: None,
+            };
+        }
+        let (name, side) = point.rsplit_once('.').expect("a point of a flow");
+        let index = scenario.flows.iter().position(|flow| flow.name == name);
+        let index = index.expect("unknown points are refused with the study");
+        let (sender, receiver) = network.paths[index].ends(&scenario.flows[index]);
+        let end = if side == "sender" { sender } else { receiver };
+        Capture {
+            point: point.clone(),
+            namespace: end.namespace,
+            interface: end.interface.clone(),
+            flow: Some(index as u32),
+        }
+    };
+    scenario.trace.capture.iter().map(capture).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sampled_links_are_named_as_the_simulator_names_its_bottleneck() {
+        let names: Vec<String> = (0..4).map(link_name).collect();
+        let expected = [
+            "bottleneck",
+            "bottleneck.reverse",
+            "bottleneck2",
+            "bottleneck2.reverse",
+        ];
+        assert_eq!(names, expected);
+    }
+}

@@ -1,0 +1,79 @@
+//! Addresses and routes. What a flow's TCP is told, its routes tell: variant, segment size,
+//! window, ECN, acknowledgements.
+
+use std::net::Ipv4Addr;
+
+use cclab_packet::address;
+use cclab_spec::{Direction, Flow, Scenario};
+
+use crate::cable::End;
+use crate::network::{DEFAULT_MSS, Network};
+
+/// Adds the addresses of every flow's hosts and the routes between them to `network`.
+pub(crate) fn add(scenario: &Scenario, network: &mut Network<'_>) {
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        let (from, to) = (address(index as u32, false), address(index as u32, true));
+        let path = network.paths[index].clone();
+        let (sender, receiver) = path.ends(flow);
+        host(network, sender, from, to, &sending(flow));
+        host(network, receiver, to, from, &receiving(flow));
+        let (left, right) = match flow.direction {
+            Direction::Forward => (from, to),
+            Direction::Reverse => (to, from),
+        };
+        let [first, last] = path.routers.each_ref().map(|end| end.namespace);
+        for router in first..=last {
+            let own = |end: &End, other: &'static str| match end.namespace == router {
+                true => end.interface.clone(),
+                false => other.to_owned(),
+            };
+            let ways = [
+                (left, own(&path.routers[0], "prev")),
+                (right, own(&path.routers[1], "next")),
+            ];
+            let line = |(to, interface)| format!("route add {to}/32 dev {interface} scope link");
+            network.namespaces[router].ip.extend(ways.map(line));
+        }
+    }
+}
+
+fn host(network: &mut Network<'_>, end: &End, own: Ipv4Addr, peer: Ipv4Addr, metrics: &str) {
+    let interface = &end.interface;
+    let lines = [
+        format!("addr add {own}/32 dev {interface}"),
+        format!("route add {peer}/32 dev {interface} scope link src {own} {metrics}"),
+    ];
+    network.namespaces[end.namespace].ip.extend(lines);
+}
+
+/// What the sender's TCP is told.
+fn sending(flow: &Flow) -> String {
+    let ecn = if flow.ecn { " features ecn" } else { "" };
+    both(flow) + ecn
+}
+
+/// What the receiver's TCP is told.
+fn receiving(flow: &Flow) -> String {
+    let window = flow
+        .rwnd
+        .map(|rwnd| format!(" window {}", rwnd.min(MAX_WINDOW)));
+    let quick = if flow.delayed_ack == Some(1) {
+        " quickack 1"
+    } else {
+        ""
+    };
+    both(flow) + &window.unwrap_or_default() + quick
+}
+
+/// The largest window that TCP can advertise (RFC 7323, section 2.3).
+pub(crate) const MAX_WINDOW: u64 = 65_535 << 14;
+
+/// What both are told. The receiver answers with the same variant, as some, such as DCTCP, have
+/// the receiver do its part.
+fn both(flow: &Flow) -> String {
+    format!(
+        "congctl {} advmss {}",
+        flow.cc,
+        flow.mss.unwrap_or(DEFAULT_MSS)
+    )
+}

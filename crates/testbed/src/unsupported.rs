@@ -1,0 +1,243 @@
+//! What a scenario asks for that a kernel backend does not do: found before a run, by name.
+
+use std::collections::BTreeMap;
+
+use cclab_packet::MAX_ADDRESSED_FLOWS;
+use cclab_spec::{DelayAt, Direction, Flow, Link, Scenario, Topology};
+use cclab_units::{Rate, Time};
+
+use crate::network::left_interfaces;
+use crate::{Target, discipline, settings};
+
+/// One thing that the backend does not do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsupported {
+    /// The key of the study file.
+    pub path: String,
+    /// What is asked for there.
+    pub what: String,
+}
+
+/// The stack that a kernel is.
+const STACK: &str = "linux-6.12";
+
+/// Variants that a kernel has, by the names it gives them.
+pub const VARIANTS: [&str; 17] = [
+    "reno",
+    "bic",
+    "cubic",
+    "westwood",
+    "highspeed",
+    "htcp",
+    "hybla",
+    "vegas",
+    "nv",
+    "scalable",
+    "lp",
+    "veno",
+    "yeah",
+    "illinois",
+    "dctcp",
+    "cdg",
+    "bbr",
+];
+
+/// The smallest segment size that the kernel works with (TCP_MIN_MSS).
+const MIN_MSS: u32 = 88;
+/// The smallest window that the kernel clamps to (SOCK_MIN_RCVBUF / 2).
+const MIN_WINDOW: u64 = 1152;
+/// netem's jitter is a signed 32-bit number of nanoseconds on either side of the mean.
+const MAX_JITTER: Time = Time::from_secs(4);
+/// Below it the kernel's clock of a shaper overflows.
+const MIN_RATE: u64 = 1000;
+
+/// Everything in `scenario` that a kernel backend does not do; empty if it can run.
+pub fn unsupported(scenario: &Scenario, target: Target) -> Vec<Unsupported> {
+    let mut found = Found::default();
+    if scenario.stack != STACK {
+        let what = format!("stack {:?} (a kernel is {STACK:?})", scenario.stack);
+        found.refuse("stack", what);
+    }
+    network(scenario, &mut found);
+    for flow in &scenario.flows {
+        self::flow(flow, target, &mut found);
+    }
+    if scenario.flows.len() > MAX_ADDRESSED_FLOWS {
+        let what = format!(
+            "{} flows (addresses suffice for {MAX_ADDRESSED_FLOWS})",
+            scenario.flows.len()
+        );
+        found.refuse("flow", what);
+    }
+    if scenario.network.topology == Topology::Chain {
+        chain(scenario, &mut found);
+    }
+    machine(&scenario.flows, &mut found);
+    for traffic in &scenario.traffic {
+        let what = format!("cross traffic {}", traffic.kind);
+        found.refuse(format!("traffic.{}", traffic.name), what);
+    }
+    found.0
+}
+
+#[derive(Default)]
+struct Found(Vec<Unsupported>);
+
+impl Found {
+    fn refuse(&mut self, path: impl Into<String>, what: impl Into<String>) {
+        self.0.push(Unsupported {
+            path: path.into(),
+            what: what.into(),
+        });
+    }
+}
+
+fn network(scenario: &Scenario, found: &mut Found) {
+    let network = &scenario.network;
+    if network.topology == Topology::Graph {
+        found.refuse("network.topology", "topology graph");
+    }
+    link("bottleneck", &network.bottleneck, found);
+    link("access", &network.access, found);
+    let access = &network.access;
+    let plain = access.loss.is_empty() && access.outage.is_empty() && access.schedule.is_empty();
+    if !plain || access.jitter.is_some() {
+        found.refuse("network.access", "impairments of access links");
+    }
+}
+
+fn link(name: &str, link: &Link, found: &mut Found) {
+    let at = |key: &str| format!("network.{name}.{key}");
+    let slow = |rate: &Rate| rate.bps() < MIN_RATE;
+    let scheduled = link.schedule.iter().filter_map(|change| change.rate);
+    if let Some(rate) = link.rate.into_iter().chain(scheduled).find(slow) {
+        let what = format!("a rate of {rate} (a kernel's shaper does at least 1kbit)");
+        found.refuse(at("rate"), what);
+    }
+    if link.rate.is_none() && link.schedule.iter().any(|change| change.rate.is_some()) {
+        found.refuse(at("schedule"), "a rate for a link that is infinitely fast");
+    }
+    if let Some(jitter) = link.jitter.filter(|&jitter| jitter >= MAX_JITTER) {
+        found.refuse(
+            at("jitter"),
+            format!("a jitter of {jitter} (netem stays below {MAX_JITTER})"),
+        );
+    }
+    if let Some(rate) = link.rate
+        && let Err((key, what)) = discipline::child(&link.queue, rate, 1514)
+    {
+        found.refuse(at(&format!("queue.{key}")), what);
+    }
+}
+
+fn flow(flow: &Flow, target: Target, found: &mut Found) {
+    let at = |key: &str| format!("flow.{}.{key}", flow.name);
+    if !VARIANTS.contains(&flow.cc.as_str()) {
+        let what = format!(
+            "variant {} (the kernel has: {})",
+            flow.cc,
+            VARIANTS.join(", ")
+        );
+        found.refuse(at("cc"), what);
+    }
+    if let Some(application) = flow.application.as_deref().filter(|name| *name != "bulk") {
+        found.refuse(at("application"), format!("application {application}"));
+    }
+    if let Some(every) = flow.delayed_ack.filter(|&every| every > 2) {
+        let what =
+            format!("an acknowledgement for every {every} segments (the kernel's are for 1 or 2)");
+        found.refuse(at("delayed_ack"), what);
+    }
+    if let Some(mss) = flow.mss.filter(|&mss| mss < MIN_MSS) {
+        found.refuse(
+            at("mss"),
+            format!("segments of {mss} bytes (the kernel's least is {MIN_MSS})"),
+        );
+    }
+    if let Some(rwnd) = flow.rwnd {
+        if rwnd < MIN_WINDOW {
+            let what = format!("a window of {rwnd} bytes (the kernel's least is {MIN_WINDOW})");
+            found.refuse(at("rwnd"), what);
+        }
+        if flow.command.is_some() {
+            found.refuse(at("rwnd"), "the window of a program's own socket");
+        }
+    }
+    for (name, value) in &flow.sysctl {
+        if !settings::is_of_network(name) || value.contains('\n') {
+            found.refuse(
+                at("sysctl"),
+                format!("{name:?}, which is no kernel setting of the network"),
+            );
+        } else if settings::is_global(name) && target == Target::Host {
+            let what = format!("kernel setting {name}, which holds for the whole machine");
+            found.refuse(at("sysctl"), what);
+        }
+    }
+}
+
+/// What flows that share their hosts cannot have.
+fn chain(scenario: &Scenario, found: &mut Found) {
+    let flows = &scenario.flows;
+    if left_interfaces(scenario).len() > 1 && scenario.network.access.rate.is_some() {
+        let what = "flows of a chain with different base RTTs over access links of a finite rate \
+                    (give the access links no rate, or use a dumbbell)";
+        found.refuse("network.access.rate", what);
+    }
+    let from_sink = |flow: &&Flow| flow.direction == Direction::Reverse;
+    let at_sender =
+        |flow: &&Flow| flow.delay_at == DelayAt::Sender && flow.extra_delay > Time::ZERO;
+    for flow in flows.iter().filter(from_sink).filter(at_sender) {
+        let what = "delay on the sink of a chain, which all flows share (use a dumbbell)";
+        found.refuse(format!("flow.{}.delay_at", flow.name), what);
+    }
+    let Some(first) = flows.first() else { return };
+    for flow in &flows[1..] {
+        let names = first.sysctl.keys().chain(flow.sysctl.keys());
+        let differs = |name: &&String| flow.sysctl.get(*name) != first.sysctl.get(*name);
+        if let Some(name) = names
+            .filter(|name| !settings::is_global(name))
+            .find(differs)
+        {
+            let what = format!(
+                "kernel setting {name} different from that of flow {}: in a chain they share \
+                 their hosts (use a dumbbell)",
+                first.name
+            );
+            found.refuse(format!("flow.{}.sysctl", flow.name), what);
+        }
+    }
+    for direction in [Direction::Forward, Direction::Reverse] {
+        let mut alike = flows.iter().filter(|flow| flow.direction == direction);
+        let Some(first) = alike.next() else { continue };
+        for flow in alike.filter(|flow| flow.rwnd.is_some() != first.rwnd.is_some()) {
+            let what = format!(
+                "rwnd where only one of this flow and {} has one: in a chain they share the \
+                 receiving host (give both one, or use a dumbbell)",
+                first.name
+            );
+            found.refuse(format!("flow.{}.rwnd", flow.name), what);
+        }
+    }
+}
+
+/// Settings of the whole machine are the same for every flow that names them.
+fn machine(flows: &[Flow], found: &mut Found) {
+    let mut first: BTreeMap<&str, (&str, &str)> = BTreeMap::new();
+    for flow in flows {
+        for (name, value) in flow
+            .sysctl
+            .iter()
+            .filter(|(name, _)| settings::is_global(name))
+        {
+            let (known, by) = *first.entry(name).or_insert((value, &flow.name));
+            if known != value {
+                let what = format!(
+                    "kernel setting {name} different from that of flow {by}: it holds for the \
+                     whole machine"
+                );
+                found.refuse(format!("flow.{}.sysctl", flow.name), what);
+            }
+        }
+    }
+}
