@@ -1,42 +1,6 @@
-//! Names the simulator by its sources, so that a results folder never passes off what an older
-//! simulator did as what this one does.
-
-use std::fs;
-use std::path::{Path, PathBuf};
-
-/// The crates whose code decides what a run yields.
-const CRATES: [&str; 7] = ["units", "packet", "cc", "tcp", "qdisc", "trace", "sim"];
+//! Names the simulator by its sources.
 
 fn main() {
-    let crates = Path::new("..");
-    let mut files = Vec::new();
-    for name in CRATES {
-        let sources = crates.join(name).join("src");
-        println!("cargo:rerun-if-changed={}", sources.display());
-        collect(&sources, &mut files);
-    }
-    files.sort();
-    // FNV-1a over names and contents.
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    let mut take = |bytes: &[u8]| {
-        for &byte in bytes {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    };
-    for file in &files {
-        take(file.to_string_lossy().as_bytes());
-        take(&fs::read(file).expect("a source file can be read"));
-    }
-    println!("cargo:rustc-env=CCLAB_SIM_SOURCES={:08x}", hash >> 32);
-}
-
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a source folder can be read") {
-        let path = entry.expect("a source folder can be read").path();
-        if path.is_dir() {
-            collect(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
-    }
+    let crates = ["units", "packet", "cc", "tcp", "qdisc", "trace", "sim"];
+    cclab_fingerprint::emit("CCLAB_SIM_SOURCES", &crates);
 }

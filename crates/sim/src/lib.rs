@@ -15,10 +15,9 @@ mod unsupported;
 mod wire;
 mod world;
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
 use cclab_spec::Scenario;
 use cclab_trace::Probe;
+pub use cclab_trace::Progress;
 use cclab_trace::schema::RunSummary;
 use cclab_units::Time;
 
@@ -29,30 +28,6 @@ pub use wire::wire_options;
 /// Version of the simulator, its sources included: results of another version are other
 /// results.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("CCLAB_SIM_SOURCES"));
-
-/// How far a run is, readable from another thread, and the wish that it stop.
-#[derive(Debug, Default)]
-pub struct Progress {
-    now_ns: AtomicU64,
-    cancelled: AtomicBool,
-}
-
-impl Progress {
-    /// Virtual time that the run has reached.
-    pub fn now(&self) -> Time {
-        Time::from_nanos(self.now_ns.load(Ordering::Relaxed))
-    }
-
-    /// Asks the run to stop soon.
-    pub fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Relaxed);
-    }
-
-    fn report(&self, now: Time) -> bool {
-        self.now_ns.store(now.as_nanos(), Ordering::Relaxed);
-        self.cancelled.load(Ordering::Relaxed)
-    }
-}
 
 /// Why a run gave no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -19,7 +19,7 @@ fn plan_of(stack: &str, cc: &str, qdisc: &str, limit: &str) -> Result<Plan, Stri
     );
     let study = Study::load(&text, "names.toml").map_err(|error| error.to_string())?;
     study
-        .plan(&Overrides::default(), "test")
+        .plan(&Overrides::default(), &|_| "test".to_owned())
         .map_err(|error| error.to_string())
 }
 

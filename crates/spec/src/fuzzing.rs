@@ -17,6 +17,6 @@ pub fn fuzz_study(data: &[u8]) {
             repeat: Some(1),
             ..Overrides::default()
         };
-        let _ = study.plan(&overrides, "fuzz");
+        let _ = study.plan(&overrides, &|_| "fuzz".to_owned());
     }
 }

@@ -10,7 +10,7 @@
 //!     [[flow]]
 //!     cc = "reno"
 //! "#;
-//! let plan = Study::load(text, "study.toml")?.plan(&Overrides::default(), "0.1.0")?;
+//! let plan = Study::load(text, "study.toml")?.plan(&Overrides::default(), &|_| "0.1.0".to_owned())?;
 //! assert_eq!(plan.runs.len(), 1);
 //! # Ok::<(), cclab_spec::StudyError>(())
 //! ```

@@ -16,8 +16,6 @@ use crate::scenario::{Run, Scenario};
 pub struct Plan {
     /// The study as written, with what the command line set.
     pub study: Json,
-    /// Version of the backends that the runs belong to.
-    pub version: String,
     /// The sweep points; a study without a sweep has one.
     pub scenarios: Vec<Point>,
     /// The runs, point by point, seed by seed. Points that resolve to the same scenario have

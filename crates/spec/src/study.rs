@@ -94,9 +94,14 @@ impl Study {
             .map_err(|problem| self.sources.locate(problem))
     }
 
-    /// Every run of the study on backends of `version`: sweep points in the order of the file,
-    /// the last path varying fastest, and for each the seeds from `seed` up.
-    pub fn plan(&self, overrides: &Overrides, version: &str) -> Result<Plan, StudyError> {
+    /// Every run of the study: sweep points in the order of the file, the last path varying
+    /// fastest, and for each the seeds from `seed` up. `version` gives the version of the backend
+    /// of a name.
+    pub fn plan(
+        &self,
+        overrides: &Overrides,
+        version: &dyn Fn(&str) -> String,
+    ) -> Result<Plan, StudyError> {
         let mut sources = self.sources.clone();
         plan(self, overrides, version, &mut sources).map_err(|problem| sources.locate(problem))
     }
@@ -105,7 +110,7 @@ impl Study {
 fn plan(
     study: &Study,
     overrides: &Overrides,
-    version: &str,
+    version: &dyn Fn(&str) -> String,
     sources: &mut Sources,
 ) -> Result<Plan, Problem> {
     let mut document = study.document.clone();
@@ -113,7 +118,6 @@ fn plan(
     let sweep = Sweep::of(&document, lists, &fixed)?;
     let mut plan = Plan {
         study: echo(&document, &sweep),
-        version: version.to_owned(),
         scenarios: Vec::new(),
         runs: Vec::new(),
         expectations: Vec::new(),
@@ -129,14 +133,15 @@ fn plan(
         }
         check_seeds(&written, sweep.len())?;
         let backend = written.backend.name();
+        let version = version(backend);
         for seed in (written.seed.value..).take(written.repeat.value as usize) {
-            let id = run_id(&scenario, seed, backend, version);
+            let id = run_id(&scenario, seed, backend, &version);
             let run = Run {
                 id,
                 scenario: scenario.clone(),
                 seed,
                 backend: backend.to_owned(),
-                version: version.to_owned(),
+                version: version.clone(),
             };
             plan.runs.push(PlannedRun {
                 point: plan.scenarios.len(),

@@ -20,7 +20,7 @@ fn one_flow(more: &str) -> String {
 
 fn try_plan(text: &str, overrides: &Overrides) -> Result<Plan, String> {
     Study::load(text, "study.toml")
-        .and_then(|study| study.plan(overrides, "1"))
+        .and_then(|study| study.plan(overrides, &|_| "1".to_owned()))
         .map_err(|error| error.to_string())
 }
 
@@ -378,7 +378,7 @@ fn a_wrong_setting_is_refused_by_column() {
 fn the_id_of_a_run_is_the_hash_of_what_can_change_its_result() {
     let id = |text: &str, version: &str, overrides: &Overrides| {
         let study = Study::load(text, "study.toml").expect("a good study");
-        study.plan(overrides, version).expect("a plan").runs[0]
+        study.plan(overrides, &|_| version.to_owned()).expect("a plan").runs[0]
             .run
             .id
             .clone()
