@@ -44,6 +44,21 @@ impl Histogram {
         self.sum += u128::from(value);
     }
 
+    /// Counts all values of `other`.
+    pub fn add(&mut self, other: &Histogram) {
+        if other.count == 0 {
+            return;
+        }
+        if self.counts.is_empty() {
+            *self = Histogram::new();
+        }
+        for (own, more) in self.counts.iter_mut().zip(&other.counts) {
+            *own += more;
+        }
+        self.count += other.count;
+        self.sum += other.sum;
+    }
+
     /// How many values were counted.
     pub fn count(&self) -> u64 {
         self.count
@@ -144,6 +159,21 @@ mod tests {
         }
         let mean = values.iter().sum::<u64>() as f64 / 1e4;
         assert!((histogram.mean().expect("not empty") - mean).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_sum_of_histograms_counts_every_value() {
+        let of = |values: &[u64]| {
+            let mut histogram = Histogram::default();
+            values.iter().for_each(|&v| histogram.record(v));
+            histogram
+        };
+        let mut sum = of(&[]);
+        for part in [&[3, 900][..], &[], &[3, u64::MAX]] {
+            sum.add(&of(part));
+        }
+        assert_eq!(sum, of(&[3, 900, 3, u64::MAX]));
+        assert_eq!(sum.count(), 4);
     }
 
     #[test]

@@ -67,7 +67,7 @@ fn ack(i: u64) -> AckEvent {
         in_flight: Some(7),
         rwnd: 8,
         delivery_rate: None,
-        in_recovery: (i % 4 > 0).then(|| i.is_multiple_of(3)),
+        in_recovery: (!i.is_multiple_of(4)).then(|| i.is_multiple_of(3)),
     }
 }
 

@@ -1,0 +1,133 @@
+//! What links did.
+
+use cclab_spec::Place;
+use cclab_testbed::Orders;
+use cclab_testbed::records::{QueueCounters, Sample};
+use cclab_trace::schema::LinkSummary;
+use cclab_units::Time;
+
+use crate::records::Run;
+use crate::tally::Tally;
+
+/// Links that every trace has: the bottleneck and its way back.
+const BOTTLENECK: usize = 2;
+
+/// How many links of bottlenecks the run has, both directions counted.
+pub fn link_count(orders: &Orders) -> usize {
+    let last = orders.queues.iter().map(|queue| queue.link as usize + 1);
+    last.max().unwrap_or(0).max(BOTTLENECK)
+}
+
+/// One row per link: bottlenecks, then the links of hosts on which packets were lost.
+pub fn summaries(run: &Run<'_>, samples: &[Sample], tally: &Tally) -> Vec<LinkSummary> {
+    let bottlenecks = (0..link_count(run.orders)).map(|link| bottleneck(run, link, samples, tally));
+    let hosts = tally.places.hosts.iter().map(|host| host.summary(run));
+    bottlenecks.chain(hosts).collect()
+}
+
+/// `bottleneck`, `bottleneck.reverse`, and in a row of several `bottleneck.2`, ...
+fn name(link: usize) -> String {
+    let number = match link / BOTTLENECK {
+        0 => String::new(),
+        others => format!(".{}", others + 1),
+    };
+    let reverse = if is_forward(link) { "" } else { ".reverse" };
+    format!("bottleneck{number}{reverse}")
+}
+
+fn is_forward(link: usize) -> bool {
+    link.is_multiple_of(BOTTLENECK)
+}
+
+/// The counters of a queue at an instant: root and discipline.
+#[derive(Clone, Copy, Debug)]
+struct Reading {
+    at: Time,
+    root: QueueCounters,
+    discipline: QueueCounters,
+}
+
+impl Reading {
+    /// Packets lost on the line, which the root counts beside what its discipline drops.
+    fn line_losses(&self) -> u64 {
+        self.root.drops.saturating_sub(self.discipline.drops)
+    }
+}
+
+fn bottleneck(run: &Run<'_>, link: usize, samples: &[Sample], tally: &Tally) -> LinkSummary {
+    let mut summary = LinkSummary {
+        name: name(link),
+        rate: run.scenario.network.bottleneck.rate,
+        ..LinkSummary::default()
+    };
+    let readings: Vec<Reading> = readings(link, samples).collect();
+    let queue = run
+        .orders
+        .queues
+        .iter()
+        .position(|q| q.link as usize == link);
+    if let Some(queue) = queue {
+        summary.sojourn = tally.queues[queue].sojourn.clone();
+        summary.backlog_max = tally.queues[queue].backlog_max;
+    }
+    let Some(last) = readings.last() else {
+        return summary;
+    };
+    let sampled = readings.iter().map(|reading| reading.root.backlog).max();
+    summary.backlog_max = summary.backlog_max.max(sampled.unwrap_or(0));
+    let lost = last.line_losses();
+    let in_outages = match is_forward(link) {
+        true => outage_losses(run, &readings).min(lost),
+        false => 0,
+    };
+    summary.queue_drops = last.discipline.drops;
+    summary.outage_drops = in_outages;
+    summary.random_drops = lost - in_outages;
+    summary.marks = last.discipline.marks;
+    summary.delivered = last.root.tx_packets;
+    summary.tx_bytes = last.root.tx_bytes;
+    summary.in_flight = last.root.packets;
+    summary.offered = summary.delivered + summary.in_flight + summary.queue_drops + lost;
+    summary
+}
+
+fn readings(link: usize, samples: &[Sample]) -> impl Iterator<Item = Reading> {
+    samples.iter().filter_map(move |sample| match sample {
+        Sample::Queue {
+            at,
+            link: of,
+            root,
+            discipline,
+        } if *of as usize == link => Some(Reading {
+            at: Time::from_nanos(*at),
+            root: *root,
+            discipline: *discipline,
+        }),
+        _ => None,
+    })
+}
+
+/// Packets lost on the line between the edges of outages, at which samples were taken.
+fn outage_losses(run: &Run<'_>, readings: &[Reading]) -> u64 {
+    let outages = run.scenario.network.bottleneck.outage.iter();
+    let mut spans: Vec<(Time, Time)> = outages
+        .filter(|outage| outage.at == Place::Router)
+        .map(|outage| (outage.start, outage.start + outage.duration))
+        .collect();
+    spans.sort_unstable();
+    let mut lost = 0;
+    let mut covered = Time::ZERO;
+    for (from, to) in spans {
+        // Outages may overlap.
+        lost += losses_at(readings, to.max(covered)) - losses_at(readings, from.max(covered));
+        covered = covered.max(to);
+    }
+    lost
+}
+
+/// Line losses counted at the first reading from `at` on, or at the last one.
+fn losses_at(readings: &[Reading], at: Time) -> u64 {
+    let reading = readings.iter().find(|reading| reading.at >= at);
+    let reading = reading.or(readings.last());
+    reading.map_or(0, Reading::line_losses)
+}

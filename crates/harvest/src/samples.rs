@@ -1,0 +1,114 @@
+//! Samples of flows and queues.
+
+use cclab_testbed::records::{QueueCounters, Sample, TcpInfo};
+use cclab_trace::schema::{FlowSample, QueueSample};
+use cclab_trace::{Event, Probe, Recorder};
+use cclab_units::{Rate, Time};
+
+use crate::connection::{MICROSECOND, UNLIMITED};
+use crate::error::HarvestError;
+use crate::records::{Run, acked, sent};
+
+/// Variants that pace; of others the kernel's pacing rate is a figure that nothing obeys.
+const PACING: [&str; 1] = ["bbr"];
+
+/// Hands the rows of `samples` to `recorder`. `syns` are the SYNs that each flow sent again,
+/// which the kernel counts as retransmissions.
+///
+/// # Errors
+/// If a sample is of a flow or a link that the run did not have.
+pub fn record(
+    run: &Run<'_>,
+    samples: &[Sample],
+    syns: &[u64],
+    recorder: &mut Recorder,
+) -> Result<(), String> {
+    for sample in samples {
+        match sample {
+            Sample::Flow {
+                at,
+                flow,
+                sender,
+                received,
+            } => {
+                let index = *flow as usize;
+                let outcome = run.outcome.flows.get(index);
+                let outcome = outcome.ok_or_else(|| format!("there is no flow {flow}"))?;
+                // A flow that has not started has no state.
+                if let Some(info) = sender {
+                    let paces = PACING.contains(&outcome.cc_in_force.as_str());
+                    let row = flow_sample(*flow, info, *received, syns[index], paces);
+                    recorder.record(Time::from_nanos(*at), Event::FlowSample(row));
+                }
+            }
+            Sample::Queue {
+                at,
+                link,
+                root,
+                discipline,
+            } => {
+                if !run.orders.queues.iter().any(|queue| queue.link == *link) {
+                    return Err(format!("link {link} has no queue"));
+                }
+                let row = queue_sample(*link, root, discipline);
+                recorder.record(Time::from_nanos(*at), Event::QueueSample(row));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The state of a flow as its sender's socket tells it. `received` may count the FIN.
+fn flow_sample(flow: u32, info: &TcpInfo, received: u64, syns: u64, paces: bool) -> FlowSample {
+    let mss = u64::from(info.snd_mss);
+    let gone = u64::from(info.sacked) + u64::from(info.lost);
+    let in_flight = (u64::from(info.unacked) + u64::from(info.retrans)).saturating_sub(gone);
+    FlowSample {
+        flow,
+        cwnd: u64::from(info.snd_cwnd) * mss,
+        ssthresh: threshold(info.snd_ssthresh, mss),
+        srtt: microseconds(info.rtt),
+        in_flight: in_flight * mss,
+        rwnd: u64::from(info.snd_wnd),
+        delivery_rate: bit_rate(info.delivery_rate),
+        pacing_rate: bit_rate(info.pacing_rate).filter(|_| paces),
+        snd_una: acked(info),
+        snd_nxt: sent(info),
+        bytes_received: received.min(sent(info)),
+        segments_sent: u64::from(info.data_segs_out),
+        retransmits: u64::from(info.total_retrans)
+            .saturating_sub(syns)
+            .min(u64::from(info.data_segs_out)),
+    }
+}
+
+fn queue_sample(link: u32, root: &QueueCounters, discipline: &QueueCounters) -> QueueSample {
+    QueueSample {
+        link,
+        backlog: root.backlog,
+        backlog_packets: root.packets,
+        tx_bytes: root.tx_bytes,
+        drops: discipline.drops,
+        marks: discipline.marks,
+    }
+}
+
+/// A threshold in segments as bytes; `None` while unlimited.
+pub fn threshold(segments: u32, mss: u64) -> Option<u64> {
+    (segments < UNLIMITED).then(|| u64::from(segments) * mss)
+}
+
+/// Microseconds of which 0 means that nothing was measured.
+pub fn microseconds(count: u32) -> Option<Time> {
+    (count > 0).then(|| Time::from_nanos(u64::from(count) * MICROSECOND))
+}
+
+/// Bytes per second as a rate; `None` for zero and for "unlimited".
+fn bit_rate(bytes: u64) -> Option<Rate> {
+    Rate::from_bps(bytes.checked_mul(8)?)
+}
+
+/// The error of a sample that does not fit the run.
+pub fn misfit(run: &Run<'_>, reason: String) -> HarvestError {
+    HarvestError::damaged(&run.raw.join(cclab_testbed::records::SAMPLES), reason)
+}
