@@ -17,6 +17,12 @@ BENCH_FLAGS ?=
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 BIN := .venv/bin
+AGENT := python/cclab/bin/cclab-agent
+HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
+# What `cclab kernel build` needs, and what the tests run in the kernel's guests.
+KERNEL_PACKAGES := linux-source-6.12 bc:bc bison:bison flex:flex gcc:gcc libc6-dev make:make \
+	patch:patch xz-utils:xz perl:perl binutils:ld iproute2:tc iptables:iptables-legacy \
+	iputils-ping:ping iperf3:iperf3
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 # The bindings build against the Python that will load them.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
@@ -27,7 +33,12 @@ help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 8
 
 .PHONY: setup
-setup: .venv/.core ## Build cclab into .venv
+setup: .venv/.core $(AGENT) ## Build cclab into .venv
+
+.PHONY: kernel
+kernel: setup ## Build the kernel of the linux backend, once
+	@tests/install-packages.sh $(KERNEL_PACKAGES)
+	$(BIN)/cclab kernel build
 
 .PHONY: demo
 demo: .venv/.core ## Run the quickstart study: a table, figures, a page and a packet capture in demo/
@@ -53,7 +64,7 @@ test-rust: .venv/.tools
 	cargo test --workspace --exclude cclab-py --profile $(TEST_PROFILE)
 
 .PHONY: test-python
-test-python: .venv/.core
+test-python: kernel
 	@tests/install-packages.sh tcptrace:tcptrace tshark:tshark
 	@echo "== pytest"
 	$(BIN)/pytest
@@ -107,7 +118,7 @@ clean: ## Remove all that the other targets made
 	rm -rf .venv target fuzz/target fuzz/corpus fuzz/artifacts demo results
 	rm -rf .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find python tests -name __pycache__ -prune -exec rm -rf {} +
-	rm -f python/cclab/*.so
+	rm -f python/cclab/*.so $(AGENT)
 
 # Python's environment, with maturin to build what is in Rust.
 .venv/.tools: pyproject.toml
@@ -123,3 +134,10 @@ clean: ## Remove all that the other targets made
 .venv/.core: .venv/.tools pyproject.toml $(RUST_SOURCES)
 	$(BIN)/maturin develop --release --extras dev
 	@touch $@
+
+# The program that runs in guests: static, so that it starts on any machine's file system.
+$(AGENT): $(RUST_SOURCES) .venv/.tools
+	RUSTFLAGS="-C target-feature=+crt-static" \
+		cargo build --release --target $(HOST) -p cclab-agent
+	@mkdir -p $(@D)
+	install --strip $(TARGET)/$(HOST)/release/cclab-agent $@

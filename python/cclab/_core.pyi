@@ -3,6 +3,7 @@
 from typing import final
 
 __all__ = [
+    "LINUX_VERSION",
     "SIM_VERSION",
     "VERSION",
     "Progress",
@@ -11,9 +12,11 @@ __all__ = [
     "check",
     "compare_repeats",
     "execute",
+    "execute_on_kernel",
     "holds",
     "measure",
     "metrics",
+    "needs_of",
     "plan",
     "qdiscs",
     "schema",
@@ -26,6 +29,9 @@ VERSION: str
 
 SIM_VERSION: str
 """Version of the simulator, part of every run's content hash."""
+
+LINUX_VERSION: str
+"""Version of the kernel backends, without that of the kernel."""
 
 class StudyError(ValueError):
     """A study, or a value given beside it, is wrong: the message says where and what is right."""
@@ -60,11 +66,13 @@ def plan(
     text: str,
     file: str,
     set: list[str],
+    versions: dict[str, str],
     backend: str | None = None,
     repeat: int | None = None,
     seed: int | None = None,
 ) -> str:
-    """The plan of the study in `text`, as JSON; messages call it `file`.
+    """The plan of the study in `text`, as JSON; messages call it `file`. `versions` are those of
+    the backends, by name.
 
     Raises `StudyError` if the study or one of the replacements is wrong.
     """
@@ -74,6 +82,27 @@ def holds(expectation: str, measured: float) -> bool:
 
 def schema() -> str:
     """The JSON Schema of study files."""
+
+def execute_on_kernel(
+    run_json: str,
+    directory: str,
+    progress: Progress,
+    agent: str,
+    kernel: str | None,
+    limit_s: float,
+    stall_s: float,
+) -> None:
+    """Executes a run on the kernel at the path `kernel`, in virtual time, or, if it is None, on
+    this host's, with the program at `agent`, and writes run.json and its trace into `directory`.
+
+    `limit_s` bounds the real time in all, `stall_s` that without progress. Raises `RunError` if
+    the run fails, is cancelled or runs into a bound.
+    """
+
+def needs_of(run_json: str) -> str:
+    """What a run on this host's kernel needs of it, as JSON: names of qdiscs, variants and
+    programs, and whether iptables is used.
+    """
 
 def execute(run_json: str, directory: str, progress: Progress) -> None:
     """Simulates a run and writes run.json and its trace into `directory`.

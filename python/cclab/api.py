@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,7 +84,11 @@ def carry_out(
 def _execute_all(
     runs: list[Run], backend: Backend, writer: Writer, jobs: int | None, listener: Listener | None
 ) -> None:
-    failed = execute(runs, backend, writer, jobs or cpus(), listener)
+    if not runs:
+        return
+    backend.check(runs)
+    at_a_time = min(jobs or cpus(), backend.most_jobs or sys.maxsize)
+    failed = execute(runs, backend, writer, at_a_time, listener)
     if failed:
         raise RunError("\n".join(f"run {run.id} (seed {run.seed}): {why}" for run, why in failed))
 

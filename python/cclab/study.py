@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cclab import _core
+from cclab.backends import versions
 from cclab.errors import InputError
 from cclab.plan import Plan
 
@@ -67,7 +68,7 @@ class Study:
         the file says. Raises `StudyError` if the study or a replacement is wrong.
         """
         return Plan.from_core(
-            _core.plan(self.text, self.file, list(set), backend, repeat, seed), self.name
+            _core.plan(self.text, self.file, list(set), versions(), backend, repeat, seed), self.name
         )
 
 

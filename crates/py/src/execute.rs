@@ -16,7 +16,7 @@ use crate::error;
 #[pyclass(module = "cclab._core", frozen)]
 #[derive(Default)]
 pub struct Progress {
-    sim: Arc<cclab_sim::Progress>,
+    told: Arc<cclab_trace::Progress>,
     /// When the run ends at the latest; zero before it began, `u64::MAX` if nobody knows.
     end_ns: Arc<AtomicU64>,
     done: Arc<AtomicU64>,
@@ -33,7 +33,7 @@ impl Progress {
     /// Virtual seconds simulated so far.
     #[getter]
     fn now_s(&self) -> f64 {
-        self.sim.now().as_secs_f64()
+        self.told.now().as_secs_f64()
     }
 
     /// Done part, from 0 to 1; 0 until the end if the run has no set duration.
@@ -44,13 +44,27 @@ impl Progress {
         }
         match self.end_ns.load(Ordering::Relaxed) {
             0 | u64::MAX => 0.0,
-            end => (self.sim.now().as_nanos() as f64 / end as f64).min(1.0),
+            end => (self.told.now().as_nanos() as f64 / end as f64).min(1.0),
         }
     }
 
     /// Asks the run to stop soon; `execute` then raises `RunError`.
     fn cancel(&self) {
-        self.sim.cancel();
+        self.told.cancel();
+    }
+}
+
+impl Progress {
+    /// A run begins, which ends at `end` at the latest; what it tells its progress to.
+    pub fn begin(&self, end: Option<Time>) -> Arc<cclab_trace::Progress> {
+        let end = end.map_or(u64::MAX, Time::as_nanos);
+        self.end_ns.store(end, Ordering::Relaxed);
+        Arc::clone(&self.told)
+    }
+
+    /// The run is done.
+    pub fn end(&self) {
+        self.done.store(1, Ordering::Relaxed);
     }
 }
 
@@ -72,9 +86,7 @@ pub fn execute(
         );
         return Err(error::run(problem));
     }
-    let end = run.scenario.duration.map_or(u64::MAX, Time::as_nanos);
-    progress.end_ns.store(end, Ordering::Relaxed);
-    let sim = Arc::clone(&progress.sim);
+    let told = progress.begin(run.scenario.duration);
     py.detach(|| {
         let text = serde_json::to_string(&run).map_err(error::run)?;
         let file = directory.join("run.json");
@@ -82,10 +94,10 @@ pub fn execute(
             .map_err(|e| error::run(format_args!("{}: {e}", file.display())))?;
         let mut recorder = Recorder::create(&directory, recording(&run)).map_err(error::run)?;
         let summary =
-            cclab_sim::run(&run.scenario, run.seed, &mut recorder, &sim).map_err(error::run)?;
+            cclab_sim::run(&run.scenario, run.seed, &mut recorder, &told).map_err(error::run)?;
         recorder.finish(&summary).map_err(error::run)
     })?;
-    progress.done.store(1, Ordering::Relaxed);
+    progress.end();
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 
 mod error;
 mod execute;
+mod linux;
 mod measure;
 mod names;
 mod plan;
@@ -14,6 +15,7 @@ use pyo3::prelude::*;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
     module.add("SIM_VERSION", cclab_sim::VERSION)?;
+    module.add("LINUX_VERSION", cclab_linux::VERSION)?;
     module.add("StudyError", module.py().get_type::<error::StudyError>())?;
     module.add("RunError", module.py().get_type::<error::RunError>())?;
     module.add_class::<execute::Progress>()?;
@@ -22,6 +24,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plan::schema, module)?)?;
     module.add_function(wrap_pyfunction!(plan::holds, module)?)?;
     module.add_function(wrap_pyfunction!(execute::execute, module)?)?;
+    module.add_function(wrap_pyfunction!(linux::execute_on_kernel, module)?)?;
+    module.add_function(wrap_pyfunction!(linux::needs_of, module)?)?;
     module.add_function(wrap_pyfunction!(measure::measure, module)?)?;
     module.add_function(wrap_pyfunction!(measure::compare_repeats, module)?)?;
     module.add_function(wrap_pyfunction!(names::variants, module)?)?;

@@ -1,6 +1,9 @@
 //! From the text of a study to its plan.
 
+use std::collections::BTreeMap;
+
 use cclab_spec::{Expectation, Names, Overrides, Parametric, Run, Scenario, Study};
+use cclab_testbed::Target;
 use indexmap::IndexMap;
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -17,14 +20,15 @@ pub fn check(text: &str, file: &str) -> PyResult<()> {
         .map_err(error::study)
 }
 
-/// The plan of the study in `text` as JSON: what is written, the sweep points with what the
+/// The plan of the study in `text` as JSON; `versions` are those of the backends: what is written, the sweep points with what the
 /// backend cannot do at each, the runs, the expectations.
 #[pyfunction]
-#[pyo3(signature = (text, file, set, backend=None, repeat=None, seed=None))]
+#[pyo3(signature = (text, file, set, versions, backend=None, repeat=None, seed=None))]
 pub fn plan(
     text: &str,
     file: &str,
     set: Vec<String>,
+    versions: BTreeMap<String, String>,
     backend: Option<String>,
     repeat: Option<u64>,
     seed: Option<u64>,
@@ -37,20 +41,16 @@ pub fn plan(
     };
     let study = Study::load_knowing(text, file, known()).map_err(error::study)?;
     let plan = study
-        .plan(&overrides, cclab_sim::VERSION)
+        .plan(&overrides, &|backend: &str| versions.get(backend).cloned().unwrap_or_default())
         .map_err(error::study)?;
-    let simulated = plan.runs.iter().all(|planned| planned.run.backend == "sim");
+    let backend = plan.runs.first().map_or("", |planned| &planned.run.backend);
     let mut points: Vec<PointLines<'_>> = plan
         .scenarios
         .iter()
         .map(|point| PointLines {
             params: &point.params,
             scenario: &point.scenario,
-            unsupported: if simulated {
-                unsupported(&point.scenario)
-            } else {
-                Vec::new()
-            },
+            unsupported: unsupported(&point.scenario, backend),
             runs: Vec::new(),
         })
         .collect();
@@ -110,13 +110,22 @@ struct RunLine<'a> {
     version: &'a str,
 }
 
-fn unsupported(scenario: &Scenario) -> Vec<Reason> {
-    cclab_sim::unsupported(scenario)
+fn unsupported(scenario: &Scenario, backend: &str) -> Vec<Reason> {
+    let on_kernel = |target| {
+        let found = cclab_testbed::unsupported(scenario, target).into_iter();
+        found.map(|reason| (reason.path, reason.what)).collect()
+    };
+    let found: Vec<(String, String)> = match backend {
+        "linux" => on_kernel(Target::Guest),
+        "netns" => on_kernel(Target::Host),
+        _ => cclab_sim::unsupported(scenario)
+            .into_iter()
+            .map(|reason| (reason.path, reason.what))
+            .collect(),
+    };
+    found
         .into_iter()
-        .map(|reason| Reason {
-            path: reason.path,
-            what: reason.what,
-        })
+        .map(|(path, what)| Reason { path, what })
         .collect()
 }
 

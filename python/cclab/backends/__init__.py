@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from cclab.backends.linux import Linux
+from cclab.backends.netns import Netns
 from cclab.backends.sim import Simulator
 from cclab.errors import InputError
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from cclab._core import Progress
     from cclab.plan import Run
 
-__all__ = ["BACKENDS", "Backend", "backend"]
+__all__ = ["BACKENDS", "Backend", "backend", "versions"]
 
 
 class Backend(Protocol):
@@ -21,6 +23,15 @@ class Backend(Protocol):
 
     name: str
     """Its name in study files."""
+
+    most_jobs: int | None
+    """Runs that it can do at a time; None if there is no bound."""
+
+    def version(self) -> str:
+        """Version that results belong to: part of every run's content hash."""
+
+    def check(self, runs: list[Run]) -> None:
+        """Raises `InputError` if this machine lacks what `runs` need."""
 
     def execute(self, run: Run, directory: Path, progress: Progress) -> None:
         """Writes the trace of `run` into `directory`, an empty folder.
@@ -30,21 +41,19 @@ class Backend(Protocol):
         """
 
 
-BACKENDS: dict[str, Backend] = {Simulator.name: Simulator()}
-"""The backends of this version, by name."""
-
-_PLANNED = {
-    "linux": "the Linux TCP stack in virtual time",
-    "netns": "network namespaces in real time",
+BACKENDS: dict[str, Backend] = {
+    backend.name: backend for backend in (Simulator(), Linux(), Netns())
 }
+"""The backends, by name."""
 
 
 def backend(name: str) -> Backend:
-    """The backend called `name`. Raises `InputError` if this version has none of that name."""
+    """The backend called `name`. Raises `InputError` if there is none of that name."""
     if name in BACKENDS:
         return BACKENDS[name]
-    what = f" ({_PLANNED[name]})" if name in _PLANNED else ""
-    raise InputError(
-        f"backend {name!r}{what} is not in this version; "
-        f"it has: {', '.join(BACKENDS)} (--backend {next(iter(BACKENDS))})"
-    )
+    raise InputError(f"no backend {name!r}; there are: {', '.join(BACKENDS)}")
+
+
+def versions() -> dict[str, str]:
+    """The version of each backend, by name."""
+    return {name: backend.version() for name, backend in BACKENDS.items()}

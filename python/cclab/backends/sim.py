@@ -17,6 +17,14 @@ class Simulator:
     """Runs scenarios packet by packet, in virtual time, in this process."""
 
     name = "sim"
+    most_jobs = None
+
+    def version(self) -> str:
+        """The simulator's, its sources included."""
+        return _core.SIM_VERSION
+
+    def check(self, runs: list[Run]) -> None:
+        """It needs nothing of the machine."""
 
     def execute(self, run: Run, directory: Path, progress: Progress) -> None:
         """Simulates `run`; other threads go on meanwhile."""

@@ -1,0 +1,141 @@
+//! A run from its description to its trace.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use cclab_spec::{Limit, Run, Scenario};
+use cclab_testbed::records::{Failure, OUTCOME, Outcome};
+use cclab_testbed::{Orders, Target, Unsupported};
+use cclab_trace::Progress;
+
+use crate::console::Console;
+use crate::guest::{self, Guest};
+use crate::process::{self, Ended, Limits};
+use crate::RunError;
+
+/// The folder of orders and records within the run's.
+const RAW: &str = "raw";
+const MIB: u64 = 1 << 20;
+
+/// What the run happens on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place<'a> {
+    /// A kernel in virtual time.
+    Guest {
+        /// The kernel's program.
+        kernel: &'a Path,
+    },
+    /// This host's kernel, in real time.
+    Host,
+}
+
+/// How a run is executed.
+#[derive(Clone, Copy, Debug)]
+pub struct Execution<'a> {
+    /// What it happens on.
+    pub place: Place<'a>,
+    /// The agent's program.
+    pub agent: &'a Path,
+    /// Real time that it may take.
+    pub limit: Duration,
+    /// Real time during which it may stand still.
+    pub stall: Duration,
+}
+
+/// What the backend cannot do of `scenario`.
+pub fn unsupported(scenario: &Scenario, guest: bool) -> Vec<Unsupported> {
+    let target = if guest { Target::Guest } else { Target::Host };
+    cclab_testbed::unsupported(scenario, target)
+}
+
+/// Executes `run` and leaves its trace in `dir`, an empty folder.
+///
+/// # Errors
+/// See [`RunError`]. Whatever happens, no process is left; the folder holds what there was.
+pub fn execute(
+    run: &Run,
+    dir: &Path,
+    how: &Execution<'_>,
+    progress: &Progress,
+) -> Result<(), RunError> {
+    let scenario = &run.scenario;
+    let guest = matches!(how.place, Place::Guest { .. });
+    if let Some(Unsupported { path, what }) = unsupported(scenario, guest).into_iter().next() {
+        return Err(RunError::Unsupported { path, what });
+    }
+    let target = if guest { Target::Guest } else { Target::Host };
+    let orders = cclab_testbed::orders(scenario, run.seed, target);
+    let dir = fs::canonicalize(dir).map_err(RunError::io(dir))?;
+    let raw = dir.join(RAW);
+    fs::create_dir(&raw).map_err(RunError::io(&raw))?;
+    let text = serde_json::to_vec_pretty(&orders).map_err(std::io::Error::from);
+    let file = raw.join("orders.json");
+    text.and_then(|text| fs::write(&file, text))
+        .map_err(RunError::io(&file))?;
+    let (what, command) = match how.place {
+        Place::Guest { kernel } => {
+            let guest = Guest {
+                kernel,
+                agent: how.agent,
+                seed: run.seed,
+                memory_mb: memory_mb(scenario, &orders),
+            };
+            ("the guest", guest.command(&raw)?)
+        }
+        Place::Host => {
+            let mut command = Command::new(how.agent);
+            command.arg(&raw);
+            ("the agent", command)
+        }
+    };
+    let limits = Limits {
+        limit: how.limit,
+        stall: how.stall,
+    };
+    let ended = process::watch(command, limits, progress);
+    guest::tidy(&raw);
+    let Ended { status, console } = ended?;
+    check(&raw, console, what, &status.to_string())?;
+    cclab_harvest::harvest(scenario, &orders, &raw, &dir)?;
+    fs::remove_dir_all(&raw).map_err(RunError::io(&raw))
+}
+
+/// Whether the agent wrote an outcome, and a good one.
+fn check(
+    raw: &Path,
+    console: Console,
+    what: &'static str,
+    status: &str,
+) -> Result<(), RunError> {
+    let outcome = fs::read(raw.join(OUTCOME))
+        .ok()
+        .and_then(|text| serde_json::from_slice::<Outcome>(&text).ok());
+    let told: Option<Failure> = outcome.as_ref().and_then(|outcome| outcome.failure.clone());
+    match told.or(console.failure.clone()) {
+        Some(failure) => Err(RunError::Failed(failure)),
+        None if outcome.is_some() && console.done => Ok(()),
+        None => Err(RunError::Died {
+            what,
+            status: status.to_owned(),
+            at: console.at,
+            console: console.last_lines(),
+        }),
+    }
+}
+
+/// Megabytes that the guest may need: its own, and what flows, queues and captures can fill. The
+/// host gives only what is touched.
+fn memory_mb(scenario: &Scenario, orders: &Orders) -> u64 {
+    // Send and receive buffers at their default limits, with the kernel's overhead.
+    let flows = 32 * orders.flows.len() as u64;
+    let queue = match scenario.network.bottleneck.queue.limit {
+        Limit::Bytes(bytes) => bytes,
+        Limit::Packets(packets) => packets.saturating_mul(1514),
+    };
+    // A packet of 1514 bytes takes some 2300 of memory; what lies on wires comes on top.
+    let queued = queue.saturating_mul(4) / MIB;
+    let captures = 320 * orders.captures.len() as u64;
+    (448 + flows + captures).saturating_add(queued).min(8192)
+}

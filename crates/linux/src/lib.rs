@@ -1,0 +1,94 @@
+//! Runs on a Linux kernel. A run is spelt out as orders (crate `testbed`), an agent carries them
+//! out, and its records become the trace (crate `harvest`).
+//!
+//! [`Place::Guest`] boots a User Mode Linux kernel as an ordinary process, in virtual time, with
+//! the agent as its first process. [`Place::Host`] runs the agent on this host's kernel, as root,
+//! in network namespaces, in real time.
+
+mod console;
+mod execute;
+mod guest;
+mod process;
+
+pub use execute::{Execution, Place, execute, unsupported};
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use cclab_testbed::records::Failure;
+use cclab_units::Time;
+
+/// Version of the kernel backends, without that of the kernel: results of another version are
+/// other results.
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("CCLAB_LINUX_SOURCES"));
+
+/// Why a run gave no result.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The scenario asks for what a kernel backend does not do.
+    #[error("this backend does not do {what} ({path})")]
+    Unsupported {
+        /// The key of the study file.
+        path: String,
+        /// What is asked for there.
+        what: String,
+    },
+    /// The run was cancelled.
+    #[error("cancelled at {0}")]
+    Cancelled(Time),
+    /// A step failed.
+    #[error("{}: {}", .0.step, .0.problem)]
+    Failed(Failure),
+    /// The process that ran it ended by itself.
+    #[error("{what} ended with {status} at {at}, before the run's end; its last lines:\n{console}")]
+    Died {
+        /// What it was: the guest, or the agent.
+        what: &'static str,
+        /// How it ended.
+        status: String,
+        /// Time of the run when it was last heard of.
+        at: Time,
+        /// The last lines it printed.
+        console: String,
+    },
+    /// Time stood still.
+    #[error(
+        "the guest stopped moving: its time stood at {at} for {waited:?} of real time. A program \
+         that polls without sleeping never lets virtual time pass. The last lines of its \
+         console:\n{console}"
+    )]
+    Stalled {
+        /// Where time stood.
+        at: Time,
+        /// For how long.
+        waited: Duration,
+        /// The last lines it printed.
+        console: String,
+    },
+    /// The run took longer than it may.
+    #[error("the run was ended at {at} after {limit:?} of real time, the limit (CCLAB_LIMIT_S)")]
+    TooLong {
+        /// How far it was.
+        at: Time,
+        /// The limit.
+        limit: Duration,
+    },
+    /// A file or process could not be had.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The records are not what they should be.
+    #[error(transparent)]
+    Harvest(#[from] cclab_harvest::HarvestError),
+}
+
+impl RunError {
+    fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> RunError {
+        let path = path.into();
+        move |error| RunError::Io { path, error }
+    }
+}

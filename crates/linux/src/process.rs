@@ -1,0 +1,158 @@
+//! A process that must not outlive us, watched.
+#![allow(unsafe_code, reason = "what a child does between fork and exec")]
+
+use std::io::{self, BufRead, BufReader, PipeReader};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use cclab_trace::Progress;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+use crate::console::Console;
+use crate::RunError;
+
+/// How often the progress is told.
+const TICK: Duration = Duration::from_millis(50);
+
+/// How long a run may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Real time in all.
+    pub limit: Duration,
+    /// Real time during which nothing moves.
+    pub stall: Duration,
+}
+
+/// How a process ended by itself.
+pub struct Ended {
+    /// Its exit status.
+    pub status: ExitStatus,
+    /// What it printed.
+    pub console: Console,
+}
+
+/// A child in a process group of its own. Dropped, the group is killed.
+struct Group(Child);
+
+impl Group {
+    fn kill(&mut self) {
+        // Already gone is as well.
+        let _ = killpg(Pid::from_raw(self.0.id() as i32), Signal::SIGKILL);
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Runs `command` to its end, in a process group that is killed when the run is cancelled, takes
+/// too long, or when this process dies.
+pub fn watch(
+    mut command: Command,
+    limits: Limits,
+    progress: &Progress,
+) -> Result<Ended, RunError> {
+    let program = std::path::PathBuf::from(command.get_program());
+    let (reader, writer) = io::pipe().map_err(RunError::io(&program))?;
+    let errors = writer.try_clone().map_err(RunError::io(&program))?;
+    command
+        .stdin(Stdio::null())
+        .stdout(writer)
+        .stderr(errors)
+        .process_group(0);
+    let parent = std::process::id() as i32;
+    // SAFETY: prctl and getppid are safe between fork and exec. The thread that starts the child
+    // waits for it here, so the signal, which comes when that thread ends, comes with the process.
+    unsafe {
+        command.pre_exec(move || {
+            nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
+            if nix::unistd::getppid().as_raw() == parent {
+                Ok(())
+            } else {
+                Err(io::Error::other("whoever started it is gone"))
+            }
+        });
+    }
+    let mut group = Group(command.spawn().map_err(RunError::io(&program))?);
+    // Ours would keep the pipe open.
+    drop(command);
+    let lines = listen(reader);
+    let began = Instant::now();
+    let mut moved = began;
+    let mut console = Console::default();
+    loop {
+        match lines.recv_timeout(TICK) {
+            Ok(line) => {
+                if console.take(&line) {
+                    moved = Instant::now();
+                }
+                if began.elapsed() < limits.limit && moved.elapsed() < limits.stall {
+                    if progress.report(console.at) {
+                        group.kill();
+                        return Err(RunError::Cancelled(console.at));
+                    }
+                    continue;
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        if progress.report(console.at) {
+            group.kill();
+            return Err(RunError::Cancelled(console.at));
+        }
+        if moved.elapsed() >= limits.stall {
+            group.kill();
+            return Err(RunError::Stalled {
+                at: console.at,
+                waited: limits.stall,
+                console: console.last_lines(),
+            });
+        }
+        if began.elapsed() >= limits.limit {
+            group.kill();
+            return Err(RunError::TooLong {
+                at: console.at,
+                limit: limits.limit,
+            });
+        }
+        // Children that it left behind may hold the pipe.
+        if let Ok(Some(_)) = group.0.try_wait() {
+            while let Ok(line) = lines.recv_timeout(TICK) {
+                console.take(&line);
+            }
+            break;
+        }
+    }
+    let status = group.0.wait().map_err(RunError::io(&program))?;
+    Ok(Ended { status, console })
+}
+
+/// The lines that come, from a thread of their own.
+fn listen(reader: PipeReader) -> Receiver<String> {
+    let (sender, lines) = channel();
+    thread::spawn(move || {
+        let mut reader = BufReader::new(reader);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            match reader.read_until(b'\n', &mut line) {
+                Ok(0) | Err(_) => return,
+                Ok(_) => {
+                    if sender.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+                        return;
+                    }
+                }
+            }
+        }
+    });
+    lines
+}

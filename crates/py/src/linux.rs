@@ -1,0 +1,65 @@
+//! Execution of a run on a Linux kernel.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use cclab_linux::{Execution, Place};
+use cclab_spec::Run;
+use cclab_testbed::{Target, needs, orders};
+use pyo3::prelude::*;
+use serde_json::json;
+
+use crate::error;
+use crate::execute::Progress;
+
+/// Executes the run that `run_json` describes and writes run.json and the trace into
+/// `directory`: on the kernel at `kernel`, in virtual time, or, without one, on this host's. Other
+/// Python threads go on meanwhile.
+#[pyfunction]
+#[pyo3(signature = (run_json, directory, progress, agent, kernel, limit_s, stall_s))]
+pub fn execute_on_kernel(
+    py: Python<'_>,
+    run_json: &str,
+    directory: PathBuf,
+    progress: &Progress,
+    agent: PathBuf,
+    kernel: Option<PathBuf>,
+    limit_s: f64,
+    stall_s: f64,
+) -> PyResult<()> {
+    let run: Run = serde_json::from_str(run_json).map_err(error::study)?;
+    let told = progress.begin(run.scenario.duration);
+    py.detach(|| {
+        let text = serde_json::to_string(&run).map_err(error::run)?;
+        let file = directory.join("run.json");
+        fs::write(&file, text + "\n")
+            .map_err(|e| error::run(format_args!("{}: {e}", file.display())))?;
+        let how = Execution {
+            place: match &kernel {
+                Some(kernel) => Place::Guest { kernel },
+                None => Place::Host,
+            },
+            agent: &agent,
+            limit: Duration::from_secs_f64(limit_s),
+            stall: Duration::from_secs_f64(stall_s),
+        };
+        cclab_linux::execute(&run, &directory, &how, &told).map_err(error::run)
+    })?;
+    progress.end();
+    Ok(())
+}
+
+/// What a run on this host's kernel needs of it, as JSON.
+#[pyfunction]
+pub fn needs_of(run_json: &str) -> PyResult<String> {
+    let run: Run = serde_json::from_str(run_json).map_err(error::study)?;
+    let needs = needs(&orders(&run.scenario, run.seed, Target::Host));
+    let told = json!({
+        "qdiscs": needs.qdiscs,
+        "variants": needs.variants,
+        "programs": needs.programs,
+        "iptables": needs.iptables,
+    });
+    Ok(told.to_string())
+}

@@ -1,0 +1,74 @@
+"""The Linux kernel: in virtual time, in a guest of its own for each run."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from cclab import _core, kernel
+from cclab.backends import host
+from cclab.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cclab._core import Progress
+    from cclab.plan import Run
+
+LIMIT_S = 3600.0
+"""Real time that a run may take, unless `CCLAB_LIMIT_S` in the environment says otherwise."""
+STALL_S = 60.0
+"""Real time that a run's clock may stand still, unless `CCLAB_STALL_S` says otherwise."""
+
+
+class Linux:
+    """Runs scenarios on the real TCP of Linux 6.12, unprivileged, faster than real time."""
+
+    name = "linux"
+    most_jobs = None
+
+    def version(self) -> str:
+        """That of the backend and of the kernel; a kernel made differently is another one."""
+        found = kernel.installed()
+        return f"{_core.LINUX_VERSION}.{found.key if found else 'no-kernel'}"
+
+    def check(self, runs: list[Run]) -> None:
+        """Raises `InputError` if the kernel or the agent is not there."""
+        del runs
+        if kernel.installed() is None:
+            raise InputError(f"the linux backend's kernel is not built; please run: {kernel.BUILD}")
+        agent()
+
+    def execute(self, run: Run, directory: Path, progress: Progress) -> None:
+        """Boots a guest for `run`; other threads go on meanwhile."""
+        found = kernel.installed()
+        if found is None:
+            raise InputError(f"the linux backend's kernel is not built; please run: {kernel.BUILD}")
+        _core.execute_on_kernel(
+            run.to_json(), str(directory), progress, str(agent()), str(found.path), *limits()
+        )
+
+
+def agent() -> Path:
+    """Where the agent's program is. Raises `InputError` if it is not there."""
+    place = host.agent()
+    if not os.access(place, os.X_OK):
+        raise InputError(f"{place}: no such program; `make setup` builds the agent")
+    return place
+
+
+def limits() -> tuple[float, float]:
+    """Real seconds that a run may take, and that its clock may stand still."""
+    return _seconds("CCLAB_LIMIT_S", LIMIT_S), _seconds("CCLAB_STALL_S", STALL_S)
+
+
+def _seconds(name: str, usual: float) -> float:
+    text = os.environ.get(name, "")
+    try:
+        seconds = float(text) if text else usual
+    except ValueError:
+        seconds = 0.0
+    # 1e9 s are 30 years; NaN compares false.
+    if not 0 < seconds <= 1e9:
+        raise InputError(f"{name}={text}: not a number of seconds above 0")
+    return seconds

@@ -1,0 +1,59 @@
+"""Network namespaces on this host's kernel, in real time."""
+
+from __future__ import annotations
+
+import json
+import platform
+from typing import TYPE_CHECKING
+
+from cclab import _core
+from cclab.backends import host, linux
+from cclab.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cclab._core import Progress
+    from cclab.plan import Run
+
+
+class Netns:
+    """Runs scenarios on the TCP of this host, as root, one at a time."""
+
+    name = "netns"
+    most_jobs = 1
+
+    def version(self) -> str:
+        """That of the backend and of this host's kernel."""
+        return f"{_core.LINUX_VERSION}.{platform.release()}"
+
+    def check(self, runs: list[Run]) -> None:
+        """Raises `InputError` with all that this host lacks for `runs`, and the remedies."""
+        linux.agent()
+        found = host.Host.probe()
+        lacks = [] if found.unprivileged is None else [("namespaces", found.unprivileged)]
+        needs = [json.loads(_core.needs_of(run.to_json())) for run in runs]
+        for name in sorted({name for need in needs for name in need["qdiscs"]}):
+            lack = found.qdisc(name)
+            if lack is not None:
+                lacks.append((f"queueing discipline {name}", lack))
+        for name in sorted({name for need in needs for name in need["variants"]}):
+            lack = found.variant(name)
+            if lack is not None:
+                lacks.append((f"variant {name}", lack))
+        programs = {name for need in needs for name in need["programs"]}
+        programs |= {"iptables"} if any(need["iptables"] for need in needs) else set()
+        for name in sorted(programs):
+            if host.which(name) is None:
+                lacks.append((f"program {name}", host.Lack("not found", f"install {name}")))
+        if lacks:
+            lines = ["backend 'netns': this host lacks what the study needs:"]
+            lines += [f"  {name}: {lack.what} ({lack.remedy})" for name, lack in lacks]
+            raise InputError("\n".join(lines))
+
+    def execute(self, run: Run, directory: Path, progress: Progress) -> None:
+        """Runs the agent for `run` on this host."""
+        _core.execute_on_kernel(
+            run.to_json(), str(directory), progress, str(linux.agent()), None, *linux.limits()
+        )
+
