@@ -59,10 +59,13 @@ impl Wire {
             // netem's is uniform in [mean - half, mean + half).
             Some(jitter) => {
                 let half = jitter / 2;
-                let mean = words::nanoseconds(self.delay + half);
-                netem += &format!(" delay {mean} {}", words::nanoseconds(half));
+                let mean = words::delay(self.delay + half);
+                netem += &format!(" delay {mean} {}", words::delay(half));
             }
-            None => netem += &format!(" delay {}", words::nanoseconds(self.delay)),
+            None if self.delay > Time::ZERO => {
+                netem += &format!(" delay {}", words::delay(self.delay));
+            }
+            None => {}
         }
         if let Some(rate) = self.rate {
             netem += &format!(" rate {}", words::rate(rate));
@@ -75,7 +78,7 @@ impl Wire {
 pub(crate) fn netem(delay: Time, loss: f64) -> String {
     let mut netem = format!("netem limit {NETEM_LIMIT}");
     if delay > Time::ZERO {
-        netem += &format!(" delay {}", words::nanoseconds(delay));
+        netem += &format!(" delay {}", words::delay(delay));
     }
     netem + &format!(" loss {}", words::percent(loss))
 }

@@ -37,8 +37,8 @@ struct Discipline {
     params: &'static [(&'static str, Form)],
     /// Whether it is told the link's rate as `bandwidth` unless the study names another.
     knows_rate: bool,
-    /// Words that it always has.
-    always: &'static str,
+    /// Whether it is told the size of an average packet unless the study does.
+    averages: bool,
 }
 
 const ECN: (&str, Form) = ("ecn", Form::Flag("ecn", "noecn"));
@@ -62,7 +62,7 @@ const DISCIPLINES: &[Discipline] = &[
             ("harddrop", Form::Flag("harddrop", "")),
         ],
         knows_rate: true,
-        always: "avpkt 1000",
+        averages: true,
     },
     Discipline {
         kind: "choke",
@@ -76,7 +76,7 @@ const DISCIPLINES: &[Discipline] = &[
             MARKS,
         ],
         knows_rate: true,
-        always: "",
+        averages: false,
     },
     Discipline {
         kind: "codel",
@@ -88,7 +88,7 @@ const DISCIPLINES: &[Discipline] = &[
             ECN,
         ],
         knows_rate: false,
-        always: "",
+        averages: false,
     },
     Discipline {
         kind: "fq_codel",
@@ -104,7 +104,7 @@ const DISCIPLINES: &[Discipline] = &[
             ("drop_batch", Form::Count),
         ],
         knows_rate: false,
-        always: "",
+        averages: false,
     },
     Discipline {
         kind: "pie",
@@ -118,7 +118,7 @@ const DISCIPLINES: &[Discipline] = &[
             BYTEMODE,
         ],
         knows_rate: false,
-        always: "",
+        averages: false,
     },
     Discipline {
         kind: "fq_pie",
@@ -136,7 +136,7 @@ const DISCIPLINES: &[Discipline] = &[
             BYTEMODE,
         ],
         knows_rate: false,
-        always: "",
+        averages: false,
     },
     Discipline {
         kind: "fq",
@@ -152,7 +152,7 @@ const DISCIPLINES: &[Discipline] = &[
             ("horizon", Form::Time),
         ],
         knows_rate: false,
-        always: "",
+        averages: false,
     },
     Discipline {
         kind: "sfq",
@@ -166,7 +166,7 @@ const DISCIPLINES: &[Discipline] = &[
             ("flows", Form::Count),
         ],
         knows_rate: false,
-        always: "",
+        averages: false,
     },
     Discipline {
         kind: "cake",
@@ -180,9 +180,12 @@ const DISCIPLINES: &[Discipline] = &[
             ("ack-filter", Form::Flag("ack-filter", "no-ack-filter")),
         ],
         knows_rate: false,
-        always: "",
+        averages: false,
     },
 ];
+
+/// RED's average packet in bytes, as in the manual page of `tc`.
+const AVERAGE_PACKET: f64 = 1000.0;
 
 /// Limits are 32-bit numbers in the kernel.
 const MAX_LIMIT: u64 = u32::MAX as u64;
@@ -254,12 +257,11 @@ pub(crate) fn child(queue: &Queue, rate: Rate, packet: u64) -> Result<Child, (St
     if discipline.knows_rate && !own("bandwidth") {
         all.extend(["bandwidth".to_owned(), words::rate(rate)]);
     }
-    if let Some((name, value)) = discipline
-        .always
-        .split_once(' ')
-        .filter(|(name, _)| !own(name))
-    {
-        all.extend([name.to_owned(), value.to_owned()]);
+    if discipline.averages && !own("avpkt") {
+        all.extend(["avpkt".to_owned(), AVERAGE_PACKET.to_string()]);
+    }
+    if kind == "red" || kind == "choke" {
+        thresholds(queue, limit)?;
     }
     Ok(Child {
         words: all.join(" "),
@@ -267,12 +269,56 @@ pub(crate) fn child(queue: &Queue, rate: Rate, packet: u64) -> Result<Child, (St
     })
 }
 
+/// Whether RED's thresholds make sense, and `tc` finds a weight for its average.
+fn thresholds(queue: &Queue, limit: u64) -> Result<(), (String, String)> {
+    let kind = &queue.kind;
+    let own = |name: &str| queue.params.get(name).copied();
+    let wrong = |key: &str, what: String| Err((key.to_owned(), what));
+    // RED counts in bytes of an average packet's size, CHOKe in packets.
+    let packet = match kind.as_str() {
+        "red" => own("avpkt").unwrap_or(AVERAGE_PACKET),
+        _ => 1.0,
+    };
+    let limit = limit as f64;
+    let third = own("min").map(|min| (min * 3.0).floor());
+    let max = own("max").or(third).unwrap_or((limit / 4.0).floor());
+    let min = own("min").unwrap_or((max / 3.0).floor());
+    if min >= max || max > limit {
+        let what = format!(
+            "queue {kind} with min {min}, max {max} and limit {limit}: each must be above the last"
+        );
+        return wrong(if own("min").is_some() { "min" } else { "limit" }, what);
+    }
+    let burst = own("burst").unwrap_or(((2.0 * min + max) / (3.0 * packet)).floor());
+    // iproute2's tc_red_eval_ewma: the weight W = 2^-n that lets a burst from an empty queue pass.
+    let above = burst + 1.0 - min / packet;
+    let lets_pass = |n: i32| {
+        let weight = 0.5_f64.powi(n);
+        above <= (1.0 - (1.0 - weight).powf(burst)) / weight
+    };
+    if above < 1.0 || !(1..32).any(lets_pass) {
+        let what = format!(
+            "queue {kind} with a burst of {burst} packets over min {min}: no average does that \
+             (choose a larger limit, or another burst)"
+        );
+        return wrong(
+            if own("burst").is_some() {
+                "burst"
+            } else {
+                "limit"
+            },
+            what,
+        );
+    }
+    Ok(())
+}
+
 impl Form {
     /// The words for a parameter; the error says what it must be.
     fn words(self, name: &str, value: f64) -> Result<Vec<String>, &'static str> {
         let number = |text: String| Ok(vec![name.to_owned(), text]);
         match self {
-            Form::Time if (0.0..4294.0).contains(&value) => number(words::microseconds(value)),
+            Form::Time if (0.0..4294.0).contains(&value) => number(words::seconds(value)),
             Form::Time => Err("a time from 0 to 4294 s"),
             Form::Count if value.fract() == 0.0 && (0.0..=MAX_LIMIT as f64).contains(&value) => {
                 number((value as u64).to_string())
@@ -359,6 +405,10 @@ mod tests {
         assert_eq!(key("codel", &[("ecn", 2.0)]), "ecn");
         assert_eq!(key("fq_codel", &[("flows", 1.5)]), "flows");
         assert_eq!(key("fq_pie", &[("ecn_prob", 10.0)]), "ecn_prob");
+        // As tc itself finds: below 12 packets CHOKe has no room for its thresholds.
+        assert_eq!(key("choke", &[]), "limit");
+        assert_eq!(key("choke", &[("min", 9.0), ("max", 5.0)]), "min");
+        assert_eq!(key("red", &[("min", 3000.0), ("burst", 1.0)]), "burst");
         let huge = words(&queue("droptail", Limit::Bytes(1 << 40), &[]));
         assert_eq!(huge.expect_err("too large").0, "limit");
     }

@@ -2,13 +2,14 @@
 
 use cclab_units::{Rate, Time};
 
-/// A delay of netem, which knows nanoseconds.
-pub(crate) fn nanoseconds(time: Time) -> String {
-    format!("{}ns", time.as_nanos())
+/// A delay, rounded to the microseconds that tc knows. The kernel's own ticks are 64 ns, which
+/// tc rounds down to: delays of a multiple of 8 us are exact, others up to 56 ns short.
+pub(crate) fn delay(time: Time) -> String {
+    format!("{}us", (time.as_nanos() + 500) / 1000)
 }
 
-/// A time of the other disciplines, which know microseconds; `seconds` is not negative.
-pub(crate) fn microseconds(seconds: f64) -> String {
+/// A time that is not negative, likewise.
+pub(crate) fn seconds(seconds: f64) -> String {
     format!("{}us", (seconds * 1e6).round() as u64)
 }
 
@@ -46,7 +47,8 @@ mod tests {
         assert_eq!(percent(0.0), "0%");
         assert_eq!(share(0.01), "0.01");
         assert_eq!(share(0.0), "0");
-        assert_eq!(microseconds(0.005), "5000us");
-        assert_eq!(nanoseconds(Time::from_millis(25)), "25000000ns");
+        assert_eq!(seconds(0.005), "5000us");
+        assert_eq!(delay(Time::from_millis(25)), "25000us");
+        assert_eq!(delay(Time::from_nanos(66_556_500)), "66557us");
     }
 }
