@@ -62,8 +62,27 @@ const ENOUGH_ROUND_TRIPS: f64 = 30.0;
 /// has a standard error near 10%.
 const ENOUGH_LOSS_CYCLES: u64 = 20;
 
+/// A timer late by a tenth of the round trip moves an acknowledgement by as much as the queueing
+/// that is to be measured; beyond a millisecond it does so at the delays of any wide-area path.
+const LATE_SHARE: f64 = 0.1;
+/// See [`LATE_SHARE`].
+const LATE_SECONDS: f64 = 1e-3;
+
+/// A host that is busier than this has no processor left for the next packet.
+const SATURATED: f64 = 0.9;
+
 /// Every doubt about a single run, in the order of printing.
-pub const RULES: [Rule; 11] = [
+pub const RULES: [Rule; 13] = [
+    Rule {
+        code: "host-too-slow",
+        when: "in real time: timers more than 1 ms or a tenth of the smallest RTT late, processors busy for more than 90% of the run, or packets put off or dropped between interfaces",
+        check: host_too_slow,
+    },
+    Rule {
+        code: "variant-not-in-force",
+        when: "the variant read back from a flow's socket is not the one asked for",
+        check: variant_not_in_force,
+    },
     Rule {
         code: "never-started",
         when: "a flow's start lies after the end of the run",
@@ -181,6 +200,51 @@ fn joined(parts: impl Iterator<Item = String>) -> Option<String> {
         0 => named,
         rest => format!("{named} and {rest} more"),
     })
+}
+
+fn host_too_slow(evidence: &Evidence<'_>) -> Option<(String, String)> {
+    let run = &evidence.trace.summary;
+    let host = run.fidelity?;
+    let late = host.timer_late_max_ns as f64 / 1e9;
+    let rtts = run.flows.iter().filter_map(|flow| flow.rtt_min);
+    let rtt = rtts.min().map_or(f64::INFINITY, |rtt| rtt.as_secs_f64());
+    let (squeezed, dropped) = (host.softirq_squeezed, host.softnet_dropped);
+    let faults = [
+        (late > LATE_SECONDS.min(LATE_SHARE * rtt))
+            .then(|| format!("timers up to {:.3} ms late", late * 1e3)),
+        (host.cpu_busy > SATURATED).then(|| {
+            format!(
+                "processors busy for {:.0}% of the run",
+                host.cpu_busy * 100.0
+            )
+        }),
+        (squeezed > 0).then(|| format!("receiving put off {squeezed} times")),
+        (dropped > 0).then(|| format!("{dropped} packets dropped between interfaces")),
+    ];
+    joined(faults.into_iter().flatten()).map(|faults| {
+        (
+            format!("the host did not keep up with real time: {faults}"),
+            "use backend = \"linux\", whose time waits for the host, or lower the rate, and leave \
+             the host to the run alone"
+                .to_owned(),
+        )
+    })
+}
+
+fn variant_not_in_force(evidence: &Evidence<'_>) -> Option<(String, String)> {
+    let flows = evidence.trace.summary.flows.iter();
+    // A flow that never connected has none in force.
+    let others = flows.filter(|f| !f.cc_in_force.is_empty() && f.cc_in_force != f.cc);
+    joined(others.map(|f| format!("{} ({}, asked for {})", f.name, f.cc_in_force, f.cc))).map(
+        |flows| {
+            (
+                format!("another variant than the one asked for was in force: {flows}"),
+                "check that the kernel has the variant, and that the program does not choose one \
+                 itself"
+                    .to_owned(),
+            )
+        },
+    )
 }
 
 fn never_started(evidence: &Evidence<'_>) -> Option<(String, String)> {

@@ -1,7 +1,9 @@
 //! Metrics of a run small enough to be worked out by hand.
 
 use cclab_metrics::{METRICS, MeasureInput, RunMetrics, identical_repeats, markdown, measure};
-use cclab_trace::schema::{FlowSample, FlowSummary, Limited, LinkSummary, QueueSample, RunSummary};
+use cclab_trace::schema::{
+    Fidelity, FlowSample, FlowSummary, Limited, LinkSummary, QueueSample, RunSummary,
+};
 use cclab_trace::{Histogram, Trace};
 use cclab_units::{Rate, Time};
 use proptest::prelude::*;
@@ -340,6 +342,58 @@ fn each_doubt_is_raised_alone_by_what_causes_it() {
         };
     };
     assert_eq!(warned(absent), ["never-started"]);
+}
+
+#[test]
+fn a_host_that_did_not_keep_up_is_named_with_what_it_did() {
+    let host = |fidelity: Fidelity| warned(|t| t.summary.fidelity = Some(fidelity));
+    let late = |timer_late_max_ns| Fidelity {
+        timer_late_max_ns,
+        ..Fidelity::default()
+    };
+    assert_eq!(host(late(1_000_000)), [""; 0]);
+    assert_eq!(host(late(1_000_001)), ["host-too-slow"]);
+    let short_path = |nanos| {
+        warned(|t| {
+            t.summary.fidelity = Some(late(nanos));
+            t.summary.flows[0].rtt_min = Some(Time::from_millis(4));
+        })
+    };
+    assert_eq!(short_path(400_000), [""; 0]);
+    assert_eq!(short_path(400_001), ["host-too-slow"]);
+    let busy = |cpu_busy| Fidelity {
+        cpu_busy,
+        ..Fidelity::default()
+    };
+    assert_eq!(host(busy(0.9)), [""; 0]);
+    assert_eq!(host(busy(0.91)), ["host-too-slow"]);
+    let mut all = trace();
+    all.summary.fidelity = Some(Fidelity {
+        timer_late_max_ns: 2_500_000,
+        cpu_busy: 0.95,
+        softirq_squeezed: 3,
+        softnet_dropped: 4,
+        ..Fidelity::default()
+    });
+    let warning = measure(&all, &WARMUP).warnings.remove(0);
+    assert_eq!(
+        warning.message,
+        "the host did not keep up with real time: timers up to 2.500 ms late, processors busy \
+         for 95% of the run, receiving put off 3 times, 4 packets dropped between interfaces"
+    );
+}
+
+#[test]
+fn another_variant_than_the_one_asked_for_is_named() {
+    let in_force = |name: &'static str| {
+        warned(move |t| {
+            let flow = &mut t.summary.flows[1];
+            (flow.cc, flow.cc_in_force) = ("bbr".into(), name.into());
+        })
+    };
+    assert_eq!(in_force("bbr"), [""; 0]);
+    assert_eq!(in_force(""), [""; 0]);
+    assert_eq!(in_force("cubic"), ["variant-not-in-force"]);
 }
 
 #[test]
