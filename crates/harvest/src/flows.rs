@@ -8,7 +8,7 @@ use cclab_trace::schema::{FlowSummary, Limited};
 use cclab_units::Time;
 
 use crate::connection::{Connection, MICROSECOND};
-use crate::records::{Run, acked, sent};
+use crate::records::{Run, acked, payload, sent};
 use crate::tally::{FlowTally, Tally};
 
 /// Counters of windows that were restored (include/uapi/linux/snmp.h).
@@ -139,16 +139,12 @@ impl<'a> Flow<'a> {
         time(self.outcome.received_all).or_else(|| Some(self.run.end() - age?))
     }
 
-    /// In-order bytes that arrived. The kernel counts the FIN too, which comes after all data.
+    /// In-order bytes that arrived.
     fn received(&self) -> u64 {
-        let counted: u64 = self
-            .outcome
-            .receiver
-            .iter()
-            .map(|info| info.bytes_received)
-            .sum();
-        let known: u64 = self.outcome.sender.iter().map(sent).sum();
-        counted.min(known)
+        let receivers = self.outcome.receiver.iter();
+        let counted = receivers.map(|info| info.bytes_received).sum();
+        let known = self.outcome.sender.iter().map(sent).sum();
+        payload(counted, known, self.outcome.receiver.len())
     }
 
     /// Segments with data sent again. The kernel counts SYN and FIN too.

@@ -71,6 +71,15 @@ pub fn acked(info: &TcpInfo) -> u64 {
     info.bytes_acked.saturating_sub(1).min(sent(info))
 }
 
+/// Payload of the bytes that receivers counted on so many `connections`: the kernel counts each
+/// FIN too, which comes after all `sent` data.
+pub fn payload(counted: u64, sent: u64, connections: usize) -> u64 {
+    match counted.checked_sub(sent) {
+        Some(fins) if fins <= connections as u64 => sent,
+        _ => counted,
+    }
+}
+
 /// Whether the flow is a program, which may open any number of connections.
 pub fn is_program(flow: &Flow) -> bool {
     matches!(flow.work, Work::Command { .. })

@@ -7,7 +7,7 @@ use cclab_units::{Rate, Time};
 
 use crate::connection::{MICROSECOND, UNLIMITED};
 use crate::error::HarvestError;
-use crate::records::{Run, acked, sent};
+use crate::records::{Run, acked, payload, sent};
 
 /// Variants that pace; of others the kernel's pacing rate is a figure that nothing obeys.
 const PACING: [&str; 1] = ["bbr"];
@@ -74,7 +74,7 @@ fn flow_sample(flow: u32, info: &TcpInfo, received: u64, syns: u64, paces: bool)
         pacing_rate: bit_rate(info.pacing_rate).filter(|_| paces),
         snd_una: acked(info),
         snd_nxt: sent(info),
-        bytes_received: received.min(sent(info)),
+        bytes_received: payload(received, sent(info), 1),
         segments_sent: u64::from(info.data_segs_out),
         retransmits: u64::from(info.total_retrans)
             .saturating_sub(syns)

@@ -664,6 +664,14 @@ fn a_program_with_two_connections_is_their_sum() {
 }
 
 #[test]
+fn bytes_of_a_connection_whose_sender_is_not_known_are_not_forgotten() {
+    let mut folder = Folder::new();
+    folder.outcome.flows[0].sender.clear();
+    let flow = folder.trace().summary.flows[0].clone();
+    assert_eq!((flow.bytes_received, flow.bytes_acked), (150_001, 0));
+}
+
+#[test]
 fn the_host_of_a_run_in_real_time_is_in_the_summary() {
     let mut folder = Folder::new();
     folder.outcome.fidelity = Some(Fidelity {
