@@ -1,7 +1,7 @@
 //! What links did.
 
-use cclab_spec::Place;
-use cclab_testbed::Orders;
+use cclab_spec::{Place, Scenario};
+use cclab_testbed::link_name;
 use cclab_testbed::records::{QueueCounters, Sample};
 use cclab_trace::schema::LinkSummary;
 use cclab_units::Time;
@@ -9,34 +9,24 @@ use cclab_units::Time;
 use crate::records::Run;
 use crate::tally::Tally;
 
-/// Links that every trace has: the bottleneck and its way back.
-const BOTTLENECK: usize = 2;
+/// Links of a bottleneck: itself and its way back.
+const WAYS: usize = 2;
 
 /// How many links of bottlenecks the run has, both directions counted.
-pub fn link_count(orders: &Orders) -> usize {
-    let last = orders.queues.iter().map(|queue| queue.link as usize + 1);
-    last.max().unwrap_or(0).max(BOTTLENECK)
+pub fn link_count(scenario: &Scenario) -> usize {
+    scenario.network.bottlenecks as usize * WAYS
 }
 
 /// One row per link: bottlenecks, then the links of hosts on which packets were lost.
 pub fn summaries(run: &Run<'_>, samples: &[Sample], tally: &Tally) -> Vec<LinkSummary> {
-    let bottlenecks = (0..link_count(run.orders)).map(|link| bottleneck(run, link, samples, tally));
+    let bottlenecks =
+        (0..link_count(run.scenario)).map(|link| bottleneck(run, link, samples, tally));
     let hosts = tally.places.hosts.iter().map(|host| host.summary(run));
     bottlenecks.chain(hosts).collect()
 }
 
-/// `bottleneck`, `bottleneck.reverse`, and in a row of several `bottleneck.2`, ...
-fn name(link: usize) -> String {
-    let number = match link / BOTTLENECK {
-        0 => String::new(),
-        others => format!(".{}", others + 1),
-    };
-    let reverse = if is_forward(link) { "" } else { ".reverse" };
-    format!("bottleneck{number}{reverse}")
-}
-
 fn is_forward(link: usize) -> bool {
-    link.is_multiple_of(BOTTLENECK)
+    link.is_multiple_of(WAYS)
 }
 
 /// The counters of a queue at an instant: root and discipline.
@@ -56,7 +46,7 @@ impl Reading {
 
 fn bottleneck(run: &Run<'_>, link: usize, samples: &[Sample], tally: &Tally) -> LinkSummary {
     let mut summary = LinkSummary {
-        name: name(link),
+        name: link_name(link as u32),
         rate: run.scenario.network.bottleneck.rate,
         ..LinkSummary::default()
     };

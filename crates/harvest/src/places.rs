@@ -56,7 +56,7 @@ impl Places {
         }
         Places {
             interfaces,
-            bottlenecks: link_count(run.orders),
+            bottlenecks: link_count(run.scenario),
             hosts: Vec::new(),
         }
     }

@@ -54,6 +54,7 @@ fn scenario() -> Scenario {
             topology: Topology::Dumbbell,
             bottleneck: link(Some(20_000_000)),
             access: link(None),
+            bottlenecks: 1,
         },
         flows: vec![flow()],
         traffic: Vec::new(),
@@ -113,6 +114,7 @@ fn orders() -> Orders {
             destination: [10, 1, 0, 1].into(),
             destination_port: 5001,
             start: Time::ZERO,
+            rwnd: None,
             work: Work::Bulk {
                 transfer: Some(150_000),
                 duration: None,
