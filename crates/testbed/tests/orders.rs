@@ -1,0 +1,510 @@
+//! Orders of whole studies: their text, what holds for all of them, and what is refused.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cclab_spec::{Overrides, Scenario, Study};
+use cclab_testbed::orders::{Orders, Work};
+use cclab_testbed::{Target, needs, orders, unsupported};
+use cclab_units::Time;
+
+const BOTTLENECK: &str = "duration = \"10s\"\n[network.bottleneck]\nrate = \"10Mbit\"\n\
+    delay = \"20ms\"\nqueue = { kind = \"droptail\", limit = \"100p\" }\n";
+
+fn scenarios(text: &str) -> Vec<Scenario> {
+    let study = Study::load(text, "study.toml").expect("a good study");
+    let plan = study
+        .plan(&Overrides::default(), &|_| "test".to_owned())
+        .expect("a plan");
+    plan.scenarios
+        .into_iter()
+        .map(|point| point.scenario)
+        .collect()
+}
+
+/// The first scenario of the study that `rest` makes of a bottleneck.
+fn scenario(rest: &str) -> Scenario {
+    scenarios(&format!("{BOTTLENECK}{rest}")).swap_remove(0)
+}
+
+fn refusals(rest: &str, target: Target) -> Vec<String> {
+    unsupported(&scenario(rest), target)
+        .into_iter()
+        .map(|refused| format!("{}: {}", refused.path, refused.what))
+        .collect()
+}
+
+fn in_guest(scenario: &Scenario) -> Orders {
+    assert_eq!(unsupported(scenario, Target::Guest), []);
+    orders(scenario, 1, Target::Guest)
+}
+
+fn studies() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let files = |folder: PathBuf| {
+        let entries = fs::read_dir(folder).expect("a folder of the repository");
+        entries
+            .map(|entry| entry.expect("an entry").path())
+            .collect::<Vec<_>>()
+    };
+    let examples = files(root.join("examples"));
+    let studies = files(root.join("studies"))
+        .into_iter()
+        .map(|folder| folder.join("study.toml"));
+    let mut all: Vec<PathBuf> = examples
+        .into_iter()
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "toml")
+        })
+        .chain(studies)
+        .collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn every_study_of_the_repository_gets_orders_or_reasons() {
+    let (mut ordered, mut refused) = (0, 0);
+    for path in studies() {
+        let text = fs::read_to_string(&path).expect("a study");
+        for scenario in scenarios(&text) {
+            for target in [Target::Guest, Target::Host] {
+                let reasons = unsupported(&scenario, target);
+                if reasons.is_empty() {
+                    is_sound(&scenario, &orders(&scenario, 1, target));
+                    ordered += 1;
+                } else {
+                    assert!(
+                        reasons
+                            .iter()
+                            .all(|r| !r.path.is_empty() && !r.what.is_empty())
+                    );
+                    refused += 1;
+                }
+            }
+        }
+    }
+    // The quickstart and the forced drop run on a kernel, studies of other stacks do not.
+    assert!(
+        ordered >= 6 && refused >= 384,
+        "{ordered} ordered, {refused} refused"
+    );
+}
+
+const NETWORKS: &[&str] = &[
+    "[[flow]]\ncount = 3\nrtt = \"100ms\"\n",
+    "loss = [\"1%\", { rate = \"2%\", at = \"sender\" }, { rate = \"3%\", at = \"receiver\" }]\n\
+     outage = [{ start = \"0s\", duration = \"1s\", at = \"receiver\" }, { start = \"2s\", duration = \"1s\" }]\n\
+     jitter = \"1ms\"\nschedule = { at = \"5s\", rate = \"1Mbit\", delay = \"10ms\", loss = \"5%\" }\n\
+     [network.access]\nrate = \"1Gbit\"\n[[flow]]\ndelay_at = \"sender\"\nrtt = \"100ms\"\n\
+     [[flow]]\ndirection = \"reverse\"\nrtt = \"80ms\"\nrwnd = \"64kB\"\nmss = \"8948B\"\n",
+    "[network]\ntopology = \"chain\"\n[[flow]]\ncount = 2\n[[flow]]\nrtt = \"90ms\"\n\
+     [[flow]]\nrtt = \"90ms\"\ndirection = \"reverse\"\n",
+    "[network]\ntopology = \"parking-lot\"\nbottlenecks = 4\n[[flow]]\n[[flow]]\ncrosses = [2, 3]\n\
+     [[flow]]\ncrosses = [4, 4]\ndirection = \"reverse\"\n",
+];
+
+#[test]
+fn orders_of_every_topology_are_sound() {
+    for rest in NETWORKS {
+        let scenario = scenario(rest);
+        is_sound(&scenario, &in_guest(&scenario));
+    }
+}
+
+/// What the agent relies on.
+fn is_sound(scenario: &Scenario, orders: &Orders) {
+    let names: Vec<&str> = orders.namespaces.iter().map(|n| n.name.as_str()).collect();
+    let unique: BTreeSet<&&str> = names.iter().collect();
+    assert_eq!(unique.len(), names.len(), "names of namespaces");
+
+    // Every interface is made once, in a namespace there is, and brought up there.
+    let mut made = BTreeSet::new();
+    for line in &orders.links {
+        let words: Vec<&str> = line.split(' ').collect();
+        for at in words
+            .iter()
+            .enumerate()
+            .filter(|(_, word)| **word == "netns")
+            .map(|(i, _)| i)
+        {
+            let end = (words[at + 1].to_owned(), words[at - 1].to_owned());
+            assert!(
+                names.contains(&end.0.as_str()) && end.1.len() <= 15,
+                "{line}"
+            );
+            assert!(made.insert(end), "{line}");
+        }
+    }
+    let listed: BTreeSet<(String, String)> = orders
+        .namespaces
+        .iter()
+        .flat_map(|n| n.interfaces.iter().map(|i| (n.name.clone(), i.clone())))
+        .collect();
+    assert_eq!(made, listed);
+    for namespace in &orders.namespaces {
+        for interface in &namespace.interfaces {
+            assert!(namespace.ip.contains(&format!("link set {interface} up")));
+        }
+    }
+
+    let handles: BTreeSet<u32> = orders.queues.iter().map(|queue| queue.handle).collect();
+    assert_eq!(handles.len(), orders.queues.len(), "handles");
+    let links: Vec<u32> = orders.queues.iter().map(|queue| queue.link).collect();
+    assert_eq!(
+        links,
+        (0..2 * scenario.network.bottlenecks).collect::<Vec<_>>()
+    );
+    for queue in &orders.queues {
+        let tc = &orders.namespaces[queue.namespace].tc;
+        let root = format!(
+            "dev {} root handle {:x}: ",
+            queue.interface,
+            queue.handle >> 16
+        );
+        let child = format!(" handle {:x}: ", queue.discipline >> 16);
+        assert_eq!(
+            tc.iter().filter(|line| line.contains(&root)).count(),
+            1,
+            "{root}"
+        );
+        assert_eq!(
+            tc.iter().filter(|line| line.contains(&child)).count(),
+            1,
+            "{child}"
+        );
+    }
+
+    for flow in &orders.flows {
+        for (from, to) in [
+            (flow.source, flow.destination),
+            (flow.destination, flow.source),
+        ] {
+            routed(orders, from.to_string(), to.to_string());
+        }
+    }
+    assert!(
+        orders.changes.is_sorted_by_key(|change| change.at),
+        "changes in order"
+    );
+    for line in orders
+        .namespaces
+        .iter()
+        .flat_map(|n| n.tc.iter().chain(&n.ip))
+    {
+        assert!(!line.contains("  ") && line.trim() == line, "{line:?}");
+    }
+}
+
+/// Follows the routes from the host with the address `from` to the one with `to`.
+fn routed(orders: &Orders, from: String, to: String) {
+    let has = |namespace: usize, address: &str| {
+        let line = format!("addr add {address}/32 ");
+        orders.namespaces[namespace]
+            .ip
+            .iter()
+            .any(|l| l.starts_with(&line))
+    };
+    let mut at = (0..orders.namespaces.len())
+        .find(|&n| has(n, &from))
+        .expect("a source");
+    let mut hops = 0;
+    while !has(at, &to) {
+        let prefix = format!("route add {to}/32 dev ");
+        let namespace = &orders.namespaces[at];
+        let mut routes = namespace
+            .ip
+            .iter()
+            .filter_map(|line| line.strip_prefix(&prefix));
+        let route = routes
+            .next()
+            .unwrap_or_else(|| panic!("no route to {to} in {}", namespace.name));
+        assert!(
+            routes.next().is_none(),
+            "two routes to {to} in {}",
+            namespace.name
+        );
+        let interface = route.split(' ').next().expect("an interface");
+        at = neighbour(orders, &namespace.name, interface);
+        hops += 1;
+        assert!(hops <= 70, "a loop on the way to {to}");
+    }
+}
+
+/// The namespace at the other end of the cable from `interface` of `namespace`.
+fn neighbour(orders: &Orders, namespace: &str, interface: &str) -> usize {
+    let peer = |namespace: &str, interface: &str| -> (String, String) {
+        let own = format!("{interface} netns {namespace}");
+        for line in &orders.links {
+            let (left, right) = line["link add ".len()..]
+                .split_once(" type veth peer ")
+                .expect("a pair");
+            let name = |end: &str| -> (String, String) {
+                let words: Vec<&str> = end.split(' ').collect();
+                (words[2].to_owned(), words[0].to_owned())
+            };
+            if left.starts_with(&format!("{own} ")) {
+                return name(right);
+            }
+            if right.starts_with(&format!("{own} ")) {
+                return name(left);
+            }
+        }
+        panic!("{own} has no other end")
+    };
+    let mut other = peer(namespace, interface);
+    if other.0 == "wires" {
+        let redirected = format!("filter add dev {} ingress ", other.1);
+        let wires = orders
+            .namespaces
+            .iter()
+            .find(|n| n.name == "wires")
+            .expect("wires");
+        let line = wires
+            .tc
+            .iter()
+            .find(|line| line.starts_with(&redirected))
+            .expect("a redirection");
+        let way_out = line.rsplit(' ').next().expect("a device");
+        other = peer("wires", way_out);
+    }
+    orders
+        .namespaces
+        .iter()
+        .position(|n| n.name == other.0)
+        .expect("a namespace")
+}
+
+#[test]
+fn a_dumbbell_reads_as_expected() {
+    let scenario = scenario(
+        "loss = \"1%\"\noutage = { start = \"4s\", duration = \"100ms\", at = \"receiver\" }\n\
+         [[flow]]\nname = \"a\"\ncc = \"bbr\"\nrtt = \"60ms\"\nrwnd = \"64kB\"\nstart = \"1s\"\n\
+         ecn = true\ndelayed_ack = 1\nsysctl = { \"net.ipv4.tcp_sack\" = 0 }\n\
+         [trace]\ncapture = [\"bottleneck\", \"a.receiver\"]\n",
+    );
+    let expected = include_str!("golden/dumbbell.txt");
+    assert_eq!(readable(&in_guest(&scenario)), expected);
+}
+
+/// Orders as a person reads them.
+fn readable(orders: &Orders) -> String {
+    let mut text = String::new();
+    let mut line = |words: String| writeln!(text, "{words}").expect("a String takes everything");
+    for setting in &orders.sysctl {
+        line(format!("{} = {}", setting.name, setting.value));
+    }
+    for link in &orders.links {
+        line(link.clone());
+    }
+    for namespace in &orders.namespaces {
+        line(format!("\n[{}]", namespace.name));
+        for setting in &namespace.sysctl {
+            line(format!("{} = {}", setting.name, setting.value));
+        }
+        namespace
+            .ip
+            .iter()
+            .for_each(|words| line(format!("ip {words}")));
+        namespace
+            .tc
+            .iter()
+            .for_each(|words| line(format!("tc {words}")));
+        namespace
+            .iptables
+            .iter()
+            .for_each(|words| line(format!("iptables {}", words.join(" "))));
+    }
+    line(String::new());
+    for change in &orders.changes {
+        let name = &orders.namespaces[change.namespace].name;
+        change
+            .tc
+            .iter()
+            .for_each(|words| line(format!("{} {name}: tc {words}", change.at)));
+        let rules = change.iptables.iter();
+        rules.for_each(|words| {
+            line(format!(
+                "{} {name}: iptables {}",
+                change.at,
+                words.join(" ")
+            ))
+        });
+    }
+    let at = |namespace: usize, interface: &str| {
+        format!("{} of {}", interface, orders.namespaces[namespace].name)
+    };
+    for q in &orders.queues {
+        let place = at(q.namespace, &q.interface);
+        line(format!(
+            "queue {} at {place}: {:#x} {:#x}",
+            q.link, q.handle, q.discipline
+        ));
+    }
+    for capture in &orders.captures {
+        let place = at(capture.namespace, &capture.interface);
+        line(format!(
+            "capture {} at {place} of {:?}",
+            capture.point, capture.flow
+        ));
+    }
+    for flow in &orders.flows {
+        line(format!(
+            "flow {} {}:{} > {}:{} at {} rwnd {:?}: {:?}",
+            flow.name,
+            flow.source,
+            flow.source_port,
+            flow.destination,
+            flow.destination_port,
+            flow.start,
+            flow.rwnd,
+            flow.work
+        ));
+    }
+    line(format!("marks {:?}", orders.marks));
+    text
+}
+
+#[test]
+fn flows_start_when_the_simulator_starts_them() {
+    let scenario = scenario("[[flow]]\ncount = 4\n");
+    for seed in [1, 2] {
+        let orders = orders(&scenario, seed, Target::Guest);
+        for (flow, spec) in orders.flows.iter().zip(&scenario.flows) {
+            assert_eq!(flow.start, spec.start_time(seed));
+            assert!(flow.start < Time::from_millis(100));
+        }
+    }
+}
+
+#[test]
+fn programs_get_addresses_and_their_servers() {
+    let scenario = scenario(
+        "[[flow]]\nname = \"a\"\n\
+         [[flow]]\ncommand = [\"iperf3\", \"-c\", \"{dst}\", \"-p\", \"{port}\", \"-t\", \"{duration}\"]\n\
+         duration = \"2.5s\"\nstart = \"1s\"\n\
+         [[flow]]\ncommand = [\"curl\", \"http://{dst}:{port}/{{x}}\"]\nserver = [\"serve\", \"{src}\"]\n",
+    );
+    let orders = in_guest(&scenario);
+    let words = |words: &[&str]| {
+        words
+            .iter()
+            .map(|&word| word.to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        orders.flows[1].work,
+        Work::Command {
+            client: words(&["iperf3", "-c", "10.1.0.2", "-p", "5002", "-t", "2.5"]),
+            server: Some(words(&[
+                "iperf3", "-s", "-1", "-B", "10.1.0.2", "-p", "5002"
+            ])),
+            until: Some(Time::from_millis(3500)),
+        }
+    );
+    assert_eq!(
+        orders.flows[2].work,
+        Work::Command {
+            client: words(&["curl", "http://10.1.0.3:5003/{x}"]),
+            server: Some(words(&["serve", "10.0.0.3"])),
+            until: None,
+        }
+    );
+    let programs: Vec<String> = needs(&orders).programs.into_iter().collect();
+    assert_eq!(programs, ["curl", "iperf3", "serve"]);
+}
+
+#[test]
+fn what_a_kernel_may_lack_is_named() {
+    let needs = needs(&in_guest(&scenario(NETWORKS[1])));
+    let words = |all: BTreeSet<String>| all.into_iter().collect::<Vec<_>>().join(" ");
+    assert_eq!(words(needs.qdiscs), "bfifo clsact netem pfifo tbf");
+    assert_eq!(words(needs.variants), "cubic");
+    assert!(needs.iptables && needs.programs.is_empty());
+}
+
+#[test]
+fn nothing_of_the_machine_is_written_on_a_host() {
+    let rest = "[[flow]]\nsysctl = { \"net.core.rmem_max\" = 1000000 }\n";
+    let guest = in_guest(&scenario(rest));
+    let asked = guest
+        .sysctl
+        .iter()
+        .find(|setting| setting.name == "net.core.rmem_max");
+    assert_eq!(asked.expect("the setting").value, "1000000");
+    assert_eq!(
+        refusals(rest, Target::Host),
+        ["flow.flow1.sysctl: kernel setting net.core.rmem_max, which holds for the whole machine"]
+    );
+    let host = orders(&scenario("[[flow]]\n"), 1, Target::Host);
+    assert_eq!(host.sysctl, []);
+}
+
+#[test]
+fn what_a_kernel_does_not_do_is_refused_by_key() {
+    let refused = |rest: &str| {
+        let all = refusals(rest, Target::Guest);
+        assert_eq!(all.len(), 1, "{rest}: {all:?}");
+        all[0].clone()
+    };
+    for (rest, key) in [
+        ("[[flow]]\ncc = \"tahoe\"\n", "flow.flow1.cc: variant tahoe"),
+        (
+            "[[flow]]\napplication = \"web\"\n",
+            "flow.flow1.application: application web",
+        ),
+        ("[[flow]]\ndelayed_ack = 3\n", "flow.flow1.delayed_ack: "),
+        ("[[flow]]\nmss = \"60B\"\n", "flow.flow1.mss: "),
+        ("[[flow]]\nrwnd = \"1kB\"\n", "flow.flow1.rwnd: "),
+        (
+            "[[flow]]\nrwnd = \"9kB\"\ncommand = [\"x\"]\n",
+            "flow.flow1.rwnd: ",
+        ),
+        (
+            "[[flow]]\nsysctl = { \"kernel.panic\" = 0 }\n",
+            "flow.flow1.sysctl: ",
+        ),
+        (
+            "[[flow]]\nsysctl = { \"net.ipv4/../x\" = 0 }\n",
+            "flow.flow1.sysctl: ",
+        ),
+        ("jitter = \"4s\"\n[[flow]]\n", "network.bottleneck.jitter: "),
+        (
+            "[[traffic]]\nkind = \"poisson\"\n[[flow]]\n",
+            "traffic.traffic1: ",
+        ),
+        (
+            "[network]\ntopology = \"graph\"\n[[flow]]\n",
+            "network.topology: ",
+        ),
+        (
+            "[network]\ntopology = \"chain\"\naccess.rate = \"1Gbit\"\n[[flow]]\n[[flow]]\nrtt = \"90ms\"\n",
+            "network.access.rate: ",
+        ),
+        (
+            "[network]\ntopology = \"chain\"\n[[flow]]\nrtt = \"90ms\"\ndelay_at = \"sender\"\n\
+             direction = \"reverse\"\n",
+            "flow.flow1.delay_at: ",
+        ),
+        (
+            "[network]\ntopology = \"chain\"\n[[flow]]\nsysctl = { \"net.ipv4.tcp_sack\" = 0 }\n[[flow]]\n",
+            "flow.flow2.sysctl: kernel setting net.ipv4.tcp_sack different",
+        ),
+        (
+            "[network]\ntopology = \"chain\"\n[[flow]]\nrwnd = \"9kB\"\n[[flow]]\n",
+            "flow.flow2.rwnd: ",
+        ),
+        (
+            "[[flow]]\nsysctl = { \"net.core.rmem_max\" = 1 }\n[[flow]]\nsysctl = { \"net.core.rmem_max\" = 2 }\n",
+            "flow.flow2.sysctl: kernel setting net.core.rmem_max different",
+        ),
+    ] {
+        assert!(refused(rest).starts_with(key), "{}", refused(rest));
+    }
+    let text = format!("stack = \"rfc\"\n{BOTTLENECK}[[flow]]\n");
+    let stack = unsupported(&scenarios(&text)[0], Target::Guest);
+    assert_eq!(stack[0].path, "stack");
+}
