@@ -64,9 +64,9 @@ impl Captures {
             batch: PacketBatch::new(snaplen.min(if points.is_empty() { 1 } else { WHOLE })),
             points,
             from: zero + orders.capture_from.as_nanos(),
-            until: orders
-                .capture_until
-                .map_or(u64::MAX, |until: Time| zero.saturating_add(until.as_nanos())),
+            until: orders.capture_until.map_or(u64::MAX, |until: Time| {
+                zero.saturating_add(until.as_nanos())
+            }),
         })
     }
 

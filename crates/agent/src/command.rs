@@ -26,7 +26,10 @@ pub fn batch(program: &str, lines: &[String], step: &str) -> Step<()> {
             .and_then(|(_, rest)| rest.split_whitespace().next()?.parse::<usize>().ok())
             .and_then(|number| lines.get(number.checked_sub(1)?));
         let what = line.map_or(String::new(), |line| format!(" at `{program} {line}`"));
-        failure(step, format_args!("{program} failed{what}: {}", output.trim()))
+        failure(
+            step,
+            format_args!("{program} failed{what}: {}", output.trim()),
+        )
     })
 }
 

@@ -14,12 +14,18 @@ pub fn tcp() -> Step<BTreeMap<String, u64>> {
 
 /// Lines come in pairs: names, then values.
 fn parse(text: &str) -> BTreeMap<String, u64> {
-    let mut lines = text.lines().filter_map(|line| line.strip_prefix("TcpExt: "));
+    let mut lines = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("TcpExt: "));
     match (lines.next(), lines.next()) {
         (Some(names), Some(values)) => names
             .split_whitespace()
             .map(str::to_owned)
-            .zip(values.split_whitespace().map(|value| value.parse().unwrap_or(0)))
+            .zip(
+                values
+                    .split_whitespace()
+                    .map(|value| value.parse().unwrap_or(0)),
+            )
             .collect(),
         _ => BTreeMap::new(),
     }
@@ -31,7 +37,8 @@ mod tests {
 
     #[test]
     fn names_meet_their_values() {
-        let text = "TcpExt: SyncookiesSent TCPTimeouts\nTcpExt: 3 7\nIpExt: InBcastPkts\nIpExt: 9\n";
+        let text =
+            "TcpExt: SyncookiesSent TCPTimeouts\nTcpExt: 3 7\nIpExt: InBcastPkts\nIpExt: 9\n";
         let counters = parse(text);
         assert_eq!(counters["TCPTimeouts"], 7);
         assert_eq!(counters.len(), 2);

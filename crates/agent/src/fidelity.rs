@@ -39,9 +39,10 @@ impl Host {
         let softnet = fs::read_to_string("/proc/net/softnet_stat").unwrap_or_default();
         for line in softnet.lines() {
             // processed dropped time_squeeze ..., hexadecimal
-            let mut counts = line.split_whitespace().skip(1).map(|count| {
-                u64::from_str_radix(count, 16).unwrap_or(0)
-            });
+            let mut counts = line
+                .split_whitespace()
+                .skip(1)
+                .map(|count| u64::from_str_radix(count, 16).unwrap_or(0));
             host.dropped += counts.next().unwrap_or(0);
             host.squeezed += counts.next().unwrap_or(0);
         }
@@ -75,7 +76,11 @@ impl Watch {
         Fidelity {
             timer_late_max: self.late_max,
             timer_late_mean: self.late_sum / self.timers.max(1),
-            cpu_busy: if all == 0 { 0.0 } else { busy as f64 / all as f64 },
+            cpu_busy: if all == 0 {
+                0.0
+            } else {
+                busy as f64 / all as f64
+            },
             softirq_squeezed: now.squeezed - self.began.squeezed,
             softnet_dropped: now.dropped - self.began.dropped,
         }

@@ -24,8 +24,6 @@ pub struct Bulk {
     listener: OwnedFd,
     sender: Option<OwnedFd>,
     receiver: Option<OwnedFd>,
-    /// Whether the kernel reads for the receiver.
-    discards: bool,
     connected: bool,
     /// Whether the sender has said that nothing more comes.
     finished: bool,
@@ -58,8 +56,8 @@ impl Application {
         else {
             unreachable!("a program is not a bulk flow")
         };
-        let interval = writes_per_second
-            .map(|rate| (Time::from_secs_f64(1.0 / rate), orders.start));
+        let interval =
+            writes_per_second.map(|rate| (Time::from_secs_f64(1.0 / rate), orders.start));
         let write_size = write_size.map(|bytes| bytes as usize);
         Application {
             written: 0,
@@ -116,7 +114,6 @@ impl Bulk {
             listener,
             sender: None,
             receiver: None,
-            discards: false,
             connected: false,
             finished: false,
             outcome: FlowOutcome::default(),
@@ -147,7 +144,9 @@ impl Bulk {
     pub fn accept(&mut self) -> Step<Option<&OwnedFd>> {
         let step = format!("receiver of flow {}", self.orders.name);
         match socket::accepted(&self.listener).during(&step)? {
-            Some(connection) if self.receiver.is_none() => Ok(Some(self.receiver.insert(connection))),
+            Some(connection) if self.receiver.is_none() => {
+                Ok(Some(self.receiver.insert(connection)))
+            }
             _ => Ok(None),
         }
     }
@@ -160,31 +159,33 @@ impl Bulk {
         };
         if let Some(error) = socket::error_of(socket) {
             self.outcome.error = Some(error.to_string());
-            return self.close(clock());
+            self.close();
+            return Ok(());
         }
         if !self.connected {
             self.connected = true;
             self.outcome.cc_in_force = socket::variant(socket).during(&step)?;
         }
         if !self.finished {
-            return self.write(payload, clock);
+            return self.write(payload);
         }
         // The other side closes when it has everything.
         match socket::read_away(socket, &mut [0; 64]) {
             Ok(ReadResult::End(_)) => {
-                let now = clock();
-                self.outcome.ended = Some(now.as_nanos());
-                self.close(now)
+                self.outcome.ended = Some(clock().as_nanos());
+                self.close();
+                Ok(())
             }
             Ok(ReadResult::Bytes(_)) => Ok(()),
             Err(error) => {
                 self.outcome.error = Some(error.to_string());
-                self.close(clock())
+                self.close();
+                Ok(())
             }
         }
     }
 
-    fn write(&mut self, payload: &File, clock: &dyn Fn() -> Time) -> Step<()> {
+    fn write(&mut self, payload: &File) -> Step<()> {
         let Some(socket) = &self.sender else {
             return Ok(());
         };
@@ -195,7 +196,8 @@ impl Bulk {
                 Ok(bytes) => application.written += bytes,
                 Err(error) => {
                     self.outcome.error = Some(error.to_string());
-                    return self.close(clock());
+                    self.close();
+                    return Ok(());
                 }
             }
         }
@@ -228,7 +230,12 @@ impl Bulk {
         let got = matches!(result, Ok(ReadResult::Bytes(1..) | ReadResult::End(1..)));
         if got && self.outcome.first_byte.is_none() {
             self.outcome.first_byte = Some(clock().as_nanos());
-            self.discards = socket::discard(socket);
+            if let Some(rwnd) = self.orders.rwnd {
+                // The route's clamp holds only until the kernel has measured a full segment.
+                let step = format!("receive window of flow {}", self.orders.name);
+                socket::clamp_window(socket, rwnd).during(&step)?;
+            }
+            socket::discard(socket);
         }
         let over = match result {
             Ok(ReadResult::Bytes(_)) => false,
@@ -262,7 +269,7 @@ impl Bulk {
     }
 
     /// Acts at `now`, when its deadline has come.
-    pub fn act(&mut self, now: Time, clock: &dyn Fn() -> Time, payload: &File) -> Step<()> {
+    pub fn act(&mut self, now: Time, payload: &File) -> Step<()> {
         let nothing_more = self.application.act(now);
         if !self.connected {
             return Ok(());
@@ -270,7 +277,7 @@ impl Bulk {
         if nothing_more {
             self.finish()
         } else {
-            self.write(payload, clock)
+            self.write(payload)
         }
     }
 
@@ -279,11 +286,11 @@ impl Bulk {
         self.outcome.ended.is_some() || self.outcome.error.is_some()
     }
 
-    fn close(&mut self, _now: Time) -> Step<()> {
+    /// Gives up the sender's socket, with its last state kept.
+    fn close(&mut self) {
         self.read_sender();
         self.sender = None;
         self.finished = true;
-        Ok(())
     }
 
     fn read_sender(&mut self) {
@@ -334,21 +341,12 @@ fn push(socket: &OwnedFd, payload: &File, application: &Application) -> io::Resu
             let rest = size - (application.written % size as u64) as usize;
             static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
             let bytes = rest.min(room).min(ZEROS.len());
-            send(
-                socket.as_raw_fd(),
-                &ZEROS[..bytes],
-                MsgFlags::MSG_NOSIGNAL,
-            )
+            send(socket.as_raw_fd(), &ZEROS[..bytes], MsgFlags::MSG_NOSIGNAL)
         }
         None => {
             let mut offset = 0;
             let bytes = room.min(PAYLOAD);
-            nix::sys::sendfile::sendfile(
-                socket.as_fd(),
-                payload.as_fd(),
-                Some(&mut offset),
-                bytes,
-            )
+            nix::sys::sendfile::sendfile(socket.as_fd(), payload.as_fd(), Some(&mut offset), bytes)
         }
     };
     match result {

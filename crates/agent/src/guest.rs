@@ -38,7 +38,12 @@ fn power_off() -> ! {
 /// A path that the command line of the kernel gives in hexadecimal digits, so that it can hold
 /// any character.
 fn path(name: &str) -> Step<PathBuf> {
-    let wrong = || failure("starting", format_args!("{name} is not a path in hexadecimal digits"));
+    let wrong = || {
+        failure(
+            "starting",
+            format_args!("{name} is not a path in hexadecimal digits"),
+        )
+    };
     let text = std::env::var(name).map_err(|_| wrong())?;
     let byte = |at: usize| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
     let bytes: Option<Vec<u8>> = (0..text.len()).step_by(2).map(byte).collect();

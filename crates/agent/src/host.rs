@@ -61,7 +61,14 @@ fn alone() -> Step<()> {
     })?;
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
     mount(None::<&str>, "/", None::<&str>, private, None::<&str>).during(step)?;
-    mount(Some("tmpfs"), "/run", Some("tmpfs"), MsFlags::empty(), None::<&str>).during(step)
+    mount(
+        Some("tmpfs"),
+        "/run",
+        Some("tmpfs"),
+        MsFlags::empty(),
+        None::<&str>,
+    )
+    .during(step)
 }
 
 /// Where tracefs is mounted, if we may use it; rings of agents that were killed are removed.

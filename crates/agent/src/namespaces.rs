@@ -43,11 +43,6 @@ impl Namespaces {
         Ok(Namespaces { own, all })
     }
 
-    /// The name of the namespace at `index`.
-    pub fn name(&self, index: usize) -> &str {
-        &self.all[index].0
-    }
-
     /// The number that the kernel's events name it by.
     pub fn inode(&self, index: usize) -> Step<u32> {
         use std::os::unix::fs::MetadataExt;

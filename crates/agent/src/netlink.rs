@@ -40,12 +40,7 @@ impl Netlink {
 
     /// Asks for the list of `kind` with `body` and gives the body of each of its messages to
     /// `take`.
-    pub fn dump(
-        &mut self,
-        kind: u16,
-        body: &[u8],
-        mut take: impl FnMut(&[u8]),
-    ) -> io::Result<()> {
+    pub fn dump(&mut self, kind: u16, body: &[u8], mut take: impl FnMut(&[u8])) -> io::Result<()> {
         let mut message = Vec::with_capacity(HEADER + body.len());
         message.extend_from_slice(&((HEADER + body.len()) as u32).to_ne_bytes());
         message.extend_from_slice(&kind.to_ne_bytes());
@@ -54,11 +49,7 @@ impl Netlink {
         message.extend_from_slice(body);
         send(self.socket.as_raw_fd(), &message, MsgFlags::empty())?;
         loop {
-            let len = recv(
-                self.socket.as_raw_fd(),
-                &mut self.buffer,
-                MsgFlags::empty(),
-            )?;
+            let len = recv(self.socket.as_raw_fd(), &mut self.buffer, MsgFlags::empty())?;
             for (kind, body) in Messages(&self.buffer[..len]) {
                 match kind {
                     DONE => return Ok(()),
@@ -133,9 +124,9 @@ impl<'a> Iterator for Attributes<'a> {
 
 /// The 32-bit number at `offset` of `bytes`; zero beyond their end.
 pub fn word(bytes: &[u8], offset: usize) -> u32 {
-    bytes.get(offset..offset + 4).map_or(0, |b| {
-        u32::from_ne_bytes([b[0], b[1], b[2], b[3]])
-    })
+    bytes
+        .get(offset..offset + 4)
+        .map_or(0, |b| u32::from_ne_bytes([b[0], b[1], b[2], b[3]]))
 }
 
 /// The 64-bit number at `offset` of `bytes`; zero beyond their end.

@@ -283,21 +283,25 @@ impl Program {
             .map(|connection| connection.info)
             .max_by_key(|info| info.bytes_sent);
         let received = self.receiving.ask().during(&step)?;
-        let received = received.map(|connection| connection.info.bytes_received).sum();
+        let received = received
+            .map(|connection| connection.info.bytes_received)
+            .sum();
         Ok((busiest, received))
     }
 
     /// What it came to; its processes are ended.
     pub fn outcome(mut self) -> Step<FlowOutcome> {
         self.sample()?;
-        for process in [self.client.take(), self.server.into_process()] {
-            if let Some(mut process) = process {
-                process.signal(Signal::SIGKILL);
-                let _ = process.child.wait();
-            }
+        let processes = [self.client.take(), self.server.into_process()];
+        for mut process in processes.into_iter().flatten() {
+            process.signal(Signal::SIGKILL);
+            let _ = process.child.wait();
         }
         let variant = self.sending.seen().map(|c| c.variant.clone());
-        self.outcome.cc_in_force = variant.filter(|name| !name.is_empty()).last().unwrap_or_default();
+        self.outcome.cc_in_force = variant
+            .filter(|name| !name.is_empty())
+            .last()
+            .unwrap_or_default();
         self.outcome.sender = self.sending.seen().map(|c| c.info).collect();
         self.outcome.receiver = self.receiving.seen().map(|c| c.info).collect();
         Ok(self.outcome)

@@ -102,7 +102,11 @@ fn counters(attributes: &[u8]) -> QueueCounters {
     let mut kind = "";
     for (name, value) in Attributes(attributes) {
         match name {
-            KIND => kind = std::str::from_utf8(value).unwrap_or("").trim_end_matches('\0'),
+            KIND => {
+                kind = std::str::from_utf8(value)
+                    .unwrap_or("")
+                    .trim_end_matches('\0')
+            }
             STATS2 => {
                 for (name, value) in Attributes(value) {
                     match name {

@@ -278,13 +278,12 @@ impl Run<'_> {
     }
 
     fn act(&mut self, index: usize, now: Time) -> Step<()> {
-        let clock = &self.clock;
         match &mut self.flows[index] {
             Flow::Bulk(flow) if flow.waits_to_start() => {
                 let socket = flow.start(now, &self.namespaces)?;
                 self.watch.edges(socket, Ready::Sender(index))
             }
-            Flow::Bulk(flow) => flow.act(now, &|| clock.now(), &self.payload),
+            Flow::Bulk(flow) => flow.act(now, &self.payload),
             Flow::Program(flow) if flow.waits_to_start() => {
                 let process = flow.start(now, &self.namespaces, &self.place.surroundings)?;
                 self.watch.readable(process, Ready::Process(index))
@@ -449,7 +448,10 @@ pub fn orders(dir: &Path) -> Step<Orders> {
     let text = fs::read(dir.join("orders.json")).during(step)?;
     let orders: Orders = serde_json::from_slice(&text).during(step)?;
     if orders.schema != cclab_testbed::orders::SCHEMA {
-        return Err(failure(step, format_args!("unknown schema {}", orders.schema)));
+        return Err(failure(
+            step,
+            format_args!("unknown schema {}", orders.schema),
+        ));
     }
     Ok(orders)
 }

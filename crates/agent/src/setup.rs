@@ -29,8 +29,16 @@ pub fn network(orders: &Orders) -> Step<Namespaces> {
                 offload::disable(interface)
                     .during(&format!("offloads of {interface} of {name}"))?;
             }
-            command::batch("ip", &namespace.ip, &format!("addresses and routes of {name}"))?;
-            command::batch("tc", &namespace.tc, &format!("queueing disciplines of {name}"))?;
+            command::batch(
+                "ip",
+                &namespace.ip,
+                &format!("addresses and routes of {name}"),
+            )?;
+            command::batch(
+                "tc",
+                &namespace.tc,
+                &format!("queueing disciplines of {name}"),
+            )?;
             for arguments in &namespace.iptables {
                 command::iptables(arguments, &format!("losses at {name}"))?;
             }
@@ -44,11 +52,14 @@ pub fn network(orders: &Orders) -> Step<Namespaces> {
 fn write(setting: &Setting, step: &str) -> Step<()> {
     let Setting { name, value } = setting;
     let path = format!("/proc/sys/{}", name.replace('.', "/"));
-    fs::write(&path, value).map_err(|error| {
-        failure(step, format_args!("{name} = {value}: {error}"))
-    })?;
+    fs::write(&path, value)
+        .map_err(|error| failure(step, format_args!("{name} = {value}: {error}")))?;
     let held = fs::read_to_string(&path).map_err(|e| failure(step, format_args!("{name}: {e}")))?;
-    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let words = |text: &str| {
+        text.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
     if words(&held) != words(value) {
         let problem = format!("{name} is {} after {value} was written", held.trim());
         return Err(failure(step, problem));

@@ -61,6 +61,17 @@ pub fn discard(socket: &OwnedFd) -> bool {
     sys::set_option(socket.as_raw_fd(), libc::IPPROTO_TCP, DISCARD, &1).is_ok()
 }
 
+/// Lets the socket advertise at most `bytes`.
+pub fn clamp_window(socket: &OwnedFd, bytes: u64) -> io::Result<()> {
+    let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
+    sys::set_option(
+        socket.as_raw_fd(),
+        libc::IPPROTO_TCP,
+        libc::TCP_WINDOW_CLAMP,
+        &bytes,
+    )
+}
+
 /// What came of reading.
 pub enum ReadResult {
     /// So many bytes, and for now no more.
@@ -94,12 +105,12 @@ pub fn error_of(socket: &OwnedFd) -> Option<io::Error> {
 
 /// The variant in force.
 pub fn variant(socket: &OwnedFd) -> io::Result<String> {
-    let (name, len) = sys::get_option::<[u8; 16]>(
-        socket.as_raw_fd(),
-        libc::IPPROTO_TCP,
-        libc::TCP_CONGESTION,
-    )?;
+    let (name, len) =
+        sys::get_option::<[u8; 16]>(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_CONGESTION)?;
     let name = &name[..len.min(16)];
-    let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
+    let end = name
+        .iter()
+        .position(|&byte| byte == 0)
+        .unwrap_or(name.len());
     Ok(String::from_utf8_lossy(&name[..end]).into_owned())
 }

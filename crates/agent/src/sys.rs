@@ -44,12 +44,7 @@ pub fn get_option<T: Plain>(socket: RawFd, level: c_int, name: c_int) -> io::Res
 }
 
 /// setsockopt(2).
-pub fn set_option<T: Plain>(
-    socket: RawFd,
-    level: c_int,
-    name: c_int,
-    value: &T,
-) -> io::Result<()> {
+pub fn set_option<T: Plain>(socket: RawFd, level: c_int, name: c_int, value: &T) -> io::Result<()> {
     // SAFETY: the kernel reads `size_of::<T>()` bytes of `value`.
     check(unsafe {
         libc::setsockopt(

@@ -54,14 +54,14 @@ impl Events {
             instance: instance.is_some(),
             rings: Vec::new(),
             page: vec![0; PLAIN_PAGE],
-            file: BufWriter::with_capacity(
-                1 << 20,
-                File::create(dir.join(EVENTS)).during(step)?,
-            ),
+            file: BufWriter::with_capacity(1 << 20, File::create(dir.join(EVENTS)).during(step)?),
             root,
         };
         events.set("trace_clock", "mono")?;
-        if events.set("buffer_subbuf_size_kb", &PAGE_KB.to_string()).is_ok() {
+        if events
+            .set("buffer_subbuf_size_kb", &PAGE_KB.to_string())
+            .is_ok()
+        {
             events.page = vec![0; PAGE_KB as usize * 1024];
         }
         events.set("buffer_size_kb", &RING_KB.to_string())?;
@@ -89,7 +89,11 @@ impl Events {
         if asked.acks {
             // The second is what a kernel without the first has.
             let ours = tracefs.join("events/tcp/tcp_ack_taken").is_dir();
-            let name = if ours { "tcp/tcp_ack_taken" } else { "tcp/tcp_probe" };
+            let name = if ours {
+                "tcp/tcp_ack_taken"
+            } else {
+                "tcp/tcp_probe"
+            };
             wanted.push((name, ""));
         }
         if asked.dequeues && !handles.is_empty() {
@@ -101,7 +105,7 @@ impl Events {
         if asked.losses {
             wanted.push(("qdisc/packet_lost", ""));
         }
-        let header = fs::read_to_string(tracefs.join("events/header_page")).during("tracing")?;
+        let header = read_at_once(&tracefs.join("events/header_page")).during("tracing")?;
         let mut formats = EventFormats {
             page_size: self.page.len(),
             header_page: header,
@@ -180,6 +184,14 @@ impl Events {
         }
         Ok(lost)
     }
+}
+
+/// The text of a file that gives all of it to the first reading and nothing to later ones.
+fn read_at_once(path: &Path) -> io::Result<String> {
+    let mut text = vec![0; PLAIN_PAGE];
+    let len = File::open(path)?.read(&mut text)?;
+    text.truncate(len);
+    String::from_utf8(text).map_err(io::Error::other)
 }
 
 impl Drop for Events {

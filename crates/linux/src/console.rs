@@ -26,7 +26,10 @@ impl Console {
     /// Takes a line in; whether it shows that time moves.
     pub fn take(&mut self, line: &str) -> bool {
         let line = line.trim_end();
-        if let Some(at) = line.strip_prefix("cclab at ").and_then(|at| at.parse().ok()) {
+        if let Some(at) = line
+            .strip_prefix("cclab at ")
+            .and_then(|at| at.parse().ok())
+        {
             self.at = Time::from_nanos(at);
             return true;
         }

@@ -10,10 +10,10 @@ use cclab_testbed::records::{Failure, OUTCOME, Outcome};
 use cclab_testbed::{Orders, Target, Unsupported};
 use cclab_trace::Progress;
 
+use crate::RunError;
 use crate::console::Console;
 use crate::guest::{self, Guest};
 use crate::process::{self, Ended, Limits};
-use crate::RunError;
 
 /// The folder of orders and records within the run's.
 const RAW: &str = "raw";
@@ -103,12 +103,7 @@ pub fn execute(
 }
 
 /// Whether the agent wrote an outcome, and a good one.
-fn check(
-    raw: &Path,
-    console: Console,
-    what: &'static str,
-    status: &str,
-) -> Result<(), RunError> {
+fn check(raw: &Path, console: Console, what: &'static str, status: &str) -> Result<(), RunError> {
     let outcome = fs::read(raw.join(OUTCOME))
         .ok()
         .and_then(|text| serde_json::from_slice::<Outcome>(&text).ok());

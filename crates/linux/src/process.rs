@@ -1,5 +1,9 @@
 //! A process that must not outlive us, watched.
 #![allow(unsafe_code, reason = "what a child does between fork and exec")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "limits are about real time; no result depends on it"
+)]
 
 use std::io::{self, BufRead, BufReader, PipeReader};
 use std::os::unix::process::CommandExt;
@@ -12,8 +16,8 @@ use cclab_trace::Progress;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-use crate::console::Console;
 use crate::RunError;
+use crate::console::Console;
 
 /// How often the progress is told.
 const TICK: Duration = Duration::from_millis(50);
@@ -38,8 +42,8 @@ pub struct Ended {
 /// A child in a process group of its own. Dropped, the group is killed.
 struct Group(Child);
 
-impl Group {
-    fn kill(&mut self) {
+impl Drop for Group {
+    fn drop(&mut self) {
         // Already gone is as well.
         let _ = killpg(Pid::from_raw(self.0.id() as i32), Signal::SIGKILL);
         let _ = self.0.kill();
@@ -47,19 +51,9 @@ impl Group {
     }
 }
 
-impl Drop for Group {
-    fn drop(&mut self) {
-        self.kill();
-    }
-}
-
 /// Runs `command` to its end, in a process group that is killed when the run is cancelled, takes
 /// too long, or when this process dies.
-pub fn watch(
-    mut command: Command,
-    limits: Limits,
-    progress: &Progress,
-) -> Result<Ended, RunError> {
+pub fn watch(mut command: Command, limits: Limits, progress: &Progress) -> Result<Ended, RunError> {
     let program = std::path::PathBuf::from(command.get_program());
     let (reader, writer) = io::pipe().map_err(RunError::io(&program))?;
     let errors = writer.try_clone().map_err(RunError::io(&program))?;
@@ -89,28 +83,20 @@ pub fn watch(
     let mut moved = began;
     let mut console = Console::default();
     loop {
-        match lines.recv_timeout(TICK) {
-            Ok(line) => {
-                if console.take(&line) {
-                    moved = Instant::now();
-                }
-                if began.elapsed() < limits.limit && moved.elapsed() < limits.stall {
-                    if progress.report(console.at) {
-                        group.kill();
-                        return Err(RunError::Cancelled(console.at));
-                    }
-                    continue;
-                }
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => break,
+        let heard = lines.recv_timeout(TICK);
+        if let Ok(line) = &heard
+            && console.take(line)
+        {
+            moved = Instant::now();
         }
+        if heard == Err(RecvTimeoutError::Disconnected) {
+            break;
+        }
+        // Dropped, the group is killed.
         if progress.report(console.at) {
-            group.kill();
             return Err(RunError::Cancelled(console.at));
         }
         if moved.elapsed() >= limits.stall {
-            group.kill();
             return Err(RunError::Stalled {
                 at: console.at,
                 waited: limits.stall,
@@ -118,17 +104,13 @@ pub fn watch(
             });
         }
         if began.elapsed() >= limits.limit {
-            group.kill();
             return Err(RunError::TooLong {
                 at: console.at,
                 limit: limits.limit,
             });
         }
-        // Children that it left behind may hold the pipe.
-        if let Ok(Some(_)) = group.0.try_wait() {
-            while let Ok(line) = lines.recv_timeout(TICK) {
-                console.take(&line);
-            }
+        // What it left behind may hold the pipe open for ever.
+        if heard.is_err() && matches!(group.0.try_wait(), Ok(Some(_))) {
             break;
         }
     }
@@ -147,7 +129,10 @@ fn listen(reader: PipeReader) -> Receiver<String> {
             match reader.read_until(b'\n', &mut line) {
                 Ok(0) | Err(_) => return,
                 Ok(_) => {
-                    if sender.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+                    if sender
+                        .send(String::from_utf8_lossy(&line).into_owned())
+                        .is_err()
+                    {
                         return;
                     }
                 }
