@@ -89,13 +89,12 @@ def execute_on_kernel(
     progress: Progress,
     agent: str,
     kernel: str | None,
-    limit_s: float,
-    stall_s: float,
+    limits_s: tuple[float, float],
 ) -> None:
     """Executes a run on the kernel at the path `kernel`, in virtual time, or, if it is None, on
     this host's, with the program at `agent`, and writes run.json and its trace into `directory`.
 
-    `limit_s` bounds the real time in all, `stall_s` that without progress. Raises `RunError` if
+    `limits_s` bound the real time in all, and that without progress. Raises `RunError` if
     the run fails, is cancelled or runs into a bound.
     """
 

@@ -15,9 +15,9 @@ use crate::execute::Progress;
 
 /// Executes the run that `run_json` describes and writes run.json and the trace into
 /// `directory`: on the kernel at `kernel`, in virtual time, or, without one, on this host's. Other
-/// Python threads go on meanwhile.
+/// Python threads go on meanwhile. `limits_s` are the real seconds that the run may take in all,
+/// and without progress.
 #[pyfunction]
-#[pyo3(signature = (run_json, directory, progress, agent, kernel, limit_s, stall_s))]
 pub fn execute_on_kernel(
     py: Python<'_>,
     run_json: &str,
@@ -25,8 +25,7 @@ pub fn execute_on_kernel(
     progress: &Progress,
     agent: PathBuf,
     kernel: Option<PathBuf>,
-    limit_s: f64,
-    stall_s: f64,
+    limits_s: (f64, f64),
 ) -> PyResult<()> {
     let run: Run = serde_json::from_str(run_json).map_err(error::study)?;
     let told = progress.begin(run.scenario.duration);
@@ -41,8 +40,8 @@ pub fn execute_on_kernel(
                 None => Place::Host,
             },
             agent: &agent,
-            limit: Duration::from_secs_f64(limit_s),
-            stall: Duration::from_secs_f64(stall_s),
+            limit: Duration::from_secs_f64(limits_s.0),
+            stall: Duration::from_secs_f64(limits_s.1),
         };
         cclab_linux::execute(&run, &directory, &how, &told).map_err(error::run)
     })?;

@@ -41,7 +41,9 @@ pub fn plan(
     };
     let study = Study::load_knowing(text, file, known()).map_err(error::study)?;
     let plan = study
-        .plan(&overrides, &|backend: &str| versions.get(backend).cloned().unwrap_or_default())
+        .plan(&overrides, &|backend: &str| {
+            versions.get(backend).cloned().unwrap_or_default()
+        })
         .map_err(error::study)?;
     let backend = plan.runs.first().map_or("", |planned| &planned.run.backend);
     let mut points: Vec<PointLines<'_>> = plan

@@ -45,7 +45,7 @@ class Linux:
         if found is None:
             raise InputError(f"the linux backend's kernel is not built; please run: {kernel.BUILD}")
         _core.execute_on_kernel(
-            run.to_json(), str(directory), progress, str(agent()), str(found.path), *limits()
+            run.to_json(), str(directory), progress, str(agent()), str(found.path), limits()
         )
 
 

@@ -54,6 +54,6 @@ class Netns:
     def execute(self, run: Run, directory: Path, progress: Progress) -> None:
         """Runs the agent for `run` on this host."""
         _core.execute_on_kernel(
-            run.to_json(), str(directory), progress, str(linux.agent()), None, *linux.limits()
+            run.to_json(), str(directory), progress, str(linux.agent()), None, linux.limits()
         )
 
