@@ -67,6 +67,8 @@ def carry_out(
         raise InputError(f"jobs is {jobs}; it must be at least 1")
     backend = check(plan)
     todo = store.survey(plan).missing if missing is None else missing
+    if todo:
+        backend.check(todo)
     with store.writer() as writer:
         writer.save_plan(plan)
         _execute_all(todo, backend, writer, jobs, listener)
@@ -84,9 +86,6 @@ def carry_out(
 def _execute_all(
     runs: list[Run], backend: Backend, writer: Writer, jobs: int | None, listener: Listener | None
 ) -> None:
-    if not runs:
-        return
-    backend.check(runs)
     at_a_time = min(jobs or cpus(), backend.most_jobs or sys.maxsize)
     failed = execute(runs, backend, writer, at_a_time, listener)
     if failed:

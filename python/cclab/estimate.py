@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-PACKETS_PER_CPU_SECOND = 2_000_000
-"""Data packets that one CPU simulates in a second, to within a small factor."""
+if TYPE_CHECKING:
+    from cclab.backends import Backend
+    from cclab.plan import Run
 
 _NS = 1e-9
 _MTU = 1500
@@ -30,6 +31,20 @@ def packets(scenario: dict[str, Any]) -> float:
     return carried if finite is None else min(finite, carried)
 
 
-def seconds(count: float, cpus: int) -> float:
-    """Real seconds that `count` packets take on `cpus` processors."""
-    return count / PACKETS_PER_CPU_SECOND / max(cpus, 1)
+def seconds(runs: list[Run], backend: Backend, cpus: int) -> float:
+    """Real seconds that `runs` take on `backend` with `cpus` processors."""
+    at_a_time = min(cpus, backend.most_jobs or cpus, max(len(runs), 1))
+    work = sum(backend.seconds(packets(run.scenario), length_s(run.scenario)) for run in runs)
+    return work / max(at_a_time, 1)
+
+
+def length_s(scenario: dict[str, Any]) -> float:
+    """Virtual seconds of a run: its duration, or what its transfers take at the full rate."""
+    span = scenario["duration"]
+    if span is not None:
+        return float(span * _NS)
+    rate = scenario["network"]["bottleneck"]["rate"]
+    transfers = [flow["transfer"] for flow in scenario["flows"]]
+    if rate is None or None in transfers:
+        return _WITHOUT_END_S
+    return float(sum(transfers) * 8 / rate)

@@ -67,9 +67,8 @@ class Study:
         `set` replaces keys (`"flow.short.cc=bbr"`); `backend`, `repeat` and `seed` replace what
         the file says. Raises `StudyError` if the study or a replacement is wrong.
         """
-        return Plan.from_core(
-            _core.plan(self.text, self.file, list(set), versions(), backend, repeat, seed), self.name
-        )
+        document = _core.plan(self.text, self.file, list(set), versions(), backend, repeat, seed)
+        return Plan.from_core(document, self.name)
 
 
 def _name(file: Path) -> str:

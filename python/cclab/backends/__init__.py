@@ -21,11 +21,16 @@ __all__ = ["BACKENDS", "Backend", "backend", "versions"]
 class Backend(Protocol):
     """Executes runs."""
 
-    name: str
-    """Its name in study files."""
+    @property
+    def name(self) -> str:
+        """Its name in study files."""
 
-    most_jobs: int | None
-    """Runs that it can do at a time; None if there is no bound."""
+    @property
+    def most_jobs(self) -> int | None:
+        """Runs that it can do at a time; None if there is no bound."""
+
+    def seconds(self, packets: float, virtual_s: float) -> float:
+        """About how many seconds of a processor a run of so many packets and so long takes."""
 
     def version(self) -> str:
         """Version that results belong to: part of every run's content hash."""

@@ -11,6 +11,7 @@ from rich.text import Text
 from cclab import estimate
 from cclab.api import check, cpus
 from cclab.backends import BACKENDS
+from cclab.backends import backend as backend_of
 from cclab.cli import options
 from cclab.cli.console import print_json, show, stdout, tell
 from cclab.cli.progress import duration
@@ -45,7 +46,7 @@ def _print(planned: Plan, per_backend: dict[str, Plan]) -> None:
     _print_points(planned)
     _print_unsupported(planned, per_backend)
     packets = sum(estimate.packets(run.scenario) for run in planned.runs)
-    seconds = estimate.seconds(packets, cpus())
+    seconds = _seconds(planned)
     count = len(planned.runs)
     tell(
         f"{count} run{'' if count == 1 else 's'}, about {packets:,.0f} packets; "
@@ -77,13 +78,16 @@ def _print_points(planned: Plan) -> None:
 
 
 def _print_unsupported(planned: Plan, per_backend: dict[str, Plan]) -> None:
-    if planned.backend not in per_backend:
-        tell(f"backend {planned.backend}: not in this version")
     for name, plan in per_backend.items():
         if not plan.unsupported:
             tell(f"backend {name}: can do all of it")
         for reason in plan.reasons:
             tell(f"backend {name} cannot do {reason}")
+
+
+def _seconds(planned: Plan) -> float:
+    """About how long it takes here."""
+    return estimate.seconds(planned.runs, backend_of(planned.backend), cpus())
 
 
 def _flows(scenario: dict[str, Any]) -> str:
@@ -107,5 +111,5 @@ def _document(planned: Plan, per_backend: dict[str, Plan]) -> dict[str, Any]:
             for point in planned.points
         ],
         "backends": {name: {"unsupported": p.unsupported} for name, p in per_backend.items()},
-        "estimate": {"packets": packets, "time_s": estimate.seconds(packets, cpus())},
+        "estimate": {"packets": packets, "time_s": _seconds(planned)},
     }
