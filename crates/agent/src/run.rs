@@ -180,12 +180,14 @@ impl Run<'_> {
         let end = self.orders.end.unwrap_or(Time::NEVER);
         let mut due = Time::ZERO;
         loop {
+            let mut went_off = false;
             for ready in self.watch.wait()? {
                 match ready {
                     Ready::Timer => {
                         // What was read says how often it went off, which nobody asks.
                         let _ = self.clock.timer().wait();
                         self.timer(due)?;
+                        went_off = true;
                         if due >= end {
                             return Ok(end);
                         }
@@ -204,7 +206,8 @@ impl Run<'_> {
                 self.sample(now)?;
             }
             let next = self.deadline().min(end);
-            if next != due {
+            // What was begun at `due` may have more to do at once, such as a flow's first write.
+            if next != due || went_off {
                 due = next;
                 self.clock.wake_at(due)?;
             }
