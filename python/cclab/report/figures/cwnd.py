@@ -9,7 +9,7 @@ import polars as pl
 
 from cclab import trace
 from cclab.report import units
-from cclab.report.figures.panels import emphasis, finish, grid, panels, thinned
+from cclab.report.figures.panels import emphasis, finish, grid, lived, panels, thinned
 from cclab.report.figures.style import line
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def draw(results: Results) -> Drawing | None:
 
 def _samples(panel: Panel, flow: FlowLine) -> pl.DataFrame:
     frame = trace.flow_samples(panel.run.entry).filter(flow=flow.name).sort("time_s")
+    frame = lived(panel, frame)
     flows = trace.table(panel.run.entry, "flows").filter(name=flow.name)
     mss = flows["mss_bytes"].item()
     return frame.with_columns(

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 from matplotlib.lines import Line2D
 
+from cclab import trace
 from cclab.plan import short_key, text
 from cclab.report.figures.legend import above
 from cclab.report.figures.style import MUTED, Drawing
@@ -224,6 +226,14 @@ def reference(axes: Axes, level: float, text: str) -> None:
         fontsize=7,
         color=MUTED,
     )
+
+
+def lived(panel: Panel, frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows of the flow in `frame` up to its end: what is sampled later is its last state."""
+    flows = trace.table(panel.run.entry, "flows")
+    ends = dict(zip(flows["name"], flows["ended_s"], strict=True))
+    end = ends.get(frame["flow"].first()) if len(frame) else None
+    return frame if end is None else frame.filter(pl.col("time_s") <= end)
 
 
 def thinned(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

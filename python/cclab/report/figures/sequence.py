@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from cclab import trace
 from cclab.report import units
-from cclab.report.figures.panels import emphasis, finish, grid, panels, thinned
+from cclab.report.figures.panels import emphasis, finish, grid, lived, panels, thinned
 from cclab.report.figures.style import line
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def draw(results: Results) -> Drawing | None:
     marked = False
     for axes, panel, frame in zip(cells[0], shown, frames, strict=True):
         for flow in panel.flows:
-            own = frame.filter(flow=flow.name)
+            own = lived(panel, frame.filter(flow=flow.name))
             x, y = thinned(own["time_s"].to_numpy(), own["snd_una_bytes"].to_numpy().astype(float))
             line(
                 axes,
@@ -122,6 +122,6 @@ def _explain(axes: Axes) -> None:
                 label="loss repaired",
             )
         ],
-        loc="upper left",
+        loc="lower right",
         handlelength=1.0,
     )
