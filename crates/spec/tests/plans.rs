@@ -378,7 +378,10 @@ fn a_wrong_setting_is_refused_by_column() {
 fn the_id_of_a_run_is_the_hash_of_what_can_change_its_result() {
     let id = |text: &str, version: &str, overrides: &Overrides| {
         let study = Study::load(text, "study.toml").expect("a good study");
-        study.plan(overrides, &|_| version.to_owned()).expect("a plan").runs[0]
+        study
+            .plan(overrides, &|_| version.to_owned())
+            .expect("a plan")
+            .runs[0]
             .run
             .id
             .clone()

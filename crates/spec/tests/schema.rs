@@ -117,5 +117,7 @@ fn the_reference_names_every_key_and_its_example_is_a_study() {
         .nth(1)
         .and_then(|rest| rest.split("```").next());
     let study = Study::load(example.expect("a first example"), "study.toml").expect("a good study");
-    study.plan(&Default::default(), &|_| "1".to_owned()).expect("a plan");
+    study
+        .plan(&Default::default(), &|_| "1".to_owned())
+        .expect("a plan");
 }
