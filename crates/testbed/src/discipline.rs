@@ -199,8 +199,14 @@ pub(crate) struct Child {
     pub shaper_limit: u64,
 }
 
+/// Names of the parameters that the discipline `kind` takes.
+pub fn params_of(kind: &str) -> impl Iterator<Item = &'static str> {
+    let found = DISCIPLINES.iter().filter(move |known| known.kind == kind);
+    found.flat_map(|known| known.params.iter().map(|&(name, _)| name))
+}
+
 /// Names of the disciplines that the kernel has.
-pub(crate) fn kinds() -> impl Iterator<Item = &'static str> {
+pub fn kinds() -> impl Iterator<Item = &'static str> {
     std::iter::once("droptail").chain(DISCIPLINES.iter().map(|discipline| discipline.kind))
 }
 

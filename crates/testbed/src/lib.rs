@@ -26,13 +26,16 @@ pub mod records;
 mod route;
 mod settings;
 mod unsupported;
+mod variants;
 mod words;
 
+pub use discipline::{kinds, params_of};
 pub use lowering::{link_name, orders};
 pub use needs::{Needs, needs};
 pub use orders::Orders;
 pub use records::Outcome;
-pub use unsupported::{Unsupported, VARIANTS, unsupported};
+pub use unsupported::{Unsupported, unsupported};
+pub use variants::{VARIANTS, Variant};
 
 /// Where orders are carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,6 +7,7 @@ use cclab_spec::{DelayAt, Direction, Flow, Link, Scenario, Topology};
 use cclab_units::{Rate, Time};
 
 use crate::network::left_interfaces;
+use crate::variants::VARIANTS;
 use crate::{Target, discipline, settings};
 
 /// One thing that the backend does not do.
@@ -20,27 +21,6 @@ pub struct Unsupported {
 
 /// The stack that a kernel is.
 const STACK: &str = "linux-6.12";
-
-/// Variants that a kernel has, by the names it gives them.
-pub const VARIANTS: [&str; 17] = [
-    "reno",
-    "bic",
-    "cubic",
-    "westwood",
-    "highspeed",
-    "htcp",
-    "hybla",
-    "vegas",
-    "nv",
-    "scalable",
-    "lp",
-    "veno",
-    "yeah",
-    "illinois",
-    "dctcp",
-    "cdg",
-    "bbr",
-];
 
 /// The smallest segment size that the kernel works with (TCP_MIN_MSS).
 const MIN_MSS: u32 = 88;
@@ -132,11 +112,11 @@ fn link(name: &str, link: &Link, found: &mut Found) {
 
 fn flow(flow: &Flow, target: Target, found: &mut Found) {
     let at = |key: &str| format!("flow.{}.{key}", flow.name);
-    if !VARIANTS.contains(&flow.cc.as_str()) {
+    if !VARIANTS.iter().any(|variant| variant.name == flow.cc) {
         let what = format!(
             "variant {} (the kernel has: {})",
             flow.cc,
-            VARIANTS.join(", ")
+            VARIANTS.map(|variant| variant.name).join(", ")
         );
         found.refuse(at("cc"), what);
     }

@@ -18,7 +18,7 @@ from cclab.cli.console import note, print_json, show, stdout
 from cclab.errors import InputError, StudyError
 from cclab.study import Study
 
-_COLUMNS = ("name", "unit", "summary", "definition", "params", "reference")
+_COLUMNS = ("name", "unit", "summary", "definition", "params", "reference", "backends")
 
 
 class What(StrEnum):
