@@ -6,9 +6,11 @@ use std::process::Command;
 use std::time::Duration;
 
 use cclab_spec::{Limit, Run, Scenario};
+use cclab_testbed::orders::{SURROUNDINGS, Surroundings};
 use cclab_testbed::records::{Failure, OUTCOME, Outcome};
 use cclab_testbed::{Orders, Target, Unsupported};
 use cclab_trace::Progress;
+use serde::Serialize;
 
 use crate::RunError;
 use crate::console::Console;
@@ -69,24 +71,40 @@ pub fn execute(
     let orders = cclab_testbed::orders(scenario, run.seed, target);
     let dir = fs::canonicalize(dir).map_err(RunError::io(dir))?;
     let raw = dir.join(RAW);
-    fs::create_dir(&raw).map_err(RunError::io(&raw))?;
-    let text = serde_json::to_vec_pretty(&orders).map_err(std::io::Error::from);
-    let file = raw.join("orders.json");
-    text.and_then(|text| fs::write(&file, text))
-        .map_err(RunError::io(&file))?;
+    carry_out(run, &orders, &raw, how, progress)?;
+    cclab_harvest::harvest(scenario, &orders, &raw, &dir)?;
+    fs::remove_dir_all(&raw).map_err(RunError::io(&raw))
+}
+
+/// Has `orders`, those of `run`, carried out, and leaves them and the agent's records in `raw`, an
+/// absolute path where nothing is yet. Gives the real time from the start of the process to the
+/// run's time zero.
+///
+/// # Errors
+/// As [`execute`], but for what the records hold, which is not looked at.
+pub fn carry_out(
+    run: &Run,
+    orders: &Orders,
+    raw: &Path,
+    how: &Execution<'_>,
+    progress: &Progress,
+) -> Result<Duration, RunError> {
+    fs::create_dir(raw).map_err(RunError::io(raw))?;
+    write(&raw.join("orders.json"), orders)?;
+    write(&raw.join(SURROUNDINGS), &surroundings())?;
     let (what, command) = match how.place {
         Place::Guest { kernel } => {
             let guest = Guest {
                 kernel,
                 agent: how.agent,
                 seed: run.seed,
-                memory_mb: memory_mb(scenario, &orders),
+                memory_mb: memory_mb(&run.scenario, orders),
             };
-            ("the guest", guest.command(&raw)?)
+            ("the guest", guest.command(raw)?)
         }
         Place::Host => {
             let mut command = Command::new(how.agent);
-            command.arg(&raw);
+            command.arg(raw);
             ("the agent", command)
         }
     };
@@ -95,11 +113,30 @@ pub fn execute(
         stall: how.stall,
     };
     let ended = process::watch(command, limits, progress);
-    guest::tidy(&raw);
-    let Ended { status, console } = ended?;
-    check(&raw, console, what, &status.to_string())?;
-    cclab_harvest::harvest(scenario, &orders, &raw, &dir)?;
-    fs::remove_dir_all(&raw).map_err(RunError::io(&raw))
+    guest::tidy(raw);
+    let Ended {
+        status,
+        console,
+        first_sign,
+    } = ended?;
+    check(raw, console, what, &status.to_string())?;
+    // A run that came to its end began.
+    Ok(first_sign.unwrap_or_default())
+}
+
+fn write(file: &Path, content: &impl Serialize) -> Result<(), RunError> {
+    let text = serde_json::to_vec_pretty(content).map_err(std::io::Error::from);
+    text.and_then(|text| fs::write(file, text))
+        .map_err(RunError::io(file))
+}
+
+/// What this process finds around it, and programs of flows will.
+fn surroundings() -> Surroundings {
+    let directory = std::env::current_dir().unwrap_or_else(|_| "/".into());
+    Surroundings {
+        directory: directory.to_string_lossy().into_owned(),
+        path: std::env::var("PATH").unwrap_or_default(),
+    }
 }
 
 /// Whether the agent wrote an outcome, and a good one.

@@ -36,7 +36,6 @@ impl Guest<'_> {
             let error = std::io::Error::other("the kernel's command line cannot hold this path");
             return Err(RunError::io(self.agent)(error));
         }
-        let here = std::env::current_dir().map_err(RunError::io("."))?;
         let mut command = Command::new(self.kernel);
         command
             .current_dir(dir)
@@ -52,8 +51,7 @@ impl Guest<'_> {
             .arg(format!("\"init={agent}\""))
             .args(["uml_dir=.", &format!("umid={OWN_FOLDER}")])
             .args(["con=null", "con0=fd:0,fd:1", "quiet", "panic=-1"])
-            .arg(format!("cclab_dir={}", digits(dir)))
-            .arg(format!("cclab_cwd={}", digits(&here)));
+            .arg(format!("cclab_dir={}", digits(dir)));
         Ok(command)
     }
 }

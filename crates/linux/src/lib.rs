@@ -10,7 +10,7 @@ mod execute;
 mod guest;
 mod process;
 
-pub use execute::{Execution, Place, execute, unsupported};
+pub use execute::{Execution, Place, carry_out, execute, unsupported};
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use cclab_trace::Progress;
 use nix::sys::signal::{Signal, killpg};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 
 use crate::RunError;
@@ -37,17 +38,39 @@ pub struct Ended {
     pub status: ExitStatus,
     /// What it printed.
     pub console: Console,
+    /// Real time from its start to its first sign of progress: the boot and the set-up.
+    pub first_sign: Option<Duration>,
 }
 
-/// A child in a process group of its own. Dropped, the group is killed.
+/// A child in a process group of its own, which is killed with it.
 struct Group(Child);
+
+impl Group {
+    /// Whether the child has ended.
+    fn has_ended(&self) -> bool {
+        let id = Pid::from_raw(self.0.id() as i32);
+        let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT | WaitPidFlag::WNOHANG;
+        !matches!(waitid(Id::Pid(id), flags), Ok(WaitStatus::StillAlive))
+    }
+
+    /// Waits for the child to end, then ends whatever is left of its group. Until the child is
+    /// reaped, nobody else can have the group's number.
+    fn end(&mut self) -> io::Result<ExitStatus> {
+        let id = Pid::from_raw(self.0.id() as i32);
+        let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
+        // A child that was reaped has no group of ours any more.
+        if waitid(Id::Pid(id), flags).is_ok() {
+            let _ = killpg(id, Signal::SIGKILL);
+        }
+        self.0.wait()
+    }
+}
 
 impl Drop for Group {
     fn drop(&mut self) {
         // Already gone is as well.
-        let _ = killpg(Pid::from_raw(self.0.id() as i32), Signal::SIGKILL);
         let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.end();
     }
 }
 
@@ -75,12 +98,13 @@ pub fn watch(mut command: Command, limits: Limits, progress: &Progress) -> Resul
             }
         });
     }
+    let began = Instant::now();
     let mut group = Group(command.spawn().map_err(RunError::io(&program))?);
     // Ours would keep the pipe open.
     drop(command);
     let lines = listen(reader);
-    let began = Instant::now();
     let mut moved = began;
+    let mut first_sign = None;
     let mut console = Console::default();
     loop {
         let heard = lines.recv_timeout(TICK);
@@ -88,6 +112,7 @@ pub fn watch(mut command: Command, limits: Limits, progress: &Progress) -> Resul
             && console.take(line)
         {
             moved = Instant::now();
+            first_sign.get_or_insert(moved - began);
         }
         if heard == Err(RecvTimeoutError::Disconnected) {
             break;
@@ -110,12 +135,16 @@ pub fn watch(mut command: Command, limits: Limits, progress: &Progress) -> Resul
             });
         }
         // What it left behind may hold the pipe open for ever.
-        if heard.is_err() && matches!(group.0.try_wait(), Ok(Some(_))) {
+        if heard.is_err() && group.has_ended() {
             break;
         }
     }
-    let status = group.0.wait().map_err(RunError::io(&program))?;
-    Ok(Ended { status, console })
+    let status = group.end().map_err(RunError::io(&program))?;
+    Ok(Ended {
+        status,
+        console,
+        first_sign,
+    })
 }
 
 /// The lines that come, from a thread of their own.

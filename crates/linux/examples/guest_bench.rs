@@ -1,0 +1,159 @@
+//! What the first run of a study costs in a guest, with the kernel's events on and off, in turns:
+//! `guest_bench --kernel FILE --agent FILE [--repeat N] STUDY.toml [KEY=VALUE]...`
+//!
+//! Prints one JSON object. Each list of seconds holds one number per turn; a turn is one guest
+//! with all events, its harvest, and one guest without events.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "measures real time, which is what it is for"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use cclab_linux::{Execution, Place, carry_out};
+use cclab_spec::{Overrides, Run, Study};
+use cclab_testbed::orders::Events;
+use cclab_testbed::records::{EVENTS, OUTCOME, Outcome};
+use cclab_testbed::{Orders, Target, orders};
+use cclab_trace::Progress;
+use serde_json::json;
+
+const USAGE: &str = "usage: guest_bench --kernel FILE --agent FILE [--repeat N] STUDY.toml \
+                     [KEY=VALUE]...";
+const ALL_EVENTS: Events = Events {
+    acks: true,
+    dequeues: true,
+    enqueues: true,
+    losses: true,
+};
+/// No guest here takes this long.
+const LIMIT: Duration = Duration::from_secs(600);
+
+type Problem = Box<dyn std::error::Error>;
+
+struct Arguments {
+    kernel: PathBuf,
+    agent: PathBuf,
+    repeat: usize,
+    study: String,
+    set: Vec<String>,
+}
+
+/// One guest, from its start to its end.
+struct Turn {
+    wall: Duration,
+    boot: Duration,
+    events_bytes: u64,
+    outcome: Outcome,
+}
+
+fn main() -> ExitCode {
+    let Some(arguments) = parse(std::env::args().skip(1)) else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    match measure(&arguments) {
+        Ok(line) => {
+            println!("{line}");
+            ExitCode::SUCCESS
+        }
+        Err(problem) => {
+            eprintln!("guest_bench: {problem}");
+            ExitCode::from(3)
+        }
+    }
+}
+
+fn parse(mut words: impl Iterator<Item = String>) -> Option<Arguments> {
+    let (mut kernel, mut agent, mut repeat) = (None, None, 3);
+    let study = loop {
+        match words.next()?.as_str() {
+            "--kernel" => kernel = Some(PathBuf::from(words.next()?)),
+            "--agent" => agent = Some(PathBuf::from(words.next()?)),
+            "--repeat" => repeat = words.next()?.parse().ok().filter(|&n| n > 0)?,
+            option if option.starts_with("--") => return None,
+            study => break study.to_owned(),
+        }
+    };
+    Some(Arguments {
+        kernel: kernel?,
+        agent: agent?,
+        repeat,
+        study,
+        set: words.collect(),
+    })
+}
+
+fn measure(arguments: &Arguments) -> Result<serde_json::Value, Problem> {
+    let run = first_run(arguments)?;
+    let asked = orders(&run.scenario, run.seed, Target::Guest);
+    let traced = Orders {
+        events: ALL_EVENTS,
+        ..asked.clone()
+    };
+    let silent = Orders {
+        events: Events::default(),
+        ..asked
+    };
+    let agent = fs::canonicalize(&arguments.agent)?;
+    let how = Execution {
+        place: Place::Guest {
+            kernel: &arguments.kernel,
+        },
+        agent: &agent,
+        limit: LIMIT,
+        stall: LIMIT,
+    };
+    let (mut on, mut off, mut harvests) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..arguments.repeat {
+        let folder = tempfile::tempdir()?;
+        on.push(turn(&run, &traced, &folder.path().join("on"), &how)?);
+        let began = Instant::now();
+        let trace = folder.path().join("trace");
+        cclab_harvest::harvest(&run.scenario, &traced, &folder.path().join("on"), &trace)?;
+        harvests.push(began.elapsed());
+        off.push(turn(&run, &silent, &folder.path().join("off"), &how)?);
+    }
+    let (first, last) = (&on[0], &off[0]);
+    let same =
+        first.outcome.end == last.outcome.end && first.outcome.counters == last.outcome.counters;
+    Ok(json!({
+        "virtual_s": first.outcome.end as f64 / 1e9,
+        "events_bytes": first.events_bytes,
+        "events_bytes_off": last.events_bytes,
+        "same_run": same,
+        "wall_s": seconds(on.iter().map(|turn| turn.wall)),
+        "wall_off_s": seconds(off.iter().map(|turn| turn.wall)),
+        "harvest_s": seconds(harvests.iter().copied()),
+        "boot_s": seconds(on.iter().chain(&off).map(|turn| turn.boot)),
+    }))
+}
+
+fn first_run(arguments: &Arguments) -> Result<Run, Problem> {
+    let text = fs::read_to_string(&arguments.study)?;
+    let overrides = Overrides {
+        set: arguments.set.clone(),
+        ..Overrides::default()
+    };
+    let plan = Study::load(&text, &arguments.study)?.plan(&overrides, &|_| "bench".to_owned())?;
+    Ok(plan.runs[0].run.clone())
+}
+
+fn turn(run: &Run, orders: &Orders, raw: &Path, how: &Execution<'_>) -> Result<Turn, Problem> {
+    let began = Instant::now();
+    let boot = carry_out(run, orders, raw, how, &Progress::default())?;
+    Ok(Turn {
+        wall: began.elapsed(),
+        boot,
+        events_bytes: fs::metadata(raw.join(EVENTS))?.len(),
+        outcome: serde_json::from_slice(&fs::read(raw.join(OUTCOME))?)?,
+    })
+}
+
+fn seconds(durations: impl Iterator<Item = Duration>) -> Vec<f64> {
+    durations.map(|duration| duration.as_secs_f64()).collect()
+}
