@@ -77,11 +77,7 @@ fn carry_out() -> Step<Outcome> {
         dir: Path::new(DIR),
         guest: true,
         tracefs: Some((PathBuf::from(TRACEFS), None)),
-        surroundings: Surroundings {
-            output: PathBuf::from(DIR),
-            directory: path("cclab_cwd")?,
-            temporary,
-        },
+        surroundings: Surroundings::read(Path::new(DIR), temporary)?,
     };
     run::carry_out(&orders, &place)
 }

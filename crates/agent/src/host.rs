@@ -33,11 +33,7 @@ pub fn main() -> ! {
             dir,
             guest: false,
             tracefs: tracefs().map(|mounted| (mounted, Some(own))),
-            surroundings: Surroundings {
-                output: dir.clone(),
-                directory: std::env::current_dir().during("starting")?,
-                temporary: dir.clone(),
-            },
+            surroundings: Surroundings::read(dir, dir.clone())?,
         };
         run::carry_out(&orders, &place)
     });

@@ -2,10 +2,10 @@
 
 use std::fs::{self, File};
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use cclab_testbed::orders::{Flow as Orders, Work};
+use cclab_testbed::orders::{self, Flow as Orders, SURROUNDINGS, Work};
 use cclab_testbed::records::{FlowOutcome, TcpInfo};
 use cclab_units::Time;
 use nix::sys::signal::{Signal, killpg};
@@ -30,6 +30,23 @@ pub struct Surroundings {
     pub directory: PathBuf,
     /// Where they may write.
     pub temporary: PathBuf,
+    /// Folders in which they are looked for, with colons between them.
+    pub path: String,
+}
+
+impl Surroundings {
+    /// Those of the run in the folder `dir`; programs may write to `temporary`.
+    pub fn read(dir: &Path, temporary: PathBuf) -> Step<Surroundings> {
+        let step = "reading the surroundings";
+        let text = fs::read(dir.join(SURROUNDINGS)).during(step)?;
+        let told: orders::Surroundings = serde_json::from_slice(&text).during(step)?;
+        Ok(Surroundings {
+            output: dir.to_owned(),
+            directory: PathBuf::from(told.directory),
+            temporary,
+            path: format!("{}:{PATH}", told.path),
+        })
+    }
 }
 
 /// A flow whose two sides are programs, or a program and a listener that discards.
@@ -69,7 +86,7 @@ impl Process {
             .args(rest)
             .current_dir(&place.directory)
             .env_clear()
-            .env("PATH", PATH)
+            .env("PATH", &place.path)
             .env("HOME", &place.temporary)
             .env("TMPDIR", &place.temporary)
             .env("LC_ALL", "C.UTF-8")

@@ -194,3 +194,17 @@ pub struct Events {
     /// Each packet that is lost.
     pub losses: bool,
 }
+
+/// `surroundings.json`: what a program of a flow finds around it on the host. It stands beside the
+/// orders, which say what a run is and must not differ from one folder or user to the next.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Surroundings {
+    /// Its working directory.
+    pub directory: String,
+    /// Folders in which programs are looked for, with colons between them.
+    pub path: String,
+}
+
+/// The name of the file with [`Surroundings`].
+pub const SURROUNDINGS: &str = "surroundings.json";
