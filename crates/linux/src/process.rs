@@ -22,6 +22,8 @@ use crate::console::Console;
 
 /// How often the progress is told.
 const TICK: Duration = Duration::from_millis(50);
+/// How long the last lines of a process that has ended are waited for.
+const LAST_LINES: Duration = Duration::from_secs(5);
 
 /// How long a run may take.
 #[derive(Clone, Copy, Debug)]
@@ -140,6 +142,12 @@ pub fn watch(mut command: Command, limits: Limits, progress: &Progress) -> Resul
         }
     }
     let status = group.end().map_err(RunError::io(&program))?;
+    // On a busy machine our reader may be behind. Its end comes with that of the group, unless
+    // a process that left the group holds the pipe.
+    let until = Instant::now() + LAST_LINES;
+    while let Ok(line) = lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
+        console.take(&line);
+    }
     Ok(Ended {
         status,
         console,

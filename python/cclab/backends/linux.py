@@ -37,11 +37,17 @@ class Linux:
         return 0.5 + packets / 1e5 + virtual_s / 1000
 
     def check(self, runs: list[Run]) -> None:
-        """Raises `InputError` if the kernel or the agent is not there."""
+        """Raises `InputError` if the kernel or the agent is not there or could not work here."""
         del runs
         if kernel.installed() is None:
             raise InputError(f"the linux backend's kernel is not built; please run: {kernel.BUILD}")
         agent()
+        lack = host.ptrace()
+        if lack is not None:
+            raise InputError(
+                "the linux backend's kernel traces the processes that it runs, and ptrace is "
+                f"{lack.what}; the remedy: {lack.remedy}"
+            )
 
     def execute(self, run: Run, directory: Path, progress: Progress) -> None:
         """Boots a guest for `run`; other threads go on meanwhile."""
