@@ -89,10 +89,10 @@ impl Captures {
                 file.write_all(&(data.len() as u32).to_le_bytes())?;
                 file.write_all(data)
             };
-            while batch
-                .receive(point.socket.as_raw_fd(), &mut keep)
-                .during("writing captured packets")?
-                > 0
+            let socket = point.socket.as_raw_fd();
+            let step = "writing captured packets";
+            while sys::is_ready(socket).during(step)?
+                && batch.receive(socket, &mut keep).during(step)? > 0
             {}
         }
         Ok(())

@@ -9,6 +9,8 @@ use nix::sys::socket::{
     socket,
 };
 
+use crate::sys;
+
 const HEADER: usize = 16;
 const REQUEST: u16 = 1;
 const DUMP: u16 = 0x300;
@@ -62,7 +64,7 @@ impl Netlink {
 
     /// Gives the body of each message that has come to the multicast groups to `take`.
     pub fn heard(&mut self, mut take: impl FnMut(&[u8])) -> io::Result<()> {
-        loop {
+        while sys::is_ready(self.socket.as_raw_fd())? {
             let received = recv(
                 self.socket.as_raw_fd(),
                 &mut self.buffer,
@@ -70,7 +72,7 @@ impl Netlink {
             );
             let len = match received {
                 Ok(len) => len,
-                Err(nix::Error::EAGAIN) => return Ok(()),
+                Err(nix::Error::EAGAIN) => break,
                 Err(error) => return Err(error.into()),
             };
             for (kind, body) in Messages(&self.buffer[..len]) {
@@ -79,6 +81,7 @@ impl Netlink {
                 }
             }
         }
+        Ok(())
     }
 }
 
