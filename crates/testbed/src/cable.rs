@@ -32,13 +32,15 @@ pub(crate) struct Wire {
     pub jitter: Option<Time>,
     /// Whether it changes during the run.
     pub changes: bool,
+    /// Whether the time that packets take to pass is part of it.
+    pub serialises: bool,
 }
 
 impl Wire {
     /// Whether a veth pair does all that this wire does.
     pub fn is_plain(&self) -> bool {
-        let still = self.delay == Time::ZERO && self.jitter.is_none();
-        still && self.rate.is_none() && !self.changes
+        let still = self.delay == Time::ZERO && self.jitter.is_none() && !self.changes;
+        still && (self.rate.is_none() || !self.serialises)
     }
 
     /// The wire from left to right.
@@ -67,7 +69,7 @@ impl Wire {
             }
             None => {}
         }
-        if let Some(rate) = self.rate {
+        if let Some(rate) = self.rate.filter(|_| self.serialises) {
             netem += &format!(" rate {}", words::rate(rate));
         }
         netem
@@ -130,6 +132,8 @@ pub(crate) struct Egress<'a> {
     pub queue: Option<(Rate, &'a QueueSpec)>,
     /// Bytes that the shaper may send at once: one packet.
     pub burst: u64,
+    /// What it may catch up on beyond that: as much as its timer may be late.
+    pub lateness: Time,
     /// Bytes of a full packet, in which limits are converted.
     pub packet: u64,
     /// Handles.
@@ -141,6 +145,7 @@ pub(crate) struct Egress<'a> {
 pub(crate) struct Shaper {
     place: String,
     burst: u64,
+    lateness: Time,
     limit: u64,
 }
 
@@ -150,8 +155,10 @@ impl Shaper {
         let Shaper {
             place,
             burst,
+            lateness,
             limit,
         } = self;
+        let burst = burst + rate.bytes_in(*lateness);
         let rate = words::rate(rate);
         format!("qdisc {verb} {place} tbf rate {rate} burst {burst} limit {limit}")
     }
@@ -178,6 +185,7 @@ impl Egress<'_> {
         let shaper = Shaper {
             place: at,
             burst: self.burst,
+            lateness: self.lateness,
             limit: child.shaper_limit,
         };
         namespace.tc.push(shaper.line("add", rate));

@@ -10,7 +10,7 @@ use crate::{Target, flow, route, settings};
 /// The orders of the run of `scenario` with `seed`. The caller has made sure that
 /// [`crate::unsupported`] finds nothing in it.
 pub fn orders(scenario: &Scenario, seed: u64, target: Target) -> Orders {
-    let mut network = network::build(scenario);
+    let mut network = network::build(scenario, target);
     route::add(scenario, &mut network);
     let flows = 0..scenario.flows.len();
     let trace = &scenario.trace;

@@ -6,7 +6,7 @@ use cclab_units::Time;
 use crate::cable::{self, Egress, End, Majors, Shaper, UNSEEN, Wire};
 use crate::impairment::{self, Impairment};
 use crate::orders::{Change, Namespace, Queue, Setting};
-use crate::settings;
+use crate::{Target, settings};
 
 /// MSS of a flow that sets none: that of Ethernet.
 pub(crate) const DEFAULT_MSS: u32 = 1460;
@@ -16,6 +16,9 @@ const HEADERS: u32 = 40;
 const FRAMING: u32 = 14;
 /// The interfaces' MTU where no flow has larger segments.
 const MTU: u32 = 1500;
+
+/// How late a host's timers may be without a link missing its rate.
+const LATENESS: Time = Time::from_millis(1);
 
 /// Major numbers of the qdiscs of the sampled queue `link`.
 fn majors(link: u32) -> Majors {
@@ -29,6 +32,7 @@ fn majors(link: u32) -> Majors {
 /// A network being laid out.
 pub(crate) struct Network<'a> {
     scenario: &'a Scenario,
+    target: Target,
     mtu: u32,
     packet: u64,
     burst: u64,
@@ -102,9 +106,9 @@ pub(crate) fn left_interfaces(scenario: &Scenario) -> Vec<LeftInterface> {
     all
 }
 
-/// Lays out the network of `scenario`, which is supported.
-pub(crate) fn build(scenario: &Scenario) -> Network<'_> {
-    let mut network = Network::new(scenario);
+/// Lays out the network of `scenario`, which is supported, for `target`.
+pub(crate) fn build(scenario: &Scenario, target: Target) -> Network<'_> {
+    let mut network = Network::new(scenario, target);
     network.bottlenecks();
     if scenario.network.topology == Topology::Chain {
         network.shared_hosts();
@@ -117,7 +121,7 @@ pub(crate) fn build(scenario: &Scenario) -> Network<'_> {
 }
 
 impl<'a> Network<'a> {
-    fn new(scenario: &'a Scenario) -> Network<'a> {
+    fn new(scenario: &'a Scenario, target: Target) -> Network<'a> {
         let flows = &scenario.flows;
         let mss = flows
             .iter()
@@ -130,6 +134,7 @@ impl<'a> Network<'a> {
         let largest = if programs { mtu } else { segment };
         let mut network = Network {
             scenario,
+            target,
             mtu,
             packet: u64::from(segment + FRAMING),
             burst: u64::from(largest + FRAMING),
@@ -155,6 +160,12 @@ impl<'a> Network<'a> {
         self.namespaces.len() - 1
     }
 
+    /// Whether packets take their time on the wires of links with a rate. The timers of a host
+    /// are later than a packet is long, so that its wires would only distort what shapers do.
+    fn serialises(&self) -> bool {
+        self.target == Target::Guest
+    }
+
     /// The routers and the bottlenecks between them.
     fn bottlenecks(&mut self) {
         let count = self.scenario.network.bottlenecks;
@@ -176,7 +187,8 @@ impl<'a> Network<'a> {
             changes: link
                 .schedule
                 .iter()
-                .any(|c| c.rate.is_some() || c.delay.is_some()),
+                .any(|c| c.delay.is_some() || (c.rate.is_some() && self.serialises())),
+            serialises: self.serialises(),
         };
         let router = self.routers + index as usize;
         let ends = [(router, "next"), (router + 1, "prev")].map(|(namespace, interface)| End {
@@ -220,6 +232,10 @@ impl<'a> Network<'a> {
             netem,
             queue: link.rate.map(|rate| (rate, &link.queue)),
             burst: self.burst,
+            lateness: match self.target {
+                Target::Guest => Time::ZERO,
+                Target::Host => LATENESS,
+            },
             packet: self.packet,
             majors,
         };
@@ -376,6 +392,7 @@ impl<'a> Network<'a> {
             rate: link.rate,
             jitter: None,
             changes: false,
+            serialises: self.serialises(),
         };
         self.cable(&[host.clone(), router.clone()], &wire);
         let bottleneck = &self.scenario.network.bottleneck;
@@ -449,8 +466,8 @@ impl<'a> Network<'a> {
                     self.change(change.at, end.namespace, lines, vec![]);
                 }
             }
-            if let Some([left, right]) =
-                between.filter(|_| change.rate.is_some() || change.delay.is_some())
+            if let Some([left, right]) = between
+                .filter(|_| change.delay.is_some() || (change.rate.is_some() && wire.serialises))
             {
                 let line = |interface: &str, netem| {
                     format!("qdisc change dev {interface} root handle 1: {netem}")

@@ -427,6 +427,35 @@ fn what_a_kernel_may_lack_is_named() {
 }
 
 #[test]
+fn a_link_without_delay_needs_no_wire_on_a_host() {
+    let rest = "schedule = [{ at = \"1s\", rate = \"5Mbit\" }]\n[network.access]\n\
+                rate = \"100Mbit\"\n[[flow]]\n";
+    let still = scenarios(&format!("{}{rest}", BOTTLENECK.replace("20ms", "0s"))).swap_remove(0);
+    let host = orders(&still, 1, Target::Host);
+    is_sound(&still, &host);
+    let qdiscs = |orders: &Orders| {
+        needs(orders)
+            .qdiscs
+            .into_iter()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(qdiscs(&host), "bfifo pfifo tbf");
+    assert_eq!(host.changes[0].at, Time::from_secs(1));
+    assert!(host.changes[0].tc[0].contains(" tbf rate 5000000bit burst 2139 "));
+    // A packet, and the millisecond that its timers may be late.
+    let router = &host.namespaces[1].tc;
+    assert!(router[0].contains(" tbf rate 10000000bit burst 2764 "));
+    // In a guest packets take their time on it.
+    assert!(qdiscs(&in_guest(&still)).contains("netem"));
+    let far = orders(&scenario(rest), 1, Target::Host);
+    assert!(qdiscs(&far).contains("netem"));
+    let wires = &far.namespaces[0].tc;
+    assert!(wires.iter().any(|line| line.contains(" delay ")));
+    assert!(!wires.iter().any(|line| line.contains(" rate ")));
+}
+
+#[test]
 fn nothing_of_the_machine_is_written_on_a_host() {
     let rest = "[[flow]]\nsysctl = { \"net.core.rmem_max\" = 1000000 }\n";
     let guest = in_guest(&scenario(rest));
