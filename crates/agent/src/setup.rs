@@ -1,6 +1,8 @@
 //! From orders to a network.
 
 use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
 
 use cclab_testbed::Orders;
 use cclab_testbed::orders::Setting;
@@ -48,12 +50,25 @@ pub fn network(orders: &Orders) -> Step<Namespaces> {
     Ok(namespaces)
 }
 
+/// Settings of IPv6 hold nothing where the kernel does without it.
+const IPV6: &str = "/proc/sys/net/ipv6";
+
 /// Writes a kernel setting and makes sure that it holds.
 fn write(setting: &Setting, step: &str) -> Step<()> {
     let Setting { name, value } = setting;
+    if name.starts_with("net.ipv6.") && !Path::new(IPV6).is_dir() {
+        return Ok(());
+    }
     let path = format!("/proc/sys/{}", name.replace('.', "/"));
-    fs::write(&path, value)
-        .map_err(|error| failure(step, format_args!("{name} = {value}: {error}")))?;
+    fs::write(&path, value).map_err(|error| {
+        let why = match error.kind() {
+            ErrorKind::NotFound => ": this kernel has no such setting, or not for one host alone",
+            ErrorKind::InvalidInput => ": the kernel does not take this value",
+            ErrorKind::PermissionDenied => ": the kernel lets only root of the machine set it",
+            _ => "",
+        };
+        failure(step, format_args!("{name} = {value}: {error}{why}"))
+    })?;
     let held = fs::read_to_string(&path).map_err(|e| failure(step, format_args!("{name}: {e}")))?;
     let words = |text: &str| {
         text.split_whitespace()

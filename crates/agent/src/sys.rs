@@ -6,6 +6,7 @@ use std::mem::{MaybeUninit, size_of};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use libc::{c_char, c_int, c_void, socklen_t};
+use nix::unistd::ForkResult;
 
 /// Types that are plain numbers: any bytes are a value.
 ///
@@ -150,6 +151,12 @@ pub fn interface_up(interface: &str) -> io::Result<()> {
         ))?;
     }
     Ok(())
+}
+
+/// fork(2). The agent has one thread, so that nothing is left half done in the child.
+pub fn fork() -> nix::Result<ForkResult> {
+    // SAFETY: the process has no thread but this one.
+    unsafe { nix::unistd::fork() }
 }
 
 /// A descriptor that becomes readable when the process ends.
