@@ -3,8 +3,9 @@
 use cclab_spec::{Place, Scenario};
 use cclab_testbed::link_name;
 use cclab_testbed::records::{QueueCounters, Sample};
+use cclab_trace::Histogram;
 use cclab_trace::schema::LinkSummary;
-use cclab_units::Time;
+use cclab_units::{Rate, Time};
 
 use crate::records::Run;
 use crate::tally::Tally;
@@ -65,6 +66,9 @@ fn bottleneck(run: &Run<'_>, link: usize, samples: &[Sample], tally: &Tally) -> 
     };
     let sampled = readings.iter().map(|reading| reading.root.backlog).max();
     summary.backlog_max = summary.backlog_max.max(sampled.unwrap_or(0));
+    if summary.sojourn.count() == 0 {
+        summary.sojourn = sampled_sojourns(run, &readings);
+    }
     let lost = last.line_losses();
     let in_outages = match is_forward(link) {
         true => outage_losses(run, &readings).min(lost),
@@ -79,6 +83,29 @@ fn bottleneck(run: &Run<'_>, link: usize, samples: &[Sample], tally: &Tally) -> 
     summary.in_flight = last.root.packets;
     summary.offered = summary.delivered + summary.in_flight + summary.queue_drops + lost;
     summary
+}
+
+/// How long packets waited, by a kernel that does not report each: the time that the backlog of
+/// every sample takes to leave. Where nothing was sent since the sample before, nothing waited.
+fn sampled_sojourns(run: &Run<'_>, readings: &[Reading]) -> Histogram {
+    let mut sojourns = Histogram::default();
+    for pair in readings.windows(2) {
+        let [before, after] = [&pair[0].root, &pair[1].root];
+        let rate = rate_at(run.scenario, pair[1].at);
+        if let Some(rate) = rate.filter(|_| after.tx_bytes > before.tx_bytes) {
+            sojourns.record(rate.time_of(after.backlog).as_nanos());
+        }
+    }
+    sojourns
+}
+
+/// The bottleneck's rate at an instant, if it has one.
+fn rate_at(scenario: &Scenario, at: Time) -> Option<Rate> {
+    let link = &scenario.network.bottleneck;
+    let past = link.schedule.iter().filter(|change| change.at <= at);
+    past.filter_map(|change| change.rate)
+        .next_back()
+        .or(link.rate)
 }
 
 fn readings(link: usize, samples: &[Sample]) -> impl Iterator<Item = Reading> {

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use cclab_harvest::{HarvestError, Kept, harvest};
 use cclab_spec::{
-    Direction, EventKind, Flow, Limit, Link, Network, Outage, Place, Queue, Scenario, Topology,
-    TraceOptions,
+    Change, Direction, EventKind, Flow, Limit, Link, Network, Outage, Place, Queue, Scenario,
+    Topology, TraceOptions,
 };
 use cclab_testbed::orders::{self, Work};
 use cclab_testbed::records::{
@@ -580,6 +580,42 @@ fn a_stock_kernel_tells_less_and_what_it_tells_is_right() {
     assert!(drops.is_empty());
     let link = &trace.summary.links[0];
     assert_eq!((link.queue_drops, link.sojourn.count()), (3, 0));
+}
+
+#[test]
+fn without_events_packets_wait_as_long_as_the_sampled_backlog_takes_to_leave() {
+    let mut folder = Folder::new().without_events();
+    let sample = |at, backlog, tx_bytes| {
+        let root = QueueCounters {
+            backlog,
+            tx_bytes,
+            ..QueueCounters::default()
+        };
+        Sample::Queue {
+            at,
+            link: 0,
+            root,
+            discipline: root,
+        }
+    };
+    folder.scenario.network.bottleneck.rate = Rate::from_bps(8_000_000);
+    folder.scenario.network.bottleneck.schedule = vec![Change {
+        at: Time::from_millis(350),
+        rate: Rate::from_bps(80_000_000),
+        delay: None,
+        loss: None,
+    }];
+    folder.samples = vec![
+        sample(100_000_000, 900, 0),
+        sample(200_000_000, 1000, 5000),
+        // Nothing left in between: what waits here waits for something else.
+        sample(300_000_000, 7000, 5000),
+        sample(400_000_000, 1000, 6000),
+        sample(500_000_000, 0, 9000),
+    ];
+    let sojourn = folder.trace().summary.links[0].sojourn.clone();
+    // 1 ms at the first rate, 0.1 ms at the second, and an empty queue.
+    assert_eq!((sojourn.count(), sojourn.sum()), (3, 1_100_000));
 }
 
 #[test]
