@@ -34,7 +34,8 @@ class Measured:
     entry: Path
     """The folder of its trace."""
     metrics: dict[str, Any] = field(repr=False)
-    """`flows`, `bottleneck`, `jain` and `warnings`, as docs/metrics.md defines them."""
+    """`flows`, `bottleneck`, `jain`, `warnings`, and `fidelity` of runs in real time, as
+    docs/metrics.md defines them."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ use crate::series::value_at;
 use crate::window::Window;
 
 /// The index of the bottleneck among a run's links.
-const BOTTLENECK: usize = 0;
+pub(crate) const BOTTLENECK: usize = 0;
 
 /// The numbers of the bottleneck of `trace`; its utilization is taken over `loaded`.
 pub(crate) fn measure_bottleneck(trace: &Trace, loaded: Option<Window>) -> BottleneckMetrics {

@@ -34,7 +34,7 @@ const fn metric(
 }
 
 /// Every metric, in the order of `--json`.
-pub const METRICS: [Metric; 32] = [
+pub const METRICS: [Metric; 40] = [
     metric("flow.name", "text", "", "study", "Name of the flow."),
     metric("flow.cc", "text", "", "study", "Variant asked for."),
     metric(
@@ -217,7 +217,7 @@ pub const METRICS: [Metric; 32] = [
         "s",
         "run",
         "bottleneck's queue",
-        "Mean of the time from arrival to departure for the link, over packets that left; exact.",
+        "Mean of the time from arrival to departure for the link, over packets that left; exact. On a kernel that does not report packets (docs/netns.md): backlog / rate, over the samples.",
     ),
     metric(
         "bottleneck.queue_delay_p95_s",
@@ -239,6 +239,62 @@ pub const METRICS: [Metric; 32] = [
         "first to last byte received",
         "receiver",
         "(sum x)^2 / (n sum x^2) over goodput_bps of the n flows that started: a flow that got nothing through counts as 0, one whose data all arrived at one instant is left out; 1 for one flow, null if all are 0.",
+    ),
+    metric(
+        "fidelity.verdict",
+        "text",
+        "run",
+        "host",
+        "Whether the host kept up with real time, `kept up` or `too slow`; this and what follows only of runs in real time.",
+    ),
+    metric(
+        "fidelity.reasons",
+        "list",
+        "run",
+        "host",
+        "Where it did not.",
+    ),
+    metric(
+        "fidelity.timer_late_max_s",
+        "s",
+        "run",
+        "host",
+        "How late the agent's timers were at worst.",
+    ),
+    metric(
+        "fidelity.timer_late_mean_s",
+        "s",
+        "run",
+        "host",
+        "How late they were on average.",
+    ),
+    metric(
+        "fidelity.cpu_busy",
+        "1",
+        "run",
+        "host",
+        "Share of all processors' time that was used, by anyone.",
+    ),
+    metric(
+        "fidelity.softirq_squeezed",
+        "1",
+        "run",
+        "host",
+        "Times that the kernel put off receiving.",
+    ),
+    metric(
+        "fidelity.softnet_dropped",
+        "1",
+        "run",
+        "host",
+        "Packets that the kernel dropped between interfaces.",
+    ),
+    metric(
+        "fidelity.rate_achieved",
+        "1",
+        "while well filled",
+        "bottleneck's queue",
+        "Bits sent / (rate * time) between samples that both show at least a quarter of the largest backlog, before the rate first changes; null below 0.5 s of them.",
     ),
     metric(
         "warnings",

@@ -8,6 +8,7 @@ mod bottleneck;
 mod catalog;
 mod error;
 mod fairness;
+mod fidelity;
 mod flow;
 mod measure;
 mod run_metrics;
@@ -19,6 +20,8 @@ pub use catalog::{METRICS, Metric, markdown};
 pub use error::MeasureError;
 pub use fairness::jain;
 pub use measure::{MeasureInput, measure, measure_dir};
-pub use run_metrics::{BottleneckMetrics, FlowMetrics, LimitedShares, RunMetrics};
+pub use run_metrics::{
+    BottleneckMetrics, FidelityMetrics, FlowMetrics, LimitedShares, RunMetrics, Verdict,
+};
 pub use warnings::{Warning, identical_repeats};
 pub use window::Window;

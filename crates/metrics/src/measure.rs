@@ -10,6 +10,7 @@ use cclab_units::Time;
 use crate::bottleneck::measure_bottleneck;
 use crate::error::MeasureError;
 use crate::fairness::jain;
+use crate::fidelity::measure_fidelity;
 use crate::flow::{measure_flow, received, share};
 use crate::run_metrics::RunMetrics;
 use crate::warnings;
@@ -20,12 +21,19 @@ use crate::window::Window;
 pub struct MeasureInput {
     /// Left out of steady metrics and of utilization.
     pub warmup: Time,
+    /// When the bottleneck's rate first changes; absent if it does not.
+    pub rate_changes: Option<Time>,
 }
 
 impl From<&Scenario> for MeasureInput {
     fn from(scenario: &Scenario) -> MeasureInput {
         MeasureInput {
             warmup: scenario.warmup,
+            rate_changes: {
+                let schedule = scenario.network.bottleneck.schedule.iter();
+                let changes = schedule.filter(|change| change.rate.is_some());
+                changes.map(|change| change.at).min()
+            },
         }
     }
 }
@@ -45,6 +53,7 @@ pub fn measure(trace: &Trace, input: &MeasureInput) -> RunMetrics {
             .collect(),
         bottleneck: measure_bottleneck(trace, loaded),
         jain: jain(&shares),
+        fidelity: measure_fidelity(trace, input.rate_changes),
         warnings: Vec::new(),
     };
     metrics.warnings = warnings::raise(&warnings::Evidence {

@@ -14,6 +14,9 @@ pub struct RunMetrics {
     pub bottleneck: BottleneckMetrics,
     /// Jain's index over the flows' goodput.
     pub jain: Option<f64>,
+    /// Whether the host kept up; only of runs in real time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fidelity: Option<FidelityMetrics>,
     /// What makes the numbers doubtful.
     pub warnings: Vec<Warning>,
 }
@@ -93,4 +96,36 @@ pub struct BottleneckMetrics {
     pub queue_delay_p95_s: Option<f64>,
     /// Largest backlog.
     pub queue_max_bytes: u64,
+}
+
+/// Whether a host kept up with a run in real time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Verdict {
+    /// Nothing says that it did not.
+    #[serde(rename = "kept up")]
+    KeptUp,
+    /// Something does.
+    #[serde(rename = "too slow")]
+    TooSlow,
+}
+
+/// How well a host kept up with a run in real time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FidelityMetrics {
+    /// Whether it did.
+    pub verdict: Verdict,
+    /// Where it did not.
+    pub reasons: Vec<String>,
+    /// How late timers were at worst.
+    pub timer_late_max_s: f64,
+    /// How late they were on average.
+    pub timer_late_mean_s: f64,
+    /// Share of the processors' time that was used, by anyone.
+    pub cpu_busy: f64,
+    /// Times that the kernel put off receiving.
+    pub softirq_squeezed: u64,
+    /// Packets that the kernel dropped between interfaces.
+    pub softnet_dropped: u64,
+    /// What the bottleneck sent while packets waited, as a share of its rate.
+    pub rate_achieved: Option<f64>,
 }

@@ -62,20 +62,11 @@ const ENOUGH_ROUND_TRIPS: f64 = 30.0;
 /// has a standard error near 10%.
 const ENOUGH_LOSS_CYCLES: u64 = 20;
 
-/// A timer late by a tenth of the round trip moves an acknowledgement by as much as the queueing
-/// that is to be measured; beyond a millisecond it does so at the delays of any wide-area path.
-const LATE_SHARE: f64 = 0.1;
-/// See [`LATE_SHARE`].
-const LATE_SECONDS: f64 = 1e-3;
-
-/// A host that is busier than this has no processor left for the next packet.
-const SATURATED: f64 = 0.9;
-
 /// Every doubt about a single run, in the order of printing.
 pub const RULES: [Rule; 13] = [
     Rule {
         code: "host-too-slow",
-        when: "in real time: timers more than 1 ms or a tenth of the smallest RTT late, processors busy for more than 90% of the run, or packets put off or dropped between interfaces",
+        when: "in real time: timers more than 1 ms or a tenth of a flow's mean RTT late, processors busy for more than 90% of the run, packets put off or dropped between interfaces, or a bottleneck that sends at less than 98% of its rate while packets wait",
         check: host_too_slow,
     },
     Rule {
@@ -203,25 +194,8 @@ fn joined(parts: impl Iterator<Item = String>) -> Option<String> {
 }
 
 fn host_too_slow(evidence: &Evidence<'_>) -> Option<(String, String)> {
-    let run = &evidence.trace.summary;
-    let host = run.fidelity?;
-    let late = host.timer_late_max_ns as f64 / 1e9;
-    let rtts = run.flows.iter().filter_map(|flow| flow.rtt_min);
-    let rtt = rtts.min().map_or(f64::INFINITY, |rtt| rtt.as_secs_f64());
-    let (squeezed, dropped) = (host.softirq_squeezed, host.softnet_dropped);
-    let faults = [
-        (late > LATE_SECONDS.min(LATE_SHARE * rtt))
-            .then(|| format!("timers up to {:.3} ms late", late * 1e3)),
-        (host.cpu_busy > SATURATED).then(|| {
-            format!(
-                "processors busy for {:.0}% of the run",
-                host.cpu_busy * 100.0
-            )
-        }),
-        (squeezed > 0).then(|| format!("receiving put off {squeezed} times")),
-        (dropped > 0).then(|| format!("{dropped} packets dropped between interfaces")),
-    ];
-    joined(faults.into_iter().flatten()).map(|faults| {
+    let host = evidence.metrics.fidelity.as_ref()?;
+    joined(host.reasons.iter().cloned()).map(|faults| {
         (
             format!("the host did not keep up with real time: {faults}"),
             "use backend = \"linux\", whose time waits for the host, or lower the rate, and leave \

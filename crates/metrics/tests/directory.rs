@@ -64,6 +64,7 @@ fn the_warm_up_comes_from_run_json() {
     let trace = cclab_trace::read(dir.path()).expect("a whole trace");
     let input = MeasureInput {
         warmup: Time::from_secs(30),
+        ..MeasureInput::default()
     };
     assert_eq!(metrics, measure(&trace, &input));
 }

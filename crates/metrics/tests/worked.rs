@@ -1,5 +1,6 @@
 //! Metrics of a run small enough to be worked out by hand.
 
+use cclab_metrics::Verdict;
 use cclab_metrics::{METRICS, MeasureInput, RunMetrics, identical_repeats, markdown, measure};
 use cclab_trace::schema::{
     Fidelity, FlowSample, FlowSummary, Limited, LinkSummary, QueueSample, RunSummary,
@@ -125,6 +126,7 @@ fn trace() -> Trace {
 
 const WARMUP: MeasureInput = MeasureInput {
     warmup: Time::from_secs(10),
+    rate_changes: None,
 };
 
 fn close(value: Option<f64>, expected: f64) {
@@ -191,6 +193,7 @@ fn an_edge_that_was_not_sampled_is_interpolated() {
     let mut trace = trace();
     let warmup = MeasureInput {
         warmup: seconds(55.0),
+        ..WARMUP
     };
     // Half-way between 19 MB and 54 MB at 55 s, then 17.5 MB in 35 s.
     close(
@@ -246,6 +249,7 @@ fn an_empty_steady_window_measures_nothing() {
         &trace(),
         &MeasureInput {
             warmup: seconds(90.0),
+            ..WARMUP
         },
     );
     assert!(
@@ -356,7 +360,7 @@ fn a_host_that_did_not_keep_up_is_named_with_what_it_did() {
     let short_path = |nanos| {
         warned(|t| {
             t.summary.fidelity = Some(late(nanos));
-            t.summary.flows[0].rtt_min = Some(Time::from_millis(4));
+            t.summary.flows[0].srtt_mean = Some(Time::from_millis(4));
         })
     };
     assert_eq!(short_path(400_000), [""; 0]);
@@ -381,6 +385,58 @@ fn a_host_that_did_not_keep_up_is_named_with_what_it_did() {
         "the host did not keep up with real time: timers up to 2.500 ms late, processors busy \
          for 95% of the run, receiving put off 3 times, 4 packets dropped between interfaces"
     );
+}
+
+#[test]
+fn a_bottleneck_that_misses_its_rate_with_packets_waiting_tells_of_the_host() {
+    // Seconds, bytes sent by then, backlog: 1,000,000 bytes a second are due.
+    let samples = |rows: &[(f64, u64, u64)]| -> Vec<(Time, QueueSample)> {
+        let sample = |&(at, tx_bytes, backlog): &(f64, u64, u64)| {
+            let sample = QueueSample {
+                tx_bytes,
+                backlog,
+                ..QueueSample::default()
+            };
+            (seconds(at), sample)
+        };
+        rows.iter().map(sample).collect()
+    };
+    let judged = |rows: &[(f64, u64, u64)], rate_changes: Option<f64>| {
+        let mut trace = trace();
+        trace.summary.fidelity = Some(Fidelity::default());
+        trace.queue_samples = samples(rows);
+        let input = MeasureInput {
+            rate_changes: rate_changes.map(seconds),
+            ..WARMUP
+        };
+        measure(&trace, &input)
+            .fidelity
+            .expect("a run in real time")
+    };
+    let kept = judged(&[(1.0, 0, 500), (2.0, 980_000, 1000)], None);
+    assert_eq!(kept.verdict, Verdict::KeptUp);
+    assert_eq!(kept.rate_achieved, Some(0.98));
+    let missed = judged(&[(1.0, 0, 500), (2.0, 979_000, 1000)], None);
+    assert_eq!(missed.verdict, Verdict::TooSlow);
+    assert_eq!(
+        missed.reasons,
+        ["the bottleneck sent at 97.9% of its rate while packets waited"]
+    );
+    // A queue that was nearly empty, a rate that is another one, too short a time: no verdict.
+    let lows = [(1.0, 0, 1000), (2.0, 500_000, 249), (3.0, 900_000, 1000)];
+    assert_eq!(judged(&lows, None).rate_achieved, None);
+    let changed = [
+        (1.0, 0, 1000),
+        (2.0, 1_000_000, 1000),
+        (3.0, 1_100_000, 1000),
+    ];
+    assert_eq!(judged(&changed, Some(2.0)).rate_achieved, Some(1.0));
+    let short = [(1.0, 0, 1000), (1.4, 100_000, 1000)];
+    assert_eq!(judged(&short, None).rate_achieved, None);
+    // Not in real time, there is nothing to keep up with.
+    let mut simulated = trace();
+    simulated.queue_samples = samples(&[(1.0, 0, 500), (2.0, 100_000, 1000)]);
+    assert_eq!(measure(&simulated, &WARMUP).fidelity, None);
 }
 
 #[test]
@@ -432,7 +488,9 @@ fn repeats_are_identical_or_not() {
 
 #[test]
 fn the_catalog_names_exactly_what_is_printed() {
-    let metrics = measure(&trace(), &WARMUP);
+    let mut in_real_time = trace();
+    in_real_time.summary.fidelity = Some(Fidelity::default());
+    let metrics = measure(&in_real_time, &WARMUP);
     let json = serde_json::to_value(&metrics).expect("plain data");
     let mut printed = Vec::new();
     let object = |value: &serde_json::Value| value.as_object().expect("an object").clone();
@@ -455,8 +513,13 @@ fn the_catalog_names_exactly_what_is_printed() {
     printed.extend(
         object(&json)
             .keys()
-            .filter(|key| *key != "flows" && *key != "bottleneck")
+            .filter(|key| !["flows", "bottleneck", "fidelity"].contains(&key.as_str()))
             .cloned(),
+    );
+    printed.extend(
+        object(&json["fidelity"])
+            .keys()
+            .map(|key| format!("fidelity.{key}")),
     );
     printed.sort();
     let mut named: Vec<_> = METRICS
@@ -515,7 +578,7 @@ proptest! {
             .collect();
         let summary = RunSummary { end, flows: summaries, ..RunSummary::default() };
         let trace = Trace { summary, flow_samples, ..Trace::default() };
-        let metrics = measure(&trace, &MeasureInput { warmup: Time::from_secs(warmup) });
+        let metrics = measure(&trace, &MeasureInput { warmup: Time::from_secs(warmup), ..MeasureInput::default() });
         prop_assert_eq!(metrics.flows.len(), flows.len());
         for flow in &metrics.flows {
             if let (Some(goodput), Some(throughput)) = (flow.goodput_bps, flow.throughput_bps) {

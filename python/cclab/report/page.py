@@ -63,6 +63,7 @@ def html(results: Results, drawn: list[tuple[Kind, bytes]]) -> str:
         hidden=max(0, len(results.points) - MOST_PANELS),
         warnings=results.warnings,
         failures=results.failures,
+        fidelity=_fidelity(results),
         runs=runs,
         planned=len(plan.runs),
         versions=sorted({f"{run.run.backend} {run.run.version}" for run in runs}),
@@ -77,6 +78,16 @@ def fragment(results: Results) -> str:
     return _template("fragment.html.j2").render(
         plan=results.plan, table=tables.table(results), warnings=results.warnings
     )
+
+
+def _fidelity(results: Results) -> str:
+    """How many of the runs in real time the host kept up with; empty if there are none."""
+    verdicts = [
+        run.metrics["fidelity"]["verdict"] for run in results.runs if "fidelity" in run.metrics
+    ]
+    if not verdicts:
+        return ""
+    return f"kept up with {verdicts.count('kept up')} of {len(verdicts)} runs in real time"
 
 
 def _inline(kind: Kind, svg: bytes) -> Markup:
