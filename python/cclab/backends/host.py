@@ -258,8 +258,10 @@ def _tracefs() -> Lack | None:
         return Lack("not in this kernel", "a kernel with CONFIG_FTRACE, or --backend linux")
     if os.geteuid() != 0:
         return Lack("cannot be read by this user", "run as root")
-    if not os.path.ismount(_TRACEFS[0]):
-        return Lack("not mounted", f"mount -t tracefs tracefs {_TRACEFS[0]}")
+    # Where it is not mounted, the agent mounts it for itself alone.
+    mounts = f"mount -t tracefs tracefs {_TRACEFS[0]} && test -d {_TRACEFS[0]}/events/tcp/tcp_probe"
+    if _try(["unshare", "-m", "sh", "-c", mounts]) is None:
+        return None
     return Lack("no event tcp_probe", "a kernel with CONFIG_FTRACE, or --backend linux")
 
 

@@ -15,6 +15,7 @@ from cclab.backends import backend as backend_of
 from cclab.cli import options
 from cclab.cli.console import print_json, show, stdout, tell
 from cclab.cli.progress import duration
+from cclab.errors import InputError
 from cclab.plan import Plan, short_key, text
 from cclab.study import Study
 
@@ -34,17 +35,29 @@ def plan(
     loaded = Study.load(study)
     planned = loaded.plan(backend=backend, **asked)
     per_backend = {name: loaded.plan(backend=name, **asked) for name in BACKENDS}
+    absent = {name: _absent(plan) for name, plan in per_backend.items()}
     if json:
-        print_json(_document(planned, per_backend))
+        print_json(_document(planned, per_backend, absent))
     else:
-        _print(planned, per_backend)
-    # Refuses, as `run` would, what the chosen backend cannot do.
-    check(planned)
+        _print(planned, per_backend, absent)
+    # Refuses, as `run` would, what the chosen backend cannot do, or not here.
+    check(planned).check(planned.runs)
 
 
-def _print(planned: Plan, per_backend: dict[str, Plan]) -> None:
+def _absent(plan: Plan) -> str | None:
+    """What this machine lacks for `plan`, with the remedies; None if it can be run here."""
+    if plan.unsupported:
+        return None
+    try:
+        backend_of(plan.backend).check(plan.runs)
+    except InputError as error:
+        return str(error)
+    return None
+
+
+def _print(planned: Plan, per_backend: dict[str, Plan], absent: dict[str, str | None]) -> None:
     _print_points(planned)
-    _print_unsupported(planned, per_backend)
+    _print_unsupported(per_backend, absent)
     packets = sum(estimate.packets(run.scenario) for run in planned.runs)
     seconds = _seconds(planned)
     count = len(planned.runs)
@@ -77,9 +90,12 @@ def _print_points(planned: Plan) -> None:
         tell(f"{len(planned.points) - _MOST_ROWS} more sweep points; --json shows them all")
 
 
-def _print_unsupported(planned: Plan, per_backend: dict[str, Plan]) -> None:
+def _print_unsupported(per_backend: dict[str, Plan], absent: dict[str, str | None]) -> None:
     for name, plan in per_backend.items():
-        if not plan.unsupported:
+        why = absent[name]
+        if why is not None:
+            tell(f"backend {name}: can do all of it, but not here: {why}")
+        elif not plan.unsupported:
             tell(f"backend {name}: can do all of it")
         for reason in plan.reasons:
             tell(f"backend {name} cannot do {reason}")
@@ -97,7 +113,9 @@ def _flows(scenario: dict[str, Any]) -> str:
     )
 
 
-def _document(planned: Plan, per_backend: dict[str, Plan]) -> dict[str, Any]:
+def _document(
+    planned: Plan, per_backend: dict[str, Plan], absent: dict[str, str | None]
+) -> dict[str, Any]:
     packets = sum(estimate.packets(run.scenario) for run in planned.runs)
     return {
         "schema": "cclab-plan/1",
@@ -110,6 +128,9 @@ def _document(planned: Plan, per_backend: dict[str, Plan]) -> dict[str, Any]:
             }
             for point in planned.points
         ],
-        "backends": {name: {"unsupported": p.unsupported} for name, p in per_backend.items()},
+        "backends": {
+            name: {"unsupported": p.unsupported, "absent": absent[name]}
+            for name, p in per_backend.items()
+        },
         "estimate": {"packets": packets, "time_s": _seconds(planned)},
     }
