@@ -12,17 +12,19 @@ use crate::error::MeasureError;
 use crate::fairness::jain;
 use crate::fidelity::measure_fidelity;
 use crate::flow::{measure_flow, received, share};
-use crate::run_metrics::RunMetrics;
+use crate::run_metrics::{KernelMetrics, RunMetrics};
 use crate::warnings;
 use crate::window::Window;
 
 /// What metrics need beside the trace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MeasureInput {
     /// Left out of steady metrics and of utilization.
     pub warmup: Time,
     /// When the bottleneck's rate first changes; absent if it does not.
     pub rate_changes: Option<Time>,
+    /// Names of the flows that are programs, which may do without TCP.
+    pub programs: Vec<String>,
 }
 
 impl From<&Scenario> for MeasureInput {
@@ -33,6 +35,10 @@ impl From<&Scenario> for MeasureInput {
                 let schedule = scenario.network.bottleneck.schedule.iter();
                 let changes = schedule.filter(|change| change.rate.is_some());
                 changes.map(|change| change.at).min()
+            },
+            programs: {
+                let programs = scenario.flows.iter().filter(|flow| flow.command.is_some());
+                programs.map(|flow| flow.name.clone()).collect()
             },
         }
     }
@@ -53,6 +59,11 @@ pub fn measure(trace: &Trace, input: &MeasureInput) -> RunMetrics {
             .collect(),
         bottleneck: measure_bottleneck(trace, loaded),
         jain: jain(&shares),
+        kernel: run.kernel.as_ref().map(|kernel| KernelMetrics {
+            release: kernel.release.clone(),
+            version: kernel.version.clone(),
+            config_sha256: kernel.config_sha256.clone(),
+        }),
         fidelity: measure_fidelity(trace, input.rate_changes),
         warnings: Vec::new(),
     };
@@ -60,6 +71,7 @@ pub fn measure(trace: &Trace, input: &MeasureInput) -> RunMetrics {
         trace,
         metrics: &metrics,
         steady,
+        programs: &input.programs,
     });
     metrics
 }

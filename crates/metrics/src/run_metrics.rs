@@ -14,11 +14,25 @@ pub struct RunMetrics {
     pub bottleneck: BottleneckMetrics,
     /// Jain's index over the flows' goodput.
     pub jain: Option<f64>,
+    /// The kernel that it ran on; only of runs on one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<KernelMetrics>,
     /// Whether the host kept up; only of runs in real time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fidelity: Option<FidelityMetrics>,
     /// What makes the numbers doubtful.
     pub warnings: Vec<Warning>,
+}
+
+/// A kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelMetrics {
+    /// `uname -r`.
+    pub release: String,
+    /// `uname -v`.
+    pub version: String,
+    /// SHA-256 of its configuration; absent if it does not show it.
+    pub config_sha256: Option<String>,
 }
 
 /// The numbers of one flow.

@@ -30,6 +30,8 @@ pub struct Evidence<'a> {
     pub metrics: &'a RunMetrics,
     /// The steady window, if there is one.
     pub steady: Option<Window>,
+    /// Names of the flows that are programs.
+    pub programs: &'a [String],
 }
 
 /// A doubt that may be raised about a run.
@@ -234,7 +236,10 @@ fn never_started(evidence: &Evidence<'_>) -> Option<(String, String)> {
 
 fn incomplete_transfer(evidence: &Evidence<'_>) -> Option<(String, String)> {
     let flows = evidence.trace.summary.flows.iter();
-    let failed = flows.filter_map(|flow| {
+    // A program such as ping has no connection of which anything could arrive.
+    let without_tcp =
+        |flow: &FlowSummary| flow.cc_in_force.is_empty() && evidence.programs.contains(&flow.name);
+    let failed = flows.filter(|flow| !without_tcp(flow)).filter_map(|flow| {
         let received = flow.bytes_received;
         match (flow.aborted, received) {
             (true, _) => Some(format!("{} (gave up after {received} bytes)", flow.name)),

@@ -127,6 +127,7 @@ fn trace() -> Trace {
 const WARMUP: MeasureInput = MeasureInput {
     warmup: Time::from_secs(10),
     rate_changes: None,
+    programs: Vec::new(),
 };
 
 fn close(value: Option<f64>, expected: f64) {
