@@ -226,7 +226,7 @@ def test_what_is_missing_is_refused_before_a_run(
         assert "queueing discipline netem: Specified qdisc kind is unknown (a ker" in said.err
         assert "variant vegas: " in said.err
         assert "program iptables: not found (install iptables)" in said.err
-    assert "backend netns: can do all of it, but not here: this host lacks" in said.out
+    assert "backend netns: can do all of it, but not here: backend 'netns': this" in said.out
     assert "backend linux: can do all of it" in said.out
     assert not (tmp_path / "out").exists()
 

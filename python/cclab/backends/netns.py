@@ -51,7 +51,7 @@ class Netns:
             if host.which(name) is None:
                 lacks.append((f"program {name}", host.Lack("not found", f"install {name}")))
         if lacks:
-            lines = ["this host lacks what the study needs on the backend netns:"]
+            lines = ["backend 'netns': this host lacks what the study needs:"]
             lines += [f"  {name}: {lack.what} ({lack.remedy})" for name, lack in lacks]
             raise InputError("\n".join(lines))
 
