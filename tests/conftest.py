@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cclab
+import cclab.kernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,6 +65,13 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     file = folder / "two.toml"
     file.write_text(STUDY + '\n[trace]\nevents = ["ack", "drop"]\ncapture = ["bottleneck"]\n')
     return cclab.run(file, out=folder / "store")
+
+
+@pytest.fixture(scope="session")
+def kernel() -> None:
+    """Has the kernel of the linux backend: what it is for cannot be tested without it."""
+    if cclab.kernel.installed() is None:
+        pytest.fail("the kernel is not built; please run: make kernel", pytrace=False)
 
 
 @pytest.fixture

@@ -1,0 +1,93 @@
+"""Studies on the kernel, and what they leave of processes and files."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import cclab
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cclab import Results
+
+PATIENCE_S = 30.0
+"""What anything awaited here takes at most, on a machine that is busy with other things."""
+
+
+def results_of(folder: Path, study: str, jobs: int | None = None) -> Results:
+    """The results of `study`, the text of a study file, run on the kernel in `folder`."""
+    folder.mkdir(exist_ok=True)
+    file = folder / "study.toml"
+    file.write_text('backend = "linux"\n' + study)
+    return cclab.run(file, out=folder / "store", jobs=jobs)
+
+
+def start(*arguments: object, cwd: Path, **environment: str) -> subprocess.Popen[str]:
+    """Starts `cclab` with `arguments` in the folder `cwd`; its output is read by communicate()."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "cclab", *map(str, arguments)],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def await_that(true: Callable[[], object], what: str) -> None:
+    """Returns once `true()` is; fails with `what` if it never comes to be."""
+    until = time.monotonic() + PATIENCE_S
+    while not true():
+        assert time.monotonic() < until, f"waited in vain for {what}"
+        time.sleep(0.01)
+
+
+def processes_in(folder: Path) -> list[int]:
+    """Processes whose working folder lies in `folder`, the oldest first: guests and their like."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        # Those that end meanwhile, and those that are none of ours to look at.
+        with contextlib.suppress(OSError):
+            if (place / "cwd").readlink().is_relative_to(folder):
+                stat = (place / "stat").read_text()
+                # The 22nd word; the second is a name that may hold spaces.
+                began = int(stat.rsplit(")", 1)[1].split()[19])
+                found.append((began, int(place.name)))
+    return [number for _, number in sorted(found)]
+
+
+def guest_of(out: Path) -> int:
+    """The first process of a guest that runs for the store `out`, once it is under way."""
+
+    def under_way() -> bool:
+        # The agent writes it when the run's time begins.
+        return any(out.glob("tmp/*/*/raw/samples.jsonl")) and bool(processes_in(out))
+
+    await_that(under_way, "a guest")
+    return processes_in(out)[0]
+
+
+def memory_files() -> set[str]:
+    """Names of guests' memory in the folders where it may lie. It has none but for an instant."""
+    return {str(file) for folder in ("/dev/shm", "/tmp") for file in Path(folder).glob("vm_file-*")}
+
+
+def assert_nothing_is_left(out: Path) -> None:
+    """No process works in the store `out`, and nothing but whole runs lies there."""
+    await_that(lambda: not processes_in(out), f"the end of {processes_in(out)}")
+    here = [file.name for file in (out / "tmp").iterdir()]
+    assert here == ["lock"]
+    assert all((entry / "manifest.json").is_file() for entry in (out / "runs").iterdir())
+    assert not list(out.rglob("raw"))
+    kinds = [file for file in out.rglob("*") if not file.is_file() and not file.is_dir()]
+    assert not kinds, "sockets or pipes"
+    names = memory_files()
+    # Other guests of this machine may just be starting.
+    await_that(lambda: not names & memory_files(), f"the end of {names}")

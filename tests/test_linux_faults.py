@@ -1,0 +1,275 @@
+"""Whatever goes wrong with a guest: one clear message, nothing left behind, the sweep goes on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import cclab.kernel
+from cclab.cli.main import DONE, INTERRUPTED, RUN_FAILED, WRONG_INPUT
+from guests import assert_nothing_is_left, await_that, guest_of, processes_in, start
+
+if TYPE_CHECKING:
+    from conftest import Cli
+
+pytestmark = pytest.mark.usefixtures("kernel")
+
+NETWORK = """\
+backend  = "linux"
+duration = "2s"
+
+[network.bottleneck]
+rate  = "10Mbit"
+delay = "5ms"
+queue = { limit = "100p" }
+"""
+
+FLOW = """
+[[flow]]
+name = "one"
+"""
+
+LONG = ["--set", "duration=600s", "--set", "network.bottleneck.rate=200Mbit"]
+"""A run that takes longer than a test waits for it."""
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """A results folder that is not there yet."""
+    return tmp_path / "out"
+
+
+def written(folder: Path, flow: str = FLOW, network: str = NETWORK) -> Path:
+    """The study file of `network` with `flow`."""
+    file = folder / "study.toml"
+    file.write_text(network + flow)
+    return file
+
+
+def command(*words: str) -> str:
+    """A flow that is a program."""
+    return f"{FLOW}command = {list(words)!r}\n"
+
+
+def failed(told: subprocess.CompletedProcess[str], code: int = RUN_FAILED) -> str:
+    """The message of a command that ended with `code`, without a traceback."""
+    assert told.returncode == code, told.stderr
+    assert told.stdout == ""
+    assert "Traceback" not in told.stderr
+    assert "error: " in told.stderr
+    return told.stderr
+
+
+def test_a_guest_that_is_killed_is_told_and_the_sweep_goes_on(
+    cli: Cli, tmp_path: Path, out: Path
+) -> None:
+    sweep = '[sweep]\nduration = ["1s", "600s"]\n'
+    study = written(tmp_path, FLOW + sweep)
+    run = ["run", study, "--out", out, "--jobs", "1"]
+    child = start(*run, "--set", "network.bottleneck.rate=200Mbit", cwd=tmp_path)
+    await_that(lambda: list(out.glob("runs/*")), "the first run")
+    os.kill(guest_of(out), signal.SIGKILL)
+    told, complaint = child.communicate(timeout=60)
+    assert child.returncode == RUN_FAILED, complaint
+    assert told == ""
+    assert "Traceback" not in complaint
+    assert "the guest ended with signal: 9 (SIGKILL) at " in complaint
+    assert "its last lines:" in complaint
+    assert_nothing_is_left(out)
+    # The same sweep, its long run made a short one.
+    file = study.read_text().replace("600s", "1500ms")
+    study.write_text(file)
+    resumed = cli(*run, "--set", "network.bottleneck.rate=200Mbit")
+    assert resumed.returncode == DONE, resumed.stderr
+    assert "1 of 2 runs are in" in resumed.stderr
+    assert_nothing_is_left(out)
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_no_guest_outlives_its_parent(
+    cli: Cli, tmp_path: Path, out: Path, how: signal.Signals
+) -> None:
+    run = ["run", written(tmp_path), "--out", out, "--repeat", "2", "--jobs", "2"]
+    child = start(*run, *LONG, cwd=tmp_path)
+    guest_of(out)
+    await_that(lambda: len(list(out.glob("tmp/*/*/raw/samples.jsonl"))) == 2, "the second guest")
+    assert len(processes_in(out)) >= 2
+    child.send_signal(how)
+    told, complaint = child.communicate(timeout=60)
+    if how == signal.SIGINT:
+        assert child.returncode == INTERRUPTED
+        assert "interrupted" in complaint
+        assert "Traceback" not in complaint
+    else:
+        assert child.returncode == -how
+    assert told == ""
+    await_that(lambda: not processes_in(out), "the end of the guests")
+    resumed = cli(*run)
+    assert resumed.returncode == DONE, resumed.stderr
+    assert_nothing_is_left(out)
+
+
+def test_a_full_disk_is_told_and_the_sweep_goes_on(cli: Cli, tmp_path: Path, out: Path) -> None:
+    """The results folder is a file system of 1 MiB in a mount namespace of its own."""
+    study = written(tmp_path)
+    out.mkdir()
+    full = ["--set", 'trace.capture=["bottleneck"]', "--set", "duration=20s"]
+    inside = (
+        f"mount -t tmpfs -o size=1M tmpfs {out} || exit 99\n"
+        f'"$@" --set \'trace.capture=["bottleneck"]\' --set duration=20s; code=$?\n'
+        f"find {out}/tmp {out}/runs -mindepth 1 >&2\n"
+        "exit $code\n"
+    )
+    private = ["unshare", "--mount"] + ([] if os.geteuid() == 0 else ["--map-root-user"])
+    run = [sys.executable, "-m", "cclab", "run", str(study), "--out", str(out)]
+    done = subprocess.run(
+        [*private, "sh", "-c", inside, "sh", *run],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    complaint = failed(done)
+    assert "No space left on device" in complaint
+    # What is left of the folder's content, which no longer exists.
+    assert [line for line in complaint.splitlines() if line.startswith(str(out))] == [
+        f"{out}/tmp/lock"
+    ]
+    assert cli("run", study, "--out", out, *full).returncode == DONE
+    assert_nothing_is_left(out)
+
+
+NO_PTRACE = """
+import ctypes, os, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+# Loads the number of the system call; if it is ptrace (101), says EPERM, else allows it.
+code = [(0x20, 0, 0, 0), (0x15, 0, 1, 101), (0x06, 0, 0, 0x50001), (0x06, 0, 0, 0x7FFF0000)]
+filters = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in code))
+program = struct.pack("HxxxxxxP", len(code), ctypes.addressof(filters))
+assert libc.prctl(38, 1, 0, 0, 0) == 0  # no new privileges
+assert libc.prctl(22, 2, program) == 0  # seccomp, filter
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def test_where_ptrace_is_refused_the_remedy_is_told(tmp_path: Path, out: Path) -> None:
+    study = written(tmp_path)
+    run = [sys.executable, "-m", "cclab", "run", str(study), "--out", str(out)]
+    done = subprocess.run(
+        [sys.executable, "-c", NO_PTRACE, *run],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    complaint = failed(done, WRONG_INPUT)
+    assert "ptrace" in complaint
+    assert "seccomp" in complaint
+    assert "--cap-add SYS_PTRACE" in complaint
+    assert not list(out.glob("runs/*"))
+
+
+def test_without_a_kernel_the_command_that_makes_it_is_told(
+    cli: Cli, tmp_path: Path, out: Path
+) -> None:
+    run = ["run", written(tmp_path), "--out", out]
+    cache = tmp_path / "empty"
+    cache.mkdir()
+    told = cli(*run, XDG_CACHE_HOME=str(cache), CCLAB_KERNEL="")
+    assert "the linux backend's kernel is not built" in failed(told, WRONG_INPUT)
+    assert "cclab kernel build" in told.stderr
+    told = cli(*run, CCLAB_KERNEL=str(tmp_path / "none"))
+    assert "none: no such file" in failed(told, WRONG_INPUT)
+    told = cli(*run, CCLAB_KERNEL="/bin/sh")
+    assert "is not a User Mode Linux kernel" in failed(told, WRONG_INPUT)
+    assert not list(out.glob("runs/*"))
+
+
+def test_a_program_that_never_sleeps_is_told_as_such(cli: Cli, tmp_path: Path, out: Path) -> None:
+    study = written(tmp_path, command("sh", "-c", "while :; do :; done"))
+    told = failed(cli("run", study, "--out", out, CCLAB_STALL_S="3"))
+    assert "the guest stopped moving: its time stood at 0" in told
+    assert "for 3s of real time" in told
+    assert "polls without sleeping" in told
+    assert_nothing_is_left(out)
+
+
+def test_a_run_has_its_limit_of_real_time(cli: Cli, tmp_path: Path, out: Path) -> None:
+    told = failed(cli("run", written(tmp_path), "--out", out, *LONG, CCLAB_LIMIT_S="1.5"))
+    assert "after 1.5s of real time, the limit (CCLAB_LIMIT_S)" in told
+    assert_nothing_is_left(out)
+    wrong = cli("run", written(tmp_path), "--out", out, CCLAB_LIMIT_S="-1")
+    assert "CCLAB_LIMIT_S=-1: not a number of seconds above 0" in failed(wrong, WRONG_INPUT)
+
+
+@pytest.mark.parametrize(
+    ("flow", "words"),
+    [
+        pytest.param(
+            command("sh", "-c", "echo heard; echo not so >&2; exit 7"),
+            ["program of flow one", "exit status: 7", "heard", "not so"],
+            id="a program that fails",
+        ),
+        pytest.param(
+            command("no-such-program"),
+            ["program of flow one", "cannot run no-such-program", "No such file"],
+            id="a program that does not exist",
+        ),
+        pytest.param(
+            FLOW + 'sysctl = { "net.ipv4.tcp_no_such_thing" = 1 }\n',
+            ["net.ipv4.tcp_no_such_thing", "No such file"],
+            id="a setting that does not exist",
+        ),
+        pytest.param(
+            FLOW + 'sysctl = { "net.ipv4.tcp_sack" = "perhaps" }\n',
+            ["net.ipv4.tcp_sack", "perhaps", "Invalid argument"],
+            id="a value that the kernel does not take",
+        ),
+    ],
+)
+def test_a_step_that_fails_ends_the_run_in_its_own_words(
+    cli: Cli, tmp_path: Path, out: Path, flow: str, words: list[str]
+) -> None:
+    told = failed(cli("run", written(tmp_path, flow), "--out", out))
+    for word in words:
+        assert word in told
+    assert_nothing_is_left(out)
+
+
+def test_what_tc_refuses_is_told_in_its_words(cli: Cli, tmp_path: Path, out: Path) -> None:
+    queue = 'network.bottleneck.queue={ kind = "sfq", limit = "100p", divisor = 1000 }'
+    told = failed(cli("run", written(tmp_path), "--out", out, "--set", queue))
+    assert "queueing disciplines of r1: tc failed at `tc qdisc add dev next" in told
+    assert "divisor" in told
+    assert_nothing_is_left(out)
+
+
+def test_any_user_can_run_it(tmp_path: Path, out: Path) -> None:
+    """A user without a home, privileges or a place to write but the results folder.
+
+    Root becomes such a user in a user namespace; another user is one already.
+    """
+    found = cclab.kernel.installed()
+    assert found is not None
+    kernel = tmp_path / "linux"
+    shutil.copy(found.path, kernel)
+    study = written(tmp_path)
+    become = ["unshare", "--user", "--map-user=1234"] if os.geteuid() == 0 else []
+    done = subprocess.run(
+        [*become, sys.executable, "-m", "cclab", "run", str(study), "--out", str(out)],
+        cwd="/",
+        env={"PATH": os.environ["PATH"], "HOME": "/nonexistent", "CCLAB_KERNEL": str(kernel)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == DONE, done.stderr
+    assert_nothing_is_left(out)
