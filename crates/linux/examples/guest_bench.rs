@@ -1,8 +1,8 @@
-//! What the first run of a study costs in a guest, with the kernel's events on and off, in turns:
+//! What the first run of a study costs in a guest, by which of the kernel's events are on, in turns:
 //! `guest_bench --kernel FILE --agent FILE [--repeat N] STUDY.toml [KEY=VALUE]...`
 //!
 //! Prints one JSON object. Each list of seconds holds one number per turn; a turn is one guest
-//! with all events, its harvest, and one guest without events.
+//! with all events, its harvest, one guest with the events of acknowledgements, and one without.
 
 #![expect(
     clippy::disallowed_methods,
@@ -29,6 +29,16 @@ const ALL_EVENTS: Events = Events {
     dequeues: true,
     enqueues: true,
     losses: true,
+};
+const ACKS: Events = Events {
+    acks: true,
+    dequeues: false,
+    enqueues: false,
+    losses: false,
+};
+const NO_EVENTS: Events = Events {
+    acks: false,
+    ..ACKS
 };
 /// No guest here takes this long.
 const LIMIT: Duration = Duration::from_secs(600);
@@ -90,14 +100,9 @@ fn parse(mut words: impl Iterator<Item = String>) -> Option<Arguments> {
 
 fn measure(arguments: &Arguments) -> Result<serde_json::Value, Problem> {
     let run = first_run(arguments)?;
-    let asked = orders(&run.scenario, run.seed, Target::Guest);
-    let traced = Orders {
-        events: ALL_EVENTS,
-        ..asked.clone()
-    };
-    let silent = Orders {
-        events: Events::default(),
-        ..asked
+    let with = |events| Orders {
+        events,
+        ..orders(&run.scenario, run.seed, Target::Guest)
     };
     let agent = fs::canonicalize(&arguments.agent)?;
     let how = Execution {
@@ -108,28 +113,32 @@ fn measure(arguments: &Arguments) -> Result<serde_json::Value, Problem> {
         limit: LIMIT,
         stall: LIMIT,
     };
-    let (mut on, mut off, mut harvests) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut all, mut acks, mut none) = (Vec::new(), Vec::new(), Vec::new());
+    let mut harvests = Vec::new();
     for _ in 0..arguments.repeat {
         let folder = tempfile::tempdir()?;
-        on.push(turn(&run, &traced, &folder.path().join("on"), &how)?);
+        let at = |name: &str| folder.path().join(name);
+        let traced = with(ALL_EVENTS);
+        all.push(turn(&run, &traced, &at("all"), &how)?);
         let began = Instant::now();
-        let trace = folder.path().join("trace");
-        cclab_harvest::harvest(&run.scenario, &traced, &folder.path().join("on"), &trace)?;
+        cclab_harvest::harvest(&run.scenario, &traced, &at("all"), &at("trace"))?;
         harvests.push(began.elapsed());
-        off.push(turn(&run, &silent, &folder.path().join("off"), &how)?);
+        acks.push(turn(&run, &with(ACKS), &at("acks"), &how)?);
+        none.push(turn(&run, &with(NO_EVENTS), &at("none"), &how)?);
     }
-    let (first, last) = (&on[0], &off[0]);
+    let turns = || all.iter().chain(&acks).chain(&none);
+    let outcome = &all[0].outcome;
     let same =
-        first.outcome.end == last.outcome.end && first.outcome.counters == last.outcome.counters;
+        |turn: &Turn| turn.outcome.end == outcome.end && turn.outcome.counters == outcome.counters;
     Ok(json!({
-        "virtual_s": first.outcome.end as f64 / 1e9,
-        "events_bytes": first.events_bytes,
-        "events_bytes_off": last.events_bytes,
-        "same_run": same,
-        "wall_s": seconds(on.iter().map(|turn| turn.wall)),
-        "wall_off_s": seconds(off.iter().map(|turn| turn.wall)),
+        "virtual_s": outcome.end as f64 / 1e9,
+        "same_run": turns().all(same),
+        "events_bytes": { "all": all[0].events_bytes, "acks": acks[0].events_bytes },
+        "all_s": seconds(all.iter().map(|turn| turn.wall)),
+        "acks_s": seconds(acks.iter().map(|turn| turn.wall)),
+        "none_s": seconds(none.iter().map(|turn| turn.wall)),
         "harvest_s": seconds(harvests.iter().copied()),
-        "boot_s": seconds(on.iter().chain(&off).map(|turn| turn.boot)),
+        "boot_s": seconds(turns().map(|turn| turn.boot)),
     }))
 }
 
