@@ -30,7 +30,7 @@ export VIRTUAL_ENV := $(CURDIR)/.venv
 
 .PHONY: help
 help: ## List the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 8
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 8
 
 .PHONY: setup
 setup: .venv/.core $(AGENT) ## Build cclab into .venv
@@ -80,7 +80,7 @@ lint: .venv/.core ## Format, lints and types of Rust and Python
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/mypy --strict benches/run.py
+	for script in benches/*.py studies/*/*.py; do $(BIN)/mypy --strict "$$script"; done
 	$(BIN)/stubtest cclab._core
 
 .PHONY: bench
@@ -88,6 +88,11 @@ bench: $(TARGET)/peers/ns3-dumbbell ## Speed beside ns-3 and ns-2, in one run (B
 	@tests/install-packages.sh ns2:ns
 	cargo build --release -p cclab-sim --example dumbbell
 	$(or $(PYTHON),python3) benches/run.py $(BENCH_FLAGS)
+
+.PHONY: bench-linux
+bench-linux: kernel ## Speed of the linux backend beside real time (BENCH_FLAGS="--json FILE")
+	cargo build --release -p cclab-linux --example guest_bench
+	$(or $(PYTHON),python3) benches/linux.py $(BENCH_FLAGS)
 
 # Debian's libraries, as an ns-3 user has them. Their pkg-config files name libraries that
 # libns3-dev does not bring.

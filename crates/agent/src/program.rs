@@ -18,6 +18,9 @@ use crate::namespaces::Namespaces;
 use crate::socket::{self, ReadResult};
 use crate::sys;
 
+/// What a program gets beyond its duration to end of itself: one that sends for exactly as long
+/// has still to hear from the other side.
+const GRACE: Time = Time::from_secs(1);
 /// Last lines of a program's output that a message shows.
 const LINES: usize = 15;
 
@@ -90,7 +93,6 @@ impl Process {
             .env("HOME", &place.temporary)
             .env("TMPDIR", &place.temporary)
             .env("LC_ALL", "C.UTF-8")
-            .env("CCLAB_OUT", &place.output)
             .stdin(Stdio::null())
             .stdout(out.during(step)?)
             .stderr(err.during(step)?)
@@ -260,7 +262,9 @@ impl Program {
     pub fn deadline(&self) -> Option<Time> {
         match (&self.client, &self.orders.work) {
             (None, _) => Some(self.orders.start),
-            (Some(_), Work::Command { until, .. }) if !self.asked_to_end => *until,
+            (Some(_), Work::Command { until, .. }) if !self.asked_to_end => {
+                until.map(|until| until + GRACE)
+            }
             _ => None,
         }
     }

@@ -62,7 +62,7 @@ class Linux:
 def agent() -> Path:
     """Where the agent's program is. Raises `InputError` if it is not there."""
     place = host.agent()
-    if not os.access(place, os.X_OK):
+    if not place.is_file() or not os.access(place, os.X_OK):
         raise InputError(f"{place}: no such program; `make setup` builds the agent")
     return place
 
