@@ -21,7 +21,7 @@ AGENT := python/cclab/bin/cclab-agent
 HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 # What `cclab kernel build` needs, and what the tests run in the kernel's guests.
 KERNEL_PACKAGES := linux-source-6.12 bc:bc bison:bison flex:flex gcc:gcc libc6-dev make:make \
-	patch:patch xz-utils:xz perl:perl binutils:ld iproute2:tc iptables:iptables-legacy \
+	patch:patch xz-utils:xz perl:perl binutils:ld iproute2 iptables \
 	iputils-ping:ping iperf3:iperf3
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 # The bindings build against the Python that will load them.

@@ -1,8 +1,5 @@
 //! Names the kernel backends by their sources.
 
 fn main() {
-    let crates = [
-        "units", "packet", "trace", "testbed", "agent", "harvest", "linux",
-    ];
-    cclab_fingerprint::emit("CCLAB_LINUX_SOURCES", &crates);
+    cclab_fingerprint::emit("CCLAB_LINUX_SOURCES", &cclab_fingerprint::KERNEL_BACKENDS);
 }

@@ -21,6 +21,8 @@ use crate::sys;
 /// What a program gets beyond its duration to end of itself: one that sends for exactly as long
 /// has still to hear from the other side.
 const GRACE: Time = Time::from_secs(1);
+/// Version of the agent: that of all that a run on a kernel goes through.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("CCLAB_LINUX_SOURCES"));
 /// Last lines of a program's output that a message shows.
 const LINES: usize = 15;
 
@@ -43,6 +45,13 @@ impl Surroundings {
         let step = "reading the surroundings";
         let text = fs::read(dir.join(SURROUNDINGS)).during(step)?;
         let told: orders::Surroundings = serde_json::from_slice(&text).during(step)?;
+        if told.version != VERSION {
+            let problem = format!(
+                "the agent is of version {VERSION}, what it is told of {}; `make setup` builds both",
+                told.version
+            );
+            return Err(failure("starting", problem));
+        }
         Ok(Surroundings {
             output: dir.to_owned(),
             directory: PathBuf::from(told.directory),
@@ -60,7 +69,8 @@ pub struct Program {
     sending: Connections,
     receiving: Connections,
     outcome: FlowOutcome,
-    asked_to_end: bool,
+    /// When the program was asked to end.
+    asked_to_end: Option<Time>,
 }
 
 enum Server {
@@ -112,6 +122,13 @@ impl Process {
         let _ = killpg(Pid::from_raw(self.child.id() as i32), signal);
     }
 
+    /// Ends it, and whatever it started.
+    fn end(&mut self) {
+        self.signal(Signal::SIGKILL);
+        // Nobody asks how it ended.
+        let _ = self.child.wait();
+    }
+
     /// The last lines it printed.
     fn last_words(&self) -> String {
         let text = self
@@ -156,7 +173,7 @@ impl Program {
             sending,
             receiving,
             outcome: FlowOutcome::default(),
-            asked_to_end: false,
+            asked_to_end: None,
         })
     }
 
@@ -247,7 +264,7 @@ impl Program {
         };
         self.outcome.status = status.code();
         self.outcome.ended = Some(now.as_nanos());
-        if !status.success() && !self.asked_to_end {
+        if !status.success() && self.asked_to_end.is_none() {
             let Work::Command { client, .. } = &self.orders.work else {
                 unreachable!("a bulk flow is not a program")
             };
@@ -262,9 +279,11 @@ impl Program {
     pub fn deadline(&self) -> Option<Time> {
         match (&self.client, &self.orders.work) {
             (None, _) => Some(self.orders.start),
-            (Some(_), Work::Command { until, .. }) if !self.asked_to_end => {
-                until.map(|until| until + GRACE)
-            }
+            _ if self.over() => None,
+            (Some(_), Work::Command { until, .. }) => match self.asked_to_end {
+                None => until.map(|until| until + GRACE),
+                Some(asked) => Some(asked + GRACE),
+            },
             _ => None,
         }
     }
@@ -279,13 +298,17 @@ impl Program {
         self.client.as_ref().map(|process| &process.watch)
     }
 
-    /// Asks the sender's program to end.
-    pub fn ask_to_end(&mut self) {
+    /// Asks the sender's program, at `now`, to end; makes it end if it was asked before.
+    pub fn ask_to_end(&mut self, now: Time) {
         if let Some(process) = &self.client
             && !self.over()
         {
-            self.asked_to_end = true;
-            process.signal(Signal::SIGINT);
+            let signal = match self.asked_to_end {
+                None => Signal::SIGINT,
+                Some(_) => Signal::SIGKILL,
+            };
+            self.asked_to_end = Some(now);
+            process.signal(signal);
         }
     }
 
@@ -313,10 +336,22 @@ impl Program {
     /// What it came to; its processes are ended.
     pub fn outcome(mut self) -> Step<FlowOutcome> {
         self.sample()?;
-        let processes = [self.client.take(), self.server.into_process()];
-        for mut process in processes.into_iter().flatten() {
-            process.signal(Signal::SIGKILL);
-            let _ = process.child.wait();
+        if let Some(mut client) = self.client.take() {
+            client.end();
+        }
+        if let Server::Process(mut server) = self.server {
+            let step = format!("server of flow {}", self.orders.name);
+            let status = server.child.try_wait().during(&step)?;
+            server.end();
+            // One whose client was interrupted has reason to complain.
+            let failed = status.filter(|s| !s.success() && self.asked_to_end.is_none());
+            if let Some(status) = failed {
+                let words = server.last_words();
+                return Err(failure(
+                    step,
+                    format_args!("it ended with {status}:\n{words}"),
+                ));
+            }
         }
         let variant = self.sending.seen().map(|c| c.variant.clone());
         self.outcome.cc_in_force = variant
@@ -326,14 +361,5 @@ impl Program {
         self.outcome.sender = self.sending.seen().map(|c| c.info).collect();
         self.outcome.receiver = self.receiving.seen().map(|c| c.info).collect();
         Ok(self.outcome)
-    }
-}
-
-impl Server {
-    fn into_process(self) -> Option<Process> {
-        match self {
-            Server::Process(process) => Some(process),
-            Server::Discards { .. } => None,
-        }
     }
 }

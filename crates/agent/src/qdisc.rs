@@ -147,6 +147,8 @@ fn marks(kind: &str, stats: &[u8]) -> u64 {
         "pie" => at(9),
         // packets_in, dropped, overlimit, overmemory, ecn_mark
         "fq_pie" => at(4),
+        // eight numbers of 64 bits, four of 32, ce_mark (64)
+        "fq" => long(stats, 80),
         "cake" => cake_marks(stats),
         _ => 0,
     }

@@ -296,7 +296,7 @@ impl Run<'_> {
                 self.watch.readable(process, Ready::Process(index))
             }
             Flow::Program(flow) => {
-                flow.ask_to_end();
+                flow.ask_to_end(now);
                 Ok(())
             }
         }
@@ -387,7 +387,7 @@ impl Run<'_> {
     fn let_programs_end(&mut self, end: Time) -> Step<()> {
         for flow in &mut self.flows {
             if let Flow::Program(flow) = flow {
-                flow.ask_to_end();
+                flow.ask_to_end(end);
             }
         }
         let running = |flow: &Flow| matches!(flow, Flow::Program(f) if !f.over());

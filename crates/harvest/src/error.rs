@@ -21,7 +21,7 @@ pub enum HarvestError {
     /// The kernel could not keep up with its own tracing.
     #[error(
         "the kernel lost {} of its trace events: the trace would have holes; record less \
-         (no `events = [\"queue\"]`, lower rates) or give the guest a larger trace buffer",
+         (no `events = [\"queue\"]`) or run at a lower rate",
         count(*.0)
     )]
     EventsLost(Option<u64>),
@@ -45,7 +45,7 @@ pub enum HarvestError {
         source: std::io::Error,
     },
     /// A file is not what the agent of this version writes.
-    #[error("{}: damaged record: {reason}; delete the run and repeat it", path.display())]
+    #[error("{}: damaged record: {reason}; `make setup` builds an agent that fits", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,

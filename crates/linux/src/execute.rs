@@ -136,6 +136,7 @@ fn surroundings() -> Surroundings {
     Surroundings {
         directory: directory.to_string_lossy().into_owned(),
         path: std::env::var("PATH").unwrap_or_default(),
+        version: crate::VERSION.to_owned(),
     }
 }
 

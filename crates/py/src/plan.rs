@@ -20,8 +20,8 @@ pub fn check(text: &str, file: &str) -> PyResult<()> {
         .map_err(error::study)
 }
 
-/// The plan of the study in `text` as JSON; `versions` are those of the backends: what is written, the sweep points with what the
-/// backend cannot do at each, the runs, the expectations.
+/// The plan of the study in `text` as JSON: what is written, the sweep points with what the backend
+/// cannot do at each, the runs, the expectations. `versions` are those of the backends, by name.
 #[pyfunction]
 #[pyo3(signature = (text, file, set, versions, backend=None, repeat=None, seed=None))]
 pub fn plan(

@@ -204,6 +204,8 @@ pub struct Surroundings {
     pub directory: String,
     /// Folders in which programs are looked for, with colons between them.
     pub path: String,
+    /// Version of what spelt the orders out; the agent's own must be the same.
+    pub version: String,
 }
 
 /// The name of the file with [`Surroundings`].

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cclab_packet::MAX_ADDRESSED_FLOWS;
-use cclab_spec::{DelayAt, Direction, Flow, Link, Scenario, Topology};
+use cclab_spec::{DelayAt, Direction, EventKind, Flow, Link, Scenario, Topology};
 use cclab_units::{Rate, Time};
 
 use crate::network::left_interfaces;
@@ -31,12 +31,37 @@ const MAX_JITTER: Time = Time::from_secs(4);
 /// Below it the kernel's clock of a shaper overflows.
 const MIN_RATE: u64 = 1000;
 
+/// What only the kernel of the guest does.
+fn on_a_host(scenario: &Scenario, found: &mut Found) {
+    for event in &scenario.trace.events {
+        let name = match event {
+            EventKind::Ack => continue,
+            EventKind::Queue => "queue",
+            EventKind::Drop => "drop",
+        };
+        found.refuse(
+            "trace.events",
+            format!("events {name:?} (the backend linux has them)"),
+        );
+    }
+    if scenario.network.bottleneck.jitter.is_some() {
+        // There the wire has no rate of its own, by which netem keeps packets in order.
+        found.refuse(
+            "network.bottleneck.jitter",
+            "jitter (its packets would overtake one another)",
+        );
+    }
+}
+
 /// Everything in `scenario` that a kernel backend does not do; empty if it can run.
 pub fn unsupported(scenario: &Scenario, target: Target) -> Vec<Unsupported> {
     let mut found = Found::default();
     if scenario.stack != STACK {
         let what = format!("stack {:?} (a kernel is {STACK:?})", scenario.stack);
         found.refuse("stack", what);
+    }
+    if target == Target::Host {
+        on_a_host(scenario, &mut found);
     }
     network(scenario, &mut found);
     for flow in &scenario.flows {

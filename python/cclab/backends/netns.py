@@ -34,6 +34,7 @@ class Netns:
     def check(self, runs: list[Run]) -> None:
         """Raises `InputError` with all that this host lacks for `runs`, and the remedies."""
         linux.agent()
+        linux.limits()
         found = host.Host.probe()
         lacks = [] if found.unprivileged is None else [("namespaces", found.unprivileged)]
         needs = [json.loads(_core.needs_of(run.to_json())) for run in runs]
@@ -50,6 +51,8 @@ class Netns:
         for name in sorted(programs):
             if host.which(name) is None:
                 lacks.append((f"program {name}", host.Lack("not found", f"install {name}")))
+        if found.tracefs is not None and any(run.scenario["trace"]["events"] for run in runs):
+            lacks.append(("events of the kernel", found.tracefs))
         if lacks:
             lines = ["backend 'netns': this host lacks what the study needs:"]
             lines += [f"  {name}: {lack.what} ({lack.remedy})" for name, lack in lacks]
