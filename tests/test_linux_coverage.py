@@ -159,3 +159,37 @@ transfer = "100kB"
 """,
     )
     assert results.runs
+
+
+def test_programs_have_goodput_of_their_own_time(tmp_path: Path) -> None:
+    """iperf3 with its own server, and a transfer that ends long before the run."""
+    results = results_of(
+        tmp_path,
+        """
+duration = "6s"
+
+[network.bottleneck]
+rate  = "10Mbit"
+delay = "5ms"
+queue = { kind = "fq_codel", limit = "1000p" }
+
+[[flow]]
+name     = "iperf"
+rtt      = "40ms"
+command  = ["iperf3", "-c", "{dst}", "-t", "{duration}", "--json"]
+duration = "5s"
+
+[[flow]]
+name    = "early"
+rtt     = "40ms"
+start   = "0s"
+command = ["bash", "-c", "head -c 1000000 /dev/zero > /dev/tcp/{dst}/{port}"]
+""",
+    )
+    iperf, early = results.runs[0].metrics["flows"]
+    told = json.loads((results.runs[0].entry / "iperf.stdout").read_text())
+    said = told["end"]["sum_received"]["bits_per_second"]
+    assert iperf["goodput_bps"] == pytest.approx(said, rel=0.05)
+    # Half of 10 Mbit/s at most, without the five seconds in which it no longer sent.
+    assert 4e6 < early["goodput_bps"] < 5.5e6
+    assert results.runs[0].metrics["jain"] > 0.7

@@ -64,6 +64,8 @@ pub struct Connection {
     pub acked: u64,
     /// See `acked`.
     pub acked_at: Time,
+    /// When the first bytes were acknowledged.
+    pub first_acked_at: Option<Time>,
     /// Acknowledgements that it took in.
     pub acks: u64,
     /// RTT samples.
@@ -105,6 +107,7 @@ impl Connection {
         if acked > self.acked {
             self.acked = acked;
             self.acked_at = now;
+            self.first_acked_at.get_or_insert(now);
         }
         self.acks += 1;
         let mss = ack.taken.map_or(mss, |taken| taken.mss);
@@ -127,6 +130,14 @@ impl Connection {
             None => {}
         }
         self.last = Some(*ack);
+    }
+
+    /// When its first and its last data arrived: half of the smallest RTT before they were
+    /// acknowledged. `None` if none were.
+    pub fn arrivals(&self) -> Option<(Time, Time)> {
+        let back = self.rtt_min.unwrap_or(Time::ZERO) / 2;
+        let arrived = |acked: Time| acked - back;
+        Some((arrived(self.first_acked_at?), arrived(self.acked_at)))
     }
 
     /// Whether a window reduction was taken back: the threshold rises in an episode, or as one
