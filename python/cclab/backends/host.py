@@ -8,6 +8,7 @@ with the trial.
 from __future__ import annotations
 
 import functools
+import json
 import os
 import shutil
 import subprocess
@@ -15,6 +16,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from cclab import _core
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,10 +40,7 @@ QDISCS = {
 }
 """The qdiscs that studies use, with the least that `tc` takes for each."""
 
-VARIANTS = (
-    *("reno", "bic", "cubic", "westwood", "highspeed", "htcp", "hybla", "vegas", "nv"),
-    *("scalable", "lp", "veno", "yeah", "illinois", "dctcp", "cdg", "bbr"),
-)
+VARIANTS = tuple(row["name"] for row in json.loads(_core.variants()) if "netns" in row["backends"])
 """The variants of Linux."""
 
 _PROC = Path("/proc/sys")
