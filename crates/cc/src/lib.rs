@@ -12,6 +12,7 @@ mod tahoe;
 #[cfg(test)]
 mod tests;
 mod variant;
+mod veno;
 mod window;
 
 use cclab_units::{Rate, Stream, Time};

@@ -1,7 +1,7 @@
 //! The one list of variants.
 
 use crate::variant::Variant;
-use crate::{Config, CongestionControl, cubic, newreno, reno, sack, tahoe};
+use crate::{Config, CongestionControl, cubic, newreno, reno, sack, tahoe, veno};
 
 /// Every variant of the simulator.
 pub static VARIANTS: &[Variant] = &[
@@ -10,6 +10,7 @@ pub static VARIANTS: &[Variant] = &[
     newreno::VARIANT,
     sack::VARIANT,
     cubic::VARIANT,
+    veno::VARIANT,
 ];
 
 /// The variant called `name`.

@@ -1,9 +1,9 @@
-//! Steps that variants share: counted slow start, Linux's segment counter, and what undo
-//! returns to.
+//! Steps that variants share: counted slow start, Linux's segment counter, what Linux's stack
+//! does for every module, and what undo returns to.
 
 use cclab_units::Time;
 
-use crate::AckSample;
+use crate::{AckSample, Config, Congestion, CongestionSample};
 
 /// No window grows past this: far above any path, and far from overflow.
 pub(crate) const MAX_WINDOW: u64 = 1 << 44;
@@ -11,7 +11,13 @@ pub(crate) const MAX_WINDOW: u64 = 1 << 44;
 /// Whether a window that reacts to loss may grow at this acknowledgement; not at an echo of
 /// congestion (RFC 3168 section 6.1.2).
 pub(crate) fn may_grow(ack: &AckSample) -> bool {
-    ack.newly_acked > 0 && ack.cwnd_limited && !ack.in_recovery && !ack.ece
+    is_asked_to_grow(ack) && ack.cwnd_limited
+}
+
+/// Whether Linux asks a module to grow the window: data was acknowledged cumulatively and no
+/// reduction is under way. That the window was used is the module's to ask.
+pub(crate) fn is_asked_to_grow(ack: &AckSample) -> bool {
+    ack.newly_acked > 0 && !ack.in_recovery && !ack.ece
 }
 
 /// Full segments in `bytes`, a partial one counted whole. Nearly every acknowledgement covers
@@ -70,12 +76,14 @@ pub(crate) struct SegmentWindow {
     pub(crate) cwnd: u64,
     /// Segments; `u64::MAX` before it is known.
     pub(crate) ssthresh: u64,
-    counter: u64,
-    most: u64,
+    /// `snd_cwnd_cnt`.
+    pub(crate) counter: u64,
+    /// The largest window.
+    pub(crate) most: u64,
 }
 
 impl SegmentWindow {
-    pub(crate) fn new(config: &crate::Config) -> SegmentWindow {
+    pub(crate) fn new(config: &Config) -> SegmentWindow {
         SegmentWindow {
             cwnd: segments(config.initial_window, config.mss).max(1),
             ssthresh: match config.initial_ssthresh {
@@ -115,6 +123,21 @@ impl SegmentWindow {
         self.cwnd = self.cwnd.min(self.most);
     }
 
+    /// `tcp_reno_cong_avoid`: slow start, and a segment per window in avoidance.
+    pub(crate) fn reno(&mut self, mut acked: u64) {
+        if self.in_slow_start() {
+            acked = self.slow_start(acked);
+        }
+        if acked > 0 {
+            self.avoid(self.cwnd, acked);
+        }
+    }
+
+    /// `tcp_reno_ssthresh`.
+    pub(crate) fn half(&self) -> u64 {
+        (self.cwnd >> 1).max(2)
+    }
+
     /// Goes down to `cwnd`, never up.
     pub(crate) fn reduce(&mut self, cwnd: u64, ssthresh: u64) {
         self.cwnd = self.cwnd.min(cwnd);
@@ -137,6 +160,105 @@ impl SegmentWindow {
         }
         self.cwnd = self.cwnd.max(floor);
     }
+}
+
+/// What Linux's stack does for every module that reacts to congestion: it keeps the window,
+/// reduces it, takes a mistake back, and shrinks it after idle times.
+pub(crate) struct StackWindow {
+    pub(crate) window: SegmentWindow,
+    mss: u64,
+    initial: u64,
+    prior: Option<Prior<u64>>,
+    /// Where the episode ends that keeps the stack out of its state Open.
+    open_from: Option<u64>,
+}
+
+impl StackWindow {
+    pub(crate) fn new(config: &Config) -> StackWindow {
+        let window = SegmentWindow::new(config);
+        StackWindow {
+            window,
+            mss: config.mss,
+            initial: window.cwnd,
+            prior: None,
+            open_from: None,
+        }
+    }
+
+    /// Segments that growth counts: what was delivered, so that data reported by SACK counts
+    /// once.
+    pub(crate) fn acked(&self, ack: &AckSample) -> u64 {
+        segments(ack.newly_delivered, self.mss)
+    }
+
+    /// `tcp_enter_loss`, `tcp_init_cwnd_reduction`: `ssthresh` is the module's, asked for
+    /// unless a timeout repeats.
+    pub(crate) fn reduce(
+        &mut self,
+        kind: Congestion,
+        at: &CongestionSample,
+        ssthresh: impl FnOnce(&SegmentWindow) -> u64,
+    ) {
+        self.open_from = Some(at.snd_nxt);
+        let timeout = kind == Congestion::Rto;
+        let mut lower = self.window.ssthresh;
+        if !(timeout && at.repeated) {
+            self.prior = Some(Prior {
+                cwnd: self.window.cwnd,
+                ssthresh: lower,
+            });
+            lower = ssthresh(&self.window);
+        }
+        self.window.reduce(if timeout { 1 } else { lower }, lower);
+    }
+
+    /// `tcp_undo_cwnd_reduction` with `tcp_reno_undo_cwnd`.
+    pub(crate) fn undo(&mut self) {
+        self.open_from = None;
+        if let Some(prior) = self.prior.take() {
+            self.window.cwnd = self.window.cwnd.max(prior.cwnd);
+            self.window.ssthresh = self.window.ssthresh.max(prior.ssthresh);
+        }
+    }
+
+    /// `tcp_cwnd_restart`.
+    pub(crate) fn restart(&mut self, idle: Time, rto: Time) {
+        self.window.restart(idle, rto, self.initial);
+    }
+
+    /// Whether the stack is in a state other than Open (`TCP_CA_Open`): losses or a mark are
+    /// still being dealt with.
+    pub(crate) fn is_repairing(&self) -> bool {
+        self.open_from.is_some()
+    }
+
+    /// Lets the state return to Open; true at the acknowledgement that does it.
+    pub(crate) fn reopens(&mut self, ack: &AckSample) -> bool {
+        let reopens = self.open_from.is_some_and(|end| ack.snd_una >= end) && !ack.in_recovery;
+        if reopens {
+            self.open_from = None;
+        }
+        reopens
+    }
+
+    /// In bytes.
+    pub(crate) fn cwnd(&self) -> u64 {
+        self.window.cwnd * self.mss
+    }
+
+    /// In bytes.
+    pub(crate) fn ssthresh(&self) -> u64 {
+        self.window.ssthresh.saturating_mul(self.mss)
+    }
+}
+
+/// The window in use in segments: `cwnd`, or the receiver's if that is less.
+///
+/// ns-2 knows both; here what is in flight tells, for it is within one segment of a congestion
+/// window that is full.
+pub(crate) fn window_in_use(cwnd: f64, at: &CongestionSample, mss: u64) -> f64 {
+    let flight = at.flight_size as f64 / mss as f64;
+    if cwnd < flight + 1.0 { cwnd } else { flight }
 }
 
 /// The window before the last reduction, in whatever unit the variant counts.

@@ -2,7 +2,7 @@
 //! `slowdown`). Nothing but a reduction stops the growth (`control_increase_` is off there).
 
 use super::OnLoss;
-use crate::window::{MAX_WINDOW, Prior};
+use crate::window::{MAX_WINDOW, Prior, window_in_use};
 use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx};
 
 /// The rule at one flow; windows in segments.
@@ -31,19 +31,6 @@ impl PerAckSegments {
             prior: None,
         }
     }
-
-    /// The window in use: `cwnd`, or the receiver's if that is less.
-    ///
-    /// ns-2 knows both; here what is in flight tells, for it is within one segment of a
-    /// congestion window that is full.
-    fn window_in_use(&self, at: &CongestionSample) -> f64 {
-        let flight = at.flight_size as f64 / self.mss as f64;
-        if self.cwnd < flight + 1.0 {
-            self.cwnd
-        } else {
-            flight
-        }
-    }
 }
 
 impl CongestionControl for PerAckSegments {
@@ -64,7 +51,7 @@ impl CongestionControl for PerAckSegments {
             cwnd: self.cwnd,
             ssthresh: self.ssthresh,
         });
-        let half = self.window_in_use(at) / 2.0;
+        let half = window_in_use(self.cwnd, at, self.mss) / 2.0;
         self.ssthresh = half.floor().max(2.0);
         let restart = kind == Congestion::Rto
             || (kind == Congestion::Loss && self.on_loss == OnLoss::Restart);

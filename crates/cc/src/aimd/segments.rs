@@ -3,79 +3,53 @@
 use cclab_units::Time;
 
 use super::OnLoss;
-use crate::window::{Prior, SegmentWindow, may_grow, segments};
+use crate::window::{StackWindow, may_grow};
 use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx};
 
 /// The rule at one flow.
 pub(super) struct Segments {
-    mss: u64,
-    initial_window: u64,
     on_loss: OnLoss,
-    window: SegmentWindow,
-    prior: Option<Prior<u64>>,
+    stack: StackWindow,
 }
 
 impl Segments {
     pub(super) fn new(config: &Config, on_loss: OnLoss) -> Segments {
-        let window = SegmentWindow::new(config);
         Segments {
-            mss: config.mss,
-            initial_window: window.cwnd,
             on_loss,
-            window,
-            prior: None,
+            stack: StackWindow::new(config),
         }
     }
 }
 
 impl CongestionControl for Segments {
     fn on_ack(&mut self, ack: &AckSample, _cx: &mut Cx<'_>) {
-        if !may_grow(ack) {
-            return;
-        }
-        // Linux counts what was delivered, so that data reported by SACK counts once.
-        let mut acked = segments(ack.newly_delivered, self.mss);
-        if self.window.in_slow_start() {
-            acked = self.window.slow_start(acked);
-        }
-        if acked > 0 {
-            self.window.avoid(self.window.cwnd, acked);
+        if may_grow(ack) {
+            let acked = self.stack.acked(ack);
+            self.stack.window.reno(acked);
         }
     }
 
     fn on_congestion(&mut self, kind: Congestion, at: &CongestionSample, _cx: &mut Cx<'_>) {
-        let cwnd = self.window.cwnd;
-        if at.repeated && kind == Congestion::Rto {
-            return self.window.reduce(1, self.window.ssthresh);
+        self.stack.reduce(kind, at, |window| window.half());
+        if kind == Congestion::Loss && self.on_loss == OnLoss::Restart {
+            self.stack.window.cwnd = 1;
         }
-        self.prior = Some(Prior {
-            cwnd,
-            ssthresh: self.window.ssthresh,
-        });
-        let ssthresh = (cwnd >> 1).max(2); // tcp_reno_ssthresh
-        let restart = kind == Congestion::Rto
-            || (kind == Congestion::Loss && self.on_loss == OnLoss::Restart);
-        self.window
-            .reduce(if restart { 1 } else { ssthresh }, ssthresh);
     }
 
     fn on_undo(&mut self, _cx: &mut Cx<'_>) {
-        if let Some(prior) = self.prior.take() {
-            self.window.cwnd = self.window.cwnd.max(prior.cwnd); // tcp_reno_undo_cwnd
-            self.window.ssthresh = self.window.ssthresh.max(prior.ssthresh);
-        }
+        self.stack.undo();
     }
 
     fn on_restart(&mut self, idle: Time, rto: Time, _cx: &mut Cx<'_>) {
-        self.window.restart(idle, rto, self.initial_window);
+        self.stack.restart(idle, rto);
     }
 
     fn cwnd(&self) -> u64 {
-        self.window.cwnd * self.mss
+        self.stack.cwnd()
     }
 
     fn ssthresh(&self) -> u64 {
-        self.window.ssthresh.saturating_mul(self.mss)
+        self.stack.ssthresh()
     }
 }
 
