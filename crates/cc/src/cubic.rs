@@ -12,7 +12,7 @@
 mod linux;
 mod standard;
 
-use crate::variant::Variant;
+use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
 use crate::{Arithmetic, Config, CongestionControl};
 
 /// The entry of the registry.
@@ -21,6 +21,8 @@ pub(crate) const VARIANT: Variant = Variant {
     summary: "A cubic of the time since the last loss; the default of most systems",
     reference: "RFC 9438",
     recovery: None,
+    window: WindowInRecovery::Stack,
+    ecn: EcnFeedback::Classic,
     params: &[],
     build,
 };

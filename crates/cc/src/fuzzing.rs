@@ -1,5 +1,6 @@
 //! The laws of the trait, checked on every variant over operations that bytes spell out.
 
+use cclab_units::parameter::Params;
 use cclab_units::{Stream, Time};
 
 use crate::{
@@ -37,6 +38,7 @@ pub fn fuzz_variant(data: &[u8]) {
                     initial_ssthresh: u64::MAX,
                     slow_start,
                     arithmetic,
+                    params: Params::defaults(variant.params),
                 };
                 let first = Model::new(variant, config).run(data);
                 let second = Model::new(variant, config).run(data);

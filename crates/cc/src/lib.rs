@@ -15,10 +15,11 @@ mod variant;
 mod veno;
 mod window;
 
+use cclab_units::parameter::Params;
 use cclab_units::{Rate, Stream, Time};
 
 pub use registry::{VARIANTS, build, find};
-pub use variant::{RecoveryName, Variant};
+pub use variant::{EcnFeedback, RecoveryName, Variant, WindowInRecovery};
 
 /// What surrounds a call: the instant and the flow's own dice.
 pub struct Cx<'a> {
@@ -51,6 +52,9 @@ pub struct AckSample {
     pub delivered: u64,
     /// Delivery rate sampled by this acknowledgement.
     pub rate: Option<RateSample>,
+    /// One-way delay of the data by the timestamps of both ends, whole milliseconds (RFC 7323);
+    /// their clocks agree here. `None` without timestamps.
+    pub one_way: Option<Time>,
     /// `snd_una` and `snd_nxt` as offsets from the first byte: rounds begin and end there.
     pub snd_una: u64,
     /// See `snd_una`.
@@ -122,6 +126,8 @@ pub struct Config {
     pub slow_start: SlowStart,
     /// How windows are counted.
     pub arithmetic: Arithmetic,
+    /// The variant's own parameters.
+    pub params: Params,
 }
 
 /// How slow start may end before a loss.

@@ -3,7 +3,7 @@
 //! random loss as Reno does.
 
 use crate::aimd::{self, OnLoss};
-use crate::variant::{RecoveryName, Variant};
+use crate::variant::{EcnFeedback, RecoveryName, Variant, WindowInRecovery};
 
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
@@ -11,6 +11,8 @@ pub(crate) const VARIANT: Variant = Variant {
     summary: "AIMD; fast recovery through partial ACKs",
     reference: "RFC 6582, RFC 5681",
     recovery: Some(RecoveryName::NewReno),
+    window: WindowInRecovery::Stack,
+    ecn: EcnFeedback::Classic,
     params: &[],
     build: |config| aimd::build(config, OnLoss::Halve),
 };

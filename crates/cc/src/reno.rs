@@ -5,7 +5,7 @@
 //! follow from recovery's end at the first new acknowledgement.
 
 use crate::aimd::{self, OnLoss};
-use crate::variant::{RecoveryName, Variant};
+use crate::variant::{EcnFeedback, RecoveryName, Variant, WindowInRecovery};
 
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
@@ -13,6 +13,8 @@ pub(crate) const VARIANT: Variant = Variant {
     summary: "AIMD; fast recovery ends at the first new ACK",
     reference: "RFC 2581, RFC 5681",
     recovery: Some(RecoveryName::Reno),
+    window: WindowInRecovery::Stack,
+    ecn: EcnFeedback::Classic,
     params: &[],
     build: |config| aimd::build(config, OnLoss::Halve),
 };

@@ -2,7 +2,7 @@
 //! round trip. Reacts to loss, timeouts and ECN; responds to random loss as Reno does.
 
 use crate::aimd::{self, OnLoss};
-use crate::variant::{RecoveryName, Variant};
+use crate::variant::{EcnFeedback, RecoveryName, Variant, WindowInRecovery};
 
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
@@ -10,6 +10,8 @@ pub(crate) const VARIANT: Variant = Variant {
     summary: "AIMD; recovery from the SACK scoreboard",
     reference: "RFC 6675, RFC 5681",
     recovery: Some(RecoveryName::Sack),
+    window: WindowInRecovery::Stack,
+    ecn: EcnFeedback::Classic,
     params: &[],
     build: |config| aimd::build(config, OnLoss::Halve),
 };

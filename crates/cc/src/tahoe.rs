@@ -2,7 +2,7 @@
 //! start up to half of what was in flight (Jacobson 1988). Reacts to loss, timeouts and ECN.
 
 use crate::aimd::{self, OnLoss};
-use crate::variant::{RecoveryName, Variant};
+use crate::variant::{EcnFeedback, RecoveryName, Variant, WindowInRecovery};
 
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
@@ -10,6 +10,8 @@ pub(crate) const VARIANT: Variant = Variant {
     summary: "Slow start to half the window after every loss",
     reference: "V. Jacobson, Congestion Avoidance and Control, SIGCOMM 1988",
     recovery: Some(RecoveryName::Tahoe),
+    window: WindowInRecovery::Stack,
+    ecn: EcnFeedback::Classic,
     params: &[],
     build: |config| aimd::build(config, OnLoss::Restart),
 };

@@ -1,5 +1,6 @@
 //! What the variants' tests share, and laws over the whole registry.
 
+use cclab_units::parameter::Params;
 use cclab_units::{Stream, Time};
 
 use crate::fuzzing::fuzz_variant;
@@ -13,6 +14,19 @@ pub(crate) fn config(arithmetic: Arithmetic, slow_start: SlowStart) -> Config {
         initial_ssthresh: u64::MAX,
         slow_start,
         arithmetic,
+        params: Params::defaults(&[]),
+    }
+}
+
+/// As [`config`], for `variant` with its parameters at their defaults.
+pub(crate) fn config_of(
+    variant: &Variant,
+    arithmetic: Arithmetic,
+    slow_start: SlowStart,
+) -> Config {
+    Config {
+        params: Params::defaults(variant.params),
+        ..config(arithmetic, slow_start)
     }
 }
 
@@ -114,7 +128,7 @@ fn the_start_is_the_configured_one() {
             Arithmetic::PerAckBytes,
             Arithmetic::PerAckSegments,
         ] {
-            let config = config(arithmetic, SlowStart::Plain);
+            let config = config_of(variant, arithmetic, SlowStart::Plain);
             let cc = (variant.build)(&config);
             assert_eq!(
                 (cc.cwnd(), cc.ssthresh()),
@@ -148,7 +162,11 @@ fn every_variant_doubles_in_slow_start() {
             Arithmetic::Segments,
             Arithmetic::PerAckBytes,
         ] {
-            let mut flow = Bench::new((variant.build)(&config(arithmetic, SlowStart::Plain)));
+            let mut flow = Bench::new((variant.build)(&config_of(
+                variant,
+                arithmetic,
+                SlowStart::Plain,
+            )));
             for _ in 0..10 {
                 flow.ack(&ack(1_000));
             }

@@ -1,5 +1,7 @@
 //! What a variant says of itself to the registry.
 
+use cclab_units::parameter::Parameter;
+
 use crate::{Config, CongestionControl};
 
 /// The loss recovery that a classic variant is named after.
@@ -15,6 +17,26 @@ pub enum RecoveryName {
     Sack,
 }
 
+/// Whose window holds while losses are repaired.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WindowInRecovery {
+    /// The form of recovery's, on its way to the variant's.
+    #[default]
+    Stack,
+    /// The variant's own: recovery finds losses and repairs them, no more (BBR).
+    Own,
+}
+
+/// How the receiver reports marks to a variant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EcnFeedback {
+    /// An echo until CWR (RFC 3168), on flows that negotiate ECN.
+    #[default]
+    Classic,
+    /// Whether each packet was marked (RFC 8257 section 3.2); the flow always negotiates ECN.
+    PerPacket,
+}
+
 /// A variant of the registry.
 pub struct Variant {
     /// Its name in study files.
@@ -25,8 +47,12 @@ pub struct Variant {
     pub reference: &'static str,
     /// The loss recovery that belongs to it; `None`: the stack's own.
     pub recovery: Option<RecoveryName>,
-    /// Names of the parameters it takes.
-    pub params: &'static [&'static str],
+    /// Whose window holds while losses are repaired.
+    pub window: WindowInRecovery,
+    /// How marks come back to it.
+    pub ecn: EcnFeedback,
+    /// The parameters it takes.
+    pub params: &'static [Parameter],
     /// Makes a variant at the start of a connection.
     pub build: fn(&Config) -> Box<dyn CongestionControl>,
 }

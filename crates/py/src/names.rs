@@ -1,8 +1,9 @@
 //! The lists of what there is, as JSON.
 
 use cclab_testbed::VARIANTS;
+use cclab_units::parameter::Parameter;
 use pyo3::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The backends that run on a Linux kernel.
 const KERNEL: [&str; 2] = ["linux", "netns"];
@@ -18,10 +19,16 @@ pub fn variants() -> String {
     };
     let own = cclab_cc::VARIANTS.iter().map(|v| {
         let backends = backends(on_kernel(v.name));
-        json!({ "name": v.name, "summary": v.summary, "reference": v.reference, "backends": backends })
+        json!({
+            "name": v.name,
+            "summary": v.summary,
+            "reference": v.reference,
+            "params": parameters(v.params),
+            "backends": backends,
+        })
     });
     let others = VARIANTS.iter().filter(|v| !simulated(v.name)).map(|v| {
-        json!({ "name": v.name, "summary": v.summary, "reference": v.reference, "backends": KERNEL })
+        json!({ "name": v.name, "summary": v.summary, "reference": v.reference, "params": [], "backends": KERNEL })
     });
     json!(own.chain(others).collect::<Vec<_>>()).to_string()
 }
@@ -33,16 +40,32 @@ pub fn qdiscs() -> String {
     let simulated = |name: &str| cclab_qdisc::QDISCS.iter().any(|qdisc| qdisc.name == name);
     let own = cclab_qdisc::QDISCS.iter().map(|d| {
         let backends = backends(on_kernel(d.name));
-        json!({ "name": d.name, "summary": d.summary, "params": d.params, "backends": backends })
+        json!({ "name": d.name, "summary": d.summary, "params": parameters(d.params), "backends": backends })
     });
     let others = cclab_testbed::kinds()
         .filter(|kind| !simulated(kind))
         .map(|kind| {
-            let params: Vec<&str> = cclab_testbed::params_of(kind).collect();
+            let params: Vec<Value> = cclab_testbed::params_of(kind)
+                .map(|name| json!({ "name": name, "meaning": null, "default": null }))
+                .collect();
             let summary = format!("as in Linux 6.12: tc-{kind}(8)");
             json!({ "name": kind, "summary": summary, "params": params, "backends": KERNEL })
         });
     json!(own.chain(others).collect::<Vec<_>>()).to_string()
+}
+
+/// Each parameter: name, meaning, default (null where the algorithm derives it), range.
+fn parameters(declared: &[Parameter]) -> Vec<Value> {
+    let row = |p: &Parameter| {
+        json!({
+            "name": p.name,
+            "meaning": p.meaning,
+            "default": Some(p.default).filter(|value| !value.is_nan()),
+            "least": p.least,
+            "most": p.most,
+        })
+    };
+    declared.iter().map(row).collect()
 }
 
 /// The names of the backends that have what the simulator has.

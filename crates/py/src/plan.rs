@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cclab_spec::{Expectation, Names, Overrides, Parametric, Run, Scenario, Study};
+use cclab_spec::{Expectation, Names, Overrides, Run, Scenario, Study};
 use cclab_testbed::Target;
 use indexmap::IndexMap;
 use pyo3::prelude::*;
@@ -148,26 +148,10 @@ pub fn schema() -> String {
 fn known() -> Names {
     let mut names = Names::default();
     for variant in cclab_cc::VARIANTS {
-        if !names.variants.iter().any(|name| name == variant.name) {
-            names.variants.push(variant.name.to_owned());
-        }
+        names.register_variant(variant.name, variant.params);
     }
     for discipline in cclab_qdisc::QDISCS {
-        if !names
-            .qdiscs
-            .iter()
-            .any(|known| known.name == discipline.name)
-        {
-            let params = discipline
-                .params
-                .iter()
-                .map(|&param| param.to_owned())
-                .collect();
-            names.qdiscs.push(Parametric {
-                name: discipline.name.to_owned(),
-                params,
-            });
-        }
+        names.register_qdisc(discipline.name, discipline.params);
     }
     names
 }

@@ -1,6 +1,7 @@
 //! What a discipline says of itself to the registry, and what a queue is built from.
 
-use std::collections::BTreeMap;
+use cclab_units::Rate;
+use cclab_units::parameter::{Parameter, Params};
 
 use crate::Qdisc;
 
@@ -14,14 +15,16 @@ pub enum Limit {
 }
 
 /// What a queue is built from.
-#[derive(Clone, Debug)]
-pub struct Config<'a> {
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
     /// How much it holds.
     pub limit: Limit,
     /// Whether a queue must stay *below* its limit (ns-3) instead of at or below it.
     pub limit_is_exclusive: bool,
-    /// Parameters by name.
-    pub params: &'a BTreeMap<String, f64>,
+    /// The rate of the link it stands before; `None`: infinitely fast.
+    pub rate: Option<Rate>,
+    /// The discipline's own parameters.
+    pub params: Params,
 }
 
 /// A discipline of the registry.
@@ -30,8 +33,8 @@ pub struct Discipline {
     pub name: &'static str,
     /// One line for `cclab list qdiscs`.
     pub summary: &'static str,
-    /// Names of the parameters it takes.
-    pub params: &'static [&'static str],
+    /// The parameters it takes.
+    pub params: &'static [Parameter],
     /// Makes an empty queue.
-    pub build: fn(&Config<'_>) -> Box<dyn Qdisc>,
+    pub build: fn(&Config) -> Box<dyn Qdisc>,
 }

@@ -23,7 +23,7 @@ struct DropTail {
 }
 
 impl DropTail {
-    fn new(config: &Config<'_>) -> DropTail {
+    fn new(config: &Config) -> DropTail {
         let slack = u64::from(config.limit_is_exclusive);
         let (max_bytes, max_packets) = match config.limit {
             Limit::Bytes(bytes) => (bytes - slack.min(bytes), usize::MAX),
@@ -42,17 +42,17 @@ impl DropTail {
 }
 
 impl Qdisc for DropTail {
-    fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>) -> Result<(), Dropped> {
+    fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
         let bytes = self.bytes + u64::from(packet.wire_len);
         if bytes > self.max_bytes || self.queue.len() >= self.max_packets {
-            return Err(Dropped(packet));
+            dropped.push(Dropped(packet));
+            return;
         }
         self.bytes = bytes;
         self.queue.push_back(Departure {
             packet,
             enqueued: cx.now,
         });
-        Ok(())
     }
 
     fn may_bypass(&self, packet: &Packet) -> bool {
@@ -77,18 +77,17 @@ impl Qdisc for DropTail {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
+    use cclab_units::parameter::Params;
     use cclab_units::{Stream, Time};
 
     use super::*;
 
     fn filled(limit: Limit, exclusive: bool, sizes: &[u16]) -> (u64, Backlog) {
-        let params = BTreeMap::new();
         let config = Config {
             limit,
             limit_is_exclusive: exclusive,
-            params: &params,
+            rate: None,
+            params: Params::defaults(&[]),
         };
         let mut queue = DropTail::new(&config);
         let mut rng = Stream::new(1, "queue");
@@ -96,21 +95,15 @@ mod tests {
             now: Time::ZERO,
             rng: &mut rng,
         };
-        let drops = sizes
-            .iter()
-            .filter(|&&wire_len| {
-                queue
-                    .enqueue(
-                        Packet {
-                            wire_len,
-                            ..Packet::default()
-                        },
-                        &mut cx,
-                    )
-                    .is_err()
-            })
-            .count();
-        (drops as u64, queue.backlog())
+        let mut dropped = Vec::new();
+        for &wire_len in sizes {
+            let packet = Packet {
+                wire_len,
+                ..Packet::default()
+            };
+            queue.enqueue(packet, &mut cx, &mut dropped);
+        }
+        (dropped.len() as u64, queue.backlog())
     }
 
     #[test]
@@ -160,11 +153,11 @@ mod tests {
 
     #[test]
     fn first_in_is_first_out() {
-        let params = BTreeMap::new();
         let config = Config {
             limit: Limit::Packets(9),
             limit_is_exclusive: false,
-            params: &params,
+            rate: None,
+            params: Params::defaults(&[]),
         };
         let mut queue = DropTail::new(&config);
         let mut rng = Stream::new(1, "queue");
@@ -172,18 +165,14 @@ mod tests {
             now: Time::ZERO,
             rng: &mut rng,
         };
-        for seq in [3, 1, 2] {
-            queue
-                .enqueue(
-                    Packet {
-                        seq,
-                        ..Packet::default()
-                    },
-                    &mut cx,
-                )
-                .expect("there is room");
-        }
         let mut dropped = Vec::new();
+        for seq in [3, 1, 2] {
+            let packet = Packet {
+                seq,
+                ..Packet::default()
+            };
+            queue.enqueue(packet, &mut cx, &mut dropped);
+        }
         let order: Vec<u32> = std::iter::from_fn(|| queue.dequeue(&mut cx, &mut dropped))
             .map(|departure| departure.packet.seq)
             .collect();

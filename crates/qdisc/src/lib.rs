@@ -42,8 +42,8 @@ pub struct Departure {
 
 /// A queueing discipline. The packet in transmission is no longer in the queue.
 pub trait Qdisc: Send {
-    /// Takes `packet`, or gives back the packet that is dropped in its stead.
-    fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>) -> Result<(), Dropped>;
+    /// Takes `packet` in. Packets dropped for it, itself perhaps, go to `dropped`.
+    fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>);
 
     /// Whether `packet`, offered while the link is idle, would be taken and be the next to
     /// leave: then it need not pass through the queue at all. Disciplines that keep state of

@@ -12,6 +12,6 @@ pub fn find(name: &str) -> Option<&'static Discipline> {
 }
 
 /// An empty queue of the discipline called `name`; `None` if there is none of that name.
-pub fn build(name: &str, config: &Config<'_>) -> Option<Box<dyn Qdisc>> {
+pub fn build(name: &str, config: &Config) -> Option<Box<dyn Qdisc>> {
     find(name).map(|d| (d.build)(config))
 }

@@ -90,6 +90,7 @@ fn scenario(args: &[String]) -> Option<Scenario> {
 fn flow(index: usize, cc: &str, ack_every: u32) -> Flow {
     Flow {
         name: format!("flow{index}"),
+        cc_params: Default::default(),
         cc: cc.to_string(),
         extra_delay: Time::ZERO,
         start: Start {

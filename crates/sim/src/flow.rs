@@ -4,6 +4,7 @@ use cclab_spec::{Flow as Spec, Scenario};
 use cclab_tcp::profile::{AckPolicy, DefaultRwnd, InitialSsthresh, Profile};
 use cclab_tcp::{Receiver, ReceiverConfig, Sender};
 use cclab_units::Time;
+use cclab_units::parameter::Params;
 
 use crate::application::Application;
 use crate::stack;
@@ -82,6 +83,8 @@ impl Flow {
             },
             slow_start: profile.cubic_slow_start,
             arithmetic: profile.arithmetic,
+            params: Params::new(variant.params, &spec.cc_params)
+                .expect("bad parameters are refused before a run"),
         };
         let sender = Sender::new(cclab_tcp::Config {
             flow: index as u32,

@@ -164,7 +164,12 @@ impl Link {
             now,
             rng: &mut self.dice,
         };
-        let refused = self.queue.enqueue(*packet, &mut cx).err();
+        let before = self.thrown_out.len();
+        self.queue.enqueue(*packet, &mut cx, &mut self.thrown_out);
+        self.counters.queue_drops += (self.thrown_out.len() - before) as u64;
+        let refused = self.thrown_out[before..]
+            .iter()
+            .position(|lost| lost.0 == *packet);
         let sent = idle
             && self
                 .transmit(now, sequence)
@@ -172,17 +177,13 @@ impl Link {
         self.counters.backlog_max = self.counters.backlog_max.max(self.queue.backlog().bytes);
         self.arm(now, sequence);
         match refused {
-            Some(Dropped(lost)) => {
-                self.count_loss(DropReason::Queue);
-                if lost == *packet {
-                    return Offered::Lost(DropReason::Queue);
-                }
-                self.thrown_out.push(Dropped(lost));
+            Some(index) => {
+                self.thrown_out.remove(before + index); // the caller reports the arrival itself
+                Offered::Lost(DropReason::Queue)
             }
-            None if sent => return Offered::Sent,
-            None => {}
+            None if sent => Offered::Sent,
+            None => Offered::Queued,
         }
-        Offered::Queued
     }
 
     /// Counts a loss.

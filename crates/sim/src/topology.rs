@@ -1,10 +1,9 @@
 //! Networks: links, and the routes of flows over them.
 
-use std::collections::BTreeMap;
-
 use cclab_qdisc::{Config as QueueConfig, Limit};
 use cclab_spec::{Direction, Flow, Place, Scenario, Topology};
 use cclab_tcp::profile::Profile;
+use cclab_units::parameter::Params;
 use cclab_units::{Rate, Stream, Time};
 
 use crate::forwarding::Forwarding;
@@ -49,6 +48,12 @@ pub fn build(scenario: &Scenario, profile: &Profile, seed: u64) -> Network {
     }
     builder.impair();
     builder.network
+}
+
+fn queue_params(queue: &cclab_spec::Queue) -> Params {
+    let discipline =
+        cclab_qdisc::find(&queue.kind).expect("unknown disciplines are refused before a run");
+    Params::new(discipline.params, &queue.params).expect("bad parameters are refused before a run")
 }
 
 /// The access links of a host pair: left (source side) and right (sink side), towards the
@@ -99,7 +104,8 @@ impl<'a> Builder<'a> {
             let config = QueueConfig {
                 limit,
                 limit_is_exclusive: self.profile.queue_limit_is_exclusive,
-                params: &link.queue.params,
+                rate: link.rate,
+                params: queue_params(&link.queue),
             };
             let queue = cclab_qdisc::build(&link.queue.kind, &config)
                 .expect("unknown disciplines are refused before a run");
@@ -149,12 +155,12 @@ impl<'a> Builder<'a> {
 
     /// A wire of delay alone, for a flow whose access link is shared.
     fn own_delay(&mut self, flow: &Flow) -> [u32; 2] {
-        let params = BTreeMap::new();
         let mut one = |name: String| {
             let config = QueueConfig {
                 limit: Limit::Packets(1),
                 limit_is_exclusive: false,
-                params: &params,
+                rate: None,
+                params: Params::defaults(&[]),
             };
             let queue = cclab_qdisc::build("droptail", &config).expect("droptail is registered");
             self.add(name, None, flow.extra_delay, queue)

@@ -2,6 +2,7 @@
 
 use cclab_spec::{Scenario, Topology};
 use cclab_tcp::profile;
+use cclab_units::parameter::Params;
 
 use crate::stack;
 
@@ -36,11 +37,8 @@ pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
         match cclab_qdisc::find(&link.queue.kind) {
             None => refuse(at("queue.kind"), format!("queue {}", link.queue.kind)),
             Some(discipline) => {
-                for param in link.queue.params.keys() {
-                    if !discipline.params.contains(&param.as_str()) {
-                        let what = format!("parameter {param} of queue {}", link.queue.kind);
-                        refuse(at(&format!("queue.{param}")), what);
-                    }
+                if let Err(why) = Params::new(discipline.params, &link.queue.params) {
+                    refuse(at("queue"), format!("queue {}: {why}", link.queue.kind));
                 }
             }
         }
@@ -60,8 +58,13 @@ pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
     }
     for flow in &scenario.flows {
         let at = |key: &str| format!("flow.{}.{key}", flow.name);
-        if cclab_cc::find(&flow.cc).is_none() {
-            refuse(at("cc"), format!("variant {}", flow.cc));
+        match cclab_cc::find(&flow.cc) {
+            None => refuse(at("cc"), format!("variant {}", flow.cc)),
+            Some(variant) => {
+                if let Err(why) = Params::new(variant.params, &flow.cc_params) {
+                    refuse(at("cc_params"), format!("variant {}: {why}", flow.cc));
+                }
+            }
         }
         if let Some(application) = flow.application.as_deref().filter(|name| *name != "bulk") {
             refuse(at("application"), format!("application {application}"));

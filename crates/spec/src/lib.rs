@@ -34,7 +34,7 @@ mod written;
 
 pub use error::StudyError;
 pub use expect::{BOTTLENECK_METRICS, Expectation, FLOW_METRICS, Operator, RUN_METRICS, Subject};
-pub use names::{Names, Parametric, Stack};
+pub use names::{Names, Parametric, Stack, Taken};
 pub use placeholder::{PLACEHOLDERS, Piece, pieces};
 pub use plan::{Plan, PlannedRun, Point};
 pub use scenario::*;

@@ -1,12 +1,14 @@
 //! The names the contract knows. A study may name what the backend at hand does not have: the
 //! backend refuses it at plan time. What nobody has is a spelling mistake, found here.
 
+use cclab_units::parameter::Parameter;
+
 /// Names that a study may use for variants, disciplines, stacks and cross traffic. The default is
 /// the contract's list; whoever registers more of them adds their names.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Names {
-    /// Variants: `cc`.
-    pub variants: Vec<String>,
+    /// Variants with the parameters they take: `cc`.
+    pub variants: Vec<Parametric>,
     /// Queueing disciplines with the parameters they take: `queue.kind`.
     pub qdiscs: Vec<Parametric>,
     /// Stacks with the size of their packets: `stack`.
@@ -16,12 +18,73 @@ pub struct Names {
 }
 
 /// A name that takes parameters.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Parametric {
     /// Its name.
     pub name: String,
-    /// Its parameters' names.
-    pub params: Vec<String>,
+    /// Its parameters.
+    pub params: Vec<Taken>,
+}
+
+/// A parameter as a study may write it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Taken {
+    /// Its name.
+    pub name: String,
+    /// The smallest value it may take.
+    pub least: f64,
+    /// The largest value it may take.
+    pub most: f64,
+}
+
+impl Taken {
+    /// A parameter of which only the name is known.
+    fn named(name: &str) -> Taken {
+        Taken {
+            name: name.to_owned(),
+            least: f64::NEG_INFINITY,
+            most: f64::INFINITY,
+        }
+    }
+}
+
+impl Parametric {
+    /// Lets `parameters` be written, each within its range.
+    fn take(&mut self, parameters: &[Parameter]) {
+        for parameter in parameters {
+            self.params.retain(|known| known.name != parameter.name);
+            self.params.push(Taken {
+                name: parameter.name.to_owned(),
+                least: parameter.least,
+                most: parameter.most,
+            });
+        }
+    }
+}
+
+/// Adds `name` with its parameters to `all`, or its parameters to what is there.
+fn register(all: &mut Vec<Parametric>, name: &str, parameters: &[Parameter]) {
+    let index = all.iter().position(|known| known.name == name);
+    let index = index.unwrap_or_else(|| {
+        all.push(Parametric {
+            name: name.to_owned(),
+            params: Vec::new(),
+        });
+        all.len() - 1
+    });
+    all[index].take(parameters);
+}
+
+impl Names {
+    /// Adds a variant of a registry.
+    pub fn register_variant(&mut self, name: &str, parameters: &[Parameter]) {
+        register(&mut self.variants, name, parameters);
+    }
+
+    /// Adds a queueing discipline of a registry.
+    pub fn register_qdisc(&mut self, name: &str, parameters: &[Parameter]) {
+        register(&mut self.qdiscs, name, parameters);
+    }
 }
 
 /// A stack, as far as queues must know its packets.
@@ -43,12 +106,17 @@ impl Default for Names {
             list.iter()
                 .map(|(name, params)| Parametric {
                     name: (*name).to_owned(),
-                    params: words(params),
+                    params: params.split_whitespace().map(Taken::named).collect(),
                 })
                 .collect()
         };
         Names {
-            variants: words(VARIANTS),
+            variants: parametric(
+                &VARIANTS
+                    .split_whitespace()
+                    .map(|name| (name, ""))
+                    .collect::<Vec<_>>(),
+            ),
             qdiscs: parametric(QDISCS),
             stacks: STACKS
                 .iter()
@@ -62,10 +130,6 @@ impl Default for Names {
             traffic: parametric(TRAFFIC),
         }
     }
-}
-
-fn words(text: &str) -> Vec<String> {
-    text.split_whitespace().map(str::to_owned).collect()
 }
 
 /// The variant of a flow that names none: Linux's default.

@@ -16,7 +16,7 @@ use crate::error::{Problem, unknown};
 use crate::names::{DEFAULT_STACK, Names, Parametric};
 use crate::path::default_name;
 use crate::scenario::{Flow, Network, Scenario, Topology, TraceOptions, Traffic};
-use crate::text::TimeText;
+use crate::text::{Param, TimeText};
 use crate::written;
 
 /// Distance of the samples of a study that does not say.
@@ -125,13 +125,20 @@ fn params(
         .iter()
         .find(|known| known.name == kind)
         .map_or(&[][..], |known| &known.params);
-    for key in written.keys() {
-        if !takes.contains(&key.value) {
+    for (key, &Param(value)) in written {
+        let Some(taken) = takes.iter().find(|taken| taken.name == key.value) else {
             let known = takes
                 .iter()
-                .map(String::as_str)
+                .map(|taken| taken.name.as_str())
                 .chain(fields.iter().copied());
             return Err(unknown(&format!("parameter of {kind}"), &key.value, known).or_at(key.at));
+        };
+        if !(taken.least <= value && value <= taken.most) {
+            let problem = Problem::new(
+                format!("{} = {value} of {kind}", key.value),
+                format!("it lies between {} and {}", taken.least, taken.most),
+            );
+            return Err(problem.or_at(key.at));
         }
     }
     Ok(written

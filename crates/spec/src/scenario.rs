@@ -208,6 +208,9 @@ pub struct Flow {
     pub name: String,
     /// Name of the variant.
     pub cc: String,
+    /// Parameters of the variant, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub cc_params: BTreeMap<String, f64>,
     /// Extra one-way delay that this flow's access link adds, each way, so that the path has
     /// the base RTT asked for.
     pub extra_delay: Time,

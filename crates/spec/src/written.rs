@@ -213,6 +213,9 @@ pub(crate) struct Flow {
     pub name: Option<At<String>>,
     /// The variant (congestion control algorithm). Default: "cubic".
     pub cc: Option<At<String>>,
+    /// Parameters of the variant, such as { beta = 0.8 }; `cclab list variants` names them.
+    #[serde(default)]
+    pub cc_params: Params,
     /// How many such flows; more than one are called NAME.1, NAME.2, ... With 0 the flow is
     /// absent. Default: 1.
     pub count: Option<At<u64>>,

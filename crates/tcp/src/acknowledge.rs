@@ -77,6 +77,7 @@ impl Sender {
                 min_rtt: self.rtt.min_rtt(),
                 delivered: self.rate.delivered(),
                 rate,
+                one_way: one_way(packet),
                 snd_una: self.snd_una,
                 snd_nxt: self.snd_nxt,
                 cwnd_limited,
@@ -267,6 +268,12 @@ impl Sender {
     fn is_impatient(&self) -> bool {
         self.profile.impatient && self.episode.is_recovery() && self.episode.partial_acks > 1
     }
+}
+
+/// How long the data that `packet` acknowledges took one way: from the echo to the stamp.
+fn one_way(packet: &Packet) -> Option<Time> {
+    let stamped = packet.tsval != 0 && packet.tsecr != 0;
+    stamped.then(|| Time::from_millis(u64::from(packet.tsval.wrapping_sub(packet.tsecr))))
 }
 
 /// What the segments that an acknowledgement delivered tell.

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use cclab_cc::VARIANTS;
 use cclab_packet::{Ecn, MAX_SACK_BLOCKS, Packet, flags};
+use cclab_units::parameter::Params;
 use cclab_units::{Stream, Time};
 
 use crate::profile::{DefaultRwnd, InitialSsthresh, PROFILES, Profile, Recovery};
@@ -136,6 +137,7 @@ impl Connection {
                 },
                 slow_start: profile.cubic_slow_start,
                 arithmetic: profile.arithmetic,
+                params: Params::defaults(variant.params),
             },
             build_cc: variant.build,
             rng: Stream::new(1, variant.name),

@@ -431,8 +431,9 @@ mod tests {
                 .find(|known| known.name == discipline.kind);
             let study = study.expect("a name of the study file");
             for param in &study.params {
+                let param = param.name.as_str();
                 let has = discipline.params.iter().any(|(known, _)| known == param);
-                let lacks = lacking.contains(&(discipline.kind, param.as_str()));
+                let lacks = lacking.contains(&(discipline.kind, param));
                 assert!(has != lacks, "{} of {}", param, discipline.kind);
             }
         }

@@ -136,6 +136,10 @@ fn link(name: &str, link: &Link, found: &mut Found) {
 }
 
 fn flow(flow: &Flow, target: Target, found: &mut Found) {
+    if !flow.cc_params.is_empty() {
+        let what = format!("parameters of the kernel's {}", flow.cc);
+        found.refuse(format!("flow.{}.cc_params", flow.name), what);
+    }
     let at = |key: &str| format!("flow.{}.{key}", flow.name);
     if !VARIANTS.iter().any(|variant| variant.name == flow.cc) {
         let what = format!(

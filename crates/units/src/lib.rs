@@ -2,6 +2,7 @@
 //! integer bits per second, and named streams of random numbers. Text such as `"50Mbit"`
 //! or `"1bdp"` exists only in crate `spec`.
 
+pub mod parameter;
 mod rate;
 mod stream;
 mod time;

@@ -98,4 +98,13 @@ def _backend(file: Path, written: dict[str, object]) -> object:
 def _cell(value: object) -> str:
     if value is None:
         return ""
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        return ", ".join(_parameter(one) if isinstance(one, dict) else str(one) for one in value)
+    return str(value)
+
+
+def _parameter(parameter: dict[str, object]) -> str:
+    """A parameter with its default, if it has a fixed one; `--json` has its meaning and range."""
+    default = parameter["default"]
+    name = str(parameter["name"])
+    return name if default is None else f"{name} = {default:g}"

@@ -48,6 +48,7 @@ pub fn link(bps: Option<u64>, delay: Time, limit: Limit) -> Link {
 pub fn flow(name: &str, cc: &str) -> Flow {
     Flow {
         name: name.into(),
+        cc_params: BTreeMap::new(),
         cc: cc.into(),
         extra_delay: Time::ZERO,
         start: Start {

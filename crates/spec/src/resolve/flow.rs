@@ -3,7 +3,7 @@
 use cclab_units::Time;
 
 use super::program::program;
-use super::{known, positive_time};
+use super::{known, params, positive_time};
 use crate::de::At;
 use crate::error::Problem;
 use crate::names::{DEFAULT_VARIANT, Names};
@@ -178,14 +178,13 @@ fn flow(
         .or_at(every.at));
     }
     let program = program(flow, run.is_some() || duration.is_some())?;
+    let variants = names.variants.iter().map(|variant| variant.name.as_str());
+    let cc = known("variant", flow.cc.as_ref(), DEFAULT_VARIANT, variants)?;
+    let cc_params = params(&flow.cc_params, &names.variants, &cc, &[])?;
     Ok(Flow {
         name: name.to_owned(),
-        cc: known(
-            "variant",
-            flow.cc.as_ref(),
-            DEFAULT_VARIANT,
-            names.variants.iter().map(String::as_str),
-        )?,
+        cc,
+        cc_params,
         extra_delay,
         start,
         transfer: flow.transfer.as_ref().map(|transfer| transfer.value.0),

@@ -16,6 +16,7 @@ use cclab_packet::{MAX_SACK_BLOCKS, Packet, flags};
 use cclab_tcp::profile::{self, InitialSsthresh, Profile, Recovery};
 use cclab_tcp::receiver::timestamp;
 use cclab_tcp::{Config, Sender, sender::State};
+use cclab_units::parameter::Params;
 use cclab_units::{Stream, Time};
 
 /// Payload bytes of a full segment.
@@ -104,6 +105,7 @@ pub fn sender_with(
             },
             slow_start: cclab_cc::SlowStart::Plain,
             arithmetic: profile.arithmetic,
+            params: Params::defaults(&[]),
         },
         build_cc,
         rng: Stream::new(1, "script"),

@@ -1,0 +1,141 @@
+//! Parameters of the algorithms that registries list: what they take, and what they were given.
+
+use std::collections::BTreeMap;
+
+/// A parameter that a variant or a queueing discipline takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameter {
+    /// Its name in study files.
+    pub name: &'static str,
+    /// What it does, with its unit.
+    pub meaning: &'static str,
+    /// Its value where none is given; NaN: the algorithm derives it.
+    pub default: f64,
+    /// The smallest value it may take.
+    pub least: f64,
+    /// The largest value it may take.
+    pub most: f64,
+}
+
+impl Parameter {
+    /// Whether it may be `value`.
+    pub fn takes(&self, value: f64) -> bool {
+        self.least <= value && value <= self.most
+    }
+}
+
+/// The most parameters that one algorithm takes: flows keep them inline.
+const MOST: usize = 12;
+
+/// The values of an algorithm's parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct Params {
+    declared: &'static [Parameter],
+    values: [f64; MOST],
+}
+
+impl Params {
+    /// Every parameter at its default.
+    ///
+    /// # Panics
+    /// If more are declared than there is room for: a fault of the algorithm's entry.
+    pub fn defaults(declared: &'static [Parameter]) -> Params {
+        let mut values = [f64::NAN; MOST];
+        for (value, parameter) in values[..declared.len()].iter_mut().zip(declared) {
+            *value = parameter.default;
+        }
+        Params { declared, values }
+    }
+
+    /// The values `given`, and defaults for the rest.
+    ///
+    /// # Errors
+    /// What is wrong, and what would be right: a parameter that is not declared, or a value
+    /// outside its range.
+    pub fn new(
+        declared: &'static [Parameter],
+        given: &BTreeMap<String, f64>,
+    ) -> Result<Params, String> {
+        let mut params = Params::defaults(declared);
+        for (name, &value) in given {
+            let Some(index) = declared.iter().position(|known| known.name == name) else {
+                let known: Vec<&str> = declared.iter().map(|known| known.name).collect();
+                return Err(match known.is_empty() {
+                    true => format!("there is no parameter {name}: it takes none"),
+                    false => format!(
+                        "there is no parameter {name}: it takes {}",
+                        known.join(", ")
+                    ),
+                });
+            };
+            let Parameter { least, most, .. } = declared[index];
+            if !declared[index].takes(value) {
+                return Err(format!("{name} = {value} lies outside {least} to {most}"));
+            }
+            params.values[index] = value;
+        }
+        Ok(params)
+    }
+
+    /// The value of `name`.
+    ///
+    /// # Panics
+    /// If `name` is not declared: a fault of the algorithm, not of the study.
+    pub fn get(&self, name: &str) -> f64 {
+        let index = self.declared.iter().position(|known| known.name == name);
+        self.values[index.unwrap_or_else(|| panic!("parameter {name} is not declared"))]
+    }
+
+    /// The value of `name`; `None` where the algorithm is to derive it.
+    ///
+    /// # Panics
+    /// As [`Params::get`].
+    pub fn given(&self, name: &str) -> Option<f64> {
+        Some(self.get(name)).filter(|value| !value.is_nan())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DECLARED: &[Parameter] = &[
+        Parameter {
+            name: "beta",
+            meaning: "share of the window that is left after a loss",
+            default: 0.7,
+            least: 0.1,
+            most: 1.0,
+        },
+        Parameter {
+            name: "weight",
+            meaning: "weight of a sample",
+            default: f64::NAN,
+            least: 0.0,
+            most: 1.0,
+        },
+    ];
+
+    fn given(name: &str, value: f64) -> Result<Params, String> {
+        Params::new(DECLARED, &BTreeMap::from([(name.to_owned(), value)]))
+    }
+
+    #[test]
+    fn what_is_not_given_has_its_default() {
+        let params = given("weight", 0.5).expect("in range");
+        assert_eq!(
+            (params.get("beta"), params.given("weight")),
+            (0.7, Some(0.5))
+        );
+        assert_eq!(Params::defaults(DECLARED).given("weight"), None);
+    }
+
+    #[test]
+    fn a_wrong_name_or_value_is_refused() {
+        let why = given("betta", 0.5).expect_err("no such name");
+        assert_eq!(why, "there is no parameter betta: it takes beta, weight");
+        let why = given("beta", 1.5).expect_err("too large");
+        assert_eq!(why, "beta = 1.5 lies outside 0.1 to 1");
+        assert!(given("beta", f64::NAN).is_err());
+    }
+}
