@@ -6,7 +6,7 @@
 
 use cclab_units::Time;
 
-use crate::variant::Variant;
+use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
 use crate::window::{SegmentWindow, StackWindow, may_grow};
 use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx};
 
@@ -16,6 +16,8 @@ pub(crate) const VARIANT: Variant = Variant {
     summary: "AIMD that cuts less and grows more while the path shows no queue",
     reference: "C. Fu and S. Liew, TCP Veno, IEEE JSAC 21(2), 2003; Linux 6.12",
     recovery: None,
+    window: WindowInRecovery::Stack,
+    ecn: EcnFeedback::Classic,
     params: &[],
     build: |config| Box::new(Veno::new(config)),
 };
