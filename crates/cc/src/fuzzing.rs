@@ -20,6 +20,8 @@ const SLOW_STARTS: [SlowStart; 3] = [
     SlowStart::HyStartPlusPlus,
     SlowStart::LinuxHyStart,
 ];
+/// Variants whose window an acknowledgement may narrow: they react to delay.
+const NARROWED_BY_DELAY: &[&str] = &["lp"];
 
 /// Runs `data` as operations on every variant in every arithmetic.
 ///
@@ -52,6 +54,7 @@ pub fn fuzz_variant(data: &[u8]) {
 struct Model {
     cc: Box<dyn CongestionControl>,
     config: Config,
+    reacts_to_delay: bool,
     label: String,
     rng: Stream,
     now: Time,
@@ -66,6 +69,7 @@ impl Model {
         Model {
             cc: (variant.build)(&config),
             config,
+            reacts_to_delay: NARROWED_BY_DELAY.contains(&variant.name),
             label: format!(
                 "{}, {:?}, {:?}",
                 variant.name, config.arithmetic, config.slow_start
@@ -130,6 +134,7 @@ impl Model {
             newly_acked: bytes,
             newly_delivered: bytes,
             rtt: (bits & 1 == 0).then_some(rtt),
+            one_way: (bits & 16 == 0).then_some(rtt / 2),
             srtt: self.srtt,
             min_rtt: Time::from_micros(50),
             snd_una: self.snd_una,
@@ -146,8 +151,9 @@ impl Model {
                 rng: &mut self.rng,
             },
         );
+        let narrowed = self.cc.cwnd() < before;
         assert!(
-            self.cc.cwnd() >= before,
+            !narrowed || self.reacts_to_delay,
             "{}: an ACK narrowed the window",
             self.label
         );
@@ -156,9 +162,8 @@ impl Model {
             Arithmetic::PerAckBytes | Arithmetic::PerAckSegments
         );
         if ack.in_recovery || !(ack.cwnd_limited || no_limit) {
-            assert_eq!(
-                self.cc.cwnd(),
-                before,
+            assert!(
+                self.cc.cwnd() <= before,
                 "{}: grew in recovery or unused",
                 self.label
             );

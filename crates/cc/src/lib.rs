@@ -1,13 +1,26 @@
 //! Congestion control: how much may be in flight, and how fast it may leave.
 
+mod adaptive_a;
+mod adaptive_b;
 mod aimd;
+mod bic;
+mod constant_rate;
 mod cubic;
+mod delay_trend;
 pub mod fuzzing;
+mod gaimd;
+mod highspeed;
+mod htcp;
 mod hystart;
+mod linear_rate;
+mod lp;
+mod module;
 mod newreno;
 mod registry;
 mod reno;
 mod sack;
+mod scalable;
+mod step_rule;
 mod tahoe;
 #[cfg(test)]
 mod tests;

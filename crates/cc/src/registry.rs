@@ -1,7 +1,10 @@
 //! The one list of variants.
 
 use crate::variant::Variant;
-use crate::{Config, CongestionControl, cubic, newreno, reno, sack, tahoe, veno};
+use crate::{
+    Config, CongestionControl, adaptive_a, adaptive_b, bic, constant_rate, cubic, delay_trend,
+    highspeed, htcp, linear_rate, lp, newreno, reno, sack, scalable, tahoe, veno,
+};
 
 /// Every variant of the simulator.
 pub static VARIANTS: &[Variant] = &[
@@ -10,6 +13,16 @@ pub static VARIANTS: &[Variant] = &[
     newreno::VARIANT,
     sack::VARIANT,
     cubic::VARIANT,
+    highspeed::VARIANT,
+    scalable::VARIANT,
+    bic::VARIANT,
+    htcp::VARIANT,
+    lp::VARIANT,
+    linear_rate::VARIANT,
+    constant_rate::VARIANT,
+    adaptive_a::VARIANT,
+    adaptive_b::VARIANT,
+    delay_trend::VARIANT,
     veno::VARIANT,
 ];
 
