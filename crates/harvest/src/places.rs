@@ -90,8 +90,8 @@ impl Places {
             let summary = &mut self.hosts[index].summary;
             match reason {
                 DropReason::Queue => summary.queue_drops += 1,
-                DropReason::Random => summary.random_drops += 1,
                 DropReason::Outage => summary.outage_drops += 1,
+                _ => summary.random_drops += 1,
             }
             (self.bottlenecks + index) as u32
         });
@@ -169,7 +169,7 @@ impl HostLink {
             .map(u64::from)
             .sum();
         let mut summary = self.summary.clone();
-        let lost = summary.queue_drops + summary.random_drops + summary.outage_drops;
+        let lost = summary.drops();
         // Segments are counted before they leave a host, and after they came into it.
         summary.delivered = if self.inward {
             segments

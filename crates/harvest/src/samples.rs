@@ -90,6 +90,7 @@ fn queue_sample(link: u32, root: &QueueCounters, discipline: &QueueCounters) -> 
         tx_bytes: root.tx_bytes,
         drops: discipline.drops,
         marks: discipline.marks,
+        capacity: None,
     }
 }
 

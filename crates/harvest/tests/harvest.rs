@@ -29,19 +29,12 @@ const REALTIME_ZERO: u64 = 1_000_000_000_000_000;
 const END: u64 = 600_000_000;
 
 fn link(rate: Option<u64>) -> Link {
-    Link {
-        rate: rate.and_then(Rate::from_bps),
-        delay: Time::from_millis(25),
-        queue: Queue {
-            kind: "droptail".into(),
-            limit: Limit::Bytes(12_000),
-            params: Default::default(),
-        },
-        loss: Vec::new(),
-        outage: Vec::new(),
-        jitter: None,
-        schedule: Vec::new(),
-    }
+    let queue = Queue {
+        kind: "droptail".into(),
+        limit: Limit::Bytes(12_000),
+        params: Default::default(),
+    };
+    Link::new(rate.and_then(Rate::from_bps), Time::from_millis(25), queue)
 }
 
 /// One flow called `bulk`, everything recorded.
@@ -55,6 +48,7 @@ fn scenario() -> Scenario {
             bottleneck: link(Some(20_000_000)),
             access: link(None),
             bottlenecks: 1,
+            router: None,
         },
         flows: vec![flow()],
         traffic: Vec::new(),

@@ -1,6 +1,7 @@
 //! The numbers of the bottleneck.
 
 use cclab_trace::Trace;
+use cclab_trace::schema::QueueSample;
 use cclab_units::Time;
 
 use crate::run_metrics::BottleneckMetrics;
@@ -15,7 +16,7 @@ pub(crate) fn measure_bottleneck(trace: &Trace, loaded: Option<Window>) -> Bottl
     let Some(link) = trace.summary.links.get(BOTTLENECK) else {
         return BottleneckMetrics::default();
     };
-    let drops = link.queue_drops + link.random_drops + link.outage_drops;
+    let drops = link.drops();
     BottleneckMetrics {
         utilization: loaded.and_then(|window| utilization(trace, window)),
         drops,
@@ -27,15 +28,23 @@ pub(crate) fn measure_bottleneck(trace: &Trace, loaded: Option<Window>) -> Bottl
     }
 }
 
-/// Bits that the bottleneck transmitted in `window` over those that its rate allows; `None` for
+/// Bytes that the bottleneck transmitted in `window` over those that it could have; `None` for
 /// an infinite rate, or if the window is not covered by samples.
 pub(crate) fn utilization(trace: &Trace, window: Window) -> Option<f64> {
     let rate = trace.summary.links.get(BOTTLENECK)?.rate?;
-    let samples = trace
-        .queue_samples
-        .iter()
-        .filter(|(_, s)| s.link as usize == BOTTLENECK);
-    let points: Vec<(Time, u64)> = samples.map(|(at, sample)| (*at, sample.tx_bytes)).collect();
-    let bytes = value_at(&points, window.to)? - value_at(&points, window.from)?;
-    Some(bytes * 8.0 / (rate.bps() as f64 * window.seconds()))
+    let gained = |counter: &dyn Fn(&QueueSample) -> Option<u64>| {
+        let samples = trace
+            .queue_samples
+            .iter()
+            .filter(|(_, s)| s.link as usize == BOTTLENECK);
+        let points: Vec<(Time, u64)> = samples
+            .filter_map(|(at, sample)| Some((*at, counter(sample)?)))
+            .collect();
+        Some(value_at(&points, window.to)? - value_at(&points, window.from)?)
+    };
+    let sent = gained(&|sample| Some(sample.tx_bytes))?;
+    // Only a link whose rate changes counts what it could have sent.
+    let possible = gained(&|sample| sample.capacity)
+        .unwrap_or_else(|| rate.bps() as f64 * window.seconds() / 8.0);
+    Some(sent / possible)
 }

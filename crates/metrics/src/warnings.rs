@@ -328,10 +328,7 @@ fn partial_overlap(evidence: &Evidence<'_>) -> Option<(String, String)> {
 /// Whether anything that a sender takes for congestion happened.
 fn has_congestion_signal(evidence: &Evidence<'_>) -> bool {
     let run = &evidence.trace.summary;
-    let at_links = run
-        .links
-        .iter()
-        .any(|link| link.queue_drops + link.random_drops + link.outage_drops + link.marks > 0);
+    let at_links = run.links.iter().any(|link| link.drops() + link.marks > 0);
     at_links
         || run
             .flows

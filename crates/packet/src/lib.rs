@@ -22,6 +22,14 @@ pub mod flags {
     pub const CWR: u8 = 0x80;
 }
 
+/// What the laboratory knows of a packet and no host can see.
+pub mod notes {
+    /// The payload has been sent before.
+    pub const RETRANSMISSION: u8 = 0x01;
+    /// A link has changed a bit: the receiving host will find the checksum wrong.
+    pub const CORRUPT: u8 = 0x02;
+}
+
 /// The ECN field of the IP header (RFC 3168, section 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
@@ -71,8 +79,8 @@ pub struct Packet {
     pub sack_len: u8,
     /// Whether the packet travels against the flow's data: an acknowledgement.
     pub backward: bool,
-    /// Whether the payload has been sent before.
-    pub retransmission: bool,
+    /// See [`notes`].
+    pub notes: u8,
     /// Window scale offered in a SYN, plus one; 0 means that the option is absent.
     pub wscale_plus_one: u8,
     /// SACK blocks `[left, right)`, most recent first (RFC 2018); a first block at or below
@@ -86,6 +94,16 @@ impl Packet {
     /// Whether all of `bits` are set in the flags.
     pub const fn has(&self, bits: u8) -> bool {
         self.flags & bits == bits
+    }
+
+    /// Whether the payload has been sent before.
+    pub const fn is_retransmission(&self) -> bool {
+        self.notes & notes::RETRANSMISSION != 0
+    }
+
+    /// Whether the receiving host will find the checksum wrong.
+    pub const fn is_corrupt(&self) -> bool {
+        self.notes & notes::CORRUPT != 0
     }
 
     /// The SACK blocks in use.

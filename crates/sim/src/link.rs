@@ -20,18 +20,35 @@ use crate::gate::Gate;
 pub struct Counters {
     /// Packets offered.
     pub offered: u64,
-    /// Packets lost in the queue, at random, in outages.
+    /// Copies that were born on the link.
+    pub duplicates: u64,
+    /// Packets lost, by reason: see [`cclab_trace::schema::LinkSummary`].
     pub queue_drops: u64,
     /// See `queue_drops`.
     pub random_drops: u64,
     /// See `queue_drops`.
+    pub listed_drops: u64,
+    /// See `queue_drops`.
     pub outage_drops: u64,
+    /// See `queue_drops`.
+    pub corrupt_drops: u64,
     /// Packets handed to the other end.
     pub delivered: u64,
     /// Bytes that the transmitter has taken on, the packet in transmission included.
     taken_bytes: u64,
     /// Largest backlog in bytes.
     pub backlog_max: u64,
+}
+
+impl Counters {
+    /// Packets lost, for whatever reason.
+    pub fn drops(&self) -> u64 {
+        self.queue_drops
+            + self.random_drops
+            + self.listed_drops
+            + self.outage_drops
+            + self.corrupt_drops
+    }
 }
 
 /// What becomes of a packet that was offered.
@@ -190,8 +207,10 @@ impl Link {
     pub fn count_loss(&mut self, reason: DropReason) {
         match reason {
             DropReason::Queue => self.counters.queue_drops += 1,
-            DropReason::Random => self.counters.random_drops += 1,
+            DropReason::Random | DropReason::Burst => self.counters.random_drops += 1,
+            DropReason::Listed => self.counters.listed_drops += 1,
             DropReason::Outage => self.counters.outage_drops += 1,
+            DropReason::Corrupt => self.counters.corrupt_drops += 1,
         }
     }
 

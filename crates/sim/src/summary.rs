@@ -51,16 +51,16 @@ pub fn queue_sample(index: usize, link: &Link, now: Time) -> QueueSample {
         tx_bytes: link.tx_bytes(now),
         drops: link.counters.queue_drops,
         marks: link.marks(),
+        capacity: None,
     }
 }
 
-/// Every packet offered to a link was delivered, lost, or is still there.
+/// Every packet offered to a link or born there was delivered, lost, or is still there.
 pub fn check_conservation(links: &[Link]) -> Result<(), SimError> {
     for link in links {
         let counters = &link.counters;
-        let lost = counters.queue_drops + counters.random_drops + counters.outage_drops;
-        let accounted = counters.delivered + lost + link.in_flight();
-        if counters.offered != accounted {
+        let accounted = counters.delivered + counters.drops() + link.in_flight();
+        if counters.offered + counters.duplicates != accounted {
             return Err(SimError::NotConserved {
                 link: link.name.clone(),
                 offered: counters.offered,
@@ -130,9 +130,12 @@ fn link_summary(link: &Link, now: Time) -> LinkSummary {
         name: link.name.clone(),
         rate: link.rate,
         offered: counters.offered,
+        duplicates: counters.duplicates,
         queue_drops: counters.queue_drops,
         random_drops: counters.random_drops,
+        listed_drops: counters.listed_drops,
         outage_drops: counters.outage_drops,
+        corrupt_drops: counters.corrupt_drops,
         marks: link.marks(),
         delivered: counters.delivered,
         tx_bytes: link.tx_bytes(now),

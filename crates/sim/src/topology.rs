@@ -199,7 +199,7 @@ impl<'a> Builder<'a> {
         for (i, loss) in bottleneck.loss.iter().enumerate() {
             self.at(loss.at, |gate, name| {
                 let dice = Stream::new(seed, &format!("loss {i} {name}"));
-                gate.add_loss(loss.probability, dice);
+                gate.add_loss(loss.probability().unwrap_or(0.0), dice);
             });
         }
         for outage in &bottleneck.outage {

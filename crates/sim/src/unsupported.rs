@@ -42,19 +42,21 @@ pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
                 }
             }
         }
-        if link.jitter.is_some() {
-            refuse(at("jitter"), "jitter".into());
+        let mut simple = link.clone();
+        simple.loss.retain(|loss| loss.probability().is_some());
+        simple.outage.clear();
+        if name == "access" {
+            simple.clone_from(link);
         }
-        if !link.schedule.is_empty() {
-            refuse(at("schedule"), "a schedule of changes".into());
+        if !simple.is_plain() && (name == "access" || simple.loss.is_empty()) {
+            refuse(
+                at("impairments"),
+                "impairments beside random loss and outages".into(),
+            );
         }
     }
-    let access = &network.access;
-    if !access.loss.is_empty() || !access.outage.is_empty() {
-        refuse(
-            "network.access".into(),
-            "loss or outage on access links".into(),
-        );
+    if network.router.is_some() {
+        refuse("network.router_packet_rate".into(), "a packet rate".into());
     }
     for flow in &scenario.flows {
         let at = |key: &str| format!("flow.{}.{key}", flow.name);

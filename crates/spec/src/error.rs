@@ -1,6 +1,7 @@
 //! What is wrong with a study, and where: one message per problem.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 use serde::de::{self, Unexpected};
 
@@ -51,6 +52,12 @@ pub(crate) struct Sources(Vec<(String, String)>);
 impl Sources {
     pub fn new(file: &str, text: &str) -> Sources {
         Sources(vec![(file.to_owned(), text.to_owned())])
+    }
+
+    /// The folder of the study file.
+    pub fn folder(&self) -> PathBuf {
+        let file = Path::new(&self.0[0].0);
+        file.parent().map(Path::to_owned).unwrap_or_default()
     }
 
     /// Adds a text and gives its number.

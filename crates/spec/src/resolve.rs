@@ -1,15 +1,19 @@
 //! From a study as written to a scenario: defaults, units, and what only shows when keys are
 //! seen together.
 
+mod files;
 mod flow;
+mod link;
 mod network;
 mod program;
 
 use std::collections::BTreeMap;
 
 use cclab_units::Time;
+pub(crate) use files::Files;
 use flow::{PathDelay, flows, unique_name};
-use network::{PathFacts, access_link, bottleneck_link, bottlenecks};
+use link::Links;
+use network::{PathFacts, bottlenecks};
 
 use crate::de::At;
 use crate::error::{Problem, unknown};
@@ -27,7 +31,11 @@ const MAX_SAMPLES: u64 = 10_000_000;
 const MAX_SNAPLEN: u64 = 262_144;
 
 /// Makes the scenario of `study`.
-pub(crate) fn resolve(study: &written::Study, names: &Names) -> Result<Scenario, Problem> {
+pub(crate) fn resolve(
+    study: &written::Study,
+    names: &Names,
+    files: &mut Files<'_>,
+) -> Result<Scenario, Problem> {
     let duration = study.duration.as_ref().map(positive_time).transpose()?;
     let warmup = study
         .warmup
@@ -48,12 +56,18 @@ pub(crate) fn resolve(study: &written::Study, names: &Names) -> Result<Scenario,
     let (stack_mss, overhead) = packets.map_or((0, 0), |p| (p.mss, p.overhead));
 
     let bottleneck = &study.network.bottleneck.value;
-    let access = study.network.access.clone().unwrap_or_default();
+    let access = study.network.access.as_ref().map(|access| &access.value);
+    let access_delay = access.and_then(|access| access.delay);
     let topology = study.network.topology.unwrap_or(Topology::Dumbbell);
     let bottlenecks = bottlenecks(study.network.bottlenecks.as_ref(), topology)?;
+    let back = bottleneck.reverse.as_ref().map(|reverse| &reverse.value);
+    let back = back.and_then(|reverse| reverse.delay);
     let delay = PathDelay {
         bottleneck: bottleneck.delay.map_or(Time::ZERO, |delay| delay.0),
-        access: access.delay.map_or(Time::ZERO, |delay| delay.0),
+        back: back
+            .or(bottleneck.delay)
+            .map_or(Time::ZERO, |delay| delay.0),
+        access: access_delay.map_or(Time::ZERO, |delay| delay.0),
         bottlenecks,
         topology,
     };
@@ -61,7 +75,7 @@ pub(crate) fn resolve(study: &written::Study, names: &Names) -> Result<Scenario,
     let path = PathFacts {
         max_rtt: flows
             .iter()
-            .map(|flow| (delay.one_way(flow.crosses) + flow.extra_delay) * 2)
+            .map(|flow| delay.rtt(flow.crosses) + flow.extra_delay * 2)
             .max()
             .unwrap_or(Time::ZERO),
         packet: flows
@@ -73,14 +87,22 @@ pub(crate) fn resolve(study: &written::Study, names: &Names) -> Result<Scenario,
         limit_is_exclusive: packets.is_some_and(|p| p.limit_is_exclusive),
         duration,
     };
+    let mut links = Links {
+        path,
+        names,
+        study,
+        flows: &flows,
+        files,
+    };
     let network = Network {
         topology,
-        bottleneck: bottleneck_link(bottleneck, &path, names)?,
-        access: access_link(&access, &path, names)?,
+        bottleneck: links.bottleneck()?,
+        access: links.access()?,
         bottlenecks,
+        router: link::router(&study.network)?,
     };
     let traffic = traffic(study, names)?;
-    let trace = trace(study, &flows, &path)?;
+    let trace = trace(study, &flows, &links.path)?;
     Ok(Scenario {
         duration,
         warmup,

@@ -3,9 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use cclab_units::{Rate, Stream, Time};
+use cclab_units::{Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::link::Link;
 
 /// One sweep point of a study, ready to run. Holds only what can change a result, so that a
 /// run's content hash does not depend on titles, questions or the order of keys.
@@ -57,6 +59,20 @@ pub struct Network {
     /// How many such bottlenecks there are in a row: 1 but in a parking lot.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub bottlenecks: u32,
+    /// What each router forwards at most; absent: whatever comes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub router: Option<Forwarder>,
+}
+
+/// A router whose processor is the limit: it forwards one packet after the other, whatever
+/// their size and direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Forwarder {
+    /// Packets per second, both directions together.
+    pub packet_rate: u64,
+    /// Packets that may wait for it.
+    pub backlog: u64,
 }
 
 fn one() -> u32 {
@@ -67,30 +83,8 @@ fn is_one(count: &u32) -> bool {
     *count == 1
 }
 
-/// A link and its mirror image: same rate and delay both ways. Queue limit, loss, outages and
-/// the rest apply to the direction that carries data; the way back has the same rate, delay
-/// and queue.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Link {
-    /// Bits per second; absent: infinitely fast.
-    pub rate: Option<Rate>,
-    /// One-way propagation delay.
-    pub delay: Time,
-    /// The queue in front of the transmitter.
-    pub queue: Queue,
-    /// Random losses.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub loss: Vec<Loss>,
-    /// Timed outages.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub outage: Vec<Outage>,
-    /// Random extra delay.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub jitter: Option<Time>,
-    /// Changes of rate, delay or loss during the run.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub schedule: Vec<Change>,
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// A queueing discipline and its limit.
@@ -114,57 +108,6 @@ pub enum Limit {
     Bytes(u64),
     /// Packets.
     Packets(u64),
-}
-
-/// Where on the path something happens to packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Place {
-    /// Leaving the sending host, before its access link.
-    Sender,
-    /// Leaving the router, before the bottleneck's queue.
-    Router,
-    /// Arriving at the receiving host, after the last link.
-    Receiver,
-}
-
-/// Independent random loss of packets, whatever they carry.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Loss {
-    /// Where.
-    pub at: Place,
-    /// Probability that a packet is lost, in [0, 1].
-    pub probability: f64,
-}
-
-/// A time during which every packet is lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Outage {
-    /// Where.
-    pub at: Place,
-    /// When it begins.
-    pub start: Time,
-    /// How long it lasts.
-    pub duration: Time,
-}
-
-/// A change of a link at an instant.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Change {
-    /// When.
-    pub at: Time,
-    /// New rate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
-    /// New one-way delay.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Time>,
-    /// New probability of loss.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub loss: Option<f64>,
 }
 
 /// When a flow starts: at `at`, or, to break phase effects, at a uniformly random time within
@@ -228,6 +171,13 @@ pub struct Flow {
     pub write_size: Option<u64>,
     /// Writes per second; absent: as often as there is room.
     pub writes_per_second: Option<f64>,
+    /// Whether short segments leave at once although data is outstanding (no Nagle algorithm).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub nodelay: bool,
+    /// Packets per second that each of its two hosts handles, sent and received together;
+    /// absent: whatever comes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packet_rate: Option<u64>,
     /// Whether the flow negotiates ECN.
     pub ecn: bool,
     /// Segments per acknowledgement; absent: the profile's. 1 acknowledges every segment.

@@ -9,7 +9,7 @@ use crate::names::Names;
 use crate::node::{Node, Value};
 use crate::path::{Path, nothing};
 use crate::plan::{Plan, PlannedRun, Point, run_id};
-use crate::resolve::resolve;
+use crate::resolve::{Files, resolve};
 use crate::scenario::{Run, Scenario};
 use crate::sweep::{Axis, MAX_RUNS, Sweep};
 use crate::written;
@@ -123,10 +123,11 @@ fn plan(
         expectations: Vec::new(),
     };
     let document = without_sweep(&document);
+    let mut files = Files::new(sources);
     for index in 0..sweep.len() {
         let values = sweep.point(index);
         let written = read_point(&document, &values)?;
-        let scenario = resolve(&written, &study.names)?;
+        let scenario = resolve(&written, &study.names, &mut files)?;
         let expectations = expectations(&written, &scenario)?;
         if index == 0 {
             plan.expectations = expectations;

@@ -8,9 +8,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::de::At;
-use crate::scenario::{DelayAt, Direction, EventKind, Place, Topology};
-use crate::text::{
-    BriefOrFull, OneOrMany, Param, QueueLimit, RateText, Share, SizeText, SysctlValue, TimeText,
+use crate::scenario::{DelayAt, Direction, EventKind, Topology};
+use crate::text::{BriefOrFull, Param, QueueLimit, SizeText, SysctlValue, TimeText};
+
+mod link;
+
+pub(crate) use link::{
+    Access, Bottleneck, Change, Impairments, Jitter, Loss, LossKind, Outage, Reorder, Reverse,
 };
 
 /// A cclab study: one question about congestion control, and the experiment that answers it.
@@ -102,42 +106,12 @@ pub(crate) struct Network {
     /// The link under study.
     pub bottleneck: At<Bottleneck>,
     /// The links between hosts and routers. Default: infinitely fast, without delay.
-    pub access: Option<Access>,
-}
-
-/// The link under study.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table")]
-pub(crate) struct Bottleneck {
-    /// Bits per second, both ways.
-    pub rate: RateText,
-    /// One-way propagation delay. Default: "0s".
-    pub delay: Option<TimeText>,
-    /// The queue in front of the link.
-    pub queue: Queue,
-    /// Independent random loss of packets: a share, or a table with the place, or a list.
-    #[serde(default)]
-    pub loss: OneOrMany<BriefOrFull<Share, Loss>>,
-    /// Random extra delay, uniform between zero and this. Default: none.
-    pub jitter: Option<TimeText>,
-    /// Times during which every packet is lost.
-    #[serde(default)]
-    pub outage: OneOrMany<Outage>,
-    /// Changes of rate, delay or loss during the run.
-    #[serde(default)]
-    pub schedule: OneOrMany<Change>,
-}
-
-/// The links between hosts and routers.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table")]
-pub(crate) struct Access {
-    /// Bits per second, both ways. Default: infinitely fast.
-    pub rate: Option<RateText>,
-    /// One-way propagation delay of each access link. Default: "0s".
-    pub delay: Option<TimeText>,
-    /// The queue in front of each access link. Default: droptail that never fills (1 GiB).
-    pub queue: Option<Queue>,
+    pub access: Option<At<Access>>,
+    /// Packets per second that each router forwards, whatever their size, both directions
+    /// together. Default: whatever comes.
+    pub router_packet_rate: Option<At<u64>>,
+    /// Packets that may wait for a router with a `router_packet_rate`. Default: 1000.
+    pub router_backlog: Option<At<u64>>,
 }
 
 /// A queueing discipline, its limit, and its parameters beside them, spelt as tc spells them.
@@ -159,51 +133,6 @@ pub(crate) struct Queue {
 
 /// Parameters by name; times, sizes, rates and shares become SI units.
 pub(crate) type Params = BTreeMap<At<String>, Param>;
-
-/// Independent random loss at a place.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "a table such as { rate = \"1%\", at = \"router\" }"
-)]
-pub(crate) struct Loss {
-    /// The probability that a packet is lost.
-    pub rate: Share,
-    /// Where. Default: "router".
-    pub at: Option<Place>,
-}
-
-/// A time during which every packet is lost.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "a table such as { start = \"4s\", duration = \"100ms\" }"
-)]
-pub(crate) struct Outage {
-    /// When it begins.
-    pub start: At<TimeText>,
-    /// How long it lasts.
-    pub duration: At<TimeText>,
-    /// Where. Default: "router".
-    pub at: Option<Place>,
-}
-
-/// A change of the bottleneck at an instant.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "a table such as { at = \"10s\", rate = \"50Mbit\" }"
-)]
-pub(crate) struct Change {
-    /// When.
-    pub at: At<TimeText>,
-    /// The new rate.
-    pub rate: Option<RateText>,
-    /// The new one-way delay.
-    pub delay: Option<TimeText>,
-    /// The new probability of loss at the router.
-    pub loss: Option<Share>,
-}
 
 /// A TCP flow, or `count` of them.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -237,6 +166,12 @@ pub(crate) struct Flow {
     pub write_size: Option<At<SizeText>>,
     /// Writes per second. Default: as often as there is room.
     pub writes_per_second: Option<At<f64>>,
+    /// Whether short segments leave at once although data is outstanding (TCP_NODELAY: no Nagle
+    /// algorithm). Default: false.
+    pub nodelay: Option<bool>,
+    /// Packets per second that each of its two hosts handles, whatever their size, sent and
+    /// received together. Default: whatever comes.
+    pub packet_rate: Option<At<u64>>,
     /// Whether the flow negotiates ECN. Default: false.
     pub ecn: Option<bool>,
     /// Full segments per acknowledgement; 1 acknowledges every segment. Default: the stack's.

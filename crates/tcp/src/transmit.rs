@@ -1,6 +1,6 @@
 //! What the sender sends next.
 
-use cclab_packet::{Ecn, Packet, flags};
+use cclab_packet::{Ecn, Packet, flags, notes};
 use cclab_units::Time;
 
 use crate::limits::Limit;
@@ -209,7 +209,7 @@ impl Sender {
             self.episode.prr.on_sent(u64::from(segment.len));
         }
         let mut packet = self.data_packet(now, &segment);
-        packet.retransmission = true;
+        packet.notes |= notes::RETRANSMISSION;
         packet.ecn = Ecn::NotEct; // RFC 3168 section 6.1.5
         self.episode.undo.on_resent(packet.tsval);
         self.counters.retransmits += u64::from(segment.payload() > 0);

@@ -96,7 +96,7 @@ fn a_loss_and_a_mark_in_one_window_reduce_once() {
         s.ack(200 + n, 0, &[]);
         s.sent(200 + n);
     }
-    assert!(s.packets[0].has(flags::CWR) && !s.packets[0].retransmission);
+    assert!(s.packets[0].has(flags::CWR) && !s.packets[0].is_retransmission());
     assert_eq!(s.ssthresh(), 5 * MSS);
 }
 

@@ -1,6 +1,6 @@
 //! Losses and outages at a place as steps in time.
 
-use cclab_spec::{Link, Place};
+use cclab_spec::{Link, Loss, Place};
 use cclab_units::Time;
 
 /// What happens at a place: a probability of loss at the start, and its changes.
@@ -56,9 +56,8 @@ pub(crate) fn steady(link: &Link, place: Place, at: Time) -> f64 {
     scheduled.unwrap_or_else(|| {
         let here = link.loss.iter().filter(|loss| loss.at == place);
         // Independent losses in a row are one loss of the joint probability.
-        here.fold(0.0, |joint, loss| {
-            1.0 - (1.0 - joint) * (1.0 - loss.probability)
-        })
+        here.filter_map(Loss::probability)
+            .fold(0.0, |joint, loss| 1.0 - (1.0 - joint) * (1.0 - loss))
     })
 }
 
@@ -81,25 +80,20 @@ pub(crate) fn outages(link: &Link, place: Place) -> Vec<(Time, Time)> {
 
 #[cfg(test)]
 mod tests {
-    use cclab_spec::{Change, Limit, Loss, Outage, Queue};
+    use cclab_spec::{Change, Limit, Outage, Queue};
 
     use super::*;
 
     fn link(loss: &[f64], outages: &[(u64, u64)], schedule: &[(u64, f64)]) -> Link {
+        let queue = Queue {
+            kind: "droptail".to_owned(),
+            limit: Limit::Packets(10),
+            params: Default::default(),
+        };
         Link {
-            rate: None,
-            delay: Time::ZERO,
-            queue: Queue {
-                kind: "droptail".to_owned(),
-                limit: Limit::Packets(10),
-                params: Default::default(),
-            },
             loss: loss
                 .iter()
-                .map(|&probability| Loss {
-                    at: Place::Router,
-                    probability,
-                })
+                .map(|&probability| Loss::random(Place::Router, probability))
                 .collect(),
             outage: outages
                 .iter()
@@ -109,7 +103,6 @@ mod tests {
                     duration: Time::from_secs(duration),
                 })
                 .collect(),
-            jitter: None,
             schedule: schedule
                 .iter()
                 .map(|&(at, loss)| Change {
@@ -119,6 +112,7 @@ mod tests {
                     loss: Some(loss),
                 })
                 .collect(),
+            ..Link::new(None, Time::ZERO, queue)
         }
     }
 

@@ -183,7 +183,7 @@ impl<'a> Network<'a> {
         let wire = Wire {
             delay: link.delay,
             rate: link.rate,
-            jitter: link.jitter,
+            jitter: link.jitter.map(|jitter| jitter.max),
             changes: link
                 .schedule
                 .iter()

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use cclab_packet::MAX_ADDRESSED_FLOWS;
-use cclab_spec::{DelayAt, Direction, EventKind, Flow, Link, Scenario, Topology};
+use cclab_spec::{
+    DelayAt, Direction, Distribution, EventKind, Flow, Link, LossModel, Scenario, Topology,
+};
 use cclab_units::{Rate, Time};
 
 use crate::network::left_interfaces;
@@ -104,10 +106,13 @@ fn network(scenario: &Scenario, found: &mut Found) {
     }
     link("bottleneck", &network.bottleneck, found);
     link("access", &network.access, found);
-    let access = &network.access;
-    let plain = access.loss.is_empty() && access.outage.is_empty() && access.schedule.is_empty();
-    if !plain || access.jitter.is_some() {
+    if !network.access.is_plain() {
         found.refuse("network.access", "impairments of access links");
+    }
+    if network.router.is_some() {
+        let what =
+            "a router that forwards so many packets per second (a kernel forwards what comes)";
+        found.refuse("network.router_packet_rate", what);
     }
 }
 
@@ -122,11 +127,62 @@ fn link(name: &str, link: &Link, found: &mut Found) {
     if link.rate.is_none() && link.schedule.iter().any(|change| change.rate.is_some()) {
         found.refuse(at("schedule"), "a rate for a link that is infinitely fast");
     }
-    if let Some(jitter) = link.jitter.filter(|&jitter| jitter >= MAX_JITTER) {
-        found.refuse(
-            at("jitter"),
-            format!("a jitter of {jitter} (netem stays below {MAX_JITTER})"),
-        );
+    if let Some(jitter) = &link.jitter {
+        if jitter.max >= MAX_JITTER {
+            let what = format!(
+                "a jitter of {} (netem stays below {MAX_JITTER})",
+                jitter.max
+            );
+            found.refuse(at("jitter"), what);
+        }
+        if jitter.distribution != Distribution::Uniform {
+            found.refuse(at("jitter"), "jitter that is not uniform");
+        }
+        if jitter.reorder {
+            found.refuse(
+                at("jitter"),
+                "jitter that lets packets overtake one another",
+            );
+        }
+    }
+    for loss in &link.loss {
+        match loss.model {
+            LossModel::Random(_) => {}
+            LossModel::GilbertElliott(_) => found.refuse(at("loss"), "losses in bursts"),
+            LossModel::Packets(_) => found.refuse(at("loss"), "losses of listed packets"),
+        }
+    }
+    let absent = [
+        (
+            "reorder",
+            link.reorder.is_some(),
+            "packets that are held back",
+        ),
+        (
+            "duplicate",
+            link.duplicate.is_some(),
+            "packets that come twice",
+        ),
+        (
+            "corrupt",
+            link.corrupt.is_some(),
+            "packets that are corrupted",
+        ),
+        (
+            "trace",
+            link.trace.is_some(),
+            "a trace of delivery opportunities",
+        ),
+        (
+            "reverse",
+            link.reverse.is_some(),
+            "a way back that is not the mirror image",
+        ),
+    ];
+    for (key, given, what) in absent {
+        if given {
+            found.refuse(at(key), what);
+        }
     }
     if let Some(rate) = link.rate
         && let Err((key, what)) = discipline::child(&link.queue, rate, 1514)
@@ -151,6 +207,13 @@ fn flow(flow: &Flow, target: Target, found: &mut Found) {
     }
     if let Some(application) = flow.application.as_deref().filter(|name| *name != "bulk") {
         found.refuse(at("application"), format!("application {application}"));
+    }
+    if flow.packet_rate.is_some() {
+        let what = "hosts that handle so many packets per second (a kernel handles what comes)";
+        found.refuse(at("packet_rate"), what);
+    }
+    if flow.nodelay {
+        found.refuse(at("nodelay"), "TCP_NODELAY");
     }
     if let Some(every) = flow.delayed_ack.filter(|&every| every > 2) {
         let what =

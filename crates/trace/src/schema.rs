@@ -54,6 +54,8 @@ pub struct QueueSample {
     pub drops: u64,
     /// Packets ECN-marked by the queue so far.
     pub marks: u64,
+    /// Bytes that the link could have transmitted so far; absent where its rate is constant.
+    pub capacity: Option<u64>,
 }
 
 /// `acks.parquet`: the sender's state after it took in an acknowledgement.
@@ -120,10 +122,16 @@ pub enum DropReason {
     /// The queue had no room, or its discipline chose to drop.
     #[default]
     Queue,
-    /// Random loss.
+    /// Random loss, independent of what came before.
     Random,
+    /// Random loss in bursts (Gilbert-Elliott).
+    Burst,
+    /// The packet was on a list of packets to lose.
+    Listed,
     /// A timed outage.
     Outage,
+    /// The receiving host found the checksum wrong.
+    Corrupt,
 }
 
 /// `drops.parquet`: a packet was lost.
@@ -216,12 +224,18 @@ pub struct LinkSummary {
     pub rate: Option<Rate>,
     /// Packets that were offered to it.
     pub offered: u64,
-    /// Packets lost in the queue, at random, in outages.
+    /// Packets that were born on it: copies of others.
+    pub duplicates: u64,
+    /// Packets lost in the queue.
     pub queue_drops: u64,
-    /// See `queue_drops`.
+    /// Packets lost at random, singly or in bursts.
     pub random_drops: u64,
-    /// See `queue_drops`.
+    /// Packets lost because they were on a list.
+    pub listed_drops: u64,
+    /// Packets lost in outages.
     pub outage_drops: u64,
+    /// Packets that the host at the far end discarded because their checksum was wrong.
+    pub corrupt_drops: u64,
     /// Packets ECN-marked.
     pub marks: u64,
     /// Packets and bytes handed to the other end.
@@ -234,6 +248,17 @@ pub struct LinkSummary {
     pub backlog_max: u64,
     /// Sojourn times in nanoseconds; kept for the bottleneck's two directions only.
     pub sojourn: Histogram,
+}
+
+impl LinkSummary {
+    /// Packets lost, for whatever reason.
+    pub const fn drops(&self) -> u64 {
+        self.queue_drops
+            + self.random_drops
+            + self.listed_drops
+            + self.outage_drops
+            + self.corrupt_drops
+    }
 }
 
 /// What a run was, beside its rows: `summary.json`, `flows.parquet`, `links.parquet`.

@@ -220,7 +220,10 @@ named_cell!(QueueAction { QueueAction::Enqueue = "enqueue", QueueAction::Dequeue
 named_cell!(DropReason {
     DropReason::Queue = "queue",
     DropReason::Random = "random",
+    DropReason::Burst = "burst",
+    DropReason::Listed = "listed",
     DropReason::Outage = "outage",
+    DropReason::Corrupt = "corrupt",
 });
 
 impl<C: Cell> Cell for Option<C> {

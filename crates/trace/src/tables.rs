@@ -52,6 +52,7 @@ table! {
     "tx_bytes": u64 = tx_bytes, "Bytes transmitted so far, headers and framing included.";
     "drops": u64 = drops, "Packets dropped by the queue so far.";
     "marks": u64 = marks, "Packets ECN-marked by the queue so far.";
+    "capacity_bytes": Option<u64> = capacity, "Bytes that the link could have transmitted so far; null where its rate is constant.";
 }
 
 table! {
@@ -90,7 +91,7 @@ table! {
     DropEvent,
     "time_ns": Time, "Virtual time since the beginning of the run.";
     "link": u32 = link, "Index of the link in `links.parquet`.";
-    "reason": DropReason = reason, "`queue`, `random` or `outage`.";
+    "reason": DropReason = reason, "`queue`, `random`, `burst` (Gilbert-Elliott), `listed`, `outage` or `corrupt` (discarded by the receiving host).";
     "flow": u32 = flow, "Index of the packet's flow in `flows.parquet`.";
     "offset_bytes": u64 = offset, "Offset of the packet's first byte of data; 0 for packets without data.";
     "wire_len_bytes": u32 = wire_len, "Bytes of the packet on the link.";
@@ -135,9 +136,12 @@ table! {
     "name": String = name, "`bottleneck`, `bottleneck.reverse`, `FLOW.access`, ...";
     "rate_bps": Option<Rate> = rate, "Rate; null when infinite.";
     "offered_packets": u64 = offered, "Packets that were offered to it.";
+    "duplicates": u64 = duplicates, "Packets that were born on it: copies of others.";
     "queue_drops": u64 = queue_drops, "Packets lost in the queue.";
-    "random_drops": u64 = random_drops, "Packets lost at random.";
+    "random_drops": u64 = random_drops, "Packets lost at random, singly or in bursts.";
+    "listed_drops": u64 = listed_drops, "Packets lost because they were on a list.";
     "outage_drops": u64 = outage_drops, "Packets lost in outages.";
+    "corrupt_drops": u64 = corrupt_drops, "Packets that the host at the far end discarded because their checksum was wrong.";
     "marks": u64 = marks, "Packets ECN-marked.";
     "delivered_packets": u64 = delivered, "Packets handed to the other end.";
     "tx_bytes": u64 = tx_bytes, "Bytes transmitted, headers and framing included.";

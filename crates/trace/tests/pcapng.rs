@@ -112,7 +112,7 @@ fn connection(flow: u32) -> Vec<(u64, Packet)> {
     packets.push((
         40_200,
         Packet {
-            retransmission: true,
+            notes: cclab_packet::notes::RETRANSMISSION,
             ..segment(2, 45)
         },
     ));

@@ -50,6 +50,7 @@ fn queue_sample(i: u64) -> QueueSample {
         tx_bytes: i * 1500,
         drops: i / 7,
         marks: 0,
+        capacity: (i % 2 == 0).then_some(i * 2000),
     }
 }
 
@@ -88,10 +89,17 @@ fn queue_event(i: u64) -> QueueEvent {
 }
 
 fn drop_event(i: u64) -> DropEvent {
-    let reasons = [DropReason::Queue, DropReason::Random, DropReason::Outage];
+    let reasons = [
+        DropReason::Queue,
+        DropReason::Random,
+        DropReason::Burst,
+        DropReason::Listed,
+        DropReason::Outage,
+        DropReason::Corrupt,
+    ];
     DropEvent {
         link: 3,
-        reason: reasons[(i % 3) as usize],
+        reason: reasons[(i % 6) as usize],
         flow: 0,
         offset: i,
         wire_len: 66,
@@ -137,6 +145,9 @@ fn summary() -> RunSummary {
         queue_drops: 2,
         random_drops: 3,
         outage_drops: 4,
+        listed_drops: 10,
+        corrupt_drops: 11,
+        duplicates: 12,
         marks: 5,
         delivered: 6,
         tx_bytes: 7,

@@ -29,19 +29,12 @@ pub fn rate(bps: u64) -> Rate {
 
 /// A link with a first-in first-out queue; no rate is infinitely fast.
 pub fn link(bps: Option<u64>, delay: Time, limit: Limit) -> Link {
-    Link {
-        rate: bps.map(rate),
-        delay,
-        queue: Queue {
-            kind: "droptail".into(),
-            limit,
-            params: BTreeMap::new(),
-        },
-        loss: Vec::new(),
-        outage: Vec::new(),
-        jitter: None,
-        schedule: Vec::new(),
-    }
+    let queue = Queue {
+        kind: "droptail".into(),
+        limit,
+        params: BTreeMap::new(),
+    };
+    Link::new(bps.map(rate), delay, queue)
 }
 
 /// An unlimited bulk flow that starts at once.
@@ -61,6 +54,8 @@ pub fn flow(name: &str, cc: &str) -> Flow {
         mss: None,
         write_size: None,
         writes_per_second: None,
+        nodelay: false,
+        packet_rate: None,
         ecn: false,
         delayed_ack: None,
         direction: Direction::Forward,
@@ -84,6 +79,7 @@ pub fn dumbbell(stack: &str, bottleneck: Link, flows: Vec<Flow>, duration: Time)
             bottleneck,
             access: link(None, Time::ZERO, Limit::Packets(1_000)),
             bottlenecks: 1,
+            router: None,
         },
         flows,
         traffic: Vec::new(),
@@ -99,7 +95,7 @@ pub fn dumbbell(stack: &str, bottleneck: Link, flows: Vec<Flow>, duration: Time)
 }
 
 pub fn loss(at: Place, probability: f64) -> Loss {
-    Loss { at, probability }
+    Loss::random(at, probability)
 }
 
 pub fn outage(at: Place, start: Time, duration: Time) -> Outage {

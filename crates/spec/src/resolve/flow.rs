@@ -2,6 +2,7 @@
 
 use cclab_units::Time;
 
+use super::link::packet_rate;
 use super::program::program;
 use super::{known, params, positive_time};
 use crate::de::At;
@@ -26,6 +27,8 @@ const MAX_FLOWS: u64 = 100_000;
 pub(super) struct PathDelay {
     /// One way over one bottleneck.
     pub bottleneck: Time,
+    /// The way back over it.
+    pub back: Time,
     /// One way over one access link.
     pub access: Time,
     /// How many bottlenecks there are in a row.
@@ -35,10 +38,10 @@ pub(super) struct PathDelay {
 }
 
 impl PathDelay {
-    /// From host to host over the bottlenecks `crosses`, one way.
-    pub fn one_way(&self, crosses: Option<[u32; 2]>) -> Time {
+    /// From host to host over the bottlenecks `crosses`, and back.
+    pub fn rtt(&self, crosses: Option<[u32; 2]>) -> Time {
         let crossed = crosses.map_or(self.bottlenecks, |[first, last]| last - first + 1);
-        self.bottleneck * u64::from(crossed) + self.access * 2
+        (self.bottleneck + self.back) * u64::from(crossed) + self.access * 4
     }
 }
 
@@ -143,7 +146,7 @@ fn flow(
         .or_at(*at));
     }
     let crosses = crosses(flow.crosses.as_ref(), delay)?;
-    let own_rtt = delay.one_way(crosses) * 2;
+    let own_rtt = delay.rtt(crosses);
     let extra_delay = match &flow.rtt {
         None => Time::ZERO,
         Some(rtt) if rtt.value.0 >= own_rtt => (rtt.value.0 - own_rtt) / 2,
@@ -193,6 +196,8 @@ fn flow(
         mss: flow.mss.as_ref().map(mss).transpose()?,
         write_size: flow.write_size.as_ref().map(|size| size.value.0),
         writes_per_second: flow.writes_per_second.as_ref().map(|writes| writes.value),
+        nodelay: flow.nodelay.unwrap_or(false),
+        packet_rate: flow.packet_rate.as_ref().map(packet_rate).transpose()?,
         ecn: flow.ecn.unwrap_or(false),
         delayed_ack: flow.delayed_ack.as_ref().map(|every| every.value),
         direction: flow.direction.unwrap_or(Direction::Forward),

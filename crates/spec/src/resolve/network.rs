@@ -1,20 +1,17 @@
-//! Links and queues.
-
-use std::collections::BTreeMap;
+//! Queues, and how many bottlenecks there are.
 
 use cclab_units::{Rate, Time};
 
-use super::{known, params, positive_time};
+use super::{known, params};
 use crate::de::At;
 use crate::error::Problem;
 use crate::names::{DEFAULT_QDISC, Names};
 use crate::quantity::LimitText;
-use crate::scenario::{Change, Limit, Link, Loss, Outage, Place, Queue, Topology};
-use crate::text::BriefOrFull;
+use crate::scenario::{Limit, Queue, Topology};
 use crate::written;
 
 /// A queue that stands for none: no run fills it.
-const ENDLESS_QUEUE: u64 = 1 << 30;
+pub(super) const ENDLESS_QUEUE: u64 = 1 << 30;
 
 /// Bottlenecks of a parking lot that does not say how many: the fewest in which a flow has rivals
 /// at both ends and in the middle.
@@ -71,93 +68,8 @@ pub(super) fn bottlenecks(written: Option<&At<u32>>, topology: Topology) -> Resu
     }
 }
 
-/// The link under study.
-pub(super) fn bottleneck_link(
-    written: &written::Bottleneck,
-    path: &PathFacts,
-    names: &Names,
-) -> Result<Link, Problem> {
-    let rate = written.rate.0;
-    let loss = written.loss.0.iter().map(|loss| match loss {
-        BriefOrFull::Brief(share) => Loss {
-            at: Place::Router,
-            probability: share.0,
-        },
-        BriefOrFull::Full(loss) => Loss {
-            at: loss.at.unwrap_or(Place::Router),
-            probability: loss.rate.0,
-        },
-    });
-    let outage = written.outage.0.iter().map(|outage| {
-        let duration = positive_time(&outage.duration)?;
-        let start = outage.start.value.0;
-        path.begins("this outage", start)
-            .map_err(|problem| problem.or_at(outage.start.at))?;
-        Ok(Outage {
-            at: outage.at.unwrap_or(Place::Router),
-            start,
-            duration,
-        })
-    });
-    let schedule = written.schedule.0.iter().map(|change| {
-        if change.rate.is_none() && change.delay.is_none() && change.loss.is_none() {
-            let problem = Problem::new(
-                "this change changes nothing",
-                "give it a rate, a delay or a loss",
-            );
-            return Err(problem.or_at(change.at.at));
-        }
-        Ok(Change {
-            at: change.at.value.0,
-            rate: change.rate.map(|rate| rate.0),
-            delay: change.delay.map(|delay| delay.0),
-            loss: change.loss.map(|loss| loss.0),
-        })
-    });
-    let mut schedule = schedule.collect::<Result<Vec<_>, Problem>>()?;
-    schedule.sort_by_key(|change| change.at);
-    Ok(Link {
-        rate: Some(rate),
-        delay: written.delay.map_or(Time::ZERO, |delay| delay.0),
-        queue: queue(&written.queue, Some(rate), path, names)?,
-        // A loss of zero is no loss: `loss = "0%"` in a sweep is the lossless point.
-        loss: loss.filter(|loss| loss.probability > 0.0).collect(),
-        outage: outage.collect::<Result<_, Problem>>()?,
-        jitter: written
-            .jitter
-            .map(|jitter| jitter.0)
-            .filter(|jitter| *jitter > Time::ZERO),
-        schedule,
-    })
-}
-
-/// The links between hosts and routers.
-pub(super) fn access_link(
-    written: &written::Access,
-    path: &PathFacts,
-    names: &Names,
-) -> Result<Link, Problem> {
-    let rate = written.rate.map(|rate| rate.0);
-    let queue = match &written.queue {
-        Some(written) => queue(written, rate, path, names)?,
-        None => Queue {
-            kind: DEFAULT_QDISC.to_owned(),
-            limit: Limit::Bytes(ENDLESS_QUEUE),
-            params: BTreeMap::new(),
-        },
-    };
-    Ok(Link {
-        rate,
-        delay: written.delay.map_or(Time::ZERO, |delay| delay.0),
-        queue,
-        loss: Vec::new(),
-        outage: Vec::new(),
-        jitter: None,
-        schedule: Vec::new(),
-    })
-}
-
-fn queue(
+/// A queue as it is on a link of `rate`.
+pub(super) fn queue(
     written: &written::Queue,
     rate: Option<Rate>,
     path: &PathFacts,

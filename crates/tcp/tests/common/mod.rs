@@ -199,7 +199,11 @@ impl Script {
             .filter(|packet| packet.seq_len() > 0)
             .map(|packet| {
                 let offset = self.sender.offset_of(packet.seq);
-                (offset, u64::from(packet.payload), packet.retransmission)
+                (
+                    offset,
+                    u64::from(packet.payload),
+                    packet.is_retransmission(),
+                )
             })
             .collect()
     }

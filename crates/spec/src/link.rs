@@ -1,0 +1,242 @@
+//! Links of a resolved experiment, and what they do to packets.
+
+use cclab_units::{Rate, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::opportunities::Opportunities;
+use crate::scenario::Queue;
+
+/// A link. Rate, delay and queue hold both ways; the impairments act on the direction that
+/// carries data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Bits per second; absent: infinitely fast. Of a link that follows a trace, the mean: what
+    /// utilization and queue limits are measured by.
+    pub rate: Option<Rate>,
+    /// One-way propagation delay.
+    pub delay: Time,
+    /// The queue in front of the transmitter.
+    pub queue: Queue,
+    /// Losses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loss: Vec<Loss>,
+    /// Timed outages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outage: Vec<Outage>,
+    /// Random extra delay of every packet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<Jitter>,
+    /// Packets that are held back and overtaken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reorder: Option<Reorder>,
+    /// Probability that a packet arrives at the queue twice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duplicate: Option<f64>,
+    /// Probability that a packet is changed on the way, so that the receiving host discards it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corrupt: Option<f64>,
+    /// Changes of rate, delay or loss during the run, in the order of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub schedule: Vec<Change>,
+    /// When the link sends, instead of at its rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Opportunities>,
+    /// The way back, where it is not the mirror image ([`Link::way_back`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse: Option<Box<Link>>,
+}
+
+impl Link {
+    /// A link without impairments.
+    pub fn new(rate: Option<Rate>, delay: Time, queue: Queue) -> Link {
+        Link {
+            rate,
+            delay,
+            queue,
+            loss: Vec::new(),
+            outage: Vec::new(),
+            jitter: None,
+            reorder: None,
+            duplicate: None,
+            corrupt: None,
+            schedule: Vec::new(),
+            trace: None,
+            reverse: None,
+        }
+    }
+
+    /// The link of the other direction: as given, or the mirror image, which has the same rate,
+    /// delay and queue, their changes and the same trace, and no impairment.
+    pub fn way_back(&self) -> Link {
+        match &self.reverse {
+            Some(reverse) => Link::clone(reverse),
+            None => Link {
+                schedule: mirrored(&self.schedule, true, true),
+                trace: self.trace.clone(),
+                ..Link::new(self.rate, self.delay, self.queue.clone())
+            },
+        }
+    }
+
+    /// Whether nothing happens to packets on it, and it stays as it is, both ways.
+    pub fn is_plain(&self) -> bool {
+        *self == Link::new(self.rate, self.delay, self.queue.clone())
+    }
+}
+
+/// The changes of a schedule that hold for the other direction too: of the rate, of the delay.
+pub(crate) fn mirrored(schedule: &[Change], rate: bool, delay: bool) -> Vec<Change> {
+    let other = schedule.iter().map(|change| Change {
+        at: change.at,
+        rate: change.rate.filter(|_| rate),
+        delay: change.delay.filter(|_| delay),
+        loss: None,
+    });
+    other
+        .filter(|change| change.rate.is_some() || change.delay.is_some())
+        .collect()
+}
+
+/// Where on the path something happens to packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Place {
+    /// Leaving the sending host, before its access link.
+    Sender,
+    /// Before the queue of the link: of the bottleneck, or of each access link.
+    Router,
+    /// Arriving at the receiving host, after the last link.
+    Receiver,
+}
+
+/// A loss of packets, whatever they carry.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Loss {
+    /// Where.
+    pub at: Place,
+    /// Which packets.
+    pub model: LossModel,
+}
+
+impl Loss {
+    /// Independent losses of probability `probability`.
+    pub fn random(at: Place, probability: f64) -> Loss {
+        Loss {
+            at,
+            model: LossModel::Random(probability),
+        }
+    }
+
+    /// The probability of an independent loss; `None` for other models.
+    pub fn probability(&self) -> Option<f64> {
+        match self.model {
+            LossModel::Random(probability) => Some(probability),
+            LossModel::GilbertElliott(_) | LossModel::Packets(_) => None,
+        }
+    }
+}
+
+/// Which packets are lost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum LossModel {
+    /// Each with this probability, independently of the others.
+    Random(f64),
+    /// In bursts.
+    GilbertElliott(GilbertElliott),
+    /// Those of a list.
+    Packets(ListedPackets),
+}
+
+/// A channel of two states (E. N. Gilbert, Bell System Technical Journal 39, 1960; E. O.
+/// Elliott, 42, 1963) with the parameters that netem's `gemodel` has. Every packet is judged by
+/// the state that it finds, and the state may change behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GilbertElliott {
+    /// Probability that the state turns bad behind a packet of the good state.
+    pub p: f64,
+    /// Probability that it turns good behind a packet of the bad state.
+    pub r: f64,
+    /// Probability of loss in the good state (netem's `1-k`).
+    pub good: f64,
+    /// Probability of loss in the bad state (netem's `1-h`).
+    pub bad: f64,
+}
+
+/// Data packets that are lost: the n-th that pass the place, retransmissions included.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ListedPackets {
+    /// Their numbers, counted from 1, in order.
+    pub packets: Vec<u64>,
+    /// The flow whose packets count; absent: those of all flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<String>,
+}
+
+/// A time during which every packet is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outage {
+    /// Where.
+    pub at: Place,
+    /// When it begins.
+    pub start: Time,
+    /// How long it lasts.
+    pub duration: Time,
+}
+
+/// Random extra delay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Jitter {
+    /// The largest extra delay.
+    pub max: Time,
+    /// How it is distributed between zero and the largest.
+    pub distribution: Distribution,
+    /// Whether packets may overtake each other by it.
+    pub reorder: bool,
+}
+
+/// A distribution of jitter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Distribution {
+    /// Every delay from zero to the largest is as likely.
+    #[default]
+    Uniform,
+    /// Around half of the largest, which is three standard deviations from either end; what
+    /// falls beyond an end is at that end.
+    Normal,
+}
+
+/// Packets that are held back, so that later ones overtake them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reorder {
+    /// Probability that a packet is.
+    pub probability: f64,
+    /// For how long.
+    pub delay: Time,
+}
+
+/// A change of a link at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// When.
+    pub at: Time,
+    /// New rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// New one-way delay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Time>,
+    /// New probability of independent loss in front of the queue, instead of those before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<f64>,
+}

@@ -1,0 +1,209 @@
+//! The keys of links.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::Queue;
+use crate::de::At;
+use crate::link::{Distribution, Place};
+use crate::text::{BriefOrFull, OneOrMany, RateText, Share, TimeText};
+
+/// Declares a table of a link: keys of its own, and those of impairments, which every link has.
+macro_rules! link_table {
+    ($(#[$meta:meta])* $name:ident { $($(#[$field_meta:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields, expecting = "a table")]
+        pub(crate) struct $name {
+            $($(#[$field_meta])* pub $field: $type,)*
+            /// Loss of packets: a share, a table, or a list of them.
+            #[serde(default)]
+            pub loss: OneOrMany<BriefOrFull<Share, Loss>>,
+            /// Random extra delay, uniform between zero and this, which keeps packets in order; or
+            /// a table. Default: none.
+            pub jitter: Option<BriefOrFull<TimeText, Jitter>>,
+            /// Packets that are held back, so that later ones overtake them. Default: none.
+            pub reorder: Option<Reorder>,
+            /// The probability that a packet arrives at the queue twice. Default: 0.
+            pub duplicate: Option<Share>,
+            /// The probability that a packet is changed on the way: it travels on, and the
+            /// receiving host discards it. Default: 0.
+            pub corrupt: Option<Share>,
+            /// Times during which every packet is lost.
+            #[serde(default)]
+            pub outage: OneOrMany<Outage>,
+            /// Changes of rate, delay or loss during the run.
+            #[serde(default)]
+            pub schedule: OneOrMany<Change>,
+            /// A file of delivery opportunities in Mahimahi's format, which the link follows
+            /// instead of a rate; its path starts at the study's folder. Default: none.
+            pub trace: Option<At<String>>,
+        }
+
+        impl $name {
+            /// The keys of impairments.
+            pub fn impairments(&self) -> Impairments<'_> {
+                Impairments {
+                    loss: &self.loss.0,
+                    jitter: self.jitter.as_ref(),
+                    reorder: self.reorder.as_ref(),
+                    duplicate: self.duplicate,
+                    corrupt: self.corrupt,
+                    outage: &self.outage.0,
+                    schedule: &self.schedule.0,
+                }
+            }
+        }
+    };
+}
+
+link_table! {
+    /// The link under study.
+    Bottleneck {
+        /// Bits per second, both ways. With a `trace` it may be left out.
+        rate: Option<RateText>,
+        /// One-way propagation delay. Default: "0s".
+        delay: Option<TimeText>,
+        /// The queue in front of the link.
+        queue: Queue,
+        /// The way back, where it is not the mirror image.
+        reverse: Option<At<Reverse>>,
+    }
+}
+
+link_table! {
+    /// The way back over the bottleneck. Rate, delay and queue that it does not give are those of
+    /// the bottleneck, with their changes; impairments are its own.
+    Reverse {
+        /// Bits per second. Default: the bottleneck's.
+        rate: Option<RateText>,
+        /// One-way propagation delay. Default: the bottleneck's.
+        delay: Option<TimeText>,
+        /// The queue in front of it. Default: the bottleneck's.
+        queue: Option<Queue>,
+    }
+}
+
+link_table! {
+    /// The links between hosts and routers.
+    #[derive(Default)]
+    Access {
+        /// Bits per second, both ways. Default: infinitely fast.
+        rate: Option<RateText>,
+        /// One-way propagation delay of each access link. Default: "0s".
+        delay: Option<TimeText>,
+        /// The queue in front of each access link. Default: droptail that never fills (1 GiB).
+        queue: Option<Queue>,
+    }
+}
+
+/// The keys of impairments, which every link has.
+#[derive(Clone, Copy)]
+pub(crate) struct Impairments<'a> {
+    pub loss: &'a [BriefOrFull<Share, Loss>],
+    pub jitter: Option<&'a BriefOrFull<TimeText, Jitter>>,
+    pub reorder: Option<&'a Reorder>,
+    pub duplicate: Option<Share>,
+    pub corrupt: Option<Share>,
+    pub outage: &'a [Outage],
+    pub schedule: &'a [Change],
+}
+
+/// A loss at a place: independent with `rate`, bursts with `p` and `r`, or listed `packets`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table such as { rate = \"1%\", at = \"router\" }"
+)]
+pub(crate) struct Loss {
+    /// Which packets are lost. Default: what the other keys say.
+    pub kind: Option<At<LossKind>>,
+    /// The probability that a packet is lost, independently of the others.
+    pub rate: Option<At<Share>>,
+    /// The probability that the state turns bad behind a packet (gilbert-elliott).
+    pub p: Option<At<Share>>,
+    /// The probability that the state turns good behind a packet (gilbert-elliott).
+    pub r: Option<At<Share>>,
+    /// The probability of loss in the good state, netem's `1-k` (gilbert-elliott). Default: 0.
+    pub good: Option<At<Share>>,
+    /// The probability of loss in the bad state, netem's `1-h` (gilbert-elliott). Default: 1.
+    pub bad: Option<At<Share>>,
+    /// Numbers of the data packets that are lost, counted from 1 where they pass the place.
+    pub packets: Option<At<Vec<u64>>>,
+    /// The flow whose `packets` count. Default: those of all flows.
+    pub flow: Option<At<String>>,
+    /// Where. Default: "router".
+    pub at: Option<Place>,
+}
+
+/// Which packets are lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum LossKind {
+    /// Each with a probability of its own.
+    Random,
+    /// In bursts.
+    GilbertElliott,
+    /// Those of a list.
+    Packets,
+}
+
+/// Random extra delay.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table such as { max = \"2ms\", distribution = \"normal\" }"
+)]
+pub(crate) struct Jitter {
+    /// The largest extra delay.
+    pub max: TimeText,
+    /// How it is distributed from zero to the largest. Default: "uniform".
+    pub distribution: Option<Distribution>,
+    /// Whether packets may overtake each other by it. Default: false.
+    pub reorder: Option<bool>,
+}
+
+/// Packets that are held back, so that later ones overtake them.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table such as { probability = \"1%\", delay = \"10ms\" }"
+)]
+pub(crate) struct Reorder {
+    /// The probability that a packet is held back.
+    pub probability: Share,
+    /// For how long.
+    pub delay: At<TimeText>,
+}
+
+/// A time during which every packet is lost.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table such as { start = \"4s\", duration = \"100ms\" }"
+)]
+pub(crate) struct Outage {
+    /// When it begins.
+    pub start: At<TimeText>,
+    /// How long it lasts.
+    pub duration: At<TimeText>,
+    /// Where. Default: "router".
+    pub at: Option<Place>,
+}
+
+/// A change of a link at an instant.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table such as { at = \"10s\", rate = \"50Mbit\" }"
+)]
+pub(crate) struct Change {
+    /// When.
+    pub at: At<TimeText>,
+    /// The new rate.
+    pub rate: Option<RateText>,
+    /// The new one-way delay.
+    pub delay: Option<TimeText>,
+    /// The new probability of independent loss in front of the queue, instead of those before.
+    pub loss: Option<Share>,
+}
