@@ -11,7 +11,9 @@ pub mod fuzzing;
 mod gaimd;
 mod highspeed;
 mod htcp;
+mod hybla;
 mod hystart;
+mod illinois;
 mod linear_rate;
 mod lp;
 mod module;
@@ -25,8 +27,11 @@ mod tahoe;
 #[cfg(test)]
 mod tests;
 mod variant;
+mod vegas;
 mod veno;
+mod westwood;
 mod window;
+mod yeah;
 
 use cclab_units::parameter::Params;
 use cclab_units::{Rate, Stream, Time};
@@ -122,7 +127,8 @@ pub struct CongestionSample {
     /// `snd_nxt` as an offset from the first byte.
     pub snd_nxt: u64,
     /// Whether this is a repeated timeout of the same data: RFC 5681 section 3.1 keeps
-    /// ssthresh then.
+    /// ssthresh then. For a loss that Vegas found by its own timer: whether that segment had
+    /// been sent more than once.
     pub repeated: bool,
 }
 
@@ -175,6 +181,11 @@ pub enum Arithmetic {
 /// does, `cwnd` is the window to return to. A variant that paces or that models the path
 /// overrides `pacing_rate` and reads [`AckSample::rate`].
 pub trait CongestionControl: Send {
+    /// The handshake is done; `rtt` is what it measured, if it could. Data leaves from now on.
+    fn on_established(&mut self, rtt: Option<Time>, cx: &mut Cx<'_>) {
+        let _ = (rtt, cx);
+    }
+
     /// Takes in an acknowledgement.
     fn on_ack(&mut self, ack: &AckSample, cx: &mut Cx<'_>);
 
@@ -203,6 +214,10 @@ pub trait CongestionControl: Send {
 }
 
 impl<C: CongestionControl + ?Sized> CongestionControl for Box<C> {
+    fn on_established(&mut self, rtt: Option<Time>, cx: &mut Cx<'_>) {
+        (**self).on_established(rtt, cx);
+    }
+
     fn on_ack(&mut self, ack: &AckSample, cx: &mut Cx<'_>) {
         (**self).on_ack(ack, cx);
     }

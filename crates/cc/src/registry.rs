@@ -3,7 +3,8 @@
 use crate::variant::Variant;
 use crate::{
     Config, CongestionControl, adaptive_a, adaptive_b, bic, constant_rate, cubic, delay_trend,
-    highspeed, htcp, linear_rate, lp, newreno, reno, sack, scalable, tahoe, veno,
+    highspeed, htcp, hybla, illinois, linear_rate, lp, newreno, reno, sack, scalable, tahoe, vegas,
+    veno, westwood, yeah,
 };
 
 /// Every variant of the simulator.
@@ -23,7 +24,12 @@ pub static VARIANTS: &[Variant] = &[
     adaptive_a::VARIANT,
     adaptive_b::VARIANT,
     delay_trend::VARIANT,
+    vegas::VARIANT,
     veno::VARIANT,
+    westwood::VARIANT,
+    hybla::VARIANT,
+    illinois::VARIANT,
+    yeah::VARIANT,
 ];
 
 /// The variant called `name`.

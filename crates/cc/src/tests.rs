@@ -87,6 +87,16 @@ impl<C: CongestionControl> Bench<C> {
         );
     }
 
+    pub(crate) fn established(&mut self, rtt: Time) {
+        self.cc.on_established(
+            Some(rtt),
+            &mut Cx {
+                now: self.now,
+                rng: &mut self.rng,
+            },
+        );
+    }
+
     pub(crate) fn undo(&mut self) {
         self.cc.on_undo(&mut Cx {
             now: self.now,

@@ -15,6 +15,8 @@ pub enum RecoveryName {
     NewReno,
     /// The SACK scoreboard (RFC 6675).
     Sack,
+    /// Reno's, with a fine-grained timeout that duplicate and new ACKs look at (ns-2's Vegas).
+    Vegas,
 }
 
 /// Whose window holds while losses are repaired.

@@ -1,6 +1,6 @@
 //! From the names in a scenario to a stack: profile, kernel settings, form of recovery.
 
-use cclab_cc::{RecoveryName, Variant};
+use cclab_cc::{Arithmetic, RecoveryName, Variant};
 use cclab_spec::{Flow, Scenario};
 use cclab_tcp::profile::{self, DefaultRwnd, Profile, Recovery};
 
@@ -131,6 +131,10 @@ pub fn recovery_of(variant: &Variant, profile: &Profile) -> Recovery {
         Some(RecoveryName::Reno) if profile.classic_variants => Some(Recovery::Reno),
         Some(RecoveryName::NewReno) if profile.classic_variants => Some(Recovery::NewReno),
         Some(RecoveryName::Sack) if profile.classic_variants => Some(Recovery::Sack),
+        // Where windows are counted as ns-2 counts them, Vegas finds losses as its agent does.
+        Some(RecoveryName::Vegas) if profile.arithmetic == Arithmetic::PerAckSegments => {
+            Some(Recovery::Vegas)
+        }
         _ => None,
     };
     own.unwrap_or(profile.recovery)

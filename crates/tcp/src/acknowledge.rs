@@ -5,7 +5,7 @@ use cclab_cc::{AckSample, Arithmetic, Cx};
 use cclab_packet::{MAX_SACK_BLOCKS, Packet, flags};
 use cclab_units::Time;
 
-use crate::profile::RttClock;
+use crate::profile::{Recovery, RttClock};
 use crate::receiver::timestamp;
 use crate::sender::{LastAck, Sender, State};
 
@@ -58,6 +58,7 @@ impl Sender {
                 dsack: sampled.dsack.is_some(),
                 dsack_end: sampled.dsack.unwrap_or(0),
                 original_delivered: sampled.original_before_recovery,
+                newest_rtt: sampled.newest_rtt,
                 tsecr: packet.tsecr,
             },
         );
@@ -72,7 +73,11 @@ impl Sender {
                 newly_lost,
                 prior_in_flight,
                 in_flight: self.board.in_flight(),
-                rtt: sampled.last_rtt,
+                rtt: match self.recovery {
+                    // ns-2's Vegas times each packet, whatever became of those before it.
+                    Recovery::Vegas => sampled.newest_rtt,
+                    _ => sampled.last_rtt,
+                },
                 srtt: self.rtt.srtt(),
                 min_rtt: self.rtt.min_rtt(),
                 delivered: self.rate.delivered(),
@@ -282,6 +287,8 @@ struct Sampled {
     /// RTT by the first and the last segment delivered; none if one had been retransmitted.
     first_rtt: Option<Time>,
     last_rtt: Option<Time>,
+    /// RTT by the last segment delivered cumulatively; none if it had been retransmitted.
+    newest_rtt: Option<Time>,
     tainted: bool,
     /// A segment that was never retransmitted and left before the episode began.
     original_before_recovery: bool,
@@ -292,6 +299,7 @@ struct Sampled {
 impl Sampled {
     #[inline]
     fn on_segment(&mut self, no_rtt: bool, rtt: Time) {
+        self.newest_rtt = (!no_rtt).then_some(rtt);
         if no_rtt {
             self.tainted = true;
             self.first_rtt = None;
@@ -326,5 +334,7 @@ pub(crate) struct AckNews {
     pub dsack_end: u64,
     /// A segment was delivered that left before the episode and was never retransmitted.
     pub original_delivered: bool,
+    /// RTT by the last segment newly acknowledged, if it left once.
+    pub newest_rtt: Option<Time>,
     pub tsecr: u32,
 }

@@ -12,10 +12,11 @@ use crate::profile::{DefaultRwnd, InitialSsthresh, PROFILES, Profile, Recovery};
 use crate::sender::State;
 use crate::{Config, Receiver, ReceiverConfig, Sender};
 
-const RECOVERIES: [Recovery; 5] = [
+const RECOVERIES: [Recovery; 6] = [
     Recovery::Tahoe,
     Recovery::Reno,
     Recovery::NewReno,
+    Recovery::Vegas,
     Recovery::Sack,
     Recovery::RackPrr,
 ];

@@ -1,5 +1,6 @@
 //! The active opener's handshake (RFC 9293 section 3.5).
 
+use cclab_cc::Cx;
 use cclab_packet::{Packet, flags};
 use cclab_units::Time;
 
@@ -33,6 +34,9 @@ impl Sender {
         } else {
             self.on_syn_lost(now, packet);
         }
+        let measured = Some(self.rtt.srtt()).filter(|&srtt| srtt > Time::ZERO);
+        let rng = &mut self.rng;
+        self.cc.on_established(measured, &mut Cx { now, rng });
         self.limits.on_cwnd(now, self.cc.cwnd());
     }
 

@@ -189,6 +189,8 @@ pub enum Recovery {
     Reno,
     /// Fast recovery through partial ACKs (RFC 6582).
     NewReno,
+    /// Reno's with a fine-grained timeout beside it (ns-2's Vegas).
+    Vegas,
     /// The SACK scoreboard with its pipe (RFC 6675).
     Sack,
     /// RACK-TLP (RFC 8985) over SACK, with proportional rate reduction (RFC 9937).

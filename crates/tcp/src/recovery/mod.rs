@@ -2,6 +2,7 @@
 //!
 //! [`Episode`] is the state that all forms of recovery share. Each form is one file:
 //! - `classic`: Tahoe, Reno, NewReno, by counting duplicate ACKs;
+//! - `vegas`: ns-2's Vegas, with a fine-grained timeout;
 //! - `sack`: RFC 6675;
 //! - `rack` with `prr`: RFC 8985 and RFC 9937;
 //! - `timeout`: the retransmission timer and F-RTO;
@@ -15,6 +16,7 @@ pub mod rack;
 pub mod sack;
 mod timeout;
 mod undo;
+mod vegas;
 
 use cclab_cc::Arithmetic;
 use cclab_units::Time;
@@ -58,6 +60,7 @@ pub struct Episode {
     pub(crate) undo: undo::Undo,
     pub(crate) frto: timeout::Frto,
     pub(crate) probe: probe::Probe,
+    pub(crate) vegas: vegas::FineTimer,
     pub(crate) reorder_at: Time,
     pub(crate) probe_at: Time,
     /// Partial ACKs of this episode (RFC 6582 section 3.2, step 5).
@@ -78,6 +81,7 @@ impl Default for Episode {
             undo: undo::Undo::default(),
             frto: timeout::Frto::default(),
             probe: probe::Probe::default(),
+            vegas: vegas::FineTimer::default(),
             reorder_at: Time::NEVER,
             probe_at: Time::NEVER,
             partial_acks: 0,
@@ -114,6 +118,7 @@ impl Episode {
             (Phase::Recovery, Recovery::Reno | Recovery::NewReno) => {
                 cwnd.saturating_add_signed(self.inflation).max(mss)
             }
+            (_, Recovery::Vegas) => cwnd.saturating_add_signed(self.inflation).max(mss),
             (Phase::Recovery, Recovery::RackPrr) => self.prr.cwnd(),
             _ => cwnd,
         }
@@ -127,6 +132,7 @@ impl Sender {
         self.note_for_undo(news);
         match self.recovery {
             Recovery::Tahoe | Recovery::Reno | Recovery::NewReno => self.on_news_classic(now, news),
+            Recovery::Vegas => self.on_news_vegas(now, news),
             Recovery::Sack => self.on_news_sack(now, news),
             Recovery::RackPrr => self.on_news_rack(now, news),
         }
@@ -139,7 +145,8 @@ impl Sender {
             && self.episode.phase == Phase::Open
             && self.episode.dup_acks > 0
             && self.episode.dup_acks < DUP_THRESH
-            && !self.recovery.uses_sack();
+            && !self.recovery.uses_sack()
+            && self.recovery != Recovery::Vegas;
         if applies {
             u64::from(self.episode.dup_acks) * self.mss
         } else {
@@ -201,6 +208,7 @@ impl Sender {
             dsack: false,
             dsack_end: 0,
             original_delivered: false,
+            newest_rtt: None,
             tsecr: 0,
         };
         match self.episode.phase {

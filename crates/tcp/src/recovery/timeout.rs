@@ -70,6 +70,7 @@ impl Sender {
         self.episode.retransmit_first = true;
         self.episode.stop_timers();
         self.episode.probe.end();
+        self.episode.vegas.on_timeout(now);
         self.episode.frto = if watch { Frto::Watching } else { Frto::Off };
         self.rtt.back_off();
     }

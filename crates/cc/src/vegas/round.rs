@@ -1,0 +1,54 @@
+//! The round-trip times of one round and of all, as Linux's Vegas and YeAH measure them.
+
+use crate::AckSample;
+
+/// Fewer samples than these may all be of delayed acknowledgements.
+const ENOUGH_SAMPLES: u32 = 3;
+
+/// `struct vegas`. Times are in microseconds and one more, so that none is zero.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Round {
+    /// Smallest of all (`baseRTT`); `u64::MAX` before the first.
+    pub(crate) base: u64,
+    /// Smallest of the round (`minRTT`); `u64::MAX` before the first.
+    pub(crate) min: u64,
+    /// Samples in the round (`cntRTT`).
+    pub(crate) samples: u32,
+    /// Past this offset the round is over (`beg_snd_nxt`).
+    end: u64,
+}
+
+impl Round {
+    pub(crate) fn new() -> Round {
+        Round {
+            base: u64::MAX,
+            min: u64::MAX,
+            samples: 0,
+            end: 0,
+        }
+    }
+
+    /// `tcp_vegas_pkts_acked`.
+    pub(crate) fn take(&mut self, ack: &AckSample) {
+        let Some(rtt) = ack.rtt else { return };
+        let micros = rtt.as_micros() + 1;
+        self.base = self.base.min(micros);
+        self.min = self.min.min(micros);
+        self.samples = self.samples.saturating_add(1);
+    }
+
+    /// Starts a round that ends when what is sent so far is acknowledged.
+    pub(crate) fn begin(&mut self, snd_nxt: u64) {
+        self.end = snd_nxt;
+        self.min = u64::MAX;
+        self.samples = 0;
+    }
+
+    pub(crate) fn is_over(&self, ack: &AckSample) -> bool {
+        ack.snd_una > self.end
+    }
+
+    pub(crate) fn is_measured(&self) -> bool {
+        self.samples >= ENOUGH_SAMPLES
+    }
+}

@@ -1,0 +1,258 @@
+//! YeAH: Scalable's growth while the queue is short, Reno's and a window shrunk by the queue when
+//! it is long, unless others fill it (Baiocchi, Castellani and Vacirca 2007).
+//!
+//! Reacts to delay once a round trip, and to loss, timeouts and ECN. One form, that of Linux 6.12
+//! (`tcp_yeah.c`) in integers, on every stack.
+
+use cclab_units::Time;
+
+use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
+use crate::vegas::Round;
+use crate::window::{StackWindow, may_grow};
+use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx};
+
+/// The entry of the registry.
+pub(crate) const VARIANT: Variant = Variant {
+    name: "yeah",
+    summary: "Scalable while the queue is short, Reno when it is long, and the queue taken off",
+    reference: "A. Baiocchi, A. Castellani and F. Vacirca, YeAH-TCP, PFLDnet 2007; Linux 6.12",
+    recovery: None,
+    window: WindowInRecovery::Stack,
+    ecn: EcnFeedback::Classic,
+    params: &[],
+    build: |config| Box::new(Yeah::new(config)),
+};
+
+/// `TCP_YEAH_ALPHA`: segments in the queue from which on the window shrinks.
+const ALPHA: u64 = 80;
+/// `TCP_YEAH_DELTA`: a loss costs an eighth at least.
+const DELTA: u32 = 3;
+/// `TCP_YEAH_EPSILON`: the queue is taken off up to half the window.
+const EPSILON: u32 = 1;
+/// `TCP_YEAH_PHY`: a queue of more than an eighth of the base round trip makes the mode slow.
+const PHI: u64 = 8;
+/// `TCP_YEAH_RHO`: slow round trips from which on a loss halves, because others compete.
+const RHO: u64 = 16;
+/// `TCP_YEAH_ZETA`: fast round trips that forget Reno's window.
+const ZETA: u64 = 50;
+/// `TCP_SCALABLE_AI_CNT`: acknowledged segments per one of growth.
+const SCALABLE: u64 = 100;
+/// The least window.
+const LEAST: u64 = 2;
+
+/// The variant at one flow.
+struct Yeah {
+    stack: StackWindow,
+    round: Round,
+    /// Segments in the queue in the last round measured (`lastQ`).
+    queued: u64,
+    /// Slow round trips in a row (`doing_reno_now`).
+    slow_rounds: u64,
+    /// The window that Reno would have (`reno_count`).
+    reno: u64,
+    /// Fast round trips (`fast_count`).
+    fast_rounds: u64,
+    snd_nxt: u64,
+}
+
+impl Yeah {
+    fn new(config: &Config) -> Yeah {
+        Yeah {
+            stack: StackWindow::new(config),
+            round: Round::new(),
+            queued: 0,
+            slow_rounds: 0,
+            reno: LEAST,
+            fast_rounds: 0,
+            snd_nxt: 0,
+        }
+    }
+
+    fn grow(&mut self, mut acked: u64) {
+        let window = &mut self.stack.window;
+        if window.in_slow_start() {
+            acked = window.slow_start(acked);
+            if acked == 0 {
+                return;
+            }
+        }
+        let per = match self.slow_rounds {
+            0 => window.cwnd.min(SCALABLE),
+            _ => window.cwnd,
+        };
+        window.avoid(per, acked);
+    }
+
+    /// What a round that was measured says of the queue.
+    fn decide(&mut self) {
+        let window = &mut self.stack.window;
+        let queueing = self.round.min - self.round.base;
+        let queued =
+            (u128::from(window.cwnd) * u128::from(queueing) / u128::from(self.round.min)) as u64;
+        if queued > ALPHA || queueing > self.round.base / PHI {
+            if queued > ALPHA && window.cwnd > self.reno {
+                let cut = queued.min(window.cwnd >> EPSILON);
+                window.cwnd = (window.cwnd - cut).max(self.reno);
+                window.ssthresh = window.cwnd;
+            }
+            self.reno = match self.reno {
+                ..=LEAST => (window.cwnd >> 1).max(LEAST),
+                reno => reno + 1,
+            };
+            self.slow_rounds = (self.slow_rounds + 1).min(0xff_ffff);
+        } else {
+            self.fast_rounds += 1;
+            if self.fast_rounds > ZETA {
+                self.reno = LEAST;
+                self.fast_rounds = 0;
+            }
+            self.slow_rounds = 0;
+        }
+        self.queued = queued;
+    }
+}
+
+impl CongestionControl for Yeah {
+    fn on_ack(&mut self, ack: &AckSample, _cx: &mut Cx<'_>) {
+        self.round.take(ack);
+        self.snd_nxt = ack.snd_nxt;
+        if self.stack.reopens(ack) {
+            self.round.begin(ack.snd_nxt);
+        }
+        if !may_grow(ack) {
+            return;
+        }
+        let acked = self.stack.acked(ack);
+        self.grow(acked);
+        if self.round.is_over(ack) {
+            if self.round.is_measured() {
+                self.decide();
+            }
+            self.round.begin(ack.snd_nxt);
+        }
+    }
+
+    /// `tcp_yeah_ssthresh`: the queue is taken off, an eighth at least and half at most; with
+    /// others that fill the queue, half.
+    fn on_congestion(&mut self, kind: Congestion, at: &CongestionSample, _cx: &mut Cx<'_>) {
+        let Yeah {
+            stack,
+            queued,
+            slow_rounds,
+            reno,
+            fast_rounds,
+            ..
+        } = self;
+        stack.reduce(kind, at, |window| {
+            let half = window.half();
+            let cut = match *slow_rounds {
+                RHO.. => half,
+                _ => half.min(*queued).max(window.cwnd >> DELTA),
+            };
+            *fast_rounds = 0;
+            *reno = (*reno >> 1).max(LEAST);
+            window.cwnd.saturating_sub(cut).max(LEAST)
+        });
+    }
+
+    fn on_undo(&mut self, _cx: &mut Cx<'_>) {
+        self.stack.undo();
+        self.round.begin(self.snd_nxt);
+    }
+
+    /// The path may have changed while nothing was sent: its delay is learnt anew.
+    fn on_restart(&mut self, idle: Time, rto: Time, _cx: &mut Cx<'_>) {
+        self.stack.restart(idle, rto);
+        self.round = Round::new();
+        self.round.begin(self.snd_nxt);
+    }
+
+    fn cwnd(&self) -> u64 {
+        self.stack.cwnd()
+    }
+
+    fn ssthresh(&self) -> u64 {
+        self.stack.ssthresh()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{Bench, ack, config_of, congestion};
+    use crate::{Arithmetic, SlowStart};
+
+    fn flow(cwnd: u64) -> Bench<Yeah> {
+        let config = config_of(&VARIANT, Arithmetic::Segments, SlowStart::Plain);
+        let mut flow = Bench::new(Yeah::new(&config));
+        flow.cc.stack.window.cwnd = cwnd;
+        flow.cc.stack.window.ssthresh = 2;
+        flow.cc.round.base = 40_000;
+        flow
+    }
+
+    /// A round measured at `micros`, without growth.
+    fn round(flow: &mut Bench<Yeah>, micros: u64) -> u64 {
+        flow.cc.round.min = micros;
+        flow.cc.decide();
+        flow.cc.stack.window.cwnd
+    }
+
+    #[test]
+    fn scalable_in_a_short_queue_and_reno_in_a_long_one() {
+        let mut flow = flow(200);
+        for _ in 0..100 {
+            flow.ack(&ack(1_000));
+        }
+        assert_eq!(flow.cc.stack.window.cwnd, 201);
+        // 46 ms: 6 ms is more than 40 / 8, although 201 * 6 / 46 = 26 segments is a short queue.
+        assert_eq!(round(&mut flow, 46_000), 201);
+        assert_eq!((flow.cc.slow_rounds, flow.cc.reno), (1, 100));
+        for _ in 0..100 {
+            flow.ack(&ack(1_000));
+        }
+        assert_eq!(flow.cc.stack.window.cwnd, 201);
+    }
+
+    #[test]
+    fn a_queue_of_more_than_alpha_is_taken_off() {
+        let mut flow = flow(400);
+        // 400 * 12 / 52 = 92 segments wait: 400 - 92, and the threshold with it.
+        assert_eq!(round(&mut flow, 52_000), 308);
+        assert_eq!((flow.cc.ssthresh(), flow.cc.reno), (308_000, 154));
+        // 308 * 40 / 80 = 154: half of the window.
+        assert_eq!(round(&mut flow, 80_000), 154);
+        // Reno would have 155 by now: nothing is taken off any more.
+        assert_eq!((flow.cc.reno, round(&mut flow, 100_000)), (155, 154));
+    }
+
+    #[test]
+    fn a_loss_takes_the_queue_off_or_half_when_others_compete() {
+        let mut short = flow(100);
+        round(&mut short, 44_000); // 100 * 4 / 44 = 9
+        short.congestion(Congestion::Loss, &congestion(100_000));
+        assert_eq!(short.cc.cwnd(), 88_000); // an eighth, 12, is more than 9
+        let mut long = flow(100);
+        round(&mut long, 56_000); // 100 * 16 / 56 = 28
+        long.congestion(Congestion::Loss, &congestion(100_000));
+        assert_eq!((long.cc.cwnd(), long.cc.reno), (72_000, 25));
+        let mut shared = flow(100);
+        for _ in 0..16 {
+            round(&mut shared, 56_000);
+        }
+        shared.congestion(Congestion::Loss, &congestion(100_000));
+        assert_eq!(shared.cc.cwnd(), 50_000);
+    }
+
+    #[test]
+    fn fifty_fast_rounds_forget_renos_window() {
+        let mut flow = flow(20);
+        flow.cc.reno = 10;
+        for _ in 0..50 {
+            round(&mut flow, 41_000);
+        }
+        assert_eq!(flow.cc.reno, 10);
+        round(&mut flow, 41_000);
+        assert_eq!((flow.cc.reno, flow.cc.fast_rounds), (2, 0));
+    }
+}
