@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use cclab_packet::Packet;
 
 use crate::discipline::{Config, Discipline, Limit};
-use crate::{Backlog, Cx, Departure, Dropped, Qdisc};
+use crate::{Backlog, Cx, Departure, Dropped, FifoLimits, Qdisc};
 
 /// Registry entry.
 pub(crate) const DISCIPLINE: Discipline = Discipline {
@@ -55,10 +55,11 @@ impl Qdisc for DropTail {
         });
     }
 
-    fn may_bypass(&self, packet: &Packet) -> bool {
-        self.queue.is_empty()
-            && self.max_packets > 0
-            && u64::from(packet.wire_len) <= self.max_bytes
+    fn as_fifo(&self) -> Option<FifoLimits> {
+        Some(FifoLimits {
+            packets: self.max_packets as u64,
+            bytes: self.max_bytes,
+        })
     }
 
     fn dequeue(&mut self, _: &mut Cx<'_>, _: &mut Vec<Dropped>) -> Option<Departure> {

@@ -40,17 +40,24 @@ pub struct Departure {
     pub enqueued: Time,
 }
 
+/// How much a queue holds that is first in, first out and decides on arrival alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FifoLimits {
+    /// Packets, the one in transmission not among them.
+    pub packets: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+}
+
 /// A queueing discipline. The packet in transmission is no longer in the queue.
 pub trait Qdisc: Send {
     /// Takes `packet` in. Packets dropped for it, itself perhaps, go to `dropped`.
     fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>);
 
-    /// Whether `packet`, offered while the link is idle, would be taken and be the next to
-    /// leave: then it need not pass through the queue at all. Disciplines that keep state of
-    /// every packet say no.
-    fn may_bypass(&self, packet: &Packet) -> bool {
-        let _ = packet;
-        false
+    /// The limits, of a discipline that is first in, first out, refuses at the tail what does
+    /// not fit, and does nothing else: a link then foresees its departures and need not ask.
+    fn as_fifo(&self) -> Option<FifoLimits> {
+        None
     }
 
     /// The next packet to transmit. Packets dropped on the way out go to `dropped`.

@@ -8,14 +8,25 @@ use cclab_units::Time;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key(u128);
 
+/// Bits that a key leaves to the calendar, which puts the element there.
+const ELEMENT_BITS: u32 = 24;
+const ELEMENT_MASK: u128 = (1 << ELEMENT_BITS) - 1;
+
 impl Key {
     /// Never.
-    pub const NEVER: Key = Key(u128::MAX);
+    pub const NEVER: Key = Key(u128::MAX & !ELEMENT_MASK);
 
-    /// At `time`, as the `sequence`-th act that was scheduled.
+    /// At `time`, as the `sequence`-th act that was scheduled. Numbers from 1 to 2^40 are told
+    /// apart: a day at ten million acts a second.
     #[inline]
     pub fn new(time: Time, sequence: u64) -> Key {
-        Key((u128::from(time.as_nanos()) << 64) | u128::from(sequence))
+        Key((u128::from(time.as_nanos()) << 64) | (u128::from(sequence) << ELEMENT_BITS))
+    }
+
+    /// At `time`, before every other act of that instant: for what only looks on.
+    #[inline]
+    pub fn first_of(time: Time) -> Key {
+        Key::new(time, 0)
     }
 
     /// Whether this is [`Key::NEVER`]. One word decides: comparing both, just written one by
@@ -32,62 +43,96 @@ impl Key {
     }
 }
 
+/// Those who meet in one match.
+const ARITY: usize = 4;
+
+/// The keys of those who meet, each with its element in the low bits: one line of cache.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Match([u128; ARITY]);
+
+impl Match {
+    #[inline]
+    fn winner(&self) -> u128 {
+        let [a, b, c, d] = self.0;
+        let ab = if b < a { b } else { a };
+        let cd = if d < c { d } else { c };
+        if cd < ab { cd } else { ab }
+    }
+}
+
 /// A tournament over the elements of a network: every element has one key, which can be moved;
 /// the winner is the element that acts next. Moving a key replays the matches from its leaf
 /// towards the root, and stops where the outcome does not change.
 #[derive(Debug)]
 pub struct Calendar {
-    /// Key and element of the winner of each match; node 1 is the final, the children of `n`
-    /// are `2n` and `2n + 1`, so that the two who meet lie side by side; the leaves are the
-    /// second half.
-    nodes: Vec<(Key, u32)>,
+    /// The rounds one after the other, the first of which has all elements, the last one match.
+    matches: Vec<Match>,
+    /// Where each round begins.
+    rounds: Vec<u32>,
+    winner: u128,
 }
 
 impl Calendar {
     /// A calendar of `elements` elements, none of which has anything to do.
+    ///
+    /// # Panics
+    /// If there are more than 2^24 elements.
     pub fn new(elements: usize) -> Calendar {
-        let leaves = elements.next_power_of_two().max(2);
-        let mut nodes = vec![(Key::NEVER, 0); 2 * leaves];
-        for (element, leaf) in nodes[leaves..].iter_mut().enumerate() {
-            leaf.1 = element as u32;
+        assert!(elements <= 1 << ELEMENT_BITS, "{elements} elements");
+        let mut calendar = Calendar {
+            matches: Vec::new(),
+            rounds: Vec::new(),
+            winner: 0,
+        };
+        let mut players = elements.max(1);
+        loop {
+            let matches = players.div_ceil(ARITY);
+            calendar.rounds.push(calendar.matches.len() as u32);
+            let idle = Match([Key::NEVER.0 | ELEMENT_MASK; ARITY]);
+            calendar
+                .matches
+                .resize(calendar.matches.len() + matches, idle);
+            if matches == 1 {
+                break;
+            }
+            players = matches;
         }
-        for node in (1..leaves).rev() {
-            nodes[node] = nodes[2 * node];
+        for element in 0..elements as u32 {
+            calendar.set(element, Key::NEVER);
         }
-        Calendar { nodes }
+        calendar
     }
 
     /// The next act; [`Key::NEVER`] when nothing is left to do.
     #[inline]
     pub fn next(&self) -> (Key, u32) {
-        self.nodes[1]
+        let element = self.winner & ELEMENT_MASK;
+        (Key(self.winner & !ELEMENT_MASK), element as u32)
     }
 
     /// When `element` acts next.
     #[inline]
     pub fn key(&self, element: u32) -> Key {
-        self.nodes[self.nodes.len() / 2 + element as usize].0
+        let slot = element as usize;
+        Key(self.matches[slot / ARITY].0[slot % ARITY] & !ELEMENT_MASK)
     }
 
     /// Lets `element` act next at `key`.
     #[inline]
     pub fn set(&mut self, element: u32, key: Key) {
-        let nodes = &mut self.nodes[..];
-        let mut node = nodes.len() / 2 + element as usize;
-        let mut winner = (key, element);
-        nodes[node] = winner;
-        while node > 1 {
-            // The winner so far stays in registers: only its opponents are read.
-            let opponent = nodes[node ^ 1];
-            if opponent.0 < winner.0 {
-                winner = opponent;
-            }
-            node /= 2;
-            if nodes[node].1 == winner.1 && winner.1 != element {
+        let mut player = key.0 | u128::from(element);
+        let mut slot = element as usize;
+        for &round in &self.rounds {
+            let place = &mut self.matches[round as usize + slot / ARITY];
+            let before = std::mem::replace(&mut place.0[slot % ARITY], player);
+            if before == player {
                 return; // it won before and still does
             }
-            nodes[node] = winner;
+            player = place.winner();
+            slot /= ARITY;
         }
+        self.winner = player;
     }
 }
 
@@ -101,26 +146,27 @@ mod tests {
 
     #[test]
     fn the_tournament_agrees_with_a_sorted_set() {
-        const ELEMENTS: u32 = 37;
-        let mut calendar = Calendar::new(ELEMENTS as usize);
-        let mut sorted: BTreeSet<(Key, u32)> = BTreeSet::new();
-        let mut rng = Stream::new(3, "calendar");
-        for sequence in 0..20_000 {
-            let element = (rng.bits() % u64::from(ELEMENTS)) as u32;
-            let time = Time::from_nanos(rng.bits() % 50);
-            sorted.remove(&(calendar.key(element), element));
-            let key = if rng.chance(0.2) {
-                Key::NEVER
-            } else {
-                Key::new(time, sequence)
-            };
-            if key != Key::NEVER {
-                sorted.insert((key, element));
-            }
-            calendar.set(element, key);
-            match sorted.first() {
-                Some(&first) => assert_eq!(calendar.next(), first),
-                None => assert_eq!(calendar.next().0, Key::NEVER),
+        for elements in [1_u32, 4, 5, 37, 100] {
+            let mut calendar = Calendar::new(elements as usize);
+            let mut sorted: BTreeSet<(Key, u32)> = BTreeSet::new();
+            let mut rng = Stream::new(3, "calendar");
+            for sequence in 0..20_000 {
+                let element = (rng.bits() % u64::from(elements)) as u32;
+                let time = Time::from_nanos(rng.bits() % 50);
+                sorted.remove(&(calendar.key(element), element));
+                let key = if rng.chance(0.2) {
+                    Key::NEVER
+                } else {
+                    Key::new(time, sequence)
+                };
+                if key != Key::NEVER {
+                    sorted.insert((key, element));
+                }
+                calendar.set(element, key);
+                match sorted.first() {
+                    Some(&first) => assert_eq!(calendar.next(), first),
+                    None => assert_eq!(calendar.next().0, Key::NEVER),
+                }
             }
         }
     }
@@ -129,6 +175,8 @@ mod tests {
     fn keys_order_by_time_then_sequence() {
         let at = |ns, sequence| Key::new(Time::from_nanos(ns), sequence);
         assert!(at(1, 9) < at(2, 0) && at(2, 0) < at(2, 1) && at(2, 1) < Key::NEVER);
+        assert!(at(1, 9) < Key::first_of(Time::from_nanos(2)));
+        assert!(Key::first_of(Time::from_nanos(2)) < at(2, 1));
         assert_eq!(at(7, 3).time(), Time::from_nanos(7));
     }
 }

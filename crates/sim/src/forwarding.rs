@@ -55,6 +55,15 @@ impl Forwarding {
         }
     }
 
+    /// Where packets go from the far end of `link`, whatever their flow; a place may come twice.
+    pub fn all_next(&self, link: usize) -> &[u32] {
+        match self.next.get(link) {
+            Some(NextHop::Always(next)) => std::slice::from_ref(next),
+            Some(NextHop::ByFlow(table)) => table,
+            Some(NextHop::Unused) | None => &[],
+        }
+    }
+
     /// Where a packet of `flow` goes from the far end of `link`: a link, or [`HOST`].
     #[inline]
     pub fn next(&self, link: usize, flow: u32) -> u32 {

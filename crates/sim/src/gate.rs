@@ -25,6 +25,11 @@ impl Gate {
         self.outages.push((start, start + duration));
     }
 
+    /// Whether every packet passes at any time.
+    pub fn is_open(&self) -> bool {
+        self.dice.is_none() && self.outages.is_empty()
+    }
+
     /// Why the packet that passes at `now` is lost; `None` if it is not.
     #[inline]
     pub fn judge(&mut self, now: Time) -> Option<DropReason> {

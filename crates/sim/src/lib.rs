@@ -3,8 +3,11 @@
 
 mod application;
 mod calendar;
+mod fifo;
 mod flow;
+mod foreseen;
 mod forwarding;
+mod fusion;
 mod gate;
 mod link;
 mod sampler;

@@ -1,18 +1,24 @@
 //! A link in one direction: a queue, a transmitter, a wire that keeps the order.
 //!
-//! A packet that finds the transmitter idle is on the wire at once; only packets that wait
-//! cost a second event. The wire delivers in order, so that a link has one entry in the
-//! calendar however much is on it.
+//! The wire delivers in order, so that a link has one entry in the calendar however much is on
+//! it. Two short cuts save events without changing what happens:
+//! - Departures from a queue that is first in, first out and decides on arrival alone are
+//!   foreseen: the packet is on the wire at once, with the time at which it will arrive. From
+//!   any other queue, a packet that finds the transmitter idle is on the wire at once; packets
+//!   that wait cost a second event.
+//! - A link that is fed by one other alone, and never makes a packet wait, takes packets ahead
+//!   of their time (see `fusion`): they are on its wire as soon as they are on the other's.
 
 use std::collections::VecDeque;
 
 use cclab_packet::Packet;
-use cclab_qdisc::{Departure, Dropped, Qdisc};
+use cclab_qdisc::{Backlog, Departure, Dropped, Qdisc};
 use cclab_trace::Histogram;
 use cclab_trace::schema::DropReason;
 use cclab_units::{Rate, Stream, Time, TxClock};
 
 use crate::calendar::Key;
+use crate::fifo::{Fifo, Waiting};
 use crate::gate::Gate;
 
 /// What a link did.
@@ -54,12 +60,58 @@ impl Counters {
 /// What becomes of a packet that was offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offered {
-    /// It is on the wire.
-    Sent,
+    /// It leaves at once, and reaches the far end at `arrives`.
+    Sent {
+        /// When it is there.
+        arrives: Time,
+    },
+    /// It waits until `departs`, and reaches the far end at `arrives`.
+    Foreseen {
+        /// When its transmission begins.
+        departs: Time,
+        /// When it is there.
+        arrives: Time,
+    },
+    /// The queue took it, and what the queue gave out leaves at once.
+    Passed(Leaving),
     /// It waits.
     Queued,
     /// It is lost.
     Lost(DropReason),
+}
+
+/// A packet that leaves a queue now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leaving {
+    /// What the queue gave out.
+    pub departure: Departure,
+    /// When it reaches the far end.
+    pub arrives: Time,
+}
+
+/// What decides when packets leave.
+enum Service {
+    /// Known at the arrival.
+    Foreseen(Fifo),
+    /// The queue is asked when the transmitter is free.
+    Asked(Box<dyn Qdisc>),
+}
+
+/// A packet on the wire.
+struct OnWire {
+    /// When it reaches the far end, and its place among what happens at that instant.
+    arrives: Time,
+    sequence: u64,
+    /// When its transmission began, which for a packet taken ahead of its time is when it came.
+    since: Time,
+    packet: Packet,
+}
+
+impl OnWire {
+    #[inline]
+    fn key(&self) -> Key {
+        Key::new(self.arrives, self.sequence)
+    }
 }
 
 /// A link in one direction.
@@ -80,15 +132,21 @@ pub struct Link {
     pub thrown_out: Vec<Dropped>,
     tx: Option<TxClock>,
     delay: Time,
-    queue: Box<dyn Qdisc>,
+    service: Service,
     dice: Stream,
     /// The transmitter is busy until then.
     busy_until: Time,
     /// What the transmission so far took beyond whole nanoseconds, see [`TxClock`].
     carry: u64,
-    /// When the transmitter takes the next packet; armed only while packets wait.
+    /// When the transmitter asks the queue for the next packet; armed only while packets wait.
     next_tx: Key,
-    wire: VecDeque<(Key, Packet)>,
+    wire: VecDeque<OnWire>,
+    /// The link that alone feeds this one, ahead of time.
+    pub fed_by: Option<u32>,
+    /// Whether this link feeds the next ones ahead of time: then its own wire stays empty.
+    pub feeds_ahead: bool,
+    /// Packets on their way to the far end that the next links have already, at the end.
+    ahead: u64,
 }
 
 impl Link {
@@ -110,97 +168,226 @@ impl Link {
             thrown_out: Vec::new(),
             tx: rate.map(TxClock::new),
             delay,
-            queue,
+            service: match queue.as_fifo() {
+                Some(limits) => Service::Foreseen(Fifo::new(limits)),
+                None => Service::Asked(queue),
+            },
             dice,
             busy_until: Time::ZERO,
             carry: 0,
             next_tx: Key::NEVER,
-            wire: VecDeque::with_capacity(16),
+            wire: VecDeque::new(),
+            fed_by: None,
+            feeds_ahead: false,
+            ahead: 0,
         }
     }
 
-    /// What waits in the queue.
-    pub fn backlog(&self) -> cclab_qdisc::Backlog {
-        self.queue.backlog()
+    /// What waits in the queue at `now`.
+    pub fn backlog(&self, now: Time) -> Backlog {
+        match &self.service {
+            Service::Foreseen(fifo) => {
+                let mut backlog = fifo.backlog();
+                for departed in fifo.departed(now) {
+                    backlog.packets -= 1;
+                    backlog.bytes -= departed.bytes;
+                }
+                backlog
+            }
+            Service::Asked(queue) => queue.backlog(),
+        }
     }
 
     /// Packets that the queue has ECN-marked.
     pub fn marks(&self) -> u64 {
-        self.queue.marks()
+        match &self.service {
+            Service::Foreseen(_) => 0,
+            Service::Asked(queue) => queue.marks(),
+        }
     }
 
     /// Bytes transmitted until `now`: of the packet in transmission, what has left.
     pub fn tx_bytes(&self, now: Time) -> u64 {
-        let rest = self.busy_until - now;
+        let mut taken = self.counters.taken_bytes;
+        let mut busy_until = self.busy_until;
+        if let Service::Foreseen(fifo) = &self.service {
+            taken += fifo.departed(now).map(|waiting| waiting.bytes).sum::<u64>();
+            busy_until = fifo.next_departure(now).unwrap_or(busy_until);
+        }
+        let rest = busy_until - now;
         let to_come = match self.rate {
             Some(rate) if rest > Time::ZERO => rate.bytes_in(rest) + 1,
             _ => 0,
         };
-        self.counters.taken_bytes.saturating_sub(to_come)
+        taken.saturating_sub(to_come)
     }
 
     /// Packets in the queue and on the wire.
     pub fn in_flight(&self) -> u64 {
-        self.queue.backlog().packets + self.wire.len() as u64
+        let asked = match &self.service {
+            Service::Foreseen(_) => 0, // on the wire already
+            Service::Asked(queue) => queue.backlog().packets,
+        };
+        asked + self.wire.len() as u64 + self.ahead
     }
 
     /// When the link acts next.
     #[inline]
     pub fn key(&self) -> Key {
-        let arrival = self.wire.front().map_or(Key::NEVER, |(key, _)| *key);
+        let arrival = self.wire.front().map_or(Key::NEVER, OnWire::key);
         arrival.min(self.next_tx)
     }
 
-    /// Takes `packet` in. `sequence` numbers the acts of an instant. Packets that the queue
-    /// loses in its stead are in [`Link::thrown_out`].
+    /// Accounts for the foreseen departures that come before an arrival at `now` that was caused
+    /// at `since`.
     #[inline]
-    pub fn offer(&mut self, packet: &Packet, now: Time, sequence: &mut u64) -> Offered {
+    fn settle(&mut self, now: Time, since: Time) {
+        if let Service::Foreseen(fifo) = &mut self.service {
+            while let Some(departed) = fifo.pop_departed(now, since) {
+                self.counters.taken_bytes += departed.bytes;
+                if let Some(sojourn) = &mut self.sojourn {
+                    sojourn.record(departed.waits.as_nanos());
+                }
+            }
+        }
+    }
+
+    /// Accounts for everything until the end of a run.
+    pub fn finish(&mut self, now: Time) {
+        self.settle(now, Time::NEVER);
+    }
+
+    /// Takes `packet` in, which comes from a transmission that began at `since`. What the queue loses in its stead is in [`Link::thrown_out`]; what
+    /// leaves goes to [`Link::put_on_wire`], of this link or of the next.
+    #[inline]
+    pub fn offer(
+        &mut self,
+        packet: &Packet,
+        since: Time,
+        now: Time,
+        sequence: &mut u64,
+    ) -> Offered {
         self.counters.offered += 1;
         if let Some(reason) = self.entry.judge(now) {
             self.count_loss(reason);
             return Offered::Lost(reason);
         }
-        let idle = self.busy_until <= now && self.next_tx.is_never();
         let Some(clock) = self.tx else {
             self.counters.taken_bytes += u64::from(packet.wire_len);
-            self.put_on_wire(packet, now, sequence);
-            return Offered::Sent;
+            let arrives = now + self.delay;
+            return Offered::Sent { arrives };
         };
-        if idle && self.queue.may_bypass(packet) {
-            if let Some(sojourn) = &mut self.sojourn {
-                sojourn.record(0);
-            }
-            self.start_transmission(packet, clock, now, sequence);
-            return Offered::Sent;
+        if matches!(self.service, Service::Foreseen(_)) {
+            return self.foresee(packet, clock, since, now);
         }
-        self.enqueue(packet, idle, now, sequence)
+        self.enqueue(packet, now, sequence)
     }
 
-    fn enqueue(&mut self, packet: &Packet, idle: bool, now: Time, sequence: &mut u64) -> Offered {
+    #[inline]
+    fn foresee(&mut self, packet: &Packet, clock: TxClock, since: Time, now: Time) -> Offered {
+        self.settle(now, since);
+        let bytes = u64::from(packet.wire_len);
+        let Service::Foreseen(fifo) = &mut self.service else {
+            return Offered::Queued; // the caller has looked
+        };
+        if !fifo.has_room(bytes) {
+            self.count_loss(DropReason::Queue);
+            return Offered::Lost(DropReason::Queue);
+        }
+        let departs = self.busy_until.max(now);
+        if departs > now {
+            fifo.push(Waiting {
+                departs,
+                waits: departs - now,
+                bytes,
+            });
+            self.counters.backlog_max = self.counters.backlog_max.max(fifo.backlog().bytes);
+            let arrives = self.transmit_from(departs, bytes, clock);
+            return Offered::Foreseen { departs, arrives };
+        }
+        fifo.pass(now);
+        self.counters.taken_bytes += bytes;
+        if let Some(sojourn) = &mut self.sojourn {
+            sojourn.record(0);
+        }
+        let arrives = self.transmit_from(now, bytes, clock);
+        Offered::Sent { arrives }
+    }
+
+    /// The transmitter takes on `bytes` at `start`; returns when they reach the far end.
+    #[inline]
+    fn transmit_from(&mut self, start: Time, bytes: u64, clock: TxClock) -> Time {
+        if self.busy_until < start {
+            self.carry = 0;
+        }
+        self.busy_until = start + clock.time_of_next(bytes, &mut self.carry);
+        self.busy_until + self.delay
+    }
+
+    /// Takes in, ahead of time, a packet that comes at `at`, later than all before it, from the
+    /// only link that feeds this one. Returns when it reaches the far end.
+    #[inline]
+    pub fn take_ahead(&mut self, packet: &Packet, at: Time) -> Time {
+        let bytes = u64::from(packet.wire_len);
+        self.counters.offered += 1;
+        self.counters.taken_bytes += bytes;
+        match self.tx {
+            Some(clock) => self.transmit_from(self.busy_until.max(at), bytes, clock),
+            None => at + self.delay,
+        }
+    }
+
+    /// At the end of a run: takes back what was taken ahead and has not come by `now`. Returns
+    /// how many packets that are.
+    pub fn take_back(&mut self, now: Time) -> u64 {
+        let mut taken_back = 0;
+        while self.wire.back().is_some_and(|last| last.since > now) {
+            let Some(last) = self.wire.pop_back() else {
+                break;
+            };
+            self.counters.offered -= 1;
+            self.counters.taken_bytes -= u64::from(last.packet.wire_len);
+            taken_back += 1;
+        }
+        let last = self.wire.back().map(|last| last.arrives - self.delay);
+        self.busy_until = last.unwrap_or(self.busy_until.min(now));
+        taken_back
+    }
+
+    /// Packets that left this link have not come to the next by the end of the run.
+    pub fn not_yet_there(&mut self, packets: u64) {
+        self.counters.delivered -= packets;
+        self.ahead += packets;
+    }
+
+    fn enqueue(&mut self, packet: &Packet, now: Time, sequence: &mut u64) -> Offered {
+        let idle = self.busy_until <= now && self.next_tx.is_never();
+        let Service::Asked(queue) = &mut self.service else {
+            return Offered::Queued; // the caller has looked
+        };
         let mut cx = cclab_qdisc::Cx {
             now,
             rng: &mut self.dice,
         };
         let before = self.thrown_out.len();
-        self.queue.enqueue(*packet, &mut cx, &mut self.thrown_out);
+        queue.enqueue(*packet, &mut cx, &mut self.thrown_out);
         self.counters.queue_drops += (self.thrown_out.len() - before) as u64;
-        let refused = self.thrown_out[before..]
-            .iter()
-            .position(|lost| lost.0 == *packet);
-        let sent = idle
-            && self
-                .transmit(now, sequence)
-                .is_some_and(|sent| sent.packet == *packet);
-        self.counters.backlog_max = self.counters.backlog_max.max(self.queue.backlog().bytes);
+        let lost = &self.thrown_out[before..];
+        let refused = lost.iter().position(|lost| lost.0 == *packet);
+        // While the transmitter is idle nothing else waits.
+        let leaving = if idle && refused.is_none() {
+            self.transmit(now)
+        } else {
+            None
+        };
+        let backlog = self.backlog(now).bytes;
+        self.counters.backlog_max = self.counters.backlog_max.max(backlog);
         self.arm(now, sequence);
-        match refused {
-            Some(index) => {
-                self.thrown_out.remove(before + index); // the caller reports the arrival itself
-                Offered::Lost(DropReason::Queue)
-            }
-            None if sent => Offered::Sent,
-            None => Offered::Queued,
+        if let Some(index) = refused {
+            self.thrown_out.remove(before + index); // the caller reports the arrival itself
+            return Offered::Lost(DropReason::Queue);
         }
+        leaving.map_or(Offered::Queued, Offered::Passed)
     }
 
     /// Counts a loss.
@@ -216,10 +403,13 @@ impl Link {
 
     /// Arms the transmitter if packets wait.
     fn arm(&mut self, now: Time, sequence: &mut u64) {
-        if !self.next_tx.is_never() || self.queue.backlog().packets == 0 {
+        let Service::Asked(queue) = &self.service else {
+            return;
+        };
+        if !self.next_tx.is_never() || queue.backlog().packets == 0 {
             return;
         }
-        let ready = self.queue.deadline();
+        let ready = queue.deadline();
         let time = if ready == Time::NEVER {
             self.busy_until.max(now)
         } else {
@@ -229,46 +419,53 @@ impl Link {
         self.next_tx = Key::new(time, *sequence);
     }
 
-    /// Puts the next packet of the queue on the wire.
-    fn transmit(&mut self, now: Time, sequence: &mut u64) -> Option<Departure> {
+    /// Asks the queue for the next packet and transmits it.
+    fn transmit(&mut self, now: Time) -> Option<Leaving> {
+        let Service::Asked(queue) = &mut self.service else {
+            return None;
+        };
         let mut cx = cclab_qdisc::Cx {
             now,
             rng: &mut self.dice,
         };
         let before = self.thrown_out.len();
-        let departure = self.queue.dequeue(&mut cx, &mut self.thrown_out);
+        let departure = queue.dequeue(&mut cx, &mut self.thrown_out);
         self.counters.queue_drops += (self.thrown_out.len() - before) as u64;
         let departure = departure?;
         if let Some(sojourn) = &mut self.sojourn {
             sojourn.record((now - departure.enqueued).as_nanos());
         }
         let clock = self.tx?;
-        self.start_transmission(&departure.packet, clock, now, sequence);
-        Some(departure)
+        let bytes = u64::from(departure.packet.wire_len);
+        self.counters.taken_bytes += bytes;
+        let arrives = self.transmit_from(now, bytes, clock);
+        Some(Leaving { departure, arrives })
     }
 
+    /// Puts on the wire a packet whose transmission begins at `since` and that reaches the far
+    /// end at `arrives`; returns whether the wire was empty. `sequence` numbers the acts of an instant.
     #[inline]
-    fn start_transmission(
+    pub fn put_on_wire(
         &mut self,
         packet: &Packet,
-        clock: TxClock,
-        now: Time,
+        since: Time,
+        arrives: Time,
         sequence: &mut u64,
-    ) {
-        let bytes = u64::from(packet.wire_len);
-        self.counters.taken_bytes += bytes;
-        if self.busy_until < now {
-            self.carry = 0;
-        }
-        self.busy_until = now + clock.time_of_next(bytes, &mut self.carry);
-        self.put_on_wire(packet, self.busy_until, sequence);
+    ) -> bool {
+        *sequence += 1;
+        self.wire.push_back(OnWire {
+            arrives,
+            sequence: *sequence,
+            since,
+            packet: *packet,
+        });
+        self.wire.len() == 1
     }
 
+    /// A packet goes on to the next link ahead of time: this one counts it as delivered.
     #[inline]
-    fn put_on_wire(&mut self, packet: &Packet, sent: Time, sequence: &mut u64) {
-        *sequence += 1;
-        let key = Key::new(sent + self.delay, *sequence);
-        self.wire.push_back((key, *packet));
+    pub fn hand_on(&mut self) {
+        self.counters.delivered += 1;
     }
 
     /// Whether the next act is an arrival at the other end.
@@ -276,23 +473,46 @@ impl Link {
     pub fn arrives_next(&self) -> bool {
         self.wire
             .front()
-            .is_some_and(|(key, _)| *key < self.next_tx)
+            .is_some_and(|front| front.key() < self.next_tx)
     }
 
-    /// Takes the packet that arrives off the wire.
+    /// Takes the packet that arrives off the wire; with it comes when its transmission began.
     #[inline]
-    pub fn arrive(&mut self) -> Option<Packet> {
-        let (_, packet) = self.wire.pop_front()?;
+    pub fn arrive(&mut self) -> Option<(Packet, Time)> {
+        let arrived = self.wire.pop_front()?;
         self.counters.delivered += 1;
-        Some(packet)
+        Some((arrived.packet, arrived.since))
     }
 
     /// The transmitter is free: sends the next packet that waits.
-    #[inline]
-    pub fn on_transmitter_free(&mut self, now: Time, sequence: &mut u64) -> Option<Departure> {
+    pub fn on_transmitter_free(&mut self, now: Time, sequence: &mut u64) -> Option<Leaving> {
         self.next_tx = Key::NEVER;
-        let departure = self.transmit(now, sequence);
+        let leaving = self.transmit(now);
         self.arm(now, sequence);
-        departure
+        leaving
+    }
+
+    /// Whether a link may take packets of this one ahead of time: nothing happens to them at
+    /// the far end.
+    pub fn may_feed_ahead(&self) -> bool {
+        self.exit.is_open()
+    }
+
+    /// Whether this link may take packets ahead of time from `feeder`: it never makes one wait
+    /// longer than rounding does, and nothing happens to them here.
+    pub fn may_be_fed_ahead(&self, feeder: &Link) -> bool {
+        let keeps_up = match (feeder.rate, self.rate) {
+            (_, None) => true,
+            (None, Some(_)) => false,
+            (Some(feeder), Some(own)) => own >= feeder,
+        };
+        // Of two equal rates one may round up where the other rounds down.
+        let has_room = match &self.service {
+            Service::Foreseen(fifo) => fifo.has_room(2 * u64::from(u16::MAX)),
+            Service::Asked(_) => false,
+        };
+        // Where waiting is on record, packets must come at their time.
+        let private = self.sojourn.is_none() && self.entry.is_open();
+        private && keeps_up && (has_room || self.rate.is_none())
     }
 }

@@ -43,7 +43,7 @@ pub fn flow_sample(index: usize, flow: &Flow) -> FlowSample {
 
 /// The state of a link now.
 pub fn queue_sample(index: usize, link: &Link, now: Time) -> QueueSample {
-    let backlog = link.backlog();
+    let backlog = link.backlog(now);
     QueueSample {
         link: index as u32,
         backlog: backlog.bytes,

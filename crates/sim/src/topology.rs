@@ -7,6 +7,7 @@ use cclab_units::parameter::Params;
 use cclab_units::{Rate, Stream, Time};
 
 use crate::forwarding::Forwarding;
+use crate::fusion;
 use crate::link::Link;
 
 /// Index of the bottleneck in the direction under study, and of its way back.
@@ -47,6 +48,13 @@ pub fn build(scenario: &Scenario, profile: &Profile, seed: u64) -> Network {
         builder.route(flow, access);
     }
     builder.impair();
+    let Network {
+        links,
+        forwarding,
+        paths,
+    } = &mut builder.network;
+    let entries = paths.iter().flat_map(|path| [path.data, path.acks]);
+    fusion::fuse(links, forwarding, &entries.collect());
     builder.network
 }
 

@@ -1,8 +1,9 @@
 //! The event loop.
 //!
-//! Elements act in the order of (time, sequence): links, the two hosts of every flow, and the
+//! Elements act in the order of (time, sequence): links, the timers of every flow, and the
 //! sampler. What one act causes is scheduled with a later sequence, so that the order of the
-//! acts of an instant is the order in which they were caused.
+//! acts of an instant is the order in which they were caused. What only looks on, for a trace,
+//! comes before all acts of its instant and changes nothing.
 
 use cclab_packet::{Packet, flags};
 use cclab_spec::Scenario;
@@ -14,8 +15,9 @@ use cclab_units::Time;
 
 use crate::calendar::{Calendar, Key};
 use crate::flow::Flow;
+use crate::foreseen::{Foreseen, Sight};
 use crate::forwarding::{Forwarding, HOST};
-use crate::link::{Link, Offered};
+use crate::link::{Leaving, Link, Offered};
 use crate::sampler::Sampler;
 use crate::topology::{self, BOTTLENECK, BOTTLENECK_REVERSE, Network};
 use crate::{Progress, SimError, summary};
@@ -37,6 +39,7 @@ pub struct World<'a, P> {
     elements: Elements,
     captures: Captures,
     sampler: Sampler,
+    foreseen: Foreseen,
     /// When everything was last sampled.
     sampled: Option<Time>,
     /// Flows that are not over.
@@ -47,8 +50,10 @@ pub struct World<'a, P> {
 /// Which element of the calendar is what.
 #[derive(Clone, Copy)]
 struct Elements {
-    senders: u32,
-    receivers: u32,
+    /// Links come before; the timers of each flow's two hosts begin here.
+    flows: u32,
+    /// What probes see at its time.
+    observer: u32,
     sampler: u32,
 }
 
@@ -100,9 +105,11 @@ impl<'a, P: Probe> World<'a, P> {
             .enumerate()
             .map(|(index, path)| Flow::new(scenario, index, path, seed))
             .collect();
-        let senders = links.len() as u32;
-        let receivers = senders + flows.len() as u32;
-        let sampler_element = receivers + flows.len() as u32;
+        let elements = Elements {
+            flows: links.len() as u32,
+            observer: (links.len() + flows.len()) as u32,
+            sampler: (links.len() + flows.len()) as u32 + 1,
+        };
         let end = scenario.duration.unwrap_or(Time::NEVER);
         let sampler = Sampler::new(scenario, &flows, end);
         let mut world = World {
@@ -112,15 +119,12 @@ impl<'a, P: Probe> World<'a, P> {
             events: 0,
             probe,
             forwarding,
-            calendar: Calendar::new(sampler_element as usize + 1),
+            calendar: Calendar::new(elements.sampler as usize + 1),
             sequence: 0,
-            elements: Elements {
-                senders,
-                receivers,
-                sampler: sampler_element,
-            },
+            elements,
             captures: Captures::new(scenario),
             sampler,
+            foreseen: Foreseen::default(),
             sampled: None,
             active: flows.len(),
             end,
@@ -129,11 +133,11 @@ impl<'a, P: Probe> World<'a, P> {
         for index in 0..world.flows.len() {
             let start = world.flows[index].start;
             if start < end {
-                world.schedule(senders + index as u32, start);
+                world.schedule(elements.flows + index as u32, start);
             }
         }
         if P::ON {
-            world.schedule(sampler_element, world.sampler.next());
+            world.schedule(elements.sampler, world.sampler.next());
         }
         world
     }
@@ -164,6 +168,7 @@ impl<'a, P: Probe> World<'a, P> {
             self.sample();
         }
         progress.report(self.now);
+        self.settle();
         summary::check_conservation(&self.links)?;
         Ok(RunSummary {
             end: self.now,
@@ -177,20 +182,32 @@ impl<'a, P: Probe> World<'a, P> {
 
     fn act(&mut self, element: u32) {
         let Elements {
-            senders,
-            receivers,
+            flows,
+            observer,
             sampler,
         } = self.elements;
-        if element < senders {
+        if element < flows {
             self.on_link(element as usize);
-        } else if element < receivers {
-            self.on_sender_timer((element - senders) as usize);
+        } else if element < observer {
+            self.on_timers((element - flows) as usize);
         } else if element < sampler {
-            self.on_receiver_timer((element - receivers) as usize);
+            self.observe();
         } else {
             self.sample();
             let next = self.sampler.advance(self.now);
             self.schedule(sampler, next);
+        }
+    }
+
+    /// Lets the counters of links, some of which run ahead, tell what has happened by now.
+    fn settle(&mut self) {
+        for index in 0..self.links.len() {
+            let link = &mut self.links[index];
+            link.finish(self.now);
+            if let Some(feeder) = link.fed_by {
+                let packets = link.take_back(self.now);
+                self.links[feeder as usize].not_yet_there(packets);
+            }
         }
     }
 
@@ -211,58 +228,99 @@ impl<'a, P: Probe> World<'a, P> {
     fn on_link(&mut self, index: usize) {
         let link = &mut self.links[index];
         if link.arrives_next() {
-            let packet = link.arrive();
+            let arrived = link.arrive();
             let key = link.key();
             self.calendar.set(index as u32, key);
-            if let Some(packet) = packet {
-                self.arrive(index, packet);
+            if let Some((packet, since)) = arrived {
+                self.arrive(index, &packet, since);
             }
         } else {
-            let departure = link.on_transmitter_free(self.now, &mut self.sequence);
+            let leaving = link.on_transmitter_free(self.now, &mut self.sequence);
             let key = link.key();
             self.calendar.set(index as u32, key);
-            if P::ON {
-                if let Some(departure) = departure {
+            if let Some(Leaving { departure, arrives }) = &leaving {
+                self.send(index, &departure.packet, self.now, *arrives);
+                if P::ON {
                     let waited = self.now - departure.enqueued;
                     self.trace_departure(index, &departure.packet, waited);
                 }
+            }
+            if P::ON {
                 self.trace_thrown_out(index);
             }
             self.links[index].thrown_out.clear();
         }
     }
 
-    /// A packet reaches the far end of a link.
+    /// A packet leaves a link at `departs` and reaches its far end at `arrives`.
     #[inline]
-    fn arrive(&mut self, index: usize, packet: Packet) {
-        if let Some(reason) = self.links[index].exit.judge(self.now) {
-            self.links[index].count_loss(reason);
-            self.links[index].counters.delivered -= 1;
-            self.trace_drop(index, &packet, reason);
-            return;
+    fn send(&mut self, index: usize, packet: &Packet, departs: Time, arrives: Time) {
+        let mut wire = index;
+        let (mut since, mut there) = (departs, arrives);
+        if self.links[index].feeds_ahead {
+            self.links[index].hand_on();
+            wire = self.forwarding.next(index, packet.flow) as usize;
+            since = arrives;
+            there = self.links[wire].take_ahead(packet, arrives);
+            if P::ON && index == BOTTLENECK_REVERSE && self.captures.bottleneck.is_some() {
+                self.foresee(arrives, Sight::Return(*packet));
+            }
         }
-        if P::ON && index == BOTTLENECK_REVERSE {
-            self.capture(self.captures.bottleneck, &packet);
-        }
-        match self.forwarding.next(index, packet.flow) {
-            HOST => self.receive(&packet),
-            next => self.offer(next as usize, &packet),
+        let link = &mut self.links[wire];
+        if link.put_on_wire(packet, since, there, &mut self.sequence) {
+            let key = link.key();
+            self.calendar.set(wire as u32, key);
         }
     }
 
+    /// A packet reaches the far end of a link.
     #[inline]
-    fn offer(&mut self, index: usize, packet: &Packet) {
+    fn arrive(&mut self, index: usize, packet: &Packet, since: Time) {
+        if let Some(reason) = self.links[index].exit.judge(self.now) {
+            self.links[index].count_loss(reason);
+            self.links[index].counters.delivered -= 1;
+            self.trace_drop(index, packet, reason);
+            return;
+        }
+        if P::ON && index == BOTTLENECK_REVERSE {
+            self.capture(self.captures.bottleneck, packet);
+        }
+        match self.forwarding.next(index, packet.flow) {
+            HOST => self.receive(packet),
+            next => self.offer(next as usize, packet, since),
+        }
+    }
+
+    /// A packet comes to a link, from a transmission that began at `since`.
+    #[inline]
+    fn offer(&mut self, index: usize, packet: &Packet, since: Time) {
         let link = &mut self.links[index];
-        let offered = link.offer(packet, self.now, &mut self.sequence);
+        let offered = link.offer(packet, since, self.now, &mut self.sequence);
+        match &offered {
+            Offered::Sent { arrives } => self.send(index, packet, self.now, *arrives),
+            Offered::Foreseen { departs, arrives } => self.send(index, packet, *departs, *arrives),
+            Offered::Passed(leaving) => {
+                self.send(index, &leaving.departure.packet, self.now, leaving.arrives);
+            }
+            Offered::Queued | Offered::Lost(_) => {}
+        }
+        if P::ON {
+            self.trace_offer(index, packet, &offered);
+        }
+        self.after_queueing(index, &offered);
+    }
+
+    /// A queue that is asked may wait for its transmitter now, and may have thrown packets out.
+    #[inline]
+    fn after_queueing(&mut self, index: usize, offered: &Offered) {
+        if matches!(offered, Offered::Sent { .. } | Offered::Foreseen { .. }) {
+            return;
+        }
+        let link = &mut self.links[index];
+        link.thrown_out.clear();
         let key = link.key();
         if key < self.calendar.key(index as u32) {
             self.calendar.set(index as u32, key);
-        }
-        if P::ON {
-            self.trace_offer(index, packet, offered);
-        }
-        if !self.links[index].thrown_out.is_empty() {
-            self.links[index].thrown_out.clear();
         }
     }
 
@@ -301,7 +359,7 @@ impl<'a, P: Probe> World<'a, P> {
             if P::ON {
                 self.capture(self.captures.senders[index], &packet);
             }
-            self.offer(first, &packet);
+            self.offer(first, &packet, self.now);
         }
         let flow = &mut self.flows[index];
         if !flow.over && matches!(flow.sender.state(), State::Finished | State::Aborted) {
@@ -313,7 +371,7 @@ impl<'a, P: Probe> World<'a, P> {
             }
         }
         let deadline = self.flows[index].sender_deadline();
-        self.wake_by(self.elements.senders + index as u32, deadline);
+        self.wake_by(self.elements.flows + index as u32, deadline);
     }
 
     fn pump_receiver(&mut self, index: usize) {
@@ -322,20 +380,30 @@ impl<'a, P: Probe> World<'a, P> {
             if P::ON {
                 self.capture(self.captures.receivers[index], &packet);
             }
-            self.offer(first, &packet);
+            self.offer(first, &packet, self.now);
         }
         let deadline = self.flows[index].receiver.deadline();
-        self.wake_by(self.elements.receivers + index as u32, deadline);
+        if deadline != Time::NEVER {
+            self.wake_by(self.elements.flows + index as u32, deadline);
+        }
+    }
+
+    /// Something may be due at the hosts of a flow.
+    fn on_timers(&mut self, index: usize) {
+        let element = self.elements.flows + index as u32;
+        self.calendar.set(element, Key::NEVER);
+        if !self.flows[index].over {
+            self.on_sender_timer(index);
+        }
+        if self.flows[index].receiver.deadline() <= self.now {
+            self.flows[index].receiver.on_timer(self.now);
+        }
+        self.pump_receiver(index);
     }
 
     fn on_sender_timer(&mut self, index: usize) {
-        let element = self.elements.senders + index as u32;
-        self.calendar.set(element, Key::NEVER);
         let now = self.now;
         let flow = &mut self.flows[index];
-        if flow.over {
-            return;
-        }
         if flow.started.is_none() {
             flow.started = Some(now);
             flow.sender.connect(now);
@@ -354,16 +422,6 @@ impl<'a, P: Probe> World<'a, P> {
             flow.sender.on_timer(now);
         }
         self.pump_sender(index);
-    }
-
-    fn on_receiver_timer(&mut self, index: usize) {
-        let element = self.elements.receivers + index as u32;
-        self.calendar.set(element, Key::NEVER);
-        let receiver = &mut self.flows[index].receiver;
-        if receiver.deadline() <= self.now {
-            receiver.on_timer(self.now);
-        }
-        self.pump_receiver(index);
     }
 
     /// Samples everything, once an instant.
@@ -389,14 +447,58 @@ impl<'a, P: Probe> World<'a, P> {
         }
     }
 
-    fn trace_offer(&mut self, index: usize, packet: &Packet, offered: Offered) {
+    /// A probe is to see something at `time`.
+    fn foresee(&mut self, time: Time, sight: Sight) {
+        self.foreseen.push(time, sight);
+        let next = Key::first_of(self.foreseen.next());
+        self.calendar.set(self.elements.observer, next);
+    }
+
+    /// Lets the probe see what happens now.
+    fn observe(&mut self) {
+        while let Some(sight) = self.foreseen.pop(self.now) {
+            match sight {
+                Sight::Departure {
+                    link,
+                    waited,
+                    packet,
+                } => {
+                    self.trace_departure(link as usize, &packet, waited);
+                }
+                Sight::Return(packet) => self.capture(self.captures.bottleneck, &packet),
+            }
+        }
+        let next = self.foreseen.next();
+        let key = match next {
+            Time::NEVER => Key::NEVER,
+            next => Key::first_of(next),
+        };
+        self.calendar.set(self.elements.observer, key);
+    }
+
+    fn trace_offer(&mut self, index: usize, packet: &Packet, offered: &Offered) {
         match offered {
-            Offered::Sent => {
+            Offered::Sent { .. } => {
                 self.trace_queue(index, packet, QueueAction::Enqueue, None);
                 self.trace_departure(index, packet, Time::ZERO);
             }
+            Offered::Foreseen { departs, .. } => {
+                self.trace_queue(index, packet, QueueAction::Enqueue, None);
+                if index == BOTTLENECK {
+                    let sight = Sight::Departure {
+                        link: index as u32,
+                        waited: *departs - self.now,
+                        packet: *packet,
+                    };
+                    self.foresee(*departs, sight);
+                }
+            }
+            Offered::Passed(leaving) => {
+                self.trace_queue(index, packet, QueueAction::Enqueue, None);
+                self.trace_departure(index, &leaving.departure.packet, Time::ZERO);
+            }
             Offered::Queued => self.trace_queue(index, packet, QueueAction::Enqueue, None),
-            Offered::Lost(reason) => self.trace_drop(index, packet, reason),
+            Offered::Lost(reason) => self.trace_drop(index, packet, *reason),
         }
         self.trace_thrown_out(index);
     }
@@ -423,7 +525,7 @@ impl<'a, P: Probe> World<'a, P> {
             action,
             flow: packet.flow,
             wire_len: u32::from(packet.wire_len),
-            backlog: self.links[index].backlog().bytes,
+            backlog: self.links[index].backlog(self.now).bytes,
             sojourn,
         };
         self.probe.record(self.now, Event::Queue(event));
