@@ -1,8 +1,10 @@
 //! The dumbbell that other simulators are measured on, without a trace: access 1 Gbit/s 1 ms,
-//! bottleneck 20 ms one way, droptail by packets, an ACK per ACK_EVERY packets, starts spread
-//! over 0.1 s.
+//! bottleneck 20 ms one way, a queue limited in packets, an ACK per ACK_EVERY packets, starts
+//! spread over 0.1 s.
 //!
-//! `dumbbell FLOWS RATE_BPS DURATION_S QUEUE_PACKETS CC STACK ACK_EVERY` prints one line of JSON.
+//! `dumbbell FLOWS RATE_BPS DURATION_S QUEUE_PACKETS CC STACK ACK_EVERY [QDISC [idle]]` prints
+//! one line of JSON. The queue is droptail unless QDISC says otherwise; idle flows open and send
+//! one byte.
 
 use std::process::ExitCode;
 
@@ -15,7 +17,10 @@ use cclab_units::{Rate, Time};
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let Some(scenario) = scenario(&args) else {
-        eprintln!("usage: dumbbell FLOWS RATE_BPS DURATION_S QUEUE_PACKETS CC STACK ACK_EVERY");
+        eprintln!(
+            "usage: dumbbell FLOWS RATE_BPS DURATION_S QUEUE_PACKETS CC STACK ACK_EVERY \
+             [QDISC [idle]]"
+        );
         return ExitCode::from(2);
     };
     match cclab_sim::run(&scenario, 1, &mut (), &Progress::default()) {
@@ -42,24 +47,34 @@ fn main() -> ExitCode {
 }
 
 fn scenario(args: &[String]) -> Option<Scenario> {
-    let [flows, rate, duration, packets, cc, stack, ack_every] = args else {
+    let [
+        flows,
+        rate,
+        duration,
+        packets,
+        cc,
+        stack,
+        ack_every,
+        rest @ ..,
+    ] = args
+    else {
         return None;
+    };
+    let (qdisc, idle) = match rest {
+        [] => ("droptail", false),
+        [qdisc] => (qdisc.as_str(), false),
+        [qdisc, idle] if idle == "idle" => (qdisc.as_str(), true),
+        _ => return None,
     };
     let flows: usize = flows.parse().ok()?;
     let ack_every = ack_every.parse().ok()?;
-    let queue = |packets| Queue {
-        kind: "droptail".into(),
-        limit: Limit::Packets(packets),
-        params: Default::default(),
-    };
-    let link = |rate, delay, packets| Link {
-        rate: Some(rate),
-        delay,
-        queue: queue(packets),
-        loss: vec![],
-        outage: vec![],
-        jitter: None,
-        schedule: vec![],
+    let link = |rate, delay, kind: &str, packets| {
+        let queue = Queue {
+            kind: kind.into(),
+            limit: Limit::Packets(packets),
+            params: Default::default(),
+        };
+        Link::new(Some(rate), delay, queue)
     };
     let bottleneck = Rate::from_bps(rate.parse().ok()?)?;
     let packets = packets.parse().ok()?;
@@ -70,11 +85,14 @@ fn scenario(args: &[String]) -> Option<Scenario> {
         stack: stack.clone(),
         network: Network {
             topology: Topology::Dumbbell,
-            bottleneck: link(bottleneck, Time::from_millis(20), packets),
-            access: link(access, Time::from_millis(1), 1_000_000),
+            bottleneck: link(bottleneck, Time::from_millis(20), qdisc, packets),
+            access: link(access, Time::from_millis(1), "droptail", 1_000_000),
             bottlenecks: 1,
+            router: None,
         },
-        flows: (0..flows).map(|index| flow(index, cc, ack_every)).collect(),
+        flows: (0..flows)
+            .map(|index| flow(index, cc, ack_every, idle))
+            .collect(),
         traffic: vec![],
         trace: TraceOptions {
             interval: Time::ZERO,
@@ -87,7 +105,8 @@ fn scenario(args: &[String]) -> Option<Scenario> {
     })
 }
 
-fn flow(index: usize, cc: &str, ack_every: u32) -> Flow {
+/// A flow that sends as much as it may or, idle, opens and then has nothing to send but a byte.
+fn flow(index: usize, cc: &str, ack_every: u32, idle: bool) -> Flow {
     Flow {
         name: format!("flow{index}"),
         cc_params: Default::default(),
@@ -101,8 +120,10 @@ fn flow(index: usize, cc: &str, ack_every: u32) -> Flow {
         duration: None,
         rwnd: None,
         mss: None,
-        write_size: None,
-        writes_per_second: None,
+        write_size: idle.then_some(1),
+        writes_per_second: idle.then_some(1e-6),
+        nodelay: false,
+        packet_rate: None,
         ecn: false,
         delayed_ack: Some(ack_every),
         direction: Direction::Forward,
