@@ -1,14 +1,39 @@
 //! Queueing disciplines: what waits in front of a link, what goes next, what is dropped.
 
+mod choke;
+mod codel;
+mod declare;
 mod discipline;
 mod droptail;
+mod dualpi2;
+mod ecn;
+mod fifo;
+mod flow_queues;
+mod fq;
+mod fq_codel;
+mod fq_pie;
+#[cfg(test)]
+mod laws;
+mod pie;
+mod policer;
+mod random_drop;
+mod red;
 mod registry;
+mod sfq;
+mod tbf;
+#[cfg(test)]
+mod testing;
+mod ticks;
+mod token_bucket;
 
 use cclab_packet::Packet;
 use cclab_units::{Stream, Time};
 
 pub use discipline::{Config, Discipline, Limit};
 pub use registry::{QDISCS, build, find};
+
+/// A full packet of Ethernet as Linux's queueing layer counts it: 1500 bytes and the header.
+pub(crate) const MTU: u64 = 1514;
 
 /// What surrounds a call: the instant and the queue's own dice.
 pub struct Cx<'a> {

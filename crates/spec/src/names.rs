@@ -151,27 +151,40 @@ const QDISCS: &[(&str, &str)] = &[
         "red",
         "min max probability burst weight avpkt bandwidth ecn adaptive harddrop gentle",
     ),
+    (
+        "red-1990s",
+        "min max probability weight avpkt bandwidth ecn adaptive harddrop gentle",
+    ),
+    (
+        "adaptive-red",
+        "target min max probability weight avpkt bandwidth ecn adaptive harddrop gentle",
+    ),
     ("codel", "target interval ce_threshold ecn"),
     (
         "fq_codel",
         "target interval ce_threshold ecn flows quantum memory_limit drop_batch",
     ),
-    ("pie", "target tupdate alpha beta ecn bytemode"),
+    (
+        "pie",
+        "target tupdate alpha beta ecn bytemode max_burst derandomize",
+    ),
     (
         "fq",
         "flow_limit quantum initial_quantum maxrate buckets pacing ce_threshold horizon",
     ),
     (
         "fq_pie",
-        "flows target tupdate alpha beta quantum memory_limit ecn ecn_prob bytemode",
+        "flows target tupdate alpha beta quantum memory_limit ecn ecn_prob bytemode max_burst \
+         derandomize",
     ),
     ("sfq", "perturb quantum depth divisor headdrop flows"),
     ("cake", "bandwidth rtt overhead mpu split-gso ack-filter"),
     ("choke", "min max probability burst bandwidth ecn"),
     ("tbf", "rate burst latency peakrate mtu"),
+    ("policer", "rate burst"),
     (
         "dualpi2",
-        "target tupdate alpha beta coupling_factor step_thresh classic_protection",
+        "target tupdate alpha beta coupling_factor step_thresh ramp classic_protection tshift",
     ),
 ];
 

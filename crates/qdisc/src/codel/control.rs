@@ -1,0 +1,206 @@
+//! CoDel's state machine and control law (RFC 8289, sections 5.2 to 5.8), for one queue.
+
+use cclab_packet::Packet;
+use cclab_units::Time;
+
+use crate::discipline::Config;
+use crate::{Departure, Dropped, MTU, ecn};
+
+/// RFC 8289, section 5.6: within 16 intervals of the last drop, the pace of drops is taken up again.
+const MEMORY: u64 = 16;
+
+/// What is the same for all queues under one CoDel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Law {
+    target: Time,
+    interval: Time,
+    ce_threshold: Option<Time>,
+    ecn: bool,
+    /// The largest packet: a queue of no more than one is never too long (section 5.2).
+    largest: u64,
+}
+
+impl Law {
+    /// The law that `config` asks for.
+    pub fn new(config: &Config) -> Law {
+        Law {
+            target: config.time("target"),
+            interval: config.time("interval"),
+            ce_threshold: config.time_given("ce_threshold"),
+            ecn: config.flag("ecn"),
+            largest: MTU,
+        }
+    }
+
+    /// Takes notice of a packet's size.
+    #[inline]
+    pub fn see(&mut self, packet: &Packet) {
+        self.largest = self.largest.max(u64::from(packet.wire_len));
+    }
+
+    /// The time of the next drop after one at `from`, the `count`th of this dropping state
+    /// (section 5.3).
+    fn next(&self, from: Time, count: u32) -> Time {
+        let interval = self.interval.as_nanos() as f64;
+        from + Time::from_nanos((interval / f64::from(count.max(1)).sqrt()).round() as u64)
+    }
+}
+
+/// What CoDel takes packets from.
+pub(crate) trait Source {
+    /// Takes the first packet out.
+    fn pop(&mut self) -> Option<Departure>;
+    /// Bytes that wait.
+    fn bytes(&self) -> u64;
+}
+
+/// What CoDel knows of one queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Codel {
+    /// When the sojourn time will have been above the target for an interval.
+    above_since: Option<Time>,
+    /// When the next packet is dropped, or the last was, while not dropping.
+    drop_next: Time,
+    /// Drops since the dropping state was entered, or more where its pace was taken up again.
+    count: u32,
+    /// What `count` was on entering it.
+    last_count: u32,
+    dropping: bool,
+}
+
+impl Codel {
+    /// Counts packets dropped by another hand, so that CoDel's own signal grows stronger
+    /// (RFC 8290, section 5.2.2, in Linux).
+    pub fn count_others(&mut self, packets: u32) {
+        self.count = self.count.saturating_add(packets);
+    }
+
+    /// The next packet to leave; those that CoDel drops before it go to `dropped`.
+    pub fn dequeue(
+        &mut self,
+        law: &Law,
+        source: &mut impl Source,
+        now: Time,
+        dropped: &mut Vec<Dropped>,
+        marks: &mut u64,
+    ) -> Option<Departure> {
+        let (mut next, mut too_long) = self.look(law, source, now);
+        if self.dropping {
+            if !too_long {
+                self.dropping = false;
+            }
+            // A long queue may be due for several drops at once.
+            while self.dropping && now >= self.drop_next {
+                self.count = self.count.saturating_add(1);
+                if law.ecn && next.as_mut().is_some_and(|d| ecn::mark(&mut d.packet)) {
+                    *marks += 1;
+                    self.drop_next = law.next(self.drop_next, self.count);
+                    break;
+                }
+                dropped.extend(next.map(|departure| Dropped(departure.packet)));
+                (next, too_long) = self.look(law, source, now);
+                if too_long {
+                    self.drop_next = law.next(self.drop_next, self.count);
+                } else {
+                    self.dropping = false;
+                }
+            }
+        } else if too_long {
+            if law.ecn && next.as_mut().is_some_and(|d| ecn::mark(&mut d.packet)) {
+                *marks += 1;
+            } else {
+                dropped.extend(next.map(|departure| Dropped(departure.packet)));
+                (next, _) = self.look(law, source, now);
+            }
+            self.enter(law, now);
+        }
+        let mut departure = next?;
+        let sojourn = now - departure.enqueued;
+        if law
+            .ce_threshold
+            .is_some_and(|threshold| sojourn > threshold)
+            && ecn::mark(&mut departure.packet)
+        {
+            *marks += 1;
+        }
+        Some(departure)
+    }
+
+    /// Enters the dropping state. If it was left not long ago, the pace that controlled the queue
+    /// then is a good one to begin with (section 5.6).
+    fn enter(&mut self, law: &Law, now: Time) {
+        let drops = self.count - self.last_count;
+        let recent = now - self.drop_next < law.interval * MEMORY;
+        self.count = if drops > 1 && recent { drops } else { 1 };
+        self.last_count = self.count;
+        self.dropping = true;
+        self.drop_next = law.next(now, self.count);
+    }
+
+    /// Takes the first packet, and says whether the sojourn time has been above the target for an
+    /// interval.
+    fn look(
+        &mut self,
+        law: &Law,
+        source: &mut impl Source,
+        now: Time,
+    ) -> (Option<Departure>, bool) {
+        let next = source.pop();
+        let short = next.as_ref().is_none_or(|departure| {
+            now - departure.enqueued < law.target || source.bytes() <= law.largest
+        });
+        if short {
+            self.above_since = None;
+            return (next, false);
+        }
+        match self.above_since {
+            None => {
+                self.above_since = Some(now + law.interval);
+                (next, false)
+            }
+            Some(since) => (next, now >= since),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::discipline::Limit;
+    use crate::testing::config;
+
+    fn law() -> Law {
+        Law::new(&config("codel", Limit::Packets(100), &[]))
+    }
+
+    /// Interval over the square root of the count, as RFC 8289 tabulates it for 100 ms.
+    #[test]
+    fn the_pace_of_drops_grows_with_the_square_root_of_their_number() {
+        let gaps: Vec<f64> = (1..=5)
+            .map(|count| law().next(Time::ZERO, count).as_secs_f64() * 1e3)
+            .collect();
+        for (gap, expected) in gaps.iter().zip([100.0, 70.711, 57.735, 50.0, 44.721]) {
+            assert!((gap - expected).abs() < 0.001, "{gaps:?}");
+        }
+    }
+
+    #[test]
+    fn a_pace_that_worked_is_taken_up_again_within_sixteen_intervals() {
+        let mut codel = Codel {
+            count: 12,
+            last_count: 3,
+            drop_next: Time::from_secs(1),
+            ..Codel::default()
+        };
+        codel.enter(&law(), Time::from_millis(2_599));
+        assert_eq!((codel.count, codel.last_count), (9, 9));
+        let mut late = Codel {
+            count: 12,
+            last_count: 3,
+            drop_next: Time::from_secs(1),
+            ..Codel::default()
+        };
+        late.enter(&law(), Time::from_millis(2_600));
+        assert_eq!((late.count, late.last_count), (1, 1));
+    }
+}

@@ -1,0 +1,132 @@
+//! What most disciplines are built on: packets in the order of their arrival, and the room they
+//! have.
+
+use std::collections::VecDeque;
+
+use cclab_packet::Packet;
+use cclab_units::Time;
+
+use crate::discipline::{Config, Limit};
+use crate::{Backlog, Departure};
+
+/// How much a queue may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Room {
+    /// Bytes that it may reach.
+    pub bytes: u64,
+    /// Packets that it may reach.
+    pub packets: u64,
+}
+
+impl Room {
+    /// The room that `config` gives.
+    pub fn new(config: &Config) -> Room {
+        let slack = u64::from(config.limit_is_exclusive);
+        match config.limit {
+            Limit::Bytes(bytes) => Room {
+                bytes: bytes.saturating_sub(slack),
+                packets: u64::MAX,
+            },
+            Limit::Packets(packets) => Room {
+                bytes: u64::MAX,
+                packets: packets.saturating_sub(slack),
+            },
+        }
+    }
+
+    /// Whether a queue with `backlog` has room for `packet`.
+    #[inline]
+    pub fn admits(&self, backlog: Backlog, packet: &Packet) -> bool {
+        backlog.packets < self.packets && backlog.bytes + u64::from(packet.wire_len) <= self.bytes
+    }
+
+    /// Whether `backlog` is more than there is room for.
+    pub fn is_exceeded_by(&self, backlog: Backlog) -> bool {
+        backlog.packets > self.packets || backlog.bytes > self.bytes
+    }
+
+    /// Whether `packet` does not fit even into an empty queue.
+    pub fn never_admits(&self, packet: &Packet) -> bool {
+        !self.admits(Backlog::default(), packet)
+    }
+
+    /// The room in bytes; packets count as full packets of Ethernet.
+    pub fn in_bytes(&self) -> u64 {
+        self.bytes.min(self.packets.saturating_mul(crate::MTU))
+    }
+
+    /// The room in packets; bytes count as full packets of Ethernet, and there is at least one.
+    pub fn in_packets(&self) -> u64 {
+        self.packets.min((self.bytes / crate::MTU).max(1))
+    }
+}
+
+/// Packets in the order of their arrival.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Fifo {
+    queue: VecDeque<Departure>,
+    bytes: u64,
+}
+
+impl Fifo {
+    /// Puts `packet` last.
+    #[inline]
+    pub fn push(&mut self, packet: Packet, now: Time) {
+        self.bytes += u64::from(packet.wire_len);
+        self.queue.push_back(Departure {
+            packet,
+            enqueued: now,
+        });
+    }
+
+    /// Takes the first packet out.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Departure> {
+        let departure = self.queue.pop_front()?;
+        self.bytes -= u64::from(departure.packet.wire_len);
+        Some(departure)
+    }
+
+    /// The first packet.
+    pub fn front(&self) -> Option<&Departure> {
+        self.queue.front()
+    }
+
+    /// The packet at `place`, counted from the first.
+    pub fn at(&self, place: usize) -> Option<&Departure> {
+        self.queue.get(place)
+    }
+
+    /// Takes out the packet at `place`, counted from the first; the others keep their order.
+    pub fn remove(&mut self, place: usize) -> Option<Departure> {
+        let departure = self.queue.remove(place)?;
+        self.bytes -= u64::from(departure.packet.wire_len);
+        Some(departure)
+    }
+
+    /// Packets.
+    pub fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Whether nothing waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// How long the first packet has waited at `now`; zero for an empty queue.
+    pub fn sojourn(&self, now: Time) -> Time {
+        self.front()
+            .map_or(Time::ZERO, |departure| now - departure.enqueued)
+    }
+
+    /// What waits.
+    #[inline]
+    pub fn backlog(&self) -> Backlog {
+        Backlog {
+            packets: self.queue.len() as u64,
+            bytes: self.bytes,
+        }
+    }
+}

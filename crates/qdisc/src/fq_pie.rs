@@ -1,0 +1,139 @@
+//! FQ-PIE: deficit round robin between flows, PIE within each, as in Linux.
+
+use cclab_packet::Packet;
+
+use crate::declare::{self, number};
+use crate::discipline::{Config, Discipline};
+use crate::fifo::Room;
+use crate::flow_queues::FlowQueues;
+use crate::pie::control::{Law, Pie};
+use crate::{Backlog, Cx, Departure, Dropped, Qdisc, ecn, fq_codel, pie};
+
+/// Registry entry.
+pub(crate) const DISCIPLINE: Discipline = Discipline {
+    name: "fq_pie",
+    summary: "FQ-PIE: fair queueing of flows, PIE (RFC 8033) within each",
+    params: &[
+        pie::TARGET,
+        pie::TUPDATE,
+        pie::ALPHA,
+        pie::BETA,
+        declare::ecn(false),
+        number(
+            "ecn_prob",
+            "probability above which ECN-capable packets are dropped too",
+            pie::ECN_THRESHOLD,
+            [0.0, 1.0],
+        ),
+        pie::BYTEMODE,
+        pie::MAX_BURST,
+        pie::DERANDOMIZE,
+        fq_codel::FLOWS,
+        fq_codel::QUANTUM,
+        fq_codel::MEMORY_LIMIT,
+    ],
+    build: |config| Box::new(FqPie::new(config)),
+};
+
+struct FqPie {
+    queues: FlowQueues<Option<Pie>>,
+    room: Room,
+    law: Law,
+    marks: u64,
+}
+
+impl FqPie {
+    fn new(config: &Config) -> FqPie {
+        let mut room = Room::new(config);
+        room.bytes = room.bytes.min(config.count("memory_limit"));
+        FqPie {
+            queues: FlowQueues::new(config.count("flows"), config.count("quantum")),
+            room,
+            law: Law::new(config, config.params.get("ecn_prob")),
+            marks: 0,
+        }
+    }
+
+    /// The controller of the queue `flow`, caught up with `now`.
+    fn control(&mut self, flow: u32, cx: &Cx<'_>) -> &mut Pie {
+        let bytes = self.queues.backlog_of(flow).bytes;
+        let law = &self.law;
+        let state = self.queues.state(flow);
+        let pie = state.get_or_insert_with(|| Pie::new(law));
+        pie.catch_up(law, bytes, cx.now);
+        pie
+    }
+}
+
+impl Qdisc for FqPie {
+    fn enqueue(&mut self, mut packet: Packet, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
+        self.law.see(&packet);
+        let flow = self.queues.classify(&packet, cx.rng);
+        let fits = self.room.admits(self.queues.backlog(), &packet);
+        let bytes = self.queues.backlog_of(flow).bytes;
+        let law = self.law;
+        let pie = self.control(flow, cx);
+        let hit = fits && pie.hits(&law, bytes, &packet, cx.rng);
+        let marked = hit && pie.may_mark(&law) && ecn::mark(&mut packet);
+        if !fits || (hit && !marked) {
+            pie.dropped();
+            dropped.push(Dropped(packet));
+            return;
+        }
+        self.marks += u64::from(marked);
+        if self.queues.push(flow, packet, cx.now).joined {
+            *self.queues.deficit(flow) = self.queues.quantum();
+        }
+    }
+
+    fn dequeue(&mut self, cx: &mut Cx<'_>, _: &mut Vec<Dropped>) -> Option<Departure> {
+        loop {
+            let flow = self.queues.turn()?;
+            self.control(flow, cx);
+            let Some(departure) = self.queues.pop(flow) else {
+                self.queues.retire(flow);
+                continue;
+            };
+            let left = self.queues.backlog_of(flow).bytes;
+            let sojourn = cx.now - departure.enqueued;
+            self.control(flow, cx).departed(sojourn, left);
+            *self.queues.deficit(flow) -= i64::from(departure.packet.wire_len);
+            return Some(departure);
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.queues.backlog()
+    }
+
+    fn marks(&self) -> u64 {
+        self.marks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cclab_units::Time;
+
+    use crate::discipline::Limit;
+    use crate::testing::{Bench, packet};
+
+    /// Flow 1 sends 1.5 times what the link carries, flow 2 a tenth: the drops are flow 1's alone.
+    #[test]
+    fn a_flow_within_its_share_loses_nothing() {
+        let mut bench = Bench::new("fq_pie", Limit::Packets(10_000), &[]);
+        for ms in 0..20_000_u64 {
+            bench.now = Time::from_millis(ms);
+            bench.enqueue(packet(1, 1000));
+            if ms % 2 == 0 {
+                bench.enqueue(packet(1, 1000));
+            }
+            if ms % 10 == 0 {
+                bench.enqueue(packet(2, 1000));
+            }
+            bench.dequeue();
+        }
+        assert!(bench.dropped.len() > 3000, "{}", bench.dropped.len());
+        assert!(bench.dropped.iter().all(|lost| lost.0.flow == 1));
+    }
+}
