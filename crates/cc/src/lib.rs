@@ -68,6 +68,8 @@ pub struct AckSample {
     pub min_rtt: Time,
     /// Bytes delivered over the connection's life.
     pub delivered: u64,
+    /// Bytes taken for lost over the connection's life, a segment as often as it was.
+    pub lost: u64,
     /// Delivery rate sampled by this acknowledgement.
     pub rate: Option<RateSample>,
     /// One-way delay of the data by the timestamps of both ends, whole milliseconds (RFC 7323);
@@ -82,8 +84,22 @@ pub struct AckSample {
     pub cwnd_limited: bool,
     /// Whether the sender is repairing losses: a window that reacts to loss must not grow.
     pub in_recovery: bool,
+    /// What the sender repairs once this acknowledgement is taken in.
+    pub repair: Repair,
     /// Whether the acknowledgement carried an ECN echo.
     pub ece: bool,
+}
+
+/// What a sender repairs (the `TCP_CA_` states of Linux that a window of its own must know).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Repair {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Losses that acknowledgements showed.
+    Losses,
+    /// What was outstanding when the retransmission timer expired.
+    Timeout,
 }
 
 /// A sample of the delivery rate (draft-cheng-iccrg-delivery-rate-estimation).
@@ -96,6 +112,23 @@ pub struct RateSample {
     /// Bytes delivered when the acknowledged segment was sent.
     pub prior_delivered: u64,
     /// Whether the application, not the network, may have limited the sample.
+    pub app_limited: bool,
+    /// Bytes in flight when the acknowledged segment left, itself included.
+    pub tx_in_flight: u64,
+    /// Bytes taken for lost since then.
+    pub lost: u64,
+}
+
+/// A segment that was just taken for lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LostSegment {
+    /// Its bytes.
+    pub len: u64,
+    /// Bytes in flight when it last left, itself included.
+    pub tx_in_flight: u64,
+    /// Bytes taken for lost since then, itself included.
+    pub lost: u64,
+    /// Whether it left while the application limited the sender.
     pub app_limited: bool,
 }
 
@@ -186,6 +219,12 @@ pub trait CongestionControl: Send {
         let _ = (rtt, cx);
     }
 
+    /// A segment was taken for lost. Told only to variants whose window holds during recovery
+    /// ([`WindowInRecovery::Own`]), before the acknowledgement that showed it.
+    fn on_lost(&mut self, segment: &LostSegment, cx: &mut Cx<'_>) {
+        let _ = (segment, cx);
+    }
+
     /// Takes in an acknowledgement.
     fn on_ack(&mut self, ack: &AckSample, cx: &mut Cx<'_>);
 
@@ -207,7 +246,8 @@ pub trait CongestionControl: Send {
     /// The slow-start threshold in bytes; `u64::MAX` before it is known.
     fn ssthresh(&self) -> u64;
 
-    /// The rate at which data leaves; `None`: as the stack decides.
+    /// The rate at which payload leaves, which is what [`RateSample::rate`] measures; `None`: as
+    /// the stack decides.
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
@@ -216,6 +256,10 @@ pub trait CongestionControl: Send {
 impl<C: CongestionControl + ?Sized> CongestionControl for Box<C> {
     fn on_established(&mut self, rtt: Option<Time>, cx: &mut Cx<'_>) {
         (**self).on_established(rtt, cx);
+    }
+
+    fn on_lost(&mut self, segment: &LostSegment, cx: &mut Cx<'_>) {
+        (**self).on_lost(segment, cx);
     }
 
     fn on_ack(&mut self, ack: &AckSample, cx: &mut Cx<'_>) {

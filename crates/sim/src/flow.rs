@@ -1,5 +1,6 @@
 //! A flow: its sender, its receiver, its application, and how they were set up.
 
+use cclab_cc::EcnFeedback;
 use cclab_spec::{Flow as Spec, Scenario};
 use cclab_tcp::profile::{AckPolicy, DefaultRwnd, InitialSsthresh, Profile};
 use cclab_tcp::{Receiver, ReceiverConfig, Sender};
@@ -64,13 +65,15 @@ impl Flow {
 
         let mut wire = profile.wire;
         wire.sack = recovery.uses_sack() && wire.sack;
+        let ecn = spec.ecn || variant.ecn == EcnFeedback::PerPacket;
         let receiver = Receiver::new(&ReceiverConfig {
             flow: index as u32,
             wire,
             ack: ack_policy_of(spec, &profile),
             rwnd_max: rwnd,
             isn: receiver_isn,
-            ecn: spec.ecn,
+            ecn,
+            feedback: variant.ecn,
             mss_payload: mss,
         });
         let cc = cclab_cc::Config {
@@ -92,9 +95,11 @@ impl Flow {
             recovery,
             mss,
             isn: sender_isn,
-            ecn: spec.ecn,
+            ecn,
             cc,
             build_cc: variant.build,
+            window: variant.window,
+            feedback: variant.ecn,
             rng: dice,
         });
         Flow {

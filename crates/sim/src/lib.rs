@@ -18,6 +18,10 @@ mod unsupported;
 mod wire;
 mod world;
 
+/// What the integration tests share calls the crate by its name.
+#[cfg(test)]
+extern crate self as cclab_sim;
+
 use cclab_spec::Scenario;
 use cclab_trace::Probe;
 pub use cclab_trace::Progress;
@@ -48,6 +52,16 @@ pub enum SimError {
     Cancelled {
         /// Virtual time reached.
         at: Time,
+    },
+    /// A variant returned what makes no sense: a fault of the variant, never of the study.
+    #[error("flow {flow}: its variant {variant} returned {what}")]
+    Variant {
+        /// The flow's name.
+        flow: String,
+        /// The variant's name.
+        variant: String,
+        /// What it returned.
+        what: String,
     },
     /// Packets appeared or vanished: a fault of the simulator, never of the study.
     #[error(

@@ -5,6 +5,9 @@
 //! acts of an instant is the order in which they were caused. What only looks on, for a trace,
 //! comes before all acts of its instant and changes nothing.
 
+#[cfg(test)]
+mod tests;
+
 use cclab_packet::{Packet, flags};
 use cclab_spec::Scenario;
 use cclab_tcp::profile;
@@ -44,6 +47,8 @@ pub struct World<'a, P> {
     sampled: Option<Time>,
     /// Flows that are not over.
     active: usize,
+    /// A flow whose variant returned nonsense.
+    faulty: Option<usize>,
     end: Time,
 }
 
@@ -127,6 +132,7 @@ impl<'a, P: Probe> World<'a, P> {
             foreseen: Foreseen::default(),
             sampled: None,
             active: flows.len(),
+            faulty: None,
             end,
             flows,
         };
@@ -157,9 +163,12 @@ impl<'a, P: Probe> World<'a, P> {
             if self.events.is_multiple_of(EVENTS_PER_REPORT) && progress.report(self.now) {
                 return Err(SimError::Cancelled { at: self.now });
             }
-            if self.active == 0 {
+            if self.active == 0 || self.faulty.is_some() {
                 break;
             }
+        }
+        if let Some(error) = self.faulty.and_then(|index| self.variant_error(index)) {
+            return Err(error);
         }
         if self.end != Time::NEVER && self.active > 0 {
             self.now = self.end;
@@ -177,6 +186,17 @@ impl<'a, P: Probe> World<'a, P> {
             links: summary::link_summaries(&self.links, self.now),
             kernel: None,
             fidelity: None,
+        })
+    }
+
+    /// What is wrong with the variant of the flow at `index`.
+    fn variant_error(&self, index: usize) -> Option<SimError> {
+        let spec = &self.scenario.flows[index];
+        let fault = self.flows[index].sender.fault()?;
+        Some(SimError::Variant {
+            flow: spec.name.clone(),
+            variant: spec.cc.clone(),
+            what: fault.to_string(),
         })
     }
 
@@ -364,6 +384,9 @@ impl<'a, P: Probe> World<'a, P> {
         let flow = &mut self.flows[index];
         if !flow.over && matches!(flow.sender.state(), State::Finished | State::Aborted) {
             flow.over = true;
+            if flow.sender.fault().is_some() {
+                self.faulty = Some(index);
+            }
             flow.ended = (flow.sender.state() == State::Finished).then_some(self.now);
             self.active -= 1;
             if P::ON && self.sampler.on_end() {

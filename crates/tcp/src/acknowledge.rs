@@ -1,7 +1,7 @@
 //! What an acknowledgement does: to the window, the scoreboard, the clock, loss recovery and the
 //! variant, in this order.
 
-use cclab_cc::{AckSample, Arithmetic, Cx};
+use cclab_cc::{AckSample, Arithmetic, Cx, EcnFeedback};
 use cclab_packet::{MAX_SACK_BLOCKS, Packet, flags};
 use cclab_units::Time;
 
@@ -33,13 +33,7 @@ impl Sender {
 
         let sampled = self.take_delivered(now, packet, ack);
         let rtt = self.take_rtt(now, packet, &sampled, advanced);
-        let rate = self.rate.on_ack(now, self.rtt.min_rtt());
         let newly_delivered = self.rate.delivered() - prior_delivered;
-        self.last_ack = LastAck {
-            newly_acked,
-            rtt: rtt.or(sampled.last_rtt),
-            rate,
-        };
 
         let cwnd_limited = self.is_cwnd_limited();
         let newly_lost = self.on_news(
@@ -62,8 +56,17 @@ impl Sender {
                 tsecr: packet.tsecr,
             },
         );
-        let ece = packet.has(flags::ECE);
-        if ece && self.ecn {
+        let rate = self
+            .rate
+            .on_ack(now, self.rtt.min_rtt(), self.board.lost_ever());
+        self.last_ack = LastAck {
+            newly_acked,
+            rtt: rtt.or(sampled.last_rtt),
+            rate,
+        };
+        self.tell_losses(now);
+        let ece = packet.has(flags::ECE) && self.ecn;
+        if ece && self.feedback == EcnFeedback::Classic {
             self.on_ecn_echo(now);
         }
         if newly_acked > 0 || newly_delivered > 0 {
@@ -81,6 +84,7 @@ impl Sender {
                 srtt: self.rtt.srtt(),
                 min_rtt: self.rtt.min_rtt(),
                 delivered: self.rate.delivered(),
+                lost: self.board.lost_ever(),
                 rate,
                 one_way: one_way(packet),
                 snd_una: self.snd_una,
@@ -88,16 +92,20 @@ impl Sender {
                 cwnd_limited,
                 in_recovery: self.episode.is_recovery()
                     || (was_recovery && self.leaves_at_ssthresh()),
+                repair: self.episode.phase().into(),
                 ece,
             };
             let rng = &mut self.rng;
             self.cc.on_ack(&sample, &mut Cx { now, rng });
         }
+        if ece && self.feedback == EcnFeedback::PerPacket {
+            self.on_ecn_echo(now); // by the marks counted, this acknowledgement's included
+        }
         if advanced {
             self.on_advance(now);
         }
         self.arm_loss_probe(now);
-        self.limits.on_cwnd(now, self.window());
+        self.note_window(now);
     }
 
     /// Takes in the advertised window and the timestamp; returns whether the window is as it was.

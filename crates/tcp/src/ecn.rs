@@ -1,6 +1,7 @@
 //! The sender's side of explicit congestion notification (RFC 3168 section 6.1.2).
 
-use cclab_cc::Congestion;
+use cclab_cc::{Congestion, EcnFeedback};
+use cclab_packet::Ecn;
 use cclab_units::Time;
 
 use crate::sender::Sender;
@@ -20,6 +21,18 @@ impl Sender {
 
     /// Whether a mark already reduced the window for the data that is outstanding first.
     pub(crate) fn reduced_by_mark(&self) -> bool {
-        self.marked_until.is_some_and(|until| self.snd_una < until)
+        // A mark that tells how much is no reason to overlook a loss (RFC 8257 section 3.5).
+        self.feedback == EcnFeedback::Classic
+            && self.marked_until.is_some_and(|until| self.snd_una < until)
+    }
+
+    /// The codepoint of what is not new data: none may be capable (RFC 3168 sections 6.1.1, 6.1.4
+    /// and 6.1.5), except where all the network marks alike (RFC 8257 section 3.6; Linux sets it
+    /// on every packet).
+    pub(crate) fn control_ecn(&self) -> Ecn {
+        match self.feedback {
+            EcnFeedback::PerPacket if self.ecn => Ecn::Ect0,
+            _ => Ecn::NotEct,
+        }
     }
 }

@@ -119,6 +119,7 @@ impl Connection {
             rwnd_max: rwnd,
             isn: isn.wrapping_mul(7),
             ecn,
+            feedback: variant.ecn,
             mss_payload: MSS,
         });
         let label = format!("{}, {}, {recovery:?}", profile.name, variant.name);
@@ -141,6 +142,8 @@ impl Connection {
                 params: Params::defaults(variant.params),
             },
             build_cc: variant.build,
+            window: variant.window,
+            feedback: variant.ecn,
             rng: Stream::new(1, variant.name),
             profile,
         });

@@ -37,7 +37,7 @@ impl Sender {
         let measured = Some(self.rtt.srtt()).filter(|&srtt| srtt > Time::ZERO);
         let rng = &mut self.rng;
         self.cc.on_established(measured, &mut Cx { now, rng });
-        self.limits.on_cwnd(now, self.cc.cwnd());
+        self.note_window(now);
     }
 
     /// The handshake is done, but not with the first SYN: which of them was answered only

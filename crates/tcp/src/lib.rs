@@ -4,6 +4,7 @@
 
 mod acknowledge;
 mod ecn;
+mod fault;
 pub mod fuzzing;
 mod handshake;
 pub mod limits;
@@ -19,5 +20,6 @@ pub mod seq;
 mod timers;
 mod transmit;
 
+pub use fault::Fault;
 pub use receiver::{Receiver, ReceiverConfig};
 pub use sender::{Config, Sender};

@@ -26,6 +26,8 @@ struct Sampled {
     first_sent: Time,
     app_limited: bool,
     resent: bool,
+    tx_in_flight: u32,
+    lost_ever: u32,
 }
 
 impl RateEstimator {
@@ -63,6 +65,8 @@ impl RateEstimator {
                 first_sent: segment.first_sent,
                 app_limited: segment.app_limited,
                 resent: segment.ever_resent,
+                tx_in_flight: segment.tx_in_flight,
+                lost_ever: segment.lost_ever,
             });
             self.first_sent = segment.sent;
         }
@@ -70,8 +74,10 @@ impl RateEstimator {
 
     /// The sample of the acknowledgement whose segments were just taken in. Samples over less
     /// than the smallest RTT are refused: they come from compressed acknowledgements.
+    ///
+    /// `lost_ever` counts the bytes taken for lost so far, by this acknowledgement too.
     #[inline]
-    pub fn on_ack(&mut self, now: Time, min_rtt: Time) -> Option<RateSample> {
+    pub fn on_ack(&mut self, now: Time, min_rtt: Time, lost_ever: u64) -> Option<RateSample> {
         let sampled = self.sample.take()?;
         self.delivered_time = now;
         if self.app_limited_until > 0 && self.delivered > self.app_limited_until {
@@ -88,6 +94,8 @@ impl RateEstimator {
             interval,
             prior_delivered: sampled.prior_delivered,
             app_limited: sampled.app_limited,
+            tx_in_flight: u64::from(sampled.tx_in_flight),
+            lost: u64::from((lost_ever as u32).wrapping_sub(sampled.lost_ever)),
         })
     }
 
@@ -114,7 +122,7 @@ mod tests {
             if step >= 5 {
                 let segment = flying.pop_front().expect("sent five steps ago");
                 rate.on_delivered(&segment);
-                last = rate.on_ack(now, ms(50));
+                last = rate.on_ack(now, ms(50), 0);
             }
             let mut segment = Segment {
                 len: 1000,

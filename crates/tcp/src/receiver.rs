@@ -13,6 +13,7 @@ mod reassembly;
 #[cfg(test)]
 mod tests;
 
+use cclab_cc::EcnFeedback;
 use cclab_packet::{Ecn, MAX_SACK_BLOCKS, Packet, flags};
 use cclab_units::Time;
 
@@ -45,6 +46,8 @@ pub struct ReceiverConfig {
     pub isn: u32,
     /// Whether to agree to ECN (RFC 3168) when the sender offers it.
     pub ecn: bool,
+    /// What an echo says of the marks.
+    pub feedback: EcnFeedback,
     /// Payload bytes of a full segment.
     pub mss_payload: u32,
 }
@@ -123,8 +126,11 @@ pub struct Receiver {
     last_ack: u64,
 
     ecn: bool,
-    /// Congestion was experienced, and the sender has not said that it reacted.
+    /// Congestion was experienced, and the sender has not said that it reacted; or, where each
+    /// mark is echoed, the last segment was marked (`DCTCP.CE`, RFC 8257 section 3.2).
     echo_congestion: bool,
+    /// An acknowledgement that is due of what came before the marks changed: up to which offset.
+    ack_before_change: Option<u64>,
 
     delayed: DelayedAck,
     syn_ack_at: Option<Time>,
@@ -158,6 +164,7 @@ impl Receiver {
             last_ack: 0,
             ecn: false,
             echo_congestion: false,
+            ack_before_change: None,
             delayed: DelayedAck::new(&config.ack, u64::from(config.mss_payload)),
             syn_ack_at: None,
             first_byte: None,
@@ -199,6 +206,9 @@ impl Receiver {
 
     /// The next segment to send, if one is due.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        if let Some(offset) = self.ack_before_change.take() {
+            return Some(self.ack_of(now, offset, !self.echo_congestion));
+        }
         match std::mem::replace(&mut self.pending, Pending::Nothing) {
             Pending::Nothing => None,
             Pending::SynAck => Some(self.syn_ack(now)),
@@ -326,18 +336,34 @@ impl Receiver {
         }
     }
 
-    /// RFC 3168 section 6.1.3: echo a mark until the sender says that it reacted.
     fn on_ecn(&mut self, packet: &Packet) {
         if !self.ecn {
             return;
         }
-        if packet.has(flags::CWR) {
-            self.echo_congestion = false;
+        let marked = packet.ecn == Ecn::Ce;
+        self.counters.ce_marks += u64::from(marked);
+        match self.config.feedback {
+            // RFC 3168 section 6.1.3: echo a mark until the sender says that it reacted.
+            EcnFeedback::Classic => {
+                self.echo_congestion &= !packet.has(flags::CWR);
+                self.echo_congestion |= marked;
+            }
+            EcnFeedback::PerPacket => self.on_mark_change(marked),
         }
-        if packet.ecn == Ecn::Ce {
-            self.counters.ce_marks += 1;
-            self.echo_congestion = true;
+    }
+
+    /// RFC 8257 section 3.2: each acknowledgement tells whether what it covers was marked. At a
+    /// change what was waiting is acknowledged by itself, then the segment that changed it, as the
+    /// RFC permits and Linux does (`dctcp_ece_ack_update`).
+    fn on_mark_change(&mut self, marked: bool) {
+        if marked == self.echo_congestion {
+            return;
         }
+        if self.delayed.deadline() != Time::NEVER {
+            self.ack_before_change = Some(self.rcv_nxt);
+        }
+        self.echo_congestion = marked;
+        self.pending = Pending::Ack;
     }
 
     /// A segment without payload: a bare FIN, an acknowledgement, or a probe of the window.
@@ -486,19 +512,25 @@ impl Receiver {
     fn ack(&mut self, now: Time) -> Packet {
         self.open_window();
         self.delayed.on_ack_sent();
+        self.ack_of(now, self.rcv_nxt, self.echo_congestion)
+    }
+
+    /// An acknowledgement of what is before `offset`.
+    fn ack_of(&mut self, now: Time, offset: u64, echo_congestion: bool) -> Packet {
         self.counters.acks += 1;
-        self.last_ack = self.rcv_nxt;
+        self.last_ack = offset;
         let wire = self.config.wire;
         let mut packet = self.bare(now);
         packet.seq = self.config.isn.wrapping_add(1);
-        packet.ack = self.wire_seq(self.rcv_nxt);
-        packet.flags = flags::ACK | if self.echo_congestion { flags::ECE } else { 0 };
-        if self.fin_received {
+        packet.ack = self.wire_seq(offset);
+        packet.flags = flags::ACK | if echo_congestion { flags::ECE } else { 0 };
+        if self.fin_received && offset == self.rcv_nxt {
             // The application closes when it has read everything. A lost FIN goes again with the
             // answer to the peer's own; beyond that nobody waits for it.
             packet.flags |= flags::FIN;
         }
-        packet.window = (self.window() >> self.shift).min(UNSCALED_MAX) as u16; // at most 65535
+        let window = self.edge.saturating_sub(offset);
+        packet.window = (window >> self.shift).min(UNSCALED_MAX) as u16; // at most 65535
         let mut options = if self.timestamps { TIMESTAMP_OPTION } else { 0 };
         let repeated = self.repeated.take();
         if wire.sack && (repeated.is_some() || !self.ranges.is_empty()) {
@@ -516,6 +548,9 @@ impl Receiver {
             backward: true,
             ..Packet::default()
         };
+        if self.ecn && self.config.feedback == EcnFeedback::PerPacket {
+            packet.ecn = Ecn::Ect0; // where all the network marks alike (RFC 8257 section 3.6)
+        }
         if self.timestamps {
             packet.tsval = timestamp(now);
             packet.tsecr = self.ts_recent;

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use cclab_cc::LostSegment;
 use cclab_units::Time;
 
 /// Identity of a segment: how many were sent before it.
@@ -26,6 +27,10 @@ pub struct Segment {
     pub delivered_time: Time,
     /// See `delivered`.
     pub first_sent: Time,
+    /// Bytes in flight when it last left, itself included.
+    pub tx_in_flight: u32,
+    /// [`Scoreboard::lost_ever`] when it last left, its low 32 bits.
+    pub lost_ever: u32,
     /// Acknowledged selectively.
     pub sacked: bool,
     /// Taken for lost.
@@ -43,6 +48,11 @@ pub struct Segment {
 }
 
 impl Segment {
+    /// Bytes taken for lost since it last left, given those of the connection's life.
+    pub(crate) fn lost_since(&self, lost_ever: u64) -> u64 {
+        u64::from((lost_ever as u32).wrapping_sub(self.lost_ever))
+    }
+
     /// Offset after its last byte.
     pub fn end(&self) -> u64 {
         self.start + u64::from(self.len)
@@ -54,6 +64,8 @@ impl Segment {
     }
 }
 
+const _: () = assert!(size_of::<Segment>() <= 64, "a segment is one cache line");
+
 /// The segments between `snd_una` and `snd_nxt`.
 #[derive(Debug)]
 pub struct Scoreboard {
@@ -64,6 +76,10 @@ pub struct Scoreboard {
     sacked: u64,
     sacked_segments: u64,
     lost: u64,
+    lost_ever: u64,
+    /// What was taken for lost and not yet told to a variant that wants to know.
+    pub(crate) just_lost: Vec<LostSegment>,
+    tells_losses: bool,
     resent: u64,
     /// No segment before this one is lost and waiting to be retransmitted.
     lost_hint: SegmentId,
@@ -82,6 +98,9 @@ impl Default for Scoreboard {
             sacked: 0,
             sacked_segments: 0,
             lost: 0,
+            lost_ever: 0,
+            just_lost: Vec::new(),
+            tells_losses: false,
             resent: 0,
             lost_hint: 0,
             highest_sacked: 0,
@@ -136,6 +155,16 @@ impl Scoreboard {
     /// Bytes taken for lost, retransmitted or not.
     pub fn lost(&self) -> u64 {
         self.lost
+    }
+
+    /// Bytes taken for lost over the connection's life, a segment as often as it was.
+    pub fn lost_ever(&self) -> u64 {
+        self.lost_ever
+    }
+
+    /// From now on what is taken for lost is kept until it is told.
+    pub(crate) fn tell_losses(&mut self) {
+        self.tells_losses = true;
     }
 
     /// The last segment acknowledged selectively, when there is one outstanding.
@@ -308,6 +337,16 @@ impl Scoreboard {
         let (was_lost, was_resent) = (segment.lost, segment.resent);
         segment.lost = true;
         segment.resent = false;
+        let segment = *segment;
+        self.lost_ever += len;
+        if self.tells_losses {
+            self.just_lost.push(LostSegment {
+                len,
+                tx_in_flight: u64::from(segment.tx_in_flight),
+                lost: segment.lost_since(self.lost_ever),
+                app_limited: segment.app_limited,
+            });
+        }
         if !was_lost {
             self.lost += len;
         }

@@ -7,10 +7,13 @@
 //! Positions in the stream are 64-bit offsets from the first byte of data; the 32-bit numbers
 //! of the wire exist only at the edges.
 
-use cclab_cc::{Congestion, CongestionControl, CongestionSample, Cx, RateSample};
+use cclab_cc::{
+    Congestion, CongestionControl, CongestionSample, Cx, EcnFeedback, RateSample, WindowInRecovery,
+};
 use cclab_packet::Packet;
 use cclab_units::{Stream, Time};
 
+use crate::fault::Fault;
 use crate::limits::Limits;
 use crate::pacing::Pacer;
 use crate::profile::{Profile, Recovery};
@@ -39,6 +42,10 @@ pub struct Config {
     pub cc: cclab_cc::Config,
     /// Builds the window control.
     pub build_cc: fn(&cclab_cc::Config) -> Box<dyn CongestionControl>,
+    /// Whose window is in force while losses are repaired.
+    pub window: WindowInRecovery,
+    /// What the peer's echoes of marks mean.
+    pub feedback: EcnFeedback,
     /// The flow's stream of random numbers.
     pub rng: Stream,
 }
@@ -98,6 +105,9 @@ pub struct Sender {
     pub(crate) cc_config: cclab_cc::Config,
     pub(crate) build_cc: fn(&cclab_cc::Config) -> Box<dyn CongestionControl>,
     pub(crate) cc: Box<dyn CongestionControl>,
+    pub(crate) window: WindowInRecovery,
+    pub(crate) feedback: EcnFeedback,
+    pub(crate) fault: Option<Fault>,
     pub(crate) rng: Stream,
 
     pub(crate) state: State,
@@ -172,8 +182,14 @@ impl Sender {
             ecn,
             cc,
             build_cc,
+            window,
+            feedback,
             rng,
         } = config;
+        let mut board = Scoreboard::default();
+        if window == WindowInRecovery::Own {
+            board.tell_losses();
+        }
         Sender {
             flow,
             recovery,
@@ -182,6 +198,9 @@ impl Sender {
             cc_config: cc,
             build_cc,
             cc: build_cc(&cc),
+            window,
+            feedback,
+            fault: None,
             rng,
             state: State::Closed,
             syn_due: false,
@@ -192,7 +211,7 @@ impl Sender {
             ecn,
             cwr_due: false,
             marked_until: None,
-            board: Scoreboard::default(),
+            board,
             rtt: RttEstimator::new(&profile.rto),
             rate: RateEstimator::default(),
             episode: Episode::default(),
@@ -357,7 +376,42 @@ impl Sender {
 
     /// The window in force: the variant's, or recovery's while losses are repaired.
     pub fn window(&self) -> u64 {
-        self.episode.window(self.recovery, self.cc.cwnd(), self.mss) + self.limited_transmit()
+        self.window_of(self.cc.cwnd())
+    }
+
+    fn window_of(&self, cwnd: u64) -> u64 {
+        match (self.window, self.recovery) {
+            (WindowInRecovery::Own, Recovery::RackPrr) => cwnd,
+            // Without SACK what inflates the window stands for what has left the network: it
+            // belongs to the estimate of the pipe, whoever owns the window.
+            _ => self.episode.window(self.recovery, cwnd, self.mss) + self.limited_transmit(),
+        }
+    }
+
+    /// Accounts for the window now in force. A variant whose window or rate makes no sense ends
+    /// the connection.
+    pub(crate) fn note_window(&mut self, now: Time) {
+        let cwnd = self.cc.cwnd();
+        match Fault::of(cwnd, self.cc.pacing_rate()) {
+            Some(fault) => {
+                self.fault = Some(fault);
+                self.stop(now, State::Aborted);
+            }
+            None => self.limits.on_cwnd(now, self.window_of(cwnd)),
+        }
+    }
+
+    /// Why the connection was ended, if its variant returned nonsense.
+    pub fn fault(&self) -> Option<Fault> {
+        self.fault
+    }
+
+    /// Tells the variant what was taken for lost, if it wants to know.
+    pub(crate) fn tell_losses(&mut self, now: Time) {
+        for segment in self.board.just_lost.drain(..) {
+            let rng = &mut self.rng;
+            self.cc.on_lost(&segment, &mut Cx { now, rng });
+        }
     }
 
     pub(crate) fn is_cwnd_limited(&self) -> bool {

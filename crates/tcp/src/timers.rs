@@ -53,7 +53,8 @@ impl Sender {
                 State::Closed | State::Finished | State::Aborted => {}
             }
         }
-        self.limits.on_cwnd(now, self.window());
+        self.tell_losses(now);
+        self.note_window(now);
     }
 
     /// RFC 9293 section 3.8.6.1: a closed window is probed, ever more rarely.

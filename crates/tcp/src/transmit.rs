@@ -44,7 +44,7 @@ impl Sender {
         let packet = self.next_data(now);
         if let (Some(packet), Some(rate)) = (&packet, pacing_rate) {
             self.pacer
-                .on_sent(now, u64::from(packet.wire_len), Some(rate));
+                .on_sent(now, u64::from(packet.payload), Some(rate));
         }
         packet
     }
@@ -157,6 +157,8 @@ impl Sender {
         let mut segment = Segment {
             start: self.snd_nxt,
             len: len as u32,
+            tx_in_flight: self.in_flight_with(len),
+            lost_ever: self.board.lost_ever() as u32,
             fin,
             no_rtt: self.snd_nxt == self.snd_una
                 && matches!(self.profile.rto.clock, RttClock::Echo(_)),
@@ -197,10 +199,14 @@ impl Sender {
         self.episode.retransmit_first = false;
         let is_first = id == self.board.ids().start;
         let nothing_in_flight = self.board.in_flight() == 0;
+        let tx_in_flight = self.in_flight_with(u64::from(self.board.get(id).len));
+        let lost_ever = self.board.lost_ever() as u32;
         let rate = &mut self.rate;
-        let segment = self
-            .board
-            .mark_resent(id, |segment| rate.on_send(segment, now, nothing_in_flight));
+        let segment = self.board.mark_resent(id, |segment| {
+            rate.on_send(segment, now, nothing_in_flight);
+            segment.tx_in_flight = tx_in_flight;
+            segment.lost_ever = lost_ever;
+        });
         if self.recovery == Recovery::RackPrr {
             self.episode.rack.on_resent(id, now);
         }
@@ -210,7 +216,7 @@ impl Sender {
         }
         let mut packet = self.data_packet(now, &segment);
         packet.notes |= notes::RETRANSMISSION;
-        packet.ecn = Ecn::NotEct; // RFC 3168 section 6.1.5
+        packet.ecn = self.control_ecn(); // RFC 3168 section 6.1.5
         self.episode.undo.on_resent(packet.tsval);
         self.counters.retransmits += u64::from(segment.payload() > 0);
         self.on_data_sent(now, &segment);
@@ -238,6 +244,11 @@ impl Sender {
         };
         self.episode.probe_at = Time::NEVER;
         Some(packet)
+    }
+
+    /// Bytes in flight with `len` more.
+    fn in_flight_with(&self, len: u64) -> u32 {
+        u32::try_from(self.board.in_flight() + len).unwrap_or(u32::MAX)
     }
 
     fn on_data_sent(&mut self, now: Time, segment: &Segment) {
@@ -299,6 +310,7 @@ impl Sender {
             window: OPEN_WINDOW,
             wire_len: self.overhead(),
             flags,
+            ecn: self.control_ecn(),
             ..Packet::default()
         }
     }

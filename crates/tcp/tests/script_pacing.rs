@@ -8,8 +8,8 @@ use cclab_tcp::profile::Recovery;
 use cclab_units::{Rate, Time};
 use common::*;
 
-/// A window of 100 segments that leave a millisecond apart: 1000 bytes, 40 of headers and 12 of
-/// timestamps at 8.416 Mbit/s.
+/// A window of 100 segments that leave a millisecond apart: 1000 bytes of payload, which is what
+/// a rate counts, at 8 Mbit/s.
 struct Steady;
 
 impl CongestionControl for Steady {
@@ -23,7 +23,7 @@ impl CongestionControl for Steady {
         u64::MAX
     }
     fn pacing_rate(&self) -> Option<Rate> {
-        Rate::from_bps(1_052 * 8 * 1_000)
+        Rate::from_bps(MSS * 8 * 1_000)
     }
 }
 

@@ -2,6 +2,8 @@
 
 use proptest::prelude::*;
 
+use cclab_cc::EcnFeedback;
+
 use super::*;
 use crate::profile::{AckDelay, Profile, find};
 
@@ -21,6 +23,7 @@ fn config(name: &str) -> ReceiverConfig {
         rwnd_max: 1 << 20,
         isn: ISN,
         ecn: false,
+        feedback: EcnFeedback::Classic,
         mss_payload: 1_000,
     }
 }

@@ -18,7 +18,7 @@ mod timeout;
 mod undo;
 mod vegas;
 
-use cclab_cc::Arithmetic;
+use cclab_cc::{Arithmetic, Repair};
 use cclab_units::Time;
 
 pub(crate) use timeout::Frto;
@@ -85,6 +85,16 @@ impl Default for Episode {
             reorder_at: Time::NEVER,
             probe_at: Time::NEVER,
             partial_acks: 0,
+        }
+    }
+}
+
+impl From<Phase> for Repair {
+    fn from(phase: Phase) -> Repair {
+        match phase {
+            Phase::Open => Repair::Nothing,
+            Phase::Recovery => Repair::Losses,
+            Phase::Loss => Repair::Timeout,
         }
     }
 }

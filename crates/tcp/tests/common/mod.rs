@@ -12,6 +12,7 @@
 
 use std::ops::Range;
 
+use cclab_cc::{EcnFeedback, WindowInRecovery};
 use cclab_packet::{MAX_SACK_BLOCKS, Packet, flags};
 use cclab_tcp::profile::{self, InitialSsthresh, Profile, Recovery};
 use cclab_tcp::receiver::timestamp;
@@ -83,14 +84,25 @@ pub fn sender(profile: Profile, recovery: Recovery, variant: &str, ecn: bool) ->
 
 /// As [`sender`], with any window control.
 pub fn sender_with(
-    mut profile: Profile,
+    profile: Profile,
     recovery: Recovery,
     build_cc: fn(&cclab_cc::Config) -> Box<dyn cclab_cc::CongestionControl>,
     ecn: bool,
     isn: u32,
 ) -> Sender {
+    Sender::new(config(profile, recovery, build_cc, ecn, isn))
+}
+
+/// What [`sender_with`] builds a sender from.
+pub fn config(
+    mut profile: Profile,
+    recovery: Recovery,
+    build_cc: fn(&cclab_cc::Config) -> Box<dyn cclab_cc::CongestionControl>,
+    ecn: bool,
+    isn: u32,
+) -> Config {
     profile.wire.sack = recovery.uses_sack();
-    Sender::new(Config {
+    Config {
         flow: 0,
         recovery,
         mss: MSS as u32,
@@ -108,9 +120,11 @@ pub fn sender_with(
             params: Params::defaults(&[]),
         },
         build_cc,
+        window: WindowInRecovery::Stack,
+        feedback: EcnFeedback::Classic,
         rng: Stream::new(1, "script"),
         profile,
-    })
+    }
 }
 
 /// The peer's answer to a SYN, echoing the SYN that left at `echo`.

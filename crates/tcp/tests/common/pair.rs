@@ -45,6 +45,7 @@ impl Pair {
             rwnd_max: rwnd,
             isn: PEER_ISN,
             ecn: false,
+            feedback: cclab_cc::EcnFeedback::Classic,
             mss_payload: MSS as u32,
         });
         let mut pair = Pair {
