@@ -11,6 +11,7 @@ __all__ = [
     "StudyError",
     "check",
     "compare_repeats",
+    "describe",
     "execute",
     "execute_on_kernel",
     "holds",
@@ -19,6 +20,7 @@ __all__ = [
     "needs_of",
     "plan",
     "qdiscs",
+    "run_id",
     "schema",
     "stacks",
     "variants",
@@ -54,6 +56,16 @@ class Progress:
 
     def cancel(self) -> None:
         """Asks the run to stop soon; `execute` then raises `RunError`."""
+
+def describe(scenario: str) -> str:
+    """The network and the flows of a scenario (JSON), as JSON.
+
+    `links`: name, rate_bps, delay_s; `flows`: name, the indices of the links that data and acks
+    cross, base RTT, packet sizes, windows. Raises `StudyError` where the simulator cannot run it.
+    """
+
+def run_id(scenario: str, seed: int, backend: str, version: str) -> str:
+    """The content hash of a run of `scenario` (JSON): the name of its entry in a store."""
 
 def check(text: str, file: str) -> None:
     """Reads the study in `text`; messages call it `file`.

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cclab import phase
 from cclab.backends import backend as find_backend
 from cclab.errors import DamageError, InputError, RunError
 from cclab.execute import execute
@@ -67,6 +68,10 @@ def carry_out(
         raise InputError(f"jobs is {jobs}; it must be at least 1")
     backend = check(plan)
     todo = store.survey(plan).missing if missing is None else missing
+    planned = {run.id for run in plan.runs}
+    shifted = {run.id: run for runs in phase.runs_of(plan).values() for run in runs}
+    absent = [r for r in shifted.values() if r.id not in planned and not store.sound(r.id)]
+    todo = [*todo, *absent]
     if todo:
         backend.check(todo)
     with store.writer() as writer:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from cclab import _core, expect, trace
+from cclab import _core, expect, phase, trace
 from cclab.errors import DamageError, InputError
 from cclab.summary import PointSummary, Raised, summarise, warnings
 
@@ -135,7 +135,9 @@ class Results:
         return trace.table(self._run(run).entry, table)
 
     def figure(self, name: str) -> Drawing:
-        """A figure by its name: `goodput`, `jain`, `throughput`, `cwnd`, `queue`, `sequence`.
+        """A figure by its name.
+
+        `goodput`, `jain`, `share`, `throughput`, `cwnd`, `queue`, `sequence`.
 
         Raises `InputError` if there is no such figure or these results have nothing to show
         in it.
@@ -205,6 +207,7 @@ def measure(store: Store, plan: Plan) -> Results:
     if unreadable:
         raise DamageError(store.path, list(unreadable), str(next(iter(unreadable.values()))))
     measured = {i: found for i, found in outcomes.items() if isinstance(found, dict)}
+    shifted = phase.runs_of(plan)
     points = []
     for index, point in enumerate(plan.points):
         runs = [
@@ -213,6 +216,7 @@ def measure(store: Store, plan: Plan) -> Results:
             if run.id in measured
         ]
         _compare_repeats(runs)
+        _compare_phases(store, runs, shifted.get(index, []))
         points.append(Point(index, point.params, point.label, point.short_label, runs))
     return Results(store, plan, points)
 
@@ -233,6 +237,17 @@ def _compare_repeats(runs: list[Measured]) -> None:
     raised = json.loads(_core.compare_repeats([json.dumps(run.metrics) for run in runs]))
     for run in runs:
         run.metrics["warnings"].extend(raised)
+
+
+def _compare_phases(store: Store, runs: list[Measured], shifted: list[Run]) -> None:
+    """Adds the warning that a shifted start raises, to each run of a point."""
+    if not runs:
+        return
+    found = [_metrics(store, run.id) for run in shifted if store.sound(run.id)]
+    raised = phase.warning(runs[0].metrics, [m for m in found if isinstance(m, dict)])
+    if raised is not None:
+        for run in runs:
+            run.metrics["warnings"].append(raised)
 
 
 def _plain(params: dict[str, Any]) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 //! lost, and never slower than AIMD would (RFC 9438).
 //!
 //! Reacts to loss, timeouts and ECN. Response to random loss at rate p over a round trip R in
-//! seconds: about `1.17 R^(3/4) / p^(3/4)` segments per round trip on long or fast paths, and
-//! that of AIMD on others (RFC 9438 section 5.2).
+//! seconds: about `1.054 R^(3/4) / p^(3/4)` segments per round trip on long or fast paths, and
+//! that of AIMD on others (RFC 9438 section 5.1).
 //!
 //! Two forms: the standard's in real numbers, and Linux's in integers, which a study of the
 //! kernel's behaviour needs. ns-2 carries Linux's code; ns-3.22 had none and gets the

@@ -131,6 +131,23 @@ fn unsupported(scenario: &Scenario, backend: &str) -> Vec<Reason> {
         .collect()
 }
 
+/// The network and the flows of a scenario (JSON) as JSON: links, each flow's path over them, and
+/// the windows and packet sizes of its stack.
+#[pyfunction]
+pub fn describe(scenario: &str) -> PyResult<String> {
+    let scenario: Scenario = serde_json::from_str(scenario).map_err(error::study)?;
+    let description = cclab_sim::describe(&scenario).map_err(error::study)?;
+    serde_json::to_string(&description).map_err(error::study)
+}
+
+/// The id of the run of `scenario` (JSON) with `seed` on `backend` of `version`: the hash of its
+/// content.
+#[pyfunction]
+pub fn run_id(scenario: &str, seed: u64, backend: &str, version: &str) -> PyResult<String> {
+    let scenario: Scenario = serde_json::from_str(scenario).map_err(error::study)?;
+    Ok(cclab_spec::run_id(&scenario, seed, backend, version))
+}
+
 /// Whether `measured` meets the expectation that `expectation` describes.
 #[pyfunction]
 pub fn holds(expectation: &str, measured: f64) -> PyResult<bool> {

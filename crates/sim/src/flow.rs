@@ -129,7 +129,8 @@ impl Flow {
     }
 }
 
-fn rwnd_of(spec: &Spec, profile: &Profile, mss: u32) -> u64 {
+/// The largest window that the receiver of `spec` advertises, in bytes.
+pub(crate) fn rwnd_of(spec: &Spec, profile: &Profile, mss: u32) -> u64 {
     let default = match profile.default_rwnd {
         DefaultRwnd::Bytes(bytes) => bytes,
         DefaultRwnd::Segments(segments) => segments * u64::from(mss),

@@ -3,6 +3,7 @@
 
 mod application;
 mod calendar;
+mod describe;
 mod fifo;
 mod flow;
 mod foreseen;
@@ -28,6 +29,7 @@ pub use cclab_trace::Progress;
 use cclab_trace::schema::RunSummary;
 use cclab_units::Time;
 
+pub use describe::{Description, FlowFacts, LinkFacts, describe};
 pub use flow::payload_of;
 pub use unsupported::{Unsupported, unsupported};
 pub use wire::wire_options;

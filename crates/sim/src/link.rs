@@ -183,6 +183,11 @@ impl Link {
         }
     }
 
+    /// One-way propagation delay.
+    pub fn delay(&self) -> Time {
+        self.delay
+    }
+
     /// What waits in the queue at `now`.
     pub fn backlog(&self, now: Time) -> Backlog {
         match &self.service {

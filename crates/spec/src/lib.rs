@@ -40,7 +40,7 @@ pub use link::*;
 pub use names::{Names, Parametric, Stack, Taken};
 pub use opportunities::{BadTrace, OPPORTUNITY_BYTES, OPPORTUNITY_FRAMING, Opportunities};
 pub use placeholder::{PLACEHOLDERS, Piece, pieces};
-pub use plan::{Plan, PlannedRun, Point};
+pub use plan::{Plan, PlannedRun, Point, run_id};
 pub use scenario::*;
 pub use study::{Overrides, Study};
 

@@ -48,7 +48,7 @@ pub struct PlannedRun {
 /// The name of a run's entry in a store: the first 20 hexadecimal digits of the SHA-256 of its
 /// content as JSON. Structs serialise their fields in the order of declaration and maps are
 /// sorted, so that equal content gives equal bytes.
-pub(crate) fn run_id(scenario: &Scenario, seed: u64, backend: &str, version: &str) -> String {
+pub fn run_id(scenario: &Scenario, seed: u64, backend: &str, version: &str) -> String {
     #[derive(Serialize)]
     struct Content<'a> {
         scenario: &'a Scenario,

@@ -13,7 +13,7 @@ import typer
 from typer.exceptions import TyperException
 
 from cclab import _core
-from cclab.cli import compare, doctor, kernel, listing, options, plan, report, run, schema
+from cclab.cli import compare, doctor, explain, kernel, listing, options, plan, report, run, schema
 from cclab.cli.console import complain, tell
 from cclab.errors import DamageError, InputError, RunError, StoreError, StudyError
 
@@ -47,6 +47,7 @@ def cclab(
 
 app.command("run")(run.run)
 app.command("plan")(plan.plan)
+app.command("explain")(explain.explain)
 app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.command("list")(listing.listing)

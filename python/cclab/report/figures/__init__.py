@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cclab.errors import InputError
-from cclab.report.figures import cwnd, goodput, jain, queue, sequence, throughput
+from cclab.report.figures import cwnd, goodput, jain, queue, sequence, share, throughput
 from cclab.report.figures.style import styled, svg
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class Kind:
 FIGURES: tuple[Kind, ...] = (
     Kind("goodput", goodput.TITLE, goodput.CAPTION, goodput.draw),
     Kind("jain", jain.TITLE, jain.CAPTION, jain.draw),
+    Kind("share", share.TITLE, share.CAPTION, share.draw),
     Kind("throughput", throughput.TITLE, throughput.CAPTION, throughput.draw),
     Kind("cwnd", cwnd.TITLE, cwnd.CAPTION, cwnd.draw),
     Kind("queue", queue.TITLE, queue.CAPTION, queue.draw),

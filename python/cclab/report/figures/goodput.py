@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from matplotlib.lines import Line2D
 
+from cclab.errors import StudyError
+from cclab.explain import explain
 from cclab.report import units
 from cclab.report.figures import legend
 from cclab.report.figures.panels import flow_ranks
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
 TITLE = "Goodput by sweep point"
 CAPTION = (
     "Mean over the runs of each sweep point; whiskers are 95% bootstrap intervals over runs. "
-    "Colour shows the variant at the point; flows of one variant differ in shade and marker."
+    "Colour shows the variant at the point; flows of one variant differ in shade and marker. "
+    "A bar in grey is the closed-form expectation where one applies (`cclab explain`): a window, "
+    "an application, a packet rate or random loss that binds the flow."
 )
 
 MOST_FLOWS = 8
@@ -51,6 +55,7 @@ def draw(results: Results) -> Drawing | None:
     ranks = flow_ranks((f.name, f.cc) for s in summaries.values() for f in s.flows)
     looks: dict[str, Look] = {}
     for place in placed.places:
+        expected = _expectations(results, place.point.index)
         for index, flow in enumerate(summaries[place.point.index].flows):
             label = f"{flow.name} ({flow.cc})" if flows > 1 else flow.cc
             style = look(flow.cc, ranks[flow.name, flow.cc])
@@ -61,6 +66,8 @@ def draw(results: Results) -> Drawing | None:
             lane = series.index(place.series) * flows + index
             x = place.slot + (lane - (lanes - 1) / 2) * step
             _whisker(cells[place.panel], x, value, unit, style)
+            if flow.name in expected:
+                _bar(cells[place.panel], x, step, expected[flow.name] / unit)
     cells[0].set_ylim(0, 1.08 * max(tops, default=1.0) / unit)
     for axes in cells[:: placed.columns]:
         axes.set_ylabel(f"goodput ({name})")
@@ -78,6 +85,31 @@ def draw(results: Results) -> Drawing | None:
     ]
     legend.above(figure, handles)
     return figure
+
+
+_SAYS_NOTHING = frozenset({"link", "share"})
+"""Bounds that a link sets: how flows share it is what is measured, not what is expected."""
+
+
+def _expectations(results: Results, point: int) -> dict[str, float]:
+    """The expected throughput of the flows of a sweep point that something other than links binds.
+
+    None of flows that the simulator cannot describe, such as programs.
+    """
+    try:
+        flows = explain(results.plan.points[point].scenario).flows
+    except StudyError:
+        return {}
+    return {
+        flow.name: flow.expected_bps
+        for flow in flows
+        if flow.expected_bps is not None and flow.binds not in _SAYS_NOTHING
+    }
+
+
+def _bar(axes: Axes, x: float, step: float, height: float) -> None:
+    half = max(0.6 * step, 0.06)
+    axes.plot([x - half, x + half], [height, height], color="0.45", linewidth=1.2, zorder=2)
 
 
 def _whisker(axes: Axes, x: float, value: Estimate, unit: float, style: Look) -> None:

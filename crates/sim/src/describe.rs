@@ -1,0 +1,183 @@
+//! What a scenario is before anything runs: its links, each flow's path over them, and the
+//! windows and packet sizes that its stack gives it.
+
+use cclab_cc::Arithmetic;
+use cclab_spec::Scenario;
+use serde::Serialize;
+
+use crate::forwarding::{Forwarding, HOST};
+use crate::topology::{self, Network};
+use crate::{flow, stack};
+
+/// Any seed: the network does not depend on it.
+const SEED: u64 = 1;
+
+/// A scenario's network and flows, for people. Lists are in the scenario's order.
+#[derive(Clone, Debug, Serialize)]
+pub struct Description {
+    /// Every link in one direction.
+    pub links: Vec<LinkFacts>,
+    /// Every flow.
+    pub flows: Vec<FlowFacts>,
+}
+
+/// A link in one direction.
+#[derive(Clone, Debug, Serialize)]
+pub struct LinkFacts {
+    /// Its name in traces.
+    pub name: String,
+    /// Bits per second; `None`: infinitely fast.
+    pub rate_bps: Option<u64>,
+    /// One-way propagation delay in seconds.
+    pub delay_s: f64,
+}
+
+/// A flow.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlowFacts {
+    /// Its name.
+    pub name: String,
+    /// Its variant.
+    pub cc: String,
+    /// Links that its data crosses, in order, as indices of [`Description::links`].
+    pub data: Vec<usize>,
+    /// Links that its acknowledgements cross.
+    pub acks: Vec<usize>,
+    /// Propagation over the whole path and back, in seconds.
+    pub base_rtt_s: f64,
+    /// Payload bytes of a full segment.
+    pub payload_bytes: u64,
+    /// Bytes of a full packet on a link.
+    pub packet_bytes: u64,
+    /// Bytes of an acknowledgement on a link.
+    pub ack_bytes: u64,
+    /// Segments per acknowledgement.
+    pub ack_every: u32,
+    /// Segments acknowledged for each step of the window: 1 where the stack counts what an
+    /// acknowledgement covers, `ack_every` where it counts acknowledgements.
+    pub segments_per_step: u32,
+    /// Largest window that the receiver advertises, in bytes.
+    pub rwnd_bytes: u64,
+    /// Send buffer in bytes; `None`: no limit.
+    pub sndbuf_bytes: Option<u64>,
+    /// Initial window in bytes.
+    pub initial_window_bytes: u64,
+    /// Smallest retransmission timeout, in seconds.
+    pub rto_min_s: f64,
+}
+
+/// Describes `scenario`.
+///
+/// # Errors
+/// What [`crate::unsupported`] names first: there is no network to describe then.
+pub fn describe(scenario: &Scenario) -> Result<Description, crate::SimError> {
+    if let Some(crate::Unsupported { path, what }) = crate::unsupported(scenario).into_iter().next()
+    {
+        return Err(crate::SimError::Unsupported { path, what });
+    }
+    let profile =
+        cclab_tcp::profile::find(&scenario.stack).expect("unknown stacks are refused before this");
+    let network = topology::build(scenario, profile, SEED);
+    let flows = (0..scenario.flows.len()).map(|index| flow_facts(scenario, index, &network));
+    let flows = flows.collect();
+    let links = network.links.iter().map(|link| LinkFacts {
+        name: link.name.clone(),
+        rate_bps: link.rate.map(|rate| rate.bps()),
+        delay_s: link.delay().as_secs_f64(),
+    });
+    Ok(Description {
+        links: links.collect(),
+        flows,
+    })
+}
+
+fn flow_facts(scenario: &Scenario, index: usize, network: &Network) -> FlowFacts {
+    let spec = &scenario.flows[index];
+    let profile = stack::profile_of(scenario, spec);
+    let wire = &profile.wire;
+    let payload = flow::payload_of(spec.mss.unwrap_or(wire.mss), &profile);
+    let options = if wire.timestamps { 12 } else { 0 };
+    let headers = u64::from(wire.ip_header + wire.tcp_header + wire.framing + options);
+    let path = network.paths[index];
+    let data = route(&network.forwarding, path.data, index);
+    let acks = route(&network.forwarding, path.acks, index);
+    let one_way = |links: &[usize]| -> f64 {
+        let delays = links.iter().map(|&link| network.links[link].delay());
+        delays.map(|delay| delay.as_secs_f64()).sum()
+    };
+    let ack_every = spec.delayed_ack.unwrap_or(profile.ack.every);
+    FlowFacts {
+        name: spec.name.clone(),
+        cc: spec.cc.clone(),
+        base_rtt_s: one_way(&data) + one_way(&acks),
+        data,
+        acks,
+        payload_bytes: u64::from(payload),
+        packet_bytes: u64::from(payload) + headers,
+        ack_bytes: headers,
+        ack_every,
+        segments_per_step: match profile.arithmetic {
+            Arithmetic::Bytes | Arithmetic::Segments => 1,
+            Arithmetic::PerAckBytes | Arithmetic::PerAckSegments => ack_every,
+        },
+        rwnd_bytes: flow::rwnd_of(spec, &profile, payload),
+        sndbuf_bytes: Some(profile.sndbuf).filter(|&bytes| bytes != u64::MAX),
+        initial_window_bytes: profile.initial_window_segments * u64::from(payload),
+        rto_min_s: profile.rto.min.as_secs_f64(),
+    }
+}
+
+/// The links from `first` to a host, for the packets of `flow`.
+fn route(forwarding: &Forwarding, first: u32, flow: usize) -> Vec<usize> {
+    let onward = |&link: &usize| match forwarding.next(link, flow as u32) {
+        HOST => None,
+        next => Some(next as usize),
+    };
+    std::iter::successors(Some(first as usize), onward).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn described(text: &str) -> Description {
+        let study = cclab_spec::Study::load(text, "study.toml").expect("a good study");
+        let plan = study
+            .plan(&cclab_spec::Overrides::default(), &|_| String::new())
+            .expect("a plan");
+        describe(&plan.runs[0].run.scenario).expect("the simulator can do it")
+    }
+
+    #[test]
+    fn a_dumbbell_flow_crosses_three_links_each_way() {
+        let found = described(
+            "duration = \"1s\"\n[network.bottleneck]\nrate = \"10Mbit\"\ndelay = \"5ms\"\n\
+             queue = { limit = \"100p\" }\n[network.access]\ndelay = \"1ms\"\n\
+             [[flow]]\nname = \"a\"\nrtt = \"40ms\"\n[[flow]]\nname = \"b\"\n",
+        );
+        let names = |links: &[usize]| -> Vec<&str> {
+            let names = links.iter().map(|&link| found.links[link].name.as_str());
+            names.collect()
+        };
+        let a = &found.flows[0];
+        assert_eq!(
+            names(&a.data),
+            ["a.left.access", "bottleneck", "a.right.access"]
+        );
+        assert_eq!(
+            names(&a.acks),
+            [
+                "a.right.access.reverse",
+                "bottleneck.reverse",
+                "a.left.access.reverse"
+            ]
+        );
+        assert!((a.base_rtt_s - 0.040).abs() < 1e-9, "{}", a.base_rtt_s);
+        assert!((found.flows[1].base_rtt_s - 0.014).abs() < 1e-9);
+        // linux-6.12: 1460 of MSS less 12 of timestamps; 14 of Ethernet.
+        assert_eq!(
+            (a.payload_bytes, a.packet_bytes, a.ack_bytes),
+            (1448, 1514, 66)
+        );
+    }
+}

@@ -1,0 +1,207 @@
+"""What a study is before anything runs: network, paths, windows, limits, expectations.
+
+`explain(scenario)` is a pure function of a resolved scenario; `cclab explain` prints it and the
+figures of a sweep draw the expectation beside what was measured.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from cclab import _core
+from cclab.explain import limits
+from cclab.explain.limits import Limit
+
+__all__ = ["Explanation", "FlowExplanation", "Limit", "Link", "explain"]
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link in one direction."""
+
+    name: str
+    rate_bps: float | None
+    """None: infinitely fast."""
+    delay_s: float
+
+
+@dataclass(frozen=True)
+class FlowExplanation:
+    """A flow's path, windows and limits."""
+
+    name: str
+    cc: str
+    data: list[str]
+    """Names of the links that its data crosses."""
+    acks: list[str]
+    base_rtt_s: float
+    """Propagation over the path and back."""
+    empty_rtt_s: float
+    """The same with the transmission of a full packet and its acknowledgement on every link: what
+    the first round trip measures on an empty path."""
+    bottleneck: str | None
+    """The slowest link of its path."""
+    bdp_bytes: float | None
+    """That link's rate times the base RTT."""
+    queue_bytes: float | None
+    """What the queue before it holds, where it stands before the study's bottleneck."""
+    rwnd_bytes: int
+    sndbuf_bytes: int | None
+    initial_window_bytes: int
+    limits: list[Limit]
+    """Every bound, lowest first."""
+    expected_bps: float | None
+    """The lowest of them: the expected throughput in payload; None where nothing bounds it."""
+    binds: str | None
+    """Name of the lowest."""
+    notes: list[str]
+    """What follows for the experiment."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A scenario explained."""
+
+    topology: str
+    links: list[Link]
+    flows: list[FlowExplanation]
+    notes: list[str]
+    """What concerns the flows together."""
+
+    def document(self) -> dict[str, Any]:
+        """Everything as JSON values."""
+        return asdict(self)
+
+
+def explain(scenario: dict[str, Any]) -> Explanation:
+    """Explains a resolved scenario. Raises `StudyError` where the simulator cannot build it."""
+    described = json.loads(_core.describe(json.dumps(scenario)))
+    links = described["links"]
+    flows = [
+        _flow(scenario, spec, flow, described)
+        for spec, flow in zip(scenario["flows"], described["flows"], strict=True)
+    ]
+    return Explanation(
+        topology=scenario["network"]["topology"],
+        links=[Link(link["name"], link["rate_bps"], link["delay_s"]) for link in links],
+        flows=flows,
+        notes=_together(flows),
+    )
+
+
+def _flow(
+    scenario: dict[str, Any],
+    spec: dict[str, Any],
+    flow: dict[str, Any],
+    described: dict[str, Any],
+) -> FlowExplanation:
+    links, network = described["links"], scenario["network"]
+    base = flow["base_rtt_s"]
+    empty = base + sum(
+        bytes_ * 8 / links[i]["rate_bps"]
+        for way, bytes_ in (("data", flow["packet_bytes"]), ("acks", flow["ack_bytes"]))
+        for i in flow[way]
+        if links[i]["rate_bps"] is not None
+    )
+    slowest, found = limits.of_links(flow, links)
+    if slowest is not None:
+        sharers = [f for f in described["flows"] if slowest in f["data"]]
+        if len(sharers) > 1:
+            share = found[0].bps / len(sharers)
+            why = f"an equal share of {links[slowest]['name']} among {len(sharers)} flows"
+            found.append(Limit("share", share, why))
+    found += limits.of_windows(flow, empty)
+    found += limits.of_application(spec, flow)
+    found += limits.of_packet_rates(spec, network, flow)
+    found += limits.of_loss(flow, limits.loss_probability(network), empty)
+    found.sort(key=lambda limit: limit.bps)
+    bdp = None if slowest is None else links[slowest]["rate_bps"] * base / 8
+    queue = _queue_bytes(network, flow) if slowest is not None else None
+    return FlowExplanation(
+        name=flow["name"],
+        cc=flow["cc"],
+        data=[links[i]["name"] for i in flow["data"]],
+        acks=[links[i]["name"] for i in flow["acks"]],
+        base_rtt_s=base,
+        empty_rtt_s=empty,
+        bottleneck=None if slowest is None else links[slowest]["name"],
+        bdp_bytes=bdp,
+        queue_bytes=queue,
+        rwnd_bytes=flow["rwnd_bytes"],
+        sndbuf_bytes=flow["sndbuf_bytes"],
+        initial_window_bytes=flow["initial_window_bytes"],
+        limits=found,
+        expected_bps=found[0].bps if found else None,
+        binds=found[0].name if found else None,
+        notes=_notes(flow, links, slowest, bdp, queue),
+    )
+
+
+def _queue_bytes(network: dict[str, Any], flow: dict[str, Any]) -> float | None:
+    """What the queue of the study's bottleneck holds, in bytes of this flow's packets."""
+    queue = (network.get("bottleneck") or {}).get("queue")
+    if queue is None:
+        return None
+    limit = queue["limit"]
+    if "bytes" in limit:
+        return float(limit["bytes"])
+    return float(limit["packets"] * flow["packet_bytes"])
+
+
+def _notes(
+    flow: dict[str, Any],
+    links: list[dict[str, Any]],
+    slowest: int | None,
+    bdp: float | None,
+    queue: float | None,
+) -> list[str]:
+    notes = []
+    if slowest is not None and not links[slowest]["name"].startswith("bottleneck"):
+        notes.append(
+            f"its slowest link is {links[slowest]['name']}, not the bottleneck: the queue under "
+            "study will stay empty unless others fill it"
+        )
+    if bdp is None or queue is None:
+        return notes
+    # Framing and headers are part of what the path holds.
+    inflated = flow["packet_bytes"] / flow["payload_bytes"]
+    windows = [w for w in (flow["rwnd_bytes"], flow["sndbuf_bytes"]) if w is not None]
+    window = min(windows) * inflated
+    if window < bdp:
+        notes.append(
+            f"its window ({min(windows):,} bytes) is below the path's BDP ({bdp:,.0f} bytes): "
+            "it alone never fills the link and never loses a packet"
+        )
+    elif window < bdp + queue:
+        notes.append(
+            f"its window ({min(windows):,} bytes) fits the path and its queue "
+            f"({bdp + queue:,.0f} bytes): alone it loses nothing, and its window, not congestion "
+            "control, sets its rate"
+        )
+    return notes
+
+
+_UNEQUAL = 1.05
+"""RTTs that differ by less are alike."""
+
+
+def _together(flows: list[FlowExplanation]) -> list[str]:
+    notes = []
+    rtts = sorted({flow.base_rtt_s for flow in flows if flow.base_rtt_s > 0})
+    if len(rtts) > 1 and rtts[-1] > _UNEQUAL * rtts[0]:
+        ratio = rtts[-1] / rtts[0]
+        notes.append(
+            f"base RTTs differ by {ratio:.3g}: with Reno's rule the shorter takes about "
+            f"{ratio:.3g} times the longer's rate where losses are independent (rate ~ 1/RTT), and up to "
+            f"{ratio**2:.3g} times where they are synchronised (1/RTT^2; Lakshman and Madhow 1997)"
+        )
+    bounded = [f for f in flows if f.binds in ("rwnd", "sndbuf", "application", "packet-rate")]
+    if bounded and len(flows) > 1:
+        names = ", ".join(flow.name for flow in bounded)
+        notes.append(
+            f"{names}: limited by {', '.join(sorted({str(f.binds) for f in bounded}))} rather than "
+            "by congestion: how they share says nothing about their variants"
+        )
+    return notes

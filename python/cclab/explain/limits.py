@@ -1,0 +1,117 @@
+"""What may bind a flow, each limit with its rate and its reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from cclab.explain import laws
+
+_NS = 1e-9
+
+
+@dataclass(frozen=True)
+class Limit:
+    """An upper bound of a flow's throughput."""
+
+    name: str
+    """Stable name: `link`, `share`, `rwnd`, `sndbuf`, `application`, `packet-rate`, `loss`."""
+    bps: float
+    """Bits of payload per second."""
+    reason: str
+    """In words, with numbers."""
+
+
+def of_links(flow: dict[str, Any], links: list[dict[str, Any]]) -> tuple[int | None, list[Limit]]:
+    """The bottleneck of the path (index of the link; None if every link is infinitely fast)."""
+    rated = [i for i in flow["data"] if links[i]["rate_bps"] is not None]
+    if not rated:
+        return None, []
+    slowest = min(rated, key=lambda i: links[i]["rate_bps"])
+    efficiency = flow["payload_bytes"] / flow["packet_bytes"]
+    rate = links[slowest]["rate_bps"]
+    why = (
+        f"{links[slowest]['name']} carries {rate / 1e6:g} Mbit/s, {efficiency:.1%} of it payload "
+        f"({flow['payload_bytes']} of {flow['packet_bytes']} bytes)"
+    )
+    return slowest, [Limit("link", rate * efficiency, why)]
+
+
+def of_windows(flow: dict[str, Any], rtt_s: float) -> list[Limit]:
+    """The windows that do not react to the network."""
+    found = []
+    for name, key, what in (
+        ("rwnd", "rwnd_bytes", "the receiver advertises at most"),
+        ("sndbuf", "sndbuf_bytes", "the send buffer holds"),
+    ):
+        window = flow[key]
+        if window is not None and rtt_s > 0:
+            # Only whole segments fit a window.
+            whole = max(window // flow["payload_bytes"], 1) * flow["payload_bytes"]
+            rate = laws.window_limit(min(whole, window), rtt_s)
+            why = f"{what} {window:,} bytes, once a round trip of {rtt_s * 1e3:.4g} ms"
+            found.append(Limit(name, rate, why))
+    return found
+
+
+def of_application(spec: dict[str, Any], flow: dict[str, Any]) -> list[Limit]:
+    """What the application writes."""
+    per_second = spec.get("writes_per_second")
+    if not per_second:
+        return []
+    size = spec.get("write_size") or flow["payload_bytes"]
+    why = f"the application writes {size:,} bytes {per_second:g} times a second"
+    return [Limit("application", size * 8 * per_second, why)]
+
+
+def of_packet_rates(
+    spec: dict[str, Any], network: dict[str, Any], flow: dict[str, Any]
+) -> list[Limit]:
+    """Hosts and routers that take so many packets a second, whatever their size."""
+    found = []
+    router = network.get("router_packet_rate")
+    if router:
+        # The router forwards the acknowledgements too.
+        share = router / (1 + 1 / flow["ack_every"])
+        why = f"the router forwards {router:g} packets a second, acknowledgements included"
+        found.append(Limit("packet-rate", share * flow["payload_bytes"] * 8, why))
+    host = spec.get("packet_rate")
+    if host:
+        why = f"the host handles {host:g} packets a second"
+        found.append(Limit("packet-rate", host * flow["payload_bytes"] * 8, why))
+    return found
+
+
+def loss_probability(network: dict[str, Any]) -> float:
+    """The joint probability of the independent random losses on the way of data."""
+    passed = 1.0
+    for link in ("bottleneck", "access"):
+        for loss in (network.get(link) or {}).get("loss", []):
+            passed *= 1 - loss.get("probability", 0.0)
+    return 1 - passed
+
+
+def of_loss(flow: dict[str, Any], p: float, rtt_s: float) -> list[Limit]:
+    """What random loss leaves, by the formulas that know the variant."""
+    if p <= 0 or rtt_s <= 0:
+        return []
+    found = []
+    payload, every = flow["payload_bytes"], flow["segments_per_step"]
+    known = laws.response_window(flow["cc"], p, rtt_s)
+    if known is not None:
+        window, source = known
+        why = f"loss of {p:.3%}: {window:.1f} segments on average by {source}"
+        found.append(Limit("loss", window * payload * 8 / rtt_s, why))
+    if flow["cc"] in laws.RENO_LIKE:
+        windows = flow["rwnd_bytes"] / payload
+        rto = max(flow["rto_min_s"], rtt_s)
+        rate = laws.padhye(payload, rtt_s, p, rto, windows, every)
+        why = (
+            f"loss of {p:.3%} with timeouts of {rto:g} s and a step for every {every} "
+            "acknowledged: the model of Padhye et al. (1998)"
+        )
+        found.append(Limit("loss-and-timeouts", rate, why))
+        rate = laws.mathis(payload, rtt_s, p, every)
+        why = f"loss of {p:.3%}: MSS/RTT C/sqrt(p) of Mathis et al. (1997)"
+        found.append(Limit("loss-macroscopic", rate, why))
+    return found

@@ -1,0 +1,94 @@
+"""The first flow's share of all goodput along a swept number."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from cclab.plan import short_key, text
+from cclab.report.figures import legend
+from cclab.report.figures.style import MUTED, Drawing
+from cclab.report.palette import look
+
+if TYPE_CHECKING:
+    from cclab.results import Results
+    from cclab.stats import Estimate
+
+TITLE = "Share along a swept quantity"
+CAPTION = (
+    "The first flow's part of the goodput of all flows; the dotted line is an equal share. Lines "
+    "join the means over runs, bands are 95% bootstrap intervals over runs."
+)
+
+LEAST_VALUES = 5
+"""Fewer points than this are no curve: the goodput figure shows them."""
+
+_MOST_CURVES = 8
+_QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z%]*)")
+
+
+def draw(results: Results) -> Drawing | None:
+    """The figure; None without several flows and a swept key of five or more numbers."""
+    points = [point for point in results.points if point.runs]
+    flows = {len(results.summary_of(point).flows) for point in points}
+    if not points or min(flows) < 2:
+        return None
+    axis, unit = _axis([point.params for point in points])
+    if axis is None:
+        return None
+    curves: dict[str, list[tuple[float, Estimate]]] = {}
+    for point in points:
+        others = [f"{short_key(k)} = {text(v)}" for k, v in point.params.items() if k != axis]
+        share = results.summary_of(point).flows[0].share
+        if share is not None:
+            x = _number(point.params[axis])
+            curves.setdefault(", ".join(others), []).append((x, share))
+    if not curves or len(curves) > _MOST_CURVES:
+        return None
+    first = results.summary_of(points[0]).flows[0]
+    figure = Drawing(figsize=(6.4, 3.2), layout="constrained")
+    axes = figure.add_subplot()
+    axes.axhline(1 / max(flows), color=MUTED, linewidth=0.9, linestyle=":")
+    for nth, (label, curve) in enumerate(curves.items()):
+        style = look(first.cc, nth)
+        curve.sort(key=lambda pair: pair[0])
+        xs = [x for x, _ in curve]
+        bands = [(e.low, e.high) for _, e in curve if e.low is not None and e.high is not None]
+        if len(bands) == len(curve):
+            lows, highs = zip(*bands, strict=True)
+            axes.fill_between(xs, lows, highs, color=style.colour, alpha=0.2, linewidth=0)
+        axes.plot(
+            xs,
+            [estimate.mean for _, estimate in curve],
+            color=style.colour,
+            linestyle=style.dash,
+            marker=style.marker,
+            markersize=3,
+            label=label or None,
+        )
+    axes.set_ylim(0, 1)
+    axes.margins(x=0.02)
+    axes.set_xlabel(f"{short_key(axis)} ({unit})" if unit else short_key(axis))
+    axes.set_ylabel(f"share of {first.name} ({first.cc})")
+    handles, _ = axes.get_legend_handles_labels()
+    if handles:
+        legend.above(figure, handles)
+    return figure
+
+
+def _axis(params: list[dict[str, object]]) -> tuple[str | None, str]:
+    """The swept key with the most numbers of one unit, and the unit."""
+    best, unit, most = None, "", LEAST_VALUES - 1
+    for key in params[0]:
+        found = [_QUANTITY.fullmatch(text(point[key])) for point in params]
+        units = {match[2] for match in found if match}
+        values = {match[1] for match in found if match}
+        if all(found) and len(units) == 1 and len(values) > most:
+            best, unit, most = key, units.pop(), len(values)
+    return best, unit
+
+
+def _number(value: object) -> float:
+    match = _QUANTITY.fullmatch(text(value))
+    assert match is not None, "the axis has numbers only"
+    return float(match[1])
