@@ -69,25 +69,29 @@ def of_packet_rates(
 ) -> list[Limit]:
     """Hosts and routers that take so many packets a second, whatever their size."""
     found = []
-    router = network.get("router_packet_rate")
-    if router:
-        # The router forwards the acknowledgements too.
-        share = router / (1 + 1 / flow["ack_every"])
-        why = f"the router forwards {router:g} packets a second, acknowledgements included"
-        found.append(Limit("packet-rate", share * flow["payload_bytes"] * 8, why))
-    host = spec.get("packet_rate")
-    if host:
-        why = f"the host handles {host:g} packets a second"
-        found.append(Limit("packet-rate", host * flow["payload_bytes"] * 8, why))
+    router = network.get("router")
+    rates = [
+        ("router forwards", router["packet_rate"] if router else None),
+        ("host handles", spec.get("packet_rate")),
+    ]
+    for what, rate in rates:
+        if rate:
+            # Acknowledgements are packets too.
+            data = rate / (1 + 1 / flow["ack_every"])
+            why = f"the {what} {rate:,} packets a second, acknowledgements included"
+            found.append(Limit("packet-rate", data * flow["payload_bytes"] * 8, why))
     return found
 
 
 def loss_probability(network: dict[str, Any]) -> float:
     """The joint probability of the independent random losses on the way of data."""
     passed = 1.0
-    for link in ("bottleneck", "access"):
-        for loss in (network.get(link) or {}).get("loss", []):
-            passed *= 1 - loss.get("probability", 0.0)
+    # A flow crosses an access link at either end.
+    for name, times in (("bottleneck", 1), ("access", 2)):
+        link = network.get(name) or {}
+        for loss in link.get("loss", []):
+            passed *= (1 - loss["model"].get("random", 0.0)) ** times
+        passed *= (1 - (link.get("corrupt") or 0.0)) ** times
     return 1 - passed
 
 
