@@ -194,8 +194,9 @@ def _together(flows: list[FlowExplanation]) -> list[str]:
         ratio = rtts[-1] / rtts[0]
         notes.append(
             f"base RTTs differ by {ratio:.3g}: with Reno's rule the shorter takes about "
-            f"{ratio:.3g} times the longer's rate where losses are independent (rate ~ 1/RTT), and "
-            f"up to {ratio**2:.3g} times where they are synchronised (1/RTT^2; Lakshman and Madhow 1997)"
+            f"{ratio:.3g} times the longer's rate where losses are independent (rate ~ 1/RTT) and "
+            f"up to {ratio**2:.3g} times where they are synchronised (1/RTT^2; "
+            "Lakshman and Madhow 1997)"
         )
     bounded = [f for f in flows if f.binds in ("rwnd", "sndbuf", "application", "packet-rate")]
     if bounded and len(flows) > 1:
