@@ -26,6 +26,9 @@ const MSS: u32 = 100;
 const ACTS_PER_INSTANT: usize = 4;
 /// Steps in which a network without losses must bring a connection to its end.
 const STEPS_TO_END: usize = 200_000;
+/// Steps after which a deceived connection is left alone: its ends may answer each other without
+/// end, each by thousands of packets (RFC 5961 section 5).
+const STEPS_OF_DECEIVED: usize = 2_000;
 
 /// Runs `data` as operations on a connection; the first bytes choose stack, variant and form of
 /// recovery.
@@ -332,7 +335,12 @@ impl Connection {
         self.receiver.set_reading(true);
         self.sender.close();
         let honest = !self.forged_data && !self.forged_acks;
-        for _ in 0..STEPS_TO_END {
+        let steps = if honest {
+            STEPS_TO_END
+        } else {
+            STEPS_OF_DECEIVED
+        };
+        for _ in 0..steps {
             self.settle();
             let over = matches!(self.sender.state, State::Finished | State::Aborted);
             if over || (!honest && self.sender.counters.rtos > 100) {
