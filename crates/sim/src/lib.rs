@@ -9,7 +9,7 @@ mod flow;
 mod foreseen;
 mod forwarding;
 mod fusion;
-mod gate;
+mod impairment;
 mod link;
 mod sampler;
 mod stack;

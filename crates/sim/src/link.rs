@@ -19,7 +19,7 @@ use cclab_units::{Rate, Stream, Time, TxClock};
 
 use crate::calendar::Key;
 use crate::fifo::{Fifo, Waiting};
-use crate::gate::Gate;
+use crate::impairment::{Course, Gate, Opportunities, Schedule, Served};
 
 /// What a link did.
 #[derive(Clone, Debug, Default)]
@@ -118,12 +118,18 @@ impl OnWire {
 pub struct Link {
     /// Its name in traces.
     pub name: String,
-    /// Its rate; `None`: infinitely fast.
+    /// Its rate at the beginning; `None`: infinitely fast.
     pub rate: Option<Rate>,
-    /// Losses before the queue.
-    pub entry: Gate,
+    /// What happens to packets before the queue.
+    pub entry: Option<Box<Gate>>,
     /// Losses after the wire.
-    pub exit: Gate,
+    pub exit: Option<Box<Gate>>,
+    /// What the wire adds to the delay.
+    pub course: Option<Box<Course>>,
+    /// Changes of rate and delay.
+    pub schedule: Option<Box<Schedule>>,
+    /// When it may send, instead of a rate.
+    pub trace: Option<Box<Opportunities>>,
     /// What it did.
     pub counters: Counters,
     /// How long packets waited; kept where asked.
@@ -131,6 +137,8 @@ pub struct Link {
     /// Packets thrown out on the way out of the queue, to be reported by the caller.
     pub thrown_out: Vec<Dropped>,
     tx: Option<TxClock>,
+    /// The rate of the transmission in progress, or of the last one.
+    tx_rate: Option<Rate>,
     delay: Time,
     service: Service,
     dice: Stream,
@@ -161,17 +169,18 @@ impl Link {
         Link {
             name,
             rate,
-            entry: Gate::default(),
-            exit: Gate::default(),
+            entry: None,
+            exit: None,
+            course: None,
+            schedule: None,
+            trace: None,
             counters: Counters::default(),
             sojourn: None,
             thrown_out: Vec::new(),
             tx: rate.map(TxClock::new),
+            tx_rate: rate,
             delay,
-            service: match queue.as_fifo() {
-                Some(limits) => Service::Foreseen(Fifo::new(limits)),
-                None => Service::Asked(queue),
-            },
+            service: Service::Asked(queue),
             dice,
             busy_until: Time::ZERO,
             carry: 0,
@@ -183,9 +192,31 @@ impl Link {
         }
     }
 
-    /// One-way propagation delay.
+    /// Lets departures be foreseen where the queue allows it and nothing changes until they
+    /// happen. Impairments must be in their places before.
+    pub fn foresee_departures(&mut self) {
+        if self.schedule.is_some() || self.trace.is_some() {
+            return;
+        }
+        if let Service::Asked(queue) = &self.service
+            && let Some(limits) = queue.as_fifo()
+        {
+            self.service = Service::Foreseen(Fifo::new(limits));
+        }
+    }
+
+    /// One-way propagation.
     pub fn delay(&self) -> Time {
         self.delay
+    }
+
+    /// Bytes that it could have transmitted by `now`, where its rate is not constant.
+    pub fn capacity(&self, now: Time) -> Option<u64> {
+        match (&self.trace, &self.schedule) {
+            (Some(trace), _) => Some(trace.capacity(now)),
+            (None, Some(schedule)) => schedule.capacity(now),
+            (None, None) => None,
+        }
     }
 
     /// What waits in the queue at `now`.
@@ -220,7 +251,7 @@ impl Link {
             busy_until = fifo.next_departure(now).unwrap_or(busy_until);
         }
         let rest = busy_until - now;
-        let to_come = match self.rate {
+        let to_come = match self.tx_rate {
             Some(rate) if rest > Time::ZERO => rate.bytes_in(rest) + 1,
             _ => 0,
         };
@@ -233,7 +264,8 @@ impl Link {
             Service::Foreseen(_) => 0, // on the wire already
             Service::Asked(queue) => queue.backlog().packets,
         };
-        asked + self.wire.len() as u64 + self.ahead
+        let in_transit = self.trace.as_ref().is_some_and(|trace| trace.is_busy());
+        asked + u64::from(in_transit) + self.wire.len() as u64 + self.ahead
     }
 
     /// When the link acts next.
@@ -273,11 +305,8 @@ impl Link {
         sequence: &mut u64,
     ) -> Offered {
         self.counters.offered += 1;
-        if let Some(reason) = self.entry.judge(now) {
-            self.count_loss(reason);
-            return Offered::Lost(reason);
-        }
         let Some(clock) = self.tx else {
+            self.follow_schedule(now);
             self.counters.taken_bytes += u64::from(packet.wire_len);
             let arrives = now + self.delay;
             return Offered::Sent { arrives };
@@ -380,7 +409,7 @@ impl Link {
         let lost = &self.thrown_out[before..];
         let refused = lost.iter().position(|lost| lost.0 == *packet);
         // While the transmitter is idle nothing else waits.
-        let leaving = if idle && refused.is_none() {
+        let leaving = if idle && refused.is_none() && self.trace.is_none() {
             self.transmit(now)
         } else {
             None
@@ -411,6 +440,9 @@ impl Link {
         let Service::Asked(queue) = &self.service else {
             return;
         };
+        if self.trace.is_some() {
+            return self.await_opportunity(now, sequence);
+        }
         if !self.next_tx.is_never() || queue.backlog().packets == 0 {
             return;
         }
@@ -424,8 +456,65 @@ impl Link {
         self.next_tx = Key::new(time, *sequence);
     }
 
+    /// Arms a transmitter that follows a trace, if packets wait or one has begun to leave.
+    fn await_opportunity(&mut self, now: Time, sequence: &mut u64) {
+        let waits = self.backlog(now).packets > 0;
+        if let Some(trace) = &mut self.trace
+            && self.next_tx.is_never()
+            && (waits || trace.is_busy())
+        {
+            *sequence += 1;
+            self.next_tx = Key::new(trace.next_after(now), *sequence);
+        }
+    }
+
+    /// Uses the opportunity of a trace that has come.
+    pub fn on_opportunity(&mut self, now: Time, sequence: &mut u64) -> Vec<Served> {
+        self.next_tx = Key::NEVER;
+        self.follow_schedule(now);
+        let Some(mut trace) = self.trace.take() else {
+            return Vec::new();
+        };
+        let served = trace.serve(now, || self.take_from_queue(now));
+        self.trace = Some(trace);
+        let sizes = served
+            .iter()
+            .map(|one| u64::from(one.departure.packet.wire_len));
+        self.counters.taken_bytes += sizes.sum::<u64>();
+        self.await_opportunity(now, sequence);
+        served
+    }
+
+    /// Brings the changes of rate and delay into force that have come by `now`, when a
+    /// transmission begins.
+    #[inline]
+    fn follow_schedule(&mut self, now: Time) {
+        let Some(schedule) = &mut self.schedule else {
+            return;
+        };
+        while let Some((rate, delay)) = schedule.next_until(now) {
+            if let Some(rate) = rate {
+                self.tx = Some(TxClock::new(rate));
+                self.tx_rate = Some(rate);
+                self.carry = 0;
+            }
+            self.delay = delay.unwrap_or(self.delay);
+        }
+    }
+
     /// Asks the queue for the next packet and transmits it.
     fn transmit(&mut self, now: Time) -> Option<Leaving> {
+        let departure = self.take_from_queue(now)?;
+        self.follow_schedule(now);
+        let clock = self.tx?;
+        let bytes = u64::from(departure.packet.wire_len);
+        self.counters.taken_bytes += bytes;
+        let arrives = self.transmit_from(now, bytes, clock);
+        Some(Leaving { departure, arrives })
+    }
+
+    /// Asks the queue for the next packet.
+    fn take_from_queue(&mut self, now: Time) -> Option<Departure> {
         let Service::Asked(queue) = &mut self.service else {
             return None;
         };
@@ -440,11 +529,7 @@ impl Link {
         if let Some(sojourn) = &mut self.sojourn {
             sojourn.record((now - departure.enqueued).as_nanos());
         }
-        let clock = self.tx?;
-        let bytes = u64::from(departure.packet.wire_len);
-        self.counters.taken_bytes += bytes;
-        let arrives = self.transmit_from(now, bytes, clock);
-        Some(Leaving { departure, arrives })
+        Some(departure)
     }
 
     /// Puts on the wire a packet whose transmission begins at `since` and that reaches the far
@@ -458,13 +543,28 @@ impl Link {
         sequence: &mut u64,
     ) -> bool {
         *sequence += 1;
-        self.wire.push_back(OnWire {
+        let mut entry = OnWire {
             arrives,
             sequence: *sequence,
             since,
             packet: *packet,
-        });
+        };
+        if let Some(course) = &mut self.course {
+            entry.arrives = course.arrival(arrives);
+            return self.put_in_place(entry);
+        }
+        self.wire.push_back(entry);
         self.wire.len() == 1
+    }
+
+    /// Puts a packet on the wire that may overtake others; returns whether it is the first.
+    fn put_in_place(&mut self, entry: OnWire) -> bool {
+        // Few are overtaken: those held back, or sent within one jitter.
+        let place = self
+            .wire
+            .partition_point(|other| other.arrives <= entry.arrives);
+        self.wire.insert(place, entry);
+        place == 0
     }
 
     /// A packet goes on to the next link ahead of time: this one counts it as delivered.
@@ -500,7 +600,12 @@ impl Link {
     /// Whether a link may take packets of this one ahead of time: nothing happens to them at
     /// the far end.
     pub fn may_feed_ahead(&self) -> bool {
-        self.exit.is_open()
+        self.exit.is_none() && self.is_steady()
+    }
+
+    /// Whether packets keep their order and their delay on it.
+    fn is_steady(&self) -> bool {
+        self.course.is_none() && self.schedule.is_none() && self.trace.is_none()
     }
 
     /// Whether this link may take packets ahead of time from `feeder`: it never makes one wait
@@ -517,7 +622,7 @@ impl Link {
             Service::Asked(_) => false,
         };
         // Where waiting is on record, packets must come at their time.
-        let private = self.sojourn.is_none() && self.entry.is_open();
+        let private = self.sojourn.is_none() && self.entry.is_none() && self.is_steady();
         private && keeps_up && (has_room || self.rate.is_none())
     }
 }

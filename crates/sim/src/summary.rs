@@ -51,7 +51,7 @@ pub fn queue_sample(index: usize, link: &Link, now: Time) -> QueueSample {
         tx_bytes: link.tx_bytes(now),
         drops: link.counters.queue_drops,
         marks: link.marks(),
-        capacity: None,
+        capacity: link.capacity(now),
     }
 }
 

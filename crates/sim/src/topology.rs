@@ -1,13 +1,14 @@
 //! Networks: links, and the routes of flows over them.
 
 use cclab_qdisc::{Config as QueueConfig, Limit};
-use cclab_spec::{Direction, Flow, Place, Scenario, Topology};
+use cclab_spec::{Direction, Flow, Scenario, Topology};
 use cclab_tcp::profile::Profile;
 use cclab_units::parameter::Params;
 use cclab_units::{Rate, Stream, Time};
 
 use crate::forwarding::Forwarding;
 use crate::fusion;
+use crate::impairment::{Ends, Installer};
 use crate::link::Link;
 
 /// Index of the bottleneck in the direction under study, and of its way back.
@@ -30,8 +31,6 @@ pub struct Network {
 pub struct Path {
     /// First link from the sender to the receiver.
     pub data: u32,
-    /// Last link of the same way.
-    pub data_end: u32,
     /// First link from the receiver to the sender.
     pub acks: u32,
 }
@@ -53,6 +52,9 @@ pub fn build(scenario: &Scenario, profile: &Profile, seed: u64) -> Network {
         forwarding,
         paths,
     } = &mut builder.network;
+    for link in links.iter_mut() {
+        link.foresee_departures();
+    }
     let entries = paths.iter().flat_map(|path| [path.data, path.acks]);
     fusion::fuse(links, forwarding, &entries.collect());
     builder.network
@@ -77,6 +79,8 @@ struct Builder<'a> {
     profile: &'a Profile,
     seed: u64,
     network: Network,
+    /// Where each flow's packets enter and leave the network.
+    ends: Vec<Ends>,
 }
 
 impl<'a> Builder<'a> {
@@ -91,10 +95,11 @@ impl<'a> Builder<'a> {
             profile,
             seed,
             network,
+            ends: Vec::new(),
         };
         let bottleneck = &scenario.network.bottleneck;
         let [forward, reverse] = builder
-            .pair("bottleneck", bottleneck, bottleneck.delay)
+            .pair("bottleneck", bottleneck, Time::ZERO)
             .map(|link| link as usize);
         for link in [forward, reverse] {
             builder.network.links[link].sojourn = Some(cclab_trace::Histogram::new());
@@ -102,9 +107,9 @@ impl<'a> Builder<'a> {
         builder
     }
 
-    /// A link and its mirror image.
-    fn pair(&mut self, name: &str, link: &cclab_spec::Link, delay: Time) -> [u32; 2] {
-        let mut one = |name: String| {
+    /// A link and its way back, each with `extra_delay` beyond its own.
+    fn pair(&mut self, name: &str, link: &cclab_spec::Link, extra_delay: Time) -> [u32; 2] {
+        let mut one = |name: String, link: &cclab_spec::Link| {
             let limit = match link.queue.limit {
                 cclab_spec::Limit::Bytes(bytes) => Limit::Bytes(bytes),
                 cclab_spec::Limit::Packets(packets) => Limit::Packets(packets),
@@ -117,10 +122,10 @@ impl<'a> Builder<'a> {
             };
             let queue = cclab_qdisc::build(&link.queue.kind, &config)
                 .expect("unknown disciplines are refused before a run");
-            self.add(name, link.rate, delay, queue)
+            self.add(name, link.rate, link.delay + extra_delay, queue)
         };
-        let forward = one(name.to_string());
-        [forward, one(format!("{name}.reverse"))]
+        let forward = one(name.to_string(), link);
+        [forward, one(format!("{name}.reverse"), &link.way_back())]
     }
 
     fn add(
@@ -140,8 +145,8 @@ impl<'a> Builder<'a> {
     /// Access links that all flows share (chain).
     fn shared_access(&mut self) -> Access {
         let access = &self.scenario.network.access;
-        let left = self.pair("source.access", access, access.delay);
-        let right = self.pair("sink.access", access, access.delay);
+        let left = self.pair("source.access", access, Time::ZERO);
+        let right = self.pair("sink.access", access, Time::ZERO);
         Access { left, right }
     }
 
@@ -156,8 +161,8 @@ impl<'a> Builder<'a> {
         let left = format!("{}.left.access", flow.name);
         let right = format!("{}.right.access", flow.name);
         Access {
-            left: self.pair(&left, access, access.delay + left_extra),
-            right: self.pair(&right, access, access.delay + right_extra),
+            left: self.pair(&left, access, left_extra),
+            right: self.pair(&right, access, right_extra),
         }
     }
 
@@ -195,56 +200,30 @@ impl<'a> Builder<'a> {
         self.network.forwarding.add_route(index, &acks);
         self.network.paths.push(Path {
             data: data[0],
-            data_end: data[data.len() - 1],
             acks: acks[0],
+        });
+        let [left, right] = [access.left, access.right];
+        self.ends.push(Ends {
+            data: [data[0], data[data.len() - 1]],
+            acks: [acks[0], acks[acks.len() - 1]],
+            access: match flow.direction {
+                Direction::Forward => vec![left, right],
+                Direction::Reverse => vec![[right[1], right[0]], [left[1], left[0]]],
+            },
         });
     }
 
-    /// Puts losses and outages in their places.
+    /// Puts impairments in their places.
     fn impair(&mut self) {
-        let bottleneck = &self.scenario.network.bottleneck;
-        let seed = self.seed;
-        for (i, loss) in bottleneck.loss.iter().enumerate() {
-            self.at(loss.at, |gate, name| {
-                let dice = Stream::new(seed, &format!("loss {i} {name}"));
-                gate.add_loss(loss.probability().unwrap_or(0.0), dice);
-            });
-        }
-        for outage in &bottleneck.outage {
-            self.at(outage.at, |gate, _| {
-                gate.add_outage(outage.start, outage.duration)
-            });
-        }
-    }
-
-    /// Calls `put` with each gate at `place`: one for the router, one per flow's data path for
-    /// the hosts (one in all where flows share a host).
-    fn at(&mut self, place: Place, mut put: impl FnMut(&mut crate::gate::Gate, &str)) {
-        let Network { links, paths, .. } = &mut self.network;
-        if place == Place::Router {
-            let link = &mut links[BOTTLENECK];
-            put(&mut link.entry, &link.name.clone());
-            return;
-        }
-        let mut done = Vec::new();
-        for path in paths {
-            let index = if place == Place::Sender {
-                path.data
-            } else {
-                path.data_end
-            };
-            if done.contains(&index) {
-                continue;
-            }
-            done.push(index);
-            let link = &mut links[index as usize];
-            let name = link.name.clone();
-            let gate = if place == Place::Sender {
-                &mut link.entry
-            } else {
-                &mut link.exit
-            };
-            put(gate, &name);
-        }
+        let mut installer = Installer {
+            scenario: self.scenario,
+            seed: self.seed,
+            framing: self.profile.wire.framing,
+            links: &mut self.network.links,
+        };
+        installer.install(
+            &[[BOTTLENECK as u32, BOTTLENECK_REVERSE as u32]],
+            &self.ends,
+        );
     }
 }

@@ -42,18 +42,6 @@ pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
                 }
             }
         }
-        let mut simple = link.clone();
-        simple.loss.retain(|loss| loss.probability().is_some());
-        simple.outage.clear();
-        if name == "access" {
-            simple.clone_from(link);
-        }
-        if !simple.is_plain() && (name == "access" || simple.loss.is_empty()) {
-            refuse(
-                at("impairments"),
-                "impairments beside random loss and outages".into(),
-            );
-        }
     }
     if network.router.is_some() {
         refuse("network.router_packet_rate".into(), "a packet rate".into());

@@ -5,6 +5,7 @@
 //! acts of an instant is the order in which they were caused. What only looks on, for a trace,
 //! comes before all acts of its instant and changes nothing.
 
+mod passage;
 #[cfg(test)]
 mod tests;
 
@@ -254,6 +255,8 @@ impl<'a, P: Probe> World<'a, P> {
             if let Some((packet, since)) = arrived {
                 self.arrive(index, &packet, since);
             }
+        } else if link.trace.is_some() {
+            self.on_opportunity(index);
         } else {
             let leaving = link.on_transmitter_free(self.now, &mut self.sequence);
             let key = link.key();
@@ -296,16 +299,16 @@ impl<'a, P: Probe> World<'a, P> {
     /// A packet reaches the far end of a link.
     #[inline]
     fn arrive(&mut self, index: usize, packet: &Packet, since: Time) {
-        if let Some(reason) = self.links[index].exit.judge(self.now) {
-            self.links[index].count_loss(reason);
-            self.links[index].counters.delivered -= 1;
-            self.trace_drop(index, packet, reason);
+        if self.links[index].exit.is_some() && self.is_lost_at_exit(index, packet) {
             return;
         }
         if P::ON && index == BOTTLENECK_REVERSE {
             self.capture(self.captures.bottleneck, packet);
         }
         match self.forwarding.next(index, packet.flow) {
+            HOST if packet.is_corrupt() => {
+                self.lose_arrived(index, packet, DropReason::Corrupt);
+            }
             HOST => self.receive(packet),
             next => self.offer(next as usize, packet, since),
         }
@@ -314,6 +317,15 @@ impl<'a, P: Probe> World<'a, P> {
     /// A packet comes to a link, from a transmission that began at `since`.
     #[inline]
     fn offer(&mut self, index: usize, packet: &Packet, since: Time) {
+        if self.links[index].entry.is_some() {
+            return self.pass_entry(index, packet, since);
+        }
+        self.admit(index, packet, since);
+    }
+
+    /// A packet comes to the queue of a link.
+    #[inline]
+    fn admit(&mut self, index: usize, packet: &Packet, since: Time) {
         let link = &mut self.links[index];
         let offered = link.offer(packet, since, self.now, &mut self.sequence);
         match &offered {

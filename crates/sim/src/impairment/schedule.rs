@@ -1,0 +1,115 @@
+//! Changes in time: of a rate, a delay, a probability.
+
+use std::collections::VecDeque;
+
+use cclab_spec::Change;
+use cclab_units::{Rate, Time};
+
+/// Values that come into force one after the other.
+#[derive(Debug)]
+pub struct Steps<T>(VecDeque<(Time, T)>);
+
+impl<T> Steps<T> {
+    /// Steps in the order of time.
+    pub fn new(steps: Vec<(Time, T)>) -> Steps<T> {
+        Steps(steps.into())
+    }
+
+    /// The next value that is in force by `now` and was not yet taken.
+    pub fn next_until(&mut self, now: Time) -> Option<T> {
+        if self.0.front()?.0 > now {
+            return None;
+        }
+        self.0.pop_front().map(|(_, value)| value)
+    }
+}
+
+/// The changes of a link's rate and delay.
+#[derive(Debug)]
+pub struct Schedule {
+    steps: Steps<Change>,
+    /// What the link's delay has beyond the one that is scheduled.
+    extra_delay: Time,
+    /// The rate at the beginning, and each later one with its instant.
+    rates: Vec<(Time, Rate)>,
+}
+
+impl Schedule {
+    /// The schedule of a link of `rate`, whose delay is longer by `extra_delay` than what
+    /// `changes` say.
+    pub fn new(rate: Option<Rate>, changes: &[Change], extra_delay: Time) -> Schedule {
+        let first = rate.map(|rate| (Time::ZERO, rate));
+        let later = changes.iter().filter_map(|c| Some((c.at, c.rate?)));
+        let steps = changes.iter().map(|change| (change.at, *change)).collect();
+        Schedule {
+            steps: Steps::new(steps),
+            extra_delay,
+            rates: first.into_iter().chain(later).collect(),
+        }
+    }
+
+    /// The next change that is in force by `now`: the new rate and the new delay.
+    pub fn next_until(&mut self, now: Time) -> Option<(Option<Rate>, Option<Time>)> {
+        let change = self.steps.next_until(now)?;
+        let delay = change.delay.map(|delay| delay + self.extra_delay);
+        Some((change.rate, delay))
+    }
+
+    /// The bytes that the link could have transmitted by `now`; `None` if its rate is constant.
+    pub fn capacity(&self, now: Time) -> Option<u64> {
+        if self.rates.len() < 2 {
+            return None;
+        }
+        let ends = self.rates.iter().skip(1).map(|&(at, _)| at).chain([now]);
+        let parts = self.rates.iter().zip(ends);
+        Some(
+            parts
+                .map(|(&(from, rate), to)| rate.bytes_in(to.min(now) - from.min(now)))
+                .sum(),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(at: u64, mbit: Option<u64>, delay_ms: Option<u64>) -> Change {
+        Change {
+            at: Time::from_secs(at),
+            rate: mbit.and_then(|mbit| Rate::from_bps(mbit * 1_000_000)),
+            delay: delay_ms.map(Time::from_millis),
+            loss: None,
+        }
+    }
+
+    #[test]
+    fn capacity_is_the_area_under_the_rate() {
+        let changes = [
+            change(2, Some(80), None),
+            change(3, None, Some(5)),
+            change(4, Some(16), None),
+        ];
+        let schedule = Schedule::new(Rate::from_bps(8_000_000), &changes, Time::ZERO);
+        // 1 MB/s for 2 s, 10 MB/s for 2 s, then 2 MB/s.
+        let capacity = [1, 2, 3, 4, 6].map(|s| schedule.capacity(Time::from_secs(s)));
+        assert_eq!(capacity, [1, 2, 12, 22, 26].map(|mb| Some(mb * 1_000_000)));
+    }
+
+    #[test]
+    fn changes_come_one_by_one_with_the_links_own_delay() {
+        let changes = [change(1, Some(80), None), change(1, None, Some(5))];
+        let mut schedule = Schedule::new(None, &changes, Time::from_millis(2));
+        assert_eq!(schedule.next_until(Time::from_millis(999)), None);
+        let now = Time::from_secs(1);
+        assert_eq!(
+            schedule.next_until(now),
+            Some((Rate::from_bps(80_000_000), None))
+        );
+        assert_eq!(
+            schedule.next_until(now),
+            Some((None, Some(Time::from_millis(7))))
+        );
+        assert_eq!(schedule.next_until(Time::from_secs(9)), None);
+    }
+}

@@ -1,0 +1,73 @@
+//! Packets on links with impairments. Links without any never come here.
+
+use cclab_packet::Packet;
+use cclab_trace::Probe;
+use cclab_trace::schema::DropReason;
+use cclab_units::Time;
+
+use super::World;
+
+impl<P: Probe> World<'_, P> {
+    /// A packet comes to a link with a gate in front of its queue.
+    pub(super) fn pass_entry(&mut self, index: usize, packet: &Packet, since: Time) {
+        let link = &mut self.links[index];
+        let Some(gate) = &mut link.entry else {
+            return self.admit(index, packet, since);
+        };
+        if let Some(reason) = gate.judge(self.now, packet) {
+            link.counters.offered += 1;
+            link.count_loss(reason);
+            self.trace_drop(index, packet, reason);
+            return;
+        }
+        let copies = gate.copies();
+        let first = gate.touched(packet);
+        let second = copies.then(|| gate.touched(packet));
+        self.admit(index, &first, since);
+        if let Some(second) = second {
+            // A copy is born here: nobody offers it.
+            let counters = &mut self.links[index].counters;
+            counters.duplicates += 1;
+            counters.offered -= 1;
+            self.admit(index, &second, since);
+        }
+    }
+
+    /// Whether a packet that reaches the far end of a link is lost there.
+    pub(super) fn is_lost_at_exit(&mut self, index: usize, packet: &Packet) -> bool {
+        let gate = self.links[index].exit.as_mut();
+        let Some(reason) = gate.and_then(|gate| gate.judge(self.now, packet)) else {
+            return false;
+        };
+        self.lose_arrived(index, packet, reason);
+        true
+    }
+
+    /// A packet that has come off a link's wire is lost.
+    pub(super) fn lose_arrived(&mut self, index: usize, packet: &Packet, reason: DropReason) {
+        let link = &mut self.links[index];
+        link.count_loss(reason);
+        link.counters.delivered -= 1;
+        self.trace_drop(index, packet, reason);
+    }
+
+    /// An opportunity of a link that follows a trace has come.
+    pub(super) fn on_opportunity(&mut self, index: usize) {
+        let link = &mut self.links[index];
+        let served = link.on_opportunity(self.now, &mut self.sequence);
+        let delay = link.delay();
+        let key = link.key();
+        self.calendar.set(index as u32, key);
+        for one in &served {
+            let packet = &one.departure.packet;
+            self.send(index, packet, self.now, self.now + delay);
+            if P::ON {
+                self.trace_departure(index, packet, one.waited);
+            }
+        }
+        if P::ON {
+            self.trace_thrown_out(index);
+        }
+        self.links[index].thrown_out.clear();
+    }
+}
