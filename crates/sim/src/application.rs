@@ -6,17 +6,53 @@ use cclab_units::Time;
 /// Far more than any run can send, far below the end of the number range.
 const ENDLESS: u64 = 1 << 62;
 
+/// Writes that come closer together than this are made together: however fast an application
+/// writes, it acts 100,000 times a second at most.
+const BATCH: Time = Time::from_micros(10);
+/// Writes per second from which on that is so.
+const BATCHED: f64 = 1e5;
+
 /// An application that writes to a flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Application {
     /// Bytes it writes in all.
     total: u64,
-    /// Bytes per write and time between writes; `None`: everything at once.
-    pace: Option<(u64, Time)>,
+    /// `None`: everything at once.
+    pace: Option<Pace>,
     written: u64,
     next_write: Time,
     /// When it stops whatever it has written.
     stop: Time,
+}
+
+/// Writes at regular distances: write `k`, counted from 0, comes `k / per_second` seconds after
+/// `start`, rounded to the nanosecond.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    start: Time,
+    /// Bytes per write.
+    size: u64,
+    per_second: f64,
+}
+
+impl Pace {
+    fn at(&self, write: u64) -> Time {
+        self.start + Time::from_secs_f64(write as f64 / self.per_second)
+    }
+
+    /// How many writes have come by `now`.
+    fn count_until(&self, now: Time) -> u64 {
+        let mut count = ((now - self.start).as_secs_f64() * self.per_second) as u64;
+        // The estimate is off by what rounding to nanoseconds makes of it: a write or two, or as
+        // many as fit a nanosecond where that is more.
+        while count > 0 && self.at(count - 1) > now {
+            count -= 1;
+        }
+        while self.at(count) <= now && self.per_second < 1e9 {
+            count += 1;
+        }
+        count
+    }
 }
 
 /// What the application does now.
@@ -34,11 +70,10 @@ impl Application {
     /// The application of `flow`, which starts at `start`; `mss` is the size of a write where
     /// only their rate is given.
     pub fn new(flow: &Flow, start: Time, mss: u64) -> Application {
-        let pace = flow.writes_per_second.map(|per_second| {
-            (
-                flow.write_size.unwrap_or(mss),
-                Time::from_secs_f64(1.0 / per_second),
-            )
+        let pace = flow.writes_per_second.map(|per_second| Pace {
+            start,
+            size: flow.write_size.unwrap_or(mss),
+            per_second,
         });
         Application {
             total: flow.transfer.unwrap_or(ENDLESS),
@@ -64,14 +99,19 @@ impl Application {
                 self.written = self.total;
                 self.next_write = Time::NEVER;
             }
-            Some((size, interval)) => {
-                while self.next_write <= now && self.written < self.total {
-                    self.written = (self.written + size).min(self.total);
-                    self.next_write += interval;
-                }
-                if self.written == self.total {
-                    self.next_write = Time::NEVER;
-                }
+            Some(pace) => {
+                // Writes further apart come at their own times.
+                let batch_end = if pace.per_second > BATCHED {
+                    now + BATCH
+                } else {
+                    now
+                };
+                let writes = pace.count_until(now);
+                self.written = writes.saturating_mul(pace.size).min(self.total);
+                self.next_write = match self.written == self.total {
+                    true => Time::NEVER,
+                    false => pace.at(writes).max(batch_end),
+                };
             }
         }
         let stop = self.stop <= now;
@@ -84,5 +124,50 @@ impl Application {
             done: self.written == self.total,
             stop,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pace(per_second: f64) -> Pace {
+        Pace {
+            start: Time::from_secs(1),
+            size: 100,
+            per_second,
+        }
+    }
+
+    #[test]
+    fn every_write_is_counted_at_its_own_instant() {
+        for per_second in [0.3, 3.0, 50.0, 69_000.0, 123_456.789] {
+            let pace = pace(per_second);
+            for write in [0, 1, 2, 3, 10, 999, 100_000] {
+                let at = pace.at(write);
+                assert_eq!(pace.count_until(at), write + 1, "{per_second}");
+                let before = at - Time::from_nanos(1);
+                assert_eq!(pace.count_until(before), write, "{per_second}");
+            }
+        }
+    }
+
+    #[test]
+    fn absurd_rates_cost_no_more_than_high_ones() {
+        let mut application = Application {
+            total: ENDLESS,
+            pace: Some(pace(1e12)),
+            written: 0,
+            next_write: Time::from_secs(1),
+            stop: Time::NEVER,
+        };
+        let mut acts = 0;
+        while application.deadline() <= Time::from_millis(1_010) {
+            application.act(application.deadline());
+            acts += 1;
+        }
+        assert_eq!(acts, 1_001);
+        // 10 ms at 10^12 writes of 100 bytes a second, to what a float of seconds resolves.
+        assert!(application.written.abs_diff(1_000_000_000_000) < 1_000_000);
     }
 }

@@ -89,7 +89,7 @@ impl Flow {
             params: Params::new(variant.params, &spec.cc_params)
                 .expect("bad parameters are refused before a run"),
         };
-        let sender = Sender::new(cclab_tcp::Config {
+        let mut sender = Sender::new(cclab_tcp::Config {
             flow: index as u32,
             profile: Profile { wire, ..profile },
             recovery,
@@ -102,6 +102,7 @@ impl Flow {
             feedback: variant.ecn,
             rng: dice,
         });
+        sender.set_nodelay(spec.nodelay);
         Flow {
             sender,
             receiver,

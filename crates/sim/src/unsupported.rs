@@ -62,6 +62,9 @@ pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
         if flow.command.is_some() {
             refuse(at("command"), "programs of the host".into());
         }
+        if flow.packet_rate.is_some() {
+            refuse(at("packet_rate"), "a packet rate".into());
+        }
         if flow.delay_at != cclab_spec::DelayAt::Router {
             refuse(at("delay_at"), "delay on the sending host".into());
         }

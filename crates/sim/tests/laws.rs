@@ -2,7 +2,10 @@
 
 mod common;
 
-use cclab_spec::{Direction, Flow, Limit, Link, Loss, Outage, Place, Scenario, Start, Topology};
+use cclab_spec::{
+    Change, Direction, Distribution, Flow, GilbertElliott, Jitter, Limit, Link, ListedPackets,
+    Loss, LossModel, Opportunities, Outage, Place, Reorder, Scenario, Start, Topology,
+};
 use cclab_trace::schema::RunSummary;
 use cclab_trace::{Event, Probe};
 use cclab_units::Time;
@@ -65,17 +68,18 @@ fn run_by_the_book(scenario: &Scenario, seed: u64) -> RunSummary {
     };
     let summary = common::run_with(scenario, seed, &mut ledger);
     for l in &summary.links {
-        let dropped = l.queue_drops + l.random_drops + l.outage_drops;
-        assert_eq!(l.offered, l.delivered + dropped + l.in_flight, "{}", l.name);
+        let accounted = l.delivered + l.drops() + l.in_flight;
+        assert_eq!(l.offered + l.duplicates, accounted, "{}", l.name);
     }
     let sum = |count: fn(&cclab_trace::schema::LinkSummary) -> u64| -> u64 {
         summary.links.iter().map(count).sum()
     };
-    let dropped = sum(|l| l.queue_drops + l.random_drops + l.outage_drops);
+    let dropped = sum(cclab_trace::schema::LinkSummary::drops);
+    let born = sum(|l| l.duplicates);
     let in_flight = sum(|l| l.in_flight);
     assert!(ledger.sent > 0);
     assert_eq!(dropped, ledger.dropped, "drops traced and counted");
-    assert_eq!(ledger.sent, ledger.received + dropped + in_flight);
+    assert_eq!(ledger.sent + born, ledger.received + dropped + in_flight);
     for f in &summary.flows {
         assert!(f.bytes_acked <= f.bytes_received, "{}", f.name);
         assert!(f.retransmits <= f.segments_sent, "{}", f.name);
@@ -85,11 +89,23 @@ fn run_by_the_book(scenario: &Scenario, seed: u64) -> RunSummary {
         assert_eq!(f.srtt_mean.is_some(), f.rtt_min.is_some(), "{}", f.name);
         assert!(f.rtt_min <= f.srtt_mean, "{}: {f:?}", f.name);
     }
-    for l in &summary.links {
+    for l in summary.links.iter().filter(|l| !changes(scenario, &l.name)) {
         let most = l.rate.map_or(u64::MAX, |rate| rate.bytes_in(summary.end));
         assert!(l.tx_bytes <= most, "{} carries more than its rate", l.name);
     }
     summary
+}
+
+/// Whether the rate of the link called `name` is not constant.
+fn changes(scenario: &Scenario, name: &str) -> bool {
+    let network = &scenario.network;
+    let back = network.bottleneck.way_back();
+    let changing = |link: &Link| !link.schedule.is_empty() || link.trace.is_some();
+    match name {
+        "bottleneck" => changing(&network.bottleneck),
+        "bottleneck.reverse" => changing(&back),
+        _ => changing(&network.access),
+    }
 }
 
 fn millis(range: std::ops::Range<u64>) -> impl Strategy<Value = Time> {
@@ -108,9 +124,114 @@ fn limit() -> impl Strategy<Value = Limit> {
     ]
 }
 
+fn listed() -> impl Strategy<Value = LossModel> {
+    let packets = prop::collection::btree_set(1_u64..300, 1..20);
+    (packets, any::<bool>()).prop_map(|(packets, of_one)| {
+        LossModel::Packets(ListedPackets {
+            packets: packets.into_iter().collect(),
+            flow: of_one.then(|| "f0".to_owned()),
+        })
+    })
+}
+
+fn bursts() -> impl Strategy<Value = LossModel> {
+    (0.0..0.02_f64, 0.5..1.0_f64, 0.0..0.02_f64, 0.5..1.0_f64)
+        .prop_map(|(p, r, good, bad)| LossModel::GilbertElliott(GilbertElliott { p, r, good, bad }))
+}
+
 fn losses() -> impl Strategy<Value = Vec<Loss>> {
-    prop::collection::vec((place(), 0.0..0.1_f64), 0..4)
-        .prop_map(|all| all.into_iter().map(|(at, p)| loss(at, p)).collect())
+    let model = prop_oneof![
+        (0.0..0.06_f64).prop_map(LossModel::Random),
+        bursts(),
+        listed()
+    ];
+    let one = (place(), model).prop_map(|(at, model)| Loss { at, model });
+    prop::collection::vec(one, 0..4)
+}
+
+/// Jitter, reordering, copies and corruption, each of them or none.
+fn disturbance() -> impl Strategy<Value = (Option<Jitter>, Option<Reorder>, [Option<f64>; 2])> {
+    let distribution = select(vec![Distribution::Uniform, Distribution::Normal]);
+    let jitter = (millis(1..20), distribution, any::<bool>());
+    let reorder = (0.0..0.1_f64, millis(1..30));
+    (
+        prop::option::weighted(0.3, jitter),
+        prop::option::weighted(0.3, reorder),
+        prop::option::weighted(0.3, 0.0..0.1_f64),
+        prop::option::weighted(0.3, 0.0..0.05_f64),
+    )
+        .prop_map(|(jitter, reorder, duplicate, corrupt)| {
+            let jitter = jitter.map(|(max, distribution, reorder)| Jitter {
+                max,
+                distribution,
+                reorder,
+            });
+            let reorder = reorder.map(|(probability, delay)| Reorder { probability, delay });
+            (jitter, reorder, [duplicate, corrupt])
+        })
+}
+
+/// Changes in the order of time; none of the rate of a link that has none.
+fn schedule() -> impl Strategy<Value = Vec<Change>> {
+    let change = (
+        millis(0..5_000),
+        prop::option::of(300_000_u64..20_000_000),
+        prop::option::of(millis(0..50)),
+        prop::option::of(0.0..0.05_f64),
+    );
+    prop::collection::vec(change, 0..4).prop_map(|changes| {
+        let mut changes: Vec<Change> = changes
+            .into_iter()
+            .map(|(at, bps, delay, loss)| Change {
+                at,
+                rate: bps.map(common::rate),
+                delay,
+                loss,
+            })
+            .collect();
+        changes.sort_by_key(|change| change.at);
+        changes
+    })
+}
+
+/// A trace of some opportunities in half a second.
+fn opportunities() -> impl Strategy<Value = Option<Opportunities>> {
+    let instants = prop::collection::vec(0_u32..500, 20..300);
+    prop::option::weighted(0.2, instants).prop_map(|instants| {
+        let mut instants = instants?;
+        instants.push(500);
+        instants.sort_unstable();
+        let lines: Vec<String> = instants.iter().map(u32::to_string).collect();
+        Some(Opportunities::parse(&lines.join("\n")).expect("a good trace"))
+    })
+}
+
+/// Adds impairments of every kind to `link`.
+fn impaired(link: Link) -> impl Strategy<Value = Link> {
+    let parts = (
+        losses(),
+        outages(),
+        disturbance(),
+        schedule(),
+        opportunities(),
+    );
+    parts.prop_map(move |(loss, outage, disturbance, mut schedule, trace)| {
+        let (jitter, reorder, [duplicate, corrupt]) = disturbance;
+        if link.rate.is_none() || trace.is_some() {
+            schedule.iter_mut().for_each(|change| change.rate = None);
+        }
+        Link {
+            loss,
+            outage,
+            jitter,
+            reorder,
+            duplicate,
+            corrupt,
+            schedule,
+            trace: trace.filter(|_| link.rate.is_some()),
+            ..link.clone()
+        }
+    })
 }
 
 fn outages() -> impl Strategy<Value = Vec<Outage>> {
@@ -122,20 +243,24 @@ fn outages() -> impl Strategy<Value = Vec<Outage>> {
     })
 }
 
-fn bottleneck() -> impl Strategy<Value = Link> {
-    let rates = prop::option::weighted(0.9, 200_000_u64..50_000_000);
-    (rates, millis(0..60), limit(), losses(), outages()).prop_map(
-        |(bps, delay, limit, loss, outage)| Link {
-            loss,
-            outage,
-            ..link(bps, delay, limit)
-        },
-    )
+/// A link of some rate up to `fastest`, without impairments.
+fn plain(slowest: u64, fastest: u64, delay: u64) -> impl Strategy<Value = Link> {
+    let rates = prop::option::weighted(0.9, slowest..fastest);
+    (rates, millis(0..delay), limit()).prop_map(|(bps, delay, limit)| link(bps, delay, limit))
 }
 
+fn bottleneck() -> impl Strategy<Value = Link> {
+    let one = || plain(200_000, 50_000_000, 60).prop_flat_map(impaired);
+    (one(), prop::option::weighted(0.3, one())).prop_map(|(link, reverse)| Link {
+        reverse: reverse.map(Box::new),
+        ..link
+    })
+}
+
+/// Mostly without impairments: those of bottlenecks are more telling.
 fn access() -> impl Strategy<Value = Link> {
-    let rates = prop::option::of(1_000_000_u64..200_000_000);
-    (rates, millis(0..5), limit()).prop_map(|(bps, delay, limit)| link(bps, delay, limit))
+    let plain = || plain(1_000_000, 200_000_000, 5);
+    prop_oneof![4 => plain(), 1 => plain().prop_flat_map(impaired)]
 }
 
 /// A flow with `transfer` bytes to send; its name is given later.

@@ -466,3 +466,86 @@ proptest! {
         let _ = try_plan(QUICKSTART, &set(&[&format!("{key}={value}")]));
     }
 }
+
+/// A study beside a file of delivery opportunities, in a folder of its own.
+fn with_trace(name: &str, trace: &str) -> (std::path::PathBuf, String) {
+    let folder = std::env::temp_dir().join(format!("cclab-spec-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("cellular.up"), trace).expect("a trace");
+    let text = one_flow("").replace("rate = \"10Mbit\"", "trace = \"cellular.up\"");
+    (folder.join("study.toml"), text)
+}
+
+fn plan_at(file: &std::path::Path, text: &str) -> Result<Plan, String> {
+    Study::load(text, &file.display().to_string())
+        .and_then(|study| study.plan(&Overrides::default(), &|_| "1".to_owned()))
+        .map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_trace_is_part_of_the_run_by_its_content() {
+    let (file, text) = with_trace("content", "2\n5\n10\n");
+    let first = plan_at(&file, &text).expect("a good study");
+    let link = &first.scenarios[0].scenario.network.bottleneck;
+    // Three opportunities of 1504 bytes in 10 ms.
+    assert_eq!(link.rate.map(|rate| rate.bps()), Some(3_609_600));
+    // The file may be elsewhere: the same run. Other content: another.
+    let moved = text.replace("cellular.up", "./cellular.up");
+    let again = plan_at(&file, &moved).expect("a good study");
+    assert_eq!(first.runs[0].run.id, again.runs[0].run.id);
+    let (file, text) = with_trace("content", "2\n6\n10\n");
+    let other = plan_at(&file, &text).expect("a good study");
+    assert_ne!(first.runs[0].run.id, other.runs[0].run.id);
+    let json = serde_json::to_string(&first.runs[0].run).expect("a run is JSON");
+    let back: cclab_spec::Run = serde_json::from_str(&json).expect("a run");
+    assert_eq!(back, first.runs[0].run);
+    std::fs::remove_dir_all(file.parent().expect("a folder")).expect("removed");
+}
+
+#[test]
+fn a_bad_trace_is_told_with_its_file_and_line() {
+    let (file, text) = with_trace("bad", "2\n5\n4\n");
+    let message = plan_at(&file, &text).expect_err("a bad trace");
+    assert_eq!(
+        message,
+        "cellular.up:3:1: this delivery opportunity lies before the last one; the times of a \
+         trace never run backwards"
+    );
+    std::fs::remove_dir_all(file.parent().expect("a folder")).expect("removed");
+}
+
+#[test]
+fn a_way_back_has_what_it_gives_and_else_what_the_bottleneck_has() {
+    let way_back = |reverse: &str| {
+        let text = one_flow("").replace(
+            "delay = \"20ms\"",
+            &format!(
+                "delay = \"20ms\"\nloss = \"1%\"\n\
+                 schedule = [{{ at = \"1s\", rate = \"5Mbit\", delay = \"10ms\", loss = 0 }}]\n{reverse}"
+            ),
+        );
+        plan(&text).scenarios[0].scenario.network.bottleneck.clone()
+    };
+    let mirror = way_back("");
+    assert_eq!(mirror.reverse, None);
+    let back = mirror.way_back();
+    assert_eq!((back.rate, back.delay), (mirror.rate, mirror.delay));
+    assert_eq!((back.loss.len(), back.schedule.len()), (0, 1));
+    assert_eq!(back.schedule[0].loss, None);
+    // What is no different is no way back of its own.
+    assert_eq!(
+        way_back("reverse = { rate = \"10Mbit\", delay = \"20ms\" }").schedule,
+        mirror.schedule
+    );
+    let own = way_back("reverse = { rate = \"1Mbit\", loss = \"2%\" }");
+    let back = own.way_back();
+    assert_eq!(back.rate.map(|rate| rate.bps()), Some(1_000_000));
+    assert_eq!(back.loss, [cclab_spec::Loss::random(Place::Router, 0.02)]);
+    // Its rate is its own from the beginning: only the delay changes with the bottleneck's.
+    assert_eq!(
+        (back.schedule[0].rate, back.schedule[0].delay),
+        (None, Some(Time::from_millis(10)))
+    );
+    // One bandwidth-delay product at its own rate.
+    assert_eq!(back.queue.limit, Limit::Bytes(12_500));
+}

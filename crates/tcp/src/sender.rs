@@ -138,6 +138,8 @@ pub struct Sender {
     pub(crate) written: u64,
     /// The application has closed: `written` is final.
     pub(crate) closed: bool,
+    /// Short segments do not wait for outstanding data.
+    pub(crate) nodelay: bool,
     pub(crate) rwnd: u64,
     pub(crate) window_shift: u32,
     /// Latest timestamp of the peer, to echo.
@@ -223,6 +225,7 @@ impl Sender {
             snd_nxt: 0,
             written: 0,
             closed: false,
+            nodelay: false,
             rwnd: 0,
             window_shift: 0,
             ts_recent: 0,
@@ -251,6 +254,11 @@ impl Sender {
         if !self.closed {
             self.written = self.written.max(to);
         }
+    }
+
+    /// Lets short segments leave at once although data is outstanding (TCP_NODELAY).
+    pub fn set_nodelay(&mut self, nodelay: bool) {
+        self.nodelay = nodelay;
     }
 
     /// The application has nothing more to write.

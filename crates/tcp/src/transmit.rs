@@ -112,8 +112,9 @@ impl Sender {
                 Limit::Application
             });
         }
-        // Nagle (RFC 9293 section 3.7.4): a short segment waits while data is outstanding.
-        if len < self.mss && !last && !self.board.is_empty() {
+        // Nagle (RFC 9293 section 3.7.4): a short segment waits while data is outstanding, unless
+        // the application has turned that off.
+        if len < self.mss && !last && !self.nodelay && !self.board.is_empty() {
             let full = buffered < self.written;
             return Err(if full {
                 Limit::Sndbuf
