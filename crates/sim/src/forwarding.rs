@@ -6,8 +6,9 @@ pub const HOST: u32 = u32::MAX;
 /// Forwarding tables, one per link: packets carry no route, and the table of a link that leads
 /// to one place only is that place.
 ///
-/// A flow crosses a link in one direction either with its data or with its acknowledgements,
-/// never with both: its index is all that a table needs.
+/// Nearly always a flow crosses a link in one direction either with its data or with its
+/// acknowledgements: its index is all that a table needs. In a graph with one-way links both may
+/// cross one; its table tells them apart.
 #[derive(Debug)]
 pub struct Forwarding {
     next: Vec<NextHop>,
@@ -19,6 +20,8 @@ enum NextHop {
     Unused,
     Always(u32),
     ByFlow(Vec<u32>),
+    /// For data and for acknowledgements.
+    ByFlowAndWay(Vec<[u32; 2]>),
 }
 
 impl Forwarding {
@@ -30,28 +33,55 @@ impl Forwarding {
         }
     }
 
-    /// Lets the packets of `flow` in one direction follow `route`, link after link.
-    pub fn add_route(&mut self, flow: usize, route: &[u32]) {
-        let onward = route[1..].iter().copied().chain([HOST]);
-        for (&link, next) in route.iter().zip(onward) {
-            self.set(link as usize, flow, next);
+    /// Lets the data of `flow` go the way `data`, link after link, and its acknowledgements the
+    /// way `acks`.
+    pub fn add_routes(&mut self, flow: usize, data: &[u32], acks: &[u32]) {
+        for (way, route) in [data, acks].into_iter().enumerate() {
+            let onward = route[1..].iter().copied().chain([HOST]);
+            for (&link, next) in route.iter().zip(onward) {
+                match [acks, data][way].contains(&link) {
+                    true => self.set_way(link as usize, flow, way, next),
+                    false => self.set(link as usize, flow, next),
+                }
+            }
         }
     }
 
-    fn set(&mut self, link: usize, flow: usize, next: u32) {
+    /// The table of `link` becomes one that tells data and acknowledgements apart.
+    fn set_way(&mut self, link: usize, flow: usize, way: usize, next: u32) {
+        let flows = self.flows;
+        let hop = self.hop(link);
+        let known = std::mem::replace(hop, NextHop::Unused);
+        let mut table = match known {
+            NextHop::ByFlowAndWay(table) => table,
+            NextHop::ByFlow(table) => table.into_iter().map(|next| [next; 2]).collect(),
+            NextHop::Always(next) => vec![[next; 2]; flows],
+            NextHop::Unused => vec![[HOST; 2]; flows],
+        };
+        table[flow][way] = next;
+        *hop = NextHop::ByFlowAndWay(table);
+    }
+
+    fn hop(&mut self, link: usize) -> &mut NextHop {
         if link >= self.next.len() {
             self.next.resize(link + 1, NextHop::Unused);
         }
-        let hop = &mut self.next[link];
+        &mut self.next[link]
+    }
+
+    fn set(&mut self, link: usize, flow: usize, next: u32) {
+        let flows = self.flows;
+        let hop = self.hop(link);
         match hop {
             NextHop::Unused => *hop = NextHop::Always(next),
             NextHop::Always(known) if *known == next => {}
             NextHop::Always(known) => {
-                let mut table = vec![*known; self.flows];
+                let mut table = vec![*known; flows];
                 table[flow] = next;
                 *hop = NextHop::ByFlow(table);
             }
             NextHop::ByFlow(table) => table[flow] = next,
+            NextHop::ByFlowAndWay(table) => table[flow] = [next; 2],
         }
     }
 
@@ -60,16 +90,19 @@ impl Forwarding {
         match self.next.get(link) {
             Some(NextHop::Always(next)) => std::slice::from_ref(next),
             Some(NextHop::ByFlow(table)) => table,
+            Some(NextHop::ByFlowAndWay(table)) => table.as_flattened(),
             Some(NextHop::Unused) | None => &[],
         }
     }
 
-    /// Where a packet of `flow` goes from the far end of `link`: a link, or [`HOST`].
+    /// Where a packet of `flow`, data or (`backward`) an acknowledgement, goes from the far end of
+    /// `link`: a link, or [`HOST`].
     #[inline]
-    pub fn next(&self, link: usize, flow: u32) -> u32 {
+    pub fn next(&self, link: usize, flow: u32, backward: bool) -> u32 {
         match &self.next[link] {
             NextHop::Always(next) => *next,
             NextHop::ByFlow(table) => table[flow as usize],
+            NextHop::ByFlowAndWay(table) => table[flow as usize][usize::from(backward)],
             NextHop::Unused => HOST,
         }
     }
@@ -82,18 +115,31 @@ mod tests {
     #[test]
     fn a_shared_link_leads_each_flow_its_own_way() {
         let mut tables = Forwarding::new(3);
-        tables.add_route(0, &[4, 0, 5]);
-        tables.add_route(1, &[6, 0, 7]);
-        tables.add_route(2, &[4, 0, 5]);
-        let walk = |first: u32, flow: u32| {
+        tables.add_routes(0, &[4, 0, 5], &[8, 1, 9]);
+        tables.add_routes(1, &[6, 0, 7], &[8, 1, 9]);
+        tables.add_routes(2, &[4, 0, 5], &[8, 1, 9]);
+        let walk = |tables: &Forwarding, first: u32, flow: u32| {
             let onward = |&link: &u32| {
-                let next = tables.next(link as usize, flow);
+                let next = tables.next(link as usize, flow, false);
                 (next != HOST).then_some(next)
             };
             std::iter::successors(Some(first), onward).collect::<Vec<u32>>()
         };
-        assert_eq!(walk(4, 0), [4, 0, 5]);
-        assert_eq!(walk(6, 1), [6, 0, 7]);
-        assert_eq!(walk(4, 2), [4, 0, 5]);
+        assert_eq!(walk(&tables, 4, 0), [4, 0, 5]);
+        assert_eq!(walk(&tables, 6, 1), [6, 0, 7]);
+        assert_eq!(walk(&tables, 4, 2), [4, 0, 5]);
+    }
+
+    #[test]
+    fn data_and_acknowledgements_may_cross_one_link() {
+        let mut tables = Forwarding::new(2);
+        tables.add_routes(0, &[4, 0, 5], &[6, 0, 7]);
+        tables.add_routes(1, &[4, 0, 8], &[9]);
+        assert_eq!([tables.next(0, 0, false), tables.next(0, 0, true)], [5, 7]);
+        assert_eq!(tables.next(0, 1, false), 8);
+        assert_eq!(
+            [tables.next(7, 0, true), tables.next(9, 1, true)],
+            [HOST; 2]
+        );
     }
 }

@@ -137,6 +137,8 @@ pub struct Link {
     /// Packets thrown out on the way out of the queue, to be reported by the caller.
     pub thrown_out: Vec<Dropped>,
     tx: Option<TxClock>,
+    /// Whether every packet takes the same time, whatever its size.
+    per_packet: bool,
     /// The rate of the transmission in progress, or of the last one.
     tx_rate: Option<Rate>,
     delay: Time,
@@ -178,6 +180,7 @@ impl Link {
             sojourn: None,
             thrown_out: Vec::new(),
             tx: rate.map(TxClock::new),
+            per_packet: false,
             tx_rate: rate,
             delay,
             service: Service::Asked(queue),
@@ -203,6 +206,13 @@ impl Link {
         {
             self.service = Service::Foreseen(Fifo::new(limits));
         }
+    }
+
+    /// Makes a link without a rate take `per_second` packets a second, whatever their size.
+    pub fn pace_packets(&mut self, per_second: u64) {
+        // A clock for bytes counts packets too: one byte each.
+        self.tx = Rate::from_bps(per_second.saturating_mul(8)).map(TxClock::new);
+        self.per_packet = true;
     }
 
     /// One-way propagation.
@@ -354,7 +364,8 @@ impl Link {
         if self.busy_until < start {
             self.carry = 0;
         }
-        self.busy_until = start + clock.time_of_next(bytes, &mut self.carry);
+        let amount = if self.per_packet { 1 } else { bytes };
+        self.busy_until = start + clock.time_of_next(amount, &mut self.carry);
         self.busy_until + self.delay
     }
 
@@ -605,7 +616,7 @@ impl Link {
 
     /// Whether packets keep their order and their delay on it.
     fn is_steady(&self) -> bool {
-        self.course.is_none() && self.schedule.is_none() && self.trace.is_none()
+        self.course.is_none() && self.schedule.is_none() && self.trace.is_none() && !self.per_packet
     }
 
     /// Whether this link may take packets ahead of time from `feeder`: it never makes one wait

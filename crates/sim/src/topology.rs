@@ -1,5 +1,7 @@
 //! Networks: links, and the routes of flows over them.
 
+mod processors;
+
 use cclab_qdisc::{Config as QueueConfig, Limit};
 use cclab_spec::{Direction, Flow, Scenario, Topology};
 use cclab_tcp::profile::Profile;
@@ -81,6 +83,8 @@ struct Builder<'a> {
     network: Network,
     /// Where each flow's packets enter and leave the network.
     ends: Vec<Ends>,
+    /// Processors of the routers, if they limit anything.
+    routers: Vec<u32>,
 }
 
 impl<'a> Builder<'a> {
@@ -96,6 +100,7 @@ impl<'a> Builder<'a> {
             seed,
             network,
             ends: Vec::new(),
+            routers: Vec::new(),
         };
         let bottleneck = &scenario.network.bottleneck;
         let [forward, reverse] = builder
@@ -104,6 +109,7 @@ impl<'a> Builder<'a> {
         for link in [forward, reverse] {
             builder.network.links[link].sojourn = Some(cclab_trace::Histogram::new());
         }
+        builder.routers = builder.routers();
         builder
     }
 
@@ -195,13 +201,8 @@ impl<'a> Builder<'a> {
             Direction::Forward => (rightward, leftward),
             Direction::Reverse => (leftward, rightward),
         };
-        let index = self.network.paths.len();
-        self.network.forwarding.add_route(index, &data);
-        self.network.forwarding.add_route(index, &acks);
-        self.network.paths.push(Path {
-            data: data[0],
-            acks: acks[0],
-        });
+        let [mut data, mut acks] =
+            [data, acks].map(|route| processors::through_routers(&route, &self.routers));
         let [left, right] = [access.left, access.right];
         self.ends.push(Ends {
             data: [data[0], data[data.len() - 1]],
@@ -210,6 +211,20 @@ impl<'a> Builder<'a> {
                 Direction::Forward => vec![left, right],
                 Direction::Reverse => vec![[right[1], right[0]], [left[1], left[0]]],
             },
+        });
+        if let Some(packet_rate) = flow.packet_rate {
+            let [sender, receiver] = ["sender", "receiver"].map(|host| {
+                let name = format!("{}.{host}", flow.name);
+                self.processor(name, packet_rate, processors::HOST_BACKLOG)
+            });
+            data = [&[sender][..], &data, &[receiver]].concat();
+            acks = [&[receiver][..], &acks, &[sender]].concat();
+        }
+        let index = self.network.paths.len();
+        self.network.forwarding.add_routes(index, &data, &acks);
+        self.network.paths.push(Path {
+            data: data[0],
+            acks: acks[0],
         });
     }
 

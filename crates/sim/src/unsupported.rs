@@ -43,9 +43,7 @@ pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
             }
         }
     }
-    if network.router.is_some() {
-        refuse("network.router_packet_rate".into(), "a packet rate".into());
-    }
+    let shares_hosts = network.topology == Topology::Chain && scenario.flows.len() > 1;
     for flow in &scenario.flows {
         let at = |key: &str| format!("flow.{}.{key}", flow.name);
         match cclab_cc::find(&flow.cc) {
@@ -62,8 +60,9 @@ pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
         if flow.command.is_some() {
             refuse(at("command"), "programs of the host".into());
         }
-        if flow.packet_rate.is_some() {
-            refuse(at("packet_rate"), "a packet rate".into());
+        if flow.packet_rate.is_some() && shares_hosts {
+            let what = "the packet rate of hosts that flows share (use a dumbbell)";
+            refuse(at("packet_rate"), what.into());
         }
         if flow.delay_at != cclab_spec::DelayAt::Router {
             refuse(at("delay_at"), "delay on the sending host".into());

@@ -282,7 +282,7 @@ impl<'a, P: Probe> World<'a, P> {
         let (mut since, mut there) = (departs, arrives);
         if self.links[index].feeds_ahead {
             self.links[index].hand_on();
-            wire = self.forwarding.next(index, packet.flow) as usize;
+            wire = self.forwarding.next(index, packet.flow, packet.backward) as usize;
             since = arrives;
             there = self.links[wire].take_ahead(packet, arrives);
             if P::ON && index == BOTTLENECK_REVERSE && self.captures.bottleneck.is_some() {
@@ -305,7 +305,7 @@ impl<'a, P: Probe> World<'a, P> {
         if P::ON && index == BOTTLENECK_REVERSE {
             self.capture(self.captures.bottleneck, packet);
         }
-        match self.forwarding.next(index, packet.flow) {
+        match self.forwarding.next(index, packet.flow, packet.backward) {
             HOST if packet.is_corrupt() => {
                 self.lose_arrived(index, packet, DropReason::Corrupt);
             }

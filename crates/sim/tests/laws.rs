@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-use common::{STACKS, capture_everywhere, dumbbell, flow, link, loss, outage};
+use common::{STACKS, capture_everywhere, dumbbell, flow, link, outage};
 
 const CASES: u32 = 96;
 /// Far more than any transfer here needs, even at a timeout per segment.
