@@ -99,8 +99,8 @@ fn flow_facts(scenario: &Scenario, index: usize, network: &Network) -> FlowFacts
     let options = if wire.timestamps { 12 } else { 0 };
     let headers = u64::from(wire.ip_header + wire.tcp_header + wire.framing + options);
     let path = network.paths[index];
-    let data = route(&network.forwarding, path.data, index);
-    let acks = route(&network.forwarding, path.acks, index);
+    let data = route(&network.forwarding, path.data, index, false);
+    let acks = route(&network.forwarding, path.acks, index, true);
     let one_way = |links: &[usize]| -> f64 {
         let delays = links.iter().map(|&link| network.links[link].delay());
         delays.map(|delay| delay.as_secs_f64()).sum()
@@ -127,9 +127,9 @@ fn flow_facts(scenario: &Scenario, index: usize, network: &Network) -> FlowFacts
     }
 }
 
-/// The links from `first` to a host, for the packets of `flow`.
-fn route(forwarding: &Forwarding, first: u32, flow: usize) -> Vec<usize> {
-    let onward = |&link: &usize| match forwarding.next(link, flow as u32) {
+/// The links from `first` to a host, for the data of `flow` or (`backward`) its acknowledgements.
+fn route(forwarding: &Forwarding, first: u32, flow: usize, backward: bool) -> Vec<usize> {
+    let onward = |&link: &usize| match forwarding.next(link, flow as u32, backward) {
         HOST => None,
         next => Some(next as usize),
     };

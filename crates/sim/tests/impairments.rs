@@ -294,12 +294,12 @@ fn adding_an_impairment_changes_no_other_dice() {
 }
 
 /// How far apart the packets of the initial window arrive, ten segments of 100 bytes over a
-/// link of 1 Gbit/s; the hosts are 10 ms away, so that no acknowledgement comes between them.
+/// link of 1 Gbit/s; no acknowledgement comes between them, which a host would count too.
 fn gaps_of_small_packets(limit: impl Fn(&mut Scenario)) -> Vec<Time> {
     let bottleneck = link(Some(1_000_000_000), Time::ZERO, Limit::Packets(1000));
     let mut scenario = one_flow(bottleneck, 1000);
     scenario.flows[0].mss = Some(112);
-    scenario.network.access.delay = MILLI * 10;
+    scenario.flows[0].delayed_ack = Some(100);
     limit(&mut scenario);
     let watch = watch(&scenario);
     let data = watch.packets.iter().filter(|(_, _, p)| p.payload > 0);
@@ -332,10 +332,12 @@ fn a_routers_packets_count_in_both_directions() {
         scenario.flows[0].transfer = None;
         scenario.flows[0].mss = Some(mss + 12);
         scenario.flows[0].delayed_ack = Some(1);
+        // Enough to keep the router busy, too little for its backlog.
+        scenario.flows[0].rwnd = Some(200 * u64::from(mss));
         scenario.duration = Some(Time::from_secs(20));
         scenario.network.router = Some(Forwarder {
             packet_rate: 12_500,
-            backlog: 100,
+            backlog: 1000,
         });
         let summary = run(&scenario, 1);
         let router = summary.links.iter().find(|link| link.name == "r1");
@@ -345,10 +347,10 @@ fn a_routers_packets_count_in_both_directions() {
     for mss in [100, 400] {
         let (packets, segments) = forwarded(mss);
         assert!(packets <= 250_000, "{packets}");
-        assert!(packets > 235_000, "{packets}");
+        assert!(packets > 249_000, "{packets}");
         // One acknowledgement for each segment.
         assert!(
-            segments.abs_diff(packets / 2) < 3_000,
+            segments.abs_diff(packets / 2) < 300,
             "{segments} of {packets}"
         );
     }
@@ -366,6 +368,8 @@ fn throughput_is_linear_in_the_write_size_up_to_the_links_rate() {
         flow.write_size = Some(size);
         flow.writes_per_second = Some(69_000.0);
         flow.nodelay = nodelay;
+        // Less than the queue holds: nothing is lost.
+        flow.rwnd = Some(100_000);
         scenario.duration = Some(Time::from_secs(5));
         let summary = run(&scenario, 1);
         let flow = &summary.flows[0];
@@ -391,5 +395,6 @@ fn throughput_is_linear_in_the_write_size_up_to_the_links_rate() {
     );
     assert_eq!(segment, 10);
     let (full, _) = goodput(200, false);
-    assert!(full > 45.0 && full < 50.0, "{full}");
+    // 1448 of 1500 bytes are payload.
+    assert!((full / 48.27 - 1.0).abs() < 0.02, "{full}");
 }
