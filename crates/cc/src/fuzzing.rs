@@ -4,8 +4,8 @@ use cclab_units::parameter::Params;
 use cclab_units::{Stream, Time};
 
 use crate::{
-    AckSample, Arithmetic, Config, Congestion, CongestionControl, CongestionSample, Cx, SlowStart,
-    VARIANTS, Variant,
+    AckSample, Arithmetic, Config, Congestion, CongestionControl, CongestionSample, Cx,
+    LostSegment, RateSample, Repair, SlowStart, VARIANTS, Variant, WindowInRecovery,
 };
 
 const MSS: u64 = 1_448;
@@ -61,6 +61,10 @@ struct Model {
     config: Config,
     reacts_to_delay: bool,
     grows_unused: bool,
+    /// Its window holds in recovery: neither loss nor undo moves it by a law.
+    owns_window: bool,
+    delivered: u64,
+    lost: u64,
     most_after_timeout: u64,
     label: String,
     rng: Stream,
@@ -78,6 +82,9 @@ impl Model {
             config,
             reacts_to_delay: NARROWED_BY_DELAY.contains(&variant.name),
             grows_unused: GROWN_UNUSED.contains(&variant.name),
+            owns_window: variant.window == WindowInRecovery::Own,
+            delivered: 0,
+            lost: 0,
             most_after_timeout: match RESTARTED_BY_TWO.contains(&variant.name) {
                 true => 2 * MSS,
                 false => MSS,
@@ -97,12 +104,22 @@ impl Model {
 
     /// Three bytes are one operation; returns cwnd and ssthresh after each.
     fn run(mut self, data: &[u8]) -> Vec<(u64, u64)> {
+        let measured = (data.len() % 2 == 0).then_some(self.srtt);
+        let mut cx = Cx {
+            now: self.now,
+            rng: &mut self.rng,
+        };
+        self.cc.on_established(measured, &mut cx);
         for operation in data.chunks_exact(3) {
             self.step(operation[0], operation[1], operation[2]);
             let (cwnd, ssthresh) = (self.cc.cwnd(), self.cc.ssthresh());
             assert!(cwnd >= MSS, "{}: {cwnd} is less than a segment", self.label);
             assert!(cwnd < 1 << 50, "{}: {cwnd} has no bound", self.label);
             assert!(ssthresh >= MSS, "{}: ssthresh {ssthresh}", self.label);
+            if let Some(rate) = self.cc.pacing_rate() {
+                let sane = (8..=1_000_000_000_000_000).contains(&rate.bps());
+                assert!(sane, "{}: paces at {rate}/s", self.label);
+            }
             self.windows.push((cwnd, ssthresh));
         }
         self.windows
@@ -142,6 +159,20 @@ impl Model {
         self.snd_una += bytes;
         let rtt = Time::from_micros(1 + count * (u64::from(bits) + 1));
         self.srtt = (self.srtt * 7 + rtt) / 8;
+        let newly_lost = if bits & 96 == 96 { bytes / 2 } else { 0 };
+        if newly_lost > 0 && self.owns_window {
+            self.lose(newly_lost, bits);
+        }
+        self.lost += newly_lost;
+        self.delivered += bytes;
+        let rate = (bits & 128 == 0).then(|| RateSample {
+            delivered: bytes + u64::from(bits) * MSS,
+            interval: rtt,
+            prior_delivered: self.delivered.saturating_sub(bytes * 8),
+            app_limited: bits & 5 == 5,
+            tx_in_flight: self.cc.cwnd().min(1 << 30),
+            lost: newly_lost,
+        });
         let ack = AckSample {
             newly_acked: bytes,
             newly_delivered: bytes,
@@ -153,6 +184,18 @@ impl Model {
             snd_nxt: self.snd_nxt,
             cwnd_limited: bits & 2 == 0,
             in_recovery: bits & 12 == 12,
+            repair: match bits & 12 {
+                12 => Repair::Losses,
+                8 => Repair::Timeout,
+                _ => Repair::Nothing,
+            },
+            newly_lost,
+            lost: self.lost,
+            delivered: self.delivered,
+            in_flight: u64::from(bits) * MSS,
+            prior_in_flight: u64::from(bits) * MSS + bytes,
+            ece: bits & 72 == 72,
+            rate,
             ..AckSample::default()
         };
         let before = self.cc.cwnd();
@@ -163,6 +206,9 @@ impl Model {
                 rng: &mut self.rng,
             },
         );
+        if self.owns_window {
+            return;
+        }
         let narrowed = self.cc.cwnd() < before;
         assert!(
             !narrowed || self.reacts_to_delay,
@@ -181,6 +227,20 @@ impl Model {
                 self.label
             );
         }
+    }
+
+    fn lose(&mut self, bytes: u64, bits: u8) {
+        let segment = LostSegment {
+            len: bytes,
+            tx_in_flight: u64::from(bits) * MSS + bytes,
+            lost: bytes * (1 + u64::from(bits & 1)),
+            app_limited: bits & 2 == 0,
+        };
+        let mut cx = Cx {
+            now: self.now,
+            rng: &mut self.rng,
+        };
+        self.cc.on_lost(&segment, &mut cx);
     }
 
     fn congestion(&mut self, kind: Congestion, a: u8, b: u8) {
@@ -205,6 +265,9 @@ impl Model {
                 rng: &mut self.rng,
             },
         );
+        if self.owns_window {
+            return;
+        }
         // A threshold of two segments may lift a window of one.
         let law = before.max(2 * MSS);
         assert!(
@@ -237,6 +300,9 @@ impl Model {
         self.cc.on_congestion(kind, &at, &mut cx);
         let reduced = (self.cc.cwnd(), self.cc.ssthresh());
         self.cc.on_undo(&mut cx);
+        if self.owns_window {
+            return;
+        }
         // What the reduction took comes back. What it gave stays: the least threshold of two
         // segments may lie above the state before.
         let expected = (before.0.max(reduced.0), before.1.max(reduced.1));

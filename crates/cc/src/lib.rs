@@ -3,9 +3,11 @@
 mod adaptive_a;
 mod adaptive_b;
 mod aimd;
+mod bbr;
 mod bic;
 mod constant_rate;
 mod cubic;
+mod dctcp;
 mod delay_trend;
 pub mod fuzzing;
 mod gaimd;
@@ -31,6 +33,7 @@ mod vegas;
 mod veno;
 mod westwood;
 mod window;
+mod windowed_max;
 mod yeah;
 
 use cclab_units::parameter::Params;
@@ -84,6 +87,8 @@ pub struct AckSample {
     pub cwnd_limited: bool,
     /// Whether the sender is repairing losses: a window that reacts to loss must not grow.
     pub in_recovery: bool,
+    /// How long until the pacer lets the next segment go.
+    pub until_departure: Time,
     /// What the sender repairs once this acknowledgement is taken in.
     pub repair: Repair,
     /// Whether the acknowledgement carried an ECN echo.

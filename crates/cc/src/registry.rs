@@ -2,9 +2,9 @@
 
 use crate::variant::Variant;
 use crate::{
-    Config, CongestionControl, adaptive_a, adaptive_b, bic, constant_rate, cubic, delay_trend,
-    highspeed, htcp, hybla, illinois, linear_rate, lp, newreno, reno, sack, scalable, tahoe, vegas,
-    veno, westwood, yeah,
+    Config, CongestionControl, adaptive_a, adaptive_b, bbr, bic, constant_rate, cubic, dctcp,
+    delay_trend, highspeed, htcp, hybla, illinois, linear_rate, lp, newreno, reno, sack, scalable,
+    tahoe, vegas, veno, westwood, yeah,
 };
 
 /// Every variant of the simulator.
@@ -30,6 +30,8 @@ pub static VARIANTS: &[Variant] = &[
     hybla::VARIANT,
     illinois::VARIANT,
     yeah::VARIANT,
+    dctcp::VARIANT,
+    bbr::VARIANT,
 ];
 
 /// The variant called `name`.

@@ -91,7 +91,9 @@ impl Sender {
                 snd_nxt: self.snd_nxt,
                 cwnd_limited,
                 in_recovery: self.episode.is_recovery()
-                    || (was_recovery && self.leaves_at_ssthresh()),
+                    || (was_recovery && self.leaves_at_ssthresh())
+                    || self.reduces_for_mark(),
+                until_departure: self.pacer.until_departure(now),
                 repair: self.episode.phase().into(),
                 ece,
             };

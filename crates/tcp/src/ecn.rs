@@ -1,6 +1,6 @@
 //! The sender's side of explicit congestion notification (RFC 3168 section 6.1.2).
 
-use cclab_cc::{Congestion, EcnFeedback};
+use cclab_cc::{Arithmetic, Congestion, EcnFeedback};
 use cclab_packet::Ecn;
 use cclab_units::Time;
 
@@ -24,6 +24,13 @@ impl Sender {
         // A mark that tells how much is no reason to overlook a loss (RFC 8257 section 3.5).
         self.feedback == EcnFeedback::Classic
             && self.marked_until.is_some_and(|until| self.snd_una < until)
+    }
+
+    /// Whether the window stands still for the round after a mark, as in Linux (`TCP_CA_CWR`). The
+    /// standards stop growth at echoes only.
+    pub(crate) fn reduces_for_mark(&self) -> bool {
+        self.profile.arithmetic == Arithmetic::Segments
+            && self.marked_until.is_some_and(|until| self.snd_una <= until)
     }
 
     /// The codepoint of what is not new data: none may be capable (RFC 3168 sections 6.1.1, 6.1.4

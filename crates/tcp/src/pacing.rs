@@ -33,6 +33,11 @@ impl Pacer {
         self.next = self.next.max(now) + clock.time_of(bytes);
     }
 
+    /// How long until a packet may leave.
+    pub fn until_departure(&self, now: Time) -> Time {
+        self.next.max(now) - now
+    }
+
     /// When the next packet may leave, if one is waiting.
     pub fn deadline(&self) -> Time {
         if self.waiting { self.next } else { Time::NEVER }

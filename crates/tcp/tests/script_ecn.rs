@@ -126,3 +126,25 @@ fn a_mark_and_a_loss_in_one_window_reduce_once() {
     assert!(s.sent(204).contains(&again(&[1])[0]));
     assert_eq!((s.cwnd(), s.ssthresh()), (4_500, 4_500));
 }
+
+/// In Linux the window stands still until what was outstanding at the mark is acknowledged.
+#[test]
+fn linux_does_not_grow_in_the_round_of_a_mark() {
+    let sender = sender(profile("linux-6.12"), Recovery::RackPrr, "reno", true);
+    let mut s = Script::establish(sender, true, 100);
+    assert_eq!(s.sent(100), fresh(0..10));
+    s.ece = true;
+    s.ack(200, 1, &[]);
+    assert_eq!(s.cwnd(), 5 * MSS);
+    s.ece = false;
+    for n in 2..=10 {
+        s.ack(200 + n, n, &[]);
+        s.sent(200 + n);
+        assert_eq!(s.cwnd(), 5 * MSS);
+    }
+    for n in 11..=15 {
+        s.ack(300 + n, n, &[]);
+        s.sent(300 + n);
+    }
+    assert_eq!(s.cwnd(), 6 * MSS); // five acknowledged: a window of growth
+}

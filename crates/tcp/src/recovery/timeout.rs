@@ -43,7 +43,6 @@ impl Sender {
         if !repeated {
             self.begin_undo();
         }
-        self.congestion(now, Congestion::Rto, repeated);
         // A receiver that let go of what it had selectively acknowledged shows by the first segment
         // (RFC 2018 section 8): believed, it would leave nothing to send and no timer.
         let reneged = self.board.get(self.board.ids().start).sacked;
@@ -58,6 +57,8 @@ impl Sender {
         } else {
             self.board.mark_all_lost();
         }
+        // Told when the marks are set: what is in flight now is what a variant may go by.
+        self.congestion(now, Congestion::Rto, repeated);
         self.episode.sack.restart(&self.board);
         // RFC 5682 section 3.1 step 1: not during recovery. Repeated timeouts are examined, as in
         // Linux: a pause longer than one timeout is the commonest cause of spurious ones.
