@@ -50,7 +50,7 @@ fn queue_sample(i: u64) -> QueueSample {
         tx_bytes: i * 1500,
         drops: i / 7,
         marks: 0,
-        capacity: (i % 2 == 0).then_some(i * 2000),
+        capacity: i.is_multiple_of(2).then_some(i * 2000),
     }
 }
 
