@@ -2,7 +2,7 @@
 
 use cclab_cc::EcnFeedback;
 use cclab_spec::{Flow as Spec, Scenario};
-use cclab_tcp::profile::{AckPolicy, DefaultRwnd, InitialSsthresh, Profile};
+use cclab_tcp::profile::{AckPolicy, InitialSsthresh, Profile};
 use cclab_tcp::{Receiver, ReceiverConfig, Sender};
 use cclab_units::Time;
 use cclab_units::parameter::Params;
@@ -71,6 +71,10 @@ impl Flow {
             wire,
             ack: ack_policy_of(spec, &profile),
             rwnd_max: rwnd,
+            buffer: profile
+                .default_rwnd
+                .buffer()
+                .filter(|_| spec.rwnd.is_none()),
             isn: receiver_isn,
             ecn,
             feedback: variant.ecn,
@@ -132,10 +136,7 @@ impl Flow {
 
 /// The largest window that the receiver of `spec` advertises, in bytes.
 pub(crate) fn rwnd_of(spec: &Spec, profile: &Profile, mss: u32) -> u64 {
-    let default = match profile.default_rwnd {
-        DefaultRwnd::Bytes(bytes) => bytes,
-        DefaultRwnd::Segments(segments) => segments * u64::from(mss),
-    };
+    let default = profile.default_rwnd.most(u64::from(mss));
     let largest = if profile.wire.window_scaling {
         65_535 << 14
     } else {

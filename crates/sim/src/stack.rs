@@ -26,7 +26,8 @@ const SETTINGS: &[Setting] = &[
     Setting {
         name: "net.ipv4.tcp_timestamps",
         apply: |profile, value| {
-            profile.wire.timestamps = switch(value)?;
+            // 2: without an offset for each connection, which the simulator's clocks never have.
+            profile.wire.timestamps = value == "2" || switch(value)?;
             Some(())
         },
     },
@@ -45,9 +46,14 @@ const SETTINGS: &[Setting] = &[
         },
     },
     Setting {
-        // The window is fixed in the simulator: what the setting turns off is never on.
         name: "net.ipv4.tcp_moderate_rcvbuf",
-        apply: |_, value| (!switch(value)?).then_some(()),
+        apply: |profile, value| {
+            let moderated = switch(value)?;
+            if let DefaultRwnd::Growing(buffer) = &mut profile.default_rwnd {
+                buffer.moderated = moderated;
+            }
+            Some(())
+        },
     },
     Setting {
         // Every run begins without metrics of earlier ones.
@@ -57,8 +63,10 @@ const SETTINGS: &[Setting] = &[
     Setting {
         name: "net.ipv4.tcp_rmem",
         apply: |profile, value| {
-            // Half of the buffer is window (`tcp_adv_win_scale` = 1).
-            profile.default_rwnd = DefaultRwnd::Bytes(maximum(value)? / 2);
+            if let DefaultRwnd::Growing(buffer) = &mut profile.default_rwnd {
+                let [_, initial, most] = sizes(value)?;
+                (buffer.initial, buffer.most) = (initial.min(most), most);
+            }
             Some(())
         },
     },
@@ -81,12 +89,14 @@ fn switch(value: &str) -> Option<bool> {
 
 /// The last of "min default max".
 fn maximum(value: &str) -> Option<u64> {
-    value
-        .split_whitespace()
-        .next_back()?
-        .parse()
-        .ok()
-        .filter(|&bytes| bytes > 0)
+    sizes(value).map(|[_, _, most]| most)
+}
+
+/// "min default max".
+fn sizes(value: &str) -> Option<[u64; 3]> {
+    let parse = |word: &str| word.parse().ok().filter(|&bytes| bytes > 0);
+    let sizes: Option<Vec<u64>> = value.split_whitespace().map(parse).collect();
+    sizes?.try_into().ok()
 }
 
 /// Names of the kernel settings that the simulator models.

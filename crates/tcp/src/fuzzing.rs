@@ -8,7 +8,7 @@ use cclab_packet::{Ecn, MAX_SACK_BLOCKS, Packet, flags};
 use cclab_units::parameter::Params;
 use cclab_units::{Stream, Time};
 
-use crate::profile::{DefaultRwnd, InitialSsthresh, PROFILES, Profile, Recovery};
+use crate::profile::{InitialSsthresh, PROFILES, Profile, Recovery};
 use crate::sender::State;
 use crate::{Config, Receiver, ReceiverConfig, Sender};
 
@@ -107,10 +107,7 @@ impl Connection {
         let rwnd = match options >> 4 & 3 {
             0 => 20 + u64::from(bytes.next()), // about a segment, more or less
             1 => u64::from(MSS) * (1 + u64::from(bytes.next())),
-            _ => match profile.default_rwnd {
-                DefaultRwnd::Bytes(bytes) => bytes,
-                DefaultRwnd::Segments(segments) => segments * u64::from(MSS),
-            },
+            _ => profile.default_rwnd.most(u64::from(MSS)),
         };
         // Sequence numbers wrap after a few segments.
         let isn = 0_u32.wrapping_sub(u32::from(bytes.next()) * MSS);
@@ -120,6 +117,7 @@ impl Connection {
             wire: profile.wire,
             ack,
             rwnd_max: rwnd,
+            buffer: profile.default_rwnd.buffer().filter(|_| options & 32 != 0),
             isn: isn.wrapping_mul(7),
             ecn,
             feedback: variant.ecn,

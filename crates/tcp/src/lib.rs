@@ -3,6 +3,7 @@
 //! in a [`profile::Profile`].
 
 mod acknowledge;
+mod bursts;
 mod ecn;
 mod fault;
 pub mod fuzzing;

@@ -33,6 +33,8 @@ pub struct Profile {
     pub syn: SynRules,
     /// Loss recovery of a variant that does not name its own.
     pub recovery: Recovery,
+    /// The timer that waits for reordered segments (RFC 8985 section 6.2).
+    pub reorder_timer: CoarseTimer,
     /// Whether variants that name a classic recovery (reno, newreno, sack) get it, or the
     /// profile's, as in a kernel where these are only window rules.
     pub classic_variants: bool,
@@ -48,6 +50,8 @@ pub struct Profile {
     pub undo: bool,
     /// Window after an idle time back to the initial one (RFC 5681 section 4.1).
     pub idle_restart: bool,
+    /// How much leaves at once; `None`: each segment as soon as it may.
+    pub bursts: Option<Bursts>,
     /// Largest window that the receiver advertises.
     pub default_rwnd: DefaultRwnd,
     /// Bytes the application can have written and not acknowledged; `u64::MAX`: no limit.
@@ -95,6 +99,62 @@ pub enum DefaultRwnd {
     Bytes(u64),
     /// Full segments.
     Segments(u64),
+    /// What a buffer allows that grows with the flow.
+    Growing(ReceiveBuffer),
+}
+
+impl DefaultRwnd {
+    /// The largest window, for full segments of `mss` bytes of payload.
+    pub fn most(&self, mss: u64) -> u64 {
+        match *self {
+            DefaultRwnd::Bytes(bytes) => bytes,
+            DefaultRwnd::Segments(segments) => segments * mss,
+            DefaultRwnd::Growing(buffer) => buffer.largest() * buffer.window_share(mss) / SHARES,
+        }
+    }
+
+    /// The buffer, if it grows.
+    pub fn buffer(&self) -> Option<ReceiveBuffer> {
+        match *self {
+            DefaultRwnd::Growing(buffer) => Some(buffer),
+            _ => None,
+        }
+    }
+}
+
+/// A receive buffer that grows with the flow, and what it counts (Linux).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiveBuffer {
+    /// Bytes of memory at first (`tcp_rmem[1]`).
+    pub initial: u64,
+    /// Bytes of memory at most (`tcp_rmem[2]`).
+    pub most: u64,
+    /// Whether it grows at all (`tcp_moderate_rcvbuf`).
+    pub moderated: bool,
+    /// Memory that a segment takes beside its payload: the packet's descriptor and the head of
+    /// its data (`SKB_TRUESIZE(MAX_TCP_HEADER)`).
+    pub overhead: u64,
+}
+
+/// The part of a buffer that is window is counted in this many shares
+/// (`TCP_RMEM_TO_WIN_SCALE`).
+pub(crate) const SHARES: u64 = 256;
+
+impl ReceiveBuffer {
+    /// What it can grow to.
+    fn largest(&self) -> u64 {
+        if self.moderated {
+            self.most
+        } else {
+            self.initial
+        }
+    }
+
+    /// The shares of the memory that are window: as much as is payload in a full segment of
+    /// `mss` bytes (`tcp_measure_rcv_mss`).
+    pub(crate) fn window_share(&self, mss: u64) -> u64 {
+        (mss * SHARES / (mss + self.overhead)).max(1)
+    }
 }
 
 /// When a receiver acknowledges.
@@ -109,6 +169,22 @@ pub struct AckPolicy {
     /// Whether a segment that fills part of a gap is acknowledged at once (RFC 5681
     /// section 4.2).
     pub immediate_on_gap: bool,
+    /// How acknowledgements of data past a gap are thinned out; `None`: each is sent.
+    pub compression: Option<Compression>,
+}
+
+/// Thinning out of acknowledgements while data is missing (Linux `tcp_comp_sack_*`): the first
+/// few at each cumulative one leave at once, later ones wait for more data or for a timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compression {
+    /// Acknowledgements that leave at once.
+    pub at_once: u32,
+    /// Acknowledgements that one stands for at most.
+    pub most: u32,
+    /// The longest wait; a twentieth of the round-trip time if that is shorter.
+    pub longest: Time,
+    /// How much later the timer may be.
+    pub slack: Time,
 }
 
 /// How long a lone segment may wait for its acknowledgement.
@@ -123,6 +199,28 @@ pub enum AckDelay {
         /// `TCP_DELACK_MAX`.
         max: Time,
     },
+}
+
+/// How much leaves at once (Linux `tcp_tso_autosize`, `tcp_tso_should_defer`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bursts {
+    /// A burst lasts `2^-rate_shift` seconds at the flow's rate (`sk_pacing_shift`).
+    pub rate_shift: u32,
+    /// The rate in per cent of window over round-trip time (`tcp_pacing_ca_ratio`).
+    pub percent: u64,
+    /// The same below half of ssthresh (`tcp_pacing_ss_ratio`).
+    pub slow_start_percent: u64,
+    /// Segments at least (`tcp_min_tso_segs`).
+    pub least: u64,
+    /// Bytes at most (`gso_max_size`).
+    pub most: u64,
+    /// On short paths that many bytes more, halved for each `2^rtt_log` microseconds of the
+    /// round-trip time (`tcp_tso_rtt_log`).
+    pub rtt_log: u32,
+    /// This part of the window leaves whatever a full burst is (`tcp_tso_win_divisor`).
+    pub part_of_window: u64,
+    /// The longest wait for the next acknowledgement.
+    pub patience: Time,
 }
 
 /// The retransmission timer (RFC 6298).
@@ -143,6 +241,32 @@ pub struct RtoRules {
     /// Whether the timestamp echo measures what left more than once, which the clock does not
     /// (RFC 6298 section 3).
     pub echo_of_retransmissions: bool,
+}
+
+/// A timer that expires later than it is asked to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CoarseTimer {
+    /// What is added to any wait.
+    pub slack: Time,
+    /// It expires at a whole number of these, and one later than the wait needs; zero: at once.
+    pub tick: Time,
+}
+
+impl CoarseTimer {
+    const EXACT: CoarseTimer = CoarseTimer {
+        slack: Time::ZERO,
+        tick: Time::ZERO,
+    };
+
+    /// When it expires, set at `now` for `due`.
+    pub(crate) fn expiry(&self, now: Time, due: Time) -> Time {
+        if due == Time::NEVER || self.tick == Time::ZERO {
+            return due;
+        }
+        let set_in_tick = Time::from_nanos(now.as_nanos() % self.tick.as_nanos());
+        let wait = due.max(now) - now + self.slack;
+        now - set_in_tick + wait.round_up_to(self.tick) + self.tick
+    }
 }
 
 /// How a SYN without an answer is repeated, and what that costs.
@@ -240,6 +364,12 @@ static LINUX_6_12: Profile = Profile {
         },
         quick_acks: 16, // TCP_MAX_QUICKACKS
         immediate_on_gap: true,
+        compression: Some(Compression {
+            at_once: 3,                    // TCP_FASTRETRANS_THRESH
+            most: 44,                      // tcp_comp_sack_nr
+            longest: Time::from_millis(1), // tcp_comp_sack_delay_ns
+            slack: Time::from_micros(100), // tcp_comp_sack_slack_ns
+        }),
     },
     rto: RtoRules {
         initial: Time::from_secs(1), // TCP_TIMEOUT_INIT
@@ -257,13 +387,32 @@ static LINUX_6_12: Profile = Profile {
         fallback: Time::from_secs(3), // TCP_TIMEOUT_FALLBACK
     },
     recovery: Recovery::RackPrr,
+    reorder_timer: CoarseTimer {
+        slack: Time::from_millis(2), // TCP_TIMEOUT_MIN_US
+        tick: Time::from_millis(1),  // CONFIG_HZ=1000
+    },
     classic_variants: false,
     limited_transmit: true,
     careful_fast_retransmit: true,
     impatient: false, // every ACK that advances rearms the timer
     undo: true,
     idle_restart: true,
-    default_rwnd: DefaultRwnd::Bytes(3_145_728), // tcp_rmem[2] / 2 (tcp_adv_win_scale = 1)
+    bursts: Some(Bursts {
+        rate_shift: 10,
+        percent: 120,
+        slow_start_percent: 200,
+        least: 2,
+        most: 65_536,
+        rtt_log: 9,
+        part_of_window: 3,
+        patience: Time::from_millis(1),
+    }),
+    default_rwnd: DefaultRwnd::Growing(ReceiveBuffer {
+        initial: 131_072,
+        most: 6_291_456,
+        moderated: true,
+        overhead: 896, // on 64-bit machines
+    }),
     sndbuf: u64::MAX,
     queue_limit_is_exclusive: false,
 };
@@ -284,6 +433,7 @@ static RFC: Profile = Profile {
         delay: AckDelay::Fixed(Time::from_millis(200)),
         quick_acks: 0,
         immediate_on_gap: true,
+        compression: None,
     },
     rto: RtoRules {
         initial: Time::from_secs(1),
@@ -301,12 +451,14 @@ static RFC: Profile = Profile {
         fallback: Time::from_secs(3),
     },
     recovery: Recovery::RackPrr,
+    reorder_timer: CoarseTimer::EXACT,
     classic_variants: true,
     limited_transmit: true,
     careful_fast_retransmit: true,
     impatient: true,
     undo: true,
     idle_restart: true,
+    bursts: None,
     default_rwnd: DefaultRwnd::Bytes(65_535 << 14),
     sndbuf: u64::MAX,
     queue_limit_is_exclusive: false,
@@ -334,6 +486,7 @@ static NS2: Profile = Profile {
         delay: AckDelay::Fixed(Time::from_millis(100)),
         quick_acks: 0,
         immediate_on_gap: true,
+        compression: None,
     },
     rto: RtoRules {
         initial: Time::from_secs(3),        // rtxcur_init_
@@ -351,12 +504,14 @@ static NS2: Profile = Profile {
         fallback: Time::from_secs(3),
     },
     recovery: Recovery::Sack,
+    reorder_timer: CoarseTimer::EXACT,
     classic_variants: true,
     limited_transmit: true,        // singledup_
     careful_fast_retransmit: true, // bugFix_
     impatient: true,               // newreno_changes1_
     undo: false,
     idle_restart: false,
+    bursts: None,
     default_rwnd: DefaultRwnd::Segments(20), // window_
     sndbuf: u64::MAX,
     queue_limit_is_exclusive: true, // a queue of N holds N - 1 beside the packet in transmission
@@ -384,6 +539,7 @@ static NS3_3_1X: Profile = Profile {
         delay: AckDelay::Fixed(Time::from_millis(200)),
         quick_acks: 1, // the first data segment is answered at once
         immediate_on_gap: true,
+        compression: None,
     },
     rto: RtoRules {
         initial: Time::from_secs(3),
@@ -401,12 +557,14 @@ static NS3_3_1X: Profile = Profile {
         fallback: Time::from_secs(3),
     },
     recovery: Recovery::NewReno,
+    reorder_timer: CoarseTimer::EXACT,
     classic_variants: true,
     limited_transmit: false,
     careful_fast_retransmit: false,
     impatient: false,
     undo: false,
     idle_restart: false,
+    bursts: None,
     default_rwnd: DefaultRwnd::Bytes(65_535),
     sndbuf: 131_072,
     queue_limit_is_exclusive: true,

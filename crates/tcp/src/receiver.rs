@@ -8,6 +8,8 @@
 //! Offsets are 64-bit and count from the first byte of data; the FIN takes one after the
 //! last. A lost SYN-ACK needs no timer here: the sender repeats its SYN.
 
+mod buffer;
+mod compression;
 mod delayed_ack;
 mod reassembly;
 #[cfg(test)]
@@ -17,8 +19,10 @@ use cclab_cc::EcnFeedback;
 use cclab_packet::{Ecn, MAX_SACK_BLOCKS, Packet, flags};
 use cclab_units::Time;
 
-use crate::profile::{AckPolicy, Wire};
+use crate::profile::{AckPolicy, ReceiveBuffer, Wire};
 use crate::seq;
+use buffer::Buffer;
+use compression::Compression;
 use delayed_ack::DelayedAck;
 use reassembly::Reassembly;
 
@@ -26,6 +30,8 @@ use reassembly::Reassembly;
 const TIMESTAMP_OPTION: u16 = 12;
 /// SACK blocks beside a timestamp: the 40 bytes of options hold no more (RFC 2018 section 3).
 const SACK_BLOCKS_BESIDE_TIMESTAMP: usize = 3;
+/// SACK blocks that a sender is sure to have seen (Linux `TCP_SACK_BLOCKS_EXPECTED`).
+const SACK_BLOCKS_EXPECTED: usize = 2;
 /// Largest window without scaling.
 const UNSCALED_MAX: u64 = 65_535;
 /// Largest shift of the window (RFC 7323 section 2.3).
@@ -42,6 +48,8 @@ pub struct ReceiverConfig {
     pub ack: AckPolicy,
     /// Bytes that the receive buffer holds: the largest window advertised.
     pub rwnd_max: u64,
+    /// A buffer that grows to it; `None`: the window is as large from the start.
+    pub buffer: Option<ReceiveBuffer>,
     /// The receiver's own initial sequence number.
     pub isn: u32,
     /// Whether to agree to ECN (RFC 3168) when the sender offers it.
@@ -132,7 +140,11 @@ pub struct Receiver {
     /// An acknowledgement that is due of what came before the marks changed: up to which offset.
     ack_before_change: Option<u64>,
 
+    buffer: Option<Buffer>,
     delayed: DelayedAck,
+    compression: Compression,
+    /// An acknowledgement of what was there before the last segment.
+    early: Option<Packet>,
     syn_ack_at: Option<Time>,
     first_byte: Option<Time>,
     last_byte: Option<Time>,
@@ -165,7 +177,12 @@ impl Receiver {
             ecn: false,
             echo_congestion: false,
             ack_before_change: None,
+            buffer: config
+                .buffer
+                .map(|buffer| Buffer::new(buffer, u64::from(config.mss_payload))),
             delayed: DelayedAck::new(&config.ack, u64::from(config.mss_payload)),
+            compression: Compression::new(config.ack.compression),
+            early: None,
             syn_ack_at: None,
             first_byte: None,
             last_byte: None,
@@ -183,6 +200,9 @@ impl Receiver {
             State::SynReceived => self.on_handshake_done(now),
             State::Established => {}
         }
+        if self.compression.is_due(now) {
+            self.early = Some(self.ack(now));
+        }
         let start = seq::unwrap(packet.seq.wrapping_sub(self.first_seq), self.rcv_nxt);
         self.keep_timestamp(packet, start);
         if packet.payload == 0 {
@@ -190,6 +210,7 @@ impl Receiver {
         }
         self.counters.segments += 1;
         self.on_ecn(packet);
+        self.measure_rtt(now, packet);
         let end = start + u64::from(packet.payload);
         let plain = start == self.rcv_nxt
             && end <= self.edge
@@ -206,6 +227,9 @@ impl Receiver {
 
     /// The next segment to send, if one is due.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        if self.early.is_some() {
+            return self.early.take();
+        }
         if let Some(offset) = self.ack_before_change.take() {
             return Some(self.ack_of(now, offset, !self.echo_congestion));
         }
@@ -218,12 +242,12 @@ impl Receiver {
 
     /// When [`Receiver::on_timer`] wants to be called; [`Time::NEVER`] if not at all.
     pub fn deadline(&self) -> Time {
-        self.delayed.deadline()
+        self.delayed.deadline().min(self.compression.deadline())
     }
 
     /// Sends the delayed acknowledgement that is due at `now`.
     pub fn on_timer(&mut self, now: Time) {
-        if self.delayed.on_timer(now) {
+        if self.delayed.on_timer(now) | self.compression.is_due(now) {
             self.pending = Pending::Ack;
         }
     }
@@ -304,7 +328,9 @@ impl Receiver {
         self.ecn = self.config.ecn && packet.has(flags::ECE | flags::CWR);
         self.scaling = wire.window_scaling && packet.wscale_plus_one != 0;
         self.shift = if self.scaling {
-            shift_for(self.config.rwnd_max)
+            // Linux scales by the memory that the window is part of.
+            let memory = self.config.buffer.map(|buffer| buffer.most);
+            shift_for(memory.unwrap_or(self.config.rwnd_max))
         } else {
             0
         };
@@ -315,11 +341,14 @@ impl Receiver {
         self.edge_step = (self.rwnd_max / 2)
             .min(u64::from(self.config.mss_payload))
             .max(1 << self.shift);
-        self.edge = self.rwnd_max.min(UNSCALED_MAX); // a SYN's window is never scaled
+        self.edge = self.first_window();
     }
 
     fn on_handshake_done(&mut self, now: Time) {
         self.state = State::Established;
+        if let Some(buffer) = &mut self.buffer {
+            buffer.start(now);
+        }
         self.delayed
             .on_handshake_rtt(self.syn_ack_at.map(|sent| now - sent));
     }
@@ -400,17 +429,46 @@ impl Receiver {
             self.note_fin(end);
         }
         if start > self.rcv_nxt {
-            let news = self.ranges.insert(start, kept);
-            self.repeated = news.repeated;
-            match news.added {
-                true => self.counters.out_of_order += 1,
-                false => self.counters.duplicates += 1,
-            }
-            self.delayed.on_out_of_order();
-            self.pending = Pending::Ack;
+            self.keep_ahead(now, start, kept);
         } else {
             self.fill_gap(now, start, kept);
         }
+    }
+
+    /// `[start, end)` lies ahead of a gap.
+    fn keep_ahead(&mut self, now: Time, start: u64, end: u64) {
+        // What is held back is told before a block is no longer among those reported first.
+        if self.compression.holds()
+            && self
+                .ranges
+                .is_beyond_recent(SACK_BLOCKS_EXPECTED, start, end)
+        {
+            self.early = Some(self.ack(now));
+        }
+        let news = self.ranges.insert(start, end);
+        self.repeated = news.repeated;
+        match news.added {
+            true => self.counters.out_of_order += 1,
+            false => self.counters.duplicates += 1,
+        }
+        self.delayed.on_out_of_order();
+        if news.added {
+            self.grow_window(end - start);
+        }
+        if self.delayed.is_quick() || self.is_due_past_gap(now) {
+            self.pending = Pending::Ack;
+        }
+    }
+
+    /// Whether a segment that came while data is missing is acknowledged at once.
+    fn is_due_past_gap(&mut self, now: Time) -> bool {
+        if !self.config.wire.sack {
+            return true; // duplicates are all that a sender without SACK has
+        }
+        let seen = self.buffer.as_ref().and_then(Buffer::rtt);
+        let rtt = seen.into_iter().chain(self.delayed.rtt()).min();
+        self.compression
+            .on_data(now, self.rcv_nxt, rtt.unwrap_or(Time::ZERO))
     }
 
     /// `[start, end)` reaches over the next expected byte.
@@ -425,7 +483,11 @@ impl Receiver {
         let reached = self.ranges.release(end);
         self.advance(now, reached);
         let fin = self.take_fin();
+        if !self.ranges.is_empty() {
+            self.is_due_past_gap(now); // the first at a new cumulative one: it is
+        }
         if fin || (had_gap && self.config.ack.immediate_on_gap) || self.repeated.is_some() {
+            self.grow_window(end - start);
             self.delayed.on_data(now, self.rcv_nxt - before);
             self.pending = Pending::Ack;
         } else {
@@ -439,6 +501,9 @@ impl Receiver {
         self.rcv_nxt = end;
         if self.reading {
             self.consumed = end;
+            if let Some(buffer) = &mut self.buffer {
+                buffer.on_read(now, end);
+            }
         }
         if self.first_byte.is_none() {
             self.first_byte = Some(now);
@@ -448,9 +513,39 @@ impl Receiver {
 
     #[inline]
     fn acknowledge_in_order(&mut self, now: Time, bytes: u64) {
+        self.grow_window(bytes);
         if self.delayed.on_data(now, bytes) {
             self.pending = Pending::Ack;
         }
+    }
+
+    /// A segment of `payload` bytes was kept: a buffer that grows offers more.
+    #[inline]
+    fn grow_window(&mut self, payload: u64) {
+        let held = self.held();
+        if let Some(buffer) = &mut self.buffer
+            && buffer.on_data(payload, held)
+        {
+            self.delayed.on_window_growth();
+        }
+    }
+
+    /// What a growing buffer is measured by.
+    #[inline]
+    fn measure_rtt(&mut self, now: Time, packet: &Packet) {
+        let window = self.edge.saturating_sub(self.rcv_nxt);
+        if let Some(buffer) = &mut self.buffer {
+            if self.timestamps && u32::from(packet.payload) >= self.config.mss_payload {
+                buffer.on_echo(packet.tsecr, timestamp(now));
+            }
+            buffer.on_window(now, self.rcv_nxt, window);
+        }
+    }
+
+    /// Bytes in the buffer.
+    #[inline]
+    fn held(&self) -> u64 {
+        self.unread() + self.ranges.bytes()
     }
 
     fn acknowledge_repetition(&mut self) {
@@ -477,7 +572,19 @@ impl Receiver {
 
     /// The right edge that the buffer's free room allows.
     fn free_edge(&self) -> u64 {
-        self.consumed + self.rwnd_max
+        let Some(buffer) = &self.buffer else {
+            return self.consumed + self.rwnd_max;
+        };
+        // Rounded up, so that scaling takes nothing away.
+        let step = 1 << self.shift;
+        let window = buffer.window(self.held()).next_multiple_of(step);
+        self.rcv_nxt + window.min(UNSCALED_MAX << self.shift)
+    }
+
+    /// The window of the SYN-ACK, which is never scaled.
+    fn first_window(&self) -> u64 {
+        let buffered = self.buffer.as_ref().map(Buffer::first_window);
+        buffered.unwrap_or(self.rwnd_max).min(UNSCALED_MAX)
     }
 
     /// Moves the right edge if it is worth it: an empty buffer is offered whole, a partly
@@ -501,7 +608,7 @@ impl Receiver {
         packet.seq = self.config.isn;
         packet.ack = self.first_seq;
         packet.flags = flags::SYN | flags::ACK | if self.ecn { flags::ECE } else { 0 };
-        packet.window = self.rwnd_max.min(UNSCALED_MAX) as u16; // at most 65535
+        packet.window = self.first_window() as u16; // at most 65535
         packet.wire_len = wire.ip_header + wire.tcp_header + syn_options_len(wire) + wire.framing;
         if self.scaling {
             packet.wscale_plus_one = self.shift as u8 + 1; // at most 15
@@ -512,6 +619,7 @@ impl Receiver {
     fn ack(&mut self, now: Time) -> Packet {
         self.open_window();
         self.delayed.on_ack_sent();
+        self.compression.on_ack_sent();
         self.ack_of(now, self.rcv_nxt, self.echo_congestion)
     }
 

@@ -127,6 +127,8 @@ pub struct Sender {
     pub(crate) rate: RateEstimator,
     pub(crate) episode: Episode,
     pub(crate) pacer: Pacer,
+    /// Segments of the present burst that are still to leave.
+    pub(crate) burst_left: u64,
     pub(crate) limits: Limits,
     pub(crate) counters: Counters,
     pub(crate) last_ack: LastAck,
@@ -218,6 +220,7 @@ impl Sender {
             rate: RateEstimator::default(),
             episode: Episode::default(),
             pacer: Pacer::default(),
+            burst_left: 0,
             limits: Limits::default(),
             counters: Counters::default(),
             last_ack: LastAck::default(),

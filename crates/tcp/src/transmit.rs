@@ -37,11 +37,15 @@ impl Sender {
             return self.loss_probe(now);
         }
         let pacing_rate = self.cc.pacing_rate();
-        if !self.pacer.may_send(now, pacing_rate) {
+        // A burst that has begun leaves at once.
+        if self.burst_left == 0 && !self.pacer.may_send(now, pacing_rate) {
             self.limits.on_limit(now, Limit::Pacing);
             return None;
         }
         let packet = self.next_data(now);
+        if packet.is_none() {
+            self.burst_left = 0;
+        }
         if let (Some(packet), Some(rate)) = (&packet, pacing_rate) {
             self.pacer
                 .on_sent(now, u64::from(packet.payload), Some(rate));
@@ -63,7 +67,20 @@ impl Sender {
             return None;
         }
         match self.next_new(window) {
-            Ok((len, fin)) => Some(self.send_new(now, len, fin)),
+            Ok((len, fin)) => {
+                if self.burst_left == 0 {
+                    match self.burst(now, window) {
+                        Ok(segments) => self.burst_left = segments,
+                        Err(limit) => {
+                            self.limits.on_limit(now, limit);
+                            self.note_cwnd_usage(limit == Limit::Cwnd);
+                            return None;
+                        }
+                    }
+                }
+                self.burst_left -= 1;
+                Some(self.send_new(now, len, fin))
+            }
             Err(limit) => {
                 if let Some(id) = self.next_despite(limit, new_first, window) {
                     return Some(self.resend(now, id));

@@ -59,6 +59,24 @@ impl DelayedAck {
         }
     }
 
+    /// The window grew by the segment that comes: it is acknowledged at once
+    /// (`tcp_grow_window`).
+    #[inline]
+    pub(super) fn on_window_growth(&mut self) {
+        self.quick |= 1;
+    }
+
+    /// Whether every segment is acknowledged at once.
+    #[inline]
+    pub(super) fn is_quick(&self) -> bool {
+        self.quick > 0
+    }
+
+    /// The round-trip time of the handshake.
+    pub(super) fn rtt(&self) -> Option<Time> {
+        self.rtt
+    }
+
     /// In-order data of one segment; returns whether it must be acknowledged at once.
     #[inline]
     pub(super) fn on_data(&mut self, now: Time, bytes: u64) -> bool {

@@ -21,6 +21,7 @@ fn config(name: &str) -> ReceiverConfig {
         wire: profile.wire,
         ack: profile.ack,
         rwnd_max: 1 << 20,
+        buffer: None,
         isn: ISN,
         ecn: false,
         feedback: EcnFeedback::Classic,

@@ -202,7 +202,7 @@ impl Sender {
             .episode
             .rack
             .detect(&mut self.board, now, in_recovery, rtts);
-        self.episode.reorder_at = again;
+        self.episode.reorder_at = self.profile.reorder_timer.expiry(now, again);
         lost
     }
 

@@ -43,6 +43,7 @@ impl Pair {
             wire,
             ack: profile.ack,
             rwnd_max: rwnd,
+            buffer: None,
             isn: PEER_ISN,
             ecn: false,
             feedback: cclab_cc::EcnFeedback::Classic,

@@ -1,0 +1,94 @@
+//! How much a stack hands down at once (Linux: TSO autosizing and deferral).
+//!
+//! Even where the device cuts no segments, Linux builds packets of several, about a millisecond's
+//! worth at the flow's rate (`tcp_tso_autosize`). While the window has room for less than such a
+//! packet, it waits for the next acknowledgement if that is near (`tcp_tso_should_defer`). So a
+//! flow may stay a few segments below its window, and sends in bursts of some segments.
+
+use cclab_units::Time;
+
+use crate::limits::Limit;
+use crate::profile::Bursts;
+use crate::sender::Sender;
+
+/// Microseconds in a second.
+const MICROSECONDS: u64 = 1_000_000;
+
+impl Sender {
+    /// The segments of new data that may leave at once, or what holds them back.
+    #[inline]
+    pub(crate) fn burst(&self, now: Time, window: u64) -> Result<u64, Limit> {
+        let Some(rules) = &self.profile.bursts else {
+            return Ok(u64::MAX);
+        };
+        let most = self.full_burst(rules);
+        match self.deferred(now, window, most, rules) {
+            Some(limit) => Err(limit),
+            // No more than half of the window at once (`tcp_cwnd_test`).
+            None => Ok(most.min(window / self.mss / 2).max(1)),
+        }
+    }
+
+    /// Segments of a full burst.
+    fn full_burst(&self, rules: &Bursts) -> u64 {
+        let rate = match self.cc.pacing_rate() {
+            Some(rate) => rate.bps() / 8,
+            None => self.estimated_rate(rules),
+        };
+        let min_rtt_us = self.rtt.min_rtt().as_nanos() / 1_000;
+        // Short paths get more (`tcp_tso_rtt_log`).
+        let halvings = min_rtt_us >> rules.rtt_log;
+        let extra = if halvings < 32 {
+            rules.most >> halvings
+        } else {
+            0
+        };
+        let bytes = ((rate >> rules.rate_shift) + extra).min(rules.most);
+        (bytes / self.mss).max(rules.least)
+    }
+
+    /// Bytes per second by the window and the round-trip time (`tcp_update_pacing_rate`).
+    fn estimated_rate(&self, rules: &Bursts) -> u64 {
+        let srtt_us = self.rtt.srtt().as_nanos() / 1_000;
+        if srtt_us == 0 {
+            return u64::MAX;
+        }
+        let cwnd = self.cc.cwnd();
+        let percent = if cwnd < self.cc.ssthresh() / 2 {
+            rules.slow_start_percent
+        } else {
+            rules.percent
+        };
+        let bytes = cwnd.max(self.board.outstanding());
+        (bytes * percent / 100).saturating_mul(MICROSECONDS) / srtt_us
+    }
+
+    /// What holds back less than a full burst, if it is to wait for the next acknowledgement.
+    fn deferred(&self, now: Time, window: u64, most: u64, rules: &Bursts) -> Option<Limit> {
+        let available = self.written.saturating_sub(self.snd_nxt);
+        let recent = now <= self.last_sent + rules.patience;
+        if self.in_recovery() || !recent || self.board.is_empty() || available <= self.mss {
+            return None;
+        }
+        let by_cwnd = window.saturating_sub(self.board.in_flight());
+        let by_rwnd = self.rwnd.saturating_sub(self.board.outstanding());
+        let room = by_cwnd.min(by_rwnd);
+        if room >= most * self.mss || room >= self.rwnd.min(window) / rules.part_of_window {
+            return None;
+        }
+        let oldest = self.board.get(self.board.ids().start).sent;
+        let srtt = self.rtt.srtt();
+        let near = now + rules.patience.min(srtt / 2);
+        if oldest + srtt > near {
+            return None;
+        }
+        if room > available && self.closed {
+            return None; // nothing comes that would be worth the wait
+        }
+        Some(if by_cwnd < by_rwnd {
+            Limit::Cwnd
+        } else {
+            Limit::Rwnd
+        })
+    }
+}
