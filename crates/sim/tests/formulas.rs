@@ -42,7 +42,13 @@ fn a_window_limited_flow_gets_a_window_per_round_trip() {
                     measured / 1e6,
                     off * 100.0
                 );
-                assert!(off.abs() < 0.01, "{stack}, {segments} per {rtt_ms} ms");
+                // Linux may wait a millisecond for the next acknowledgement before it sends less
+                // than a burst (`tcp_tso_should_defer`); the kernel itself gets 21.2 Mbit/s of
+                // the 23.2 that 20 segments per 10 ms are.
+                let wait = if stack == "linux-6.12" { 1e-3 } else { 0.0 };
+                let slowest = rtt / (rtt + wait) - 0.01;
+                let fits = (slowest..1.01).contains(&(measured / expected));
+                assert!(fits, "{stack}, {segments} per {rtt_ms} ms");
             }
         }
     }

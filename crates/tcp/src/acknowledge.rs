@@ -107,6 +107,7 @@ impl Sender {
             self.on_advance(now);
         }
         self.arm_loss_probe(now);
+        self.cwnd_most = self.cwnd_most.max(self.cc.cwnd());
         self.note_window(now);
     }
 

@@ -25,8 +25,20 @@ impl Sender {
         match self.deferred(now, window, most, rules) {
             Some(limit) => Err(limit),
             // No more than half of the window at once (`tcp_cwnd_test`).
-            None => Ok(most.min(window / self.mss / 2).max(1)),
+            None => {
+                let (by_cwnd, by_rwnd) = self.room(window);
+                let room = by_cwnd.min(by_rwnd) / self.mss;
+                Ok(most.min(window / self.mss / 2).min(room).max(1))
+            }
         }
+    }
+
+    /// Bytes that the congestion window and the receiver's have room for.
+    fn room(&self, window: u64) -> (u64, u64) {
+        (
+            window.saturating_sub(self.board.in_flight()),
+            self.rwnd.saturating_sub(self.board.outstanding()),
+        )
     }
 
     /// Segments of a full burst.
@@ -70,8 +82,7 @@ impl Sender {
         if self.in_recovery() || !recent || self.board.is_empty() || available <= self.mss {
             return None;
         }
-        let by_cwnd = window.saturating_sub(self.board.in_flight());
-        let by_rwnd = self.rwnd.saturating_sub(self.board.outstanding());
+        let (by_cwnd, by_rwnd) = self.room(window);
         let room = by_cwnd.min(by_rwnd);
         if room >= most * self.mss || room >= self.rwnd.min(window) / rules.part_of_window {
             return None;

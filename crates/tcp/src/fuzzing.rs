@@ -281,7 +281,10 @@ impl Connection {
             assert!(sent <= most, "{}: sends without end", self.label);
             self.to_receiver.push_back(packet);
         }
-        self.to_sender.extend(self.receiver.poll_transmit(self.now));
+        // One of what was there before the last segment, and one with it.
+        for _ in 0..2 {
+            self.to_sender.extend(self.receiver.poll_transmit(self.now));
+        }
         let idle = self.receiver.poll_transmit(self.now).is_none();
         assert!(idle, "{}: acknowledges without end", self.label);
     }

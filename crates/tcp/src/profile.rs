@@ -56,6 +56,9 @@ pub struct Profile {
     pub default_rwnd: DefaultRwnd,
     /// Bytes the application can have written and not acknowledged; `u64::MAX`: no limit.
     pub sndbuf: u64,
+    /// What a send buffer holds beyond what is in flight, for a flow whose time is up; `None`:
+    /// nothing.
+    pub send_buffer: Option<SendBuffer>,
     /// Whether a queue must stay below its limit instead of reaching it.
     pub queue_limit_is_exclusive: bool,
 }
@@ -157,6 +160,30 @@ impl ReceiveBuffer {
     }
 }
 
+/// A send buffer that grows with the congestion window (Linux `tcp_sndbuf_expand`). It never
+/// holds back a flow that the window does not; what is in it when the application stops still
+/// leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SendBuffer {
+    /// Bytes of memory for each segment of the largest window so far.
+    pub per_segment: u64,
+    /// Bytes of memory at most (`tcp_wmem[2]`).
+    pub most: u64,
+    /// The memory of a full packet of this many bytes of payload (`gso_max_size`) is that many
+    /// bytes more than they.
+    pub packet: u64,
+    /// See `packet`.
+    pub overhead: u64,
+}
+
+impl SendBuffer {
+    /// Bytes of payload that it holds when the largest window was of `segments`.
+    pub(crate) fn payload(&self, segments: u64) -> u64 {
+        let memory = (self.per_segment * segments).min(self.most);
+        memory * self.packet / (self.packet + self.overhead)
+    }
+}
+
 /// When a receiver acknowledges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckPolicy {
@@ -169,6 +196,9 @@ pub struct AckPolicy {
     /// Whether a segment that fills part of a gap is acknowledged at once (RFC 5681
     /// section 4.2).
     pub immediate_on_gap: bool,
+    /// Whether a full segment that ends a burst, which the push flag tells, is acknowledged at
+    /// once when the application reads it (Linux `tcp_cleanup_rbuf`).
+    pub at_push: bool,
     /// How acknowledgements of data past a gap are thinned out; `None`: each is sent.
     pub compression: Option<Compression>,
 }
@@ -364,6 +394,7 @@ static LINUX_6_12: Profile = Profile {
         },
         quick_acks: 16, // TCP_MAX_QUICKACKS
         immediate_on_gap: true,
+        at_push: true,
         compression: Some(Compression {
             at_once: 3,                    // TCP_FASTRETRANS_THRESH
             most: 44,                      // tcp_comp_sack_nr
@@ -414,6 +445,12 @@ static LINUX_6_12: Profile = Profile {
         overhead: 896, // on 64-bit machines
     }),
     sndbuf: u64::MAX,
+    send_buffer: Some(SendBuffer {
+        per_segment: 2 * 4_352, // twice a segment in a buffer of a power of two
+        most: 4_194_304,
+        packet: 65_160,
+        overhead: 896,
+    }),
     queue_limit_is_exclusive: false,
 };
 
@@ -433,6 +470,7 @@ static RFC: Profile = Profile {
         delay: AckDelay::Fixed(Time::from_millis(200)),
         quick_acks: 0,
         immediate_on_gap: true,
+        at_push: false,
         compression: None,
     },
     rto: RtoRules {
@@ -461,6 +499,7 @@ static RFC: Profile = Profile {
     bursts: None,
     default_rwnd: DefaultRwnd::Bytes(65_535 << 14),
     sndbuf: u64::MAX,
+    send_buffer: None,
     queue_limit_is_exclusive: false,
 };
 
@@ -486,6 +525,7 @@ static NS2: Profile = Profile {
         delay: AckDelay::Fixed(Time::from_millis(100)),
         quick_acks: 0,
         immediate_on_gap: true,
+        at_push: false,
         compression: None,
     },
     rto: RtoRules {
@@ -514,6 +554,7 @@ static NS2: Profile = Profile {
     bursts: None,
     default_rwnd: DefaultRwnd::Segments(20), // window_
     sndbuf: u64::MAX,
+    send_buffer: None,
     queue_limit_is_exclusive: true, // a queue of N holds N - 1 beside the packet in transmission
 };
 
@@ -539,6 +580,7 @@ static NS3_3_1X: Profile = Profile {
         delay: AckDelay::Fixed(Time::from_millis(200)),
         quick_acks: 1, // the first data segment is answered at once
         immediate_on_gap: true,
+        at_push: false,
         compression: None,
     },
     rto: RtoRules {
@@ -567,5 +609,6 @@ static NS3_3_1X: Profile = Profile {
     bursts: None,
     default_rwnd: DefaultRwnd::Bytes(65_535),
     sndbuf: 131_072,
+    send_buffer: None,
     queue_limit_is_exclusive: true,
 };

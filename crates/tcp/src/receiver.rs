@@ -220,6 +220,10 @@ impl Receiver {
         if plain {
             self.advance(now, end);
             self.acknowledge_in_order(now, u64::from(packet.payload));
+            let full = u32::from(packet.payload) >= self.config.mss_payload;
+            if self.config.ack.at_push && packet.has(flags::PSH) && full && self.reading {
+                self.pending = Pending::Ack;
+            }
         } else {
             self.on_other_data(now, packet, start, end);
         }

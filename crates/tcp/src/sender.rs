@@ -127,11 +127,14 @@ pub struct Sender {
     pub(crate) rate: RateEstimator,
     pub(crate) episode: Episode,
     pub(crate) pacer: Pacer,
-    /// Segments of the present burst that are still to leave.
+    /// Segments of the present burst that are still to leave, and whether it has several.
     pub(crate) burst_left: u64,
+    pub(crate) burst_of_several: bool,
     pub(crate) limits: Limits,
     pub(crate) counters: Counters,
     pub(crate) last_ack: LastAck,
+    /// The largest window so far.
+    pub(crate) cwnd_most: u64,
 
     pub(crate) snd_una: u64,
     pub(crate) snd_nxt: u64,
@@ -221,9 +224,11 @@ impl Sender {
             episode: Episode::default(),
             pacer: Pacer::default(),
             burst_left: 0,
+            burst_of_several: false,
             limits: Limits::default(),
             counters: Counters::default(),
             last_ack: LastAck::default(),
+            cwnd_most: 0,
             snd_una: 0,
             snd_nxt: 0,
             written: 0,
@@ -269,12 +274,18 @@ impl Sender {
         self.closed = true;
     }
 
-    /// The application has nothing more to write and what it wrote but was never sent is
-    /// dropped: a flow whose time is up.
+    /// The application has nothing more to write: a flow whose time is up. What is in the send
+    /// buffer still leaves, where the stack's is modelled; what did not fit never does.
     pub fn close_now(&mut self) {
         let fin_sent = self.closed && self.snd_nxt > self.written;
         if !fin_sent {
-            self.written = self.snd_nxt;
+            let segments = self.cwnd_most.max(self.cc.cwnd()) / self.mss;
+            let held = self
+                .profile
+                .send_buffer
+                .filter(|_| self.state == State::Established);
+            let buffered = held.map_or(0, |buffer| buffer.payload(segments));
+            self.written = self.written.min(self.snd_nxt.max(self.snd_una + buffered));
             self.closed = true;
         }
     }

@@ -70,7 +70,10 @@ impl Sender {
             Ok((len, fin)) => {
                 if self.burst_left == 0 {
                     match self.burst(now, window) {
-                        Ok(segments) => self.burst_left = segments,
+                        Ok(segments) => {
+                            self.burst_left = segments;
+                            self.burst_of_several = segments > 1 && segments < u64::MAX;
+                        }
                         Err(limit) => {
                             self.limits.on_limit(now, limit);
                             self.note_cwnd_usage(limit == Limit::Cwnd);
@@ -79,7 +82,11 @@ impl Sender {
                     }
                 }
                 self.burst_left -= 1;
-                Some(self.send_new(now, len, fin))
+                let mut packet = self.send_new(now, len, fin);
+                if self.burst_left == 0 && self.burst_of_several {
+                    packet.flags |= flags::PSH; // what is cut into segments ends with a push
+                }
+                Some(packet)
             }
             Err(limit) => {
                 if let Some(id) = self.next_despite(limit, new_first, window) {
