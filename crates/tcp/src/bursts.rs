@@ -72,7 +72,7 @@ impl Sender {
             rules.percent
         };
         let bytes = cwnd.max(self.board.outstanding());
-        (bytes * percent / 100).saturating_mul(MICROSECONDS) / srtt_us
+        (bytes.saturating_mul(percent) / 100).saturating_mul(MICROSECONDS) / srtt_us
     }
 
     /// What holds back less than a full burst, if it is to wait for the next acknowledgement.

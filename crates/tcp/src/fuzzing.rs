@@ -281,8 +281,9 @@ impl Connection {
             assert!(sent <= most, "{}: sends without end", self.label);
             self.to_receiver.push_back(packet);
         }
-        // One of what was there before the last segment, and one with it.
-        for _ in 0..2 {
+        // One of what was there before the last segment, one of what came before the marks
+        // changed, and one with it.
+        for _ in 0..3 {
             self.to_sender.extend(self.receiver.poll_transmit(self.now));
         }
         let idle = self.receiver.poll_transmit(self.now).is_none();
