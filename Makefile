@@ -14,6 +14,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 TEST_PROFILE ?= test
 FUZZ_SECONDS ?= 60
 BENCH_FLAGS ?=
+ORACLES_FLAGS ?=
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 BIN := .venv/bin
@@ -88,6 +89,11 @@ bench: $(TARGET)/peers/ns3-dumbbell ## Speed beside ns-3 and ns-2, in one run (B
 	@tests/install-packages.sh ns2:ns
 	cargo build --release -p cclab-sim --example dumbbell
 	$(or $(PYTHON),python3) benches/run.py $(BENCH_FLAGS)
+
+.PHONY: oracles
+oracles: .venv/.core ## The simulator beside ns-2 and the kernel (ORACLES_FLAGS="--variant reno", "--record")
+	@tests/install-packages.sh ns2:ns
+	$(BIN)/python studies/oracles/oracles.py $(ORACLES_FLAGS)
 
 .PHONY: bench-linux
 bench-linux: kernel ## Speed of the linux backend beside real time (BENCH_FLAGS="--json FILE")

@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
+
 from cclab import _core, api
 from cclab.errors import RunError
 from cclab.store import Store
@@ -123,7 +124,13 @@ SIMULATED_RUNS = {False: 3, True: 15}
 
 
 def measured(
-    variant: str, rival: bool, backend: str, runs: int, settings: Iterable[str], out: Path, jobs: int
+    variant: str,
+    rival: bool,
+    backend: str,
+    runs: int,
+    settings: Iterable[str],
+    out: Path,
+    jobs: int,
 ) -> Iterator[tuple[Row, list[float]]]:
     """Runs a part of the grid on a backend: each run's row, and when its flows started."""
     plan = Study.load(STUDY).plan(
@@ -279,9 +286,7 @@ class Comparison(NamedTuple):
     @property
     def overlap(self) -> bool:
         """Whether either side's runs reach into the other's."""
-        return (
-            self.oracle.least <= self.simulator.most and self.simulator.least <= self.oracle.most
-        )
+        return self.oracle.least <= self.simulator.most and self.simulator.least <= self.oracle.most
 
 
 def compare(oracle_rows: Iterable[Row], simulator_rows: Iterable[Row]) -> Iterator[Comparison]:
@@ -377,7 +382,9 @@ def main() -> None:
                         kept[row[:3]] = row
                     write(oracle.file, kept.values())
                 part = [
-                    row for row in kept.values() if row.variant == variant and row.cell.rival == rival
+                    row
+                    for row in kept.values()
+                    if row.variant == variant and row.cell.rival == rival
                 ]
                 theirs += part
                 if not part:

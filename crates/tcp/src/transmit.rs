@@ -72,7 +72,7 @@ impl Sender {
                     match self.burst(now, window) {
                         Ok(segments) => {
                             self.burst_left = segments;
-                            self.burst_of_several = segments > 1 && segments < u64::MAX;
+                            self.burst_of_several = segments > 1;
                         }
                         Err(limit) => {
                             self.limits.on_limit(now, limit);

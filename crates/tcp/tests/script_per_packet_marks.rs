@@ -18,6 +18,7 @@ fn receiver() -> Receiver {
         wire: profile.wire,
         ack: profile.ack,
         rwnd_max: 1 << 20,
+        buffer: None,
         isn: PEER_ISN,
         ecn: true,
         feedback: EcnFeedback::PerPacket,
