@@ -283,7 +283,8 @@ pub struct CoarseTimer {
 }
 
 impl CoarseTimer {
-    const EXACT: CoarseTimer = CoarseTimer {
+    /// It expires when it is asked to.
+    pub const EXACT: CoarseTimer = CoarseTimer {
         slack: Time::ZERO,
         tick: Time::ZERO,
     };

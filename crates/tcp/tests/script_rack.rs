@@ -2,15 +2,38 @@
 
 mod common;
 
-use cclab_tcp::profile::Recovery;
+use cclab_tcp::profile::{CoarseTimer, Profile, Recovery};
 use common::*;
 
+/// Linux without its bursts and with an exact timer: what the RFCs say, to the millisecond.
 fn script(segments: u64) -> Script {
     let mut profile = profile("linux-6.12");
+    profile.bursts = None;
+    profile.reorder_timer = CoarseTimer::EXACT;
+    script_of(profile, segments)
+}
+
+fn script_of(mut profile: Profile, segments: u64) -> Script {
     profile.wire.timestamps = false; // no undo by timestamps, which these scripts do not echo
     let mut script = Script::new(profile, Recovery::RackPrr, "reno", segments);
     assert_eq!(script.sent(100), fresh(0..10));
     script
+}
+
+/// Linux adds 2 ms to the reordering window of 25, and its timer expires a tick later than that
+/// (`tcp_rack_mark_lost`). A segment that there is room for waits for the next acknowledgement
+/// if the last left a millisecond ago and that is expected by now (`tcp_tso_should_defer`); not
+/// in recovery.
+#[test]
+fn linux_waits_for_ticks_and_bursts() {
+    let mut s = script_of(profile("linux-6.12"), 100);
+    s.ack(201, 0, &[(1, 2)]);
+    assert_eq!(s.sent(201), fresh(10..11));
+    assert_eq!(s.due(), Some(201 + 25 + 2 + 1));
+    s.ack(202, 0, &[(1, 3)]);
+    assert_eq!(s.sent(202), []);
+    s.ack(203, 0, &[(1, 4)]);
+    assert_eq!(s.sent(203)[..1], again(&[0]));
 }
 
 /// RFC 8985 section 6.2 steps 4 and 5: with fewer than three SACKed segments, a segment is lost

@@ -170,3 +170,43 @@ impl Buffer {
         memory * self.share / SHARES
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::find;
+
+    const MSS: u64 = 1448;
+
+    fn linux() -> Buffer {
+        let profile = find("linux-6.12").expect("a profile of the registry");
+        Buffer::new(profile.default_rwnd.buffer().expect("it grows"), MSS)
+    }
+
+    /// What Linux 6.12 advertised in its SYN-ACK and first acknowledgements, to the 128 bytes
+    /// that its scale of 7 tells apart.
+    #[test]
+    fn the_first_windows_are_the_kernels() {
+        let mut buffer = linux();
+        assert_eq!(buffer.first_window(), 65_160);
+        for printed in [67_072, 69_888] {
+            assert!(buffer.on_data(MSS, 0), "it grows");
+            assert_eq!(buffer.window(0).next_multiple_of(128), printed);
+        }
+    }
+
+    #[test]
+    fn a_fast_reader_gets_the_kernels_largest_window_and_no_more() {
+        let mut buffer = linux();
+        buffer.start(Time::from_millis(1));
+        buffer.on_echo(1, 11);
+        for round in 1..200 {
+            for _ in 0..100 {
+                buffer.on_data(MSS, 0);
+            }
+            buffer.on_read(Time::from_millis(1 + 10 * round), round * round * 100_000);
+        }
+        assert_eq!(buffer.window(0), 3_883_008);
+        assert!(!buffer.on_data(MSS, 0), "nothing is left to offer");
+    }
+}
