@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from cclab import _core, api
-from cclab.errors import RunError
+from cclab.errors import InputError, RunError
 from cclab.store import Store
 from cclab.study import Study
 
@@ -390,7 +390,10 @@ def main() -> None:
                 if not part:
                     print(f"{oracle.name}: no recording of {variant}", file=sys.stderr)
                 elif variant in registered:
-                    ours += [row for row, _ in simulated(oracle, variant, rival, asked.jobs)]
+                    try:
+                        ours += [row for row, _ in simulated(oracle, variant, rival, asked.jobs)]
+                    except InputError as error:
+                        print(f"{oracle.name}: {variant}: {error}", file=sys.stderr)
         missing = sorted(set(wanted) - registered)
         if missing:
             print(f"{oracle.name}: not in the simulator: {', '.join(missing)}", file=sys.stderr)
