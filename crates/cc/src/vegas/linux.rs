@@ -50,7 +50,7 @@ impl LinuxVegas {
         let window = &mut self.stack.window;
         let (base, rtt) = (self.round.base, self.round.min);
         // Segments in the queue: the window less what the path holds without one.
-        let queued = window.cwnd * (rtt - base) / base;
+        let queued = (u128::from(window.cwnd) * u128::from(rtt - base) / u128::from(base)) as u64;
         if window.in_slow_start() && queued > self.gamma {
             let without_queue = u128::from(window.cwnd) * u128::from(base) / u128::from(rtt);
             // One more, for what the division cuts off.
