@@ -14,7 +14,7 @@ const ELEMENT_MASK: u128 = (1 << ELEMENT_BITS) - 1;
 
 impl Key {
     /// Never.
-    pub const NEVER: Key = Key(u128::MAX & !ELEMENT_MASK);
+    pub const NEVER: Key = Key(!ELEMENT_MASK);
 
     /// At `time`, as the `sequence`-th act that was scheduled. Numbers from 1 to 2^40 are told
     /// apart: a day at ten million acts a second.

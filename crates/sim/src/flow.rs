@@ -8,7 +8,7 @@ use cclab_units::Time;
 use cclab_units::parameter::Params;
 
 use crate::application::Application;
-use crate::stack;
+use crate::stack::{self, Profiles};
 use crate::topology::Path;
 
 /// Both ends of a flow.
@@ -52,7 +52,13 @@ pub fn payload_of(mss: u32, profile: &Profile) -> u32 {
 
 impl Flow {
     /// The flow at `index` of `scenario`, not yet started.
-    pub fn new(scenario: &Scenario, index: usize, path: Path, seed: u64) -> Flow {
+    pub fn new(
+        scenario: &Scenario,
+        index: usize,
+        path: Path,
+        seed: u64,
+        profiles: &mut Profiles,
+    ) -> Flow {
         let spec = &scenario.flows[index];
         let profile = stack::profile_of(scenario, spec);
         let variant = cclab_cc::find(&spec.cc).expect("unknown variants are refused before a run");
@@ -95,7 +101,7 @@ impl Flow {
         };
         let mut sender = Sender::new(cclab_tcp::Config {
             flow: index as u32,
-            profile: Profile { wire, ..profile },
+            profile: profiles.share(Profile { wire, ..profile }),
             recovery,
             mss,
             isn: sender_isn,

@@ -133,7 +133,7 @@ pub struct Link {
     /// What it did.
     pub counters: Counters,
     /// How long packets waited; kept where asked.
-    pub sojourn: Option<Histogram>,
+    pub sojourn: Option<Box<Histogram>>,
     /// Packets thrown out on the way out of the queue, to be reported by the caller.
     pub thrown_out: Vec<Dropped>,
     tx: Option<TxClock>,
@@ -188,7 +188,7 @@ impl Link {
             busy_until: Time::ZERO,
             carry: 0,
             next_tx: Key::NEVER,
-            wire: VecDeque::new(),
+            wire: VecDeque::with_capacity(1),
             fed_by: None,
             feeds_ahead: false,
             ahead: 0,

@@ -1,8 +1,26 @@
 //! From the names in a scenario to a stack: profile, kernel settings, form of recovery.
 
+use std::sync::Arc;
+
 use cclab_cc::{Arithmetic, RecoveryName, Variant};
 use cclab_spec::{Flow, Scenario};
 use cclab_tcp::profile::{self, DefaultRwnd, Profile, Recovery};
+
+/// The profiles in use: flows that behave alike have one in common, so that it costs memory
+/// and cache once.
+#[derive(Default)]
+pub struct Profiles(Vec<Arc<Profile>>);
+
+impl Profiles {
+    /// `profile`, shared with the flows that have it already.
+    pub fn share(&mut self, profile: Profile) -> Arc<Profile> {
+        if let Some(known) = self.0.iter().find(|known| ***known == profile) {
+            return Arc::clone(known);
+        }
+        self.0.push(Arc::new(profile));
+        Arc::clone(&self.0[self.0.len() - 1])
+    }
+}
 
 /// A kernel setting that the simulator models: its name, and what a value of it does to a
 /// profile. `None`: the value makes no sense.

@@ -141,6 +141,6 @@ fn link_summary(link: &Link, now: Time) -> LinkSummary {
         tx_bytes: link.tx_bytes(now),
         in_flight: link.in_flight(),
         backlog_max: counters.backlog_max,
-        sojourn: link.sojourn.clone().unwrap_or_default(),
+        sojourn: link.sojourn.as_deref().cloned().unwrap_or_default(),
     }
 }

@@ -107,7 +107,7 @@ impl<'a> Builder<'a> {
             .pair("bottleneck", bottleneck, Time::ZERO)
             .map(|link| link as usize);
         for link in [forward, reverse] {
-            builder.network.links[link].sojourn = Some(cclab_trace::Histogram::new());
+            builder.network.links[link].sojourn = Some(Box::default());
         }
         builder.routers = builder.routers();
         builder

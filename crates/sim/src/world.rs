@@ -23,6 +23,7 @@ use crate::foreseen::{Foreseen, Sight};
 use crate::forwarding::{Forwarding, HOST};
 use crate::link::{Leaving, Link, Offered};
 use crate::sampler::Sampler;
+use crate::stack::Profiles;
 use crate::topology::{self, BOTTLENECK, BOTTLENECK_REVERSE, Network};
 use crate::{Progress, SimError, summary};
 
@@ -106,10 +107,11 @@ impl<'a, P: Probe> World<'a, P> {
             forwarding,
             paths,
         } = topology::build(scenario, profile, seed);
+        let mut profiles = Profiles::default();
         let flows: Vec<Flow> = paths
             .into_iter()
             .enumerate()
-            .map(|(index, path)| Flow::new(scenario, index, path, seed))
+            .map(|(index, path)| Flow::new(scenario, index, path, seed, &mut profiles))
             .collect();
         let elements = Elements {
             flows: links.len() as u32,

@@ -146,7 +146,7 @@ impl Connection {
             window: variant.window,
             feedback: variant.ecn,
             rng: Stream::new(1, variant.name),
-            profile,
+            profile: profile.into(),
         });
         let mut connection = Connection {
             sender,

@@ -34,6 +34,7 @@ impl Sender {
         } else {
             self.on_syn_lost(now, packet);
         }
+        self.blueprint = None;
         let measured = Some(self.rtt.srtt()).filter(|&srtt| srtt > Time::ZERO);
         let rng = &mut self.rng;
         self.cc.on_established(measured, &mut Cx { now, rng });
@@ -44,8 +45,10 @@ impl Sender {
     /// timestamps tell (Karn).
     fn on_syn_lost(&mut self, now: Time, packet: &Packet) {
         if self.syn_tries > self.profile.syn.restart_from {
-            self.cc_config.initial_window = self.cc_config.mss;
-            self.cc = (self.build_cc)(&self.cc_config);
+            if let Some(blueprint) = &mut self.blueprint {
+                blueprint.config.initial_window = blueprint.config.mss;
+                self.cc = (blueprint.build)(&blueprint.config);
+            }
         }
         self.rtt.on_new_ack();
         match self.echoed_rtt(now, packet) {

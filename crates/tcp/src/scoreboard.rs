@@ -91,7 +91,7 @@ pub struct Scoreboard {
 impl Default for Scoreboard {
     fn default() -> Scoreboard {
         Scoreboard {
-            ring: vec![Segment::default(); 16].into_boxed_slice(),
+            ring: vec![Segment::default(); 4].into_boxed_slice(),
             head: 0,
             tail: 0,
             outstanding: 0,
@@ -104,7 +104,7 @@ impl Default for Scoreboard {
             resent: 0,
             lost_hint: 0,
             highest_sacked: 0,
-            previous_blocks: Vec::with_capacity(8),
+            previous_blocks: Vec::new(),
         }
     }
 }

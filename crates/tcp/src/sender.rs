@@ -7,6 +7,8 @@
 //! Positions in the stream are 64-bit offsets from the first byte of data; the 32-bit numbers
 //! of the wire exist only at the edges.
 
+use std::sync::Arc;
+
 use cclab_cc::{
     Congestion, CongestionControl, CongestionSample, Cx, EcnFeedback, RateSample, WindowInRecovery,
 };
@@ -28,7 +30,7 @@ pub struct Config {
     /// Index of the flow.
     pub flow: u32,
     /// How the stack behaves.
-    pub profile: Profile,
+    pub profile: Arc<Profile>,
     /// How lost data is found and repaired.
     pub recovery: Recovery,
     /// Payload bytes of a full segment.
@@ -98,12 +100,13 @@ pub struct LastAck {
 /// The sending side of a flow.
 pub struct Sender {
     pub(crate) flow: u32,
-    pub(crate) profile: Profile,
+    /// Shared by flows of one stack: it stays in the cache.
+    pub(crate) profile: Arc<Profile>,
     pub(crate) recovery: Recovery,
     pub(crate) mss: u64,
     pub(crate) isn: u32,
-    pub(crate) cc_config: cclab_cc::Config,
-    pub(crate) build_cc: fn(&cclab_cc::Config) -> Box<dyn CongestionControl>,
+    /// What builds the window control again; gone once the connection stands.
+    pub(crate) blueprint: Option<Box<Blueprint>>,
     pub(crate) cc: Box<dyn CongestionControl>,
     pub(crate) window: WindowInRecovery,
     pub(crate) feedback: EcnFeedback,
@@ -161,6 +164,12 @@ pub struct Sender {
     pub(crate) timed: Option<Timed>,
 }
 
+/// From what a window control is built.
+pub(crate) struct Blueprint {
+    pub config: cclab_cc::Config,
+    pub build: fn(&cclab_cc::Config) -> Box<dyn CongestionControl>,
+}
+
 /// A segment being timed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timed {
@@ -202,9 +211,11 @@ impl Sender {
             recovery,
             mss: u64::from(mss),
             isn,
-            cc_config: cc,
-            build_cc,
             cc: build_cc(&cc),
+            blueprint: Some(Box::new(Blueprint {
+                config: cc,
+                build: build_cc,
+            })),
             window,
             feedback,
             fault: None,

@@ -1,25 +1,26 @@
-//! A histogram of nanoseconds with bounded relative error and a fixed memory.
+//! A histogram of nanoseconds with bounded relative error and little memory.
 
 /// Log-linear histogram: 64 bins per power of two, so that a bin's middle is within 0.8% of
-/// every value in it. Recording costs a shift and an addition.
+/// every value in it. Recording costs a shift and an addition. Bins take memory between the
+/// smallest and the largest value counted.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
+    /// The bins from `first` on; those before and after are empty.
     counts: Vec<u64>,
+    first: usize,
     count: u64,
     sum: u128,
 }
 
 /// Bits of the linear part: 2^6 = 64 bins per octave.
 const SUB_BITS: u32 = 6;
+/// Bins come in blocks of this many.
+const BLOCK: usize = 32;
 
 impl Histogram {
-    /// An empty histogram that can record without allocating.
+    /// An empty histogram.
     pub fn new() -> Histogram {
-        Histogram {
-            counts: vec![0; index(u64::MAX) + 1],
-            count: 0,
-            sum: 0,
-        }
+        Histogram::default()
     }
 
     /// A histogram from its non-empty bins, as [`Histogram::bins`] and [`Histogram::sum`] gave
@@ -27,7 +28,7 @@ impl Histogram {
     pub fn from_bins(bins: impl IntoIterator<Item = (u64, u64)>, sum: u128) -> Histogram {
         let mut histogram = Histogram::new();
         for (low, count) in bins {
-            histogram.counts[index(low)] += count;
+            *histogram.bin(index(low)) += count;
             histogram.count += count;
         }
         histogram.sum = sum;
@@ -35,25 +36,44 @@ impl Histogram {
     }
 
     /// Counts `value`.
+    #[inline]
     pub fn record(&mut self, value: u64) {
-        if self.counts.is_empty() {
-            *self = Histogram::new();
-        }
-        self.counts[index(value)] += 1;
+        *self.bin(index(value)) += 1;
         self.count += 1;
         self.sum += u128::from(value);
     }
 
+    /// The bin at `index`, which takes memory from now on.
+    #[inline]
+    fn bin(&mut self, index: usize) -> &mut u64 {
+        if index.wrapping_sub(self.first) >= self.counts.len() {
+            self.reach(index);
+        }
+        &mut self.counts[index - self.first]
+    }
+
+    #[cold]
+    fn reach(&mut self, index: usize) {
+        let block = index / BLOCK * BLOCK;
+        if self.counts.is_empty() {
+            self.first = block;
+        } else if block < self.first {
+            let missing = self.first - block;
+            self.counts.splice(0..0, std::iter::repeat_n(0, missing));
+            self.first = block;
+        }
+        let needed = block + BLOCK - self.first;
+        if needed > self.counts.len() {
+            self.counts.resize(needed, 0);
+        }
+    }
+
     /// Counts all values of `other`.
     pub fn add(&mut self, other: &Histogram) {
-        if other.count == 0 {
-            return;
-        }
-        if self.counts.is_empty() {
-            *self = Histogram::new();
-        }
-        for (own, more) in self.counts.iter_mut().zip(&other.counts) {
-            *own += more;
+        for (offset, &more) in other.counts.iter().enumerate() {
+            if more > 0 {
+                *self.bin(other.first + offset) += more;
+            }
         }
         self.count += other.count;
         self.sum += other.sum;
@@ -91,7 +111,7 @@ impl Histogram {
             .iter()
             .enumerate()
             .filter(|&(_, &n)| n > 0)
-            .map(|(i, &n)| (low(i), n))
+            .map(|(i, &n)| (low(self.first + i), n))
     }
 }
 
@@ -105,6 +125,7 @@ impl PartialEq for Histogram {
 
 impl Eq for Histogram {}
 
+#[inline]
 fn index(value: u64) -> usize {
     let octave = 63 - (value | 1).leading_zeros();
     if octave <= SUB_BITS {
@@ -174,6 +195,18 @@ mod tests {
         }
         assert_eq!(sum, of(&[3, 900, 3, u64::MAX]));
         assert_eq!(sum.count(), 4);
+    }
+
+    #[test]
+    fn bins_grow_towards_both_ends() {
+        let mut histogram = Histogram::new();
+        let values = [1 << 40, 7, u64::MAX, 0, 1 << 20];
+        values.iter().for_each(|&v| histogram.record(v));
+        let lows: Vec<u64> = histogram.bins().map(|(low, _)| low).collect();
+        assert_eq!(lows, [0, 7, 1 << 20, 1 << 40, low(index(u64::MAX))]);
+        let mut narrow = Histogram::new();
+        (40..80).for_each(|ms| narrow.record(ms * 1_000_000));
+        assert!(narrow.counts.len() <= 3 * BLOCK, "{}", narrow.counts.len());
     }
 
     #[test]

@@ -62,7 +62,7 @@ fn nonsense_ends_the_run_and_names_the_variant() {
         window: WindowInRecovery::Stack,
         feedback: cclab_cc::EcnFeedback::Classic,
         rng: cclab_units::Stream::new(1, "broken"),
-        profile,
+        profile: profile.into(),
     });
     let error = world.run(&Progress::default()).expect_err("nonsense");
     assert_eq!(

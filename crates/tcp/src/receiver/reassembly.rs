@@ -32,7 +32,7 @@ pub(super) struct Inserted {
 impl Reassembly {
     pub(super) fn new() -> Reassembly {
         Reassembly {
-            ranges: VecDeque::with_capacity(64),
+            ranges: VecDeque::new(),
             recent: [(0, 0); MAX_SACK_BLOCKS],
             recent_len: 0,
             bytes: 0,

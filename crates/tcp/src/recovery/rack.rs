@@ -49,7 +49,7 @@ impl Default for Rack {
             reo_wnd_persist: 0,
             dsack_round_end: None,
             originals: 0,
-            resent: VecDeque::with_capacity(16),
+            resent: VecDeque::new(),
         }
     }
 }

@@ -125,7 +125,7 @@ pub fn config(
         window: WindowInRecovery::Stack,
         feedback: EcnFeedback::Classic,
         rng: Stream::new(1, "script"),
-        profile,
+        profile: profile.into(),
     }
 }
 
