@@ -79,15 +79,17 @@ def test_the_document_holds_what_the_table_shows(tmp_path: Path) -> None:
     done = bench(tmp_path, "--json", str(out))
     assert done.returncode == 0, done.stderr
     document = json.loads(out.read_text())
-    assert document["schema"] == "cclab-bench/1"
+    assert document["schema"] == "cclab-bench/2"
+    assert {case["cc"] for case in document["cases"]} == {"reno", "cubic", "bbr"}
     for case in document["cases"]:
-        assert sorted(case["simulators"]) == ["cclab", "ns-2", "ns-3"]
+        peers = ["ns-2", "ns-3"] if case["peers"] else []
+        assert sorted(case["simulators"]) == ["cclab", *peers]
         for sample in case["simulators"].values():
             median = sorted(sample["cpu_seconds"])[1]
             assert len(sample["cpu_seconds"]) == 3
             assert sample["packets_per_cpu_second"] == pytest.approx(PLAUSIBLE / median)
             assert f"{sample['packets_per_cpu_second']:,.0f}" in done.stdout
-    assert [asked["asked"] for asked in document["asked"]] == [3_000_000, 60.0, 3.0]
+    assert [asked["asked"] for asked in document["asked"]] == [5_000_000, 60.0, 3.0]
 
 
 def test_check_fails_when_a_figure_is_missed(tmp_path: Path) -> None:
