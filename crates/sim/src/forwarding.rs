@@ -3,6 +3,9 @@
 /// The packet has reached a host.
 pub const HOST: u32 = u32::MAX;
 
+/// Packets go more ways than one.
+pub const MIXED: u32 = u32::MAX - 1;
+
 /// Forwarding tables, one per link: packets carry no route, and the table of a link that leads
 /// to one place only is that place.
 ///
@@ -92,6 +95,15 @@ impl Forwarding {
             Some(NextHop::ByFlow(table)) => table,
             Some(NextHop::ByFlowAndWay(table)) => table.as_flattened(),
             Some(NextHop::Unused) | None => &[],
+        }
+    }
+
+    /// Where every packet goes from the far end of `link`, or [`MIXED`].
+    pub fn only_next(&self, link: usize) -> u32 {
+        match self.next.get(link) {
+            Some(NextHop::Always(next)) => *next,
+            Some(NextHop::ByFlow(_) | NextHop::ByFlowAndWay(_)) => MIXED,
+            Some(NextHop::Unused) | None => HOST,
         }
     }
 

@@ -19,13 +19,21 @@ use cclab_units::{Rate, Stream, Time, TxClock};
 
 use crate::calendar::Key;
 use crate::fifo::{Fifo, Waiting};
+use crate::forwarding::MIXED;
 use crate::impairment::{Course, Gate, Opportunities, Schedule, Served};
 
-/// What a link did.
+/// What a link did; what every packet counts comes first.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub struct Counters {
     /// Packets offered.
     pub offered: u64,
+    /// Packets handed to the other end.
+    pub delivered: u64,
+    /// Bytes that the transmitter has taken on, the packet in transmission included.
+    taken_bytes: u64,
+    /// Largest backlog in bytes.
+    pub backlog_max: u64,
     /// Copies that were born on the link.
     pub duplicates: u64,
     /// Packets lost, by reason: see [`cclab_trace::schema::LinkSummary`].
@@ -38,12 +46,6 @@ pub struct Counters {
     pub outage_drops: u64,
     /// See `queue_drops`.
     pub corrupt_drops: u64,
-    /// Packets handed to the other end.
-    pub delivered: u64,
-    /// Bytes that the transmitter has taken on, the packet in transmission included.
-    taken_bytes: u64,
-    /// Largest backlog in bytes.
-    pub backlog_max: u64,
 }
 
 impl Counters {
@@ -115,46 +117,55 @@ impl OnWire {
 }
 
 /// A link in one direction.
+///
+/// What an arrival touches lies in the first two lines of the cache, what an offer touches in the
+/// next: with thousands of links, their lines are what a packet costs.
+#[repr(C, align(64))]
 pub struct Link {
-    /// Its name in traces.
-    pub name: String,
-    /// Its rate at the beginning; `None`: infinitely fast.
-    pub rate: Option<Rate>,
-    /// What happens to packets before the queue.
-    pub entry: Option<Box<Gate>>,
-    /// Losses after the wire.
-    pub exit: Option<Box<Gate>>,
-    /// What the wire adds to the delay.
-    pub course: Option<Box<Course>>,
-    /// Changes of rate and delay.
-    pub schedule: Option<Box<Schedule>>,
-    /// When it may send, instead of a rate.
-    pub trace: Option<Box<Opportunities>>,
-    /// What it did.
-    pub counters: Counters,
-    /// How long packets waited; kept where asked.
-    pub sojourn: Option<Box<Histogram>>,
-    /// Packets thrown out on the way out of the queue, to be reported by the caller.
-    pub thrown_out: Vec<Dropped>,
-    tx: Option<TxClock>,
-    /// Whether every packet takes the same time, whatever its size.
-    per_packet: bool,
-    /// The rate of the transmission in progress, or of the last one.
-    tx_rate: Option<Rate>,
+    /// When the transmitter asks the queue for the next packet; armed only while packets wait.
+    next_tx: Key,
     delay: Time,
-    service: Service,
-    dice: Stream,
     /// The transmitter is busy until then.
     busy_until: Time,
     /// What the transmission so far took beyond whole nanoseconds, see [`TxClock`].
     carry: u64,
-    /// When the transmitter asks the queue for the next packet; armed only while packets wait.
-    next_tx: Key,
-    wire: VecDeque<OnWire>,
-    /// The link that alone feeds this one, ahead of time.
-    pub fed_by: Option<u32>,
+    tx: Option<TxClock>,
+    /// What the wire adds to the delay.
+    pub course: Option<Box<Course>>,
+    /// Where everything goes from the far end, unless that is [`MIXED`].
+    pub leads_to: u32,
     /// Whether this link feeds the next ones ahead of time: then its own wire stays empty.
     pub feeds_ahead: bool,
+    /// Whether every packet takes the same time, whatever its size.
+    per_packet: bool,
+
+    wire: VecDeque<OnWire>,
+    /// Losses after the wire.
+    pub exit: Option<Box<Gate>>,
+    /// What it did.
+    pub counters: Counters,
+
+    /// What happens to packets before the queue.
+    pub entry: Option<Box<Gate>>,
+    service: Service,
+    /// How long packets waited; kept where asked.
+    pub sojourn: Option<Box<Histogram>>,
+
+    /// Its name in traces.
+    pub name: String,
+    /// Its rate at the beginning; `None`: infinitely fast.
+    pub rate: Option<Rate>,
+    /// Changes of rate and delay.
+    pub schedule: Option<Box<Schedule>>,
+    /// When it may send, instead of a rate.
+    pub trace: Option<Box<Opportunities>>,
+    /// Packets thrown out on the way out of the queue, to be reported by the caller.
+    pub thrown_out: Vec<Dropped>,
+    /// The rate of the transmission in progress, or of the last one.
+    tx_rate: Option<Rate>,
+    dice: Stream,
+    /// The link that alone feeds this one, ahead of time.
+    pub fed_by: Option<u32>,
     /// Packets on their way to the far end that the next links have already, at the end.
     ahead: u64,
 }
@@ -190,6 +201,7 @@ impl Link {
             next_tx: Key::NEVER,
             wire: VecDeque::with_capacity(1),
             fed_by: None,
+            leads_to: MIXED,
             feeds_ahead: false,
             ahead: 0,
         }

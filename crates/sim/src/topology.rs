@@ -54,8 +54,9 @@ pub fn build(scenario: &Scenario, profile: &Profile, seed: u64) -> Network {
         forwarding,
         paths,
     } = &mut builder.network;
-    for link in links.iter_mut() {
+    for (index, link) in links.iter_mut().enumerate() {
         link.foresee_departures();
+        link.leads_to = forwarding.only_next(index);
     }
     let entries = paths.iter().flat_map(|path| [path.data, path.acks]);
     fusion::fuse(links, forwarding, &entries.collect());

@@ -20,7 +20,7 @@ use cclab_units::Time;
 use crate::calendar::{Calendar, Key};
 use crate::flow::Flow;
 use crate::foreseen::{Foreseen, Sight};
-use crate::forwarding::{Forwarding, HOST};
+use crate::forwarding::{Forwarding, HOST, MIXED};
 use crate::link::{Leaving, Link, Offered};
 use crate::sampler::Sampler;
 use crate::stack::Profiles;
@@ -284,7 +284,7 @@ impl<'a, P: Probe> World<'a, P> {
         let (mut since, mut there) = (departs, arrives);
         if self.links[index].feeds_ahead {
             self.links[index].hand_on();
-            wire = self.forwarding.next(index, packet.flow, packet.backward) as usize;
+            wire = self.next_hop(index, packet) as usize;
             since = arrives;
             there = self.links[wire].take_ahead(packet, arrives);
             if P::ON && index == BOTTLENECK_REVERSE && self.captures.bottleneck.is_some() {
@@ -298,6 +298,15 @@ impl<'a, P: Probe> World<'a, P> {
         }
     }
 
+    /// Where a packet goes from the far end of a link.
+    #[inline]
+    fn next_hop(&self, index: usize, packet: &Packet) -> u32 {
+        match self.links[index].leads_to {
+            MIXED => self.forwarding.next(index, packet.flow, packet.backward),
+            only => only,
+        }
+    }
+
     /// A packet reaches the far end of a link.
     #[inline]
     fn arrive(&mut self, index: usize, packet: &Packet, since: Time) {
@@ -307,7 +316,7 @@ impl<'a, P: Probe> World<'a, P> {
         if P::ON && index == BOTTLENECK_REVERSE {
             self.capture(self.captures.bottleneck, packet);
         }
-        match self.forwarding.next(index, packet.flow, packet.backward) {
+        match self.next_hop(index, packet) {
             HOST if packet.is_corrupt() => {
                 self.lose_arrived(index, packet, DropReason::Corrupt);
             }

@@ -69,7 +69,7 @@ impl fmt::Display for Rate {
 #[derive(Clone, Copy, Debug)]
 pub struct TxClock {
     /// Nanoseconds per byte, times 2^30.
-    scaled_ns_per_byte: u64,
+    scaled_ns_per_byte: NonZeroU64,
 }
 
 impl TxClock {
@@ -81,7 +81,9 @@ impl TxClock {
         let numerator = 8_000_000_000_u128 << Self::SHIFT;
         let bps = u128::from(rate.bps());
         TxClock {
-            scaled_ns_per_byte: numerator.div_ceil(bps) as u64,
+            // Rounded up, it is one at least.
+            scaled_ns_per_byte: NonZeroU64::new(numerator.div_ceil(bps) as u64)
+                .unwrap_or(NonZeroU64::MIN),
         }
     }
 
@@ -89,14 +91,15 @@ impl TxClock {
     /// carried over to the next packet, so that a busy link keeps its rate exactly.
     #[inline]
     pub fn time_of_next(self, bytes: u64, carry: &mut u64) -> Time {
-        let scaled = u128::from(bytes) * u128::from(self.scaled_ns_per_byte) + u128::from(*carry);
+        let scaled =
+            u128::from(bytes) * u128::from(self.scaled_ns_per_byte.get()) + u128::from(*carry);
         *carry = scaled as u64 & ((1 << Self::SHIFT) - 1);
         Time::from_nanos((scaled >> Self::SHIFT) as u64)
     }
 
     /// The time `bytes` take, rounded to the nearest nanosecond.
     pub fn time_of(self, bytes: u64) -> Time {
-        let scaled = u128::from(bytes) * u128::from(self.scaled_ns_per_byte);
+        let scaled = u128::from(bytes) * u128::from(self.scaled_ns_per_byte.get());
         Time::from_nanos(((scaled + (1 << (Self::SHIFT - 1))) >> Self::SHIFT) as u64)
     }
 }
