@@ -104,7 +104,7 @@ impl Model {
 
     /// Three bytes are one operation; returns cwnd and ssthresh after each.
     fn run(mut self, data: &[u8]) -> Vec<(u64, u64)> {
-        let measured = (data.len() % 2 == 0).then_some(self.srtt);
+        let measured = data.len().is_multiple_of(2).then_some(self.srtt);
         let mut cx = Cx {
             now: self.now,
             rng: &mut self.rng,

@@ -17,8 +17,8 @@ const BURST_SEGMENTS: u64 = 0x7f;
 
 /// `bbr_rate_bytes_per_sec`.
 pub(super) fn bytes_per_second(bw: u64, mss: u64, gain: u64, margin: u64) -> u64 {
-    let rate = u128::from(bw) * u128::from(mss) * u128::from(gain) >> GAIN_SHIFT;
-    let rate = rate * u128::from(1_000_000 / 100 * (100 - margin)) >> BW_SHIFT;
+    let rate = (u128::from(bw) * u128::from(mss) * u128::from(gain)) >> GAIN_SHIFT;
+    let rate = (rate * u128::from(1_000_000 / 100 * (100 - margin))) >> BW_SHIFT;
     u64::try_from(rate).unwrap_or(u64::MAX)
 }
 
