@@ -44,11 +44,11 @@ impl Sender {
     /// The handshake is done, but not with the first SYN: which of them was answered only
     /// timestamps tell (Karn).
     fn on_syn_lost(&mut self, now: Time, packet: &Packet) {
-        if self.syn_tries > self.profile.syn.restart_from {
-            if let Some(blueprint) = &mut self.blueprint {
-                blueprint.config.initial_window = blueprint.config.mss;
-                self.cc = (blueprint.build)(&blueprint.config);
-            }
+        if self.syn_tries > self.profile.syn.restart_from
+            && let Some(blueprint) = &mut self.blueprint
+        {
+            blueprint.config.initial_window = blueprint.config.mss;
+            self.cc = (blueprint.build)(&blueprint.config);
         }
         self.rtt.on_new_ack();
         match self.echoed_rtt(now, packet) {

@@ -164,7 +164,7 @@ fn the_cycle_has_a_phase_up_a_phase_down_and_six_to_cruise() {
     }
     let now = path.flow.now;
     let mut sample = path.bbr().sample(&ack(MSS), now);
-    sample.now = path.bbr().rtt.micros() / 2 + sample.now;
+    sample.now += path.bbr().rtt.micros() / 2;
     sample.prior_in_flight = 90;
     path.bbr().update_cycle(&sample);
     path.bbr().update_gains();
