@@ -379,7 +379,7 @@ def print_load(load: Dumbbell, repeat: int, samples: dict[Case, dict[str, Sample
         left = [cells[column].ljust(widths[column]) for column in range(2)]
         right = [cells[column].rjust(widths[column]) for column in range(2, len(heading))]
         print("  ".join(left + right).rstrip())
-    print()
+    print(flush=True)
 
 
 def print_verdicts(measured: Measurement) -> None:

@@ -100,3 +100,50 @@ impl Fifo {
         Some(next.departs)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Time {
+        Time::from_millis(ms)
+    }
+
+    /// A packet in transmission from 0 to 10 ms, and one that came at 4 ms and waits for it.
+    fn one_waits() -> Fifo {
+        let mut fifo = Fifo::new(FifoLimits {
+            packets: 1,
+            bytes: 2_000,
+        });
+        fifo.pass(ms(0));
+        fifo.push(Waiting {
+            departs: ms(10),
+            waits: ms(6),
+            bytes: 1_500,
+        });
+        fifo
+    }
+
+    #[test]
+    fn a_departure_and_an_arrival_of_one_instant_come_in_the_order_of_their_causes() {
+        // The departure was caused by the arrival at 4 ms, when the transmitter was busy.
+        let mut fifo = one_waits();
+        assert!(fifo.pop_departed(ms(10), ms(3)).is_none());
+        assert!(!fifo.has_room(1_500), "not gone yet for what left at 3 ms");
+        assert!(fifo.pop_departed(ms(10), ms(4)).is_some());
+        assert!(fifo.has_room(1_500));
+        // An instant later it is gone for whatever arrives.
+        assert!(one_waits().pop_departed(ms(11), ms(0)).is_some());
+        assert!(one_waits().pop_departed(ms(9), ms(9)).is_none());
+    }
+
+    #[test]
+    fn what_has_departed_is_no_backlog_even_before_it_is_reported() {
+        let fifo = one_waits();
+        assert_eq!((fifo.backlog().packets, fifo.backlog().bytes), (1, 1_500));
+        assert_eq!(fifo.departed(ms(9)).count(), 0);
+        assert_eq!(fifo.departed(ms(10)).count(), 1);
+        assert_eq!(fifo.next_departure(ms(9)), Some(ms(10)));
+        assert_eq!(fifo.next_departure(ms(10)), None);
+    }
+}

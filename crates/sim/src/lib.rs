@@ -2,7 +2,7 @@
 //! topologies.
 
 mod application;
-mod calendar;
+pub mod calendar;
 mod describe;
 mod fifo;
 mod flow;
