@@ -331,4 +331,8 @@ impl CongestionControl for Bbr {
     fn pacing_rate(&self) -> Option<Rate> {
         self.pacing.rate()
     }
+
+    fn least_burst(&self) -> Option<u64> {
+        Some(self.least_burst_segments())
+    }
 }

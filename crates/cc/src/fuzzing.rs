@@ -21,7 +21,7 @@ const SLOW_STARTS: [SlowStart; 3] = [
     SlowStart::LinuxHyStart,
 ];
 /// Variants whose window an acknowledgement may narrow: they react to delay.
-const NARROWED_BY_DELAY: &[&str] = &["lp", "vegas", "westwood", "yeah"];
+const NARROWED_BY_DELAY: &[&str] = &["ledbat++", "lp", "vegas", "westwood", "yeah"];
 /// Variants whose window grows whether it was used or not: Vegas as Linux has it, and Westwood+
 /// where its estimate is above what the loss left.
 const GROWN_UNUSED: &[&str] = &["vegas", "westwood"];

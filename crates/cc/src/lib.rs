@@ -6,6 +6,7 @@ mod aimd;
 mod bbr;
 mod bic;
 mod constant_rate;
+mod copa;
 mod cubic;
 mod dctcp;
 mod delay_trend;
@@ -16,6 +17,7 @@ mod htcp;
 mod hybla;
 mod hystart;
 mod illinois;
+mod ledbat_plus_plus;
 mod linear_rate;
 mod lp;
 mod module;
@@ -256,6 +258,12 @@ pub trait CongestionControl: Send {
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
+
+    /// The least segments of a burst, where the stack sends in bursts and not by its own rule
+    /// (`min_tso_segs` of Linux).
+    fn least_burst(&self) -> Option<u64> {
+        None
+    }
 }
 
 impl<C: CongestionControl + ?Sized> CongestionControl for Box<C> {
@@ -293,5 +301,9 @@ impl<C: CongestionControl + ?Sized> CongestionControl for Box<C> {
 
     fn pacing_rate(&self) -> Option<Rate> {
         (**self).pacing_rate()
+    }
+
+    fn least_burst(&self) -> Option<u64> {
+        (**self).least_burst()
     }
 }

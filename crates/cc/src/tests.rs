@@ -166,7 +166,8 @@ fn every_variant_keeps_the_laws_over_seeded_operations() {
 
 #[test]
 fn every_variant_doubles_in_slow_start() {
-    for variant in VARIANTS {
+    // But for the one that runs in the background, whose slow start is slower by its gain.
+    for variant in VARIANTS.iter().filter(|variant| variant.name != "ledbat++") {
         for arithmetic in [
             Arithmetic::Bytes,
             Arithmetic::Segments,

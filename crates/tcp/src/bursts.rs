@@ -56,7 +56,7 @@ impl Sender {
             0
         };
         let bytes = ((rate >> rules.rate_shift) + extra).min(rules.most);
-        (bytes / self.mss).max(rules.least)
+        (bytes / self.mss).max(self.cc.least_burst().unwrap_or(rules.least))
     }
 
     /// Bytes per second by the window and the round-trip time (`tcp_update_pacing_rate`).

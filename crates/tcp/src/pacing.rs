@@ -3,14 +3,29 @@
 use cclab_units::{Rate, Time, TxClock};
 
 /// Spaces departures.
+///
+/// Segments of a burst do not ask; the next burst waits for the time of all of them. In Linux one
+/// that left late, because the window and not the rate held it, shortens the wait by as much, up
+/// to half (`tcp_update_skb_after_send`).
 #[derive(Debug, Default)]
 pub struct Pacer {
     next: Time,
     waiting: bool,
     clock: Option<(Rate, TxClock)>,
+    /// Whether a late burst shortens the wait, and how late the last one was.
+    catches_up: bool,
+    late: Time,
 }
 
 impl Pacer {
+    /// A pacer in whose stack a late burst shortens the wait for the next, or does not.
+    pub fn new(catches_up: bool) -> Pacer {
+        Pacer {
+            catches_up,
+            ..Pacer::default()
+        }
+    }
+
     /// Whether a packet may leave at `now`; if not, the pacer asks for a wake-up.
     #[inline]
     pub fn may_send(&mut self, now: Time, rate: Option<Rate>) -> bool {
@@ -20,8 +35,7 @@ impl Pacer {
 
     /// A packet of `bytes` leaves at `now` at `rate`.
     #[inline]
-    pub fn on_sent(&mut self, now: Time, bytes: u64, rate: Option<Rate>) {
-        let Some(rate) = rate else { return };
+    pub fn on_sent(&mut self, now: Time, bytes: u64, rate: Rate) {
         let clock = match self.clock {
             Some((known, clock)) if known == rate => clock,
             _ => {
@@ -30,7 +44,16 @@ impl Pacer {
                 clock
             }
         };
-        self.next = self.next.max(now) + clock.time_of(bytes);
+        if self.next <= now {
+            if self.catches_up {
+                self.late = now - self.next;
+            }
+            self.next = now;
+        }
+        let time = clock.time_of(bytes);
+        let credit = self.late.min(time / 2);
+        self.late = self.late - credit;
+        self.next = self.next + time - credit;
     }
 
     /// How long until a packet may leave.
@@ -55,12 +78,12 @@ mod tests {
 
     #[test]
     fn departures_keep_the_rate() {
-        let rate = Rate::from_bps(12_000_000);
+        let rate = Rate::from_bps(12_000_000).expect("a positive rate");
         let mut pacer = Pacer::default();
         let mut now = Time::ZERO;
         let mut sent = 0;
         while sent < 100 {
-            if pacer.may_send(now, rate) {
+            if pacer.may_send(now, Some(rate)) {
                 pacer.on_sent(now, 1500, rate);
                 sent += 1;
             } else {
@@ -69,5 +92,31 @@ mod tests {
             }
         }
         assert_eq!(now, Time::from_millis(99));
+    }
+
+    /// A millisecond a segment: two leave together every two milliseconds.
+    #[test]
+    fn bursts_leave_together() {
+        assert_eq!(six_in_pairs(Pacer::default()), [5, 5, 7, 7, 9, 9]);
+        // The first pair left 5 ms late: each of its segments counts half.
+        assert_eq!(six_in_pairs(Pacer::new(true)), [5, 5, 6, 6, 8, 8]);
+    }
+
+    fn six_in_pairs(mut pacer: Pacer) -> Vec<u64> {
+        let rate = Rate::from_bps(12_000_000).expect("a positive rate");
+        let mut now = Time::from_millis(5);
+        let mut sent = Vec::new();
+        while sent.len() < 6 {
+            if pacer.may_send(now, Some(rate)) {
+                for _ in 0..2 {
+                    pacer.on_sent(now, 1500, rate);
+                    sent.push(now.as_millis());
+                }
+            } else {
+                now = pacer.deadline();
+                pacer.on_timer(now);
+            }
+        }
+        sent
     }
 }

@@ -10,7 +10,8 @@
 use std::sync::Arc;
 
 use cclab_cc::{
-    Congestion, CongestionControl, CongestionSample, Cx, EcnFeedback, RateSample, WindowInRecovery,
+    Arithmetic, Congestion, CongestionControl, CongestionSample, Cx, EcnFeedback, RateSample,
+    WindowInRecovery,
 };
 use cclab_packet::Packet;
 use cclab_units::{Stream, Time};
@@ -233,7 +234,7 @@ impl Sender {
             rtt: RttEstimator::new(&profile.rto),
             rate: RateEstimator::default(),
             episode: Episode::default(),
-            pacer: Pacer::default(),
+            pacer: Pacer::new(profile.arithmetic == Arithmetic::Segments),
             burst_left: 0,
             burst_of_several: false,
             limits: Limits::default(),

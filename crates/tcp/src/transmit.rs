@@ -1,5 +1,6 @@
 //! What the sender sends next.
 
+use cclab_cc::Arithmetic;
 use cclab_packet::{Ecn, Packet, flags, notes};
 use cclab_units::Time;
 
@@ -46,11 +47,19 @@ impl Sender {
         if packet.is_none() {
             self.burst_left = 0;
         }
-        if let (Some(packet), Some(rate)) = (&packet, pacing_rate) {
-            self.pacer
-                .on_sent(now, u64::from(packet.payload), Some(rate));
+        if let (Some(packet), Some(rate)) = (&packet, pacing_rate)
+            && self.is_paced()
+        {
+            self.pacer.on_sent(now, u64::from(packet.payload), rate);
         }
         packet
+    }
+
+    /// Linux lets the first ten segments of a connection go unpaced
+    /// (`tcp_update_skb_after_send`).
+    fn is_paced(&self) -> bool {
+        const UNPACED: u64 = 10;
+        self.profile.arithmetic != Arithmetic::Segments || self.counters.segments_sent > UNPACED
     }
 
     /// Data by the rules of the window: lost segments first, then new ones.

@@ -88,15 +88,19 @@ impl Bbr {
         }
     }
 
+    /// `bbr_min_tso_segs`.
+    pub(super) fn least_burst_segments(&self) -> u64 {
+        match self.pacing.bytes < LONE_SEGMENTS {
+            true => 1,
+            false => 2,
+        }
+    }
+
     /// `bbr_tso_segs_goal`: segments that leave together.
     pub(super) fn burst(&self) -> u64 {
-        let least = if self.pacing.bytes < LONE_SEGMENTS {
-            1
-        } else {
-            2
-        };
         let bytes = (self.pacing.bytes >> BURST_SHIFT).min(BURST_BYTES);
-        (bytes / self.mss).max(least).min(BURST_SEGMENTS)
+        let segments = (bytes / self.mss).max(self.least_burst_segments());
+        segments.min(BURST_SEGMENTS)
     }
 
     /// `bbr_bdp`: `gain` bandwidth-delay products in segments, rounded up.
