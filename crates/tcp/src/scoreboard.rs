@@ -157,6 +157,11 @@ impl Scoreboard {
         self.lost
     }
 
+    /// Bytes retransmitted and in the network.
+    pub(crate) fn resent(&self) -> u64 {
+        self.resent
+    }
+
     /// Bytes taken for lost over the connection's life, a segment as often as it was.
     pub fn lost_ever(&self) -> u64 {
         self.lost_ever

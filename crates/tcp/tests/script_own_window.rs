@@ -186,3 +186,27 @@ fn broken(cwnd: u64, rate: Option<Rate>) -> Box<dyn CongestionControl> {
         rate,
     })
 }
+
+/// Losses of what left during recovery are repaired by a new episode that begins as the first
+/// ends. The echo of a retransmission of the first is older than those of the second, and yet no
+/// sign that an original came late.
+#[test]
+fn an_echo_of_an_earlier_episodes_retransmission_undoes_nothing() {
+    let mut s = script(WindowInRecovery::Own);
+    s.ack(200, 0, &[(1, 4)]);
+    let mut expected = again(&[0]);
+    expected.extend(fresh(20..23)); // during recovery
+    assert_eq!(s.sent(200), expected);
+    // All of the first flight but segment 0 arrived; of the new ones 20 is lost, too.
+    s.ack(210, 0, &[(1, 20)]);
+    s.sent(210);
+    s.ack(301, 0, &[(21, 23), (1, 20)]);
+    assert_eq!(s.sent(301)[..1], again(&[20])[..]);
+    // The copy of 0 ends the first episode; the one of 20 is on its way. Segment 23 was lost.
+    s.ack_echo(302, 20, &[(24, 27), (21, 23)], 200);
+    assert!(s.sender.in_recovery());
+    assert_eq!(s.sent(302)[..1], again(&[23])[..]);
+    s.ack_echo(401, 23, &[(24, 27)], 301); // older than the copy of 23
+    assert!(s.sender.in_recovery());
+    assert_eq!(s.sender.counters().undos, 0);
+}

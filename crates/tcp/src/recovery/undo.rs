@@ -16,7 +16,7 @@ pub struct Undo {
     /// Retransmissions not yet reported as duplicates, and whether there were any.
     unreported: u64,
     resent: bool,
-    /// Timestamp of the first retransmission.
+    /// Timestamp of the first retransmission since none was in the network.
     stamp: Option<u32>,
 }
 
@@ -26,7 +26,10 @@ impl Undo {
     }
 
     pub(crate) fn end(&mut self) {
-        *self = Undo::default();
+        *self = Undo {
+            stamp: self.stamp,
+            ..Undo::default()
+        };
     }
 
     /// A segment leaves again with timestamp `tsval` (0: no timestamps).
@@ -50,10 +53,19 @@ impl Undo {
 }
 
 impl Sender {
+    /// An episode begins. What an earlier one sent again and is still in the network counts: it
+    /// may be reported as a duplicate, and its echo is no sign that an original came late
+    /// (`tcp_init_undo`, `tcp_retrans_stamp_cleanup`).
     pub(super) fn begin_undo(&mut self) {
+        let board = &self.board;
+        let in_network = board.resent().div_ceil(self.mss);
+        let first = board.ids().start;
+        let any = in_network > 0 || (!board.is_empty() && board.get(first).ever_resent);
         self.episode.undo = Undo {
             una: Some(self.snd_una),
-            ..Undo::default()
+            unreported: in_network,
+            resent: in_network > 0,
+            stamp: self.episode.undo.stamp.filter(|_| any),
         };
     }
 
