@@ -14,6 +14,9 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 TEST_PROFILE ?= test
 FUZZ_SECONDS ?= 60
 BENCH_FLAGS ?=
+# One of 40 parts of the mutants, every fortieth; MUTANTS_SHARD=0/1 is all of them.
+MUTANTS_SHARD ?= 0/40
+MUTANTS_FLAGS ?=
 ORACLES_FLAGS ?=
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
@@ -109,7 +112,7 @@ $(TARGET)/peers/ns3-dumbbell: benches/ns3/dumbbell.cc
 		-lns3-applications -lns3-internet -lns3-point-to-point -lns3-network -lns3-core
 
 .PHONY: fuzz
-fuzz: ## Fuzz the study parser, the variants and TCP, FUZZ_SECONDS each (default 60)
+fuzz: ## Fuzz studies, the variants, TCP and whole simulations, FUZZ_SECONDS each (default 60)
 	@cargo +nightly --version >/dev/null 2>&1 || { \
 		echo "fuzzing needs a nightly Rust; please run: rustup toolchain install nightly" >&2; \
 		exit 1; }
@@ -123,6 +126,17 @@ fuzz: ## Fuzz the study parser, the variants and TCP, FUZZ_SECONDS each (default
 		cargo +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS) -timeout=10 \
 			-print_final_stats=1; \
 	done
+
+.PHONY: mutants
+mutants: ## Share of changed lines of cc and qdisc that the tests notice (MUTANTS_SHARD=k/n, 0/1: all)
+	@command -v cargo-mutants >/dev/null || cargo install cargo-mutants --locked
+	@for crate in cc qdisc; do \
+		out=$(TARGET)/mutants/$$crate; mkdir -p "$$out"; \
+		echo "== mutants of cclab-$$crate, part $(MUTANTS_SHARD)"; \
+		cargo mutants -p cclab-$$crate --test-package cclab-$$crate --shard $(MUTANTS_SHARD) \
+			--no-times -o "$$out" $(MUTANTS_FLAGS) || { code=$$?; [ $$code = 2 ] || [ $$code = 3 ]; }; \
+	done
+	@tests/mutants-share.py $(TARGET)/mutants/{cc,qdisc}/mutants.out/outcomes.json
 
 .PHONY: clean
 clean: ## Remove all that the other targets made

@@ -292,6 +292,23 @@ def test_no_colours_outside_a_terminal_or_when_asked(cli: Cli, study: Path, tmp_
     assert "\x1b" not in done.stdout + done.stderr
 
 
+def test_a_variant_that_returns_nonsense_is_a_failed_run_with_its_name(
+    study: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # The core's tests have such variants; from here none can be registered.
+    what = "flow one: its variant mine returned a congestion window of 0 bytes"
+
+    def execute(*_: object) -> None:
+        raise _core.RunError(what)
+
+    monkeypatch.setattr(_core, "execute", execute)
+    assert invoke(["run", str(study), "--out", str(tmp_path / "out")]) == RUN_FAILED
+    assert what in capsys.readouterr().err
+
+
 def test_a_full_disk_is_a_failed_run_with_one_message(study: Path, tmp_path: Path) -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (16_000, 16_000))

@@ -9,6 +9,7 @@ mod flow;
 mod foreseen;
 mod forwarding;
 mod fusion;
+pub mod fuzzing;
 mod impairment;
 mod link;
 mod sampler;

@@ -146,7 +146,7 @@ impl<'a, P: Probe> World<'a, P> {
             }
         }
         if P::ON {
-            world.schedule(elements.sampler, world.sampler.next());
+            world.sample_at(world.sampler.next());
         }
         world
     }
@@ -218,7 +218,7 @@ impl<'a, P: Probe> World<'a, P> {
         } else {
             self.sample();
             let next = self.sampler.advance(self.now);
-            self.schedule(sampler, next);
+            self.sample_at(next);
         }
     }
 
@@ -471,6 +471,16 @@ impl<'a, P: Probe> World<'a, P> {
     }
 
     /// Samples everything, once an instant.
+    /// Everything is to be sampled at `time`, before all acts of that instant; the end of the
+    /// run is sampled after them.
+    fn sample_at(&mut self, time: Time) {
+        let key = match time < self.end {
+            true => Key::first_of(time),
+            false => Key::NEVER,
+        };
+        self.calendar.set(self.elements.sampler, key);
+    }
+
     fn sample(&mut self) {
         let now = self.now;
         if self.sampled == Some(now) {

@@ -4,89 +4,12 @@
 mod common;
 
 use cclab_spec::{Flow, Limit, Place, Scenario, Start, Topology};
-use cclab_trace::{Event, Probe};
 use cclab_units::Time;
 
+use common::log::Log;
 use common::{STACKS, capture_everywhere, dumbbell, flow, link, loss};
 
 const END: Time = Time::from_secs(3);
-
-/// Every event as text, with the name of its flow in place of its index, and without what
-/// names a place in the tables of one network.
-struct Log {
-    flows: Vec<String>,
-    points: Vec<String>,
-    events: Vec<(Time, String)>,
-}
-
-impl Log {
-    fn of(scenario: &Scenario, seed: u64) -> Log {
-        let mut log = Log {
-            flows: scenario.flows.iter().map(|f| f.name.clone()).collect(),
-            points: scenario.trace.capture.clone(),
-            events: Vec::new(),
-        };
-        common::run_with(scenario, seed, &mut log);
-        log
-    }
-
-    fn name(&self, flow: u32) -> &str {
-        &self.flows[flow as usize]
-    }
-
-    fn without(&self, name: &str) -> Vec<&(Time, String)> {
-        let mark = format!("{name}: ");
-        let others = |event: &&(Time, String)| !event.1.starts_with(&mark);
-        self.events.iter().filter(others).collect()
-    }
-}
-
-impl Probe for Log {
-    fn wants_acks(&self, _: Time) -> bool {
-        true
-    }
-    fn wants_queue(&self, _: Time) -> bool {
-        true
-    }
-    fn wants_drops(&self, _: Time) -> bool {
-        true
-    }
-    fn wants_packets(&self, _: Time) -> bool {
-        true
-    }
-    fn record(&mut self, now: Time, event: Event<'_>) {
-        let text = match event {
-            Event::FlowSample(mut sample) => {
-                let name = self.name(sample.flow).to_string();
-                sample.flow = 0;
-                format!("{name}: {sample:?}")
-            }
-            Event::QueueSample(sample) => format!("queue: {sample:?}"),
-            Event::Ack(mut ack) => {
-                let name = self.name(ack.flow).to_string();
-                ack.flow = 0;
-                format!("{name}: {ack:?}")
-            }
-            Event::Queue(mut queue) => {
-                let name = self.name(queue.flow).to_string();
-                queue.flow = 0;
-                format!("{name}: {queue:?}")
-            }
-            Event::Drop(mut drop) => {
-                let name = self.name(drop.flow).to_string();
-                (drop.flow, drop.link) = (0, 0);
-                format!("{name}: {drop:?}")
-            }
-            Event::Packet(point, packet) => {
-                let mut packet = *packet;
-                let name = self.name(packet.flow).to_string();
-                packet.flow = 0;
-                format!("{name}: at {} {packet:?}", self.points[point as usize])
-            }
-        };
-        self.events.push((now, text));
-    }
-}
 
 fn scenario(stack: &str, topology: Topology, extra: Option<Flow>, first: bool) -> Scenario {
     let bottleneck = link(Some(3_000_000), Time::from_millis(9), Limit::Packets(12));
@@ -155,11 +78,7 @@ fn the_same_seed_gives_the_same_events_and_another_seed_others() {
 fn a_probe_changes_nothing_that_a_summary_tells() {
     each_network(|stack, topology| {
         let scenario = scenario(stack, topology, None, false);
-        let mut log = Log {
-            flows: scenario.flows.iter().map(|f| f.name.clone()).collect(),
-            points: scenario.trace.capture.clone(),
-            events: Vec::new(),
-        };
+        let mut log = Log::empty(&scenario);
         let traced = common::run_with(&scenario, 1, &mut log);
         let plain = common::run(&scenario, 1);
         assert_eq!(traced.flows, plain.flows, "{stack}, {topology:?}");

@@ -5,6 +5,8 @@
     reason = "each test binary uses its own part of what all of them share"
 )]
 
+pub mod log;
+
 use std::collections::BTreeMap;
 
 use cclab_spec::{

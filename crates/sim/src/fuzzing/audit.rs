@@ -1,0 +1,170 @@
+//! The books of a run: what hosts sent and got, what links took and gave, what the trace tells.
+
+use cclab_spec::{Link, Scenario};
+use cclab_trace::schema::{FlowSummary, LinkSummary, RunSummary};
+use cclab_trace::{Event, Probe};
+use cclab_units::Time;
+
+use crate::{Progress, run};
+
+/// Counts packets at the hosts' own interfaces, and losses anywhere.
+#[derive(Default)]
+struct Ledger {
+    points: Vec<String>,
+    sent: u64,
+    received: u64,
+    dropped: u64,
+    /// Whether time ran backward.
+    disorder: bool,
+    now: Time,
+}
+
+impl Probe for Ledger {
+    fn wants_acks(&self, _: Time) -> bool {
+        true
+    }
+    fn wants_queue(&self, _: Time) -> bool {
+        true
+    }
+    fn wants_drops(&self, _: Time) -> bool {
+        true
+    }
+    fn wants_packets(&self, _: Time) -> bool {
+        true
+    }
+    fn record(&mut self, now: Time, event: Event<'_>) {
+        self.disorder |= now < self.now;
+        self.now = now;
+        match event {
+            Event::Drop(_) => self.dropped += 1,
+            Event::Packet(point, packet) => {
+                let point = &self.points[point as usize];
+                if point == "bottleneck" {
+                    return;
+                }
+                if point.ends_with(".sender") == packet.backward {
+                    self.received += 1;
+                } else {
+                    self.sent += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Runs `scenario`, with captures at every host, and audits its books: no packet appears or
+/// vanishes, on any link and in all.
+///
+/// # Errors
+/// The entry that is wrong.
+pub fn audit(scenario: &Scenario, seed: u64) -> Result<RunSummary, String> {
+    let mut scenario = scenario.clone();
+    scenario.trace.capture = capture_points(&scenario);
+    let mut ledger = Ledger {
+        points: scenario.trace.capture.clone(),
+        ..Ledger::default()
+    };
+    let summary = run(&scenario, seed, &mut ledger, &Progress::default())
+        .map_err(|error| error.to_string())?;
+    if ledger.disorder {
+        return Err("events are not in the order of time".to_owned());
+    }
+    for link in &summary.links {
+        audit_link(link, constant_rate(&scenario, link), summary.end)?;
+    }
+    for flow in &summary.flows {
+        audit_flow(flow, summary.end)?;
+    }
+    audit_all(&ledger, &summary)?;
+    Ok(summary)
+}
+
+/// The bottleneck and every host.
+fn capture_points(scenario: &Scenario) -> Vec<String> {
+    let hosts = scenario
+        .flows
+        .iter()
+        .flat_map(|flow| ["sender", "receiver"].map(|host| format!("{}.{host}", flow.name)));
+    std::iter::once("bottleneck".to_owned())
+        .chain(hosts)
+        .collect()
+}
+
+/// Whether a link keeps its rate throughout, and so carries no more than that.
+fn constant_rate(scenario: &Scenario, link: &LinkSummary) -> bool {
+    let network = &scenario.network;
+    let changes = |link: &Link| !link.schedule.is_empty() || link.trace.is_some();
+    match link.name.as_str() {
+        name if name.contains("access") => !changes(&network.access),
+        _ => !changes(&network.bottleneck) && !changes(&network.bottleneck.way_back()),
+    }
+}
+
+fn audit_link(link: &LinkSummary, constant_rate: bool, end: Time) -> Result<(), String> {
+    let accounted = link.delivered + link.drops() + link.in_flight;
+    if link.offered + link.duplicates != accounted {
+        return Err(format!("packets appear or vanish on {link:?}"));
+    }
+    let most = link.rate.filter(|_| constant_rate);
+    if most.is_some_and(|rate| link.tx_bytes > rate.bytes_in(end)) {
+        return Err(format!("more than the rate of the link on {link:?}"));
+    }
+    Ok(())
+}
+
+fn audit_flow(flow: &FlowSummary, end: Time) -> Result<(), String> {
+    // Linux counts srtt in whole microseconds.
+    let mean = flow.srtt_mean.map(|mean| mean + Time::from_micros(1));
+    let entries = [
+        (
+            flow.bytes_acked <= flow.bytes_received,
+            "acknowledged unreceived",
+        ),
+        (
+            flow.retransmits <= flow.segments_sent,
+            "more again than at all",
+        ),
+        (
+            flow.srtt_mean.is_some() == flow.rtt_min.is_some(),
+            "RTT half sampled",
+        ),
+        (flow.rtt_min <= mean, "a mean RTT below the least"),
+        (
+            flow.ended.is_none_or(|ended| ended <= end),
+            "ended after the end",
+        ),
+        (
+            flow.cwnd_mean.is_finite(),
+            "a mean window that is no number",
+        ),
+    ];
+    match entries.iter().find(|(holds, _)| !holds) {
+        Some((_, what)) => Err(format!("{what}: {flow:?}")),
+        None => {
+            let originals = flow.segments_sent - flow.retransmits;
+            let least = flow.bytes_received.div_ceil(u64::from(flow.mss));
+            match originals >= least {
+                true => Ok(()),
+                false => Err(format!("received what was not sent: {flow:?}")),
+            }
+        }
+    }
+}
+
+fn audit_all(ledger: &Ledger, summary: &RunSummary) -> Result<(), String> {
+    let sum = |count: fn(&LinkSummary) -> u64| summary.links.iter().map(count).sum::<u64>();
+    let dropped = sum(LinkSummary::drops);
+    if dropped != ledger.dropped {
+        return Err(format!(
+            "{dropped} packets were dropped, {} drops traced",
+            ledger.dropped
+        ));
+    }
+    let born = ledger.sent + sum(|link| link.duplicates);
+    let gone = ledger.received + dropped + sum(|link| link.in_flight);
+    if born != gone {
+        return Err(format!("hosts and links: {born} packets came, {gone} went"));
+    }
+    Ok(())
+}
