@@ -67,10 +67,10 @@ macro_rules! broken {
     };
 }
 
+type Build = fn(&cclab_cc::Config) -> Box<dyn CongestionControl>;
+
 /// How a run of two flows ends whose second one has the variant that `build_cc` builds.
-fn end_of_a_run_with(
-    build_cc: fn(&cclab_cc::Config) -> Box<dyn CongestionControl>,
-) -> Result<RunSummary, SimError> {
+fn end_of_a_run_with(build_cc: Build) -> Result<RunSummary, SimError> {
     let bottleneck = common::link(Some(10_000_000), Time::from_millis(5), Limit::Packets(50));
     let flows = vec![common::flow("good", "reno"), common::flow("bad", "cubic")];
     let scenario = common::dumbbell("rfc", bottleneck, flows, Time::from_secs(10));
@@ -104,7 +104,7 @@ fn end_of_a_run_with(
 #[test]
 fn nonsense_of_each_kind_ends_the_run_and_names_the_variant() {
     let no_window = "a congestion window of 0 bytes (or one that is no number)";
-    let cases: [(fn(&cclab_cc::Config) -> Box<dyn CongestionControl>, String); 5] = [
+    let cases: [(Build, String); 5] = [
         (broken!(NotANumber), no_window.to_owned()),
         (broken!(NoWindow), no_window.to_owned()),
         (
