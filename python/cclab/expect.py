@@ -59,5 +59,8 @@ def _measured(expectation: Expectation, point: PointSummary) -> Estimate | None:
         case {"flow": name}:
             flow = next((f for f in point.flows if f.name == name), None)
             return flow.estimates.get(expectation.metric) if flow else None
+        case {"traffic": name}:
+            source = next((t for t in point.traffic if t.name == name), None)
+            return source.estimates.get(expectation.metric) if source else None
         case _:
             return None

@@ -70,7 +70,7 @@ class Expectation:
     expression: str
     """The text of the study."""
     subject: str | dict[str, str]
-    """What is measured: `run`, `bottleneck`, or `{"flow": NAME}`."""
+    """What is measured: `run`, `bottleneck`, `{"flow": NAME}` or `{"traffic": NAME}`."""
     metric: str
     operator: str
     value: float

@@ -40,6 +40,36 @@ BOTTLENECK_METRICS = (
 """The metrics of the bottleneck that are estimated over runs."""
 
 
+TRAFFIC_METRICS = (
+    "sent_bps",
+    "received_bps",
+    "loss_rate",
+    "delay_mean_s",
+    "delay_p95_s",
+    "rtt_mean_s",
+    "rtt_p95_s",
+)
+"""The metrics of a source of cross traffic that are estimated over runs."""
+
+_OF_TRANSFERS = ("mean", "median", "p95", "p99")
+
+
+@dataclass(frozen=True)
+class TrafficSummary:
+    """A source of cross traffic at a sweep point, over the runs of the point."""
+
+    name: str
+    kind: str
+    estimates: dict[str, Estimate | None]
+    """By the names in `TRAFFIC_METRICS`, `started` and `ended`, and `fct_MEASURE_s` and
+    `slowdown_MEASURE` with mean, median, p95 and p99; None where no run measured it."""
+
+    def document(self) -> dict[str, Any]:
+        """As the `summary` of a results document spells it."""
+        estimates = {name: _document(value) for name, value in self.estimates.items()}
+        return {"name": self.name, "kind": self.kind, **estimates}
+
+
 @dataclass(frozen=True)
 class FlowSummary:
     """A flow at a sweep point, over the runs of the point."""
@@ -84,6 +114,8 @@ class PointSummary:
     """By the names in `BOTTLENECK_METRICS`."""
     jain: Estimate | None
     """Jain's index over goodput."""
+    traffic: list[TrafficSummary]
+    """Cross traffic; empty without any."""
 
     def document(self) -> dict[str, Any]:
         """As the `summary` of a results document spells it."""
@@ -93,6 +125,7 @@ class PointSummary:
             "flows": [flow.document() for flow in self.flows],
             "bottleneck": {k: _document(self.bottleneck[k]) for k in BOTTLENECK_METRICS},
             "jain": _document(self.jain),
+            **({"traffic": [t.document() for t in self.traffic]} if self.traffic else {}),
         }
 
 
@@ -109,6 +142,7 @@ def summarise(point: Point) -> PointSummary:
         flows=flows,
         bottleneck=bottleneck,
         jain=estimate(run["jain"] for run in runs),
+        traffic=_traffic(runs),
     )
 
 
@@ -163,6 +197,25 @@ def _flow(runs: list[dict[str, Any]], index: int) -> FlowSummary:
             for cause in causes
         },
     )
+
+
+def _traffic(runs: list[dict[str, Any]]) -> list[TrafficSummary]:
+    sources = runs[0].get("traffic", []) if runs else []
+    found = []
+    for index, first in enumerate(sources):
+        alike = [run["traffic"][index] for run in runs]
+        transfers = [source["transfers"] or {} for source in alike]
+        estimates = {name: estimate(source[name] for source in alike) for name in TRAFFIC_METRICS}
+        for name in ("started", "ended"):
+            estimates[name] = estimate(each.get(name) for each in transfers)
+        for measure in _OF_TRANSFERS:
+            fcts = ((each.get("fct_s") or {}).get(measure) for each in transfers)
+            estimates[f"fct_{measure}_s"] = estimate(fcts)
+        for measure in _OF_TRANSFERS:
+            slowdowns = ((each.get("slowdown") or {}).get(measure) for each in transfers)
+            estimates[f"slowdown_{measure}"] = estimate(slowdowns)
+        found.append(TrafficSummary(first["name"], first["kind"], estimates))
+    return found
 
 
 def _document(value: Estimate | None) -> dict[str, object] | None:

@@ -82,6 +82,7 @@ pub fn harvest(
         events: tally.events,
         flows: flows::summaries(&run, &samples, &tally),
         links: links::summaries(&run, &samples, &tally),
+        traffic: Vec::new(),
         kernel: Some(kernel(&outcome)),
         fidelity: outcome.fidelity.as_ref().map(fidelity),
     })?;

@@ -49,6 +49,7 @@ fn scenario() -> Scenario {
             access: link(None),
             bottlenecks: 1,
             router: None,
+            graph: None,
         },
         flows: vec![flow()],
         traffic: Vec::new(),

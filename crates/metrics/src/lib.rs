@@ -13,6 +13,7 @@ mod flow;
 mod measure;
 mod run_metrics;
 mod series;
+mod traffic;
 pub mod warnings;
 mod window;
 
@@ -21,7 +22,8 @@ pub use error::MeasureError;
 pub use fairness::jain;
 pub use measure::{MeasureInput, measure, measure_dir};
 pub use run_metrics::{
-    BottleneckMetrics, FidelityMetrics, FlowMetrics, LimitedShares, RunMetrics, Verdict,
+    BottleneckMetrics, Distribution, FidelityMetrics, FlowMetrics, LimitedShares, RunMetrics,
+    SizeClass, TrafficMetrics, TransferMetrics, Verdict,
 };
 pub use warnings::{Warning, identical_repeats};
 pub use window::Window;

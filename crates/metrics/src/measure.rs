@@ -13,6 +13,7 @@ use crate::fairness::jain;
 use crate::fidelity::measure_fidelity;
 use crate::flow::{measure_flow, received, share};
 use crate::run_metrics::{KernelMetrics, RunMetrics};
+use crate::traffic::measure_traffic;
 use crate::warnings;
 use crate::window::Window;
 
@@ -59,6 +60,7 @@ pub fn measure(trace: &Trace, input: &MeasureInput) -> RunMetrics {
             .collect(),
         bottleneck: measure_bottleneck(trace, loaded),
         jain: jain(&shares),
+        traffic: measure_traffic(trace, input.warmup),
         kernel: run.kernel.as_ref().map(|kernel| KernelMetrics {
             release: kernel.release.clone(),
             version: kernel.version.clone(),

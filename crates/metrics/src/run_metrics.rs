@@ -14,6 +14,9 @@ pub struct RunMetrics {
     pub bottleneck: BottleneckMetrics,
     /// Jain's index over the flows' goodput.
     pub jain: Option<f64>,
+    /// One per source of cross traffic, in the scenario's order; absent without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub traffic: Vec<TrafficMetrics>,
     /// The kernel that it ran on; only of runs on one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelMetrics>,
@@ -110,6 +113,80 @@ pub struct BottleneckMetrics {
     pub queue_delay_p95_s: Option<f64>,
     /// Largest backlog.
     pub queue_max_bytes: u64,
+}
+
+/// The numbers of a source of cross traffic.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TrafficMetrics {
+    /// Name.
+    pub name: String,
+    /// Kind.
+    pub kind: String,
+    /// Packets that its hosts sent, both ways.
+    pub packets_sent: u64,
+    /// Packets that reached its hosts, both ways.
+    pub packets_received: u64,
+    /// Bits sent on a link over the run, headers and framing included.
+    pub sent_bps: Option<f64>,
+    /// Bits received.
+    pub received_bps: Option<f64>,
+    /// Share of its datagrams that were lost, or on their way at the run's end.
+    pub loss_rate: Option<f64>,
+    /// Mean time of datagrams from host to host.
+    pub delay_mean_s: Option<f64>,
+    /// 95th percentile of the same.
+    pub delay_p95_s: Option<f64>,
+    /// Mean time from an echo request to its reply.
+    pub rtt_mean_s: Option<f64>,
+    /// 95th percentile of the same.
+    pub rtt_p95_s: Option<f64>,
+    /// Its transfers or exchanges; absent of other kinds.
+    pub transfers: Option<TransferMetrics>,
+}
+
+/// The numbers of transfers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TransferMetrics {
+    /// Transfers that began.
+    pub started: u64,
+    /// Transfers that ended in full.
+    pub ended: u64,
+    /// Segments retransmitted by those counted below.
+    pub retransmits: u64,
+    /// Times from arrival to the last byte, of transfers that began after the warm-up and ended.
+    pub fct_s: Option<Distribution>,
+    /// These times over those alone on the empty path.
+    pub slowdown: Option<Distribution>,
+    /// The same by size; classes without a transfer are left out.
+    pub classes: Vec<SizeClass>,
+}
+
+/// Transfers of similar size.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SizeClass {
+    /// They are larger than this.
+    pub above_bytes: u64,
+    /// And not larger than this; absent: as large as they come.
+    pub up_to_bytes: Option<u64>,
+    /// How many ended.
+    pub count: u64,
+    /// See [`TransferMetrics::fct_s`].
+    pub fct_s: Option<Distribution>,
+    /// See [`TransferMetrics::slowdown`].
+    pub slowdown: Option<Distribution>,
+}
+
+/// What is told of many values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Distribution {
+    /// Mean.
+    pub mean: f64,
+    /// Median.
+    pub median: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
 }
 
 /// Whether a host kept up with a run in real time.

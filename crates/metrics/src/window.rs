@@ -35,9 +35,12 @@ impl Window {
         Window::new(from.max(warmup), to.min(run.end))
     }
 
-    /// From the end of the warm-up or the first start to the end of the run.
+    /// From the end of the warm-up or the first start to the end of the run; where there is cross
+    /// traffic alone, from the end of the warm-up.
     pub fn loaded(run: &RunSummary, warmup: Time) -> Option<Window> {
-        let first = run.flows.iter().filter_map(|flow| flow.started).min()?;
+        let first = run.flows.iter().filter_map(|flow| flow.started).min();
+        let alone = (!run.traffic.is_empty()).then_some(Time::ZERO);
+        let first = first.or(alone)?;
         Window::new(first.max(warmup), run.end)
     }
 

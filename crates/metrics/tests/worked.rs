@@ -4,6 +4,7 @@ use cclab_metrics::Verdict;
 use cclab_metrics::{METRICS, MeasureInput, RunMetrics, identical_repeats, markdown, measure};
 use cclab_trace::schema::{
     Fidelity, FlowSample, FlowSummary, Limited, LinkSummary, QueueSample, RunSummary,
+    TrafficSummary,
 };
 use cclab_trace::{Histogram, Trace};
 use cclab_units::{Rate, Time};
@@ -115,6 +116,7 @@ fn trace() -> Trace {
             received(0, 90.0, 54_000_000),
             received(1, 90.0, 34_850_000),
         ],
+        transfers: Vec::new(),
         queue_samples: vec![
             transmitted(10.0, 9_500_000),
             transmitted(20.0, 19_500_000),
@@ -491,6 +493,10 @@ fn repeats_are_identical_or_not() {
 fn the_catalog_names_exactly_what_is_printed() {
     let mut in_real_time = trace();
     in_real_time.summary.fidelity = Some(Fidelity::default());
+    in_real_time.summary.traffic = vec![TrafficSummary {
+        started: 1,
+        ..TrafficSummary::default()
+    }];
     let metrics = measure(&in_real_time, &WARMUP);
     let json = serde_json::to_value(&metrics).expect("plain data");
     let mut printed = Vec::new();
@@ -506,6 +512,17 @@ fn the_catalog_names_exactly_what_is_printed() {
             printed.push(format!("flow.{key}"));
         }
     }
+    for (key, value) in object(&json["traffic"][0]) {
+        if key == "transfers" {
+            let keys = object(&value);
+            printed.extend(
+                keys.keys()
+                    .map(|inner| format!("traffic.transfers.{inner}")),
+            );
+        } else {
+            printed.push(format!("traffic.{key}"));
+        }
+    }
     printed.extend(
         object(&json["bottleneck"])
             .keys()
@@ -514,7 +531,7 @@ fn the_catalog_names_exactly_what_is_printed() {
     printed.extend(
         object(&json)
             .keys()
-            .filter(|key| !["flows", "bottleneck", "fidelity"].contains(&key.as_str()))
+            .filter(|key| !["flows", "bottleneck", "traffic", "fidelity"].contains(&key.as_str()))
             .cloned(),
     );
     printed.extend(

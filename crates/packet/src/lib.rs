@@ -8,6 +8,11 @@ use std::net::Ipv4Addr;
 
 /// TCP flag bits as RFC 9293 lays them out.
 pub mod flags {
+    /// No segment of TCP but a datagram: the bit is that of a reset, which no segment here has.
+    pub const DATAGRAM: u8 = 0x04;
+    /// An echo request of ICMP or, backward, its reply: the bit is that of urgent data, which no
+    /// segment here has.
+    pub const ECHO: u8 = 0x20;
     /// No more data from the sender.
     pub const FIN: u8 = 0x01;
     /// Synchronise sequence numbers.
@@ -61,7 +66,8 @@ pub struct Packet {
     pub seq: u32,
     /// Acknowledgement number, significant with [`flags::ACK`].
     pub ack: u32,
-    /// Timestamp value and echo (RFC 7323); `tsval` 0 means that the option is absent.
+    /// Timestamp value and echo (RFC 7323); `tsval` 0 means that the option is absent. Of a
+    /// datagram the upper and lower half of the nanosecond in which it left.
     pub tsval: u32,
     /// Echoed timestamp.
     pub tsecr: u32,
@@ -104,6 +110,11 @@ impl Packet {
     /// Whether the receiving host will find the checksum wrong.
     pub const fn is_corrupt(&self) -> bool {
         self.notes & notes::CORRUPT != 0
+    }
+
+    /// Whether it is a segment of TCP, not a datagram or an echo.
+    pub const fn is_tcp(&self) -> bool {
+        self.flags != flags::DATAGRAM && self.flags != flags::ECHO
     }
 
     /// The SACK blocks in use.

@@ -89,6 +89,7 @@ fn scenario(args: &[String]) -> Option<Scenario> {
             access: link(access, Time::from_millis(1), "droptail", 1_000_000),
             bottlenecks: 1,
             router: None,
+            graph: None,
         },
         flows: (0..flows)
             .map(|index| flow(index, cc, ack_every, idle))
@@ -128,6 +129,8 @@ fn flow(index: usize, cc: &str, ack_every: u32, idle: bool) -> Flow {
         delayed_ack: Some(ack_every),
         direction: Direction::Forward,
         crosses: None,
+        from: None,
+        to: None,
         application: None,
         command: None,
         server: None,

@@ -1,7 +1,11 @@
 //! What a flow has to send, and when.
 
+mod manner;
+
 use cclab_spec::Flow;
-use cclab_units::Time;
+use cclab_units::{Stream, Time};
+
+use manner::Manner;
 
 /// Far more than any run can send, far below the end of the number range.
 const ENDLESS: u64 = 1 << 62;
@@ -13,12 +17,14 @@ const BATCH: Time = Time::from_micros(10);
 const BATCHED: f64 = 1e5;
 
 /// An application that writes to a flow.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Application {
     /// Bytes it writes in all.
     total: u64,
     /// `None`: everything at once.
     pace: Option<Pace>,
+    /// What it is, if it is not bulk.
+    manner: Option<Box<Manner>>,
     written: u64,
     next_write: Time,
     /// When it stops whatever it has written.
@@ -68,21 +74,37 @@ pub struct Act {
 
 impl Application {
     /// The application of `flow`, which starts at `start`; `mss` is the size of a write where
-    /// only their rate is given.
-    pub fn new(flow: &Flow, start: Time, mss: u64) -> Application {
+    /// only their rate is given. What it draws comes from `dice`.
+    pub fn new(flow: &Flow, start: Time, mss: u64, dice: Stream) -> Application {
         let pace = flow.writes_per_second.map(|per_second| Pace {
             start,
             size: flow.write_size.unwrap_or(mss),
             per_second,
         });
+        let manner = flow.application.as_ref();
+        let mut manner = manner.map(|spec| Box::new(Manner::new(spec, mss, dice)));
+        let next_write = manner.as_mut().map_or(start, |manner| manner.begin(start));
         Application {
             total: flow.transfer.unwrap_or(ENDLESS),
             pace,
+            manner,
             written: 0,
-            next_write: start,
+            next_write,
             stop: flow
                 .duration
                 .map_or(Time::NEVER, |duration| start + duration),
+        }
+    }
+
+    /// One that never writes: someone else does.
+    pub fn idle() -> Application {
+        Application {
+            total: ENDLESS,
+            pace: None,
+            manner: None,
+            written: 0,
+            next_write: Time::NEVER,
+            stop: Time::NEVER,
         }
     }
 
@@ -92,14 +114,46 @@ impl Application {
         self.next_write.min(self.stop)
     }
 
+    /// Whether the receiving side, which has `received` bytes, answers them at once.
+    #[inline]
+    pub fn is_answered(&self, received: u64) -> bool {
+        match &self.manner {
+            None => false,
+            Some(manner) => manner.is_answered() && received == self.written,
+        }
+    }
+
+    /// Everything up to offset `acked` is acknowledged at `now`, for applications that wait for
+    /// that.
+    #[inline]
+    pub fn on_acked(&mut self, now: Time, acked: u64) {
+        if let Some(manner) = &mut self.manner
+            && self.next_write == Time::NEVER
+            && acked >= self.written
+            && self.written < self.total
+            && self.stop > now
+        {
+            self.next_write = manner.on_idle(now);
+        }
+    }
+
     /// Acts at `now`, when its deadline has come.
     pub fn act(&mut self, now: Time) -> Act {
-        match self.pace {
-            None => {
-                self.written = self.total;
-                self.next_write = Time::NEVER;
+        match (&mut self.manner, self.pace) {
+            (Some(manner), _) => {
+                while self.next_write <= now && self.written < self.total {
+                    let (bytes, next) = manner.write(self.next_write);
+                    self.written = (self.written + bytes).min(self.total);
+                    self.next_write = next;
+                }
             }
-            Some(pace) => {
+            (None, None) => {
+                if self.next_write <= now {
+                    self.written = self.total;
+                    self.next_write = Time::NEVER;
+                }
+            }
+            (None, Some(pace)) => {
                 // Writes further apart come at their own times.
                 let batch_end = if pace.per_second > BATCHED {
                     now + BATCH
@@ -113,6 +167,9 @@ impl Application {
                     false => pace.at(writes).max(batch_end),
                 };
             }
+        }
+        if self.written == self.total {
+            self.next_write = Time::NEVER;
         }
         let stop = self.stop <= now;
         if stop {
@@ -156,6 +213,7 @@ mod tests {
     fn absurd_rates_cost_no_more_than_high_ones() {
         let mut application = Application {
             total: ENDLESS,
+            manner: None,
             pace: Some(pace(1e12)),
             written: 0,
             next_write: Time::from_secs(1),

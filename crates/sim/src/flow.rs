@@ -4,8 +4,8 @@ use cclab_cc::EcnFeedback;
 use cclab_spec::{Flow as Spec, Scenario};
 use cclab_tcp::profile::{AckPolicy, InitialSsthresh, Profile};
 use cclab_tcp::{Receiver, ReceiverConfig, Sender};
-use cclab_units::Time;
 use cclab_units::parameter::Params;
+use cclab_units::{Stream, Time};
 
 use crate::application::Application;
 use crate::stack::{self, Profiles};
@@ -60,63 +60,15 @@ impl Flow {
         profiles: &mut Profiles,
     ) -> Flow {
         let spec = &scenario.flows[index];
-        let profile = stack::profile_of(scenario, spec);
-        let variant = cclab_cc::find(&spec.cc).expect("unknown variants are refused before a run");
-        let recovery = stack::recovery_of(variant, &profile);
-        let mss = payload_of(spec.mss.unwrap_or(profile.wire.mss), &profile);
-        let rwnd = rwnd_of(spec, &profile, mss);
         let (start, mut dice) = spec.start_and_dice(seed);
         let isn = dice.bits();
-        let (sender_isn, receiver_isn) = (isn as u32, (isn >> 32) as u32);
-
-        let mut wire = profile.wire;
-        wire.sack = recovery.uses_sack() && wire.sack;
-        let ecn = spec.ecn || variant.ecn == EcnFeedback::PerPacket;
-        let receiver = Receiver::new(&ReceiverConfig {
-            flow: index as u32,
-            wire,
-            ack: ack_policy_of(spec, &profile),
-            rwnd_max: rwnd,
-            buffer: profile
-                .default_rwnd
-                .buffer()
-                .filter(|_| spec.rwnd.is_none()),
-            isn: receiver_isn,
-            ecn,
-            feedback: variant.ecn,
-            mss_payload: mss,
-        });
-        let cc = cclab_cc::Config {
-            mss: u64::from(mss),
-            initial_window: profile.initial_window_segments * u64::from(mss),
-            initial_ssthresh: match profile.initial_ssthresh {
-                InitialSsthresh::Unlimited => u64::MAX,
-                InitialSsthresh::Bytes(bytes) => bytes,
-                InitialSsthresh::Rwnd => rwnd,
-            },
-            slow_start: profile.cubic_slow_start,
-            arithmetic: profile.arithmetic,
-            params: Params::new(variant.params, &spec.cc_params)
-                .expect("bad parameters are refused before a run"),
-        };
-        let mut sender = Sender::new(cclab_tcp::Config {
-            flow: index as u32,
-            profile: profiles.share(Profile { wire, ..profile }),
-            recovery,
-            mss,
-            isn: sender_isn,
-            ecn,
-            cc,
-            build_cc: variant.build,
-            window: variant.window,
-            feedback: variant.ecn,
-            rng: dice,
-        });
-        sender.set_nodelay(spec.nodelay);
+        let isns = (isn as u32, (isn >> 32) as u32);
+        let (sender, receiver, mss) = ends(scenario, spec, index as u32, isns, dice, profiles);
+        let dice = Stream::new(seed, &format!("application {}", spec.name));
         Flow {
             sender,
             receiver,
-            application: Application::new(spec, start, u64::from(mss)),
+            application: Application::new(spec, start, u64::from(mss), dice),
             path,
             start,
             started: None,
@@ -138,6 +90,76 @@ impl Flow {
             self.sender.deadline().min(self.application.deadline())
         }
     }
+}
+
+/// Both ends of a connection as `spec` describes it, and its payload bytes of a full segment.
+/// `isns` are the first sequence numbers of the sender and of the receiver.
+pub fn ends(
+    scenario: &Scenario,
+    spec: &Spec,
+    flow: u32,
+    (sender_isn, receiver_isn): (u32, u32),
+    dice: Stream,
+    profiles: &mut Profiles,
+) -> (Sender, Receiver, u32) {
+    let profile = stack::profile_of(scenario, spec);
+    let variant = cclab_cc::find(&spec.cc).expect("unknown variants are refused before a run");
+    let recovery = stack::recovery_of(variant, &profile);
+    let mss = payload_of(spec.mss.unwrap_or(profile.wire.mss), &profile);
+    let rwnd = rwnd_of(spec, &profile, mss);
+
+    let mut wire = profile.wire;
+    wire.sack = recovery.uses_sack() && wire.sack;
+    let ecn = spec.ecn || variant.ecn == EcnFeedback::PerPacket;
+    let receiver = Receiver::new(&ReceiverConfig {
+        flow,
+        wire,
+        ack: ack_policy_of(spec, &profile),
+        rwnd_max: rwnd,
+        buffer: profile
+            .default_rwnd
+            .buffer()
+            .filter(|_| spec.rwnd.is_none()),
+        isn: receiver_isn,
+        ecn,
+        feedback: variant.ecn,
+        mss_payload: mss,
+    });
+    let cc = cclab_cc::Config {
+        mss: u64::from(mss),
+        initial_window: profile.initial_window_segments * u64::from(mss),
+        initial_ssthresh: match profile.initial_ssthresh {
+            InitialSsthresh::Unlimited => u64::MAX,
+            InitialSsthresh::Bytes(bytes) => bytes,
+            InitialSsthresh::Rwnd => rwnd,
+        },
+        slow_start: profile.cubic_slow_start,
+        arithmetic: profile.arithmetic,
+        params: Params::new(variant.params, &spec.cc_params)
+            .expect("bad parameters are refused before a run"),
+    };
+    let mut sender = Sender::new(cclab_tcp::Config {
+        flow,
+        profile: profiles.share(Profile { wire, ..profile }),
+        recovery,
+        mss,
+        isn: sender_isn,
+        ecn,
+        cc,
+        build_cc: variant.build,
+        window: variant.window,
+        feedback: variant.ecn,
+        rng: dice,
+    });
+    let at_once = matches!(
+        spec.application,
+        Some(
+            cclab_spec::Application::Telnet { nagle: false, .. }
+                | cclab_spec::Application::RequestResponse { .. }
+        )
+    );
+    sender.set_nodelay(spec.nodelay || at_once);
+    (sender, receiver, mss)
 }
 
 /// The largest window that the receiver of `spec` advertises, in bytes.

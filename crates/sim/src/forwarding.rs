@@ -72,6 +72,19 @@ impl Forwarding {
         &mut self.next[link]
     }
 
+    /// Lets another flow, the next in order, go where the flow `like` goes.
+    pub fn add_like(&mut self, like: u32) {
+        let like = like as usize;
+        for hop in &mut self.next {
+            match hop {
+                NextHop::Unused | NextHop::Always(_) => {}
+                NextHop::ByFlow(table) => table.push(table[like]),
+                NextHop::ByFlowAndWay(table) => table.push(table[like]),
+            }
+        }
+        self.flows += 1;
+    }
+
     fn set(&mut self, link: usize, flow: usize, next: u32) {
         let flows = self.flows;
         let hop = self.hop(link);
@@ -140,6 +153,8 @@ mod tests {
         assert_eq!(walk(&tables, 4, 0), [4, 0, 5]);
         assert_eq!(walk(&tables, 6, 1), [6, 0, 7]);
         assert_eq!(walk(&tables, 4, 2), [4, 0, 5]);
+        tables.add_like(1);
+        assert_eq!(walk(&tables, 6, 3), [6, 0, 7]);
     }
 
     #[test]

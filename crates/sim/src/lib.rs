@@ -16,6 +16,7 @@ mod sampler;
 mod stack;
 mod summary;
 mod topology;
+mod traffic;
 mod unsupported;
 mod wire;
 mod world;

@@ -24,15 +24,14 @@ pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
         refuse("stack".into(), format!("stack {:?}", scenario.stack));
     }
     let network = &scenario.network;
-    match network.topology {
-        Topology::Chain | Topology::Dumbbell => {}
-        Topology::ParkingLot => refuse("network.topology".into(), "topology parking-lot".into()),
-        Topology::Graph => refuse("network.topology".into(), "topology graph".into()),
-    }
-    for (name, link) in [
-        ("bottleneck", &network.bottleneck),
-        ("access", &network.access),
-    ] {
+    let own = [
+        ("bottleneck".to_owned(), &network.bottleneck),
+        ("access".to_owned(), &network.access),
+    ];
+    let graph = network.graph.iter().flat_map(|graph| &graph.links);
+    let graph = graph.map(|edge| (format!("link.{}", edge.name), &edge.link));
+    let own = own.into_iter().filter(|_| network.graph.is_none());
+    for (name, link) in own.chain(graph) {
         let at = |key: &str| format!("network.{name}.{key}");
         match cclab_qdisc::find(&link.queue.kind) {
             None => refuse(at("queue.kind"), format!("queue {}", link.queue.kind)),
@@ -43,7 +42,16 @@ pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
             }
         }
     }
-    let shares_hosts = network.topology == Topology::Chain && scenario.flows.len() > 1;
+    if network.graph.is_some() && network.router.is_some() {
+        let what = "packet rates of the routers of a graph";
+        refuse("network.router_packet_rate".into(), what.into());
+    }
+    let users = scenario.flows.len() + scenario.traffic.len();
+    let shares_hosts = match network.topology {
+        Topology::Chain => users > 1,
+        Topology::Graph => true,
+        Topology::Dumbbell | Topology::ParkingLot => false,
+    };
     for flow in &scenario.flows {
         let at = |key: &str| format!("flow.{}.{key}", flow.name);
         match cclab_cc::find(&flow.cc) {
@@ -53,9 +61,6 @@ pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
                     refuse(at("cc_params"), format!("variant {}: {why}", flow.cc));
                 }
             }
-        }
-        if let Some(application) = flow.application.as_deref().filter(|name| *name != "bulk") {
-            refuse(at("application"), format!("application {application}"));
         }
         if flow.command.is_some() {
             refuse(at("command"), "programs of the host".into());
@@ -74,10 +79,20 @@ pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
         }
     }
     for traffic in &scenario.traffic {
-        refuse(
-            format!("traffic.{}", traffic.name),
-            format!("cross traffic {}", traffic.kind),
-        );
+        let at = |key: &str| format!("traffic.{}.{key}", traffic.name);
+        if !cclab_spec::TRAFFIC_KINDS
+            .iter()
+            .any(|kind| kind.name == traffic.kind)
+        {
+            refuse(at("kind"), format!("cross traffic {}", traffic.kind));
+        }
+        if let Some(cc) = traffic
+            .cc
+            .as_deref()
+            .filter(|cc| cclab_cc::find(cc).is_none())
+        {
+            refuse(at("cc"), format!("variant {cc}"));
+        }
     }
     found
 }

@@ -25,6 +25,7 @@ use crate::link::{Leaving, Link, Offered};
 use crate::sampler::Sampler;
 use crate::stack::Profiles;
 use crate::topology::{self, BOTTLENECK, BOTTLENECK_REVERSE, Network};
+use crate::traffic::Traffic;
 use crate::{Progress, SimError, summary};
 
 /// Events between two looks at the progress.
@@ -45,6 +46,7 @@ pub struct World<'a, P> {
     captures: Captures,
     sampler: Sampler,
     foreseen: Foreseen,
+    traffic: Traffic<'a>,
     /// When everything was last sampled.
     sampled: Option<Time>,
     /// Flows that are not over.
@@ -62,6 +64,7 @@ struct Elements {
     /// What probes see at its time.
     observer: u32,
     sampler: u32,
+    traffic: u32,
 }
 
 /// Which capture points see the packets of each link and host.
@@ -104,8 +107,9 @@ impl<'a, P: Probe> World<'a, P> {
             profile::find(&scenario.stack).expect("unknown stacks are refused before a run");
         let Network {
             links,
-            forwarding,
+            mut forwarding,
             paths,
+            ways,
         } = topology::build(scenario, profile, seed);
         let mut profiles = Profiles::default();
         let flows: Vec<Flow> = paths
@@ -117,7 +121,11 @@ impl<'a, P: Probe> World<'a, P> {
             flows: links.len() as u32,
             observer: (links.len() + flows.len()) as u32,
             sampler: (links.len() + flows.len()) as u32 + 1,
+            traffic: (links.len() + flows.len()) as u32 + 2,
         };
+        let traffic = Traffic::new(scenario, &links, ways, seed, P::ON, &mut forwarding);
+        // Cross traffic goes on until the run's end, if that is set.
+        let lasting = usize::from(!scenario.traffic.is_empty() && scenario.duration.is_some());
         let end = scenario.duration.unwrap_or(Time::NEVER);
         let sampler = Sampler::new(scenario, &flows, end);
         let mut world = World {
@@ -127,14 +135,15 @@ impl<'a, P: Probe> World<'a, P> {
             events: 0,
             probe,
             forwarding,
-            calendar: Calendar::new(elements.sampler as usize + 1),
+            calendar: Calendar::new(elements.traffic as usize + 1),
             sequence: 0,
             elements,
             captures: Captures::new(scenario),
             sampler,
             foreseen: Foreseen::default(),
             sampled: None,
-            active: flows.len(),
+            active: flows.len() + lasting,
+            traffic,
             faulty: None,
             end,
             flows,
@@ -148,6 +157,7 @@ impl<'a, P: Probe> World<'a, P> {
         if P::ON {
             world.sample_at(world.sampler.next());
         }
+        world.wake_by(elements.traffic, world.traffic.deadline());
         world
     }
 
@@ -178,6 +188,10 @@ impl<'a, P: Probe> World<'a, P> {
         }
         if P::ON {
             self.sample();
+            for (began, transfer) in self.traffic.unfinished() {
+                self.probe
+                    .record(self.now, Event::Transfer(began, transfer));
+            }
         }
         progress.report(self.now);
         self.settle();
@@ -187,6 +201,7 @@ impl<'a, P: Probe> World<'a, P> {
             events: self.events,
             flows: summary::flow_summaries(&self.flows, &self.scenario.flows, self.now),
             links: summary::link_summaries(&self.links, self.now),
+            traffic: self.traffic.summaries(),
             kernel: None,
             fidelity: None,
         })
@@ -194,8 +209,11 @@ impl<'a, P: Probe> World<'a, P> {
 
     /// What is wrong with the variant of the flow at `index`.
     fn variant_error(&self, index: usize) -> Option<SimError> {
+        let Some(flow) = self.flows.get(index) else {
+            return self.traffic.fault.clone();
+        };
         let spec = &self.scenario.flows[index];
-        let fault = self.flows[index].sender.fault()?;
+        let fault = flow.sender.fault()?;
         Some(SimError::Variant {
             flow: spec.name.clone(),
             variant: spec.cc.clone(),
@@ -208,6 +226,7 @@ impl<'a, P: Probe> World<'a, P> {
             flows,
             observer,
             sampler,
+            traffic,
         } = self.elements;
         if element < flows {
             self.on_link(element as usize);
@@ -215,6 +234,10 @@ impl<'a, P: Probe> World<'a, P> {
             self.on_timers((element - flows) as usize);
         } else if element < sampler {
             self.observe();
+        } else if element == traffic {
+            self.calendar.set(element, Key::NEVER);
+            self.traffic.act(self.now, &mut self.forwarding);
+            self.pump_traffic();
         } else {
             self.sample();
             let next = self.sampler.advance(self.now);
@@ -369,12 +392,18 @@ impl<'a, P: Probe> World<'a, P> {
 
     fn receive(&mut self, packet: &Packet) {
         let index = packet.flow as usize;
+        if index >= self.flows.len() {
+            self.traffic.receive(self.now, packet);
+            self.pump_traffic();
+            return;
+        }
         if packet.backward {
             if P::ON {
                 self.capture(self.captures.senders[index], packet);
             }
             let flow = &mut self.flows[index];
             flow.sender.on_packet(self.now, packet);
+            flow.application.on_acked(self.now, flow.sender.snd_una());
             if let Some(rtt) = flow.sender.last_ack().rtt {
                 flow.rtt.record(rtt.as_nanos());
             }
@@ -390,8 +419,40 @@ impl<'a, P: Probe> World<'a, P> {
             if P::ON {
                 self.capture(self.captures.receivers[index], packet);
             }
-            self.flows[index].receiver.on_packet(self.now, packet);
+            let flow = &mut self.flows[index];
+            flow.receiver.on_packet(self.now, packet);
+            if flow.application.is_answered(flow.receiver.bytes_received()) {
+                flow.receiver.acknowledge_now();
+            }
             self.pump_receiver(index);
+        }
+    }
+
+    /// Lets cross traffic send what it has.
+    fn pump_traffic(&mut self) {
+        let packets = self.traffic.take_packets();
+        for (link, packet) in &packets {
+            self.offer(*link as usize, packet, self.now);
+        }
+        self.traffic.reuse(packets);
+        if P::ON {
+            for (began, transfer) in self.traffic.ended() {
+                self.probe
+                    .record(self.now, Event::Transfer(began, transfer));
+            }
+        }
+        if self.traffic.fault.is_some() {
+            self.faulty = Some(self.flows.len());
+        }
+        self.wake_by(self.elements.traffic, self.traffic.deadline());
+    }
+
+    /// The index of a packet's flow in a trace: sources of cross traffic follow the flows.
+    fn traced_flow(&self, packet: &Packet) -> u32 {
+        let flows = self.flows.len() as u32;
+        match packet.flow < flows {
+            true => packet.flow,
+            false => flows + self.traffic.source_of(packet.flow),
         }
     }
 
@@ -491,7 +552,7 @@ impl<'a, P: Probe> World<'a, P> {
             let sample = summary::flow_sample(index, flow);
             self.probe.record(now, Event::FlowSample(sample));
         }
-        for index in [BOTTLENECK, BOTTLENECK_REVERSE] {
+        for index in 0..2 * self.scenario.network.bottlenecks as usize {
             let sample = summary::queue_sample(index, &self.links[index], now);
             self.probe.record(now, Event::QueueSample(sample));
         }
@@ -579,7 +640,7 @@ impl<'a, P: Probe> World<'a, P> {
         let event = QueueEvent {
             link: index as u32,
             action,
-            flow: packet.flow,
+            flow: self.traced_flow(packet),
             wire_len: u32::from(packet.wire_len),
             backlog: self.links[index].backlog(self.now).bytes,
             sojourn,
@@ -598,15 +659,15 @@ impl<'a, P: Probe> World<'a, P> {
         if !P::ON || !self.probe.wants_drops(self.now) {
             return;
         }
-        let sender = &self.flows[packet.flow as usize].sender;
+        let flow = self.traced_flow(packet);
+        let sender = self.flows.get(flow as usize).map(|flow| &flow.sender);
         let event = DropEvent {
             link: index as u32,
             reason,
-            flow: packet.flow,
-            offset: if packet.payload > 0 {
-                sender.offset_of(packet.seq)
-            } else {
-                0
+            flow,
+            offset: match sender {
+                Some(sender) if packet.payload > 0 => sender.offset_of(packet.seq),
+                _ => 0,
             },
             wire_len: u32::from(packet.wire_len),
         };

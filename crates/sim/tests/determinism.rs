@@ -7,7 +7,7 @@ use cclab_spec::{Flow, Limit, Place, Scenario, Start, Topology};
 use cclab_units::Time;
 
 use common::log::Log;
-use common::{STACKS, capture_everywhere, dumbbell, flow, link, loss};
+use common::{STACKS, TOPOLOGIES, capture_everywhere, dumbbell, flow, link, loss, rewire};
 
 const END: Time = Time::from_secs(3);
 
@@ -37,13 +37,13 @@ fn scenario(stack: &str, topology: Topology, extra: Option<Flow>, first: bool) -
         None => {}
     }
     let mut scenario = dumbbell(stack, bottleneck, flows, END);
-    scenario.network.topology = topology;
     scenario.network.access = link(
         Some(20_000_000),
         Time::from_millis(1),
         Limit::Bytes(100_000),
     );
     scenario.network.bottleneck.loss = vec![loss(Place::Router, 0.01), loss(Place::Receiver, 0.01)];
+    rewire(&mut scenario, topology);
     scenario.trace.interval = Time::from_millis(50);
     capture_everywhere(&mut scenario);
     scenario
@@ -51,7 +51,7 @@ fn scenario(stack: &str, topology: Topology, extra: Option<Flow>, first: bool) -
 
 fn each_network(mut check: impl FnMut(&str, Topology)) {
     for (stack, ..) in STACKS {
-        for topology in [Topology::Dumbbell, Topology::Chain] {
+        for topology in TOPOLOGIES {
             check(stack, topology);
         }
     }

@@ -4,8 +4,8 @@ mod common;
 
 use cclab_spec::{
     Change, Direction, Distribution, Flow, Forwarder, GilbertElliott, Jitter, Limit, Link,
-    ListedPackets, Loss, LossModel, Opportunities, Outage, Place, Reorder, Scenario, Start,
-    Topology,
+    ListedPackets, Loss, LossModel, Opportunities, Outage, Place, Reorder, Scenario, Sizes, Start,
+    TRAFFIC_KINDS, Topology, Traffic,
 };
 use cclab_trace::schema::RunSummary;
 use cclab_trace::{Event, Probe};
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-use common::{STACKS, capture_everywhere, dumbbell, flow, link, outage};
+use common::{STACKS, TOPOLOGIES, capture_everywhere, dumbbell, flow, link, outage, rewire};
 
 const CASES: u32 = 96;
 /// Far more than any transfer here needs, even at a timeout per segment.
@@ -78,9 +78,15 @@ fn run_by_the_book(scenario: &Scenario, seed: u64) -> RunSummary {
     let dropped = sum(cclab_trace::schema::LinkSummary::drops);
     let born = sum(|l| l.duplicates);
     let in_flight = sum(|l| l.in_flight);
-    assert!(ledger.sent > 0);
+    let (mut sent, mut received) = (ledger.sent, ledger.received);
+    for source in &summary.traffic {
+        sent += source.sent;
+        received += source.received;
+        assert!(source.ended <= source.started, "{}", source.name);
+    }
+    assert!(sent > 0);
     assert_eq!(dropped, ledger.dropped, "drops traced and counted");
-    assert_eq!(ledger.sent + born, ledger.received + dropped + in_flight);
+    assert_eq!(sent + born, received + dropped + in_flight);
     for f in &summary.flows {
         assert!(f.bytes_acked <= f.bytes_received, "{}", f.name);
         assert!(f.retransmits <= f.segments_sent, "{}", f.name);
@@ -317,34 +323,116 @@ fn processors() -> impl Strategy<Value = (Option<Forwarder>, Option<u64>)> {
     )
 }
 
+/// Cross traffic of any kind for the first two seconds; its name is given later.
+fn any_traffic() -> impl Strategy<Value = Traffic> {
+    let kinds: Vec<&str> = TRAFFIC_KINDS.iter().map(|kind| kind.name).collect();
+    let numbers = (
+        40.0..1_400.0_f64,
+        1e4..2e6_f64,
+        0.001..0.5_f64,
+        1_u64..30_000,
+    );
+    (select(kinds), numbers, any::<bool>(), millis(0..30)).prop_map(
+        |(kind, (packet_size, rate, seconds, bytes), reverse, extra_delay)| {
+            let direction = match reverse {
+                true => Direction::Reverse,
+                false => Direction::Forward,
+            };
+            traffic_of(
+                kind,
+                packet_size,
+                rate,
+                seconds,
+                bytes,
+                direction,
+                extra_delay,
+            )
+        },
+    )
+}
+
+fn traffic_of(
+    kind: &str,
+    packet_size: f64,
+    rate: f64,
+    seconds: f64,
+    bytes: u64,
+    direction: Direction,
+    extra_delay: Time,
+) -> Traffic {
+    let params = [
+        ("rate", rate),
+        ("packet_size", packet_size.round()),
+        ("on", seconds),
+        ("off", seconds),
+        ("constant", 0.0),
+        ("payload", packet_size.round()),
+        ("interval", seconds),
+        ("flows_per_second", 2.0 / seconds),
+        ("clients", 3.0),
+        ("think", seconds),
+        ("request", packet_size.round()),
+        ("nagle", 1.0),
+    ];
+    Traffic {
+        name: String::new(),
+        kind: kind.into(),
+        extra_delay,
+        direction,
+        crosses: None,
+        from: None,
+        to: None,
+        start: Time::from_millis(100),
+        stop: Some(Time::from_secs(2)),
+        cc: Some("cubic".into()),
+        cc_params: Default::default(),
+        sizes: Some(Sizes::Fixed { bytes }),
+        params: params.map(|(name, value)| (name.to_owned(), value)).into(),
+    }
+}
+
 fn network(
     transfer: impl Strategy<Value = Option<u64>>,
     duration: impl Strategy<Value = Time>,
 ) -> impl Strategy<Value = Scenario> {
     let stacks: Vec<&str> = STACKS.iter().map(|s| s.0).collect();
-    let topologies = select(vec![Topology::Chain, Topology::Dumbbell]);
+    let topologies = select(TOPOLOGIES.to_vec());
     let flows = prop::collection::vec(any_flow(transfer), 1..5);
+    let traffic = prop::collection::vec(any_traffic(), 0..3);
     (
         select(stacks),
         topologies,
         bottleneck(),
         access(),
-        flows,
+        (flows, traffic),
         duration,
         processors(),
     )
         .prop_map(
-            |(stack, topology, bottleneck, access, mut flows, duration, processors)| {
+            |(
+                stack,
+                topology,
+                bottleneck,
+                access,
+                (mut flows, mut traffic),
+                duration,
+                processors,
+            )| {
                 let (router, packet_rate) = processors;
-                let shared = topology == Topology::Chain && flows.len() > 1;
+                let shares = topology == Topology::Chain && flows.len() + traffic.len() > 1;
+                let shared = shares || topology == Topology::Graph;
+                for (i, source) in traffic.iter_mut().enumerate() {
+                    source.name = format!("t{i}");
+                }
                 for (i, flow) in flows.iter_mut().enumerate() {
                     flow.name = format!("f{i}");
                     flow.packet_rate = packet_rate.filter(|_| !shared);
                 }
                 let mut scenario = dumbbell(stack, bottleneck, flows, duration);
-                scenario.network.topology = topology;
                 scenario.network.access = access;
-                scenario.network.router = router;
+                scenario.network.router = router.filter(|_| topology != Topology::Graph);
+                scenario.traffic = traffic;
+                rewire(&mut scenario, topology);
                 capture_everywhere(&mut scenario);
                 scenario
             },

@@ -46,6 +46,8 @@ pub enum Subject {
     Bottleneck,
     /// The flow of this name.
     Flow(String),
+    /// The cross traffic of this name.
+    Traffic(String),
 }
 
 /// A comparison.
@@ -109,11 +111,38 @@ pub const BOTTLENECK_METRICS: [&str; 7] = [
     "queue_max_bytes",
 ];
 
+/// Metrics of cross traffic.
+pub const TRAFFIC_METRICS: [&str; 17] = [
+    "sent_bps",
+    "received_bps",
+    "loss_rate",
+    "delay_mean_s",
+    "delay_p95_s",
+    "rtt_mean_s",
+    "rtt_p95_s",
+    "started",
+    "ended",
+    "fct_mean_s",
+    "fct_median_s",
+    "fct_p95_s",
+    "fct_p99_s",
+    "slowdown_mean",
+    "slowdown_median",
+    "slowdown_p95",
+    "slowdown_p99",
+];
+
 /// Metrics of a run.
 pub const RUN_METRICS: [&str; 1] = ["jain"];
 
-/// Reads the check `label`; `flows` are the names of the scenario's flows.
-pub(crate) fn parse(label: &str, expression: &str, flows: &[&str]) -> Result<Expectation, Problem> {
+/// Reads the check `label`; `flows` and `traffic` are the names of the scenario's flows and of
+/// its cross traffic.
+pub(crate) fn parse(
+    label: &str,
+    expression: &str,
+    flows: &[&str],
+    traffic: &[&str],
+) -> Result<Expectation, Problem> {
     let form = |message: String| {
         Problem::new(
             message,
@@ -134,7 +163,7 @@ pub(crate) fn parse(label: &str, expression: &str, flows: &[&str]) -> Result<Exp
         .ok()
         .filter(|value: &f64| value.is_finite())
         .ok_or_else(|| form(format!("\"{number}\" is not a number")))?;
-    let (subject, metric) = metric(name, flows)?;
+    let (subject, metric) = metric(name, flows, traffic)?;
     Ok(Expectation {
         label: label.to_owned(),
         expression: expression.to_owned(),
@@ -145,7 +174,11 @@ pub(crate) fn parse(label: &str, expression: &str, flows: &[&str]) -> Result<Exp
     })
 }
 
-fn metric<'a>(name: &'a str, flows: &[&str]) -> Result<(Subject, &'a str), Problem> {
+fn metric<'a>(
+    name: &'a str,
+    flows: &[&str],
+    traffic: &[&str],
+) -> Result<(Subject, &'a str), Problem> {
     if let Some(rest) = name.strip_prefix("flow.") {
         // Flows of a `count` have a dot in their names, metrics have none.
         let (flow, metric) = rest.rsplit_once('.').unwrap_or((rest, ""));
@@ -158,6 +191,22 @@ fn metric<'a>(name: &'a str, flows: &[&str]) -> Result<(Subject, &'a str), Probl
         }
         check(metric, name, &format!("flow.{flow}."), &FLOW_METRICS)?;
         Ok((Subject::Flow(flow.to_owned()), metric))
+    } else if let Some(rest) = name.strip_prefix("traffic.") {
+        let (source, metric) = rest.split_once('.').unwrap_or((rest, ""));
+        if !traffic.contains(&source) {
+            let problem = unknown("cross traffic", source, traffic.iter().copied());
+            return Err(Problem {
+                message: format!("{} in `{name}`", problem.message),
+                ..problem
+            });
+        }
+        check(
+            metric,
+            name,
+            &format!("traffic.{source}."),
+            &TRAFFIC_METRICS,
+        )?;
+        Ok((Subject::Traffic(source.to_owned()), metric))
     } else if let Some(metric) = name.strip_prefix("bottleneck.") {
         check(metric, name, "bottleneck.", &BOTTLENECK_METRICS)?;
         Ok((Subject::Bottleneck, metric))

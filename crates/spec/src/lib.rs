@@ -19,6 +19,7 @@ mod de;
 mod error;
 mod expect;
 pub mod fuzzing;
+mod graph;
 mod link;
 mod names;
 mod node;
@@ -32,10 +33,14 @@ mod scenario;
 mod study;
 mod sweep;
 mod text;
+mod traffic;
 mod written;
 
 pub use error::StudyError;
-pub use expect::{BOTTLENECK_METRICS, Expectation, FLOW_METRICS, Operator, RUN_METRICS, Subject};
+pub use expect::{
+    BOTTLENECK_METRICS, Expectation, FLOW_METRICS, Operator, RUN_METRICS, Subject, TRAFFIC_METRICS,
+};
+pub use graph::{Graph, GraphLink, Step};
 pub use link::*;
 pub use names::{Names, Parametric, Stack, Taken};
 pub use opportunities::{BadTrace, OPPORTUNITY_BYTES, OPPORTUNITY_FRAMING, Opportunities};
@@ -43,6 +48,7 @@ pub use placeholder::{PLACEHOLDERS, Piece, pieces};
 pub use plan::{Plan, PlannedRun, Point, run_id};
 pub use scenario::*;
 pub use study::{Overrides, Study};
+pub use traffic::{TRAFFIC_KINDS, TrafficKind};
 
 /// The JSON Schema of the study file, for editors: every key with its meaning and its default.
 pub fn schema() -> String {

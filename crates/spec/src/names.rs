@@ -3,6 +3,8 @@
 
 use cclab_units::parameter::Parameter;
 
+use crate::traffic::TRAFFIC_KINDS;
+
 /// Names that a study may use for variants, disciplines, stacks and cross traffic. The default is
 /// the contract's list; whoever registers more of them adds their names.
 #[derive(Clone, Debug, PartialEq)]
@@ -127,7 +129,17 @@ impl Default for Names {
                     limit_is_exclusive,
                 })
                 .collect(),
-            traffic: parametric(TRAFFIC),
+            traffic: TRAFFIC_KINDS
+                .iter()
+                .map(|kind| {
+                    let mut taken = Parametric {
+                        name: kind.name.to_owned(),
+                        params: Vec::new(),
+                    };
+                    taken.take(kind.params);
+                    taken
+                })
+                .collect(),
         }
     }
 }
@@ -195,11 +207,4 @@ const STACKS: &[(&str, u32, u32, bool)] = &[
     ("rfc", 1460, 40, false),
     ("ns2", 1000, 40, true),
     ("ns3-3.1x", 536, 54, true),
-];
-
-const TRAFFIC: &[(&str, &str)] = &[
-    ("on-off", "start stop rate packet_size on off"),
-    ("poisson", "start stop flows_per_second transfer"),
-    ("constant-rate", "start stop rate packet_size"),
-    ("ping-flood", "start stop rate packet_size"),
 ];

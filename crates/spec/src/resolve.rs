@@ -1,25 +1,31 @@
 //! From a study as written to a scenario: defaults, units, and what only shows when keys are
 //! seen together.
 
+mod application;
 mod files;
 mod flow;
+mod graph;
+mod layout;
 mod link;
 mod network;
 mod program;
+mod traffic;
 
 use std::collections::BTreeMap;
 
 use cclab_units::Time;
 pub(crate) use files::Files;
-use flow::{PathDelay, flows, unique_name};
+use flow::flows;
+use layout::Layout;
 use link::Links;
 use network::{PathFacts, bottlenecks};
+use serde::de::Error as _;
 
 use crate::de::At;
 use crate::error::{Problem, unknown};
 use crate::names::{DEFAULT_STACK, Names, Parametric};
 use crate::path::default_name;
-use crate::scenario::{Flow, Network, Scenario, Topology, TraceOptions, Traffic};
+use crate::scenario::{Flow, Network, Scenario, Topology, TraceOptions};
 use crate::text::{Param, TimeText};
 use crate::written;
 
@@ -55,29 +61,27 @@ pub(crate) fn resolve(
     let packets = names.stacks.iter().find(|known| known.name == stack);
     let (stack_mss, overhead) = packets.map_or((0, 0), |p| (p.mss, p.overhead));
 
-    let bottleneck = &study.network.bottleneck.value;
-    let access = study.network.access.as_ref().map(|access| &access.value);
+    let written = &study.network.value;
+    let bottleneck = written.bottleneck.as_ref().map(|written| &written.value);
+    let access = written.access.as_ref().map(|access| &access.value);
     let access_delay = access.and_then(|access| access.delay);
-    let topology = study.network.topology.unwrap_or(Topology::Dumbbell);
-    let bottlenecks = bottlenecks(study.network.bottlenecks.as_ref(), topology)?;
-    let back = bottleneck.reverse.as_ref().map(|reverse| &reverse.value);
-    let back = back.and_then(|reverse| reverse.delay);
-    let delay = PathDelay {
-        bottleneck: bottleneck.delay.map_or(Time::ZERO, |delay| delay.0),
-        back: back
-            .or(bottleneck.delay)
-            .map_or(Time::ZERO, |delay| delay.0),
+    let topology = written.topology.unwrap_or(Topology::Dumbbell);
+    let bottlenecks = bottlenecks(written.bottlenecks.as_ref(), topology)?;
+    let there = bottleneck.and_then(|link| link.delay);
+    let back = bottleneck.and_then(|link| link.reverse.as_ref());
+    let back = back.and_then(|reverse| reverse.value.delay);
+    let link_names = graph::link_names(written);
+    let layout = Layout {
+        bottleneck: there.map_or(Time::ZERO, |delay| delay.0),
+        back: back.or(there).map_or(Time::ZERO, |delay| delay.0),
         access: access_delay.map_or(Time::ZERO, |delay| delay.0),
         bottlenecks,
         topology,
+        graph: graph::map(written, &link_names, topology)?,
     };
-    let flows = flows(study, names, duration, &delay)?;
+    let (flows, max_rtt) = flows(study, names, duration, &layout)?;
     let path = PathFacts {
-        max_rtt: flows
-            .iter()
-            .map(|flow| delay.rtt(flow.crosses) + flow.extra_delay * 2)
-            .max()
-            .unwrap_or(Time::ZERO),
+        max_rtt,
         packet: flows
             .iter()
             .map(|flow| u64::from(flow.mss.unwrap_or(stack_mss)))
@@ -94,14 +98,35 @@ pub(crate) fn resolve(
         flows: &flows,
         files,
     };
+    let graph = match topology {
+        Topology::Graph => {
+            let graph = graph::graph(written, &link_names, &mut links);
+            Some(graph.map_err(|problem| problem.or_at(study.network.at))?)
+        }
+        _ => None,
+    };
     let network = Network {
         topology,
-        bottleneck: links.bottleneck()?,
+        bottleneck: match (&graph, &written.bottleneck) {
+            (Some(graph), _) => graph.links[graph.bottleneck as usize].link.clone(),
+            (None, Some(written)) => links.bottleneck(written)?,
+            (None, None) => {
+                return Err(Problem::missing_field("bottleneck").or_at(study.network.at));
+            }
+        },
         access: links.access()?,
         bottlenecks,
-        router: link::router(&study.network)?,
+        graph,
+        router: link::router(written)?,
     };
-    let traffic = traffic(study, names)?;
+    let mut beside = traffic::Beside {
+        names,
+        layout: &layout,
+        path: &links.path,
+        rate: network.bottleneck.rate,
+        files: &mut *links.files,
+    };
+    let traffic = traffic::traffic(study, &mut beside, &flows)?;
     let trace = trace(study, &flows, &links.path)?;
     Ok(Scenario {
         duration,
@@ -167,23 +192,6 @@ fn params(
         .iter()
         .map(|(key, param)| (key.value.clone(), param.0))
         .collect())
-}
-
-fn traffic(study: &written::Study, names: &Names) -> Result<Vec<Traffic>, Problem> {
-    let mut taken = Vec::new();
-    let defaults: Vec<String> = (0..study.traffic.len())
-        .map(|index| default_name("traffic", index))
-        .collect();
-    let mut all = Vec::new();
-    for (written, default) in study.traffic.iter().zip(&defaults) {
-        let At { at, value: traffic } = written;
-        let name = unique_name(traffic.name.as_ref(), default, *at, &mut taken)?.to_owned();
-        let kinds = names.traffic.iter().map(|kind| kind.name.as_str());
-        let kind = known("kind of cross traffic", Some(&traffic.kind), "", kinds)?;
-        let params = params(&traffic.params, &names.traffic, &kind, &["name", "kind"])?;
-        all.push(Traffic { name, kind, params });
-    }
-    Ok(all)
 }
 
 fn trace(

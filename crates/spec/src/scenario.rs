@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use cclab_units::{Stream, Time};
+use cclab_units::{Rate, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::graph::Graph;
 use crate::link::Link;
 
 /// One sweep point of a study, ready to run. Holds only what can change a result, so that a
@@ -59,6 +60,9 @@ pub struct Network {
     /// How many such bottlenecks there are in a row: 1 but in a parking lot.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub bottlenecks: u32,
+    /// The links of a graph, of which the bottleneck is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph: Option<Graph>,
     /// What each router forwards at most; absent: whatever comes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub router: Option<Forwarder>,
@@ -187,9 +191,15 @@ pub struct Flow {
     /// The first and the last bottleneck that the flow crosses, counted from 1; absent: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crosses: Option<[u32; 2]>,
-    /// Name of the application; absent: bulk.
+    /// The node of a graph that the data come from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub application: Option<String>,
+    pub from: Option<String>,
+    /// The node of a graph that the data go to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// The application; absent: bulk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application: Option<Application>,
     /// A program to run instead (kernel backends).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<String>>,
@@ -220,16 +230,138 @@ impl Flow {
     }
 }
 
+/// What writes to a flow, if it is not bulk.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Application {
+    /// Writes at a rate for a time, then nothing for a time.
+    OnOff {
+        /// While it writes: payload.
+        rate: Rate,
+        /// Mean time of writing.
+        on: Time,
+        /// Mean time between.
+        off: Time,
+        /// Whether these times are always the same instead of exponentially distributed.
+        constant: bool,
+    },
+    /// Answers requests, which ride on the acknowledgement of the last answer.
+    RequestResponse {
+        /// Mean time between the acknowledgement of an answer and the next request.
+        think: Time,
+        /// Whether that time is always the same instead of exponentially distributed.
+        constant: bool,
+        /// Bytes of an answer.
+        response: u64,
+    },
+    /// Someone types.
+    Telnet {
+        /// Mean time between keystrokes, exponentially distributed.
+        interval: Time,
+        /// Whether short segments wait while data is outstanding (Nagle).
+        nagle: bool,
+    },
+}
+
+impl Application {
+    /// Its name in study files.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Application::OnOff { .. } => "on-off",
+            Application::RequestResponse { .. } => "request-response",
+            Application::Telnet { .. } => "telnet",
+        }
+    }
+}
+
 /// Cross traffic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Traffic {
     /// Unique name.
     pub name: String,
-    /// `on-off`, `poisson`, `constant-rate`, `ping-flood`, ...
+    /// One of [`crate::TRAFFIC_KINDS`].
     pub kind: String,
-    /// Parameters by name, in SI units.
+    /// Extra one-way delay, each way, so that the path has the base RTT asked for.
+    pub extra_delay: Time,
+    /// Which way its data go.
+    pub direction: Direction,
+    /// The first and the last bottleneck that it crosses, counted from 1; absent: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crosses: Option<[u32; 2]>,
+    /// The node of a graph that the data come from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// The node of a graph that the data go to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// When it begins.
+    pub start: Time,
+    /// When it ends; absent: with the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Time>,
+    /// Name of the variant, of kinds that are TCP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cc: Option<String>,
+    /// Parameters of the variant.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub cc_params: BTreeMap<String, f64>,
+    /// Sizes of transfers, of kinds that have them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<Sizes>,
+    /// Parameters by name, in SI units, defaults filled in.
     pub params: BTreeMap<String, f64>,
+}
+
+/// How large transfers are, in bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Sizes {
+    /// All alike.
+    Fixed {
+        /// So large.
+        bytes: u64,
+    },
+    /// Lognormal.
+    Lognormal {
+        /// Mean.
+        mean: f64,
+        /// Standard deviation of the logarithm.
+        sigma: f64,
+    },
+    /// Pareto.
+    Pareto {
+        /// Mean.
+        mean: f64,
+        /// Exponent of the tail, above 1.
+        shape: f64,
+    },
+    /// As measured: linear between points of the cumulative distribution, the first of which is
+    /// the share of its own size.
+    Empirical {
+        /// Size and the share of transfers up to it, rising to 1.
+        points: Vec<(u64, f64)>,
+    },
+}
+
+impl Sizes {
+    /// The mean.
+    pub fn mean(&self) -> f64 {
+        match self {
+            Sizes::Fixed { bytes } => *bytes as f64,
+            Sizes::Lognormal { mean, .. } | Sizes::Pareto { mean, .. } => *mean,
+            Sizes::Empirical { points } => {
+                let first = points
+                    .first()
+                    .map_or(0.0, |&(size, share)| size as f64 * share);
+                let between = points.windows(2).map(|ends| {
+                    let [(low, before), (high, reached)] = [ends[0], ends[1]];
+                    (low + high) as f64 / 2.0 * (reached - before)
+                });
+                first + between.sum::<f64>()
+            }
+        }
+    }
 }
 
 /// What is recorded. Everything costs nothing when it is off.

@@ -274,11 +274,14 @@ fn expectations(
         .iter()
         .map(|flow| flow.name.as_str())
         .collect();
+    let traffic = scenario.traffic.iter().map(|source| source.name.as_str());
+    let traffic: Vec<&str> = traffic.collect();
     written
         .expect
         .iter()
         .map(|(label, check)| {
-            expect::parse(label, &check.value, &flows).map_err(|problem| problem.or_at(check.at))
+            expect::parse(label, &check.value, &flows, &traffic)
+                .map_err(|problem| problem.or_at(check.at))
         })
         .collect()
 }

@@ -9,12 +9,13 @@ use serde::Deserialize;
 
 use crate::de::At;
 use crate::scenario::{DelayAt, Direction, EventKind, Topology};
-use crate::text::{BriefOrFull, Param, QueueLimit, SizeText, SysctlValue, TimeText};
+use crate::text::{BriefOrFull, Param, QueueLimit, RateText, SizeText, SysctlValue, TimeText};
 
 mod link;
 
 pub(crate) use link::{
-    Access, Bottleneck, Change, Impairments, Jitter, Loss, LossKind, Outage, Reorder, Reverse,
+    Access, Bottleneck, Change, GraphLink, Impairments, Jitter, Loss, LossKind, Outage, Reorder,
+    Reverse,
 };
 
 /// A cclab study: one question about congestion control, and the experiment that answers it.
@@ -44,7 +45,7 @@ pub(crate) struct Study {
     /// The profile of TCP behaviour: "linux-6.12", "rfc", "ns2" or "ns3-3.1x". Default: "linux-6.12".
     pub stack: Option<At<String>>,
     /// The network.
-    pub network: Network,
+    pub network: At<Network>,
     /// The flows.
     #[serde(default)]
     pub flow: Vec<At<Flow>>,
@@ -103,8 +104,8 @@ pub(crate) struct Network {
     pub topology: Option<Topology>,
     /// How many equal bottlenecks a parking lot has in a row. Default: 3.
     pub bottlenecks: Option<At<u32>>,
-    /// The link under study.
-    pub bottleneck: At<Bottleneck>,
+    /// The link under study; in a graph one of its links is.
+    pub bottleneck: Option<At<Bottleneck>>,
     /// The links between hosts and routers. Default: infinitely fast, without delay.
     pub access: Option<At<Access>>,
     /// Packets per second that each router forwards, whatever their size, both directions
@@ -112,6 +113,12 @@ pub(crate) struct Network {
     pub router_packet_rate: Option<At<u64>>,
     /// Packets that may wait for a router with a `router_packet_rate`. Default: 1000.
     pub router_backlog: Option<At<u64>>,
+    /// The links of a graph.
+    #[serde(default)]
+    pub link: Vec<At<GraphLink>>,
+    /// The name of the link of a graph that is under study. Default: the one with
+    /// `bottleneck = true`.
+    pub bottleneck_link: Option<At<String>>,
 }
 
 /// A queueing discipline, its limit, and its parameters beside them, spelt as tc spells them.
@@ -181,8 +188,12 @@ pub(crate) struct Flow {
     /// The first and the last bottleneck of a parking lot that it crosses, counted from 1.
     /// Default: all.
     pub crosses: Option<At<[u32; 2]>>,
-    /// The application. Default: bulk.
-    pub application: Option<At<String>>,
+    /// The node of a graph that the data come from.
+    pub from: Option<At<String>>,
+    /// The node of a graph that the data go to.
+    pub to: Option<At<String>>,
+    /// The application: "bulk", or a table with its `kind`. Default: bulk.
+    pub application: Option<At<BriefOrFull<String, Application>>>,
     /// A program and its arguments to run instead (kernel backends). {src}, {dst}, {port} and
     /// {duration} stand for the flow's addresses, the receiver's port and seconds.
     pub command: Option<At<Vec<At<String>>>>,
@@ -209,18 +220,89 @@ pub(crate) struct Start {
     pub spread: Option<TimeText>,
 }
 
+/// An application, with the parameters of its kind.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table such as { kind = \"telnet\", interval = \"200ms\" }"
+)]
+pub(crate) struct Application {
+    /// What it is: "bulk", "on-off", "request-response" or "telnet".
+    pub kind: String,
+    /// While it is on (on-off): bits of payload per second.
+    pub rate: Option<RateText>,
+    /// Mean time of writing (on-off). Default: "500ms".
+    pub on: Option<TimeText>,
+    /// Mean time between (on-off). Default: "500ms".
+    pub off: Option<TimeText>,
+    /// Mean time between an answer and the next request (request-response). Default: "1s".
+    pub think: Option<TimeText>,
+    /// Bytes of an answer (request-response).
+    pub response: Option<SizeText>,
+    /// Whether times are always the mean instead of exponentially distributed. Default: false.
+    #[serde(default)]
+    pub constant: bool,
+    /// Mean time between keystrokes (telnet). Default: "500ms".
+    pub interval: Option<TimeText>,
+    /// Whether short segments wait while data is outstanding (telnet). Default: true.
+    pub nagle: Option<bool>,
+}
+
 /// Cross traffic, with the parameters of its kind beside it.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table")]
 #[schemars(!deny_unknown_fields)]
 pub(crate) struct Traffic {
-    /// Unique name. Default: "traffic1", "traffic2", ...
+    /// Unique name, which no flow has. Default: "traffic1", "traffic2", ...
     pub name: Option<At<String>>,
-    /// What it is: "on-off", "poisson", "constant-rate" or "ping-flood".
+    /// What it is: "constant-rate", "on-off", "random", "ping-flood", "poisson",
+    /// "request-response" or "telnet".
     pub kind: At<String>,
+    /// When it begins. Default: "0s".
+    pub start: Option<At<TimeText>>,
+    /// When it ends. Default: with the run.
+    pub stop: Option<At<TimeText>>,
+    /// Base RTT of its path. Default: what the path has.
+    pub rtt: Option<At<TimeText>>,
+    /// Which way the data travels over the bottleneck. Default: "forward".
+    pub direction: Option<Direction>,
+    /// The first and the last bottleneck of a parking lot that it crosses. Default: all.
+    pub crosses: Option<At<[u32; 2]>>,
+    /// The node of a graph that the data come from.
+    pub from: Option<At<String>>,
+    /// The node of a graph that the data go to.
+    pub to: Option<At<String>>,
+    /// The variant, of kinds that are TCP. Default: "cubic".
+    pub cc: Option<At<String>>,
+    /// Parameters of the variant.
+    #[serde(default)]
+    pub cc_params: Params,
+    /// Bytes of each transfer (poisson, request-response).
+    pub transfer: Option<At<SizeText>>,
+    /// The distribution of the sizes of transfers (poisson, request-response).
+    pub sizes: Option<At<Sizes>>,
     /// Parameters of the kind.
     #[schemars(flatten)]
     pub params: Params,
+}
+
+/// How large transfers are.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table such as { kind = \"lognormal\", mean = \"30kB\", sigma = 1.5 }"
+)]
+pub(crate) struct Sizes {
+    /// The distribution: "lognormal", "pareto" or "empirical".
+    pub kind: At<String>,
+    /// Mean (lognormal, pareto).
+    pub mean: Option<SizeText>,
+    /// Standard deviation of the logarithm (lognormal).
+    pub sigma: Option<f64>,
+    /// Exponent of the tail, above 1 (pareto).
+    pub shape: Option<f64>,
+    /// File of lines `size,cdf`, bytes and cumulative shares, beside the study (empirical).
+    pub file: Option<At<String>>,
 }
 
 /// What is recorded. What is off costs nothing.

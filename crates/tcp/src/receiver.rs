@@ -256,6 +256,13 @@ impl Receiver {
         }
     }
 
+    /// The application answers at once: its acknowledgement waits for nothing.
+    pub fn acknowledge_now(&mut self) {
+        if self.state == State::Established {
+            self.pending = Pending::Ack;
+        }
+    }
+
     /// Whether the application reads at once what arrives (it does at first). What an
     /// application that stopped leaves in the buffer lessens the window.
     pub fn set_reading(&mut self, reading: bool) {

@@ -205,8 +205,11 @@ fn flow(flow: &Flow, target: Target, found: &mut Found) {
         );
         found.refuse(at("cc"), what);
     }
-    if let Some(application) = flow.application.as_deref().filter(|name| *name != "bulk") {
-        found.refuse(at("application"), format!("application {application}"));
+    if let Some(application) = &flow.application {
+        found.refuse(
+            at("application"),
+            format!("application {}", application.name()),
+        );
     }
     if flow.packet_rate.is_some() {
         let what = "hosts that handle so many packets per second (a kernel handles what comes)";

@@ -3,7 +3,7 @@
 use cclab_packet::Packet;
 use cclab_units::Time;
 
-use crate::schema::{AckEvent, DropEvent, FlowSample, QueueEvent, QueueSample};
+use crate::schema::{AckEvent, DropEvent, FlowSample, QueueEvent, QueueSample, Transfer};
 
 /// One thing that happened.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +18,8 @@ pub enum Event<'a> {
     Queue(QueueEvent),
     /// A packet was lost.
     Drop(DropEvent),
+    /// A transfer of cross traffic that began at that time is over, or the run is.
+    Transfer(Time, Transfer),
     /// A packet passed the capture point of that index in the scenario's list.
     Packet(u32, &'a Packet),
 }

@@ -12,6 +12,7 @@ use crate::parquet_file::{read_table, table_path};
 use crate::recorder::{SummaryFile, summary_path};
 use crate::schema::{
     AckEvent, DropEvent, FlowSample, FlowSummary, LinkSummary, QueueEvent, QueueSample, RunSummary,
+    TrafficSummary, Transfer,
 };
 use crate::table::Row;
 use crate::tables::Bin;
@@ -25,6 +26,8 @@ pub struct Trace {
     pub flow_samples: Vec<(Time, FlowSample)>,
     /// States of the bottleneck, in the order of time.
     pub queue_samples: Vec<(Time, QueueSample)>,
+    /// Transfers of cross traffic, with their beginnings, in the order of their ends.
+    pub transfers: Vec<(Time, Transfer)>,
 }
 
 /// Reads summary and samples of the trace at `dir`.
@@ -36,7 +39,16 @@ pub fn read(dir: &Path) -> Result<Trace, TraceError> {
         summary: read_summary(dir)?,
         flow_samples: read_table(dir)?,
         queue_samples: read_table(dir)?,
+        transfers: read_transfers(dir)?,
     })
+}
+
+/// The transfers of cross traffic; none if there is no file of them.
+fn read_transfers(dir: &Path) -> Result<Vec<(Time, Transfer)>, TraceError> {
+    match table_path(dir, &<(Time, Transfer)>::TABLE).exists() {
+        true => read_table(dir),
+        false => Ok(Vec::new()),
+    }
 }
 
 /// Reads the acknowledgements of the trace at `dir`.
@@ -78,9 +90,15 @@ pub fn read_summary(dir: &Path) -> Result<RunSummary, TraceError> {
     }
     let mut flows: Vec<FlowSummary> = read_indexed(dir, file.flows.len())?;
     let mut links: Vec<LinkSummary> = read_indexed(dir, file.links.len())?;
+    let mut traffic: Vec<TrafficSummary> = match file.traffic.len() {
+        0 => Vec::new(),
+        count => read_indexed(dir, count)?,
+    };
     for (element, index, histogram) in read_histograms(dir)? {
         let slot = match element {
             "flow" => flows.get_mut(index).map(|flow| &mut flow.rtt),
+            "delay" => traffic.get_mut(index).map(|source| &mut source.delay),
+            "echo" => traffic.get_mut(index).map(|source| &mut source.rtt),
             _ => links.get_mut(index).map(|link| &mut link.sojourn),
         };
         *slot.ok_or_else(|| {
@@ -93,6 +111,7 @@ pub fn read_summary(dir: &Path) -> Result<RunSummary, TraceError> {
         events: file.events,
         flows,
         links,
+        traffic,
         kernel: file.kernel,
         fidelity: file.fidelity,
     })
@@ -113,16 +132,21 @@ where
     Ok(rows.into_iter().map(|(_, row)| row).collect())
 }
 
-/// Histograms by the kind and index of their element.
+/// Histograms by what they are of, and its index.
 fn read_histograms(dir: &Path) -> Result<Vec<(&'static str, usize, Histogram)>, TraceError> {
     let path = table_path(dir, &<(u32, Bin)>::TABLE);
     let bins: Vec<(u32, Bin)> = read_table(dir)?;
-    bins.chunk_by(|a, b| (a.0, &a.1.element) == (b.0, &b.1.element))
+    fn of((index, bin): &(u32, Bin)) -> (u32, &str, &str) {
+        (*index, &bin.element, &bin.metric)
+    }
+    bins.chunk_by(|a, b| of(a) == of(b))
         .map(|bins| {
             let (index, first) = &bins[0];
             let element = match (first.element.as_str(), first.metric.as_str()) {
                 ("flow", "rtt") => "flow",
                 ("link", "sojourn") => "link",
+                ("traffic", "delay") => "delay",
+                ("traffic", "rtt") => "echo",
                 (element, metric) => {
                     let reason = format!("no histogram {metric:?} of {element:?} is known");
                     return Err(TraceError::damaged(&path, reason));

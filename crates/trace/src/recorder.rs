@@ -15,7 +15,7 @@ use crate::parquet_file::TableWriter;
 use crate::probe::{Event, Probe};
 use crate::schema::{
     AckEvent, DropEvent, Fidelity, FlowSample, FlowSummary, Kernel, LinkSummary, QueueEvent,
-    QueueSample, RunSummary,
+    QueueSample, RunSummary, Transfer,
 };
 use crate::segment::WireOptions;
 use crate::tables::Bin;
@@ -73,6 +73,9 @@ pub(crate) struct SummaryFile {
     pub flows: Vec<String>,
     /// Names of the links.
     pub links: Vec<String>,
+    /// Names of the sources of cross traffic.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub traffic: Vec<String>,
     /// Names of the capture points.
     pub capture: Vec<String>,
     /// The kernel that ran it.
@@ -95,6 +98,8 @@ pub struct Recorder {
     acks: Option<TableWriter<(Time, AckEvent)>>,
     queue: Option<TableWriter<(Time, QueueEvent)>>,
     drops: Option<TableWriter<(Time, DropEvent)>>,
+    /// Made at the first transfer.
+    transfers: Option<TableWriter<(Time, Transfer)>>,
     captures: Vec<CaptureWriter>,
     error: Option<TraceError>,
 }
@@ -128,6 +133,7 @@ impl Recorder {
                 .drops
                 .then(|| TableWriter::create(dir))
                 .transpose()?,
+            transfers: None,
             captures,
             recording,
             error: None,
@@ -153,11 +159,15 @@ impl Recorder {
         self.acks.map_or(Ok(()), TableWriter::finish)?;
         self.queue.map_or(Ok(()), TableWriter::finish)?;
         self.drops.map_or(Ok(()), TableWriter::finish)?;
+        self.transfers.map_or(Ok(()), TableWriter::finish)?;
         self.captures
             .into_iter()
             .try_for_each(CaptureWriter::finish)?;
         write_rows(&dir, &summary.flows)?;
         write_rows(&dir, &summary.links)?;
+        if !summary.traffic.is_empty() {
+            write_rows(&dir, &summary.traffic)?;
+        }
         write_histograms(&dir, summary)?;
         write_summary(&dir, recording.capture, summary)
     }
@@ -185,8 +195,16 @@ impl Recorder {
             Event::Ack(row) => self.acks.as_mut().map_or(Ok(()), |t| t.push(&(now, row))),
             Event::Queue(row) => self.queue.as_mut().map_or(Ok(()), |t| t.push(&(now, row))),
             Event::Drop(row) => self.drops.as_mut().map_or(Ok(()), |t| t.push(&(now, row))),
+            Event::Transfer(began, row) => {
+                let table = match &mut self.transfers {
+                    Some(table) => table,
+                    none => none.insert(TableWriter::create(&self.dir)?),
+                };
+                table.push(&(began, row))
+            }
             Event::Packet(point, packet) => {
-                let options = self.recording.wire[packet.flow as usize];
+                let wire = &self.recording.wire;
+                let options = wire.get(packet.flow as usize).copied().unwrap_or_default();
                 self.captures[point as usize].push(now, packet, options)
             }
         }
@@ -208,8 +226,7 @@ impl Probe for Recorder {
     }
 
     /// # Panics
-    /// If a packet's flow is not in [`Recording::wire`], or its point not in
-    /// [`Recording::capture`].
+    /// If a packet's point is not in [`Recording::capture`].
     fn record(&mut self, now: Time, event: Event<'_>) {
         if self.error.is_none() {
             self.error = self.write(now, event).err();
@@ -242,6 +259,10 @@ fn write_histograms(dir: &Path, summary: &RunSummary) -> Result<(), TraceError> 
     }
     for (index, histogram) in (0..).zip(links) {
         write_bins(&mut table, index, "link", "sojourn", histogram)?;
+    }
+    for (index, source) in (0..).zip(&summary.traffic) {
+        write_bins(&mut table, index, "traffic", "delay", &source.delay)?;
+        write_bins(&mut table, index, "traffic", "rtt", &source.rtt)?;
     }
     table.finish()
 }
@@ -277,6 +298,7 @@ fn write_summary(dir: &Path, capture: Vec<String>, summary: &RunSummary) -> Resu
         events: summary.events,
         flows: summary.flows.iter().map(|f| f.name.clone()).collect(),
         links: summary.links.iter().map(|l| l.name.clone()).collect(),
+        traffic: summary.traffic.iter().map(|t| t.name.clone()).collect(),
         capture,
         kernel: summary.kernel.clone(),
         fidelity: summary.fidelity,

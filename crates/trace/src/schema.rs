@@ -106,7 +106,7 @@ pub struct QueueEvent {
     pub link: u32,
     /// What happened.
     pub action: QueueAction,
-    /// Index of the packet's flow.
+    /// Index of the packet's flow; of cross traffic, the number of flows and its own index.
     pub flow: u32,
     /// Bytes of the packet on the link.
     pub wire_len: u32,
@@ -141,7 +141,7 @@ pub struct DropEvent {
     pub link: u32,
     /// Why.
     pub reason: DropReason,
-    /// Index of the packet's flow.
+    /// Index of the packet's flow; of cross traffic, the number of flows and its own index.
     pub flow: u32,
     /// Offset of the packet's first byte of data (0 for packets without data).
     pub offset: u64,
@@ -261,6 +261,50 @@ impl LinkSummary {
     }
 }
 
+/// `transfers.parquet`: a transfer of cross traffic that ended, or that the run's end cut short.
+/// Its row bears the time at which it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Transfer {
+    /// Index of the source in [`RunSummary::traffic`].
+    pub source: u32,
+    /// Bytes; of an exchange, of the answer, and 0 while the request is on its way.
+    pub size: u64,
+    /// When the first of them reached the receiving application.
+    pub first_byte: Option<Time>,
+    /// When the last of them did; absent if the run ended before, or the sender gave up.
+    pub end: Option<Time>,
+    /// Segments retransmitted.
+    pub retransmits: u64,
+    /// The time it took over the time it would take alone on the empty path; absent where that
+    /// has no closed form.
+    pub slowdown: Option<f64>,
+}
+
+/// `traffic.parquet`: what cross traffic did, one row per source.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TrafficSummary {
+    /// Name.
+    pub name: String,
+    /// Kind.
+    pub kind: String,
+    /// Packets that its hosts put into the network, both ways.
+    pub sent: u64,
+    /// Bytes of them on a link.
+    pub sent_bytes: u64,
+    /// Packets that reached its hosts, both ways.
+    pub received: u64,
+    /// Bytes of them on a link.
+    pub received_bytes: u64,
+    /// Transfers or exchanges that began.
+    pub started: u64,
+    /// Transfers or exchanges that ended in full.
+    pub ended: u64,
+    /// How long datagrams were on their way, in nanoseconds.
+    pub delay: Histogram,
+    /// How long echo requests waited for their replies, in nanoseconds.
+    pub rtt: Histogram,
+}
+
 /// What a run was, beside its rows: `summary.json`, `flows.parquet`, `links.parquet`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunSummary {
@@ -272,6 +316,8 @@ pub struct RunSummary {
     pub flows: Vec<FlowSummary>,
     /// One per link and direction; 0 is the bottleneck, 1 its way back.
     pub links: Vec<LinkSummary>,
+    /// One per source of cross traffic, in the scenario's order.
+    pub traffic: Vec<TrafficSummary>,
     /// The kernel that ran it; absent in a simulation.
     pub kernel: Option<Kernel>,
     /// How well the host kept up; absent unless the run was in real time.

@@ -20,8 +20,20 @@ pub struct WireOptions {
     pub sack_permitted: bool,
 }
 
+/// Connections of cross traffic announce what Ethernet carries.
+impl Default for WireOptions {
+    fn default() -> WireOptions {
+        WireOptions {
+            mss: 1460,
+            sack_permitted: true,
+        }
+    }
+}
+
 /// The most bytes of headers: IPv4 without options, TCP with as many as fit.
 pub const MAX_HEADERS: usize = 20 + 60;
+
+mod datagram;
 
 /// The headers of a datagram and its total length.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +58,9 @@ pub fn headers(
     options: WireOptions,
     identification: u16,
 ) -> Result<Headers, String> {
+    if !packet.is_tcp() {
+        return datagram::headers(packet, identification);
+    }
     let (from_receiver, to_receiver) = (packet.backward, !packet.backward);
     let tcp = tcp_header(packet, options).map_err(|e| e.to_string())?;
     let segment_len = tcp.header_len() + usize::from(packet.payload);

@@ -4,16 +4,16 @@ use cclab_units::{Rate, Time};
 
 use crate::schema::{
     AckEvent, DropEvent, DropReason, FlowSample, FlowSummary, LinkSummary, QueueAction, QueueEvent,
-    QueueSample,
+    QueueSample, TrafficSummary, Transfer,
 };
 use crate::table::{Row, Table, table};
 
 /// `histograms.parquet`: one bin of one histogram.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bin {
-    /// `flow` or `link`.
+    /// `flow`, `link` or `traffic`.
     pub element: String,
-    /// `rtt` or `sojourn`.
+    /// `rtt`, `sojourn` or `delay`.
     pub metric: String,
     /// Smallest value of the bin in nanoseconds.
     pub low: u64,
@@ -80,7 +80,7 @@ table! {
     "time_ns": Time, "Virtual time since the beginning of the run.";
     "link": u32 = link, "Index of the link in `links.parquet`.";
     "action": QueueAction = action, "`enqueue` or `dequeue`.";
-    "flow": u32 = flow, "Index of the packet's flow in `flows.parquet`.";
+    "flow": u32 = flow, "Index of the packet's flow in `flows.parquet`; of cross traffic, the number of flows plus its index in `traffic.parquet`.";
     "wire_len_bytes": u32 = wire_len, "Bytes of the packet on the link.";
     "backlog_bytes": u64 = backlog, "Bytes waiting after it.";
     "sojourn_ns": Option<Time> = sojourn, "How long the packet waited; null for arrivals.";
@@ -92,7 +92,7 @@ table! {
     "time_ns": Time, "Virtual time since the beginning of the run.";
     "link": u32 = link, "Index of the link in `links.parquet`.";
     "reason": DropReason = reason, "`queue`, `random`, `burst` (Gilbert-Elliott), `listed`, `outage` or `corrupt` (discarded by the receiving host).";
-    "flow": u32 = flow, "Index of the packet's flow in `flows.parquet`.";
+    "flow": u32 = flow, "Index of the packet's flow in `flows.parquet`; of cross traffic, the number of flows plus its index in `traffic.parquet`.";
     "offset_bytes": u64 = offset, "Offset of the packet's first byte of data; 0 for packets without data.";
     "wire_len_bytes": u32 = wire_len, "Bytes of the packet on the link.";
 }
@@ -150,18 +150,44 @@ table! {
 }
 
 table! {
-    "histograms": "The non-empty bins of each flow's RTT samples and of the sojourn times of the bottleneck's two directions. A bin is at most 1/64 of its values wide.",
+    "traffic": "What cross traffic did: one row per source, in the scenario's order. Only with cross traffic.",
+    TrafficSummary,
+    "source": u32, "Index of the source; the rows are in its order.";
+    "name": String = name, "Name.";
+    "kind": String = kind, "Kind: `constant-rate`, `on-off`, `random`, `ping-flood`, `poisson`, `request-response` or `telnet`.";
+    "sent_packets": u64 = sent, "Packets that its hosts put into the network, both ways.";
+    "sent_bytes": u64 = sent_bytes, "Bytes of them, headers and framing included.";
+    "received_packets": u64 = received, "Packets that reached its hosts, both ways.";
+    "received_bytes": u64 = received_bytes, "Bytes of them, headers and framing included.";
+    "started": u64 = started, "Transfers or exchanges that began.";
+    "ended": u64 = ended, "Transfers or exchanges that ended in full.";
+}
+
+table! {
+    "transfers": "A transfer of cross traffic, in the order of their ends, then those that the run's end cut short. Only if there were any.",
+    Transfer,
+    "start_ns": Time, "When it arrived: its first SYN left, or its request was written.";
+    "source": u32 = source, "Index of the source in `traffic.parquet`.";
+    "size_bytes": u64 = size, "Its size; of an exchange that of the answer, 0 while the request is on its way.";
+    "first_byte_ns": Option<Time> = first_byte, "When its first byte reached the receiving application.";
+    "end_ns": Option<Time> = end, "When its last byte did; null if the run ended before, or the sender gave up.";
+    "retransmits": u64 = retransmits, "Segments retransmitted.";
+    "slowdown": Option<f64> = slowdown, "The time it took over the time it would take alone on the empty path (docs/traffic.md); null of exchanges and of transfers that did not end.";
+}
+
+table! {
+    "histograms": "The non-empty bins of each flow's RTT samples, of the sojourn times of the bottleneck's two directions, and of the one-way delays and echo times of cross traffic. A bin is at most 1/64 of its values wide.",
     Bin,
-    "index": u32, "Index of the flow or link.";
-    "element": String = element, "`flow` or `link`.";
-    "metric": String = metric, "`rtt` for flows, `sojourn` for links.";
+    "index": u32, "Index of the flow, link or source.";
+    "element": String = element, "`flow`, `link` or `traffic`.";
+    "metric": String = metric, "`rtt` for flows, `sojourn` for links, `delay` and `rtt` for traffic.";
     "low_ns": u64 = low, "Smallest value of the bin.";
     "count": u64 = count, "Values in the bin.";
     "sum_ns": u64 = sum, "Exact sum of all values of the histogram, the same in each of its bins.";
 }
 
 /// Every table of a trace.
-pub const TABLES: [Table; 8] = [
+pub const TABLES: [Table; 10] = [
     <(Time, FlowSample)>::TABLE,
     <(Time, QueueSample)>::TABLE,
     <(Time, AckEvent)>::TABLE,
@@ -169,6 +195,8 @@ pub const TABLES: [Table; 8] = [
     <(Time, DropEvent)>::TABLE,
     <(u32, FlowSummary)>::TABLE,
     <(u32, LinkSummary)>::TABLE,
+    <(u32, TrafficSummary)>::TABLE,
+    <(Time, Transfer)>::TABLE,
     <(u32, Bin)>::TABLE,
 ];
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use cclab_packet::Packet;
 use cclab_trace::schema::{
     AckEvent, DropEvent, DropReason, Fidelity, FlowSample, FlowSummary, Kernel, Limited,
-    LinkSummary, QueueAction, QueueEvent, QueueSample, RunSummary,
+    LinkSummary, QueueAction, QueueEvent, QueueSample, RunSummary, TrafficSummary, Transfer,
 };
 use cclab_trace::{
     Event, Histogram, Probe, Recorder, Recording, Trace, TraceError, WireOptions, read, read_acks,
@@ -106,6 +106,17 @@ fn drop_event(i: u64) -> DropEvent {
     }
 }
 
+fn transfer(i: u64) -> Transfer {
+    Transfer {
+        source: (i % 2) as u32,
+        size: i * 1_000,
+        first_byte: (!i.is_multiple_of(3)).then(|| Time::from_micros(i)),
+        end: (!i.is_multiple_of(4)).then(|| Time::from_millis(i)),
+        retransmits: i % 5,
+        slowdown: (!i.is_multiple_of(4)).then_some(1.0 + i as f64 / 7.0),
+    }
+}
+
 fn summary() -> RunSummary {
     let busy = FlowSummary {
         name: "a \"quoted\" name".into(),
@@ -172,6 +183,25 @@ fn summary() -> RunSummary {
                 ..LinkSummary::default()
             },
         ],
+        traffic: vec![
+            TrafficSummary {
+                name: "silent".into(),
+                kind: "random".into(),
+                ..TrafficSummary::default()
+            },
+            TrafficSummary {
+                name: "echo".into(),
+                kind: "ping-flood".into(),
+                sent: 9,
+                sent_bytes: 900,
+                received: 8,
+                received_bytes: 800,
+                started: 7,
+                ended: 6,
+                delay: histogram(&[5, 500, 50_000]),
+                rtt: histogram(&[1_000, 1_001]),
+            },
+        ],
         kernel: Some(Kernel {
             release: "6.12.8".into(),
             version: "#1".into(),
@@ -202,6 +232,7 @@ fn record(dir: &Path, rows: u64) {
         recorder.record(now, Event::Ack(ack(i)));
         recorder.record(now, Event::Queue(queue_event(i)));
         recorder.record(now, Event::Drop(drop_event(i)));
+        recorder.record(now, Event::Transfer(now, transfer(i)));
     }
     recorder.finish(&summary()).expect("room on the disk");
 }
@@ -238,6 +269,7 @@ fn what_is_recorded_is_what_is_read() {
         summary: summary(),
         flow_samples: stamped(ROWS, flow_sample),
         queue_samples: stamped(ROWS, queue_sample),
+        transfers: stamped(ROWS, transfer),
     };
     assert!(trace == expected, "samples or summary differ");
     assert!(read_acks(dir.path()).expect("acks") == stamped(ROWS, ack));
@@ -254,7 +286,7 @@ fn the_same_run_gives_the_same_bytes() {
     record(a.path(), 1000);
     record(b.path(), 1000);
     let (a, b) = (files(a.path()), files(b.path()));
-    assert_eq!(a.len(), 9);
+    assert_eq!(a.len(), 11);
     assert!(a == b);
 }
 

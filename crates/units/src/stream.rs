@@ -26,6 +26,14 @@ impl Stream {
         Stream(Pcg64Mcg::from_seed(state))
     }
 
+    /// A stream of its own for something that this one's element makes.
+    pub fn fork(&mut self) -> Stream {
+        let mut state = [0; 16];
+        state[..8].copy_from_slice(&split_mix(self.bits()).to_le_bytes());
+        state[8..].copy_from_slice(&split_mix(self.bits()).to_le_bytes());
+        Stream(Pcg64Mcg::from_seed(state))
+    }
+
     /// Uniform in [0, 1).
     pub fn uniform(&mut self) -> f64 {
         self.0.random::<f64>()

@@ -50,6 +50,9 @@ def run(
         print_json(measured.document())
     else:
         print_table(plan.title, tables.table(measured))
+        others = tables.traffic(measured)
+        if others is not None:
+            print_table("Cross traffic", others)
     print_warnings(measured.warnings)
     note(f"report: {page}")
     if measured.failures:

@@ -158,7 +158,10 @@ def _notes(
     queue: float | None,
 ) -> list[str]:
     notes = []
-    if slowest is not None and not links[slowest]["name"].startswith("bottleneck"):
+    under_study = slowest in (0, 1) or (
+        slowest is not None and links[slowest]["name"].startswith("bottleneck")
+    )
+    if slowest is not None and not under_study:
         notes.append(
             f"its slowest link is {links[slowest]['name']}, not the bottleneck: the queue under "
             "study will stay empty unless others fill it"

@@ -28,6 +28,8 @@ _METRICS = {
     "utilization": "bottleneck.utilization",
     "queue delay": "bottleneck.queue_delay_mean_s",
     "Jain": "jain",
+    "FCT": "traffic.transfers.fct_s",
+    "slowdown": "traffic.transfers.slowdown",
 }
 """The words of the table and the metrics that they stand for."""
 
@@ -59,6 +61,7 @@ def html(results: Results, drawn: list[tuple[Kind, bytes]]) -> str:
         plan=plan,
         points=len(plan.points),
         table=tables.table(results),
+        traffic=tables.traffic(results),
         figures=[(kind, _inline(kind, svg), _narrow(svg)) for kind, svg in drawn],
         hidden=max(0, len(results.points) - MOST_PANELS),
         warnings=results.warnings,
@@ -69,7 +72,7 @@ def html(results: Results, drawn: list[tuple[Kind, bytes]]) -> str:
         versions=sorted({f"{run.run.backend} {run.run.version}" for run in runs}),
         stacks=sorted({run.run.scenario["stack"] for run in runs}),
         version=_core.VERSION,
-        definitions=_definitions(),
+        definitions=_definitions(tables.traffic(results) is not None),
     )
 
 
@@ -100,10 +103,15 @@ def _inline(kind: Kind, svg: bytes) -> Markup:
     return Markup(named + text.removeprefix("<svg"))
 
 
-def _definitions() -> dict[str, str]:
-    """What the words of the table mean; the core defines those of its metrics."""
+def _definitions(with_traffic: bool) -> dict[str, str]:
+    """What the words of the tables mean; the core defines those of its metrics."""
     known = {metric["name"]: metric["definition"] for metric in json.loads(_core.metrics())}
-    return {word: known[name] for word, name in _METRICS.items()} | _OF_THE_REPORT
+    shown = {
+        word: name
+        for word, name in _METRICS.items()
+        if with_traffic or not name.startswith("traffic.")
+    }
+    return {word: known[name] for word, name in shown.items()} | _OF_THE_REPORT
 
 
 def _narrow(svg: bytes) -> bool:

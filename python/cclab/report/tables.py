@@ -130,9 +130,65 @@ def table(results: Results) -> Table:
     return Table(headings, numeric, groups, len(keys), 3)
 
 
+def traffic(results: Results) -> Table | None:
+    """The table of cross traffic: one row per source and sweep point; None without any."""
+    points = [point for point in results.summaries if point.traffic]
+    if not points:
+        return None
+    keys = list(results.plan.points[0].params)
+    sent = (source.estimates["sent_bps"] for point in points for source in point.traffic)
+    divisor, rate_name = units.rate(max((s.mean for s in sent if s is not None), default=0.0))
+    headings = [
+        *map(short_key, keys),
+        "traffic",
+        "kind",
+        f"sent ({rate_name})",
+        "loss",
+        "delay (ms)",
+        "RTT (ms)",
+        "transfers",
+        "FCT mean (ms)",
+        "FCT p99 (ms)",
+        "slowdown mean",
+        "slowdown p99",
+    ]
+    numeric = [*(False for _ in keys), False, False, *(True for _ in range(9))]
+    groups = [_traffic_rows(point, divisor) for point in points]
+    return Table(headings, numeric, groups, len(keys), 0)
+
+
+def _traffic_rows(point: PointSummary, divisor: float) -> list[list[str]]:
+    params = [text(value) for value in point.params.values()]
+    rows = []
+    for index, source in enumerate(point.traffic):
+        of = source.estimates
+        rows.append(
+            [
+                *(params if index == 0 else ["" for _ in params]),
+                source.name,
+                source.kind,
+                interval(of["sent_bps"], divisor),
+                _percent(of["loss_rate"]),
+                interval(of["delay_mean_s"], 1e-3, 2),
+                interval(of["rtt_mean_s"], 1e-3, 2),
+                interval(of["ended"], digits=0),
+                interval(of["fct_mean_s"], 1e-3, 1),
+                interval(of["fct_p99_s"], 1e-3, 1),
+                interval(of["slowdown_mean"]),
+                interval(of["slowdown_p99"]),
+            ]
+        )
+    return rows
+
+
 def markdown(results: Results) -> str:
-    """The table in Markdown."""
-    cells = table(results)
+    """The tables in Markdown."""
+    others = traffic(results)
+    parts = [table(results), *([others] if others is not None else [])]
+    return "\n".join(_markdown(cells) for cells in parts)
+
+
+def _markdown(cells: Table) -> str:
     rule = ["---:" if number else "---" for number in cells.numeric]
     lines = [_line(cells.headings), _line(rule)]
     lines += [_line(row) for group in cells.groups for row in group]
@@ -140,11 +196,16 @@ def markdown(results: Results) -> str:
 
 
 def plain(results: Results) -> str:
-    """The table in lines of text, under the study's title."""
-    cells = table(results)
+    """The tables in lines of text, under the study's title."""
+    others = traffic(results)
+    parts = [table(results), *([others] if others is not None else [])]
+    return "\n\n".join([results.plan.title, *(_plain(cells) for cells in parts)])
+
+
+def _plain(cells: Table) -> str:
     rows = [cells.headings, *(row for group in cells.groups for row in group)]
     widths = [max(len(row[c]) for row in rows) for c in range(len(cells.headings))]
-    lines = [results.plan.title, ""]
+    lines = []
     for row in rows:
         aligned = (
             cell.rjust(width) if number else cell.ljust(width)

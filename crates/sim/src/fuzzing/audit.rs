@@ -1,7 +1,7 @@
 //! The books of a run: what hosts sent and got, what links took and gave, what the trace tells.
 
 use cclab_spec::{Link, Scenario};
-use cclab_trace::schema::{FlowSummary, LinkSummary, RunSummary};
+use cclab_trace::schema::{FlowSummary, LinkSummary, RunSummary, TrafficSummary};
 use cclab_trace::{Event, Probe};
 use cclab_units::Time;
 
@@ -95,6 +95,10 @@ fn capture_points(scenario: &Scenario) -> Vec<String> {
 fn constant_rate(scenario: &Scenario, link: &LinkSummary) -> bool {
     let network = &scenario.network;
     let changes = |link: &Link| !link.schedule.is_empty() || link.trace.is_some();
+    if let Some(graph) = &network.graph {
+        // Each has changes of its own: only where none has is every rate constant.
+        return !graph.links.iter().any(|edge| changes(&edge.link));
+    }
     match link.name.as_str() {
         name if name.contains("access") => !changes(&network.access),
         _ => !changes(&network.bottleneck) && !changes(&network.bottleneck.way_back()),
@@ -161,8 +165,11 @@ fn audit_all(ledger: &Ledger, summary: &RunSummary) -> Result<(), String> {
             ledger.dropped
         ));
     }
-    let born = ledger.sent + sum(|link| link.duplicates);
-    let gone = ledger.received + dropped + sum(|link| link.in_flight);
+    let traffic =
+        |count: fn(&TrafficSummary) -> u64| -> u64 { summary.traffic.iter().map(count).sum() };
+    let born = ledger.sent + traffic(|source| source.sent) + sum(|link| link.duplicates);
+    let got = ledger.received + traffic(|source| source.received);
+    let gone = got + dropped + sum(|link| link.in_flight);
     if born != gone {
         return Err(format!("hosts and links: {born} packets came, {gone} went"));
     }

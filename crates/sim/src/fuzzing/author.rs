@@ -337,7 +337,7 @@ impl<'a> Author<'a> {
         let topology = topology.unwrap_or("dumbbell").to_owned();
         let parking_lot = topology == "parking-lot";
         let graph = topology == "graph";
-        if self.bytes.chance(254) {
+        if !self.bytes.chance(2) {
             match graph {
                 true => {
                     for key in ["bottleneck", "access", "bottleneck_link"] {
@@ -367,7 +367,7 @@ impl<'a> Author<'a> {
                     continue;
                 };
                 source.insert("name".into(), json!(format!("{prefix}{index}")));
-                if self.bytes.chance(254) {
+                if !self.bytes.chance(2) {
                     self.place(source, index, parking_lot, graph);
                 }
             }

@@ -79,6 +79,10 @@ impl Probe for Log {
                 (drop.flow, drop.link) = (0, 0);
                 format!("{name}: {drop:?}")
             }
+            Event::Transfer(began, mut transfer) => {
+                transfer.source = 0;
+                format!("transfer from {began}: {transfer:?}")
+            }
             Event::Packet(point, packet) => {
                 let mut packet = *packet;
                 let name = self.name(packet.flow).to_string();

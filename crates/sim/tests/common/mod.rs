@@ -10,8 +10,8 @@ pub mod log;
 use std::collections::BTreeMap;
 
 use cclab_spec::{
-    DelayAt, Direction, Flow, Limit, Link, Loss, Network, Outage, Place, Queue, Scenario, Start,
-    Topology, TraceOptions,
+    DelayAt, Direction, Flow, Graph, GraphLink, Limit, Link, Loss, Network, Outage, Place, Queue,
+    Scenario, Start, Topology, TraceOptions,
 };
 use cclab_trace::schema::{FlowSample, RunSummary};
 use cclab_trace::{Event, Probe};
@@ -23,6 +23,14 @@ pub const STACKS: [(&str, u64, u64); 4] = [
     ("rfc", 1448, 1500),
     ("ns2", 1000, 1040),
     ("ns3-3.1x", 536, 590),
+];
+
+/// Every topology.
+pub const TOPOLOGIES: [Topology; 4] = [
+    Topology::Chain,
+    Topology::Dumbbell,
+    Topology::ParkingLot,
+    Topology::Graph,
 ];
 
 pub fn rate(bps: u64) -> Rate {
@@ -62,6 +70,8 @@ pub fn flow(name: &str, cc: &str) -> Flow {
         delayed_ack: None,
         direction: Direction::Forward,
         crosses: None,
+        from: None,
+        to: None,
         application: None,
         command: None,
         server: None,
@@ -82,6 +92,7 @@ pub fn dumbbell(stack: &str, bottleneck: Link, flows: Vec<Flow>, duration: Time)
             access: link(None, Time::ZERO, Limit::Packets(1_000)),
             bottlenecks: 1,
             router: None,
+            graph: None,
         },
         flows,
         traffic: Vec::new(),
@@ -93,6 +104,77 @@ pub fn dumbbell(stack: &str, bottleneck: Link, flows: Vec<Flow>, duration: Time)
             from: Time::ZERO,
             until: None,
         },
+    }
+}
+
+/// Puts the flows of a dumbbell into another topology: in a parking lot they cross different
+/// bottlenecks, in a graph data and acknowledgements go different ways between the routers.
+pub fn rewire(scenario: &mut Scenario, topology: Topology) {
+    scenario.network.topology = topology;
+    match topology {
+        Topology::Chain | Topology::Dumbbell => {}
+        Topology::ParkingLot => {
+            scenario.network.bottlenecks = 3;
+            let ways = [None, Some([1, 1]), Some([2, 3]), Some([2, 2])];
+            for flow in &mut scenario.flows {
+                let name: usize = flow.name.bytes().map(usize::from).sum();
+                flow.crosses = ways[name % ways.len()];
+            }
+        }
+        Topology::Graph => {
+            // A loss at a host is a loss on its link; this graph has losses at the router alone.
+            let bottleneck = &mut scenario.network.bottleneck;
+            bottleneck
+                .loss
+                .iter_mut()
+                .for_each(|loss| loss.at = Place::Router);
+            bottleneck
+                .outage
+                .iter_mut()
+                .for_each(|outage| outage.at = Place::Router);
+            scenario.network.graph = Some(graph_of(&scenario.network));
+            for flow in &mut scenario.flows {
+                let (from, to) = match flow.direction {
+                    Direction::Forward => ("a", "b"),
+                    Direction::Reverse => ("b", "a"),
+                };
+                flow.direction = Direction::Forward;
+                flow.from = Some(from.into());
+                flow.to = Some(to.into());
+            }
+            for source in &mut scenario.traffic {
+                let (from, to) = match source.direction {
+                    Direction::Forward => ("a", "b"),
+                    Direction::Reverse => ("b", "a"),
+                };
+                source.direction = Direction::Forward;
+                source.from = Some(from.into());
+                source.to = Some(to.into());
+            }
+        }
+    }
+}
+
+/// Hosts `a` and `b` on either side of the bottleneck, and a shorter way back over a third router.
+fn graph_of(network: &Network) -> Graph {
+    let edge = |name: &str, from: &str, to: &str, one_way, link: &Link| GraphLink {
+        name: name.into(),
+        from: from.into(),
+        to: to.into(),
+        one_way,
+        link: link.clone(),
+    };
+    let mut detour = network.access.clone();
+    detour.delay = Time::from_millis(network.bottleneck.delay.as_millis() / 3);
+    Graph {
+        links: vec![
+            edge("left", "a", "r1", false, &network.access),
+            edge("middle", "r1", "r2", false, &network.bottleneck),
+            edge("right", "b", "r2", false, &network.access),
+            edge("down", "r2", "r3", true, &detour),
+            edge("up", "r3", "r1", true, &detour),
+        ],
+        bottleneck: 1,
     }
 }
 

@@ -51,6 +51,23 @@ impl<'a> Files<'a> {
         Ok(trace)
     }
 
+    /// The distribution of sizes at `path`.
+    pub fn sizes(&mut self, path: &At<String>) -> Result<Vec<(u64, f64)>, Problem> {
+        let text = self.read(&path.value).map_err(|why| {
+            let message = format!("the sizes \"{}\" cannot be read: {why}", path.value);
+            let help = "a path starts at the folder of the study file";
+            Problem::new(message, help).or_at(path.at)
+        })?;
+        super::traffic::parse(&text).map_err(|(offset, message)| {
+            let place = Position {
+                source: self.sources.add(&path.value, &text),
+                offset,
+            };
+            let help = "write lines of size in bytes and cumulative share, such as 1460,0.5";
+            Problem::new(message, help).or_at(place)
+        })
+    }
+
     fn read(&self, path: &str) -> Result<String, String> {
         let full = self.folder.join(path);
         let facts = fs::metadata(&full).map_err(|error| error.to_string())?;

@@ -2,6 +2,8 @@
 
 use cclab_units::Time;
 
+use super::application::application;
+use super::layout::{self, Layout};
 use super::link::packet_rate;
 use super::program::program;
 use super::{known, params, positive_time};
@@ -9,7 +11,7 @@ use crate::de::At;
 use crate::error::Problem;
 use crate::names::{DEFAULT_VARIANT, Names};
 use crate::path::default_name;
-use crate::scenario::{DelayAt, Direction, Flow, Start, Topology};
+use crate::scenario::{DelayAt, Flow, Start};
 use crate::text::BriefOrFull;
 use crate::written;
 
@@ -23,47 +25,28 @@ const DEFAULT_SPREAD: Time = Time::from_millis(100);
 /// The most flows a scenario may have.
 const MAX_FLOWS: u64 = 100_000;
 
-/// What the propagation delay of a flow's path is made of.
-pub(super) struct PathDelay {
-    /// One way over one bottleneck.
-    pub bottleneck: Time,
-    /// The way back over it.
-    pub back: Time,
-    /// One way over one access link.
-    pub access: Time,
-    /// How many bottlenecks there are in a row.
-    pub bottlenecks: u32,
-    /// How hosts and routers are joined.
-    pub topology: Topology,
-}
-
-impl PathDelay {
-    /// From host to host over the bottlenecks `crosses`, and back.
-    pub fn rtt(&self, crosses: Option<[u32; 2]>) -> Time {
-        let crossed = crosses.map_or(self.bottlenecks, |[first, last]| last - first + 1);
-        (self.bottleneck + self.back) * u64::from(crossed) + self.access * 4
-    }
-}
-
-/// The flows, `count` unrolled. `run` is the study's duration.
+/// The flows, `count` unrolled, and the largest of their base RTTs. `run` is the study's
+/// duration.
 pub(super) fn flows(
     study: &written::Study,
     names: &Names,
     run: Option<Time>,
-    delay: &PathDelay,
-) -> Result<Vec<Flow>, Problem> {
+    layout: &Layout<'_>,
+) -> Result<(Vec<Flow>, Time), Problem> {
     let mut taken: Vec<&str> = Vec::new();
     let defaults: Vec<String> = (0..study.flow.len())
         .map(|index| default_name("flow", index))
         .collect();
     let mut flows = Vec::new();
+    let mut longest = Time::ZERO;
     for (written, default) in study.flow.iter().zip(&defaults) {
         let name = unique_name(written.value.name.as_ref(), default, written.at, &mut taken)?;
-        let flow = flow(written, name, names, run, delay)?;
+        let (flow, rtt) = flow(written, name, names, run, layout)?;
         let count = written.value.count.as_ref().map_or(1, |count| count.value);
         if count == 0 {
             continue;
         }
+        longest = longest.max(rtt);
         if count > MAX_FLOWS - flows.len() as u64 {
             let at = written
                 .value
@@ -85,7 +68,8 @@ pub(super) fn flows(
             }));
         }
     }
-    if flows.is_empty() {
+    let alone = !study.traffic.is_empty() && run.is_some();
+    if flows.is_empty() && !alone {
         return Err(match study.flow.first() {
             None => Problem::new("the study has no flow", "add a [[flow]]"),
             Some(first) => Problem::new(
@@ -101,7 +85,7 @@ pub(super) fn flows(
             ),
         });
     }
-    Ok(flows)
+    Ok((flows, longest))
 }
 
 /// The name of a flow or of cross traffic, which no other has.
@@ -134,8 +118,8 @@ fn flow(
     name: &str,
     names: &Names,
     run: Option<Time>,
-    delay: &PathDelay,
-) -> Result<Flow, Problem> {
+    layout: &Layout<'_>,
+) -> Result<(Flow, Time), Problem> {
     let At { at, value: flow } = written;
     let duration = flow.duration.as_ref().map(positive_time).transpose()?;
     if run.is_none() && duration.is_none() && flow.transfer.is_none() && flow.command.is_none() {
@@ -145,22 +129,16 @@ fn flow(
         )
         .or_at(*at));
     }
-    let crosses = crosses(flow.crosses.as_ref(), delay)?;
-    let own_rtt = delay.rtt(crosses);
-    let extra_delay = match &flow.rtt {
-        None => Time::ZERO,
-        Some(rtt) if rtt.value.0 >= own_rtt => (rtt.value.0 - own_rtt) / 2,
-        Some(rtt) => {
-            return Err(Problem::new(
-                format!(
-                    "a base RTT of {} is shorter than the path's own, {own_rtt}",
-                    rtt.value.0
-                ),
-                format!("write at least \"{own_rtt}\", or shorten the delays of the network"),
-            )
-            .or_at(rtt.at));
-        }
-    };
+    let ends = layout.ends(&layout::Written {
+        at: *at,
+        name,
+        what: "flow",
+        direction: flow.direction,
+        crosses: flow.crosses.as_ref(),
+        from: flow.from.as_ref(),
+        to: flow.to.as_ref(),
+        rtt: flow.rtt.as_ref(),
+    })?;
     let start = start(flow);
     if let Some(writes) = flow
         .writes_per_second
@@ -184,11 +162,11 @@ fn flow(
     let variants = names.variants.iter().map(|variant| variant.name.as_str());
     let cc = known("variant", flow.cc.as_ref(), DEFAULT_VARIANT, variants)?;
     let cc_params = params(&flow.cc_params, &names.variants, &cc, &[])?;
-    Ok(Flow {
+    let resolved = Flow {
         name: name.to_owned(),
         cc,
         cc_params,
-        extra_delay,
+        extra_delay: ends.extra_delay,
         start,
         transfer: flow.transfer.as_ref().map(|transfer| transfer.value.0),
         duration,
@@ -200,9 +178,11 @@ fn flow(
         packet_rate: flow.packet_rate.as_ref().map(packet_rate).transpose()?,
         ecn: flow.ecn.unwrap_or(false),
         delayed_ack: flow.delayed_ack.as_ref().map(|every| every.value),
-        direction: flow.direction.unwrap_or(Direction::Forward),
-        crosses,
-        application: flow.application.as_ref().map(|name| name.value.clone()),
+        direction: ends.direction,
+        crosses: ends.crosses,
+        from: ends.from.clone(),
+        to: ends.to.clone(),
+        application: application(flow)?,
         command: program.client,
         server: program.server,
         delay_at: flow.delay_at.unwrap_or(DelayAt::Router),
@@ -211,7 +191,8 @@ fn flow(
             .iter()
             .map(|(key, value)| (key.clone(), value.0.clone()))
             .collect(),
-    })
+    };
+    Ok((resolved, ends.own_rtt + ends.extra_delay * 2))
 }
 
 fn start(flow: &written::Flow) -> Start {
@@ -229,30 +210,6 @@ fn start(flow: &written::Flow) -> Start {
             spread: start.spread.map_or(DEFAULT_SPREAD, |spread| spread.0),
         },
     }
-}
-
-/// The bottlenecks that a flow crosses; `None`: all there are.
-fn crosses(written: Option<&At<[u32; 2]>>, delay: &PathDelay) -> Result<Option<[u32; 2]>, Problem> {
-    let Some(At { at, value }) = written else {
-        return Ok(None);
-    };
-    let [first, last] = *value;
-    let count = delay.bottlenecks;
-    if delay.topology != Topology::ParkingLot {
-        let problem = Problem::new(
-            "`crosses` belongs to a parking lot",
-            "write topology = \"parking-lot\", or leave it out",
-        );
-        return Err(problem.or_at(*at));
-    }
-    if first == 0 || first > last || last > count {
-        let problem = Problem::new(
-            format!("a flow cannot cross bottlenecks {first} to {last} of {count}"),
-            format!("write the first and the last of them, such as [1, {count}]"),
-        );
-        return Err(problem.or_at(*at));
-    }
-    Ok((*value != [1, count]).then_some(*value))
 }
 
 /// IPv4's total length, 16 bits, bounds a segment.

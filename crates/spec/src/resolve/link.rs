@@ -39,8 +39,8 @@ pub(super) struct Links<'a, 'f> {
 
 impl Links<'_, '_> {
     /// The link under study.
-    pub fn bottleneck(&mut self) -> Result<Link, Problem> {
-        let At { at, value: written } = &self.study.network.bottleneck;
+    pub fn bottleneck(&mut self, written: &At<written::Bottleneck>) -> Result<Link, Problem> {
+        let At { at, value: written } = written;
         let trace = self.trace(written.trace.as_ref())?;
         let rate = rate_of(written.rate, trace.as_ref());
         let Some(rate) = rate else {
@@ -57,7 +57,7 @@ impl Links<'_, '_> {
         };
         self.impair(&mut link, &written.impairments(), *at)?;
         if let Some(At { at, value: reverse }) = &written.reverse {
-            let reverse = self.reverse(reverse, *at, &link)?;
+            let reverse = self.reverse(reverse, *at, &link, &written.queue)?;
             // A way back that is the mirror image is none of its own.
             link.reverse = (reverse != link.way_back()).then(|| Box::new(reverse));
         }
@@ -70,6 +70,7 @@ impl Links<'_, '_> {
         written: &written::Reverse,
         at: Position,
         forward: &Link,
+        forward_queue: &written::Queue,
     ) -> Result<Link, Problem> {
         let own_rate = written.rate.is_some() || written.trace.is_some();
         let trace = match own_rate {
@@ -81,10 +82,7 @@ impl Links<'_, '_> {
         let queue = match (&written.queue, own_rate) {
             (Some(own), _) => queue(own, rate, &self.path, self.names)?,
             // A limit in time or bandwidth-delay products is taken at the rate of its own link.
-            (None, true) => {
-                let bottleneck = &self.study.network.bottleneck.value;
-                queue(&bottleneck.queue, rate, &self.path, self.names)?
-            }
+            (None, true) => queue(forward_queue, rate, &self.path, self.names)?,
             (None, false) => forward.queue.clone(),
         };
         let mut link = Link {
@@ -104,18 +102,11 @@ impl Links<'_, '_> {
             at: Position::default(),
             value: written::Access::default(),
         };
-        let written = self.study.network.access.as_ref().unwrap_or(&plain);
+        let written = self.study.network.value.access.as_ref().unwrap_or(&plain);
         let At { at, value: written } = written;
         let trace = self.trace(written.trace.as_ref())?;
         let rate = rate_of(written.rate, trace.as_ref());
-        let queue = match &written.queue {
-            Some(written) => queue(written, rate, &self.path, self.names)?,
-            None => Queue {
-                kind: DEFAULT_QDISC.to_owned(),
-                limit: Limit::Bytes(ENDLESS_QUEUE),
-                params: BTreeMap::new(),
-            },
-        };
+        let queue = self.queue_or_endless(written.queue.as_ref(), rate)?;
         let delay = written.delay.map_or(Time::ZERO, |delay| delay.0);
         let mut link = Link {
             trace,
@@ -123,6 +114,37 @@ impl Links<'_, '_> {
         };
         self.impair(&mut link, &written.impairments(), *at)?;
         Ok(link)
+    }
+
+    /// A link of a graph.
+    pub fn graph_link(&mut self, written: &At<written::GraphLink>) -> Result<Link, Problem> {
+        let At { at, value: written } = written;
+        let trace = self.trace(written.trace.as_ref())?;
+        let rate = rate_of(written.rate, trace.as_ref());
+        let queue = self.queue_or_endless(written.queue.as_ref(), rate)?;
+        let delay = written.delay.map_or(Time::ZERO, |delay| delay.0);
+        let mut link = Link {
+            trace,
+            ..Link::new(rate, delay, queue)
+        };
+        self.impair(&mut link, &written.impairments(), *at)?;
+        Ok(link)
+    }
+
+    /// The queue that is written, or one that no run fills.
+    fn queue_or_endless(
+        &self,
+        written: Option<&written::Queue>,
+        rate: Option<Rate>,
+    ) -> Result<Queue, Problem> {
+        match written {
+            Some(written) => queue(written, rate, &self.path, self.names),
+            None => Ok(Queue {
+                kind: DEFAULT_QDISC.to_owned(),
+                limit: Limit::Bytes(ENDLESS_QUEUE),
+                params: BTreeMap::new(),
+            }),
+        }
     }
 
     fn trace(&mut self, path: Option<&At<String>>) -> Result<Option<Opportunities>, Problem> {

@@ -97,6 +97,31 @@ link_table! {
     }
 }
 
+link_table! {
+    /// A link of a graph: rate, delay and queue hold both ways unless it is `one_way`;
+    /// impairments act from `from` to `to`.
+    GraphLink {
+        /// The node at its beginning.
+        from: At<String>,
+        /// The node at its end.
+        to: At<String>,
+        /// Unique name. Default: "FROM-TO".
+        name: Option<At<String>>,
+        /// Whether there is no way back. Default: false.
+        #[serde(default)]
+        one_way: bool,
+        /// Whether it is the link under study, from `from` to `to`. Default: false.
+        #[serde(default)]
+        bottleneck: bool,
+        /// Bits per second. Default: infinitely fast.
+        rate: Option<RateText>,
+        /// One-way propagation delay. Default: "0s".
+        delay: Option<TimeText>,
+        /// The queue in front of the link. Default: droptail that never fills (1 GiB).
+        queue: Option<Queue>,
+    }
+}
+
 /// The keys of impairments, which every link has.
 #[derive(Clone, Copy)]
 pub(crate) struct Impairments<'a> {

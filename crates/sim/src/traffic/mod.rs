@@ -1,0 +1,314 @@
+//! Cross traffic: datagrams, and TCP connections that come and go.
+//!
+//! Each source has two flow numbers after those of the flows, one for each direction of data;
+//! connections have numbers of their own after these, which are used again when they end. Packets
+//! to send gather in an [`Outbox`], from which the event loop offers them to links.
+
+mod agenda;
+mod arrivals;
+mod connection;
+mod datagrams;
+pub mod draw;
+mod exchange;
+mod ideal;
+mod outbox;
+mod setup;
+
+use cclab_packet::Packet;
+use cclab_spec::Scenario;
+use cclab_trace::schema::{TrafficSummary, Transfer};
+use cclab_units::Time;
+
+use crate::SimError;
+use crate::forwarding::Forwarding;
+use crate::link::Link;
+use crate::topology::Ways;
+use agenda::{Agenda, Duty};
+use arrivals::Arrivals;
+use connection::{Connections, Effect, Purpose};
+use datagrams::Datagrams;
+use exchange::Exchange;
+use outbox::Outbox;
+
+/// Flow numbers of a source: data one way, and the other.
+pub const ROUTES: usize = 2;
+
+/// What a source does.
+enum Source {
+    Datagrams(Datagrams),
+    Arrivals(Arrivals),
+    Exchange(Exchange),
+    /// Its connections do everything.
+    Typing,
+}
+
+/// All cross traffic of a scenario.
+pub struct Traffic<'a> {
+    /// The flow number of the first source.
+    first: u32,
+    sources: Vec<Source>,
+    connections: Connections<'a>,
+    agenda: Agenda,
+    out: Outbox,
+    scenario: &'a Scenario,
+    /// Whether transfers are told to a trace.
+    traced: bool,
+    /// What a variant did that ends the run.
+    pub fault: Option<SimError>,
+}
+
+impl<'a> Traffic<'a> {
+    /// The traffic of `scenario` before it begins; each goes one of `ways` over `links`.
+    pub fn new(
+        scenario: &'a Scenario,
+        links: &[Link],
+        ways: Vec<Ways>,
+        seed: u64,
+        traced: bool,
+        forwarding: &mut Forwarding,
+    ) -> Traffic<'a> {
+        let first = scenario.flows.len() as u32;
+        let routes = ROUTES * scenario.traffic.len();
+        let mut traffic = Traffic {
+            first,
+            sources: Vec::new(),
+            connections: Connections::new(scenario, routes, first + routes as u32),
+            agenda: Agenda::default(),
+            out: Outbox::default(),
+            scenario,
+            traced,
+            fault: None,
+        };
+        traffic.out.counters = vec![outbox::Counters::default(); scenario.traffic.len()];
+        for (index, ways) in ways.into_iter().enumerate() {
+            setup::add(&mut traffic, index, links, &ways, seed, forwarding);
+        }
+        traffic
+    }
+
+    /// When something is due.
+    pub fn deadline(&self) -> Time {
+        self.agenda.deadline()
+    }
+
+    /// Does everything that is due at `now`.
+    pub fn act(&mut self, now: Time, forwarding: &mut Forwarding) {
+        while let Some(duty) = self.agenda.due(now) {
+            let Duty::Source { source, client } = duty else {
+                let effect = self
+                    .connections
+                    .on_timer(now, duty, &mut self.agenda, &mut self.out);
+                self.heed(now, effect);
+                continue;
+            };
+            match &mut self.sources[source as usize] {
+                Source::Datagrams(datagrams) => {
+                    let next = datagrams.on_timer(now, &mut self.out);
+                    self.agenda.add(next, duty);
+                }
+                Source::Arrivals(arrivals) => {
+                    let slot = arrivals.open(now, &mut self.connections, forwarding);
+                    let next = arrivals.next();
+                    self.agenda.add(next, duty);
+                    if let Some(slot) = slot {
+                        self.out.counters[source as usize].started += 1;
+                        self.pump(now, slot);
+                    }
+                }
+                Source::Exchange(exchange) => {
+                    let asked = exchange.ask(now, client);
+                    if let Some((slot, to)) = asked {
+                        self.out.counters[source as usize].started += 1;
+                        let Traffic {
+                            connections,
+                            agenda,
+                            out,
+                            ..
+                        } = self;
+                        connections.write(now, slot, to, agenda, out);
+                    }
+                }
+                Source::Typing => {}
+            }
+        }
+    }
+
+    /// Takes in a packet that has reached a host.
+    pub fn receive(&mut self, now: Time, packet: &Packet) {
+        let source = self.source_of(packet.flow);
+        self.out.take(source, packet);
+        let own = self.first + (ROUTES * self.sources.len()) as u32;
+        if packet.flow >= own {
+            let effect = self
+                .connections
+                .receive(now, packet, &mut self.agenda, &mut self.out);
+            self.heed(now, effect);
+        } else if let Source::Datagrams(datagrams) = &mut self.sources[source as usize] {
+            datagrams.receive(now, packet, &mut self.out);
+        }
+    }
+
+    /// The index of the source whose packets have the flow number `flow`.
+    pub fn source_of(&self, flow: u32) -> u32 {
+        let index = (flow - self.first) as usize;
+        match index < ROUTES * self.sources.len() {
+            true => (index / ROUTES) as u32,
+            false => self.connections.source_of(flow),
+        }
+    }
+
+    /// What leaves hosts now, with the link it enters. The caller gives the memory back.
+    pub fn take_packets(&mut self) -> Vec<(u32, Packet)> {
+        std::mem::take(&mut self.out.packets)
+    }
+
+    /// Takes back the memory of packets that have left.
+    pub fn reuse(&mut self, mut packets: Vec<(u32, Packet)>) {
+        packets.clear();
+        self.out.packets = packets;
+    }
+
+    /// Transfers that ended since this was last asked.
+    pub fn ended(&mut self) -> impl Iterator<Item = (Time, Transfer)> + '_ {
+        self.out.transfers.drain(..)
+    }
+
+    /// Transfers that have not ended.
+    pub fn unfinished(&self) -> Vec<(Time, Transfer)> {
+        let open = self.connections.all().filter_map(|(source, connection)| {
+            let Purpose::Transfer(size) = connection.purpose else {
+                return None;
+            };
+            let transfer = Transfer {
+                source,
+                size,
+                first_byte: connection.receiver.first_byte(),
+                retransmits: connection.sender.counters().retransmits,
+                ..Transfer::default()
+            };
+            Some((connection.opened, transfer))
+        });
+        let asked = self.sources.iter().filter_map(|source| match source {
+            Source::Exchange(exchange) => Some(exchange.waiting()),
+            _ => None,
+        });
+        open.chain(asked.flatten()).collect()
+    }
+
+    /// What each source did.
+    pub fn summaries(&self) -> Vec<TrafficSummary> {
+        let all = self.scenario.traffic.iter().zip(&self.out.counters);
+        all.map(|(spec, counters)| TrafficSummary {
+            name: spec.name.clone(),
+            kind: spec.kind.clone(),
+            sent: counters.sent,
+            sent_bytes: counters.sent_bytes,
+            received: counters.received,
+            received_bytes: counters.received_bytes,
+            started: counters.started,
+            ended: counters.ended,
+            delay: counters.delay.clone(),
+            rtt: counters.rtt.clone(),
+        })
+        .collect()
+    }
+
+    fn pump(&mut self, now: Time, slot: u32) {
+        let Traffic {
+            connections,
+            agenda,
+            out,
+            ..
+        } = self;
+        let effect = connections.pump_sender(now, slot, agenda, out);
+        self.heed(now, effect);
+    }
+
+    /// Does what follows from something that a connection did.
+    fn heed(&mut self, now: Time, effect: Effect) {
+        match effect {
+            Effect::None => {}
+            Effect::Over(slot) => self.close(slot),
+            Effect::Received(slot) => self.on_received(now, slot),
+        }
+    }
+
+    /// A connection is over: what it was is noted, its memory given back.
+    fn close(&mut self, slot: u32) {
+        let Some(connection) = self.connections.get(slot) else {
+            return;
+        };
+        let flow = slot + self.first + (ROUTES * self.sources.len()) as u32;
+        let source = self.source_of(flow);
+        if let Some(fault) = connection.sender.fault() {
+            let spec = &self.scenario.traffic[source as usize];
+            self.fault = Some(SimError::Variant {
+                flow: spec.name.clone(),
+                variant: spec.cc.clone().unwrap_or_default(),
+                what: fault.to_string(),
+            });
+        }
+        let Purpose::Transfer(size) = connection.purpose else {
+            return; // given up after too many timeouts; it stays, and nothing comes of it
+        };
+        let Source::Arrivals(arrivals) = &self.sources[source as usize] else {
+            return;
+        };
+        let whole = connection.receiver.bytes_received() >= size;
+        let end = connection.receiver.last_byte().filter(|_| whole);
+        let started = connection.opened;
+        self.out.counters[source as usize].ended += u64::from(end.is_some());
+        if self.traced {
+            let transfer = Transfer {
+                source,
+                size,
+                first_byte: connection.receiver.first_byte(),
+                end,
+                retransmits: connection.sender.counters().retransmits,
+                slowdown: end.map(|end| arrivals.slowdown(size, end - started)),
+            };
+            self.out.transfers.push((started, transfer));
+        }
+        self.connections.close(slot, source as usize * ROUTES);
+    }
+
+    fn on_received(&mut self, now: Time, slot: u32) {
+        let Some(connection) = self.connections.get(slot) else {
+            return;
+        };
+        let purpose = connection.purpose;
+        let received = connection.receiver.bytes_received();
+        let resent = connection.sender.counters().retransmits;
+        let flow = slot + self.first + (ROUTES * self.sources.len()) as u32;
+        let source = self.source_of(flow);
+        let Source::Exchange(exchange) = &mut self.sources[source as usize] else {
+            return;
+        };
+        match purpose {
+            Purpose::Requests(client) => {
+                if let Some((slot, to)) = exchange.answer(client, received) {
+                    let Traffic {
+                        connections,
+                        agenda,
+                        out,
+                        ..
+                    } = self;
+                    connections.write(now, slot, to, agenda, out);
+                }
+            }
+            Purpose::Responses(client) => {
+                let Some((started, transfer)) = exchange.receive(now, client, received, resent)
+                else {
+                    return;
+                };
+                let next = exchange.next(now);
+                self.out.counters[source as usize].ended += 1;
+                if self.traced {
+                    self.out.transfers.push((started, transfer));
+                }
+                self.agenda.add(next, Duty::Source { source, client });
+            }
+            Purpose::Transfer(_) | Purpose::Typing => {}
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! From the traffic of a scenario to its sources.
+
+use cclab_spec::{DelayAt, Direction, Flow as Spec, Start, Traffic as TrafficSpec};
+use cclab_tcp::receiver::syn_options_len;
+use cclab_units::{Rate, Stream, Time};
+
+use super::agenda::Duty;
+use super::arrivals::Arrivals;
+use super::connection::{Doors, Order, Purpose};
+use super::datagrams::{Datagrams, Gap, Pattern};
+use super::exchange::{Client, Exchange};
+use super::ideal::{Hop, Ideal};
+use super::{ROUTES, Source, Traffic, draw};
+use crate::application::Application;
+use crate::flow::{payload_of, rwnd_of};
+use crate::forwarding::Forwarding;
+use crate::link::Link;
+use crate::stack;
+use crate::topology::Ways;
+
+/// IPv4 and UDP headers, and those of an echo request: 20 + 8 bytes.
+const HEADERS: u16 = 28;
+
+/// A source being made.
+struct Setup<'t> {
+    spec: &'t TrafficSpec,
+    source: u32,
+    /// Its flow number with data as the traffic's direction says.
+    flow: u32,
+    doors: Doors,
+    stop: Time,
+    dice: Stream,
+}
+
+/// Adds source `index`, whose data go the first of `ways`, and lets it begin.
+pub(super) fn add(
+    traffic: &mut Traffic<'_>,
+    index: usize,
+    links: &[Link],
+    ways: &Ways,
+    seed: u64,
+    forwarding: &mut Forwarding,
+) {
+    let scenario = traffic.scenario;
+    let spec = &scenario.traffic[index];
+    let setup = Setup {
+        spec,
+        source: index as u32,
+        flow: traffic.first + (ROUTES * index) as u32,
+        doors: Doors {
+            data: ways.data[0],
+            acks: ways.acks[0],
+        },
+        stop: spec.stop.unwrap_or(Time::NEVER),
+        dice: Stream::new(seed, &format!("traffic {}", spec.name)),
+    };
+    let source = match spec.kind.as_str() {
+        "poisson" => setup.arrivals(traffic, links, ways),
+        "request-response" => setup.exchange(traffic, forwarding),
+        "telnet" => setup.typing(traffic, forwarding),
+        _ => setup.datagrams(traffic),
+    };
+    traffic.sources.push(source);
+}
+
+impl Setup<'_> {
+    fn param(&self, name: &str) -> f64 {
+        let value = self.spec.params.get(name).copied();
+        value.expect("what a kind needs is filled in with the study")
+    }
+
+    fn time(&self, name: &str) -> Time {
+        Time::from_secs_f64(self.param(name))
+    }
+
+    fn begin(&self, traffic: &mut Traffic<'_>, time: Time, client: u32) {
+        let source = self.source;
+        if time < self.stop {
+            traffic.agenda.add(time, Duty::Source { source, client });
+        }
+    }
+
+    fn datagrams(self, traffic: &mut Traffic<'_>) -> Source {
+        let framing = stack::profile_of(traffic.scenario, &self.ends())
+            .wire
+            .framing;
+        let rate = |setup: &Setup<'_>| {
+            let bps = setup.param("rate").round().max(1.0);
+            Rate::from_bps(bps as u64).expect("at least one bit per second")
+        };
+        let size = |setup: &Setup<'_>| setup.param("packet_size") as u16;
+        let (wire_len, pattern) = match self.spec.kind.as_str() {
+            "constant-rate" => (size(&self), Pattern::Constant(Gap::of(rate(&self)))),
+            "on-off" => {
+                let pattern = Pattern::OnOff {
+                    gap: Gap::of(rate(&self)),
+                    on: self.time("on"),
+                    off: self.time("off"),
+                    constant: self.param("constant") > 0.0,
+                    until: Time::ZERO,
+                };
+                (size(&self), pattern)
+            }
+            "random" => {
+                let bytes = size(&self);
+                let gap = f64::from(bytes) * 8.0 / self.param("rate");
+                (bytes, Pattern::Random(Time::from_secs_f64(gap)))
+            }
+            _ => {
+                let bytes = self.param("payload") as u16 + HEADERS + framing;
+                (bytes, Pattern::Flood(self.time("interval")))
+            }
+        };
+        let payload = wire_len.saturating_sub(HEADERS + framing);
+        let mut source = Datagrams::new(
+            (self.source, self.flow),
+            self.doors,
+            (wire_len, payload),
+            pattern,
+            self.stop,
+            self.dice.clone(),
+        );
+        let first = source.begin(self.spec.start);
+        self.begin(traffic, first, 0);
+        Source::Datagrams(source)
+    }
+
+    fn arrivals(mut self, traffic: &mut Traffic<'_>, links: &[Link], ways: &Ways) -> Source {
+        let gap = Time::from_secs_f64(1.0 / self.param("flows_per_second"));
+        let due = self.spec.start + draw::exponential(&mut self.dice, gap);
+        self.begin(traffic, due, 0);
+        let ends = self.ends();
+        Source::Arrivals(Arrivals {
+            source: self.source,
+            route: self.source as usize * ROUTES,
+            flow: self.flow,
+            doors: self.doors,
+            ideal: ideal(traffic, &ends, links, ways),
+            spec: ends,
+            gap,
+            sizes: self.sizes(),
+            stop: self.stop,
+            dice: self.dice,
+            due,
+        })
+    }
+
+    fn exchange(mut self, traffic: &mut Traffic<'_>, forwarding: &mut Forwarding) -> Source {
+        let count = self.param("clients") as u32;
+        let mut exchange = Exchange {
+            source: self.source,
+            think: self.time("think"),
+            constant: self.param("constant") > 0.0,
+            request: self.param("request") as u64,
+            responses: self.sizes(),
+            stop: self.stop,
+            dice: self.dice.fork(),
+            clients: Vec::new(),
+        };
+        for number in 0..count {
+            let requests = self.open(traffic, forwarding, Purpose::Requests(number), true);
+            let responses = self.open(traffic, forwarding, Purpose::Responses(number), false);
+            exchange.clients.push(Client::of(requests, responses));
+            let first = exchange.next(self.spec.start);
+            self.begin(traffic, first, number);
+        }
+        Source::Exchange(exchange)
+    }
+
+    fn typing(mut self, traffic: &mut Traffic<'_>, forwarding: &mut Forwarding) -> Source {
+        for _ in 0..self.param("clients") as u32 {
+            self.open(traffic, forwarding, Purpose::Typing, false);
+        }
+        Source::Typing
+    }
+
+    /// Opens a connection that stays; `back`: its data go against the traffic's direction.
+    fn open(
+        &mut self,
+        traffic: &mut Traffic<'_>,
+        forwarding: &mut Forwarding,
+        purpose: Purpose,
+        back: bool,
+    ) -> u32 {
+        let Doors { data, acks } = self.doors;
+        let doors = match back {
+            false => self.doors,
+            true => Doors {
+                data: acks,
+                acks: data,
+            },
+        };
+        let mut ends = self.ends();
+        let application = match purpose {
+            Purpose::Typing => {
+                ends.application = Some(cclab_spec::Application::Telnet {
+                    interval: self.time("interval"),
+                    nagle: self.param("nagle") > 0.0,
+                });
+                ends.duration = self.spec.stop.map(|stop| stop - self.spec.start);
+                Application::new(&ends, self.spec.start, 1, self.dice.fork())
+            }
+            _ => {
+                ends.nodelay = true; // requests and answers do not wait for acknowledgements
+                Application::idle() // its owner writes
+            }
+        };
+        let order = Order {
+            source: self.source,
+            route: self.source as usize * ROUTES + usize::from(back),
+            like: self.flow + u32::from(back),
+            doors,
+            spec: &ends,
+            purpose,
+            application,
+            dice: self.dice.fork(),
+        };
+        traffic
+            .connections
+            .reserve(self.spec.start, order, forwarding, &mut traffic.agenda)
+    }
+
+    fn sizes(&self) -> cclab_spec::Sizes {
+        let sizes = self.spec.sizes.clone();
+        sizes.expect("transfers without sizes are refused with the study")
+    }
+
+    /// The ends of a connection of this source.
+    fn ends(&self) -> Spec {
+        Spec {
+            name: self.spec.name.clone(),
+            cc: self.spec.cc.clone().unwrap_or_else(|| "reno".to_owned()),
+            cc_params: self.spec.cc_params.clone(),
+            extra_delay: Time::ZERO,
+            start: Start {
+                at: self.spec.start,
+                spread: Time::ZERO,
+            },
+            transfer: None,
+            duration: None,
+            rwnd: None,
+            mss: None,
+            write_size: None,
+            writes_per_second: None,
+            nodelay: false,
+            packet_rate: None,
+            ecn: false,
+            delayed_ack: None,
+            direction: Direction::Forward,
+            crosses: None,
+            from: None,
+            to: None,
+            application: None,
+            command: None,
+            server: None,
+            delay_at: DelayAt::Router,
+            sysctl: Default::default(),
+        }
+    }
+}
+
+/// How long transfers between `ends` would take alone.
+fn ideal(traffic: &Traffic<'_>, ends: &Spec, links: &[Link], ways: &Ways) -> Ideal {
+    let profile = stack::profile_of(traffic.scenario, ends);
+    let mss = payload_of(profile.wire.mss, &profile);
+    let wire = &profile.wire;
+    let headers = u64::from(wire.ip_header + wire.tcp_header + wire.framing);
+    let options = if wire.timestamps { 12 } else { 0 };
+    let hops = |way: &[u32]| -> Vec<Hop> {
+        let hop = |&link: &u32| Hop {
+            rate: links[link as usize].rate,
+            delay: links[link as usize].delay(),
+        };
+        way.iter().map(hop).collect()
+    };
+    Ideal {
+        data: hops(&ways.data),
+        acks: hops(&ways.acks),
+        mss: u64::from(mss),
+        overhead: headers + options,
+        syn: headers + u64::from(syn_options_len(wire)),
+        initial_window: profile.initial_window_segments,
+        largest_window: (rwnd_of(ends, &profile, mss) / u64::from(mss)).max(1),
+    }
+}
