@@ -12,7 +12,7 @@ import polars as pl
 
 from cclab import _core, expect, phase, trace
 from cclab.errors import DamageError, InputError
-from cclab.summary import PointSummary, Raised, summarise, warnings
+from cclab.summary import PointSummary, Raised, flat_transfers, summarise, warnings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,6 +110,20 @@ class Results:
         return pl.DataFrame(rows, infer_schema_length=None)
 
     @property
+    def traffic(self) -> pl.DataFrame:
+        """One row per source of cross traffic and run: the sweep parameters and its metrics.
+
+        Those of transfers bear their names, such as `fct_mean_s` and `slowdown_p99`.
+        """
+        rows = []
+        for run, params in self._with_params():
+            for source in run.metrics.get("traffic", []):
+                plain = {k: v for k, v in source.items() if k != "transfers"}
+                which = {"run": run.run.id, "seed": run.run.seed}
+                rows.append(which | params | plain | flat_transfers(source))
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    @property
     def summary(self) -> pl.DataFrame:
         """One row per flow and sweep point: means over runs and the ends of their intervals."""
         rows = []
@@ -129,8 +143,8 @@ class Results:
         """A table of the trace of a run, by the run's number or id.
 
         The tables are those in docs/trace-schema.md: `flow_samples`, `queue_samples`, `acks`,
-        `queue_events`, `drops`, `flows`, `links`, `histograms`. Raises `InputError` if there is
-        no such run or it recorded no such table.
+        `queue_events`, `drops`, `flows`, `links`, `traffic`, `transfers`, `histograms`. Raises
+        `InputError` if there is no such run or it recorded no such table.
         """
         return trace.table(self._run(run).entry, table)
 

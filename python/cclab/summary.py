@@ -199,21 +199,25 @@ def _flow(runs: list[dict[str, Any]], index: int) -> FlowSummary:
     )
 
 
+def flat_transfers(source: dict[str, Any]) -> dict[str, Any]:
+    """The numbers of a source's transfers under names of their own; all None of other kinds."""
+    transfers = source["transfers"] or {}
+    flat = {name: transfers.get(name) for name in ("started", "ended")}
+    for measure in _OF_TRANSFERS:
+        flat[f"fct_{measure}_s"] = (transfers.get("fct_s") or {}).get(measure)
+    for measure in _OF_TRANSFERS:
+        flat[f"slowdown_{measure}"] = (transfers.get("slowdown") or {}).get(measure)
+    return flat
+
+
 def _traffic(runs: list[dict[str, Any]]) -> list[TrafficSummary]:
-    sources = runs[0].get("traffic", []) if runs else []
     found = []
-    for index, first in enumerate(sources):
+    for index, first in enumerate(runs[0].get("traffic", []) if runs else []):
         alike = [run["traffic"][index] for run in runs]
-        transfers = [source["transfers"] or {} for source in alike]
+        transfers = [flat_transfers(source) for source in alike]
         estimates = {name: estimate(source[name] for source in alike) for name in TRAFFIC_METRICS}
-        for name in ("started", "ended"):
-            estimates[name] = estimate(each.get(name) for each in transfers)
-        for measure in _OF_TRANSFERS:
-            fcts = ((each.get("fct_s") or {}).get(measure) for each in transfers)
-            estimates[f"fct_{measure}_s"] = estimate(fcts)
-        for measure in _OF_TRANSFERS:
-            slowdowns = ((each.get("slowdown") or {}).get(measure) for each in transfers)
-            estimates[f"slowdown_{measure}"] = estimate(slowdowns)
+        for name in transfers[0]:
+            estimates[name] = estimate(each[name] for each in transfers)
         found.append(TrafficSummary(first["name"], first["kind"], estimates))
     return found
 

@@ -22,6 +22,8 @@ TABLES = (
     "drops",
     "flows",
     "links",
+    "traffic",
+    "transfers",
     "histograms",
 )
 """The tables a trace can have; which of them it has is the study's choice (`[trace]`)."""
@@ -38,8 +40,9 @@ def has(entry: Path, table: str) -> bool:
 def table(entry: Path, name: str) -> pl.DataFrame:
     """The table `name` of the trace in the folder `entry`.
 
-    Columns in nanoseconds become seconds (`time_ns` -> `time_s`), and the indices of flows and
-    links their names. Raises `InputError` if there is no such table or the run did not record it.
+    Columns in nanoseconds become seconds (`time_ns` -> `time_s`), and the indices of flows,
+    links and sources of cross traffic their names. Raises `InputError` if there is no such
+    table or the run did not record it.
     """
     if name not in TABLES:
         raise InputError(f"no table {name!r} in a trace; the tables are {', '.join(TABLES)}")
@@ -47,9 +50,14 @@ def table(entry: Path, name: str) -> pl.DataFrame:
         raise InputError(f"this run recorded no {name}: [trace] in the study asks for it")
     frame = pl.read_parquet(entry / f"{name}.parquet")
     frame = _in_seconds(frame)
-    for column, owner in (("flow", "flows"), ("link", "links")):
+    for column, owners in (
+        ("flow", ("flows", "traffic")),  # indices of cross traffic follow those of flows
+        ("link", ("links",)),
+        ("source", ("traffic",)),
+    ):
         if column in frame.columns and frame.schema[column].is_integer():
-            frame = _named(frame, column, _names(entry, owner))
+            names = [known for owner in owners for known in _names(entry, owner)]
+            frame = _named(frame, column, names)
     return frame
 
 
@@ -68,9 +76,10 @@ def _in_seconds(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _names(entry: Path, owner: str) -> list[str]:
-    names: list[str] = pl.read_parquet(entry / f"{owner}.parquet", columns=["name"])[
-        "name"
-    ].to_list()
+    file = entry / f"{owner}.parquet"
+    if owner == "traffic" and not file.is_file():
+        return []
+    names: list[str] = pl.read_parquet(file, columns=["name"])["name"].to_list()
     return names
 
 

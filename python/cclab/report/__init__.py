@@ -27,19 +27,21 @@ def refresh(results: Results, out: Path) -> Path:
 def write(results: Results, out: Path) -> Path:
     """Writes the report of `results` into the folder `out` and gives the path of its page.
 
-    `table.md`, `flows.csv`, `summary.csv`, one SVG per figure, and `index.html`, which holds all
-    of it and loads nothing. Equal results give equal bytes. Raises `StoreError` if the folder
-    cannot be written.
+    `table.md`, `flows.csv`, `summary.csv`, `traffic.csv` of cross traffic, one SVG per figure, and
+    `index.html`, which holds all of it and loads nothing. Equal results give equal bytes. Raises
+    `StoreError` if the folder cannot be written.
     """
     # They take longer to load than most reports take to check.
     from cclab.report import figures, page
 
     drawn = page.draw(results)
+    traffic = results.traffic
     files = {
         "table.md": tables.markdown(results).encode(),
         "flows.csv": tables.csv(results.flows).encode(),
         "bottlenecks.csv": tables.csv(results.bottlenecks).encode(),
         "summary.csv": tables.csv(results.summary).encode(),
+        **({"traffic.csv": tables.csv(traffic).encode()} if traffic.height else {}),
         **{f"{kind.name}.svg": svg for kind, svg in drawn},
         PAGE: page.html(results, drawn).encode(),
     }

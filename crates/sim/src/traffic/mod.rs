@@ -36,7 +36,7 @@ pub const ROUTES: usize = 2;
 /// What a source does.
 enum Source {
     Datagrams(Datagrams),
-    Arrivals(Arrivals),
+    Arrivals(Box<Arrivals>),
     Exchange(Exchange),
     /// Its connections do everything.
     Typing,

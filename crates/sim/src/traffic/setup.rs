@@ -130,7 +130,7 @@ impl Setup<'_> {
         let due = self.spec.start + draw::exponential(&mut self.dice, gap);
         self.begin(traffic, due, 0);
         let ends = self.ends();
-        Source::Arrivals(Arrivals {
+        Source::Arrivals(Box::new(Arrivals {
             source: self.source,
             route: self.source as usize * ROUTES,
             flow: self.flow,
@@ -142,7 +142,7 @@ impl Setup<'_> {
             stop: self.stop,
             dice: self.dice,
             due,
-        })
+        }))
     }
 
     fn exchange(mut self, traffic: &mut Traffic<'_>, forwarding: &mut Forwarding) -> Source {
