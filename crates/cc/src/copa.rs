@@ -70,6 +70,18 @@ struct Velocity {
     round_end: u64,
 }
 
+impl Velocity {
+    /// What was gathered in one direction is not spent in the other: without this, a round that
+    /// turns would go as fast as the rounds before.
+    fn turn(&mut self, up: bool) {
+        if up != self.up && self.factor > 1.0 {
+            self.factor = 1.0;
+            self.rounds = 0;
+            self.up = up;
+        }
+    }
+}
+
 /// The variant at one flow. Windows are in segments.
 struct Copa {
     mss: f64,
@@ -192,12 +204,22 @@ impl Copa {
             self.slow_start = false;
             self.ssthresh = self.cwnd();
         }
+        self.velocity.turn(below);
         let change = self.velocity.factor * acked / (self.delta * self.cwnd);
         if !below {
             self.cwnd -= change;
         } else if ack.cwnd_limited {
             self.cwnd += change;
         }
+    }
+
+    /// The default mode answers no loss, the competitive one halves 1/delta once a round
+    /// (section 2.2).
+    fn note_loss(&mut self) {
+        if self.competes && !self.lost {
+            self.delta = (self.delta * 2.0).min(self.default_delta);
+        }
+        self.lost = true;
     }
 
     fn bound(&mut self) {
@@ -225,6 +247,9 @@ impl CongestionControl for Copa {
         };
         let queueing = standing - self.base().min(standing);
         self.switch_mode(cx.now, queueing, ack.srtt);
+        if ack.newly_lost > 0 {
+            self.note_loss();
+        }
         if ack.snd_una >= self.velocity.round_end {
             self.end_round(ack);
         }
@@ -233,18 +258,13 @@ impl CongestionControl for Copa {
         self.pace(standing);
     }
 
-    /// The default mode answers no loss, the competitive one halves 1/delta (section 2.2).
+    /// Losses are seen by the acknowledgements that tell of them, for one episode of recovery may
+    /// have many rounds of them.
     fn on_congestion(&mut self, kind: Congestion, at: &CongestionSample, _cx: &mut Cx<'_>) {
         if kind == Congestion::Rto && !at.repeated {
             self.prior = Some((self.cwnd, self.ssthresh, self.slow_start));
         }
         match kind {
-            Congestion::Loss => {
-                if self.competes && !self.lost {
-                    self.delta = (self.delta * 2.0).min(self.default_delta);
-                }
-                self.lost = true;
-            }
             Congestion::Rto => {
                 self.cwnd = 1.0;
                 self.slow_start = true;
@@ -252,7 +272,7 @@ impl CongestionControl for Copa {
                 self.velocity.rounds = 0;
                 self.delta = self.default_delta;
             }
-            Congestion::Ecn => {}
+            Congestion::Loss | Congestion::Ecn => {}
         }
     }
 
@@ -403,12 +423,21 @@ mod tests {
         assert_eq!(flow.cc.delta, 1.0 / 3.0);
         next(&mut flow, 200);
         assert_eq!(flow.cc.delta, 1.0 / 4.0);
-        flow.congestion(Congestion::Loss, &congestion(10 * MSS));
+        let loss = AckSample {
+            newly_lost: MSS,
+            ..told(200)
+        };
+        flow.ack(&loss);
         assert_eq!(flow.cc.delta, 0.5);
-        flow.congestion(Congestion::Loss, &congestion(10 * MSS));
-        assert_eq!(flow.cc.delta, 0.5, "never above the default's");
         next(&mut flow, 200);
         assert_eq!(flow.cc.delta, 0.5, "no growth in a round with a loss");
+        for _ in 0..6 {
+            next(&mut flow, 200);
+        }
+        assert_eq!(flow.cc.delta, 1.0 / 8.0);
+        flow.ack(&loss);
+        flow.ack(&loss);
+        assert_eq!(flow.cc.delta, 1.0 / 4.0, "once a round");
         next(&mut flow, 100);
         assert!(!flow.cc.competes);
     }

@@ -4,6 +4,7 @@ mod adaptive_a;
 mod adaptive_b;
 mod aimd;
 mod bbr;
+mod bbr3;
 mod bic;
 mod constant_rate;
 mod copa;

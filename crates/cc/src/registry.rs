@@ -2,9 +2,9 @@
 
 use crate::variant::Variant;
 use crate::{
-    Config, CongestionControl, adaptive_a, adaptive_b, bbr, bic, constant_rate, copa, cubic, dctcp,
-    delay_trend, highspeed, htcp, hybla, illinois, ledbat_plus_plus, linear_rate, lp, newreno,
-    reno, sack, scalable, tahoe, vegas, veno, westwood, yeah,
+    Config, CongestionControl, adaptive_a, adaptive_b, bbr, bbr3, bic, constant_rate, copa, cubic,
+    dctcp, delay_trend, highspeed, htcp, hybla, illinois, ledbat_plus_plus, linear_rate, lp,
+    newreno, reno, sack, scalable, tahoe, vegas, veno, westwood, yeah,
 };
 
 /// Every variant of the simulator.
@@ -32,6 +32,7 @@ pub static VARIANTS: &[Variant] = &[
     yeah::VARIANT,
     dctcp::VARIANT,
     bbr::VARIANT,
+    bbr3::VARIANT,
     copa::VARIANT,
     ledbat_plus_plus::VARIANT,
 ];

@@ -1,0 +1,157 @@
+//! What follows from the model: pacing rate, burst and window (5.6).
+
+use cclab_units::{Rate, Time};
+
+use super::{Bbr3, LEAST_CWND, PROBE_RTT_CWND_GAIN, Sample, State, whole};
+use crate::Repair;
+use crate::window::MAX_WINDOW;
+
+/// A burst: a millisecond at the pacing rate, two segments at least (5.6.3).
+const BURST_SECONDS: f64 = 0.001;
+const MOST_BURST: u64 = 65_536;
+const LEAST_BURST: u64 = 2;
+/// What waits in both hosts, in bursts (5.5.8.1).
+const OFFLOAD_BURSTS: u64 = 3;
+
+/// The pacing rate.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pacing {
+    /// Bytes per second.
+    bytes: f64,
+    rate: Option<Rate>,
+    /// Whether a round-trip time has been used for it.
+    has_seen_rtt: bool,
+}
+
+impl Pacing {
+    pub(super) fn rate(&self) -> Option<Rate> {
+        self.rate
+    }
+
+    fn set(&mut self, bytes: f64) {
+        self.bytes = bytes;
+        // What is no number becomes one bit a second, which the sender refuses.
+        self.rate = Rate::from_bps(((bytes * 8.0).min(1e15) as u64).max(1));
+    }
+}
+
+impl Bbr3 {
+    /// `InitPacingRate` (5.6.2).
+    pub(super) fn init_pacing_rate(&mut self, rtt: Option<Time>) {
+        self.pacing.has_seen_rtt = rtt.is_some();
+        let seconds = rtt.map_or(0.001, |rtt| rtt.as_secs_f64().max(1e-6));
+        self.pacing
+            .set(self.constants.startup_gain * self.initial_window as f64 / seconds);
+    }
+
+    /// `SetPacingRate`.
+    pub(super) fn set_pacing_rate(&mut self, srtt: Time) {
+        if !self.pacing.has_seen_rtt && srtt > Time::ZERO {
+            self.init_pacing_rate(Some(srtt));
+        }
+        let (gain, _) = self.state.gains(&self.constants);
+        self.set_pacing_rate_with_gain(gain);
+    }
+
+    /// `SetPacingRateWithGain`: down only once the pipe was full.
+    pub(super) fn set_pacing_rate_with_gain(&mut self, gain: f64) {
+        let rate = gain * self.bw * (100.0 - self.constants.margin) / 100.0;
+        if (self.pipe.reached() && rate > 0.0) || rate > self.pacing.bytes {
+            self.pacing.set(rate);
+        }
+    }
+
+    /// `SetSendQuantum` (5.6.3).
+    fn send_quantum(&self) -> u64 {
+        whole(self.pacing.bytes * BURST_SECONDS)
+            .min(MOST_BURST)
+            .max(LEAST_BURST * self.constants.mss)
+    }
+
+    /// `BDPMultiple` (5.6.4.2).
+    fn bdp_multiple(&self, bw: f64, gain: f64) -> u64 {
+        match self.rtt.get() {
+            None => self.initial_window,
+            Some(rtt) => whole(gain * bw * rtt.as_secs_f64()),
+        }
+    }
+
+    /// `BBR.bdp`.
+    pub(super) fn bdp(&self) -> u64 {
+        self.bdp_multiple(self.bw, 1.0)
+    }
+
+    /// `TargetInflight` (5.3.3.8.3).
+    pub(super) fn target_inflight(&self) -> u64 {
+        self.bdp().min(self.cwnd)
+    }
+
+    /// `QuantizationBudget`.
+    fn with_budget(&self, inflight: u64) -> u64 {
+        let mss = self.constants.mss;
+        let least = (OFFLOAD_BURSTS * self.send_quantum()).max(LEAST_CWND * mss);
+        let up = if self.state == State::Up { 2 * mss } else { 0 };
+        inflight.max(least) + up
+    }
+
+    /// `Inflight`.
+    pub(super) fn inflight(&self, bw: f64, gain: f64) -> u64 {
+        self.with_budget(self.bdp_multiple(bw, gain))
+    }
+
+    /// `ProbeRTTCwnd` (5.6.4.5).
+    pub(super) fn probe_rtt_cwnd(&self) -> u64 {
+        self.bdp_multiple(self.bw, PROBE_RTT_CWND_GAIN)
+            .max(LEAST_CWND * self.constants.mss)
+    }
+
+    /// `SaveCwnd` (5.6.4.4).
+    pub(super) fn save_cwnd(&mut self) {
+        let undisturbed = !self.loss.recovers() && self.state != State::ProbeRtt;
+        self.undo.cwnd = match undisturbed {
+            true => self.cwnd,
+            false => self.undo.cwnd.max(self.cwnd),
+        };
+    }
+
+    /// `RestoreCwnd`.
+    pub(super) fn restore_cwnd(&mut self) {
+        self.cwnd = self.cwnd.max(self.undo.cwnd);
+    }
+
+    /// The window of before comes back when losses are repaired (5.6.4.4).
+    pub(super) fn follow_recovery(&mut self, sample: &Sample) {
+        if self.loss.recovers() && sample.repair == Repair::Nothing {
+            self.loss.leave_recovery();
+            self.restore_cwnd();
+        }
+    }
+
+    /// `SetCwnd` (5.6.4.6).
+    pub(super) fn set_cwnd(&mut self, sample: &Sample) {
+        let (_, gain) = self.state.gains(&self.constants);
+        let most = self.with_budget(self.bdp_multiple(self.bw, gain) + self.aggregation.extra());
+        let grown = self.cwnd + sample.newly_acked;
+        if self.pipe.reached() {
+            self.cwnd = grown.min(most);
+        } else if self.cwnd < most || sample.delivered < self.initial_window {
+            self.cwnd = grown;
+        }
+        self.cwnd = self.cwnd.clamp(LEAST_CWND * self.constants.mss, MAX_WINDOW);
+        if self.state == State::ProbeRtt {
+            self.cwnd = self.cwnd.min(self.probe_rtt_cwnd());
+        }
+        self.bound_by_model();
+    }
+
+    /// `BoundCwndForModel` (5.6.4.7).
+    fn bound_by_model(&mut self) {
+        let cap = match self.state {
+            State::Down | State::Refill | State::Up => self.long_term.bound,
+            State::Cruise | State::ProbeRtt => self.inflight_with_headroom(),
+            State::Startup | State::Drain => u64::MAX,
+        };
+        let cap = cap.min(self.loss.inflight);
+        self.cwnd = self.cwnd.min(cap.max(LEAST_CWND * self.constants.mss));
+    }
+}
