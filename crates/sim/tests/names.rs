@@ -77,8 +77,8 @@ fn the_smallest_queue_carries_data() {
 #[test]
 fn what_the_simulator_does_not_do_is_refused_by_name() {
     assert_eq!(
-        plans("linux-6.12", "bbr3", "droptail", "9p"),
-        Err("variant bbr3".to_string())
+        plans("linux-6.12", "cdg", "droptail", "9p"),
+        Err("variant cdg".to_string())
     );
     assert_eq!(
         plans("linux-6.12", "reno", "cake", "9p"),
