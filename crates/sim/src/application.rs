@@ -114,8 +114,15 @@ impl Application {
         self.next_write.min(self.stop)
     }
 
-    /// Whether the receiving side, which has `received` bytes, answers them at once.
+    /// Whether what arrives may matter to it; of bulk nothing does.
     #[inline]
+    pub fn is_interactive(&self) -> bool {
+        self.manner.is_some()
+    }
+
+    /// Whether the receiving side, which has `received` bytes, answers them at once.
+    #[cold]
+    #[inline(never)]
     pub fn is_answered(&self, received: u64) -> bool {
         match &self.manner {
             None => false,
@@ -125,7 +132,8 @@ impl Application {
 
     /// Everything up to offset `acked` is acknowledged at `now`, for applications that wait for
     /// that.
-    #[inline]
+    #[cold]
+    #[inline(never)]
     pub fn on_acked(&mut self, now: Time, acked: u64) {
         if let Some(manner) = &mut self.manner
             && self.next_write == Time::NEVER

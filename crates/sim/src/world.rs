@@ -393,9 +393,7 @@ impl<'a, P: Probe> World<'a, P> {
     fn receive(&mut self, packet: &Packet) {
         let index = packet.flow as usize;
         if index >= self.flows.len() {
-            self.traffic.receive(self.now, packet);
-            self.pump_traffic();
-            return;
+            return self.receive_traffic(packet);
         }
         if packet.backward {
             if P::ON {
@@ -403,7 +401,9 @@ impl<'a, P: Probe> World<'a, P> {
             }
             let flow = &mut self.flows[index];
             flow.sender.on_packet(self.now, packet);
-            flow.application.on_acked(self.now, flow.sender.snd_una());
+            if flow.application.is_interactive() {
+                flow.application.on_acked(self.now, flow.sender.snd_una());
+            }
             if let Some(rtt) = flow.sender.last_ack().rtt {
                 flow.rtt.record(rtt.as_nanos());
             }
@@ -421,11 +421,21 @@ impl<'a, P: Probe> World<'a, P> {
             }
             let flow = &mut self.flows[index];
             flow.receiver.on_packet(self.now, packet);
-            if flow.application.is_answered(flow.receiver.bytes_received()) {
+            if flow.application.is_interactive()
+                && flow.application.is_answered(flow.receiver.bytes_received())
+            {
                 flow.receiver.acknowledge_now();
             }
             self.pump_receiver(index);
         }
+    }
+
+    /// Out of the way of the flows' packets, which are the most.
+    #[cold]
+    #[inline(never)]
+    fn receive_traffic(&mut self, packet: &Packet) {
+        self.traffic.receive(self.now, packet);
+        self.pump_traffic();
     }
 
     /// Lets cross traffic send what it has.
