@@ -173,7 +173,7 @@ def test_report_of_damaged_and_of_missing_runs(
         (["run", "ok.toml", "--out", "ok.toml"], "cannot write to ok.toml"),
         (["run", "ok.toml", "--set", "flow.shrt.cc=reno"], "shrt"),
         (["run", "ok.toml", "--set", "nonsense"], "nonsense"),
-        (["run", "ok.toml", "--set", "flow.long.cc=vegas"], "flow.long.cc: variant vegas"),
+        (["run", "ok.toml", "--set", "flow.long.cc=nv"], "flow.long.cc: variant nv"),
         (["run", "ok.toml", "--cluster", "host:1"], "--cluster is not in this version"),
         (["run", "ok.toml", "--cluster"], "--cluster is not in this version"),
         (["run"], "STUDY.toml"),
@@ -252,19 +252,19 @@ def test_plan_shows_points_and_what_cannot_be_done(cli: Cli, study: Path) -> Non
     assert "short (reno), long (reno)" in done.stdout
     assert "4 runs, about " in done.stdout
     assert "backend sim: can do all of it" in done.stdout
-    vegas = cli("plan", study, "--set", "flow.long.cc=vegas")
-    assert vegas.returncode == WRONG_INPUT
-    assert "backend sim cannot do flow.long.cc: variant vegas" in vegas.stdout
-    assert vegas.stderr.startswith("error: backend 'sim' of this version does not do:")
-    assert "backend linux: can do all of it" in vegas.stdout
+    nv = cli("plan", study, "--set", "flow.long.cc=nv")
+    assert nv.returncode == WRONG_INPUT
+    assert "backend sim cannot do flow.long.cc: variant nv" in nv.stdout
+    assert nv.stderr.startswith("error: backend 'sim' of this version does not do:")
+    assert "backend linux: can do all of it" in nv.stdout
     linux = cli("plan", study, "--backend", "linux", "--json")
     assert linux.returncode == DONE
     assert json.loads(linux.stdout)["study"]["backend"] == "linux"
 
 
 def test_what_copies_of_a_flow_need_is_said_once(cli: Cli, study: Path) -> None:
-    done = cli("plan", study, "--set", "flow.long.cc=vegas", "--set", "flow.long.count=4")
-    reason = "flow.long.*.cc (4 flows): variant vegas"
+    done = cli("plan", study, "--set", "flow.long.cc=nv", "--set", "flow.long.count=4")
+    reason = "flow.long.*.cc (4 flows): variant nv"
     assert done.stdout.count(reason) == 1
     assert done.stderr.count(reason) == 1
 

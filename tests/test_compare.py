@@ -450,7 +450,7 @@ def test_two_backends_are_two_plans_of_the_same_seeds(
         (["cubic", "cubic", "--study", "ok.toml"], "A and B are both 'cubic'"),
         (["cubic", "sim", "--study", "ok.toml"], "either two backends (sim, linux, netns) or"),
         (["cubic", "cubik", "--study", "ok.toml"], "did you mean `cubic`?"),
-        (["cubic", "vegas", "--study", "ok.toml"], "flow.short.cc: variant vegas"),
+        (["cubic", "nv", "--study", "ok.toml"], "flow.short.cc: variant nv"),
         (["cubic", "reno", "--study", "ok.toml", "--flow", "shrt"], "no flow 'shrt'; it has short"),
         (["sim", "netns", "--study", "ok.toml", "--flow", "long"], "--flow: only where two"),
         (["cubic", "reno", "--study", "nowhere.toml"], "nowhere.toml: no such file"),

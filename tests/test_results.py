@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import jsonschema
+import numpy as np
 import polars as pl
 import pytest
 
@@ -123,7 +124,27 @@ def test_expectations_are_held_against_every_sweep_point(results: Results) -> No
     assert "not measured" in str(missed[0])
 
 
-@pytest.mark.parametrize("kind", [kind.name for kind in figures.FIGURES])
+def test_the_share_is_drawn_along_a_swept_number(tmp_path: Path) -> None:
+    rtts = '["20ms", "30ms", "40ms", "50ms", "60ms"]'
+    swept = cclab.run(
+        "examples/quickstart.toml",
+        out=tmp_path,
+        repeat=2,
+        set=["duration=3s", "warmup=0s", f"sweep={{ 'flow.long.rtt' = {rtts} }}"],
+    )
+    figure = swept.figure("share")
+    (axes,) = figure.axes
+    assert axes.get_xlabel() == "long.rtt (ms)"
+    line = axes.get_lines()[-1]
+    assert np.asarray(line.get_xdata()).tolist() == [20, 30, 40, 50, 60]
+    shares = [point.flows[0].share for point in swept.summaries]
+    assert np.asarray(line.get_ydata()).tolist() == [
+        share.mean for share in shares if share is not None
+    ]
+
+
+# The share is drawn along a swept number, which these results have none of.
+@pytest.mark.parametrize("kind", [k.name for k in figures.FIGURES if k.name != "share"])
 def test_figures_are_drawn_with_the_same_bytes_each_time(results: Results, kind: str) -> None:
     first = figures.svg(results.figure(kind))
     assert first == figures.svg(results.figure(kind))

@@ -46,11 +46,8 @@ def of_windows(flow: dict[str, Any], rtt_s: float) -> list[Limit]:
     ):
         window = flow[key]
         if window is not None and rtt_s > 0:
-            # Only whole segments fit a window, and those that a delayed acknowledgement leaves
-            # over wait for the next window's first: they are sent once in two round trips.
+            # Only whole segments fit a window.
             segments = max(window // flow["payload_bytes"], 1)
-            if segments >= flow["ack_every"]:
-                segments -= segments % flow["ack_every"]
             rate = laws.window_limit(min(segments * flow["payload_bytes"], window), rtt_s)
             why = (
                 f"{what} {window:,} bytes, {segments} segments a round trip of {rtt_s * 1e3:.4g} ms"
