@@ -185,3 +185,86 @@ fn every_variant_doubles_in_slow_start() {
         }
     }
 }
+
+/// Writes down what it is told.
+#[derive(Default)]
+struct Diary(Vec<&'static str>);
+
+impl CongestionControl for Diary {
+    fn on_established(&mut self, _rtt: Option<Time>, _cx: &mut Cx<'_>) {
+        self.0.push("established");
+    }
+
+    fn on_lost(&mut self, _segment: &LostSegment, _cx: &mut Cx<'_>) {
+        self.0.push("lost");
+    }
+
+    fn on_ack(&mut self, _ack: &AckSample, _cx: &mut Cx<'_>) {
+        self.0.push("ack");
+    }
+
+    fn on_congestion(&mut self, _kind: Congestion, _at: &CongestionSample, _cx: &mut Cx<'_>) {
+        self.0.push("congestion");
+    }
+
+    fn on_undo(&mut self, _cx: &mut Cx<'_>) {
+        self.0.push("undo");
+    }
+
+    fn on_restart(&mut self, _idle: Time, _rto: Time, _cx: &mut Cx<'_>) {
+        self.0.push("restart");
+    }
+
+    fn cwnd(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn ssthresh(&self) -> u64 {
+        7_000
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        Rate::from_bps(8_000)
+    }
+
+    fn least_burst(&self) -> Option<u64> {
+        Some(3)
+    }
+}
+
+#[test]
+fn a_boxed_variant_is_told_all_and_asked_all() {
+    let mut flow = Bench::new(Box::new(Diary::default()));
+    flow.established(Time::from_millis(40));
+    let lost = LostSegment {
+        len: 1_000,
+        tx_in_flight: 10_000,
+        lost: 1_000,
+        app_limited: false,
+    };
+    let mut cx = Cx {
+        now: flow.now,
+        rng: &mut flow.rng,
+    };
+    CongestionControl::on_lost(&mut flow.cc, &lost, &mut cx);
+    flow.ack(&ack(1_000));
+    flow.congestion(Congestion::Ecn, &congestion(10_000));
+    flow.undo();
+    flow.restart(Time::from_secs(2), Time::from_secs(1));
+    let told = [
+        "established",
+        "lost",
+        "ack",
+        "congestion",
+        "undo",
+        "restart",
+    ];
+    assert_eq!(flow.cc.0, told);
+    let asked = asked(&flow.cc);
+    assert_eq!(asked, (6, 7_000, Rate::from_bps(8_000), Some(3)));
+}
+
+/// What a sender asks, through whatever holds the variant.
+fn asked<C: CongestionControl>(cc: &C) -> (u64, u64, Option<Rate>, Option<u64>) {
+    (cc.cwnd(), cc.ssthresh(), cc.pacing_rate(), cc.least_burst())
+}

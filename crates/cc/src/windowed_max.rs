@@ -100,4 +100,37 @@ mod tests {
             assert!((value..=most).contains(&max.get()));
         }
     }
+
+    /// By hand, for a window of 12: a second best of a quarter of the window, more than 3 after the
+    /// best, a third of the half, more than 6 after it; what is older than 12 makes room.
+    #[test]
+    fn the_next_bests_are_of_later_parts_of_the_window() {
+        let mut max = WindowedMax::default();
+        for (at, value, expected) in [
+            (0, 100, [(0, 100), (0, 100), (0, 100)]),
+            (2, 70, [(0, 100), (0, 100), (0, 100)]),
+            (3, 60, [(0, 100), (0, 100), (0, 100)]),
+            (4, 50, [(0, 100), (4, 50), (4, 50)]),
+            (5, 40, [(0, 100), (4, 50), (4, 50)]),
+            (6, 30, [(0, 100), (4, 50), (4, 50)]),
+            (7, 30, [(0, 100), (4, 50), (7, 30)]),
+            // As good as the third, as the second.
+            (8, 30, [(0, 100), (4, 50), (8, 30)]),
+            (9, 50, [(0, 100), (9, 50), (9, 50)]),
+            (11, 20, [(0, 100), (9, 50), (11, 20)]),
+            // A window old is not too old.
+            (12, 10, [(0, 100), (9, 50), (11, 20)]),
+            (13, 10, [(9, 50), (11, 20), (13, 10)]),
+            // The best and the second are too old, the third is not.
+            (24, 5, [(13, 10), (24, 5), (24, 5)]),
+            (25, 10, [(25, 10), (25, 10), (25, 10)]),
+            // The last was seen a window ago.
+            (37, 1, [(25, 10), (37, 1), (37, 1)]),
+            (50, 0, [(50, 0), (50, 0), (50, 0)]),
+        ] {
+            max.update(12, at, value);
+            let found = max.best.map(|seen| (seen.at, seen.value));
+            assert_eq!(found, expected, "after {value} at {at}");
+        }
+    }
 }

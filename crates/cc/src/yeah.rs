@@ -255,4 +255,28 @@ mod tests {
         round(&mut flow, 41_000);
         assert_eq!((flow.cc.reno, flow.cc.fast_rounds), (2, 0));
     }
+
+    /// `TCP_YEAH_ALPHA` and `TCP_YEAH_PHY` are what a short queue may reach: 720 * 5 / 45 = 80
+    /// segments, and an eighth of the base round trip, 5 ms.
+    #[test]
+    fn a_queue_of_alpha_and_an_eighth_is_short() {
+        let mut flow = flow(720);
+        assert_eq!(round(&mut flow, 45_000), 720);
+        assert_eq!((flow.cc.slow_rounds, flow.cc.fast_rounds), (0, 1));
+        // 1000 * 5 / 45 = 111 segments are too many, however short they make the delay.
+        flow.cc.stack.window.cwnd = 1_000;
+        assert_eq!(round(&mut flow, 45_000), 889);
+        assert_eq!(flow.cc.slow_rounds, 1);
+    }
+
+    #[test]
+    fn what_is_taken_off_is_more_than_alpha_and_more_than_renos_window() {
+        let mut flow = flow(400);
+        // 400 * 10 / 50 = 80: a long delay, but no more than alpha.
+        assert_eq!(round(&mut flow, 50_000), 400);
+        assert_eq!((flow.cc.ssthresh(), flow.cc.reno), (2_000, 200));
+        flow.cc.reno = 400;
+        assert_eq!(round(&mut flow, 52_000), 400);
+        assert_eq!((flow.cc.ssthresh(), flow.cc.reno), (2_000, 401));
+    }
 }

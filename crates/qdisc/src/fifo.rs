@@ -130,3 +130,59 @@ impl Fifo {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{config, packet};
+
+    fn room(limit: Limit) -> Room {
+        Room::new(&config("droptail", limit, &[]))
+    }
+
+    fn backlog(packets: u64, bytes: u64) -> Backlog {
+        Backlog { packets, bytes }
+    }
+
+    #[test]
+    fn a_limit_in_one_unit_is_one_in_the_other_by_full_packets() {
+        assert_eq!(room(Limit::Packets(10)).in_bytes(), 15_140);
+        assert_eq!(room(Limit::Packets(10)).in_packets(), 10);
+        assert_eq!(room(Limit::Bytes(5_000)).in_bytes(), 5_000);
+        assert_eq!(room(Limit::Bytes(5_000)).in_packets(), 3);
+        assert_eq!(room(Limit::Bytes(100)).in_packets(), 1);
+    }
+
+    #[test]
+    fn what_fits_reaches_the_limit_and_no_more() {
+        let bytes = room(Limit::Bytes(3_000));
+        assert!(bytes.admits(backlog(1, 2_000), &packet(0, 1_000)));
+        assert!(!bytes.admits(backlog(1, 2_001), &packet(0, 1_000)));
+        assert!(!bytes.is_exceeded_by(backlog(9, 3_000)));
+        assert!(bytes.is_exceeded_by(backlog(9, 3_001)));
+        assert!(bytes.never_admits(&packet(0, 3_001)));
+        assert!(!bytes.never_admits(&packet(0, 3_000)));
+        let packets = room(Limit::Packets(2));
+        assert!(packets.admits(backlog(1, 9_000), &packet(0, 1_000)));
+        assert!(!packets.admits(backlog(2, 100), &packet(0, 40)));
+        assert!(!packets.is_exceeded_by(backlog(2, 9_000)));
+        assert!(packets.is_exceeded_by(backlog(3, 100)));
+    }
+
+    #[test]
+    fn the_bytes_of_what_leaves_are_taken_off() {
+        let mut queue = Fifo::default();
+        for (flow, bytes) in [(0, 100), (1, 200), (2, 400)] {
+            queue.push(packet(flow, bytes), Time::from_millis(u64::from(flow)));
+        }
+        let removed = queue.remove(1).expect("three wait");
+        assert_eq!((removed.packet.flow, queue.backlog()), (1, backlog(2, 500)));
+        assert_eq!(queue.sojourn(Time::from_millis(5)), Time::from_millis(5));
+        assert!(queue.pop().is_some());
+        assert_eq!((queue.len(), queue.backlog()), (1, backlog(1, 400)));
+        assert_eq!(queue.sojourn(Time::from_millis(5)), Time::from_millis(3));
+        assert!(queue.remove(1).is_none());
+        assert!(queue.pop().is_some() && queue.is_empty());
+        assert_eq!(queue.sojourn(Time::from_millis(5)), Time::ZERO);
+    }
+}

@@ -159,4 +159,20 @@ mod tests {
         flow.congestion(Congestion::Loss, &congestion(5_000));
         assert_eq!((flow.cc.cwnd(), flow.cc.ssthresh()), (1_000, 2_500));
     }
+
+    #[test]
+    fn a_silence_of_more_than_a_timeout_restarts_from_the_initial_window() {
+        let mut flow = flow(OnLoss::Halve);
+        for _ in 0..10 {
+            flow.ack(&ack(1_000));
+        }
+        let rto = Time::from_secs(1);
+        flow.restart(rto, rto);
+        assert_eq!(flow.cc.cwnd(), 20_000);
+        flow.restart(rto + Time::from_nanos(1), rto);
+        assert_eq!(flow.cc.cwnd(), 10_000);
+        flow.congestion(Congestion::Loss, &congestion(10_000));
+        flow.restart(Time::from_secs(2), rto);
+        assert_eq!(flow.cc.cwnd(), 5_000);
+    }
 }

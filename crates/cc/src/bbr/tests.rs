@@ -309,3 +309,86 @@ fn bursts_of_acknowledgements_are_added_to_the_window() {
     // Ten rounds later the burst is forgotten; one segment at a time is one, and one of rounding.
     assert_eq!(path.bbr().extra_window(), 2);
 }
+
+/// As much leaves as arrives, whatever was in flight before: with 95 in flight and two
+/// acknowledged 97 may be.
+#[test]
+fn the_conserved_window_follows_what_is_in_flight() {
+    let mut path = Path::in_probe_bw();
+    path.flow
+        .congestion(Congestion::Loss, &congestion(100 * MSS));
+    let first = AckSample {
+        in_flight: 90 * MSS,
+        newly_lost: 10 * MSS,
+        delivered: path.delivered + MSS,
+        lost: 10 * MSS,
+        repair: Repair::Losses,
+        ..ack(3 * MSS)
+    };
+    path.flow.ack(&first);
+    assert_eq!(path.bbr().cwnd, 93);
+    path.flow.ack(&AckSample {
+        newly_delivered: 2 * MSS,
+        newly_lost: 0,
+        in_flight: 95 * MSS,
+        ..first
+    });
+    assert_eq!(path.bbr().cwnd, 97);
+}
+
+/// The window of before recovery comes back once, as recovery ends; later the model rules.
+#[test]
+fn the_window_of_before_comes_back_once() {
+    let mut path = Path::in_probe_bw();
+    let before = path.bbr().cwnd;
+    path.flow
+        .congestion(Congestion::Loss, &congestion(100 * MSS));
+    path.round(100, |ack| ack.repair = Repair::Losses);
+    path.round(100, |_| {});
+    assert!(path.bbr().cwnd >= before);
+    for _ in 0..12 {
+        path.round(20, |_| {});
+    }
+    let small = path.bbr().cwnd;
+    assert!(small < 100, "{small}");
+    path.round(100, |_| {});
+    assert_eq!(path.bbr().cwnd, small + 100);
+}
+
+/// `bbr_set_state`: after a timeout the rate is compared with nothing, so that the rounds without
+/// growth are counted anew.
+#[test]
+fn a_timeout_in_startup_begins_the_search_for_growth_again() {
+    let mut path = Path::new();
+    for segments in [10, 20, 40, 80, 80, 80] {
+        path.round(segments, |ack| ack.in_flight = 250 * MSS);
+    }
+    path.flow
+        .congestion(Congestion::Rto, &congestion(100 * MSS));
+    for _ in 0..3 {
+        path.round(80, |ack| ack.in_flight = 250 * MSS);
+        assert_eq!(path.bbr().mode, Mode::Startup);
+    }
+    path.round(80, |ack| ack.in_flight = 250 * MSS);
+    assert_eq!(path.bbr().mode, Mode::Drain);
+}
+
+/// A restart lasts until something is delivered, and no dip begins in it.
+#[test]
+fn no_dip_begins_with_a_restart() {
+    let mut path = Path::in_probe_bw();
+    path.flow.now += Time::from_secs(20);
+    path.flow.restart(Time::from_secs(20), Time::from_secs(1));
+    path.flow.ack(&AckSample {
+        delivered: path.delivered,
+        prior_in_flight: 100 * MSS,
+        ..ack(0)
+    });
+    assert!(path.bbr().idle_restart);
+    assert_eq!(path.bbr().mode, Mode::ProbeBw);
+    path.round(100, |ack| ack.rtt = None);
+    assert!(!path.bbr().idle_restart);
+    assert_eq!(path.bbr().mode, Mode::ProbeBw);
+    path.round(100, |ack| ack.rtt = None);
+    assert_eq!(path.bbr().mode, Mode::ProbeRtt);
+}

@@ -169,4 +169,35 @@ mod tests {
         // 262144 bytes at twice 100 MB per 40 ms.
         assert_eq!(burst_delay(BASE, 100_000_000), Time::from_nanos(52_428));
     }
+
+    #[test]
+    fn a_long_train_whose_delay_rose_shows_it_twice() {
+        let mut hystart = in_round();
+        let risen = Time::from_micros(45_001);
+        // From the ninth sample on the delay ends slow start, from the 42nd on the train does too.
+        let shown: Vec<bool> = (1..=45)
+            .map(|i| ends(&mut hystart, i * 500, risen))
+            .collect();
+        assert_eq!(shown.iter().position(|&ends| ends), Some(8));
+        assert!(shown[8..].iter().all(|&ends| ends));
+    }
+
+    /// `hystart_ack_delay` by hand, for 20 segments of 1448 bytes and round trips of 100 us: 262144
+    /// bytes at 57920 per 100 us take 452.6 us, and half of 552.6 us is 276.3 us.
+    #[test]
+    fn a_train_is_stretched_by_a_burst_at_the_pacing_rate() {
+        let base = Time::from_micros(100);
+        let ack = AckSample {
+            snd_una: 50,
+            snd_nxt: 200,
+            srtt: base,
+            ..AckSample::default()
+        };
+        let mut hystart = in_round();
+        let first = (1..).find(|&us| {
+            let sample = (Time::from_micros(us), base);
+            hystart.on_sample(sample, base, &ack, (20, 1_448))
+        });
+        assert_eq!(first, Some(277));
+    }
 }

@@ -319,4 +319,24 @@ mod tests {
         flow.congestion(Congestion::Rto, &congestion(12_000));
         assert_eq!((flow.cc.cwnd(), flow.cc.ssthresh()), (2_000, 6_000));
     }
+
+    /// The agent grows while no more than two segments of its window are unused: of ten, eight are
+    /// out with seven in flight and the one that was just acknowledged.
+    #[test]
+    fn a_window_that_is_not_used_does_not_grow() {
+        let mut flow = flow();
+        flow.cc.begin = u64::MAX;
+        flow.cc.cwnd = 10.0;
+        flow.cc.step = 0.125;
+        let mut after = |in_flight| {
+            flow.ack(&AckSample {
+                in_flight,
+                ..ack(1_000)
+            });
+            flow.cc.cwnd
+        };
+        assert_eq!(after(7_000), 10.125);
+        assert_eq!(after(7_000), 10.125); // 2.125 are unused
+        assert_eq!(after(8_000), 10.25);
+    }
 }

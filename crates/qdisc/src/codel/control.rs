@@ -167,7 +167,8 @@ impl Codel {
 mod tests {
     use super::*;
     use crate::discipline::Limit;
-    use crate::testing::config;
+    use crate::fifo::Fifo;
+    use crate::testing::{config, packet};
 
     fn law() -> Law {
         Law::new(&config("codel", Limit::Packets(100), &[]))
@@ -202,5 +203,42 @@ mod tests {
         };
         late.enter(&law(), Time::from_millis(2_600));
         assert_eq!((late.count, late.last_count), (1, 1));
+    }
+
+    /// RFC 8289, section 5.2: a queue of no more than the largest packet seen is never too long, nor
+    /// one whose delay is below the target.
+    #[test]
+    fn a_queue_of_one_packet_is_short_however_large_that_is() {
+        let mut law = law();
+        law.see(&packet(0, 9_000));
+        law.see(&packet(0, 40));
+        let notices = |waiting: u16, millis: u64| {
+            let mut queue = Fifo::default();
+            queue.push(packet(0, 40), Time::ZERO);
+            queue.push(packet(0, waiting), Time::ZERO);
+            let mut codel = Codel::default();
+            let now = Time::from_millis(millis);
+            let (next, too_long) = codel.look(&law, &mut queue, now);
+            assert!(next.is_some() && !too_long, "not before an interval");
+            codel.above_since.map(|since| (since - now).as_millis())
+        };
+        assert_eq!(notices(9_000, 20), None);
+        assert_eq!(notices(9_001, 20), Some(100));
+        assert_eq!(notices(9_001, 5), Some(100));
+        assert_eq!(notices(9_001, 4), None);
+    }
+
+    #[test]
+    fn the_sojourn_time_is_above_the_target_for_an_interval() {
+        let law = law();
+        let mut queue = Fifo::default();
+        for _ in 0..10 {
+            queue.push(packet(0, 1_500), Time::ZERO);
+        }
+        let mut codel = Codel::default();
+        let mut look = |millis| codel.look(&law, &mut queue, Time::from_millis(millis)).1;
+        assert!(!look(10));
+        assert!(!look(109));
+        assert!(look(110));
     }
 }

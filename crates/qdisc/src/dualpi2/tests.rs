@@ -133,3 +133,20 @@ fn overload_turns_marks_into_drops_for_all() {
     // p_C = 0.3025 of either kind.
     assert_eq!((left, dropped.len()), ([70, 70], 60));
 }
+
+/// Updates go on while anything can change: p' falls while no packet waits, by 0.16 x 15 ms each,
+/// and rises from zero with a packet that has just come: after 0, 16, 32 and 48 ms in the queue by
+/// 0, 0.16 x 1 ms + 3.2 x 16 ms = 0.05136, 0.05392 and 0.05648.
+#[test]
+fn no_update_is_left_out_that_changes_something() {
+    let mut idle = queue(&[]);
+    idle.base = 0.5;
+    idle.catch_up(Time::from_millis(48));
+    assert!((idle.base - 0.4928).abs() < 1e-12, "{}", idle.base);
+    let mut fresh = queue(&[]);
+    fresh
+        .classic
+        .push(ecn_packet(0, 1000, Ecn::NotEct), Time::from_millis(16));
+    fresh.catch_up(Time::from_millis(64));
+    assert!((fresh.base - 0.161_76).abs() < 1e-12, "{}", fresh.base);
+}

@@ -311,4 +311,57 @@ mod tests {
         assert!((3800..4200).contains(&hits(1514)));
         assert!((1850..2150).contains(&hits(757)));
     }
+
+    /// RFC 8033, section 4.1: nothing is hit while the burst allowance lasts, while the delay is
+    /// below half the target and the probability below 0.2, nor in a queue of less than two packets.
+    #[test]
+    fn a_short_queue_is_left_alone() {
+        let law = law(&[("derandomize", 0.0)]);
+        let hits = |probability, micros, burst, bytes| {
+            let mut rng = Stream::new(3, "pie");
+            let mut pie = Pie {
+                probability,
+                delay: Time::from_micros(micros),
+                burst: Time::from_nanos(burst),
+                ..Pie::new(&law)
+            };
+            (0..100).any(|_| pie.hits(&law, bytes, &packet(0, 1000), &mut rng))
+        };
+        assert!(hits(0.19, 7_500, 0, 3_028));
+        assert!(!hits(0.19, 7_500, 1, 3_028), "the allowance lasts");
+        assert!(!hits(0.19, 7_500, 0, 3_027), "less than two of 1514");
+        assert!(!hits(0.19, 7_499, 0, 3_028), "calm");
+        assert!(hits(0.2, 7_499, 0, 3_028));
+        assert!(!hits(0.0, 7_500, 0, 3_028));
+    }
+
+    /// RFC 8033, section 5.4, at its bounds: from 0.85 on a hit is a matter of chance, from 8.5 on
+    /// certain.
+    #[test]
+    fn a_drop_is_due_from_the_first_bound_and_certain_from_the_second() {
+        let law = law(&[]);
+        let mut rng = Stream::new(3, "pie");
+        let pie = Pie {
+            delay: Time::from_millis(20),
+            burst: Time::ZERO,
+            ..Pie::new(&law)
+        };
+        let mut hits = |probability, accumulated| {
+            let mut pie = Pie {
+                probability,
+                accumulated,
+                ..pie
+            };
+            let hit = pie.hits(&law, 50_000, &packet(0, 1000), &mut rng);
+            (hit, pie.accumulated)
+        };
+        assert!((0..100).any(|_| hits(0.85, 0.0).0));
+        assert!((0..100).any(|_| !hits(0.85, 0.0).0));
+        assert_eq!(hits(0.25, 0.5), (false, 0.75));
+        assert_eq!(hits(1e-9, 8.5), (true, 0.0));
+        assert_eq!(hits(0.125, 8.375), (true, 0.0));
+        let (hit, accumulated) = hits(1e-9, 8.4);
+        assert!(!hit && accumulated > 8.4);
+        assert_eq!(hits(0.0, 0.8), (false, 0.0));
+    }
 }

@@ -45,7 +45,7 @@ pub(crate) enum Verdict {
 /// RED without its queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Detector {
-    thresholds: Thresholds,
+    pub(super) thresholds: Thresholds,
     average: Average,
     /// Arrivals since the last hit, while the average is above min.
     count: u64,
@@ -243,6 +243,14 @@ mod tests {
         thresholds.probability = 0.009;
         thresholds.adapt_to(0.0);
         near(thresholds.probability, 0.009);
+    }
+
+    #[test]
+    fn above_min_is_more_than_min() {
+        let detector = Detector::new(THRESHOLDS, Average::new(1.0, 1.0), false);
+        assert!(!detector.is_above_min(4.9));
+        assert!(!detector.is_above_min(5.0));
+        assert!(detector.is_above_min(5.1));
     }
 
     #[test]

@@ -108,7 +108,11 @@ fn weight(burst: f64, min: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use cclab_units::Time;
+
     use super::*;
+    use crate::discipline::Limit;
+    use crate::testing::config;
 
     /// One packet less than the bursts at which 2^-n is exhausted by the table in Linux's
     /// `include/net/red.h` for min = 32 packets. Of the paper's section 6, where with min = 5 and a
@@ -119,5 +123,82 @@ mod tests {
             assert_eq!(weight(burst, 32.0), 0.5_f64.powi(n), "{burst}");
         }
         assert_eq!(weight(50.0, 5.0), 1.0 / 512.0);
+    }
+
+    fn style(name: &str, given: &[(&str, f64)]) -> (Config, Style) {
+        let config = config(name, Limit::Bytes(400_000), given);
+        (config, Style::of(&config))
+    }
+
+    /// What a sample of one moves an average of zero by.
+    fn weight_of(mut detector: Detector) -> f64 {
+        detector.sample(0.0, Time::ZERO);
+        detector.sample(1.0, Time::ZERO)
+    }
+
+    /// `tc-red(8)`: max is a quarter of the limit, min a third of max, and the burst
+    /// (2 min + max) / (3 avpkt) = (60000 + 90000) / 3000 = 50. With min = 30 packets 2^-5 lets that
+    /// pass: (1 - 0.96875^50) 32 = 25.5 is more than 50 + 1 - 30 = 21, and 2^-4 gives 15.4.
+    #[test]
+    fn settings_follow_from_the_limit_as_tc_has_it() {
+        let of = |given: &[(&str, f64)]| {
+            let (config, style) = style("red", given);
+            of_tc(&config, 400_000, style.avpkt, style)
+        };
+        let bounds = [("min", 30_000.0), ("max", 90_000.0)];
+        let given = [bounds[0], bounds[1], ("avpkt", 1_000.0)];
+        assert_eq!(weight_of(of(&given)), 1.0 / 32.0);
+        let thresholds = |min, max| Thresholds {
+            min,
+            max,
+            probability: 0.02,
+            gentle: false,
+        };
+        assert_eq!(of(&given).thresholds, thresholds(30_000.0, 90_000.0));
+        assert_eq!(of(&[]).thresholds, thresholds(33_333.0, 100_000.0));
+        assert_eq!(of(&bounds[..1]).thresholds, thresholds(30_000.0, 90_000.0));
+        // Three times min is above the limit.
+        let high = [("min", 200_000.0)];
+        assert_eq!(of(&high).thresholds, thresholds(200_000.0, 400_000.0));
+    }
+
+    /// Adaptive RED, section 5, at 10 Mbit/s and packets of 1000 bytes, C = 1250 a second: 5 ms of
+    /// delay are 6.25 packets, half of which are less than 5; 100 ms are 125. The weight is
+    /// 1 - exp(-1/1250) = 0.00079968.
+    #[test]
+    fn settings_follow_from_the_rate_as_adaptive_red_has_it() {
+        let of = |given: &[(&str, f64)]| {
+            let (config, _) = style("adaptive-red", given);
+            automatic(&config)
+        };
+        let bounds = |detector: &Detector| {
+            let Thresholds { min, max, .. } = detector.thresholds;
+            [min, max]
+        };
+        let small = [("avpkt", 1_000.0)];
+        assert_eq!(bounds(&of(&small)), [5.0, 15.0]);
+        let slow = of(&[small[0], ("target", 0.1)]);
+        assert_eq!(bounds(&slow), [62.5, 187.5]);
+        assert!((weight_of(slow) - 0.000_799_680_085).abs() < 1e-12);
+        let bounded = of(&[("min", 10.0), ("max", 20.0)]);
+        assert_eq!(bounds(&bounded), [10.0, 20.0]);
+    }
+
+    #[test]
+    fn a_packets_time_is_that_at_the_rate_of_the_link_or_the_one_given() {
+        let time = |given: &[(&str, f64)]| packet_time(&style("red", given).0, 1_000.0);
+        assert_eq!(time(&[]), 0.000_8);
+        assert_eq!(time(&[("bandwidth", 1_000_000.0)]), 0.008);
+        let (unknown, _) = style("red", &[]);
+        assert_eq!(
+            packet_time(
+                &Config {
+                    rate: None,
+                    ..unknown
+                },
+                1_000.0
+            ),
+            0.0
+        );
     }
 }
