@@ -268,3 +268,30 @@ fn a_boxed_variant_is_told_all_and_asked_all() {
 fn asked<C: CongestionControl>(cc: &C) -> (u64, u64, Option<Rate>, Option<u64>) {
     (cc.cwnd(), cc.ssthresh(), cc.pacing_rate(), cc.least_burst())
 }
+
+/// After a silence of much more than a timeout a window starts from the initial one at most (RFC
+/// 5681 section 4.1, `tcp_cwnd_restart`); after one of a timeout it does not.
+#[test]
+fn a_long_silence_restarts_every_window_that_is_the_stacks() {
+    let rto = Time::from_secs(1);
+    for variant in VARIANTS {
+        if variant.window == WindowInRecovery::Own {
+            continue; // their model knows the path, whatever was silent
+        }
+        for arithmetic in [Arithmetic::Bytes, Arithmetic::Segments] {
+            let config = config_of(variant, arithmetic, SlowStart::Plain);
+            let mut flow = Bench::new((variant.build)(&config));
+            for _ in 0..20 {
+                flow.ack(&ack(1_000));
+            }
+            let grown = flow.cc.cwnd();
+            assert!(grown > 10_000, "{}", variant.name);
+            flow.restart(rto, rto);
+            assert_eq!(flow.cc.cwnd(), grown, "{} {arithmetic:?}", variant.name);
+            flow.restart(rto * 10, rto);
+            let restarted = flow.cc.cwnd();
+            let label = format!("{} {arithmetic:?}: {restarted}", variant.name);
+            assert!((2_000..=10_000).contains(&restarted), "{label}");
+        }
+    }
+}

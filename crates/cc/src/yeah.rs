@@ -256,6 +256,14 @@ mod tests {
         assert_eq!((flow.cc.reno, flow.cc.fast_rounds), (2, 0));
     }
 
+    /// `TCP_YEAH_EPSILON`: 400 * 160 / 200 = 320 segments wait, of which half the window goes.
+    #[test]
+    fn no_more_than_half_the_window_is_taken_off() {
+        let mut flow = flow(400);
+        assert_eq!(round(&mut flow, 200_000), 200);
+        assert_eq!(flow.cc.ssthresh(), 200_000);
+    }
+
     /// `TCP_YEAH_ALPHA` and `TCP_YEAH_PHY` are what a short queue may reach: 720 * 5 / 45 = 80
     /// segments, and an eighth of the base round trip, 5 ms.
     #[test]

@@ -37,7 +37,7 @@ impl Pacing {
         self.rate
     }
 
-    fn set(&mut self, bytes: u64) {
+    pub(super) fn set(&mut self, bytes: u64) {
         self.bytes = bytes;
         self.rate = Rate::from_bps(bytes.saturating_mul(8).max(1));
     }

@@ -105,7 +105,7 @@ impl Bbr {
         }
     }
 
-    fn end_interval(&mut self, sample: &Sample) {
+    pub(super) fn end_interval(&mut self, sample: &Sample) {
         let (began, delivered, lost) = self.policer.since;
         let delivered = (sample.delivered - delivered) / self.mss;
         let lost = sample.lost - lost;
@@ -123,7 +123,7 @@ impl Bbr {
     }
 
     /// `bbr_lt_bw_interval_done`.
-    fn compare_intervals(&mut self, bw: u64, sample: &Sample) {
+    pub(super) fn compare_intervals(&mut self, bw: u64, sample: &Sample) {
         let policer = &mut self.policer;
         if policer.bw > 0 {
             let difference = bw.abs_diff(policer.bw);

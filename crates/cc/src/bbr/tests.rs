@@ -392,3 +392,118 @@ fn no_dip_begins_with_a_restart() {
     path.round(100, |ack| ack.rtt = None);
     assert_eq!(path.bbr().mode, Mode::ProbeRtt);
 }
+
+/// `bbr_check_full_bw_reached` looks once a round, and at none that the application limited.
+#[test]
+fn only_whole_rounds_of_the_path_show_a_full_pipe() {
+    let mut path = Path::new();
+    for segments in [10, 20, 40, 80, 100] {
+        path.round(segments, |_| {});
+    }
+    let within = path.delivered - MSS;
+    for _ in 0..10 {
+        path.round(100, |ack| {
+            ack.in_flight = 250 * MSS;
+            let rate = ack.rate.as_mut().expect("a sample");
+            rate.prior_delivered = within; // left before the round began
+        });
+    }
+    for _ in 0..10 {
+        path.round(100, |ack| {
+            ack.in_flight = 250 * MSS;
+            let rate = ack.rate.as_mut().expect("a sample");
+            rate.app_limited = true;
+        });
+    }
+    assert_eq!(path.bbr().mode, Mode::Startup);
+    for _ in 0..3 {
+        assert_eq!(path.bbr().mode, Mode::Startup);
+        path.round(100, |ack| ack.in_flight = 250 * MSS);
+    }
+    assert_eq!(path.bbr().mode, Mode::Drain);
+}
+
+/// `bbr_lt_bw_ratio` and `bbr_lt_bw_diff`: two rates are the same up to an eighth, or up to 4 kbit/s:
+/// 500 bytes a second, which segments of 1000 less 1% reach at 8.5 / 2^24 a microsecond.
+#[test]
+fn intervals_are_alike_within_an_eighth_or_four_kilobits() {
+    let alike = |first, second| {
+        let mut bbr = flow().cc;
+        let sample = Sample::default();
+        bbr.compare_intervals(first, &sample);
+        assert!(bbr.policer.in_use().is_none(), "one interval shows nothing");
+        bbr.compare_intervals(second, &sample);
+        bbr.policer.in_use()
+    };
+    assert_eq!(alike(8_000, 9_000), Some(8_500));
+    assert_eq!(alike(8_000, 7_000), Some(7_500));
+    assert_eq!(alike(8_000, 9_001), None);
+    assert_eq!(alike(8_000, 6_999), None);
+    assert_eq!(alike(30, 38), Some(34));
+    assert_eq!(alike(30, 39), None);
+}
+
+/// `bbr_lt_bw_interval_done` by way of its bounds: 50/256 of what was delivered lost, over a
+/// millisecond at least.
+#[test]
+fn an_interval_is_of_a_policer_if_a_fifth_is_lost() {
+    let rate_of = |delivered: u64, lost: u64, micros: u64| {
+        let mut bbr = flow().cc;
+        bbr.policer.restart(5_000_000, 7_000, 3);
+        bbr.end_interval(&Sample {
+            now: 5_000_000 + micros,
+            delivered: 7_000 + delivered,
+            lost: 3 + lost,
+            ..Sample::default()
+        });
+        // A second interval alike brings the rate into use.
+        let began = 5_000_000 + micros;
+        bbr.end_interval(&Sample {
+            now: began + micros,
+            delivered: 7_000 + 2 * delivered,
+            lost: 3 + 2 * lost,
+            ..Sample::default()
+        });
+        bbr.policer.in_use()
+    };
+    // 256 segments in 10 ms, 50 of them lost.
+    assert_eq!(rate_of(256_000, 50, 10_000), Some(256 * BW_UNIT / 10_000));
+    assert_eq!(rate_of(256_000, 49, 10_000), None);
+    assert_eq!(rate_of(256_000, 50, 999), None);
+    assert_eq!(rate_of(256_000, 50, 1_000), Some(256 * BW_UNIT / 1_000));
+    assert_eq!(rate_of(999, 50, 10_000), None, "nothing was delivered");
+}
+
+/// `bbr_rate_bytes_per_sec`, `bbr_min_tso_segs` and `bbr_tso_segs_goal` by hand: a millisecond of the
+/// pacing rate, from 1.2 Mbit/s on two segments at least, 127 at most and 65215 bytes.
+#[test]
+fn bursts_are_a_millisecond_of_the_rate() {
+    let burst = |bytes| {
+        let mut bbr = flow().cc;
+        bbr.pacing.set(bytes);
+        (bbr.least_burst(), bbr.burst())
+    };
+    assert_eq!(burst(149_999), (Some(1), 1));
+    assert_eq!(burst(150_000), (Some(2), 2));
+    assert_eq!(burst(10 << 20), (Some(2), 10)); // 10240 bytes
+    assert_eq!(burst(1 << 40), (Some(2), 65));
+    let mut small = flow().cc;
+    small.mss = 100;
+    small.pacing.set(1 << 40);
+    assert_eq!(small.burst(), 127);
+}
+
+/// `bbr_limit_in_flight` of a dip: samples of segments that left in it are not of the path.
+#[test]
+fn what_left_in_a_dip_is_limited() {
+    let mut path = Path::in_probe_bw();
+    assert!(!path.flow.cc.rtt.limits(path.delivered));
+    let queued = |ack: &mut AckSample| ack.rtt = Some(Time::from_millis(150));
+    while path.bbr().mode == Mode::ProbeBw {
+        path.round(100, queued);
+    }
+    let (began, in_flight) = (path.delivered, 100 * MSS);
+    let limits = |delivered| path.flow.cc.rtt.limits(delivered);
+    assert!(!limits(began - 1) && limits(began));
+    assert!(limits(began + in_flight) && !limits(began + in_flight + 1));
+}

@@ -33,7 +33,7 @@ impl Bandwidth {
         }
     }
 
-    fn take(&mut self, rate: &Delivery) {
+    pub(super) fn take(&mut self, rate: &Delivery) {
         if rate.rate > 0.0 && (rate.rate >= self.max() || !rate.app_limited) {
             self.cycles[1] = self.cycles[1].max(rate.rate);
         }

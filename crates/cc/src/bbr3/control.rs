@@ -28,7 +28,7 @@ impl Pacing {
         self.rate
     }
 
-    fn set(&mut self, bytes: f64) {
+    pub(super) fn set(&mut self, bytes: f64) {
         self.bytes = bytes;
         // What is no number becomes one bit a second, which the sender refuses.
         self.rate = Rate::from_bps(((bytes * 8.0).min(1e15) as u64).max(1));
@@ -62,7 +62,7 @@ impl Bbr3 {
     }
 
     /// `SetSendQuantum` (5.6.3).
-    fn send_quantum(&self) -> u64 {
+    pub(super) fn send_quantum(&self) -> u64 {
         whole(self.pacing.bytes * BURST_SECONDS)
             .min(MOST_BURST)
             .max(LEAST_BURST * self.constants.mss)
@@ -87,7 +87,7 @@ impl Bbr3 {
     }
 
     /// `QuantizationBudget`.
-    fn with_budget(&self, inflight: u64) -> u64 {
+    pub(super) fn with_budget(&self, inflight: u64) -> u64 {
         let mss = self.constants.mss;
         let least = (OFFLOAD_BURSTS * self.send_quantum()).max(LEAST_CWND * mss);
         let up = if self.state == State::Up { 2 * mss } else { 0 };

@@ -33,7 +33,7 @@ pub(super) struct LongTerm {
     /// `bw_probe_up_acked`, `bw_probe_up_rounds`, `probe_up_acked_per_inc`.
     acked: u64,
     rounds: u32,
-    per_step: u64,
+    pub(super) per_step: u64,
 }
 
 impl Default for LongTerm {
@@ -108,7 +108,7 @@ impl Bbr3 {
     }
 
     /// `ProbeInflightLongtermUpward`.
-    fn raise_long_term(&mut self, sample: &Sample) {
+    pub(super) fn raise_long_term(&mut self, sample: &Sample) {
         let long_term = &mut self.long_term;
         if !sample.cwnd_limited || self.cwnd < long_term.bound {
             return; // not used to the full

@@ -431,3 +431,139 @@ fn a_timeout_leaves_one_segment_more_than_is_in_flight() {
     path.round(10, 10);
     assert!(path.bbr().cwnd >= before.min(path.bbr().loss.inflight));
 }
+
+/// 5.5.5 and 5.5.6: what the application limited counts where it is more than all else; the filter
+/// holds this cycle and the one before.
+#[test]
+fn the_bandwidth_is_the_largest_of_two_cycles() {
+    let mut bandwidth = bandwidth::Bandwidth::default();
+    let mut take = |rate, app_limited, ends: bool| {
+        bandwidth.take(&Delivery {
+            rate,
+            delivered: 0,
+            prior_delivered: 0,
+            app_limited,
+            tx_in_flight: 0,
+            lost: 0,
+        });
+        if ends {
+            bandwidth.advance_cycle();
+        }
+        bandwidth.max()
+    };
+    assert_eq!(take(100.0, false, false), 100.0);
+    assert_eq!(take(200.0, true, false), 200.0);
+    assert_eq!(take(150.0, true, true), 200.0);
+    // Less than the cycle before, which is forgotten after this one.
+    assert_eq!(take(120.0, false, false), 200.0);
+    assert_eq!(take(150.0, true, true), 120.0);
+    // A cycle without a sample leaves what there is.
+    assert_eq!(take(0.0, false, true), 120.0);
+    assert_eq!(take(120.0, true, true), 120.0);
+}
+
+/// 5.6.3 and 5.5.8.1: a millisecond at the pacing rate, two segments at least and 64 KiB at most; three
+/// of them are room for what waits in the hosts, and four segments.
+#[test]
+fn bursts_have_their_room_in_the_window() {
+    let room = |bytes, state, inflight| {
+        let mut bbr = Path::new().flow.cc;
+        bbr.pacing.set(bytes);
+        bbr.state = state;
+        (bbr.send_quantum(), bbr.with_budget(inflight))
+    };
+    assert_eq!(room(1e6, State::Cruise, 0), (2_000, 6_000));
+    assert_eq!(room(1e7, State::Cruise, 0), (10_000, 30_000));
+    assert_eq!(room(1e7, State::Cruise, 31_000), (10_000, 31_000));
+    assert_eq!(room(1e7, State::Up, 31_000), (10_000, 33_000));
+    assert_eq!(room(1e9, State::Cruise, 0), (65_536, 196_608));
+}
+
+/// 5.6.4.7: 15% of the bound are left free, a segment at least; four remain.
+#[test]
+fn headroom_is_a_share_of_the_bound() {
+    let left = |bound| {
+        let mut bbr = Path::new().flow.cc;
+        bbr.long_term.bound = bound;
+        bbr.inflight_with_headroom()
+    };
+    assert_eq!(left(u64::MAX), u64::MAX);
+    assert_eq!(left(100_000), 85_000);
+    assert_eq!(left(6_000), 5_000);
+    assert_eq!(left(4_500), 4_000);
+}
+
+/// 5.3.3.6: while probing the bound grows by a segment for each `cwnd` acknowledged, then for each half
+/// of it, and so on round by round, if the window is used to the full.
+#[test]
+fn the_bound_grows_by_ever_more_segments_a_round() {
+    let mut bbr = Path::new().flow.cc;
+    let mut long_term = bbr.long_term;
+    let steps: Vec<u64> = (0..5)
+        .map(|_| {
+            long_term.raise_slope(10_500, MSS);
+            long_term.per_step
+        })
+        .collect();
+    assert_eq!(steps, [10_500, 5_250, 2_625, 1_312, 1_000]);
+    bbr.long_term = long_term;
+    bbr.state = State::Up;
+    bbr.long_term.bound = 50_000;
+    bbr.cwnd = 50_000;
+    let sample = |newly_acked, cwnd_limited| {
+        let ack = AckSample {
+            cwnd_limited,
+            ..ack(newly_acked)
+        };
+        Path::new().flow.cc.sample(&ack, Time::from_secs(2))
+    };
+    bbr.raise_long_term(&sample(2_500, true));
+    assert_eq!(bbr.long_term.bound, 52_000);
+    bbr.cwnd = 52_000;
+    bbr.raise_long_term(&sample(500, false));
+    assert_eq!(bbr.long_term.bound, 52_000, "not used to the full");
+    bbr.raise_long_term(&sample(500, true));
+    assert_eq!(bbr.long_term.bound, 53_000, "500 of before are counted");
+    bbr.raise_long_term(&sample(5_000, true));
+    assert_eq!(bbr.long_term.bound, 53_000, "the window is below the bound");
+}
+
+/// 5.3.4: samples of segments that left in a dip are not of the path.
+#[test]
+fn what_left_in_a_dip_is_limited() {
+    let mut path = Path::in_state(State::Cruise);
+    path.rtt = 150;
+    while path.bbr().state != State::ProbeRtt {
+        assert!(!path.flow.cc.rtt.limits(path.delivered));
+        path.round(100, 100);
+    }
+    path.round(50, 50);
+    let limits = |delivered| path.flow.cc.rtt.limits(delivered);
+    assert!(limits(path.delivered));
+    assert!(limits(path.delivered + 50 * MSS));
+    assert!(!limits(path.delivered + 50 * MSS + 1));
+    assert!(!limits(path.delivered - 200 * MSS));
+}
+
+/// 5.4.1: a dip that is over by its clock ends as data leaves again; in Startup a restart leaves
+/// things as they are.
+#[test]
+fn a_restart_ends_a_dip_that_is_due() {
+    let mut path = Path::in_state(State::Cruise);
+    path.rtt = 150;
+    while path.bbr().state != State::ProbeRtt {
+        path.round(100, 100);
+    }
+    path.round(50, 50); // 200 ms begin
+    let rto = Time::from_millis(300);
+    path.flow.restart(Time::from_millis(10), rto);
+    assert_eq!(path.bbr().state, State::ProbeRtt);
+    path.flow.now += Time::from_millis(300);
+    path.flow.restart(Time::from_millis(300), rto);
+    assert_eq!(path.bbr().state, State::Cruise);
+    let mut fresh = Path::new();
+    let rate = fresh.bbr().pacing_rate();
+    fresh.flow.restart(Time::from_millis(300), rto);
+    assert_eq!(fresh.bbr().state, State::Startup);
+    assert_eq!(fresh.bbr().pacing_rate(), rate);
+}

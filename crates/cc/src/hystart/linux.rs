@@ -200,4 +200,23 @@ mod tests {
         });
         assert_eq!(first, Some(277));
     }
+
+    /// A round ends with an acknowledgement of more than what was sent when it began.
+    #[test]
+    fn a_round_ends_past_what_was_sent() {
+        let after = |snd_una| {
+            let mut hystart = in_round();
+            let ack = AckSample {
+                snd_una,
+                snd_nxt: 200,
+                srtt: BASE,
+                ..AckSample::default()
+            };
+            let now = Time::from_millis(1);
+            assert!(!hystart.on_sample((now, BASE), BASE, &ack, (20, 1_448)));
+            (hystart.round_start, hystart.round_end)
+        };
+        assert_eq!(after(100), (Time::ZERO, 100));
+        assert_eq!(after(101), (Time::from_millis(1), 200));
+    }
 }

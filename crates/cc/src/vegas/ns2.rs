@@ -339,4 +339,20 @@ mod tests {
         assert_eq!(after(7_000), 10.125); // 2.125 are unused
         assert_eq!(after(8_000), 10.25);
     }
+
+    #[test]
+    fn a_mark_halves_what_is_in_use() {
+        let mut flow = flow();
+        flow.cc.cwnd = 11.5;
+        flow.congestion(Congestion::Ecn, &congestion(11_000));
+        // Of 5.75 segments 5 fit, and the threshold is whole.
+        assert_eq!((flow.cc.cwnd, flow.cc.ssthresh), (5.75, 5.0));
+        // Seven are out of a window of nine and a half.
+        flow.cc.cwnd = 9.5;
+        flow.congestion(Congestion::Ecn, &congestion(7_000));
+        assert_eq!((flow.cc.cwnd, flow.cc.ssthresh), (3.5, 3.0));
+        flow.cc.cwnd = 1.5;
+        flow.congestion(Congestion::Ecn, &congestion(1_000));
+        assert_eq!((flow.cc.cwnd, flow.cc.ssthresh), (1.0, 2.0));
+    }
 }
