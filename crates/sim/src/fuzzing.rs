@@ -12,7 +12,7 @@ use cclab_trace::schema::RunSummary;
 use cclab_units::Time;
 
 pub use audit::audit;
-pub use author::{Author, link_keys};
+pub use author::{Author, applications, link_keys, topologies};
 
 use crate::unsupported;
 

@@ -1,10 +1,13 @@
 //! The laws, for everything that the registries and the study file's schema have: each variant,
-//! each discipline, each impairment. What is new there is under the laws without a line here.
+//! each discipline, each impairment, each kind of cross traffic, application and topology. What is
+//! new there is under the laws without a line here.
 
 mod common;
 
-use cclab_sim::fuzzing::{Author, audit, first_run, link_keys};
-use cclab_spec::Scenario;
+use std::collections::BTreeSet;
+
+use cclab_sim::fuzzing::{Author, applications, audit, first_run, link_keys, topologies};
+use cclab_spec::{Scenario, TRAFFIC_KINDS};
 use cclab_trace::schema::{DropReason, QueueAction};
 use cclab_trace::{Event, Probe};
 use cclab_units::{Stream, Time};
@@ -23,6 +26,9 @@ struct Parts {
     name: String,
     cc: String,
     cc_params: String,
+    /// More keys of the flow.
+    flow: String,
+    topology: String,
     queue: String,
     /// Keys of the bottleneck.
     link: Vec<(String, String)>,
@@ -36,9 +42,64 @@ impl Parts {
             name: name.to_owned(),
             cc: "cubic".to_owned(),
             cc_params: "{}".to_owned(),
+            flow: String::new(),
+            topology: "dumbbell".to_owned(),
             queue: "{ limit = \"30p\" }".to_owned(),
             link: Vec::new(),
             more: String::new(),
+        }
+    }
+
+    /// The network, whose bottleneck has the queue and the keys.
+    fn network(&self) -> String {
+        let keys = self.link.iter();
+        let keys: String = keys
+            .map(|(key, value)| format!("{key} = {value}\n"))
+            .collect();
+        let queue = &self.queue;
+        match self.topology.as_str() {
+            // There over two links, and back a shorter way.
+            "graph" => format!(
+                r#"
+            [network]
+            topology = "graph"
+            [[network.link]]
+            name = "under-study"
+            bottleneck = true
+            from = "a"
+            to = "r"
+            rate = "4Mbit"
+            delay = "9ms"
+            queue = {queue}
+            {keys}
+            [[network.link]]
+            name = "last"
+            from = "r"
+            to = "b"
+            delay = "1ms"
+            [[network.link]]
+            name = "shortcut"
+            from = "b"
+            to = "a"
+            one_way = true
+            rate = "20Mbit"
+            delay = "2ms"
+            queue = {{ limit = "100p" }}
+            "#
+            ),
+            topology => format!(
+                r#"
+            [network]
+            topology = "{topology}"
+            [network.access]
+            delay = "1ms"
+            [network.bottleneck]
+            rate = "4Mbit"
+            delay = "9ms"
+            queue = {queue}
+            {keys}
+            "#
+            ),
         }
     }
 
@@ -47,35 +108,30 @@ impl Parts {
         let Parts {
             cc,
             cc_params,
-            queue,
+            flow,
             more,
             ..
         } = self;
-        let keys: String = self
-            .link
-            .iter()
-            .map(|(key, value)| format!("{key} = {value}\n"))
-            .collect();
+        let network = self.network();
+        let (there, back) = match self.topology.as_str() {
+            "graph" => ("from = \"a\"\nto = \"b\"", "from = \"b\"\nto = \"a\""),
+            _ => ("", "direction = \"reverse\""),
+        };
         let text = format!(
             r#"
             duration = "900ms"
-            [network]
-            [network.access]
-            delay = "1ms"
-            [network.bottleneck]
-            rate = "4Mbit"
-            delay = "9ms"
-            queue = {queue}
-            {keys}
+            {network}
             [[flow]]
             name = "f0"
             cc = "{cc}"
             cc_params = {cc_params}
             ecn = true
             start = {{ at = "10ms", spread = "30ms" }}
+            {there}
+            {flow}
             [[flow]]
             name = "back"
-            direction = "reverse"
+            {back}
             transfer = "30kB"
             start = "20ms"
             {more}
@@ -134,18 +190,58 @@ fn everything(seed: u64) -> Vec<(Parts, Scenario)> {
             ..Parts::plain(key)
         })
     });
-    variants.chain(disciplines).chain(impairments).collect()
+    let traffic = TRAFFIC_KINDS.iter().map(|kind| {
+        drawn(kind.name, &|author| Parts {
+            more: format!(
+                "[[traffic]]\nname = \"cross\"\n{}",
+                author.traffic(kind.name)
+            ),
+            ..Parts::plain(kind.name)
+        })
+    });
+    let applications = applications();
+    let applications = applications.iter().map(|kind| {
+        drawn(kind, &|author| Parts {
+            flow: format!("application = {}", author.application(kind)),
+            ..Parts::plain(kind)
+        })
+    });
+    let topologies = topologies();
+    let topologies = topologies.iter().map(|topology| {
+        let ends = match topology.as_str() {
+            "graph" => "from = \"a\"\nto = \"b\"\n",
+            _ => "",
+        };
+        let mice =
+            "[[traffic]]\nname = \"mice\"\nkind = \"poisson\"\nload = 0.3\ntransfer = \"5kB\"\n";
+        drawn(topology, &|author| Parts {
+            topology: topology.clone(),
+            queue: author.queue("fq_codel"),
+            more: format!("{mice}{ends}"),
+            ..Parts::plain(topology)
+        })
+    });
+    let links = variants.chain(disciplines).chain(impairments);
+    links
+        .chain(traffic)
+        .chain(applications)
+        .chain(topologies)
+        .collect()
 }
 
 #[test]
 fn everything_conserves_packets() {
+    let mut carried = BTreeSet::new();
     for seed in 0..SETS {
         for (parts, scenario) in everything(seed) {
-            if let Err(broken) = audit(&scenario, SEED) {
-                panic!("{broken}\n{parts:?}");
-            }
+            let summary = audit(&scenario, SEED);
+            let summary = summary.unwrap_or_else(|broken| panic!("{broken}\n{parts:?}"));
+            let sources = summary.traffic.into_iter().filter(|source| source.sent > 0);
+            carried.extend(sources.map(|source| source.kind));
         }
     }
+    let kinds = TRAFFIC_KINDS.iter().map(|kind| kind.name.to_owned());
+    assert_eq!(carried, kinds.collect(), "kinds of traffic that sent");
 }
 
 #[test]
@@ -194,6 +290,11 @@ fn additions() -> Vec<(&'static str, &'static str, &'static str)> {
             "",
             "[[flow]]\nname = \"never\"\ncc = \"bbr\"\nstart = \"2s\"\n",
         ),
+        (
+            "",
+            "",
+            "[[traffic]]\nname = \"never\"\nkind = \"random\"\nrate = \"1Mbit\"\nstart = \"2s\"\n",
+        ),
     ]
 }
 
@@ -228,7 +329,7 @@ fn what_is_added_does_not_move_the_dice_of_anything() {
             compared += 1;
         }
     }
-    let things = cclab_cc::VARIANTS.len() + cclab_qdisc::QDISCS.len();
+    let things = cclab_cc::VARIANTS.len() + cclab_qdisc::QDISCS.len() + TRAFFIC_KINDS.len();
     assert!(compared >= things * additions().len(), "{compared}");
 }
 

@@ -76,6 +76,11 @@ pub fn audit(scenario: &Scenario, seed: u64) -> Result<RunSummary, String> {
     for flow in &summary.flows {
         audit_flow(flow, summary.end)?;
     }
+    for source in &summary.traffic {
+        if source.ended > source.started {
+            return Err(format!("more transfers ended than began: {source:?}"));
+        }
+    }
     audit_all(&ledger, &summary)?;
     Ok(summary)
 }

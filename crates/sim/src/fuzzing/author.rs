@@ -2,7 +2,7 @@
 //! sooner or later, a new one without a word here. What the schema cannot say, which values make
 //! sense together, is said here.
 
-use cclab_spec::Names;
+use cclab_spec::{Names, TRAFFIC_KINDS};
 use serde_json::{Map, Value, json};
 
 use super::choices::Bytes;
@@ -31,6 +31,33 @@ pub fn link_keys() -> Vec<String> {
     keys.filter(|key| !["rate", "delay", "queue"].contains(&key.as_str()))
         .cloned()
         .collect()
+}
+
+/// Every topology.
+///
+/// # Panics
+/// If the schema has none.
+pub fn topologies() -> Vec<String> {
+    let schema = schema();
+    let choices = schema["$defs"]["Topology"]["oneOf"].as_array();
+    let choices = choices.expect("topologies are a choice").iter();
+    choices
+        .filter_map(|choice| choice["const"].as_str())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Every application of a flow.
+pub fn applications() -> Vec<String> {
+    let kind = &schema()["$defs"]["Application"]["properties"]["kind"];
+    let names = quoted(kind).into_iter();
+    names.map(str::to_owned).collect()
+}
+
+/// What the description of `schema` quotes, which is what may be written.
+fn quoted(schema: &Value) -> Vec<&str> {
+    let description = schema["description"].as_str().unwrap_or("");
+    description.split('"').skip(1).step_by(2).collect()
 }
 
 fn schema() -> Value {
@@ -90,6 +117,49 @@ impl<'a> Author<'a> {
     /// Any parameters of the variant `cc`, as TOML.
     pub fn cc_params(&mut self, cc: &str) -> String {
         inline(&self.params(cc, |names| &names.variants).into())
+    }
+
+    /// A source of cross traffic of the kind `kind`, as lines of TOML.
+    ///
+    /// # Panics
+    /// If there is no such kind.
+    pub fn traffic(&mut self, kind: &str) -> String {
+        let all = TRAFFIC_KINDS.iter().find(|known| known.name == kind);
+        let known = all.expect("a registered kind");
+        let mut source = self.params(kind, |names| &names.traffic);
+        let schema = self.schema["$defs"]["Traffic"]["properties"].clone();
+        for (key, schema) in schema.as_object().into_iter().flatten() {
+            let taken = match key.as_str() {
+                "kind" | "name" => false,
+                "cc" | "cc_params" => known.tcp,
+                "transfer" | "sizes" => known.sized,
+                _ => true,
+            };
+            if taken && self.wants("Traffic", key) {
+                let value = self.value_of("Traffic", key, schema);
+                source.insert(key.clone(), value);
+            }
+        }
+        self.place(&mut source, 0, false, false);
+        source.insert("kind".into(), json!(kind));
+        source.iter().map(|(key, value)| line(key, value)).collect()
+    }
+
+    /// The application `kind` with any of its parameters, as TOML.
+    pub fn application(&mut self, kind: &str) -> String {
+        let schema = self.schema["$defs"]["Application"]["properties"].clone();
+        let mut application = Table::new();
+        for (key, schema) in schema.as_object().into_iter().flatten() {
+            // A description names the kinds that take the key, unless all do.
+            let description = schema["description"].as_str().unwrap_or("");
+            let taken = !description.contains('(') || description.contains(&format!("({kind})"));
+            if key != "kind" && taken && self.bytes.chance(150) {
+                let value = self.value_of("Application", key, schema);
+                application.insert(key.clone(), value);
+            }
+        }
+        application.insert("kind".into(), json!(kind));
+        inline(&application.into())
     }
 
     fn table(&mut self, name: &str, schema: &Value) -> Table {
@@ -310,9 +380,7 @@ impl<'a> Author<'a> {
         let pattern = schema["pattern"].as_str().unwrap_or("");
         match pattern {
             "" => {
-                // What a description quotes is what may be written.
-                let description = schema["description"].as_str().unwrap_or("");
-                let quoted: Vec<&str> = description.split('"').skip(1).step_by(2).collect();
+                let quoted = quoted(schema);
                 match quoted.is_empty() {
                     true => Value::Null,
                     false => json!(*self.bytes.one_of(&quoted)),

@@ -1,14 +1,17 @@
 //! A probe that keeps every event of a run, to be compared with those of another.
 
+use cclab_packet::Packet;
 use cclab_spec::Scenario;
 use cclab_trace::{Event, Probe};
 use cclab_units::Time;
 
-/// Every event as text, with the name of its flow in place of its index, and without what
-/// names a place in the tables of one network.
+/// Every event as text, with the name of its flow or source in place of its index, and without
+/// what names a place in the tables of one network.
 #[derive(Debug)]
 pub struct Log {
-    flows: Vec<String>,
+    /// Of flows, and then of sources of cross traffic.
+    names: Vec<String>,
+    flows: usize,
     points: Vec<String>,
     /// When, and what.
     pub events: Vec<(Time, String)>,
@@ -17,8 +20,11 @@ pub struct Log {
 impl Log {
     /// A log of `scenario` before it runs.
     pub fn empty(scenario: &Scenario) -> Log {
+        let flows = scenario.flows.iter().map(|flow| flow.name.clone());
+        let sources = scenario.traffic.iter().map(|source| source.name.clone());
         Log {
-            flows: scenario.flows.iter().map(|f| f.name.clone()).collect(),
+            names: flows.chain(sources).collect(),
+            flows: scenario.flows.len(),
             points: scenario.trace.capture.clone(),
             events: Vec::new(),
         }
@@ -32,7 +38,15 @@ impl Log {
     }
 
     fn name(&self, flow: u32) -> &str {
-        &self.flows[flow as usize]
+        &self.names[flow as usize]
+    }
+
+    /// Whose a captured packet is. Connections of cross traffic bear numbers that are used again.
+    fn owner(&self, packet: &Packet) -> &str {
+        match (packet.flow as usize) < self.flows {
+            true => self.name(packet.flow),
+            false => "cross traffic",
+        }
     }
 
     /// The events of all flows but the one called `name`.
@@ -80,12 +94,13 @@ impl Probe for Log {
                 format!("{name}: {drop:?}")
             }
             Event::Transfer(began, mut transfer) => {
+                let name = self.name(self.flows as u32 + transfer.source).to_string();
                 transfer.source = 0;
-                format!("transfer from {began}: {transfer:?}")
+                format!("{name}: transfer from {began}: {transfer:?}")
             }
             Event::Packet(point, packet) => {
                 let mut packet = *packet;
-                let name = self.name(packet.flow).to_string();
+                let name = self.owner(&packet).to_string();
                 packet.flow = 0;
                 format!("{name}: at {} {packet:?}", self.points[point as usize])
             }
