@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cclab import _core
+from cclab.cli.listing import What
 from cclab.cli.main import DONE, EXPECTATION_FAILED, INTERRUPTED, RUN_FAILED, WRONG_INPUT, invoke
 from conftest import ROOT, STUDY, files_of
 
@@ -226,7 +227,7 @@ def test_json_is_the_only_thing_on_standard_output(cli: Cli, study: Path, tmp_pa
         done = cli(*verb)
         assert done.returncode == DONE, done.stderr
         json.loads(done.stdout)
-    for what in ("variants", "qdiscs", "stacks", "studies", "metrics"):
+    for what in What:
         rows = json.loads(cli("list", what, "--json", cwd=ROOT).stdout)[what]
         assert rows
         assert what in ("studies",) or all(row["name"] for row in rows)

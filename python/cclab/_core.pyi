@@ -144,3 +144,15 @@ def stacks() -> str:
 
 def metrics() -> str:
     """Every metric, as JSON: name, unit, definition."""
+
+def topologies() -> str:
+    """Every topology, as JSON: name, one line about it, keys, an example, backends."""
+
+def impairments() -> str:
+    """Every impairment of links, as JSON: name, one line about it, keys, an example, backends."""
+
+def traffic() -> str:
+    """Every kind of cross traffic, as JSON: name, one line about it, keys, backends."""
+
+def applications() -> str:
+    """Every application of flows, as JSON: name, one line about it, keys, an example, backends."""

@@ -34,5 +34,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(names::qdiscs, module)?)?;
     module.add_function(wrap_pyfunction!(names::stacks, module)?)?;
     module.add_function(wrap_pyfunction!(names::metrics, module)?)?;
+    module.add_function(wrap_pyfunction!(names::topologies, module)?)?;
+    module.add_function(wrap_pyfunction!(names::impairments, module)?)?;
+    module.add_function(wrap_pyfunction!(names::traffic, module)?)?;
+    module.add_function(wrap_pyfunction!(names::applications, module)?)?;
     Ok(())
 }

@@ -1,9 +1,13 @@
 //! The lists of what there is, as JSON.
 
+use cclab_spec::kinds::{APPLICATIONS, IMPAIRMENTS, Key, Kind, TOPOLOGIES};
+use cclab_spec::{Opportunities, Overrides, Scenario, Study, TRAFFIC_KINDS, TrafficKind};
 use cclab_testbed::VARIANTS;
 use cclab_units::parameter::Parameter;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
+
+use crate::plan::unsupported;
 
 /// The backends that run on a Linux kernel.
 const KERNEL: [&str; 2] = ["linux", "netns"];
@@ -92,4 +96,116 @@ pub fn metrics() -> String {
         .map(|m| json!({ "name": m.name, "unit": m.unit, "definition": m.definition }))
         .collect();
     json!(rows).to_string()
+}
+
+/// Every topology: name, one line about it, its keys, how it is written, the backends that have
+/// it.
+#[pyfunction]
+pub fn topologies() -> String {
+    kinds(TOPOLOGIES)
+}
+
+/// Every impairment of links, as [`topologies`] has topologies.
+#[pyfunction]
+pub fn impairments() -> String {
+    kinds(IMPAIRMENTS)
+}
+
+/// Every application of flows, as [`topologies`] has topologies.
+#[pyfunction]
+pub fn applications() -> String {
+    kinds(APPLICATIONS)
+}
+
+/// Every kind of cross traffic: name, one line about it, its keys, the backends that have it.
+#[pyfunction]
+pub fn traffic() -> String {
+    let row = |kind: &TrafficKind| {
+        let of_tcp = [
+            ("cc", "the variant of its connections", json!("cubic")),
+            ("cc_params", "parameters of the variant", Value::Null),
+        ];
+        let of_sized = [
+            ("transfer", "bytes of each transfer", Value::Null),
+            (
+                "sizes",
+                "instead of that: a distribution, lognormal, pareto or empirical",
+                Value::Null,
+            ),
+        ];
+        let of_tcp = of_tcp.into_iter().filter(|_| kind.tcp);
+        let others = of_tcp.chain(of_sized.into_iter().filter(|_| kind.sized));
+        let others = others.map(|(name, meaning, default)| {
+            json!({ "name": name, "meaning": meaning, "default": default })
+        });
+        let params: Vec<Value> = parameters(kind.params).into_iter().chain(others).collect();
+        json!({
+            "name": kind.name,
+            "summary": kind.summary,
+            "params": params,
+            "backends": backends_of(&with_traffic(kind)),
+        })
+    };
+    json!(TRAFFIC_KINDS.iter().map(row).collect::<Vec<_>>()).to_string()
+}
+
+fn kinds(all: &[Kind]) -> String {
+    let key = |key: &Key| {
+        let default = key.default.map_or(Value::Null, |text| {
+            serde_json::from_str(text).expect("defaults are JSON too")
+        });
+        json!({ "name": key.name, "meaning": key.meaning, "default": default })
+    };
+    let row = |kind: &Kind| {
+        json!({
+            "name": kind.name,
+            "summary": kind.summary,
+            "params": kind.keys.iter().map(key).collect::<Vec<_>>(),
+            "example": kind.example.lines(),
+            "backends": backends_of(&with_kind(kind)),
+        })
+    };
+    json!(all.iter().map(row).collect::<Vec<_>>()).to_string()
+}
+
+/// The backends that find nothing in `scenario` that they do not do.
+fn backends_of(scenario: &Scenario) -> Vec<&'static str> {
+    let all = std::iter::once("sim").chain(KERNEL);
+    all.filter(|backend| unsupported(scenario, backend).is_empty())
+        .collect()
+}
+
+/// A scenario that has `kind`.
+fn with_kind(kind: &Kind) -> Scenario {
+    if kind.name != "trace" {
+        return scenario(&kind.example.study());
+    }
+    // Its example names a file that nobody has.
+    let mut scenario = scenario(&APPLICATIONS[0].example.study());
+    scenario.network.bottleneck.trace = Opportunities::parse("1\n").ok();
+    scenario
+}
+
+/// A scenario that has cross traffic of `kind`.
+fn with_traffic(kind: &TrafficKind) -> Scenario {
+    let bulk = APPLICATIONS[0].example.study();
+    let takes_load = kind.params.iter().any(|parameter| parameter.name == "load");
+    let load = if takes_load { "load = 0.1\n" } else { "" };
+    let size = if kind.sized {
+        "transfer = \"30kB\"\n"
+    } else {
+        ""
+    };
+    let name = kind.name;
+    scenario(&format!(
+        "{bulk}[[traffic]]\nkind = \"{name}\"\n{load}{size}"
+    ))
+}
+
+/// The one scenario of a study of this crate's making.
+fn scenario(text: &str) -> Scenario {
+    let plan = Study::load(text, "example.toml")
+        .and_then(|study| study.plan(&Overrides::default(), &|_| String::new()));
+    let mut plan = plan.expect("what the registries list can be written");
+    plan.scenarios.swap_remove(0).scenario
 }

@@ -98,8 +98,9 @@ struct PointLines<'a> {
     runs: Vec<RunLine<'a>>,
 }
 
+/// A key of the study and what a backend does not do of it.
 #[derive(Serialize)]
-struct Reason {
+pub(crate) struct Reason {
     path: String,
     what: String,
 }
@@ -112,7 +113,8 @@ struct RunLine<'a> {
     version: &'a str,
 }
 
-fn unsupported(scenario: &Scenario, backend: &str) -> Vec<Reason> {
+/// What `backend` does not do of `scenario`.
+pub(crate) fn unsupported(scenario: &Scenario, backend: &str) -> Vec<Reason> {
     let on_kernel = |target| {
         let found = cclab_testbed::unsupported(scenario, target).into_iter();
         found.map(|reason| (reason.path, reason.what)).collect()

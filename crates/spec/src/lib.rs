@@ -20,6 +20,7 @@ mod error;
 mod expect;
 pub mod fuzzing;
 mod graph;
+pub mod kinds;
 mod link;
 mod names;
 mod node;

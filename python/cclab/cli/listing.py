@@ -18,7 +18,9 @@ from cclab.cli.console import note, print_json, show, stdout
 from cclab.errors import InputError, StudyError
 from cclab.study import Study
 
-_COLUMNS = ("name", "unit", "summary", "definition", "params", "reference", "backends")
+_COLUMNS = ("name", "unit", "summary", "definition", "params", "reference", "example", "backends")
+# What a table has no room for: `--json` has it.
+_ONLY_JSON = ("example",)
 
 
 class What(StrEnum):
@@ -26,6 +28,10 @@ class What(StrEnum):
 
     variants = "variants"
     qdiscs = "qdiscs"
+    topologies = "topologies"
+    impairments = "impairments"
+    traffic = "traffic"
+    applications = "applications"
     stacks = "stacks"
     studies = "studies"
     metrics = "metrics"
@@ -37,7 +43,7 @@ def listing(
     ] = "",
     json: options.Json = False,
 ) -> None:
-    """List what this version has: variants, qdiscs, stacks, studies, metrics."""
+    """List what this version has: variants, qdiscs, topologies, impairments, traffic and more."""
     known = ", ".join(What)
     if not what:
         raise InputError(f"list what? One of {known}")
@@ -55,10 +61,11 @@ def _list(what: What, json: bool) -> None:
         note(f"no {what} here")
         return
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for key in rows[0]:
+    columns = [key for key in rows[0] if key not in _ONLY_JSON]
+    for key in columns:
         table.add_column(key)
     for row in rows:
-        table.add_row(*(Text(_cell(value)) for value in row.values()))
+        table.add_row(*(Text(_cell(row[key])) for key in columns))
     show(stdout(), table)
 
 
@@ -66,6 +73,10 @@ def _core_rows(what: What) -> list[dict[str, object]]:
     source = {
         What.variants: _core.variants,
         What.qdiscs: _core.qdiscs,
+        What.topologies: _core.topologies,
+        What.impairments: _core.impairments,
+        What.traffic: _core.traffic,
+        What.applications: _core.applications,
         What.stacks: _core.stacks,
         What.metrics: _core.metrics,
     }[what]
@@ -107,4 +118,8 @@ def _parameter(parameter: dict[str, object]) -> str:
     """A parameter with its default, if it has a fixed one; `--json` has its meaning and range."""
     default = parameter["default"]
     name = str(parameter["name"])
-    return name if default is None else f"{name} = {default:g}"
+    if default is None:
+        return name
+    if isinstance(default, float):
+        return f"{name} = {default:g}"
+    return f"{name} = {json_text.dumps(default)}"

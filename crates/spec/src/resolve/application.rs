@@ -4,12 +4,10 @@ use cclab_units::Time;
 
 use crate::de::At;
 use crate::error::{Problem, unknown};
+use crate::kinds::{APPLICATIONS, Kind};
 use crate::scenario::Application;
 use crate::text::{BriefOrFull, TimeText};
 use crate::written;
-
-/// Every application.
-const APPLICATIONS: [&str; 4] = ["bulk", "on-off", "request-response", "telnet"];
 
 /// Means of times that a study does not give.
 const DEFAULT_SPELL: Time = Time::from_millis(500);
@@ -56,7 +54,10 @@ pub(super) fn application(flow: &written::Flow) -> Result<Option<Application>, P
             interval: time(written.interval, DEFAULT_SPELL),
             nagle: written.nagle.unwrap_or(true),
         },
-        other => return Err(unknown("application", other, APPLICATIONS.into_iter()).or_at(at)),
+        other => {
+            let names = APPLICATIONS.iter().map(|kind| kind.name);
+            return Err(unknown("application", other, names).or_at(at));
+        }
     };
     let zero = match application {
         Application::OnOff { on, .. } => on == Time::ZERO,
@@ -96,22 +97,32 @@ fn of_kind(kind: &str) -> written::Application {
 /// A parameter of another application is a slip.
 fn foreign(written: &written::Application, kind: &str) -> Result<(), Problem> {
     let given = [
-        ("rate", written.rate.is_some(), "on-off"),
-        ("on", written.on.is_some(), "on-off"),
-        ("off", written.off.is_some(), "on-off"),
-        ("think", written.think.is_some(), "request-response"),
-        ("response", written.response.is_some(), "request-response"),
-        ("interval", written.interval.is_some(), "telnet"),
-        ("nagle", written.nagle.is_some(), "telnet"),
+        ("rate", written.rate.is_some()),
+        ("on", written.on.is_some()),
+        ("off", written.off.is_some()),
+        ("think", written.think.is_some()),
+        ("response", written.response.is_some()),
+        ("constant", written.constant),
+        ("interval", written.interval.is_some()),
+        ("nagle", written.nagle.is_some()),
     ];
-    match given
-        .into_iter()
-        .find(|&(_, is_given, of)| is_given && of != kind)
-    {
-        Some((key, _, of)) if APPLICATIONS.contains(&kind) => Err(Problem::new(
-            format!("`{key}` of the application {kind}"),
-            format!("it belongs to {of}"),
-        )),
-        _ => Ok(()),
+    let Some(own) = APPLICATIONS.iter().find(|known| known.name == kind) else {
+        return Ok(());
+    };
+    for (name, _) in given.into_iter().filter(|&(_, is_given)| is_given) {
+        let takes = |kind: &&Kind| kind.keys.iter().any(|key| key.name == name);
+        if takes(&own) {
+            continue;
+        }
+        let owners: Vec<&str> = APPLICATIONS
+            .iter()
+            .filter(takes)
+            .map(|kind| kind.name)
+            .collect();
+        return Err(Problem::new(
+            format!("`{name}` of the application {kind}"),
+            format!("it belongs to {}", owners.join(" and ")),
+        ));
     }
+    Ok(())
 }
