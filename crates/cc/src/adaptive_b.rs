@@ -20,6 +20,7 @@ pub(crate) const VARIANT: Variant = Variant {
     params: PARAMS,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
+    departures: &[],
     build: |config| {
         let divisor = MovingDivisor::new(config);
         Box::new(Counted::new(config, AdaptiveB { divisor }))

@@ -38,6 +38,7 @@ pub(crate) const VARIANT: Variant = Variant {
     recovery: None,
     window: WindowInRecovery::Own,
     ecn: EcnFeedback::Classic,
+    departures: &[],
     params: &[
         Parameter {
             name: "bw_rtts",

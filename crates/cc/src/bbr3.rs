@@ -45,6 +45,7 @@ pub(crate) const VARIANT: Variant = Variant {
     recovery: None,
     window: WindowInRecovery::Own,
     ecn: EcnFeedback::Classic,
+    departures: &[],
     params: &PARAMS,
     build: |config| Box::new(Bbr3::new(config)),
 };

@@ -67,6 +67,7 @@ pub(crate) const VARIANT: Variant = Variant {
     params: PARAMS,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
+    departures: &[],
     build: |config| Box::new(Modular::new(config, Bic::new(config))),
 };
 

@@ -31,6 +31,7 @@ pub(crate) const VARIANT: Variant = Variant {
     params: PARAMS,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
+    departures: &[],
     build: |config| {
         let c = config.params.get("c") as u64;
         Box::new(Counted::new(config, ConstantRate { c }))

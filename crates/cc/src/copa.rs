@@ -26,6 +26,7 @@ pub(crate) const VARIANT: Variant = Variant {
     recovery: None,
     window: WindowInRecovery::Own,
     ecn: EcnFeedback::Classic,
+    departures: &[],
     params: &[
         Parameter {
             name: "delta",

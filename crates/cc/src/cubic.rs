@@ -23,6 +23,7 @@ pub(crate) const VARIANT: Variant = Variant {
     recovery: None,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
+    departures: &[],
     params: &[],
     build,
 };

@@ -20,6 +20,7 @@ pub(crate) const VARIANT: Variant = Variant {
     recovery: None,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::PerPacket,
+    departures: &[],
     params: &[
         Parameter {
             name: "dctcp_shift_g",

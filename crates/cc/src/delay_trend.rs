@@ -21,6 +21,7 @@ pub(crate) const VARIANT: Variant = Variant {
     params: PARAMS,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
+    departures: &[],
     build: |config| {
         let divisor = MovingDivisor::new(config);
         Box::new(Counted::new(config, DelayTrend { divisor }))

@@ -4,7 +4,7 @@ use cclab_units::parameter::Params;
 use cclab_units::{Stream, Time};
 
 use crate::{
-    AckSample, Arithmetic, Config, Congestion, CongestionControl, CongestionSample, Cx,
+    AckSample, Arithmetic, Config, Congestion, CongestionControl, CongestionSample, Cx, Departure,
     LostSegment, RateSample, Repair, SlowStart, VARIANTS, Variant, WindowInRecovery,
 };
 
@@ -20,14 +20,6 @@ const SLOW_STARTS: [SlowStart; 3] = [
     SlowStart::HyStartPlusPlus,
     SlowStart::LinuxHyStart,
 ];
-/// Variants whose window an acknowledgement may narrow: they react to delay.
-const NARROWED_BY_DELAY: &[&str] = &["ledbat++", "lp", "vegas", "westwood", "yeah"];
-/// Variants whose window grows whether it was used or not: Vegas as Linux has it, and Westwood+
-/// where its estimate is above what the loss left.
-const GROWN_UNUSED: &[&str] = &["vegas", "westwood"];
-/// Variants that a timeout leaves more than a segment: Vegas as ns-2 has it leaves two.
-const RESTARTED_BY_TWO: &[&str] = &["vegas"];
-
 /// Runs `data` as operations on every variant in every arithmetic.
 ///
 /// # Panics
@@ -37,20 +29,25 @@ const RESTARTED_BY_TWO: &[&str] = &["vegas"];
 /// operations give the same windows.
 pub fn fuzz_variant(data: &[u8]) {
     for variant in VARIANTS {
-        for arithmetic in ARITHMETICS {
-            for slow_start in SLOW_STARTS {
-                let config = Config {
-                    mss: MSS,
-                    initial_window: 10 * MSS,
-                    initial_ssthresh: u64::MAX,
-                    slow_start,
-                    arithmetic,
-                    params: Params::defaults(variant.params),
-                };
-                let first = Model::new(variant, config).run(data);
-                let second = Model::new(variant, config).run(data);
-                assert_eq!(first, second, "{} is not deterministic", variant.name);
-            }
+        try_variant(variant, data);
+    }
+}
+
+/// As [`fuzz_variant`], on `variant`.
+pub(crate) fn try_variant(variant: &Variant, data: &[u8]) {
+    for arithmetic in ARITHMETICS {
+        for slow_start in SLOW_STARTS {
+            let config = Config {
+                mss: MSS,
+                initial_window: 10 * MSS,
+                initial_ssthresh: u64::MAX,
+                slow_start,
+                arithmetic,
+                params: Params::defaults(variant.params),
+            };
+            let first = Model::new(variant, config).run(data);
+            let second = Model::new(variant, config).run(data);
+            assert_eq!(first, second, "{} is not deterministic", variant.name);
         }
     }
 }
@@ -80,12 +77,12 @@ impl Model {
         Model {
             cc: (variant.build)(&config),
             config,
-            reacts_to_delay: NARROWED_BY_DELAY.contains(&variant.name),
-            grows_unused: GROWN_UNUSED.contains(&variant.name),
+            reacts_to_delay: variant.departs(Departure::NarrowedByDelay),
+            grows_unused: variant.departs(Departure::GrowsUnused),
             owns_window: variant.window == WindowInRecovery::Own,
             delivered: 0,
             lost: 0,
-            most_after_timeout: match RESTARTED_BY_TWO.contains(&variant.name) {
+            most_after_timeout: match variant.departs(Departure::RestartsByTwo) {
                 true => 2 * MSS,
                 false => MSS,
             },

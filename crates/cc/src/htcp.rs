@@ -51,6 +51,7 @@ pub(crate) const VARIANT: Variant = Variant {
     params: PARAMS,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
+    departures: &[],
     build: |config| Box::new(Modular::new(config, HTcp::new(config))),
 };
 

@@ -27,6 +27,7 @@ pub(crate) const VARIANT: Variant = Variant {
     recovery: None,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
+    departures: &[],
     params: PARAMS,
     build: |config| Box::new(Hybla::new(config)),
 };

@@ -8,7 +8,7 @@
 use cclab_units::Time;
 use cclab_units::parameter::Parameter;
 
-use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
+use crate::variant::{Departure, EcnFeedback, Variant, WindowInRecovery};
 use crate::window::{MAX_WINDOW, is_asked_to_grow};
 use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx};
 
@@ -20,6 +20,7 @@ pub(crate) const VARIANT: Variant = Variant {
     recovery: None,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
+    departures: &[Departure::NarrowedByDelay, Departure::SlowerSlowStart],
     params: &[
         Parameter {
             name: "target",

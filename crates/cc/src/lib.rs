@@ -43,7 +43,7 @@ use cclab_units::parameter::Params;
 use cclab_units::{Rate, Stream, Time};
 
 pub use registry::{VARIANTS, build, find};
-pub use variant::{EcnFeedback, RecoveryName, Variant, WindowInRecovery};
+pub use variant::{Departure, EcnFeedback, RecoveryName, Variant, WindowInRecovery};
 
 /// What surrounds a call: the instant and the flow's own dice.
 pub struct Cx<'a> {

@@ -13,7 +13,7 @@ use cclab_units::parameter::Parameter;
 use cclab_units::{Stream, Time};
 
 use crate::module::{CaState, Measured, Modular, Module};
-use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
+use crate::variant::{Departure, EcnFeedback, Variant, WindowInRecovery};
 use crate::window::SegmentWindow;
 use crate::{Arithmetic, Config};
 
@@ -50,6 +50,7 @@ pub(crate) const VARIANT: Variant = Variant {
     params: PARAMS,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
+    departures: &[Departure::NarrowedByDelay],
     build: |config| Box::new(Modular::new(config, Lp::new(config))),
 };
 

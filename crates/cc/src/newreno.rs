@@ -13,6 +13,7 @@ pub(crate) const VARIANT: Variant = Variant {
     recovery: Some(RecoveryName::NewReno),
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
+    departures: &[],
     params: &[],
     build: |config| aimd::build(config, OnLoss::Halve),
 };

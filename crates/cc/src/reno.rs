@@ -15,6 +15,7 @@ pub(crate) const VARIANT: Variant = Variant {
     recovery: Some(RecoveryName::Reno),
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
+    departures: &[],
     params: &[],
     build: |config| aimd::build(config, OnLoss::Halve),
 };

@@ -12,6 +12,7 @@ pub(crate) const VARIANT: Variant = Variant {
     recovery: Some(RecoveryName::Sack),
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
+    departures: &[],
     params: &[],
     build: |config| aimd::build(config, OnLoss::Halve),
 };

@@ -49,6 +49,7 @@ pub(crate) const VARIANT: Variant = Variant {
     params: PARAMS,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
+    departures: &[],
     build,
 };
 

@@ -39,7 +39,22 @@ pub enum EcnFeedback {
     PerPacket,
 }
 
+/// What a variant does by its definition that the laws of windows forbid the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Departure {
+    /// An acknowledgement may narrow its window: it reacts to delay.
+    NarrowedByDelay,
+    /// Its window may grow whether it was used or not: Vegas as Linux has it, and Westwood+ where
+    /// its estimate is above what the loss left.
+    GrowsUnused,
+    /// A timeout leaves two segments: Vegas as ns-2 has it.
+    RestartsByTwo,
+    /// Slow start does not double the window each round trip: it runs in the background.
+    SlowerSlowStart,
+}
+
 /// A variant of the registry.
+#[derive(Clone, Copy)]
 pub struct Variant {
     /// Its name in study files.
     pub name: &'static str,
@@ -53,8 +68,17 @@ pub struct Variant {
     pub window: WindowInRecovery,
     /// How marks come back to it.
     pub ecn: EcnFeedback,
+    /// What it does that others must not.
+    pub departures: &'static [Departure],
     /// The parameters it takes.
     pub params: &'static [Parameter],
     /// Makes a variant at the start of a connection.
     pub build: fn(&Config) -> Box<dyn CongestionControl>,
+}
+
+impl Variant {
+    /// Whether it departs from the laws of windows in this way.
+    pub fn departs(&self, departure: Departure) -> bool {
+        self.departures.contains(&departure)
+    }
 }

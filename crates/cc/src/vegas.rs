@@ -14,7 +14,7 @@ mod round;
 
 use cclab_units::parameter::Parameter;
 
-use crate::variant::{EcnFeedback, RecoveryName, Variant, WindowInRecovery};
+use crate::variant::{Departure, EcnFeedback, RecoveryName, Variant, WindowInRecovery};
 use crate::{Arithmetic, Config, CongestionControl};
 
 pub(crate) use round::Round;
@@ -53,6 +53,11 @@ pub(crate) const VARIANT: Variant = Variant {
     recovery: Some(RecoveryName::Vegas),
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
+    departures: &[
+        Departure::NarrowedByDelay,
+        Departure::GrowsUnused,
+        Departure::RestartsByTwo,
+    ],
     params: PARAMS,
     build,
 };

@@ -18,6 +18,7 @@ pub(crate) const VARIANT: Variant = Variant {
     recovery: None,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
+    departures: &[],
     params: &[],
     build: |config| Box::new(Veno::new(config)),
 };

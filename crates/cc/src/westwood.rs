@@ -6,7 +6,7 @@
 
 use cclab_units::Time;
 
-use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
+use crate::variant::{Departure, EcnFeedback, Variant, WindowInRecovery};
 use crate::window::{StackWindow, may_grow};
 use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx};
 
@@ -18,6 +18,7 @@ pub(crate) const VARIANT: Variant = Variant {
     recovery: None,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
+    departures: &[Departure::NarrowedByDelay, Departure::GrowsUnused],
     params: &[],
     build: |config| Box::new(Westwood::new(config)),
 };

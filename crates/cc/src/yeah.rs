@@ -6,7 +6,7 @@
 
 use cclab_units::Time;
 
-use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
+use crate::variant::{Departure, EcnFeedback, Variant, WindowInRecovery};
 use crate::vegas::Round;
 use crate::window::{StackWindow, may_grow};
 use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx};
@@ -19,6 +19,7 @@ pub(crate) const VARIANT: Variant = Variant {
     recovery: None,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
+    departures: &[Departure::NarrowedByDelay],
     params: &[],
     build: |config| Box::new(Yeah::new(config)),
 };
