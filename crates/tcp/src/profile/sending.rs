@@ -1,0 +1,49 @@
+//! What a sender holds and lets go at once.
+
+use cclab_units::Time;
+
+/// How much leaves at once (Linux `tcp_tso_autosize`, `tcp_tso_should_defer`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bursts {
+    /// A burst lasts `2^-rate_shift` seconds at the flow's rate (`sk_pacing_shift`).
+    pub rate_shift: u32,
+    /// The rate in per cent of window over round-trip time (`tcp_pacing_ca_ratio`).
+    pub percent: u64,
+    /// The same below half of ssthresh (`tcp_pacing_ss_ratio`).
+    pub slow_start_percent: u64,
+    /// Segments at least (`tcp_min_tso_segs`).
+    pub least: u64,
+    /// Bytes at most (`gso_max_size`).
+    pub most: u64,
+    /// On short paths that many bytes more, halved for each `2^rtt_log` microseconds of the
+    /// round-trip time (`tcp_tso_rtt_log`).
+    pub rtt_log: u32,
+    /// This part of the window leaves whatever a full burst is (`tcp_tso_win_divisor`).
+    pub part_of_window: u64,
+    /// The longest wait for the next acknowledgement.
+    pub patience: Time,
+}
+
+/// A send buffer that grows with the congestion window (Linux `tcp_sndbuf_expand`). It never
+/// holds back a flow that the window does not; what is in it when the application stops still
+/// leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SendBuffer {
+    /// Bytes of memory for each segment of the largest window so far.
+    pub per_segment: u64,
+    /// Bytes of memory at most (`tcp_wmem[2]`).
+    pub most: u64,
+    /// The memory of a full packet of this many bytes of payload (`gso_max_size`) is that many
+    /// bytes more than they.
+    pub packet: u64,
+    /// See `packet`.
+    pub overhead: u64,
+}
+
+impl SendBuffer {
+    /// Bytes of payload that it holds when the largest window was of `segments`.
+    pub(crate) fn payload(&self, segments: u64) -> u64 {
+        let memory = (self.per_segment * segments).min(self.most);
+        memory * self.packet / (self.packet + self.overhead)
+    }
+}
