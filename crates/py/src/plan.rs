@@ -170,7 +170,7 @@ fn known() -> Names {
         names.register_variant(variant.name, variant.params);
     }
     for discipline in cclab_qdisc::QDISCS {
-        names.register_qdisc(discipline.name, discipline.params);
+        names.register_qdisc(discipline.name, discipline.params, discipline.relations);
     }
     names
 }

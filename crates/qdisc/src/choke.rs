@@ -5,6 +5,7 @@
 //! fair bandwidth allocation", INFOCOM 2000; defaults and details as in Linux.
 
 use cclab_packet::Packet;
+use cclab_units::parameter::Relation;
 
 use crate::declare::{self, DERIVED, number};
 use crate::discipline::{Config, Discipline};
@@ -40,6 +41,12 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
         red::BURST,
         red::BANDWIDTH,
         declare::ecn(false),
+    ],
+    relations: &[
+        Relation::Below("min", "max"),
+        Relation::WithinLimit("min", false),
+        Relation::WithinLimit("max", false),
+        Relation::CountsAtLeast("burst", "min", None),
     ],
     build: |config| Box::new(Choke::new(config)),
 };

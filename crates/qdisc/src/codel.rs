@@ -10,7 +10,7 @@ use crate::discipline::{Config, Discipline};
 use crate::fifo::{Fifo, Room};
 use crate::{Backlog, Cx, Departure, Dropped, Qdisc};
 
-use cclab_units::parameter::Parameter;
+use cclab_units::parameter::{Parameter, Relation};
 pub(crate) use control::{Codel, Law, Source};
 
 /// Registry entry.
@@ -18,6 +18,7 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "codel",
     summary: "CoDel (RFC 8289): keeps the least sojourn time of an interval below a target",
     params: &[TARGET, INTERVAL, CE_THRESHOLD, declare::ecn(false)],
+    relations: &[Relation::Below("target", "interval")],
     build: |config| Box::new(CodelQueue::new(config)),
 };
 

@@ -1,7 +1,7 @@
 //! What a discipline says of itself to the registry, and what a queue is built from.
 
 use cclab_units::Rate;
-use cclab_units::parameter::{Parameter, Params};
+use cclab_units::parameter::{Parameter, Params, Relation};
 
 use crate::Qdisc;
 
@@ -35,6 +35,8 @@ pub struct Discipline {
     pub summary: &'static str,
     /// The parameters it takes.
     pub params: &'static [Parameter],
+    /// What the parameters have to do with each other.
+    pub relations: &'static [Relation],
     /// Makes an empty queue.
     pub build: fn(&Config) -> Box<dyn Qdisc>,
 }

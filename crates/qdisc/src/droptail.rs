@@ -11,6 +11,7 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "droptail",
     summary: "first in, first out; drops arrivals that do not fit",
     params: &[],
+    relations: &[],
     build: |config| {
         Box::new(DropTail {
             queue: Fifo::default(),

@@ -68,6 +68,7 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
             [0.0, 60.0],
         ),
     ],
+    relations: &[],
     build: |config| Box::new(DualPi2::new(config)),
 };
 

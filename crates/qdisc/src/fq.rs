@@ -43,6 +43,7 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
         ),
         codel::CE_THRESHOLD,
     ],
+    relations: &[],
     build: |config| Box::new(Fq::new(config)),
 };
 

@@ -8,7 +8,7 @@ use crate::discipline::{Config, Discipline};
 use crate::fifo::Room;
 use crate::flow_queues::FlowQueues;
 use crate::{Backlog, Cx, Departure, Dropped, Qdisc};
-use cclab_units::parameter::Parameter;
+use cclab_units::parameter::{Parameter, Relation};
 
 /// Registry entry.
 pub(crate) const DISCIPLINE: Discipline = Discipline {
@@ -29,6 +29,7 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
             [1.0, 1e6],
         ),
     ],
+    relations: &[Relation::Below("target", "interval")],
     build: |config| Box::new(FqCodel::new(config)),
 };
 

@@ -32,6 +32,7 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
         fq_codel::QUANTUM,
         fq_codel::MEMORY_LIMIT,
     ],
+    relations: &[],
     build: |config| Box::new(FqPie::new(config)),
 };
 

@@ -26,6 +26,7 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
         MAX_BURST,
         DERANDOMIZE,
     ],
+    relations: &[],
     build: |config| Box::new(PieQueue::new(config)),
 };
 

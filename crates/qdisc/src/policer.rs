@@ -5,6 +5,7 @@
 //! Traffic Policing", SIGCOMM 2016, on what it does to TCP.
 
 use cclab_packet::Packet;
+use cclab_units::parameter::Relation;
 
 use crate::discipline::{Config, Discipline};
 use crate::fifo::{Fifo, Room};
@@ -16,6 +17,7 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "policer",
     summary: "token bucket policer: drops what exceeds a rate and its burst, delays nothing",
     params: &[tbf::RATE, tbf::BURST],
+    relations: &[Relation::HoldsPacket("burst", None)],
     build: |config| Box::new(Policer::new(config)),
 };
 

@@ -15,6 +15,7 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "random-drop",
     summary: "first in, first out; on overflow drops a packet drawn from the queue and the arrival",
     params: &[],
+    relations: &[],
     build: |config| Box::new(RandomDrop::new(config)),
 };
 

@@ -9,7 +9,7 @@ pub(crate) mod detector;
 pub(crate) mod settings;
 
 use cclab_packet::Packet;
-use cclab_units::parameter::Parameter;
+use cclab_units::parameter::{Parameter, Relation};
 
 use crate::declare::{self, DERIVED, flag, number};
 use crate::discipline::{Config, Discipline};
@@ -43,6 +43,12 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
         adaptive(false),
         HARDDROP,
         gentle(false),
+    ],
+    relations: &[
+        Relation::Below("min", "max"),
+        Relation::WithinLimit("min", true),
+        Relation::WithinLimit("max", true),
+        Relation::CountsAtLeast("burst", "min", Some("avpkt")),
     ],
     build: |config| {
         let limit = Room::new(config).in_bytes();
@@ -86,6 +92,7 @@ pub(crate) const OF_THE_1990S: Discipline = Discipline {
         HARDDROP,
         gentle(false),
     ],
+    relations: IN_PACKETS,
     build: |config| {
         let detector = settings::of_packets(config);
         Box::new(Red::new(config, detector, Unit::Packets))
@@ -130,11 +137,19 @@ pub(crate) const ADAPTIVE: Discipline = Discipline {
         HARDDROP,
         gentle(true),
     ],
+    relations: IN_PACKETS,
     build: |config| {
         let detector = settings::automatic(config);
         Box::new(Red::new(config, detector, Unit::Packets))
     },
 };
+
+/// What holds of thresholds in packets.
+const IN_PACKETS: &[Relation] = &[
+    Relation::Below("min", "max"),
+    Relation::WithinLimit("min", false),
+    Relation::WithinLimit("max", false),
+];
 
 const fn probability(default: f64) -> Parameter {
     number(

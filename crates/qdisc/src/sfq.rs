@@ -46,6 +46,7 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
             [1.0, 65_408.0],
         ),
     ],
+    relations: &[],
     build: |config| Box::new(Sfq::new(config)),
 };
 

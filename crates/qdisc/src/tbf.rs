@@ -1,7 +1,7 @@
 //! The token bucket filter: a shaper, that holds packets back until there are tokens for them.
 
 use cclab_packet::Packet;
-use cclab_units::parameter::Parameter;
+use cclab_units::parameter::{Parameter, Relation};
 use cclab_units::{Rate, Time};
 
 use crate::declare::{DERIVED, number};
@@ -35,6 +35,11 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
             1514.0,
             [1.0, 1e9],
         ),
+    ],
+    relations: &[
+        Relation::Below("rate", "peakrate"),
+        Relation::HoldsPacket("burst", None),
+        Relation::HoldsPacket("mtu", Some("peakrate")),
     ],
     build: |config| Box::new(Tbf::new(config)),
 };

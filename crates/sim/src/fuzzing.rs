@@ -88,7 +88,7 @@ pub fn names() -> Names {
         names.register_variant(variant.name, variant.params);
     }
     for discipline in cclab_qdisc::QDISCS {
-        names.register_qdisc(discipline.name, discipline.params);
+        names.register_qdisc(discipline.name, discipline.params, discipline.relations);
     }
     names
 }

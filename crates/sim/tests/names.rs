@@ -85,3 +85,110 @@ fn what_the_simulator_does_not_do_is_refused_by_name() {
         Err("queue cake".to_string())
     );
 }
+
+/// Plans a study whose bottleneck of 10 Mbit/s has `queue`; gives the message of its refusal.
+fn refusal_of_queue(queue: &str) -> Option<String> {
+    let text = format!(
+        "duration = \"1s\"\n[network.bottleneck]\nrate = \"10Mbit\"\ndelay = \"10ms\"\n\
+         queue = {{ {queue} }}\n[[flow]]\n"
+    );
+    let study = Study::load_knowing(&text, "study.toml", cclab_sim::fuzzing::names());
+    let plan = study.and_then(|study| study.plan(&Overrides::default(), &|_| String::new()));
+    plan.err().map(|error| error.to_string())
+}
+
+#[test]
+fn parameters_of_queues_that_contradict_each_other_are_refused_where_they_stand() {
+    for (queue, place, what) in [
+        (
+            "kind = \"red\", limit = \"100p\", min = \"60kB\", max = \"30kB\"",
+            "5:55",
+            "min = 60000 and max = 30000 of red",
+        ),
+        (
+            "kind = \"red-1990s\", limit = \"100p\", min = 20",
+            "5:47",
+            "min = 20 and max = 15 of red-1990s",
+        ),
+        (
+            "kind = \"adaptive-red\", limit = \"100p\", max = 9, min = 9",
+            "",
+            "min = 9 and max = 9 of adaptive-red",
+        ),
+        (
+            "kind = \"choke\", limit = \"100p\", min = 40, max = 20",
+            "",
+            "min = 40 and max = 20 of choke",
+        ),
+        (
+            "kind = \"choke\", limit = \"50p\", min = 10, max = 60",
+            "",
+            "max = 60 of choke",
+        ),
+        (
+            "kind = \"red\", limit = \"20kB\", min = \"30kB\"",
+            "",
+            "min = 30000 of red",
+        ),
+        (
+            "kind = \"red\", limit = \"100p\", min = \"30kB\", burst = 20",
+            "",
+            "min = 30000 and burst = 20 of red",
+        ),
+        (
+            "kind = \"codel\", limit = \"100p\", target = \"200ms\"",
+            "",
+            "target = 0.2 and interval = 0.1 of codel",
+        ),
+        (
+            "kind = \"fq_codel\", limit = \"100p\", interval = \"5ms\"",
+            "",
+            "target = 0.005 and interval = 0.005 of fq_codel",
+        ),
+        (
+            "kind = \"tbf\", limit = \"100p\", peakrate = \"10Mbit\"",
+            "",
+            "rate = 10000000 and peakrate = 10000000 of tbf",
+        ),
+        (
+            "kind = \"tbf\", limit = \"100p\", burst = \"1kB\"",
+            "",
+            "burst = 1000 of tbf",
+        ),
+        (
+            "kind = \"tbf\", limit = \"100p\", peakrate = \"20Mbit\", mtu = \"1kB\"",
+            "",
+            "mtu = 1000 and peakrate = 20000000 of tbf",
+        ),
+        (
+            "kind = \"policer\", limit = \"100p\", burst = \"1kB\"",
+            "",
+            "burst = 1000 of policer",
+        ),
+    ] {
+        let refused = refusal_of_queue(queue).unwrap_or_else(|| panic!("{queue} is taken"));
+        let begins = format!("study.toml:{}", if place.is_empty() { "5:" } else { place });
+        assert!(
+            refused.starts_with(&begins) && refused.contains(what),
+            "{queue}: {refused}"
+        );
+    }
+}
+
+#[test]
+fn parameters_of_queues_that_fit_each_other_are_taken() {
+    for queue in [
+        "kind = \"red\", limit = \"100p\", min = \"10kB\", max = \"30kB\", burst = 20",
+        "kind = \"red\", limit = \"100p\", min = \"60kB\"",
+        "kind = \"red-1990s\", limit = \"100p\", min = 20, max = 21",
+        "kind = \"red-1990s\", limit = \"4p\"",
+        "kind = \"adaptive-red\", limit = \"100p\", max = 9",
+        "kind = \"choke\", limit = \"100p\", min = 10, burst = 10",
+        "kind = \"codel\", limit = \"100p\", target = \"200ms\", interval = \"1s\"",
+        "kind = \"tbf\", limit = \"100p\", peakrate = \"11Mbit\", burst = \"1514B\"",
+        "kind = \"tbf\", limit = \"100p\", mtu = \"1kB\"",
+        "kind = \"policer\", limit = \"100p\", burst = \"1514B\"",
+    ] {
+        assert_eq!(refusal_of_queue(queue), None, "{queue}");
+    }
+}

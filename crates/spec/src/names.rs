@@ -1,7 +1,7 @@
 //! The names the contract knows. A study may name what the backend at hand does not have: the
 //! backend refuses it at plan time. What nobody has is a spelling mistake, found here.
 
-use cclab_units::parameter::Parameter;
+use cclab_units::parameter::{Parameter, Relation};
 
 use crate::traffic::TRAFFIC_KINDS;
 
@@ -26,6 +26,8 @@ pub struct Parametric {
     pub name: String,
     /// Its parameters.
     pub params: Vec<Taken>,
+    /// What they have to do with each other.
+    pub relations: Vec<Relation>,
 }
 
 /// A parameter as a study may write it.
@@ -33,6 +35,8 @@ pub struct Parametric {
 pub struct Taken {
     /// Its name.
     pub name: String,
+    /// Its value where none is given; `None`: derived, or not known here.
+    pub default: Option<f64>,
     /// The smallest value it may take.
     pub least: f64,
     /// The largest value it may take.
@@ -44,6 +48,7 @@ impl Taken {
     fn named(name: &str) -> Taken {
         Taken {
             name: name.to_owned(),
+            default: None,
             least: f64::NEG_INFINITY,
             most: f64::INFINITY,
         }
@@ -57,6 +62,7 @@ impl Parametric {
             self.params.retain(|known| known.name != parameter.name);
             self.params.push(Taken {
                 name: parameter.name.to_owned(),
+                default: Some(parameter.default).filter(|value| !value.is_nan()),
                 least: parameter.least,
                 most: parameter.most,
             });
@@ -65,27 +71,34 @@ impl Parametric {
 }
 
 /// Adds `name` with its parameters to `all`, or its parameters to what is there.
-fn register(all: &mut Vec<Parametric>, name: &str, parameters: &[Parameter]) {
+fn register(
+    all: &mut Vec<Parametric>,
+    name: &str,
+    parameters: &[Parameter],
+    relations: &[Relation],
+) {
     let index = all.iter().position(|known| known.name == name);
     let index = index.unwrap_or_else(|| {
         all.push(Parametric {
             name: name.to_owned(),
             params: Vec::new(),
+            relations: Vec::new(),
         });
         all.len() - 1
     });
     all[index].take(parameters);
+    all[index].relations.extend(relations);
 }
 
 impl Names {
     /// Adds a variant of a registry.
     pub fn register_variant(&mut self, name: &str, parameters: &[Parameter]) {
-        register(&mut self.variants, name, parameters);
+        register(&mut self.variants, name, parameters, &[]);
     }
 
     /// Adds a queueing discipline of a registry.
-    pub fn register_qdisc(&mut self, name: &str, parameters: &[Parameter]) {
-        register(&mut self.qdiscs, name, parameters);
+    pub fn register_qdisc(&mut self, name: &str, parameters: &[Parameter], relations: &[Relation]) {
+        register(&mut self.qdiscs, name, parameters, relations);
     }
 }
 
@@ -109,6 +122,7 @@ impl Default for Names {
                 .map(|(name, params)| Parametric {
                     name: (*name).to_owned(),
                     params: params.split_whitespace().map(Taken::named).collect(),
+                    relations: Vec::new(),
                 })
                 .collect()
         };
@@ -135,6 +149,7 @@ impl Default for Names {
                     let mut taken = Parametric {
                         name: kind.name.to_owned(),
                         params: Vec::new(),
+                        relations: Vec::new(),
                     };
                     taken.take(kind.params);
                     taken

@@ -9,6 +9,7 @@ mod layout;
 mod link;
 mod network;
 mod program;
+mod relations;
 mod traffic;
 
 use std::collections::BTreeMap;

@@ -24,6 +24,22 @@ impl Parameter {
     }
 }
 
+/// What parameters of a queueing discipline have to do with each other. A value that is not given
+/// counts with its default; one without a default is derived so that it fits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// The first lies below the second.
+    Below(&'static str, &'static str),
+    /// A number of bytes (the second is true) or packets that the queue can reach.
+    WithinLimit(&'static str, bool),
+    /// A number of bytes that holds a full packet; it matters where the second is given, if
+    /// there is a second.
+    HoldsPacket(&'static str, Option<&'static str>),
+    /// A number of packets, and the bytes or packets that make up no more of them than that;
+    /// bytes are counted in packets of the size that the third says.
+    CountsAtLeast(&'static str, &'static str, Option<&'static str>),
+}
+
 /// The most parameters that one algorithm takes: flows keep them inline.
 const MOST: usize = 12;
 

@@ -3,6 +3,7 @@
 //! sense together, is said here.
 
 use cclab_spec::{Names, TRAFFIC_KINDS};
+use cclab_units::parameter::Relation;
 use serde_json::{Map, Value, json};
 
 use super::choices::Bytes;
@@ -108,7 +109,7 @@ impl<'a> Author<'a> {
 
     /// A queue of the discipline `kind`, with any parameters, as TOML.
     pub fn queue(&mut self, kind: &str) -> String {
-        let mut queue = self.params(kind, |names| &names.qdiscs);
+        let mut queue = self.queue_params(kind);
         queue.insert("kind".into(), json!(kind));
         queue.insert("limit".into(), self.bytes.limit());
         inline(&queue.into())
@@ -202,7 +203,7 @@ impl<'a> Author<'a> {
         match name {
             "Queue" => {
                 let kind = text(table, "kind").unwrap_or_else(|| "droptail".into());
-                table.extend(self.params(&kind, |names| &names.qdiscs));
+                table.extend(self.queue_params(&kind));
             }
             "Traffic" => {
                 let kind = text(table, "kind").unwrap_or_default();
@@ -241,6 +242,24 @@ impl<'a> Author<'a> {
             }
             _ => {}
         }
+    }
+
+    /// Some of the parameters that the discipline `kind` takes: two of which one lies below the
+    /// other are turned round where they fall wrongly. The rest of what has to fit may be refused.
+    fn queue_params(&mut self, kind: &str) -> Table {
+        let mut params = self.params(kind, |names| &names.qdiscs);
+        let known = self.names.qdiscs.iter().find(|known| known.name == kind);
+        for relation in known.map_or(&[][..], |known| &known.relations) {
+            if let Relation::Below(low, high) = *relation
+                && let (Some(below), Some(above)) = (params.get(low), params.get(high))
+                && below.as_f64() > above.as_f64()
+            {
+                let (below, above) = (below.clone(), above.clone());
+                params.insert(low.to_owned(), above);
+                params.insert(high.to_owned(), below);
+            }
+        }
+        params
     }
 
     /// Some of the parameters that `name` takes.

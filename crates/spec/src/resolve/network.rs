@@ -2,7 +2,7 @@
 
 use cclab_units::{Rate, Time};
 
-use super::{known, params};
+use super::{known, params, relations};
 use crate::de::At;
 use crate::error::Problem;
 use crate::names::{DEFAULT_QDISC, Names};
@@ -70,6 +70,18 @@ pub(super) fn bottlenecks(written: Option<&At<u32>>, topology: Topology) -> Resu
 
 /// A queue as it is on a link of `rate`.
 pub(super) fn queue(
+    written: &written::Queue,
+    rate: Option<Rate>,
+    path: &PathFacts,
+    names: &Names,
+) -> Result<Queue, Problem> {
+    let queue = sized(written, rate, path, names)?;
+    relations::check(written, &queue, rate, path.packet, names)?;
+    Ok(queue)
+}
+
+/// A queue of a known kind with known parameters and a limit that makes sense.
+fn sized(
     written: &written::Queue,
     rate: Option<Rate>,
     path: &PathFacts,
