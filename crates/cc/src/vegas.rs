@@ -17,7 +17,7 @@ use cclab_units::parameter::Parameter;
 use crate::variant::{Departure, EcnFeedback, RecoveryName, Variant, WindowInRecovery};
 use crate::{Arithmetic, Config, CongestionControl};
 
-pub(crate) use round::Round;
+pub(crate) use round::Rounds;
 
 const PARAMS: &[Parameter] = &[
     Parameter {

@@ -7,8 +7,8 @@
 use cclab_units::Time;
 
 use crate::variant::{Departure, EcnFeedback, Variant, WindowInRecovery};
-use crate::vegas::Round;
-use crate::window::{StackWindow, may_grow};
+use crate::vegas::Rounds;
+use crate::window::may_grow;
 use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx};
 
 /// The entry of the registry.
@@ -43,8 +43,7 @@ const LEAST: u64 = 2;
 
 /// The variant at one flow.
 struct Yeah {
-    stack: StackWindow,
-    round: Round,
+    rounds: Rounds,
     /// Segments in the queue in the last round measured (`lastQ`).
     queued: u64,
     /// Slow round trips in a row (`doing_reno_now`).
@@ -53,24 +52,21 @@ struct Yeah {
     reno: u64,
     /// Fast round trips (`fast_count`).
     fast_rounds: u64,
-    snd_nxt: u64,
 }
 
 impl Yeah {
     fn new(config: &Config) -> Yeah {
         Yeah {
-            stack: StackWindow::new(config),
-            round: Round::new(),
+            rounds: Rounds::new(config),
             queued: 0,
             slow_rounds: 0,
             reno: LEAST,
             fast_rounds: 0,
-            snd_nxt: 0,
         }
     }
 
     fn grow(&mut self, mut acked: u64) {
-        let window = &mut self.stack.window;
+        let window = &mut self.rounds.stack.window;
         if window.in_slow_start() {
             acked = window.slow_start(acked);
             if acked == 0 {
@@ -86,11 +82,11 @@ impl Yeah {
 
     /// What a round that was measured says of the queue.
     fn decide(&mut self) {
-        let window = &mut self.stack.window;
-        let queueing = self.round.min - self.round.base;
-        let queued =
-            (u128::from(window.cwnd) * u128::from(queueing) / u128::from(self.round.min)) as u64;
-        if queued > ALPHA || queueing > self.round.base / PHI {
+        let window = &mut self.rounds.stack.window;
+        let queueing = self.rounds.round.min - self.rounds.round.base;
+        let queued = (u128::from(window.cwnd) * u128::from(queueing)
+            / u128::from(self.rounds.round.min)) as u64;
+        if queued > ALPHA || queueing > self.rounds.round.base / PHI {
             if queued > ALPHA && window.cwnd > self.reno {
                 let cut = queued.min(window.cwnd >> EPSILON);
                 window.cwnd = (window.cwnd - cut).max(self.reno);
@@ -115,21 +111,17 @@ impl Yeah {
 
 impl CongestionControl for Yeah {
     fn on_ack(&mut self, ack: &AckSample, _cx: &mut Cx<'_>) {
-        self.round.take(ack);
-        self.snd_nxt = ack.snd_nxt;
-        if self.stack.reopens(ack) {
-            self.round.begin(ack.snd_nxt);
-        }
+        self.rounds.take(ack);
         if !may_grow(ack) {
             return;
         }
-        let acked = self.stack.acked(ack);
+        let acked = self.rounds.stack.acked(ack);
         self.grow(acked);
-        if self.round.is_over(ack) {
-            if self.round.is_measured() {
+        if self.rounds.round.is_over(ack) {
+            if self.rounds.round.is_measured() {
                 self.decide();
             }
-            self.round.begin(ack.snd_nxt);
+            self.rounds.round.begin(ack.snd_nxt);
         }
     }
 
@@ -137,14 +129,14 @@ impl CongestionControl for Yeah {
     /// others that fill the queue, half.
     fn on_congestion(&mut self, kind: Congestion, at: &CongestionSample, _cx: &mut Cx<'_>) {
         let Yeah {
-            stack,
+            rounds,
             queued,
             slow_rounds,
             reno,
             fast_rounds,
             ..
         } = self;
-        stack.reduce(kind, at, |window| {
+        rounds.stack.reduce(kind, at, |window| {
             let half = window.half();
             let cut = match *slow_rounds {
                 RHO.. => half,
@@ -157,23 +149,19 @@ impl CongestionControl for Yeah {
     }
 
     fn on_undo(&mut self, _cx: &mut Cx<'_>) {
-        self.stack.undo();
-        self.round.begin(self.snd_nxt);
+        self.rounds.undo();
     }
 
-    /// The path may have changed while nothing was sent: its delay is learnt anew.
     fn on_restart(&mut self, idle: Time, rto: Time, _cx: &mut Cx<'_>) {
-        self.stack.restart(idle, rto);
-        self.round = Round::new();
-        self.round.begin(self.snd_nxt);
+        self.rounds.restart(idle, rto);
     }
 
     fn cwnd(&self) -> u64 {
-        self.stack.cwnd()
+        self.rounds.stack.cwnd()
     }
 
     fn ssthresh(&self) -> u64 {
-        self.stack.ssthresh()
+        self.rounds.stack.ssthresh()
     }
 }
 
@@ -186,17 +174,17 @@ mod tests {
     fn flow(cwnd: u64) -> Bench<Yeah> {
         let config = config_of(&VARIANT, Arithmetic::Segments, SlowStart::Plain);
         let mut flow = Bench::new(Yeah::new(&config));
-        flow.cc.stack.window.cwnd = cwnd;
-        flow.cc.stack.window.ssthresh = 2;
-        flow.cc.round.base = 40_000;
+        flow.cc.rounds.stack.window.cwnd = cwnd;
+        flow.cc.rounds.stack.window.ssthresh = 2;
+        flow.cc.rounds.round.base = 40_000;
         flow
     }
 
     /// A round measured at `micros`, without growth.
     fn round(flow: &mut Bench<Yeah>, micros: u64) -> u64 {
-        flow.cc.round.min = micros;
+        flow.cc.rounds.round.min = micros;
         flow.cc.decide();
-        flow.cc.stack.window.cwnd
+        flow.cc.rounds.stack.window.cwnd
     }
 
     #[test]
@@ -205,14 +193,14 @@ mod tests {
         for _ in 0..100 {
             flow.ack(&ack(1_000));
         }
-        assert_eq!(flow.cc.stack.window.cwnd, 201);
+        assert_eq!(flow.cc.rounds.stack.window.cwnd, 201);
         // 46 ms: 6 ms is more than 40 / 8, although 201 * 6 / 46 = 26 segments is a short queue.
         assert_eq!(round(&mut flow, 46_000), 201);
         assert_eq!((flow.cc.slow_rounds, flow.cc.reno), (1, 100));
         for _ in 0..100 {
             flow.ack(&ack(1_000));
         }
-        assert_eq!(flow.cc.stack.window.cwnd, 201);
+        assert_eq!(flow.cc.rounds.stack.window.cwnd, 201);
     }
 
     #[test]
@@ -273,7 +261,7 @@ mod tests {
         assert_eq!(round(&mut flow, 45_000), 720);
         assert_eq!((flow.cc.slow_rounds, flow.cc.fast_rounds), (0, 1));
         // 1000 * 5 / 45 = 111 segments are too many, however short they make the delay.
-        flow.cc.stack.window.cwnd = 1_000;
+        flow.cc.rounds.stack.window.cwnd = 1_000;
         assert_eq!(round(&mut flow, 45_000), 889);
         assert_eq!(flow.cc.slow_rounds, 1);
     }

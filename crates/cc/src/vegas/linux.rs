@@ -3,8 +3,8 @@
 
 use cclab_units::Time;
 
-use super::Round;
-use crate::window::{StackWindow, is_asked_to_grow, may_grow};
+use super::Rounds;
+use crate::window::{is_asked_to_grow, may_grow};
 use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx};
 
 /// `alpha`, in segments.
@@ -16,39 +16,34 @@ const LEAST: u64 = 2;
 
 /// The variant at one flow.
 pub(super) struct LinuxVegas {
-    stack: StackWindow,
-    round: Round,
+    rounds: Rounds,
     alpha: u64,
     beta: u64,
     gamma: u64,
-    /// Where a round begins that follows an idle time.
-    snd_nxt: u64,
 }
 
 impl LinuxVegas {
     pub(super) fn new(config: &Config) -> LinuxVegas {
         let params = &config.params;
         LinuxVegas {
-            stack: StackWindow::new(config),
-            round: Round::new(),
+            rounds: Rounds::new(config),
             alpha: params.given("alpha").unwrap_or(ALPHA) as u64,
             beta: params.given("beta").unwrap_or(BETA) as u64,
             gamma: params.get("gamma") as u64,
-            snd_nxt: 0,
         }
     }
 
     fn reno(&mut self, ack: &AckSample) {
         if may_grow(ack) {
-            let acked = self.stack.acked(ack);
-            self.stack.window.reno(acked);
+            let acked = self.rounds.stack.acked(ack);
+            self.rounds.stack.window.reno(acked);
         }
     }
 
     /// The step of a round that was measured.
     fn step(&mut self, acked: u64) {
-        let window = &mut self.stack.window;
-        let (base, rtt) = (self.round.base, self.round.min);
+        let window = &mut self.rounds.stack.window;
+        let (base, rtt) = (self.rounds.round.base, self.rounds.round.min);
         // Segments in the queue: the window less what the path holds without one.
         let queued = (u128::from(window.cwnd) * u128::from(rtt - base) / u128::from(base)) as u64;
         if window.in_slow_start() && queued > self.gamma {
@@ -73,53 +68,45 @@ impl LinuxVegas {
 
 impl CongestionControl for LinuxVegas {
     fn on_ack(&mut self, ack: &AckSample, _cx: &mut Cx<'_>) {
-        self.round.take(ack);
-        self.snd_nxt = ack.snd_nxt;
-        if self.stack.reopens(ack) {
-            self.round.begin(ack.snd_nxt);
-        }
+        self.rounds.take(ack);
         if !is_asked_to_grow(ack) {
             return;
         }
-        if self.stack.is_repairing() {
+        if self.rounds.stack.is_repairing() {
             return self.reno(ack);
         }
-        if self.round.is_over(ack) {
-            if self.round.is_measured() {
-                let acked = self.stack.acked(ack);
+        if self.rounds.round.is_over(ack) {
+            if self.rounds.round.is_measured() {
+                let acked = self.rounds.stack.acked(ack);
                 self.step(acked);
             } else {
                 self.reno(ack);
             }
-            self.round.begin(ack.snd_nxt);
-        } else if self.stack.window.in_slow_start() {
-            let acked = self.stack.acked(ack);
-            self.stack.window.slow_start(acked);
+            self.rounds.round.begin(ack.snd_nxt);
+        } else if self.rounds.stack.window.in_slow_start() {
+            let acked = self.rounds.stack.acked(ack);
+            self.rounds.stack.window.slow_start(acked);
         }
     }
 
     fn on_congestion(&mut self, kind: Congestion, at: &CongestionSample, _cx: &mut Cx<'_>) {
-        self.stack.reduce(kind, at, |window| window.half());
+        self.rounds.stack.reduce(kind, at, |window| window.half());
     }
 
     fn on_undo(&mut self, _cx: &mut Cx<'_>) {
-        self.stack.undo();
-        self.round.begin(self.snd_nxt);
+        self.rounds.undo();
     }
 
-    /// The path may have changed while nothing was sent: its delay is learnt anew.
     fn on_restart(&mut self, idle: Time, rto: Time, _cx: &mut Cx<'_>) {
-        self.stack.restart(idle, rto);
-        self.round = Round::new();
-        self.round.begin(self.snd_nxt);
+        self.rounds.restart(idle, rto);
     }
 
     fn cwnd(&self) -> u64 {
-        self.stack.cwnd()
+        self.rounds.stack.cwnd()
     }
 
     fn ssthresh(&self) -> u64 {
-        self.stack.ssthresh()
+        self.rounds.stack.ssthresh()
     }
 }
 
@@ -136,14 +123,14 @@ mod tests {
             SlowStart::Plain,
         );
         let mut flow = Bench::new(LinuxVegas::new(&config));
-        flow.cc.stack.window.cwnd = cwnd;
-        flow.cc.stack.window.ssthresh = ssthresh;
+        flow.cc.rounds.stack.window.cwnd = cwnd;
+        flow.cc.rounds.stack.window.ssthresh = ssthresh;
         flow
     }
 
     /// A round of three samples of `micros` each, the last of which ends it.
     fn round(flow: &mut Bench<LinuxVegas>, micros: u64) {
-        let start = flow.cc.snd_nxt;
+        let start = flow.cc.rounds.snd_nxt;
         for snd_una in [start, start, start + 1_000] {
             flow.ack(&AckSample {
                 rtt: Some(Time::from_micros(micros)),
@@ -162,7 +149,10 @@ mod tests {
         let mut seen = Vec::new();
         for micros in [40_000, 44_000, 43_100, 41_000, 45_100, 45_200] {
             round(&mut flow, micros);
-            seen.push((flow.cc.stack.window.cwnd, flow.cc.stack.window.ssthresh));
+            seen.push((
+                flow.cc.rounds.stack.window.cwnd,
+                flow.cc.rounds.stack.window.ssthresh,
+            ));
         }
         // 41 * 4000 / 40001 = 4: stays; 41 * 3100 = 127100, 3: stays; 41 * 1000, 1: grows;
         // 42 * 5100 = 214200, 5: shrinks; 41 * 5200 = 213200, 5: shrinks.
@@ -178,10 +168,10 @@ mod tests {
         let mut flow = flow(20, u64::MAX);
         round(&mut flow, 40_000);
         // Two acknowledgements inside the round, and the one that ends it: nothing is queued.
-        assert_eq!(flow.cc.stack.window.cwnd, 23);
+        assert_eq!(flow.cc.rounds.stack.window.cwnd, 23);
         round(&mut flow, 46_000);
         // 25 * 6000 / 40001 = 3 > gamma: 25 * 40001 / 46001 = 21, and one.
-        let window = &flow.cc.stack.window;
+        let window = &flow.cc.rounds.stack.window;
         assert_eq!((window.cwnd, window.ssthresh), (22, 22));
     }
 
@@ -196,7 +186,7 @@ mod tests {
             });
         }
         // A segment for four acknowledged; then four of the five for the next.
-        assert_eq!(flow.cc.stack.window.cwnd, 5);
+        assert_eq!(flow.cc.rounds.stack.window.cwnd, 5);
     }
 
     #[test]
@@ -206,6 +196,6 @@ mod tests {
         flow.congestion(Congestion::Loss, &congestion(11_000));
         assert_eq!(flow.cc.cwnd(), 5_000);
         flow.restart(Time::from_millis(1), Time::from_secs(1));
-        assert_eq!(flow.cc.round.base, u64::MAX);
+        assert_eq!(flow.cc.rounds.round.base, u64::MAX);
     }
 }

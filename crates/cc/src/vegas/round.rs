@@ -1,6 +1,9 @@
 //! The round-trip times of one round and of all, as Linux's Vegas and YeAH measure them.
 
-use crate::AckSample;
+use cclab_units::Time;
+
+use crate::window::StackWindow;
+use crate::{AckSample, Config};
 
 /// Fewer samples than these may all be of delayed acknowledgements.
 const ENOUGH_SAMPLES: u32 = 3;
@@ -50,5 +53,44 @@ impl Round {
 
     pub(crate) fn is_measured(&self) -> bool {
         self.samples >= ENOUGH_SAMPLES
+    }
+}
+
+/// A window of Linux's stack that is decided upon round by round.
+pub(crate) struct Rounds {
+    pub(crate) stack: StackWindow,
+    pub(crate) round: Round,
+    /// Where a round begins that follows an idle time or a mistake.
+    pub(crate) snd_nxt: u64,
+}
+
+impl Rounds {
+    pub(crate) fn new(config: &Config) -> Rounds {
+        Rounds {
+            stack: StackWindow::new(config),
+            round: Round::new(),
+            snd_nxt: 0,
+        }
+    }
+
+    /// Takes in an acknowledgement; measuring begins anew when the stack is Open again.
+    pub(crate) fn take(&mut self, ack: &AckSample) {
+        self.round.take(ack);
+        self.snd_nxt = ack.snd_nxt;
+        if self.stack.reopens(ack) {
+            self.round.begin(ack.snd_nxt);
+        }
+    }
+
+    pub(crate) fn undo(&mut self) {
+        self.stack.undo();
+        self.round.begin(self.snd_nxt);
+    }
+
+    /// The path may have changed while nothing was sent: its delay is learnt anew.
+    pub(crate) fn restart(&mut self, idle: Time, rto: Time) {
+        self.stack.restart(idle, rto);
+        self.round = Round::new();
+        self.round.begin(self.snd_nxt);
     }
 }
