@@ -9,9 +9,7 @@
 use std::process::ExitCode;
 
 use cclab_sim::Progress;
-use cclab_spec::{
-    DelayAt, Direction, Flow, Limit, Link, Network, Queue, Scenario, Start, Topology, TraceOptions,
-};
+use cclab_spec::{Flow, Limit, Link, Network, Queue, Scenario, Start, Topology, TraceOptions};
 use cclab_units::{Rate, Time};
 
 fn main() -> ExitCode {
@@ -109,32 +107,13 @@ fn scenario(args: &[String]) -> Option<Scenario> {
 /// A flow that sends as much as it may or, idle, opens and then has nothing to send but a byte.
 fn flow(index: usize, cc: &str, ack_every: u32, idle: bool) -> Flow {
     Flow {
-        name: format!("flow{index}"),
-        cc_params: Default::default(),
-        cc: cc.to_string(),
-        extra_delay: Time::ZERO,
         start: Start {
             at: Time::ZERO,
             spread: Time::from_millis(100),
         },
-        transfer: None,
-        duration: None,
-        rwnd: None,
-        mss: None,
         write_size: idle.then_some(1),
         writes_per_second: idle.then_some(1e-6),
-        nodelay: false,
-        packet_rate: None,
-        ecn: false,
         delayed_ack: Some(ack_every),
-        direction: Direction::Forward,
-        crosses: None,
-        from: None,
-        to: None,
-        application: None,
-        command: None,
-        server: None,
-        delay_at: DelayAt::Router,
-        sysctl: Default::default(),
+        ..Flow::bulk(format!("flow{index}"), cc)
     }
 }

@@ -216,6 +216,40 @@ pub struct Flow {
 }
 
 impl Flow {
+    /// A bulk flow of the variant `cc` that starts at once and ends with the run, with all else as
+    /// it is by default.
+    pub fn bulk(name: impl Into<String>, cc: impl Into<String>) -> Flow {
+        Flow {
+            name: name.into(),
+            cc: cc.into(),
+            cc_params: BTreeMap::new(),
+            extra_delay: Time::ZERO,
+            start: Start {
+                at: Time::ZERO,
+                spread: Time::ZERO,
+            },
+            transfer: None,
+            duration: None,
+            rwnd: None,
+            mss: None,
+            write_size: None,
+            writes_per_second: None,
+            nodelay: false,
+            packet_rate: None,
+            ecn: false,
+            delayed_ack: None,
+            direction: Direction::Forward,
+            crosses: None,
+            from: None,
+            to: None,
+            application: None,
+            command: None,
+            server: None,
+            delay_at: DelayAt::Router,
+            sysctl: BTreeMap::new(),
+        }
+    }
+
     /// When the flow starts in the run with `seed`, the same on every backend.
     pub fn start_time(&self, seed: u64) -> Time {
         self.start_and_dice(seed).0

@@ -1,6 +1,6 @@
 //! From the traffic of a scenario to its sources.
 
-use cclab_spec::{DelayAt, Direction, Flow as Spec, Start, Traffic as TrafficSpec};
+use cclab_spec::{Flow as Spec, Start, Traffic as TrafficSpec};
 use cclab_tcp::receiver::syn_options_len;
 use cclab_units::{Rate, Stream, Time};
 
@@ -227,34 +227,14 @@ impl Setup<'_> {
 
     /// The ends of a connection of this source.
     fn ends(&self) -> Spec {
+        let cc = self.spec.cc.as_deref().unwrap_or("reno");
         Spec {
-            name: self.spec.name.clone(),
-            cc: self.spec.cc.clone().unwrap_or_else(|| "reno".to_owned()),
             cc_params: self.spec.cc_params.clone(),
-            extra_delay: Time::ZERO,
             start: Start {
                 at: self.spec.start,
                 spread: Time::ZERO,
             },
-            transfer: None,
-            duration: None,
-            rwnd: None,
-            mss: None,
-            write_size: None,
-            writes_per_second: None,
-            nodelay: false,
-            packet_rate: None,
-            ecn: false,
-            delayed_ack: None,
-            direction: Direction::Forward,
-            crosses: None,
-            from: None,
-            to: None,
-            application: None,
-            command: None,
-            server: None,
-            delay_at: DelayAt::Router,
-            sysctl: Default::default(),
+            ..Spec::bulk(&self.spec.name, cc)
         }
     }
 }

@@ -10,8 +10,8 @@ pub mod log;
 use std::collections::BTreeMap;
 
 use cclab_spec::{
-    DelayAt, Direction, Flow, Graph, GraphLink, Limit, Link, Loss, Network, Outage, Place, Queue,
-    Scenario, Start, Topology, TraceOptions,
+    Direction, Flow, Graph, GraphLink, Limit, Link, Loss, Network, Outage, Place, Queue, Scenario,
+    Topology, TraceOptions,
 };
 use cclab_trace::schema::{FlowSample, RunSummary};
 use cclab_trace::{Event, Probe};
@@ -49,35 +49,7 @@ pub fn link(bps: Option<u64>, delay: Time, limit: Limit) -> Link {
 
 /// An unlimited bulk flow that starts at once.
 pub fn flow(name: &str, cc: &str) -> Flow {
-    Flow {
-        name: name.into(),
-        cc_params: BTreeMap::new(),
-        cc: cc.into(),
-        extra_delay: Time::ZERO,
-        start: Start {
-            at: Time::ZERO,
-            spread: Time::ZERO,
-        },
-        transfer: None,
-        duration: None,
-        rwnd: None,
-        mss: None,
-        write_size: None,
-        writes_per_second: None,
-        nodelay: false,
-        packet_rate: None,
-        ecn: false,
-        delayed_ack: None,
-        direction: Direction::Forward,
-        crosses: None,
-        from: None,
-        to: None,
-        application: None,
-        command: None,
-        server: None,
-        delay_at: DelayAt::Router,
-        sysctl: BTreeMap::new(),
-    }
+    Flow::bulk(name, cc)
 }
 
 /// A dumbbell whose access links are infinitely fast and have no delay.
