@@ -58,3 +58,52 @@ impl Bbr {
         self.bandwidth.take(self.constants.bw_rtts, &rate);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rate(delivered: u64, prior_delivered: u64, app_limited: bool) -> RateOfAck {
+        RateOfAck {
+            delivered,
+            interval: 100_000,
+            prior_delivered,
+            app_limited,
+        }
+    }
+
+    #[test]
+    fn a_round_ends_with_the_first_segment_sent_after_it_began() {
+        let mut bandwidth = Bandwidth::default();
+        bandwidth.begin_round(5_000);
+        assert!(!bandwidth.count_round(&rate(1, 4_999, false), 9_000));
+        assert_eq!((bandwidth.next_round, bandwidth.rounds), (5_000, 0));
+        assert!(bandwidth.count_round(&rate(1, 5_000, false), 9_000));
+        assert_eq!((bandwidth.next_round, bandwidth.rounds), (9_000, 1));
+        assert!(!bandwidth.count_round(&rate(1, 8_999, false), 9_500));
+    }
+
+    /// 100 segments in 100 ms are floor(2^24 / 1000) = 16777.
+    #[test]
+    fn what_the_application_limited_counts_if_it_is_no_less() {
+        let mut bandwidth = Bandwidth::default();
+        let mut after = |segments, app_limited| {
+            bandwidth.take(10, &rate(segments, 0, app_limited));
+            bandwidth.rounds += 1;
+            bandwidth.max()
+        };
+        assert_eq!(after(100, false), 16_777);
+        for _ in 0..8 {
+            assert_eq!(after(99, true), 16_777);
+        }
+        assert_eq!(after(100, true), 16_777); // seen again in round 9
+        for _ in 10..=19 {
+            assert_eq!(after(50, true), 16_777);
+        }
+        assert_eq!(after(200, true), 33_554);
+        for _ in 0..10 {
+            assert_eq!(after(50, false), 33_554);
+        }
+        assert_eq!(after(50, false), 8_388);
+    }
+}

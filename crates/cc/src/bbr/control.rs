@@ -176,3 +176,128 @@ impl Bbr {
         self.recovery.conserves
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bbr::tests::{MSS, Path, flow};
+
+    /// `bbr_set_pacing_rate`: up at once, down only once the pipe is full.
+    #[test]
+    fn the_rate_falls_only_after_startup() {
+        let paced = |mut bbr: Bbr, bw| {
+            bbr.pacing.set(1_000_000);
+            bbr.set_pacing_rate(bw, 256, Time::from_millis(100));
+            bbr.pacing.bytes
+        };
+        let full = || Path::in_probe_bw().flow.cc;
+        // 16777 segments of 1000 bytes a microsecond and 2^-24, less 1%: 989987 bytes a second.
+        assert_eq!(paced(full(), 16_777), 989_987);
+        assert_eq!(paced(flow().cc, 16_777), 1_000_000);
+        assert_eq!(paced(flow().cc, 33_554), 1_979_974);
+        assert_eq!(paced(full(), 33_554), 1_979_974);
+    }
+
+    /// `bbr_init_pacing_rate_from_rtt` with the first round trip that is smoothed, if the handshake had
+    /// none: the rate of [`super::super::tests`].
+    #[test]
+    fn the_first_round_trip_replaces_a_guess_once() {
+        let mut bbr = flow().cc;
+        bbr.init_pacing_rate(None);
+        let guess = bbr.pacing.bytes;
+        bbr.set_pacing_rate(0, 256, Time::ZERO);
+        assert_eq!(bbr.pacing.bytes, guess);
+        bbr.set_pacing_rate(0, 256, Time::from_millis(100));
+        assert_eq!(bbr.pacing.bytes, 285_662);
+        bbr.set_pacing_rate(0, 256, Time::from_millis(50));
+        assert_eq!(bbr.pacing.bytes, 285_662);
+    }
+
+    /// `bbr_bdp`: rounded up, ten segments while no round trip is known.
+    #[test]
+    fn a_product_is_rounded_up_and_bounded() {
+        let mut bbr = flow().cc;
+        assert_eq!(bbr.bdp(16_777, 256), 100);
+        assert_eq!(bbr.bdp(16_778, 256), 101);
+        assert_eq!(bbr.bdp(16_777, 512), 200);
+        bbr.most = 150;
+        assert_eq!(bbr.bdp(16_777, 512), 150);
+        bbr.rtt.begin(None, Time::ZERO);
+        assert_eq!(bbr.bdp(16_777, 512), 10);
+    }
+
+    /// `bbr_save_cwnd`: the window, or the larger of it and the one saved before.
+    #[test]
+    fn a_disturbed_window_does_not_replace_the_one_saved() {
+        let saved = |before, mode, cwnd| {
+            let mut bbr = flow().cc;
+            bbr.recovery.prior_cwnd = 50;
+            bbr.recovery.before = before;
+            bbr.mode = mode;
+            bbr.cwnd = cwnd;
+            bbr.save_cwnd();
+            bbr.recovery.prior_cwnd
+        };
+        assert_eq!(saved(Repair::Nothing, Mode::ProbeBw, 20), 20);
+        assert_eq!(saved(Repair::Losses, Mode::ProbeBw, 20), 50);
+        assert_eq!(saved(Repair::Losses, Mode::ProbeBw, 70), 70);
+        assert_eq!(saved(Repair::Nothing, Mode::ProbeRtt, 20), 50);
+    }
+
+    /// `bbr_set_cwnd`: up to the target once the pipe is full; before, past it while fewer than ten
+    /// segments were delivered. The target of a product at the gain of Startup, 739/256 of 100, is 289,
+    /// with three bursts of two and even 296.
+    #[test]
+    fn the_window_grows_by_what_is_delivered() {
+        let after = |full: bool, cwnd, acked, delivered| {
+            let mut path = if full {
+                Path::in_probe_bw()
+            } else {
+                Path::new()
+            };
+            let bbr = path.bbr();
+            bbr.gains.cwnd = 739;
+            bbr.aggregation = Default::default();
+            bbr.cycle = Default::default();
+            bbr.pacing.set(1_000_000);
+            bbr.cwnd = cwnd;
+            let sample = Sample {
+                acked,
+                delivered: delivered * MSS,
+                ..Sample::default()
+            };
+            bbr.set_cwnd(&sample, Repair::Nothing, 16_777);
+            bbr.cwnd
+        };
+        assert_eq!(after(false, 100, 7, 500), 107);
+        assert_eq!(after(false, 295, 7, 500), 302);
+        assert_eq!(after(false, 296, 7, 500), 296);
+        assert_eq!(after(false, 296, 7, 9), 303);
+        assert_eq!(after(false, 296, 7, 10), 296);
+        assert_eq!(after(false, 2, 1, 500), 4);
+        assert_eq!(after(false, 2, 0, 500), 2, "nothing was delivered");
+        // Two more in the phase up.
+        assert_eq!(after(true, 290, 7, 500), 297);
+        assert_eq!(after(true, 296, 7, 500), 298);
+        assert_eq!(after(true, 400, 7, 500), 298);
+    }
+
+    /// `bbr_set_cwnd_to_recover_or_restore`: what was lost leaves the window, but for a segment.
+    #[test]
+    fn losses_leave_the_window() {
+        let after = |losses| {
+            let mut bbr = flow().cc;
+            bbr.cwnd = 20;
+            bbr.recovery.before = Repair::Losses;
+            let sample = Sample {
+                acked: 1,
+                losses,
+                ..Sample::default()
+            };
+            let conserved = bbr.recovers(&sample, Repair::Losses);
+            (bbr.cwnd, conserved)
+        };
+        assert_eq!(after(5), (15, false));
+        assert_eq!(after(20), (1, false));
+    }
+}

@@ -119,3 +119,99 @@ fn may_be_delayed(ack: &AckSample, mss: u64) -> bool {
     let alone = ack.rate.is_none_or(|rate| rate.tx_in_flight <= mss);
     alone && ack.newly_delivered <= mss && ack.newly_acked > 0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RateSample;
+    use crate::bbr::tests::{MSS, Path};
+    use crate::tests::ack;
+
+    /// `FLAG_ACK_MAYBE_DELAYED`: a lone segment acknowledged cumulatively.
+    #[test]
+    fn only_the_acknowledgement_of_a_lone_segment_may_be_delayed() {
+        let delayed = |bytes, newly_acked, tx_in_flight| {
+            let rate = RateSample {
+                delivered: bytes,
+                interval: Time::from_millis(1),
+                prior_delivered: 0,
+                app_limited: false,
+                tx_in_flight,
+                lost: 0,
+            };
+            let ack = AckSample {
+                newly_acked,
+                rate: Some(rate),
+                ..ack(bytes)
+            };
+            may_be_delayed(&ack, MSS)
+        };
+        assert!(delayed(MSS, MSS, MSS));
+        assert!(delayed(MSS / 2, MSS, MSS / 2));
+        assert!(!delayed(2 * MSS, MSS, MSS));
+        assert!(!delayed(MSS, MSS, 2 * MSS));
+        assert!(!delayed(MSS, 0, MSS));
+        assert!(may_be_delayed(&ack(MSS), MSS));
+        assert!(!may_be_delayed(&ack(MSS + 1), MSS));
+    }
+
+    /// `bbr_update_min_rtt`: a smaller round trip at once, a larger one when the last is more than ten
+    /// seconds old, but not one that the receiver may have stretched.
+    #[test]
+    fn the_smallest_round_trip_holds_for_ten_seconds() {
+        let after = |millis: u64, rtt_ms: u64, bytes| {
+            let mut path = Path::in_probe_bw();
+            let bbr = path.bbr();
+            bbr.rtt.measured = 1_000;
+            let now = Time::from_millis(1_000 + millis);
+            let mut rng = cclab_units::Stream::new(1, "dice");
+            let mut cx = Cx { now, rng: &mut rng };
+            let ack = AckSample {
+                rtt: Some(Time::from_millis(rtt_ms)),
+                ..ack(bytes)
+            };
+            let sample = bbr.sample(&ack, now);
+            bbr.update_min_rtt(&ack, &sample, &mut cx);
+            let rtt = bbr.rtt;
+            (rtt.micros, rtt.measured - 1_000, bbr.mode == Mode::ProbeRtt)
+        };
+        assert_eq!(after(5, 99, MSS), (99_000, 5, false));
+        assert_eq!(after(5, 100, 2 * MSS), (100_000, 0, false));
+        assert_eq!(after(10_000, 150, 2 * MSS), (100_000, 0, false));
+        assert_eq!(after(10_001, 150, 2 * MSS), (150_000, 10_001, true));
+        assert_eq!(after(10_001, 150, MSS), (100_000, 0, true));
+    }
+
+    #[test]
+    fn a_dip_of_no_time_is_none() {
+        let mut path = Path::in_probe_bw();
+        path.bbr().rtt.dip = 0;
+        for _ in 0..200 {
+            path.round(100, |ack| ack.rtt = Some(Time::from_millis(150)));
+            assert_eq!(path.bbr().mode, Mode::ProbeBw);
+        }
+        assert_eq!(path.bbr().rtt.micros(), 150_000);
+    }
+
+    /// `bbr_check_probe_rtt_done`: later than the clock says, and back to where the pipe was.
+    #[test]
+    fn a_dip_ends_after_its_time_where_it_began() {
+        let ends = |millis, full: bool| {
+            let mut path = if full {
+                Path::in_probe_bw()
+            } else {
+                Path::new()
+            };
+            let bbr = path.bbr();
+            bbr.mode = Mode::ProbeRtt;
+            bbr.rtt.done_at = Some(2_000);
+            let mut rng = cclab_units::Stream::new(1, "dice");
+            let now = Time::from_millis(millis);
+            bbr.check_probe_rtt_done(&mut Cx { now, rng: &mut rng });
+            (bbr.mode, bbr.rtt.measured == millis)
+        };
+        assert_eq!(ends(2_000, true), (Mode::ProbeRtt, false));
+        assert_eq!(ends(2_001, true), (Mode::ProbeBw, true));
+        assert_eq!(ends(2_001, false), (Mode::Startup, true));
+    }
+}

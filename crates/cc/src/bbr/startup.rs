@@ -67,3 +67,33 @@ impl Bbr {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::bbr::tests::Path;
+
+    /// `bbr_full_bw_thresh`: a quarter more is growth, a little less is none.
+    #[test]
+    fn growth_is_by_a_quarter() {
+        let rounds_after = |segments| {
+            let mut path = Path::new();
+            path.round(100, |_| {});
+            path.round(100, |_| {});
+            path.round(segments, |_| {});
+            path.bbr().pipe.rounds
+        };
+        assert_eq!(rounds_after(124), 2);
+        assert_eq!(rounds_after(125), 0);
+    }
+
+    #[test]
+    fn a_mistake_begins_the_count_again() {
+        let mut path = Path::new();
+        for _ in 0..3 {
+            path.round(100, |_| {});
+        }
+        assert_eq!(path.bbr().pipe.rounds, 2);
+        path.flow.undo();
+        assert_eq!((path.bbr().pipe.rounds, path.bbr().pipe.bw), (0, 0));
+    }
+}

@@ -2,9 +2,9 @@ use super::*;
 use crate::tests::{Bench, ack, config_of, congestion};
 use crate::{Arithmetic, RateSample, Repair, SlowStart};
 
-const MSS: u64 = 1_000;
+pub(super) const MSS: u64 = 1_000;
 
-fn flow() -> Bench<Bbr> {
+pub(super) fn flow() -> Bench<Bbr> {
     let config = config_of(&VARIANT, Arithmetic::Segments, SlowStart::Plain);
     let mut flow = Bench::new(Bbr::new(&config));
     flow.established(Time::from_millis(100));
@@ -12,14 +12,14 @@ fn flow() -> Bench<Bbr> {
 }
 
 /// One acknowledgement of a flow whose segments come back one by one.
-struct Path {
-    flow: Bench<Bbr>,
+pub(super) struct Path {
+    pub(super) flow: Bench<Bbr>,
     delivered: u64,
     lost: u64,
 }
 
 impl Path {
-    fn new() -> Path {
+    pub(super) fn new() -> Path {
         Path {
             flow: flow(),
             delivered: 0,
@@ -28,7 +28,7 @@ impl Path {
     }
 
     /// The acknowledgement that ends a round: `segments` were delivered in the 100 ms before it.
-    fn round(&mut self, segments: u64, change: impl FnOnce(&mut AckSample)) {
+    pub(super) fn round(&mut self, segments: u64, change: impl FnOnce(&mut AckSample)) {
         let prior_delivered = self.delivered;
         self.delivered += segments * MSS;
         self.flow.now += Time::from_millis(100);
@@ -54,12 +54,12 @@ impl Path {
         self.flow.ack(&ack);
     }
 
-    fn bbr(&mut self) -> &mut Bbr {
+    pub(super) fn bbr(&mut self) -> &mut Bbr {
         &mut self.flow.cc
     }
 
     /// Through Startup and Drain at 100 segments a round.
-    fn in_probe_bw() -> Path {
+    pub(super) fn in_probe_bw() -> Path {
         let mut path = Path::new();
         for segments in [10, 20, 40, 80, 100, 100, 100, 100] {
             path.round(segments, |_| {});
