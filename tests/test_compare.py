@@ -200,8 +200,11 @@ def test_what_was_not_measured_is_not_compared() -> None:
 
 def test_metrics_are_named_with_their_subject_or_without() -> None:
     assert metric_names(["bottleneck.drops", "drops", "jain"]) == metric_names(["drops", "jain"])
-    names = [metric.name for metric in METRICS]
-    assert len(set(names)) == len(names)
+    paths = [metric.path for metric in METRICS]
+    assert len(set(paths)) == len(paths)
+    # What flows and traffic both have is the flow's where nobody says whose.
+    assert metric_names(["rtt_p95_s"]) == metric_names(["flow.rtt_p95_s"])
+    assert metric_names(["fct_p95_s"]) == metric_names(["traffic.fct_p95_s"])
     with pytest.raises(InputError, match=r"'goodput' to compare \(did you mean goodput_bps\?\)"):
         metric_names(["goodput"])
 

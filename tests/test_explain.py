@@ -104,6 +104,146 @@ def test_rtts_that_differ_are_told(tmp_path: Path) -> None:
     assert any("differ by 4" in note for note in notes)
 
 
+def test_cross_traffic_and_what_it_leaves(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = """[[traffic]]
+name = "steady"
+kind = "constant-rate"
+load = 0.25
+[[traffic]]
+name = "bursts"
+kind = "on-off"
+rate = "4Mbit"
+on   = "100ms"
+off  = "300ms"
+[[traffic]]
+name = "web"
+kind = "poisson"
+load = 0.1
+transfer = "30kB"
+[[traffic]]
+name = "clicks"
+kind = "request-response"
+clients  = 3
+think    = "0.98s"
+transfer = "100kB"
+[[traffic]]
+name = "back"
+kind = "random"
+direction = "reverse"
+"""
+    one = study(tmp_path, flow=more)
+    (point,) = one.explain()
+    found = {source.name: source for source in point.traffic}
+    assert found["steady"].offered_bps == pytest.approx(5e6)
+    assert found["steady"].bottleneck_share == pytest.approx(0.25)
+    assert found["bursts"].offered_bps == pytest.approx(1e6)
+    # A tenth of the link is payload; 66 bytes of headers come with every 1448.
+    web = 2e6 * (1 + 66 / 1448)
+    assert found["web"].offered_bps == pytest.approx(web)
+    # One answer a second and client: 0.98 s of thinking and 20 ms of path.
+    assert found["clicks"].offered_bps == pytest.approx(3 * 800e3 * (1 + 66 / 1448))
+    assert [s.yields for s in point.traffic] == [False, False, False, True, False]
+    assert found["back"].data[1] == "bottleneck.reverse"
+    (flow,) = point.flows
+    assert flow.binds == "left"
+    # The one that yields and the one that goes the other way take nothing for sure.
+    assert flow.expected_bps == pytest.approx((20e6 - 5e6 - 1e6 - web) * 1448 / 1514)
+
+    assert invoke(["explain", str(one.file)]) == 0
+    text = capsys.readouterr().out
+    assert "steady" in text
+    assert "25.0%" in text
+    assert "what steady, bursts, web leaves of bottleneck" in text
+    flooded = one.explain(set=["traffic.steady.load=1"])[0]
+    assert any("nothing is sure to be left" in note for note in flooded.notes)
+
+
+@pytest.mark.parametrize(
+    ("application", "expected"),
+    [
+        ('{ kind = "on-off", rate = "2Mbit", on = "1s", off = "3s" }', 0.5e6),
+        # An answer of 10 kB every 60 ms of thinking and 40 ms of path.
+        ('{ kind = "request-response", response = "10kB", think = "60ms" }', 0.8e6),
+        # A keystroke a second of 1.4285 bytes.
+        ('{ kind = "telnet", interval = "1s" }', 11.43),
+    ],
+)
+def test_an_application_limits_its_flow(tmp_path: Path, application: str, expected: float) -> None:
+    flow = study(tmp_path, flow=f"application = {application}").explain()[0].flows[0]
+    assert flow.binds == "application"
+    assert flow.expected_bps == pytest.approx(expected, rel=0.01)
+
+
+LOSSY_GRAPH = """
+duration = "20s"
+[network]
+topology = "graph"
+[[network.link]]
+from = "a"
+to = "b"
+loss = "1%"
+corrupt = "2%"
+[[network.link]]
+from = "b"
+to = "c"
+rate = "100Mbit"
+delay = "20ms"
+queue = { limit = "1bdp" }
+bottleneck = true
+loss = [{ rate = "3%" }, { p = "1%", r = "50%" }]
+[[network.link]]
+from = "c"
+to = "d"
+loss = "50%"
+[[flow]]
+name = "short"
+from = "b"
+to = "c"
+[[flow]]
+name = "long"
+from = "a"
+to = "c"
+[[flow]]
+name = "back"
+from = "c"
+to = "a"
+"""
+
+
+def test_losses_count_on_the_links_that_data_cross(tmp_path: Path) -> None:
+    file = tmp_path / "graph.toml"
+    file.write_text(LOSSY_GRAPH)
+    flows = {flow.name: flow for flow in cclab.Study.load(file).explain()[0].flows}
+    assert flows["short"].loss == pytest.approx(0.03)
+    assert flows["long"].loss == pytest.approx(1 - 0.99 * 0.98 * 0.97)
+    assert flows["back"].loss == 0
+    assert {flow.queue_bytes for flow in flows.values()} == {100e6 * 0.040 / 8}
+
+
+def test_losses_count_at_every_bottleneck_and_at_hosts(tmp_path: Path) -> None:
+    more = 'loss = ["1%", { rate = "2%", at = "receiver" }]\n[network.access]\nloss = "0.5%"\n'
+    lot = '[network]\ntopology = "parking-lot"\nbottlenecks = 3\n'
+    file = Path(
+        study(
+            tmp_path, rtt="80ms", more=more, flow='[[flow]]\nname = "back"\ndirection = "reverse"'
+        ).file
+    )
+    text = file.read_text()
+
+    def loss(study_text: str) -> dict[str, float]:
+        file.write_text(study_text)
+        return {f.name: f.loss for f in cclab.Study.load(file).explain()[0].flows}
+
+    at_hosts, access = 0.98, 0.995**2
+    assert loss(text)["a"] == pytest.approx(1 - 0.99 * at_hosts * access)
+    # The way back is not impaired, but the hosts and the access links are.
+    assert loss(text)["back"] == pytest.approx(1 - at_hosts * access)
+    row = loss(text.replace("[network.bottleneck]", f"{lot}[network.bottleneck]"))
+    assert row["a"] == pytest.approx(1 - 0.99**3 * at_hosts * access)
+
+
 def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = Path(study(tmp_path).file)
     assert invoke(["explain", str(file)]) == 0

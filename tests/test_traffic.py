@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 
 import cclab
+from cclab.cli.main import DONE, invoke
 from cclab.report import page, tables, write
 from conftest import ROOT
 
@@ -139,3 +140,37 @@ def test_examples_run_as_written(name: str, tmp_path: Path) -> None:
         # Larger floods lengthen the path behind the second gateway, and that of amps1 not at all.
         assert means == sorted(means)
         assert means[-1] > means[0] + 0.001
+
+
+def test_a_comparison_has_cross_traffic(
+    busy: Results, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(STUDY)
+    (tmp_path / "sizes.csv").write_text("size,cdf\n5000,0.9\n5001,0.9\n50000,1\n")
+    compared = cclab.compare("cubic", "reno", study=file, flows=["bulk"], out=tmp_path / "out")
+    without, beside = compared.points
+    # Traffic of no load is absent.
+    assert [source.name for source in without.traffic] == ["ping"]
+    web, ping = beside.traffic
+    assert (web.name, web.kind_a, ping.name) == ("web", "poisson", "ping")
+    names = [c.metric.path for c in web.metrics]
+    assert names[:3] == ["traffic.fct_mean_s", "traffic.fct_median_s", "traffic.fct_p99_s"]
+    # B is the study of the fixture: reno, the same seeds.
+    measured = busy.summaries[1].traffic[0].estimates["fct_mean_s"]
+    (fct,) = (c for c in web.metrics if c.metric.name == "fct_mean_s")
+    assert measured is not None
+    assert fct.difference is not None
+    assert fct.difference.b.mean == measured.mean
+    assert fct.difference.a.mean != measured.mean
+    # Each kind has what it has.
+    assert [c.metric.name for c in ping.metrics] == ["delay_mean_s", "loss_rate", "rtt_mean_s"]
+    document = json.loads(json.dumps(compared.document()))
+    jsonschema.validate(document, json.loads((ROOT / "docs/compare.schema.json").read_text()))
+    assert document["points"][1]["traffic"][0]["metrics"]["slowdown_mean"]["b"]["n"] == 2
+
+    folders = [str(tmp_path / "out" / side) for side in ("cubic", "reno")]
+    capsys.readouterr()
+    assert invoke(["compare", *folders, "--metric", "traffic.rtt_p95_s"]) == DONE
+    told = capsys.readouterr().out
+    assert told.count("rtt p95 (ms)") == 2  # of the ping, at either point, and of no flow

@@ -53,6 +53,14 @@ TRAFFIC_METRICS = (
 
 _OF_TRANSFERS = ("mean", "median", "p95", "p99")
 
+EVERY_TRAFFIC_METRIC = (
+    *TRAFFIC_METRICS,
+    *("started", "ended"),
+    *(f"fct_{measure}_s" for measure in _OF_TRANSFERS),
+    *(f"slowdown_{measure}" for measure in _OF_TRANSFERS),
+)
+"""The same and the numbers of its transfers, by the names that `flat_traffic` gives them."""
+
 
 @dataclass(frozen=True)
 class TrafficSummary:
@@ -210,14 +218,18 @@ def flat_transfers(source: dict[str, Any]) -> dict[str, Any]:
     return flat
 
 
+def flat_traffic(source: dict[str, Any]) -> dict[str, Any]:
+    """The numbers of a source of cross traffic by the names in `EVERY_TRAFFIC_METRIC`."""
+    return {name: source[name] for name in TRAFFIC_METRICS} | flat_transfers(source)
+
+
 def _traffic(runs: list[dict[str, Any]]) -> list[TrafficSummary]:
     found = []
     for index, first in enumerate(runs[0].get("traffic", []) if runs else []):
-        alike = [run["traffic"][index] for run in runs]
-        transfers = [flat_transfers(source) for source in alike]
-        estimates = {name: estimate(source[name] for source in alike) for name in TRAFFIC_METRICS}
-        for name in transfers[0]:
-            estimates[name] = estimate(each[name] for each in transfers)
+        alike = [flat_traffic(run["traffic"][index]) for run in runs]
+        estimates = {
+            name: estimate(source[name] for source in alike) for name in EVERY_TRAFFIC_METRIC
+        }
         found.append(TrafficSummary(first["name"], first["kind"], estimates))
     return found
 

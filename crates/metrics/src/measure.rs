@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use cclab_spec::{Run, Scenario};
+use cclab_spec::{Flow, Run, Scenario};
 use cclab_trace::Trace;
 use cclab_units::Time;
 
@@ -26,6 +26,9 @@ pub struct MeasureInput {
     pub rate_changes: Option<Time>,
     /// Names of the flows that are programs, which may do without TCP.
     pub programs: Vec<String>,
+    /// Names of the flows whose application is meant to limit them: one that is not bulk, or one
+    /// with a rate of writes.
+    pub meant_by_application: Vec<String>,
 }
 
 impl From<&Scenario> for MeasureInput {
@@ -40,6 +43,12 @@ impl From<&Scenario> for MeasureInput {
             programs: {
                 let programs = scenario.flows.iter().filter(|flow| flow.command.is_some());
                 programs.map(|flow| flow.name.clone()).collect()
+            },
+            meant_by_application: {
+                let meant =
+                    |flow: &&Flow| flow.application.is_some() || flow.writes_per_second.is_some();
+                let flows = scenario.flows.iter().filter(meant);
+                flows.map(|flow| flow.name.clone()).collect()
             },
         }
     }
@@ -74,6 +83,7 @@ pub fn measure(trace: &Trace, input: &MeasureInput) -> RunMetrics {
         metrics: &metrics,
         steady,
         programs: &input.programs,
+        meant_by_application: &input.meant_by_application,
     });
     metrics
 }

@@ -32,6 +32,8 @@ pub struct Evidence<'a> {
     pub steady: Option<Window>,
     /// Names of the flows that are programs.
     pub programs: &'a [String],
+    /// Names of the flows that the study means to be limited by their application.
+    pub meant_by_application: &'a [String],
 }
 
 /// A doubt that may be raised about a run.
@@ -98,7 +100,7 @@ pub const RULES: [Rule; 13] = [
     },
     Rule {
         code: "limited-by-application",
-        when: "a flow had nothing to send for more than half of its time",
+        when: "a flow had nothing to send for more than half of its time, though the study gives it no application or rate of writes that means it to",
         check: limited_by_application,
     },
     Rule {
@@ -173,7 +175,17 @@ fn warning(code: &str, message: String, remedy: String) -> Warning {
 
 /// "a (80% of its time), b (60% of its time)" for flows above the limit; `None` if there is none.
 fn mostly_limited(evidence: &Evidence<'_>, share: fn(&LimitedShares) -> f64) -> Option<String> {
-    let above = evidence.metrics.flows.iter().filter_map(|flow| {
+    mostly_limited_among(evidence, share, |_| true)
+}
+
+/// The same of the flows whose names are among those asked for.
+fn mostly_limited_among(
+    evidence: &Evidence<'_>,
+    share: fn(&LimitedShares) -> f64,
+    among: impl Fn(&str) -> bool,
+) -> Option<String> {
+    let flows = evidence.metrics.flows.iter();
+    let above = flows.filter(|flow| among(&flow.name)).filter_map(|flow| {
         let share = share(flow.limited.as_ref()?);
         let text = format!("{} ({:.0}% of its time)", flow.name, share * 100.0);
         (share > MOST_OF_THE_TIME).then_some(text)
@@ -282,11 +294,20 @@ fn limited_by_rwnd(evidence: &Evidence<'_>) -> Option<(String, String)> {
 }
 
 fn limited_by_application(evidence: &Evidence<'_>) -> Option<(String, String)> {
-    let flows = mostly_limited(evidence, |limited| limited.application)?;
+    let flows = mostly_limited_among(
+        evidence,
+        |limited| limited.application,
+        |name| {
+            !evidence
+                .meant_by_application
+                .iter()
+                .any(|meant| meant == name)
+        },
+    )?;
     Some((
         format!("the application, not congestion control, limited {flows}"),
-        "raise write_size or writes_per_second, or remove both; if the application is the \
-         subject, do not compare variants by throughput"
+        "let the program, or writes of write_size bytes, keep up with the network, or say what \
+         is meant by writes_per_second or an application"
             .to_owned(),
     ))
 }

@@ -130,6 +130,7 @@ const WARMUP: MeasureInput = MeasureInput {
     warmup: Time::from_secs(10),
     rate_changes: None,
     programs: Vec::new(),
+    meant_by_application: Vec::new(),
 };
 
 fn close(value: Option<f64>, expected: f64) {
@@ -275,6 +276,34 @@ fn warned(change: impl Fn(&mut Trace)) -> Vec<String> {
         .into_iter()
         .map(str::to_owned)
         .collect()
+}
+
+/// A flow whose application is meant to limit it is as the study wants it; its neighbour is not.
+#[test]
+fn an_application_that_is_meant_to_limit_is_no_doubt() {
+    let mut trace = trace();
+    for flow in &mut trace.summary.flows {
+        flow.limited = Limited {
+            application: seconds(95.0),
+            ..Limited::default()
+        };
+    }
+    let names: Vec<String> = trace.summary.flows.iter().map(|f| f.name.clone()).collect();
+    let message = |meant: &[String]| {
+        let input = MeasureInput {
+            meant_by_application: meant.to_vec(),
+            ..WARMUP
+        };
+        let warnings = measure(&trace, &input).warnings;
+        let raised = warnings
+            .into_iter()
+            .find(|w| w.code == "limited-by-application");
+        raised.map(|warning| warning.message)
+    };
+    assert!(message(&[]).is_some_and(|text| text.contains(&names[0])));
+    let of_other = message(&names[..1]).expect("the other is not meant to be");
+    assert!(of_other.contains(&names[1]) && !of_other.contains(&format!("{} (", names[0])));
+    assert_eq!(message(&names), None);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //! windows and packet sizes that its stack gives it.
 
 use cclab_cc::Arithmetic;
-use cclab_spec::Scenario;
+use cclab_spec::{Scenario, Traffic};
+use cclab_tcp::profile::Profile;
 use serde::Serialize;
 
 use crate::forwarding::{Forwarding, HOST};
@@ -19,6 +20,31 @@ pub struct Description {
     pub links: Vec<LinkFacts>,
     /// Every flow.
     pub flows: Vec<FlowFacts>,
+    /// Every source of cross traffic.
+    pub traffic: Vec<TrafficFacts>,
+}
+
+/// A source of cross traffic.
+#[derive(Clone, Debug, Serialize)]
+pub struct TrafficFacts {
+    /// Its name.
+    pub name: String,
+    /// Its kind.
+    pub kind: String,
+    /// Links that its data crosses, in order, as indices of [`Description::links`].
+    pub data: Vec<usize>,
+    /// Links that acknowledgements, requests and replies cross.
+    pub acks: Vec<usize>,
+    /// Propagation over the whole path and back, in seconds.
+    pub base_rtt_s: f64,
+    /// Bytes that its transfers or answers have on average; `None` of kinds without.
+    pub mean_size_bytes: Option<f64>,
+    /// Payload bytes of a full segment of its connections.
+    pub payload_bytes: u64,
+    /// Bytes on a link beyond the payload of a segment of its connections.
+    pub header_bytes: u64,
+    /// Bytes of link framing of a packet.
+    pub framing_bytes: u64,
 }
 
 /// A link in one direction.
@@ -85,10 +111,49 @@ pub fn describe(scenario: &Scenario) -> Result<Description, crate::SimError> {
         rate_bps: link.rate.map(|rate| rate.bps()),
         delay_s: link.delay().as_secs_f64(),
     });
+    let traffic = scenario.traffic.iter().zip(&network.ways);
+    let traffic = traffic.map(|(spec, ways)| traffic_facts(spec, ways, profile, &network));
     Ok(Description {
         links: links.collect(),
         flows,
+        traffic: traffic.collect(),
     })
+}
+
+fn traffic_facts(
+    spec: &Traffic,
+    ways: &topology::Ways,
+    profile: &Profile,
+    network: &Network,
+) -> TrafficFacts {
+    let indices =
+        |links: &[u32]| -> Vec<usize> { links.iter().map(|&link| link as usize).collect() };
+    let (data, acks) = (indices(&ways.data), indices(&ways.acks));
+    let payload = flow::payload_of(profile.wire.mss, profile);
+    TrafficFacts {
+        name: spec.name.clone(),
+        kind: spec.kind.clone(),
+        base_rtt_s: one_way(network, &data) + one_way(network, &acks),
+        data,
+        acks,
+        mean_size_bytes: spec.sizes.as_ref().map(cclab_spec::Sizes::mean),
+        payload_bytes: u64::from(payload),
+        header_bytes: headers(profile),
+        framing_bytes: u64::from(profile.wire.framing),
+    }
+}
+
+/// Bytes on a link beyond the payload of a segment.
+fn headers(profile: &Profile) -> u64 {
+    let wire = &profile.wire;
+    let options = if wire.timestamps { 12 } else { 0 };
+    u64::from(wire.ip_header + wire.tcp_header + wire.framing + options)
+}
+
+/// Propagation over `links` in seconds.
+fn one_way(network: &Network, links: &[usize]) -> f64 {
+    let delays = links.iter().map(|&link| network.links[link].delay());
+    delays.map(|delay| delay.as_secs_f64()).sum()
 }
 
 fn flow_facts(scenario: &Scenario, index: usize, network: &Network) -> FlowFacts {
@@ -96,20 +161,15 @@ fn flow_facts(scenario: &Scenario, index: usize, network: &Network) -> FlowFacts
     let profile = stack::profile_of(scenario, spec);
     let wire = &profile.wire;
     let payload = flow::payload_of(spec.mss.unwrap_or(wire.mss), &profile);
-    let options = if wire.timestamps { 12 } else { 0 };
-    let headers = u64::from(wire.ip_header + wire.tcp_header + wire.framing + options);
+    let headers = headers(&profile);
     let path = network.paths[index];
     let data = route(&network.forwarding, path.data, index, false);
     let acks = route(&network.forwarding, path.acks, index, true);
-    let one_way = |links: &[usize]| -> f64 {
-        let delays = links.iter().map(|&link| network.links[link].delay());
-        delays.map(|delay| delay.as_secs_f64()).sum()
-    };
     let ack_every = spec.delayed_ack.unwrap_or(profile.ack.every);
     FlowFacts {
         name: spec.name.clone(),
         cc: spec.cc.clone(),
-        base_rtt_s: one_way(&data) + one_way(&acks),
+        base_rtt_s: one_way(network, &data) + one_way(network, &acks),
         data,
         acks,
         payload_bytes: u64::from(payload),

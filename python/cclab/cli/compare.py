@@ -163,6 +163,9 @@ def _print_point(point: PointComparison, everywhere: list[str]) -> None:
     for flow in point.flows:
         variants = flow.cc_a if flow.cc_a == flow.cc_b else f"{flow.cc_a} | {flow.cc_b}"
         _add_rows(table, [flow.name, variants], flow.metrics)
+    for source in point.traffic:
+        kinds = dict.fromkeys((source.kind_a, source.kind_b))
+        _add_rows(table, [source.name, " | ".join(kinds)], source.metrics)
     several = len(point.flows) > 1
     _add_rows(
         table,
@@ -173,6 +176,9 @@ def _print_point(point: PointComparison, everywhere: list[str]) -> None:
     for letter, names in (("A", point.flows_only_a), ("B", point.flows_only_b)):
         if names:
             tell(f"only {letter} has the flow {', '.join(names)}: not compared")
+    for letter, names in (("A", point.traffic_only_a), ("B", point.traffic_only_b)):
+        if names:
+            tell(f"only {letter} has the traffic {', '.join(names)}: not compared")
 
 
 def _add_rows(table: Table, names: list[str], metrics: list[Compared]) -> None:

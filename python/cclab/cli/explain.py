@@ -88,12 +88,36 @@ def _print_flows(explanation: Explanation) -> None:
             flow.binds or "",
         )
     show(stdout(), table)
+    if explanation.traffic:
+        _print_traffic(explanation)
     for flow in explanation.flows[:_MOST_FLOWS]:
         _print_limits(flow)
     if len(explanation.flows) > _MOST_FLOWS:
         tell(f"{len(explanation.flows) - _MOST_FLOWS} more flows")
     for note in explanation.notes:
         tell(f"note: {note}")
+
+
+def _print_traffic(explanation: Explanation) -> None:
+    table = Table(header_style="bold", box=SIMPLE_HEAD)
+    for heading in ("cross traffic", "kind"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("offered", "of the bottleneck", "base RTT"):
+        table.add_column(heading, justify="right")
+    table.add_column("how")
+    for source in explanation.traffic[:_MOST_FLOWS]:
+        share = source.bottleneck_share
+        table.add_row(
+            Text(source.name),
+            source.kind,
+            ("up to " if source.yields else "") + _rate(source.offered_bps),
+            "not on it" if share is None else f"{share:.1%}",
+            _time(source.base_rtt_s),
+            source.reason,
+        )
+    show(stdout(), table)
+    if len(explanation.traffic) > _MOST_FLOWS:
+        tell(f"{len(explanation.traffic) - _MOST_FLOWS} more sources of cross traffic")
 
 
 def _print_limits(flow: FlowExplanation) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from cclab.errors import InputError
 from cclab.report import units
-from cclab.summary import BOTTLENECK_METRICS, FLOW_METRICS
+from cclab.summary import BOTTLENECK_METRICS, EVERY_TRAFFIC_METRIC, FLOW_METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Metric:
-    """A number that every run has, of a flow, of the bottleneck or of the run itself."""
+    """A number that every run has: of a flow, of a source of cross traffic, of the bottleneck or
+    of the run itself."""
 
     name: str
     """As results documents spell it, with its SI unit: `goodput_bps`."""
-    subject: Literal["flow", "bottleneck", "run"]
+    subject: Literal["flow", "traffic", "bottleneck", "run"]
 
     @property
     def path(self) -> str:
@@ -36,7 +37,7 @@ class Metric:
     @property
     def bounded(self) -> bool:
         """Whether it is a fraction: differences are then absolute, for a ratio would mislead."""
-        return self.name in ("utilization", "drop_rate", "jain")
+        return self.name in ("utilization", "drop_rate", "loss_rate", "jain")
 
     def unit(self, largest: float) -> tuple[float, str, int]:
         """What to divide by, the name of that unit (may be empty) and digits after the point.
@@ -51,15 +52,18 @@ class Metric:
             return (1e-3, "ms", 2)
         if "bytes" in self.name:
             return (*units.size(largest), 2)
-        if self.name in ("utilization", "drop_rate"):
+        if self.name in ("utilization", "drop_rate", "loss_rate"):
             return (0.01, "%", 2)
         if self.name == "jain":
             return (1.0, "", 3)
+        if self.name.startswith("slowdown_"):
+            return (1.0, "", 2)
         return (1.0, "", 1)
 
 
 METRICS = (
     *(Metric(name, "flow") for name in FLOW_METRICS),
+    *(Metric(name, "traffic") for name in EVERY_TRAFFIC_METRIC),
     *(Metric(name, "bottleneck") for name in BOTTLENECK_METRICS),
     Metric("jain", "run"),
 )
@@ -67,17 +71,24 @@ METRICS = (
 
 DEFAULT = (
     *("goodput_bps", "elapsed_s", "retransmits", "srtt_mean_s", "rtt_p95_s"),
+    *("traffic.fct_mean_s", "traffic.fct_median_s", "traffic.fct_p99_s", "traffic.slowdown_mean"),
+    *("traffic.slowdown_p99", "traffic.delay_mean_s", "traffic.loss_rate", "traffic.rtt_mean_s"),
     *("utilization", "queue_delay_mean_s", "drop_rate", "jain"),
 )
-"""What is compared if nothing is chosen; `elapsed_s` where a flow has a transfer."""
+"""What is compared if nothing is chosen; `elapsed_s` where a flow has a transfer, of cross traffic
+what its kind has."""
 
 
 def metric_names(names: Sequence[str]) -> list[Metric]:
     """The metrics called `names`, with their subject before them or without; `DEFAULT` if none.
 
+    A name without its subject that several subjects have is the flow's.
+
     Raises `InputError` if there is none of that name.
     """
-    known = {spelled: metric for metric in METRICS for spelled in (metric.path, metric.name)}
+    known = {metric.path: metric for metric in METRICS}
+    for metric in METRICS:
+        known.setdefault(metric.name, metric)
     for name in names:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)

@@ -12,6 +12,7 @@ from cclab.comparison.difference import Difference, difference
 from cclab.comparison.metric import Metric, metric_names
 from cclab.comparison.verdict import Verdict, verdict
 from cclab.errors import InputError
+from cclab.summary import flat_traffic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,6 +89,25 @@ class FlowComparison:
 
 
 @dataclass(frozen=True)
+class TrafficComparison:
+    """A source of cross traffic that both sides have."""
+
+    name: str
+    kind_a: str
+    kind_b: str
+    metrics: list[Compared]
+
+    def document(self) -> dict[str, Any]:
+        """As a comparison's document spells it."""
+        return {
+            "name": self.name,
+            "kind_a": self.kind_a,
+            "kind_b": self.kind_b,
+            "metrics": {c.metric.name: c.document() for c in self.metrics},
+        }
+
+
+@dataclass(frozen=True)
 class PointComparison:
     """A sweep point that both sides have runs of."""
 
@@ -99,10 +119,13 @@ class PointComparison:
     changes: list[Change]
     """Where the scenarios of the two sides differ, the backend first if it does."""
     flows: list[FlowComparison]
+    traffic: list[TrafficComparison]
     whole: list[Compared]
     """The metrics of the run as a whole: of the bottleneck, and Jain's index."""
     flows_only_a: list[str]
     flows_only_b: list[str]
+    traffic_only_a: list[str]
+    traffic_only_b: list[str]
     same_runs: bool
     """Whether a run on one side is also on the other."""
     unfinished: dict[str, tuple[int, int]]
@@ -116,7 +139,8 @@ class PointComparison:
     @property
     def compared(self) -> list[Compared]:
         """Every metric that was compared here."""
-        return [c for flow in self.flows for c in flow.metrics] + self.whole
+        flows = [c for flow in self.flows for c in flow.metrics]
+        return flows + [c for source in self.traffic for c in source.metrics] + self.whole
 
     def document(self) -> dict[str, Any]:
         """As a comparison's document spells it."""
@@ -127,12 +151,15 @@ class PointComparison:
             "paired": self.paired,
             "changes": [change.document() for change in self.changes],
             "flows": [flow.document() for flow in self.flows],
+            "traffic": [source.document() for source in self.traffic],
             "bottleneck": {
                 c.metric.name: c.document() for c in self.whole if c.metric.subject == "bottleneck"
             },
             "jain": next((c.document() for c in self.whole if c.metric.subject == "run"), None),
             "flows_only_a": self.flows_only_a,
             "flows_only_b": self.flows_only_b,
+            "traffic_only_a": self.traffic_only_a,
+            "traffic_only_b": self.traffic_only_b,
         }
 
 
@@ -251,7 +278,16 @@ def _point(a: Point, b: Point, metrics: list[Metric], asked: bool) -> PointCompa
     whole = [
         _compared(metric, _whole(runs_a, metric), _whole(runs_b, metric), paired)
         for metric in metrics
-        if metric.subject != "flow"
+        if metric.subject in ("bottleneck", "run")
+    ]
+    kinds_a, kinds_b = _kinds(scenario_a), _kinds(scenario_b)
+    chosen = [metric for metric in metrics if metric.subject == "traffic"]
+    traffic = [
+        TrafficComparison(
+            name, kind, kinds_b[name], _of_source(name, chosen, runs_a, runs_b, paired)
+        )
+        for name, kind in kinds_a.items()
+        if name in kinds_b
     ]
     return PointComparison(
         params=a.params,
@@ -260,12 +296,32 @@ def _point(a: Point, b: Point, metrics: list[Metric], asked: bool) -> PointCompa
         seeds_b=seeds_b,
         changes=changed,
         flows=flows,
+        traffic=traffic,
         whole=whole,
         flows_only_a=[name for name in flows_a if name not in flows_b],
         flows_only_b=[name for name in flows_b if name not in flows_a],
+        traffic_only_a=[name for name in kinds_a if name not in kinds_b],
+        traffic_only_b=[name for name in kinds_b if name not in kinds_a],
         same_runs=bool({r.run.id for r in runs_a} & {r.run.id for r in runs_b}),
         unfinished=unfinished,
     )
+
+
+def _kinds(scenario: dict[str, Any]) -> dict[str, str]:
+    """The kinds of a scenario's cross traffic by its names."""
+    return {source["name"]: source["kind"] for source in scenario.get("traffic", [])}
+
+
+def _of_source(
+    name: str, metrics: list[Metric], a: list[Measured], b: list[Measured], paired: bool
+) -> list[Compared]:
+    """What its kind has of `metrics`."""
+    rows_a, rows_b = (
+        [flat_traffic(next(s for s in run.metrics["traffic"] if s["name"] == name)) for run in runs]
+        for runs in (a, b)
+    )
+    measured = [m for m in metrics if any(row[m.name] is not None for row in (*rows_a, *rows_b))]
+    return [_compared(metric, rows_a, rows_b, paired) for metric in measured]
 
 
 def _rows(runs: list[Measured], name: str) -> list[dict[str, Any]]:

@@ -13,8 +13,14 @@ from typing import Any
 from cclab import _core
 from cclab.explain import limits
 from cclab.explain.limits import Limit
+from cclab.explain.traffic import (
+    TrafficExplanation,
+    explain_traffic,
+    is_under_study,
+    taken_from,
+)
 
-__all__ = ["Explanation", "FlowExplanation", "Limit", "Link", "explain"]
+__all__ = ["Explanation", "FlowExplanation", "Limit", "Link", "TrafficExplanation", "explain"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,9 @@ class FlowExplanation:
     bdp_bytes: float | None
     """That link's rate times the base RTT."""
     queue_bytes: float | None
-    """What the queue before it holds, where it stands before the study's bottleneck."""
+    """What the queue before that link holds."""
+    loss: float
+    """Joint probability of the independent random losses on the way of its data."""
     rwnd_bytes: int
     sndbuf_bytes: int | None
     initial_window_bytes: int
@@ -67,6 +75,8 @@ class Explanation:
     topology: str
     links: list[Link]
     flows: list[FlowExplanation]
+    traffic: list[TrafficExplanation]
+    """Cross traffic; empty without any."""
     notes: list[str]
     """What concerns the flows together."""
 
@@ -79,15 +89,20 @@ def explain(scenario: dict[str, Any]) -> Explanation:
     """Explains a resolved scenario. Raises `StudyError` where the simulator cannot build it."""
     described = json.loads(_core.describe(json.dumps(scenario)))
     links = described["links"]
+    traffic = [
+        explain_traffic(spec, facts, links)
+        for spec, facts in zip(scenario.get("traffic", []), described["traffic"], strict=True)
+    ]
     flows = [
-        _flow(scenario, spec, flow, described)
+        _flow(scenario, spec, flow, described, traffic)
         for spec, flow in zip(scenario["flows"], described["flows"], strict=True)
     ]
     return Explanation(
         topology=scenario["network"]["topology"],
         links=[Link(link["name"], link["rate_bps"], link["delay_s"]) for link in links],
         flows=flows,
-        notes=_together(flows),
+        traffic=traffic,
+        notes=_together(flows) + _of_traffic(described, traffic),
     )
 
 
@@ -96,6 +111,7 @@ def _flow(
     spec: dict[str, Any],
     flow: dict[str, Any],
     described: dict[str, Any],
+    traffic: list[TrafficExplanation],
 ) -> FlowExplanation:
     links, network = described["links"], scenario["network"]
     base = flow["base_rtt_s"]
@@ -107,18 +123,23 @@ def _flow(
     )
     slowest, found = limits.of_links(flow, links)
     if slowest is not None:
+        taken, sources = taken_from(slowest, described["traffic"], traffic)
+        left = max(1 - taken / links[slowest]["rate_bps"], 0.0)
+        if sources and left > 0:
+            why = f"what {', '.join(sources)} leaves of {links[slowest]['name']}"
+            found.append(Limit("left", found[0].bps * left, why))
         sharers = [f for f in described["flows"] if slowest in f["data"]]
         if len(sharers) > 1:
-            share = found[0].bps / len(sharers)
             why = f"an equal share of {links[slowest]['name']} among {len(sharers)} flows"
-            found.append(Limit("share", share, why))
+            found.append(Limit("share", found[-1].bps / len(sharers), why))
     found += limits.of_windows(flow, empty)
-    found += limits.of_application(spec, flow)
+    found += limits.of_application(spec, flow, empty)
     found += limits.of_packet_rates(spec, network, flow)
-    found += limits.of_loss(flow, limits.loss_probability(network), empty)
+    loss = limits.loss_probability(network, [links[i]["name"] for i in flow["data"]])
+    found += limits.of_loss(flow, loss, empty)
     found.sort(key=lambda limit: limit.bps)
     bdp = None if slowest is None else links[slowest]["rate_bps"] * base / 8
-    queue = _queue_bytes(network, flow) if slowest is not None else None
+    queue = None if slowest is None else _queue_bytes(network, links[slowest]["name"], flow)
     return FlowExplanation(
         name=flow["name"],
         cc=flow["cc"],
@@ -129,6 +150,7 @@ def _flow(
         bottleneck=None if slowest is None else links[slowest]["name"],
         bdp_bytes=bdp,
         queue_bytes=queue,
+        loss=loss,
         rwnd_bytes=flow["rwnd_bytes"],
         sndbuf_bytes=flow["sndbuf_bytes"],
         initial_window_bytes=flow["initial_window_bytes"],
@@ -139,12 +161,12 @@ def _flow(
     )
 
 
-def _queue_bytes(network: dict[str, Any], flow: dict[str, Any]) -> float | None:
-    """What the queue of the study's bottleneck holds, in bytes of this flow's packets."""
-    queue = (network.get("bottleneck") or {}).get("queue")
-    if queue is None:
+def _queue_bytes(network: dict[str, Any], name: str, flow: dict[str, Any]) -> float | None:
+    """What the queue before the link called `name` holds, in bytes of this flow's packets."""
+    link = limits.link_called(network, name)
+    if link is None:
         return None
-    limit = queue["limit"]
+    limit = link["queue"]["limit"]
     if "bytes" in limit:
         return float(limit["bytes"])
     return float(limit["packets"] * flow["packet_bytes"])
@@ -158,10 +180,7 @@ def _notes(
     queue: float | None,
 ) -> list[str]:
     notes = []
-    under_study = slowest in (0, 1) or (
-        slowest is not None and links[slowest]["name"].startswith("bottleneck")
-    )
-    if slowest is not None and not under_study:
+    if slowest is not None and not is_under_study(slowest, links):
         notes.append(
             f"its slowest link is {links[slowest]['name']}, not the bottleneck: the queue under "
             "study will stay empty unless others fill it"
@@ -208,4 +227,17 @@ def _together(flows: list[FlowExplanation]) -> list[str]:
             f"{names}: limited by {', '.join(sorted({str(f.binds) for f in bounded}))} rather than "
             "by congestion: how they share says nothing about their variants"
         )
+    return notes
+
+
+def _of_traffic(described: dict[str, Any], traffic: list[TrafficExplanation]) -> list[str]:
+    """Links of which cross traffic alone offers as much as they carry."""
+    notes = []
+    for index, link in enumerate(described["links"]):
+        offered, sources = taken_from(index, described["traffic"], traffic)
+        if sources and link["rate_bps"] is not None and offered >= link["rate_bps"]:
+            notes.append(
+                f"{', '.join(sources)}: {offered / 1e6:.4g} Mbit/s offered to {link['name']}, "
+                f"which carries {link['rate_bps'] / 1e6:g}: nothing is sure to be left for flows"
+            )
     return notes

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from cclab.explain import laws
-
-_NS = 1e-9
+from cclab.explain.traffic import application_limit
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,8 @@ class Limit:
     """An upper bound of a flow's throughput."""
 
     name: str
-    """Stable name: `link`, `share`, `rwnd`, `sndbuf`, `application`, `packet-rate`, `loss`."""
+    """Stable name: `link`, `left`, `share`, `rwnd`, `sndbuf`, `application`, `packet-rate`,
+    `loss`."""
     bps: float
     """Bits of payload per second."""
     reason: str
@@ -56,8 +57,10 @@ def of_windows(flow: dict[str, Any], rtt_s: float) -> list[Limit]:
     return found
 
 
-def of_application(spec: dict[str, Any], flow: dict[str, Any]) -> list[Limit]:
+def of_application(spec: dict[str, Any], flow: dict[str, Any], rtt_s: float) -> list[Limit]:
     """What the application writes."""
+    if application := spec.get("application"):
+        return [Limit("application", *application_limit(application, rtt_s))]
     per_second = spec.get("writes_per_second")
     if not per_second:
         return []
@@ -85,16 +88,58 @@ def of_packet_rates(
     return found
 
 
-def loss_probability(network: dict[str, Any]) -> float:
-    """The joint probability of the independent random losses on the way of data."""
+_BOTTLENECK = re.compile(r"bottleneck\d*(\.reverse)?")
+
+
+def link_called(network: dict[str, Any], name: str) -> dict[str, Any] | None:
+    """What the scenario says of the link that traces call `name`, with what happens to data there.
+
+    None of what the study does not write: wires of extra delay, processors of hosts and routers.
+    The way back has impairments only where they are its own.
+    """
+    if graph := network.get("graph"):
+        for edge in graph["links"]:
+            if name == edge["name"]:
+                return dict(edge["link"])
+            if name == f"{edge['name']}.reverse":
+                return _mirrored(edge["link"])
+        return None
+    bottleneck: dict[str, Any] = network["bottleneck"]
+    if found := _BOTTLENECK.fullmatch(name):
+        return (bottleneck.get("reverse") or _mirrored(bottleneck)) if found[1] else bottleneck
+    if name.removesuffix(".reverse").endswith(".access"):
+        # They act in the direction of a flow's data, whichever that is.
+        return dict(network["access"])
+    return None
+
+
+def _mirrored(link: dict[str, Any]) -> dict[str, Any]:
+    return {key: link.get(key) for key in ("rate", "delay", "queue")}
+
+
+def loss_probability(network: dict[str, Any], data: list[str]) -> float:
+    """The joint probability of the independent random losses on the way `data` over links.
+
+    Each link loses where packets enter it; hosts lose what the bottleneck and the access links
+    have at senders and receivers.
+    """
     passed = 1.0
-    # A flow crosses an access link at either end.
-    for name, times in (("bottleneck", 1), ("access", 2)):
-        link = network.get(name) or {}
-        for loss in link.get("loss", []):
-            passed *= (1 - loss["model"].get("random", 0.0)) ** times
-        passed *= (1 - (link.get("corrupt") or 0.0)) ** times
+    for link in (link_called(network, name) for name in data):
+        if link is not None:
+            passed *= _passed(link, at_hosts=False) * (1 - (link.get("corrupt") or 0.0))
+    if not network.get("graph"):
+        for impaired in (network["bottleneck"], network["access"]):
+            passed *= _passed(impaired, at_hosts=True)
     return 1 - passed
+
+
+def _passed(link: dict[str, Any], *, at_hosts: bool) -> float:
+    """What the independent losses of `link` at hosts, or at its own entry, let pass."""
+    passed = 1.0
+    for loss in link.get("loss") or []:
+        if (loss["at"] != "router") == at_hosts:
+            passed *= 1 - loss["model"].get("random", 0.0)
+    return passed
 
 
 def of_loss(flow: dict[str, Any], p: float, rtt_s: float) -> list[Limit]:

@@ -1,0 +1,125 @@
+"""What cross traffic offers the network, and what it leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+_NS = 1e-9
+_KEYS_PER_WRITE = (1 - 0.3**8) / (1 - 0.3)
+"""Keystrokes that fall together: each next one with probability 0.3, up to eight."""
+_DATAGRAMS = ("constant-rate", "on-off", "random")
+_UNYIELDING = (*_DATAGRAMS, "poisson")
+"""Kinds of which as much comes whatever the network does to it."""
+
+
+@dataclass(frozen=True)
+class TrafficExplanation:
+    """A source of cross traffic."""
+
+    name: str
+    kind: str
+    data: list[str]
+    """Names of the links that its data crosses."""
+    base_rtt_s: float
+    offered_bps: float
+    """Bits a second on a link, headers and framing included, in the direction of its data."""
+    yields: bool
+    """Whether it waits for answers, so that a slow network makes it offer less."""
+    bottleneck_share: float | None
+    """What it offers over the rate of the link under study; None where it does not cross it."""
+    reason: str
+    """How that is reckoned, in words."""
+
+
+def explain_traffic(
+    spec: dict[str, Any], facts: dict[str, Any], links: list[dict[str, Any]]
+) -> TrafficExplanation:
+    """Explains one source, `spec` of the scenario, of which the simulator says `facts`."""
+    offered, reason = offered_load(spec, facts)
+    crossed = next((i for i in facts["data"] if is_under_study(i, links)), None)
+    return TrafficExplanation(
+        name=facts["name"],
+        kind=facts["kind"],
+        data=[links[i]["name"] for i in facts["data"]],
+        base_rtt_s=facts["base_rtt_s"],
+        offered_bps=offered,
+        yields=facts["kind"] not in _UNYIELDING,
+        bottleneck_share=None if crossed is None else offered / links[crossed]["rate_bps"],
+        reason=reason,
+    )
+
+
+def is_under_study(index: int, links: list[dict[str, Any]]) -> bool:
+    """Whether a link is the study's bottleneck, one of a row of them, or its way back."""
+    link = links[index]
+    named = link["name"].removesuffix(".reverse").rstrip("0123456789") == "bottleneck"
+    return (index in (0, 1) or named) and link["rate_bps"] is not None
+
+
+def offered_load(spec: dict[str, Any], facts: dict[str, Any]) -> tuple[float, str]:
+    """Bits a second on a link in the direction of the data, and how they come about."""
+    kind, params, rtt = spec["kind"], spec["params"], facts["base_rtt_s"]
+    # Of segments of a mean size, the part that is full.
+    inflated = 1 + facts["header_bytes"] / facts["payload_bytes"]
+    size = facts["mean_size_bytes"] or 0.0
+    if kind == "on-off":
+        share = params["on"] / (params["on"] + params["off"])
+        return params[
+            "rate"
+        ] * share, f"{params['rate'] / 1e6:g} Mbit/s for {share:.0%} of the time"
+    if kind in _DATAGRAMS:
+        return params["rate"], f"packets of {params['packet_size']:g} bytes"
+    if kind == "poisson":
+        rate = params["flows_per_second"]
+        return (
+            rate * size * 8 * inflated,
+            f"{rate:.4g} transfers a second of {size:,.0f} bytes on average, with their headers",
+        )
+    if kind == "ping-flood":
+        # 20 bytes of IP and 8 of ICMP.
+        packet = params["payload"] + 28 + facts["framing_bytes"]
+        distance = min(params["interval"], rtt) or params["interval"]
+        return packet * 8 / distance, f"{packet:g} bytes at most every {distance * 1e3:.4g} ms"
+    clients = params["clients"]
+    if kind == "request-response":
+        cycle = params["think"] + rtt
+        return (
+            clients * size * 8 * inflated / cycle if cycle > 0 else float("inf"),
+            f"{clients:g} clients with at most an answer of {size:,.0f} bytes on average every "
+            f"{cycle:.4g} s",
+        )
+    write = _KEYS_PER_WRITE + facts["header_bytes"]
+    return (
+        clients * write * 8 / params["interval"],
+        f"{clients:g} clients who type every {params['interval']:g} s on average",
+    )
+
+
+def taken_from(
+    link: int, traffic: list[dict[str, Any]], explained: list[TrafficExplanation]
+) -> tuple[float, list[str]]:
+    """What the traffic that does not yield offers to `link`, in bit/s, and its names."""
+    crossing = [
+        one
+        for facts, one in zip(traffic, explained, strict=True)
+        if link in facts["data"] and not one.yields
+    ]
+    return sum(one.offered_bps for one in crossing), [one.name for one in crossing]
+
+
+def application_limit(application: dict[str, Any], rtt_s: float) -> tuple[float, str]:
+    """Bits of payload a second that an application of a flow writes, at most, and why."""
+    kind = application["kind"]
+    if kind == "on-off":
+        share = application["on"] / (application["on"] + application["off"])
+        rate = application["rate"]
+        return rate * share, f"it writes {rate / 1e6:g} Mbit/s for {share:.0%} of the time"
+    if kind == "request-response":
+        cycle = application["think"] * _NS + rtt_s
+        response = application["response"]
+        why = f"it writes {response:,} bytes, waits for them to arrive, and pauses: {cycle:.4g} s"
+        return response * 8 / cycle if cycle > 0 else float("inf"), why
+    interval = application["interval"] * _NS
+    why = f"someone types {_KEYS_PER_WRITE:.2f} bytes every {interval:g} s on average"
+    return _KEYS_PER_WRITE * 8 / interval, why
