@@ -5,7 +5,7 @@ use cclab_units::{Stream, Time};
 
 use crate::{
     AckSample, Arithmetic, Config, Congestion, CongestionControl, CongestionSample, Cx, Departure,
-    LostSegment, RateSample, Repair, SlowStart, VARIANTS, Variant, WindowInRecovery,
+    LostSegment, RateSample, Repair, SlowStart, Timestamps, VARIANTS, Variant, WindowInRecovery,
 };
 
 const MSS: u64 = 1_448;
@@ -174,7 +174,12 @@ impl Model {
             newly_acked: bytes,
             newly_delivered: bytes,
             rtt: (bits & 1 == 0).then_some(rtt),
-            one_way: (bits & 16 == 0).then_some(rtt / 2),
+            stamps: (bits & 16 == 0).then(|| {
+                let now = self.now.as_millis() as u32;
+                let echo = now.wrapping_sub(rtt.as_millis() as u32);
+                let value = echo.wrapping_add(u32::from(bits)); // also from the future
+                Timestamps { value, echo, now }
+            }),
             srtt: self.srtt,
             min_rtt: Time::from_micros(50),
             snd_una: self.snd_una,

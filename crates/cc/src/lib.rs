@@ -78,9 +78,8 @@ pub struct AckSample {
     pub lost: u64,
     /// Delivery rate sampled by this acknowledgement.
     pub rate: Option<RateSample>,
-    /// One-way delay of the data by the timestamps of both ends, whole milliseconds (RFC 7323);
-    /// their clocks agree here. `None` without timestamps.
-    pub one_way: Option<Time>,
+    /// What the acknowledgement's timestamps say; `None` without timestamps.
+    pub stamps: Option<Timestamps>,
     /// `snd_una` and `snd_nxt` as offsets from the first byte: rounds begin and end there.
     pub snd_una: u64,
     /// See `snd_una`.
@@ -96,6 +95,17 @@ pub struct AckSample {
     pub repair: Repair,
     /// Whether the acknowledgement carried an ECN echo.
     pub ece: bool,
+}
+
+/// The timestamps of an acknowledgement (RFC 7323), in ticks of a millisecond.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timestamps {
+    /// The receiver's clock when it acknowledged (TSval). Both ends' clocks begin together here.
+    pub value: u32,
+    /// The sender's clock when what is acknowledged left (TSecr).
+    pub echo: u32,
+    /// The sender's clock now.
+    pub now: u32,
 }
 
 /// What a sender repairs (the `TCP_CA_` states of Linux that a window of its own must know).

@@ -4,7 +4,7 @@
 use cclab_units::{Stream, Time};
 
 use crate::window::{SegmentWindow, StackWindow, may_grow};
-use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx};
+use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx, Timestamps};
 
 /// `HZ`: ticks per second of the timer that modules read as `jiffies`.
 pub(crate) const HZ: u64 = 1_000;
@@ -15,7 +15,7 @@ pub(crate) struct Measured {
     /// Segments acknowledged cumulatively.
     pub(crate) acked: u64,
     pub(crate) rtt: Option<Time>,
-    pub(crate) one_way: Option<Time>,
+    pub(crate) stamps: Option<Timestamps>,
     pub(crate) state: CaState,
     pub(crate) now: Time,
 }
@@ -93,7 +93,7 @@ impl<M: Module> CongestionControl for Modular<M> {
         let measured = Measured {
             acked: self.stack.acked_cumulatively(ack),
             rtt: ack.rtt,
-            one_way: ack.one_way,
+            stamps: ack.stamps,
             state: self.state(ack),
             now: cx.now,
         };

@@ -1,7 +1,7 @@
 //! What an acknowledgement does: to the window, the scoreboard, the clock, loss recovery and the
 //! variant, in this order.
 
-use cclab_cc::{AckSample, Arithmetic, Cx, EcnFeedback};
+use cclab_cc::{AckSample, Arithmetic, Cx, EcnFeedback, Timestamps};
 use cclab_packet::{MAX_SACK_BLOCKS, Packet, flags};
 use cclab_units::Time;
 
@@ -86,7 +86,7 @@ impl Sender {
                 delivered: self.rate.delivered(),
                 lost: self.board.lost_ever(),
                 rate,
-                one_way: one_way(packet),
+                stamps: stamps(packet, now),
                 snd_una: self.snd_una,
                 snd_nxt: self.snd_nxt,
                 cwnd_limited,
@@ -286,10 +286,14 @@ impl Sender {
     }
 }
 
-/// How long the data that `packet` acknowledges took one way: from the echo to the stamp.
-fn one_way(packet: &Packet) -> Option<Time> {
+/// What `packet` says of both clocks.
+fn stamps(packet: &Packet, now: Time) -> Option<Timestamps> {
     let stamped = packet.tsval != 0 && packet.tsecr != 0;
-    stamped.then(|| Time::from_millis(u64::from(packet.tsval.wrapping_sub(packet.tsecr))))
+    stamped.then(|| Timestamps {
+        value: packet.tsval,
+        echo: packet.tsecr,
+        now: timestamp(now),
+    })
 }
 
 /// What the segments that an acknowledgement delivered tell.
