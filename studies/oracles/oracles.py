@@ -92,8 +92,19 @@ class Oracle:
     runs: dict[bool, int]
     """Runs of a cell, alone and against the rival."""
     asked: float
+    runs_alone: dict[str, int] = field(default_factory=dict)
+    """Runs of a cell alone, on both sides, of variants whose every run is another."""
     variant_settings: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Set for the simulator where it runs this variant, besides `settings`."""
+
+    def runs_of(self, variant: str, rival: bool) -> int:
+        """Runs of a cell."""
+        return self.runs[rival] if rival else self.runs_alone.get(variant, self.runs[rival])
+
+    def simulated_runs_of(self, variant: str, rival: bool) -> int:
+        """Runs of a cell by the simulator."""
+        usual = SIMULATED_RUNS[rival]
+        return usual if rival else self.runs_alone.get(variant, usual)
 
     @property
     def file(self) -> Path:
@@ -120,6 +131,8 @@ LINUX = Oracle(
     kernel_settings=('flow.variant.sysctl={"net.ipv4.tcp_timestamps" = 2}',),
     runs={False: 2, True: 5},
     asked=0.10,
+    # Where in a tick of the clocks a flow starts decides its whole run.
+    runs_alone={"lp": 15},
     # What `tcp_timestamps = 2` is: the receiver's timestamps begin at its clock, not at a die.
     variant_settings={"lp": ("flow.variant.cc_params={timestamp_offset = 0.0}",)},
 )
@@ -171,7 +184,7 @@ def simulated(
 ) -> list[tuple[Row, list[float]]]:
     """The simulator's part."""
     with tempfile.TemporaryDirectory() as folder:
-        runs = SIMULATED_RUNS[rival]
+        runs = oracle.simulated_runs_of(variant, rival)
         settings = (*oracle.settings, *oracle.variant_settings.get(variant, ()))
         rows = measured(variant, rival, "sim", runs, settings, Path(folder), jobs)
         return list(rows)
@@ -204,7 +217,7 @@ def record(oracle: Oracle, variant: str, rival: bool, jobs: int, again: bool) ->
     folder = RECORDINGS / f"{oracle.name}-{variant}-{'against' if rival else 'alone'}"
     if again and folder.exists():
         folder.rename(folder.with_name(f"{folder.name}-{os.getpid()}.old"))
-    runs, settings = oracle.runs[rival], oracle.kernel_settings
+    runs, settings = oracle.runs_of(variant, rival), oracle.kernel_settings
     return [row for row, _ in measured(variant, rival, "linux", runs, settings, folder, jobs)]
 
 

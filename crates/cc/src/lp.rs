@@ -38,6 +38,14 @@ const PARAMS: &[Parameter] = &[
         least: 0.0,
         most: u32::MAX as f64,
     },
+    Parameter {
+        name: "uptime",
+        meaning: "ms that both clocks have run before; on linux-6.12 only",
+        // What the guests of the kernel backends have behind them.
+        default: 10_000.0,
+        least: 0.0,
+        most: u32::MAX as f64,
+    },
 ];
 
 /// The entry of the registry.
@@ -114,6 +122,8 @@ struct Lp {
     inference_rtts: u32,
     /// `None` until drawn.
     offset: Option<u32>,
+    /// Ticks, and no matter where a millisecond is one.
+    uptime: u32,
     tick: RemoteTick,
     /// Smoothed, times 8; zero before the first sample.
     sowd: u32,
@@ -145,6 +155,7 @@ impl Lp {
             threshold: (config.params.get("threshold") * 100.0).round() as u32,
             inference_rtts: config.params.get("inference") as u32,
             offset: offset.map(|ms| ms as u32).or(unset),
+            uptime: config.params.get("uptime") as u32,
             tick,
             sowd: 0,
             owd_min: u32::MAX,
@@ -210,9 +221,11 @@ impl Module for Lp {
         let Some(mut stamps) = measured.stamps else {
             return;
         };
+        let passed = stamps.now.wrapping_sub(stamps.echo);
         if measured.rtt.is_some() {
             let offset = *self.offset.get_or_insert_with(|| dice.bits() as u32);
-            stamps.value = stamps.value.wrapping_add(offset);
+            stamps.value = stamps.value.wrapping_add(self.uptime).wrapping_add(offset);
+            stamps.echo = stamps.echo.wrapping_add(self.uptime);
             if self.form == Form::Linux {
                 self.tick.sample(&stamps);
             }
@@ -220,7 +233,6 @@ impl Module for Lp {
                 self.take_delay(owd);
             }
         }
-        let passed = stamps.now.wrapping_sub(stamps.echo);
         if (1..1 << 31).contains(&passed) {
             self.inference = passed.saturating_mul(self.inference_rtts);
         }
@@ -252,7 +264,11 @@ mod tests {
     use crate::{AckSample, Congestion, CongestionControl, SlowStart};
 
     fn flow(arithmetic: Arithmetic, offset: f64) -> Bench<Modular<Lp>> {
-        let given = [("timestamp_offset".to_owned(), offset)].into();
+        let given = [
+            ("timestamp_offset".to_owned(), offset),
+            ("uptime".to_owned(), 0.0),
+        ]
+        .into();
         let config = Config {
             params: Params::new(PARAMS, &given).expect("in range"),
             ..config_of(&VARIANT, arithmetic, SlowStart::Plain)
