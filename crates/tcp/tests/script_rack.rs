@@ -129,6 +129,24 @@ fn a_lost_retransmission_is_found() {
     assert_eq!(s.ssthresh(), 5 * MSS);
 }
 
+/// What recovery has sent again beyond its end is known to be lost when it ends: the next one
+/// begins with the same acknowledgement, and its window, not a burst up to ssthresh, is in force
+/// (`tcp_time_to_recover`).
+#[test]
+fn a_repaired_loss_beyond_the_end_begins_the_next_recovery() {
+    let mut s = recovery_by_prr(); // ends at 12
+    s.ack(306, 0, &[(1, 12), (13, 16)]); // 12, sent at 205, before 13 to 15
+    assert_eq!(s.sent(306)[..2], again(&[0, 12]));
+    let recoveries = s.sender.counters().fast_recoveries;
+    s.ack(406, 12, &[(13, 16)]); // 12 is on its way again
+    assert!(s.sender.in_recovery());
+    assert_eq!(s.sender.counters().fast_recoveries, recoveries + 1);
+    assert_eq!(s.ssthresh(), 2 * MSS); // half of 5
+    s.sent(406);
+    s.ack(407, 17, &[]);
+    assert_eq!(s.sender.counters().rtos, 0);
+}
+
 /// RFC 8985 section 7.2 and 7.3: the probe leaves after two round trips (and 2 ms, as Linux
 /// adds), the last segment with nothing new to send; its SACK shows the loss before it.
 #[test]

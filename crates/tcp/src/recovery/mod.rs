@@ -185,12 +185,23 @@ impl Sender {
             self.episode.rack.on_recovered();
             self.episode.frto.end();
         }
+        let resent = self.board.resent();
         let lost = self.detect_by_rack(now);
+        let lost_again = self.board.resent() < resent;
         match self.episode.phase {
-            Phase::Open if lost > 0 => self.enter_prr(now, news, lost),
+            // What an episode that is over had sent again may still be unacknowledged beyond its
+            // end: the loss is known, and another reduction follows at once (`tcp_time_to_recover`).
+            Phase::Open if self.board.lost() > 0 => self.enter_prr(now, news, lost),
             Phase::Recovery => self.update_prr(news, lost),
             Phase::Open => {}
-            Phase::Loss => self.on_news_frto(news),
+            Phase::Loss => {
+                self.on_news_frto(news);
+                // `FLAG_LOST_RETRANS`: congestion after the timeout's.
+                if lost_again {
+                    self.episode.frto.end();
+                    self.enter_prr(now, news, lost);
+                }
+            }
         }
         lost
     }
