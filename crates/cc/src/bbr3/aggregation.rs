@@ -49,3 +49,37 @@ impl Bbr3 {
             .update(window, self.bandwidth.rounds, extra);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bbr3::tests::{MSS, Path, sample};
+
+    /// 5.5.9 by hand, at 1 MB/s: what came beyond 1000 bytes a millisecond since the interval began.
+    #[test]
+    fn what_is_above_the_rate_since_the_interval_began_is_extra() {
+        let mut bbr = Path::in_drain().flow.cc;
+        let began = Time::from_secs(20);
+        bbr.aggregation = Aggregation::default();
+        bbr.aggregation.restart(began);
+        bbr.bw = 1e6;
+        bbr.cwnd = 50 * MSS;
+        let mut after = |millis, segments: u64, rounds| {
+            bbr.bandwidth.rounds = rounds;
+            bbr.update_aggregation(&Sample {
+                newly_acked: segments * MSS,
+                ..sample(began + Time::from_millis(millis))
+            });
+            (
+                bbr.aggregation.delivered / MSS,
+                bbr.aggregation.extra() / MSS,
+            )
+        };
+        assert_eq!(after(0, 10, 1), (10, 10));
+        assert_eq!(after(5, 10, 1), (20, 15));
+        assert_eq!(after(20, 3, 1), (3, 15)); // 20 in 20 ms are no more than the rate
+        assert_eq!(after(20, 90, 2), (93, 50)); // the window bounds it
+        assert_eq!(after(200, 1, 12), (1, 50));
+        assert_eq!(after(300, 1, 13), (1, 1)); // ten rounds on
+    }
+}

@@ -155,3 +155,141 @@ impl Bbr3 {
         self.cwnd = self.cwnd.min(cap.max(LEAST_CWND * self.constants.mss));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bbr3::tests::{MSS, Path, sample};
+
+    /// 5.6.2: the rate of the initial window over the first round trip, 1 ms if there is none; 5.6.3: 1%
+    /// below the model's, down only once the pipe was full.
+    #[test]
+    fn the_rate_is_the_models_less_a_margin() {
+        let mut bbr = Path::new().flow.cc;
+        bbr.init_pacing_rate(None);
+        assert_eq!(bbr.pacing.bytes, 27_700_000.0);
+        bbr.set_pacing_rate(Time::from_millis(100));
+        assert_eq!(bbr.pacing.bytes, 277_000.0);
+        bbr.set_pacing_rate(Time::from_millis(10));
+        assert_eq!(bbr.pacing.bytes, 277_000.0, "only once");
+        let paced = |reached, bw, gain| {
+            let mut bbr = Path::new().flow.cc;
+            bbr.pipe.set_reached(reached);
+            bbr.bw = bw;
+            bbr.set_pacing_rate_with_gain(gain);
+            bbr.pacing.bytes
+        };
+        assert_eq!(paced(false, 1e6, 1.25), 1_237_500.0);
+        assert_eq!(paced(false, 1e5, 1.0), 277_000.0);
+        assert_eq!(paced(true, 1e5, 1.0), 99_000.0);
+        assert_eq!(paced(true, 0.0, 1.0), 277_000.0);
+    }
+
+    /// 5.6.4.2: gain times rate times round trip; the initial window before there is one.
+    #[test]
+    fn a_product_is_of_the_gain_the_rate_and_the_round_trip() {
+        let mut bbr = Path::new().flow.cc;
+        bbr.bw = 1e6;
+        assert_eq!(bbr.bdp_multiple(1e6, 2.25), 225_000);
+        assert_eq!((bbr.bdp(), bbr.target_inflight()), (100_000, 10_000));
+        bbr.cwnd = 120_000;
+        assert_eq!(
+            (bbr.target_inflight(), bbr.probe_rtt_cwnd()),
+            (100_000, 50_000)
+        );
+        bbr.bw = 5e4;
+        assert_eq!(bbr.probe_rtt_cwnd(), 4_000);
+        bbr.rtt.begin(None, Time::ZERO);
+        assert_eq!(bbr.bdp_multiple(1e6, 2.25), 10_000);
+    }
+
+    /// 5.6.4.6, with two products of 200 segments.
+    #[test]
+    fn the_window_grows_by_what_is_delivered() {
+        let after = |reached, cwnd: u64, delivered: u64| {
+            let mut bbr = Path::new().flow.cc;
+            bbr.bw = 1e6;
+            bbr.pipe.set_reached(reached);
+            bbr.cwnd = cwnd * MSS;
+            bbr.set_cwnd(&Sample {
+                newly_acked: 7 * MSS,
+                delivered: delivered * MSS,
+                ..sample(Time::from_secs(2))
+            });
+            bbr.cwnd / MSS
+        };
+        assert_eq!(after(true, 100, 500), 107);
+        assert_eq!(after(true, 195, 500), 200);
+        assert_eq!(after(true, 300, 500), 200);
+        assert_eq!(after(false, 199, 500), 206);
+        assert_eq!(after(false, 200, 500), 200);
+        assert_eq!(after(false, 200, 9), 207);
+        assert_eq!(after(false, 200, 10), 200);
+    }
+
+    /// 5.6.4.7: the bound of each state, and that of the short term; four segments at least.
+    #[test]
+    fn the_window_is_bounded_by_what_is_known_to_be_safe() {
+        let bounded = |state, long_term: u64, short_term: u64| {
+            let mut bbr = Path::new().flow.cc;
+            bbr.state = state;
+            bbr.cwnd = 200 * MSS;
+            bbr.long_term.bound = long_term * MSS;
+            bbr.loss.inflight = short_term * MSS;
+            bbr.bound_by_model();
+            bbr.cwnd / MSS
+        };
+        for state in [State::Down, State::Refill, State::Up] {
+            assert_eq!(bounded(state, 100, 1_000), 100);
+        }
+        for state in [State::Cruise, State::ProbeRtt] {
+            assert_eq!(bounded(state, 100, 1_000), 85);
+        }
+        for state in [State::Startup, State::Drain] {
+            assert_eq!(bounded(state, 100, 1_000), 200);
+            assert_eq!(bounded(state, 100, 60), 60);
+        }
+        assert_eq!(bounded(State::Up, 100, 60), 60);
+        assert_eq!(bounded(State::Up, 3, 60), 4);
+    }
+
+    /// 5.6.4.4: a window of recovery or of a dip does not replace the one saved.
+    #[test]
+    fn a_disturbed_window_does_not_replace_the_one_saved() {
+        let saved = |state, recovers: bool, cwnd| {
+            let mut bbr = Path::new().flow.cc;
+            bbr.undo.cwnd = 50_000;
+            bbr.state = state;
+            bbr.cwnd = cwnd;
+            if recovers {
+                bbr.loss.enter_recovery();
+            }
+            bbr.save_cwnd();
+            bbr.undo.cwnd
+        };
+        assert_eq!(saved(State::Cruise, false, 20_000), 20_000);
+        assert_eq!(saved(State::Cruise, true, 20_000), 50_000);
+        assert_eq!(saved(State::Cruise, true, 70_000), 70_000);
+        assert_eq!(saved(State::ProbeRtt, false, 20_000), 50_000);
+    }
+
+    #[test]
+    fn the_window_of_before_comes_back_when_losses_are_repaired() {
+        let after = |recovers: bool, repair| {
+            let mut bbr = Path::new().flow.cc;
+            bbr.undo.cwnd = 50_000;
+            if recovers {
+                bbr.loss.enter_recovery();
+            }
+            let sample = Sample {
+                repair,
+                ..sample(Time::from_secs(2))
+            };
+            bbr.follow_recovery(&sample);
+            (bbr.cwnd, bbr.loss.recovers())
+        };
+        assert_eq!(after(true, Repair::Losses), (10_000, true));
+        assert_eq!(after(true, Repair::Nothing), (50_000, false));
+        assert_eq!(after(false, Repair::Nothing), (10_000, false));
+    }
+}

@@ -57,3 +57,42 @@ impl Bbr3 {
         pipe.reached |= pipe.now;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use cclab_units::Time;
+
+    use super::*;
+    use crate::bbr3::Delivery;
+    use crate::bbr3::tests::{Path, sample};
+
+    /// 5.3.1.2: three rounds that bring less than a quarter more; what the application limited, and
+    /// what is within a round, says nothing.
+    #[test]
+    fn a_pipe_is_full_after_three_rounds_without_growth() {
+        let mut bbr = Path::new().flow.cc;
+        let mut check = |rate, app_limited, round_start| {
+            bbr.bandwidth.round_start = round_start;
+            let sample = sample(Time::from_secs(2));
+            let rate = sample.rate.map(|known| Delivery {
+                rate,
+                app_limited,
+                ..known
+            });
+            bbr.check_full_pipe(&Sample { rate, ..sample });
+            let pipe = &bbr.pipe;
+            (pipe.bw, pipe.count, pipe.now)
+        };
+        assert_eq!(check(1e6, false, true), (1e6, 0, false));
+        assert_eq!(check(1.25e6, false, true), (1.25e6, 0, false));
+        assert_eq!(check(1.5e6, false, true), (1.25e6, 1, false));
+        assert_eq!(check(1.5e6, true, true), (1.25e6, 1, false));
+        assert_eq!(check(1.5e6, false, false), (1.25e6, 1, false));
+        assert_eq!(check(1.5e6, false, true), (1.25e6, 2, false));
+        assert_eq!(check(1.5e6, false, true), (1.25e6, 3, true));
+        assert_eq!(check(2e6, false, true), (1.25e6, 3, true));
+        assert!(bbr.pipe.reached());
+        bbr.pipe.reset(1e6);
+        assert!(bbr.pipe.reached() && !bbr.pipe.is_full_now());
+    }
+}

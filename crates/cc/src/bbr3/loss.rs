@@ -169,3 +169,93 @@ impl Bbr3 {
         loss.inflight = loss.inflight_latest.max(whole(beta * loss.inflight as f64));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use cclab_units::Time;
+
+    use super::*;
+    use crate::bbr3::Delivery;
+    use crate::bbr3::tests::{MSS, Path, sample};
+
+    /// 5.5.10.3: the largest rate and delivery of a round; the next begins with its own.
+    #[test]
+    fn a_round_delivers_its_largest_samples() {
+        let mut bbr = Path::new().flow.cc;
+        bbr.loss.round_delivered = 400 * MSS;
+        let mut take = |rate, segments: u64, prior: u64| {
+            let sample = sample(Time::from_secs(2));
+            let rate = sample.rate.map(|known| Delivery {
+                rate,
+                delivered: segments * MSS,
+                prior_delivered: prior * MSS,
+                ..known
+            });
+            let sample = Sample { rate, ..sample };
+            bbr.update_latest_delivery(&sample);
+            let seen = (bbr.loss.bw_latest, bbr.loss.inflight_latest / MSS);
+            bbr.advance_latest_delivery(&sample);
+            (seen, bbr.loss.round_start)
+        };
+        assert_eq!(take(1e6, 90, 399), ((1e6, 90), false));
+        assert_eq!(take(8e5, 110, 399), ((1e6, 110), false));
+        assert_eq!(take(7e5, 80, 400), ((1e6, 110), true));
+        assert_eq!(take(6e5, 85, 499), ((7e5, 85), false)); // 500 were delivered
+        assert_eq!(take(6e5, 70, 500), ((7e5, 85), true));
+    }
+
+    /// 5.5.10.3: from the bandwidth and the window on 0.7, or what the round delivered if that is more.
+    #[test]
+    fn bounds_fall_by_beta_at_most() {
+        let bounds = |bw_latest, inflight_latest: u64| {
+            let mut bbr = Path::in_state(State::Cruise).flow.cc;
+            bbr.cwnd = 200 * MSS;
+            let mut seen = Vec::new();
+            for _ in 0..2 {
+                bbr.loss.bw_latest = bw_latest;
+                bbr.loss.inflight_latest = inflight_latest * MSS;
+                bbr.lower_short_term();
+                seen.push((bbr.loss.bw.round(), bbr.loss.inflight / MSS));
+            }
+            seen
+        };
+        let max = Path::in_state(State::Cruise).flow.cc.bandwidth.max();
+        let [once, twice] = [0.7 * max, 0.49 * max].map(f64::round);
+        assert_eq!(bounds(1e5, 10), [(once, 140), (twice, 98)]);
+        assert_eq!(bounds(9e5, 150), [(9e5, 150), (9e5, 150)]);
+    }
+
+    /// Only a round with losses, and none of a probe, lowers the bounds, as it ends.
+    #[test]
+    fn a_round_that_ends_with_losses_lowers_the_bounds() {
+        let lowers = |state, in_round, round_start| {
+            let mut bbr = Path::in_state(State::Cruise).flow.cc;
+            bbr.state = state;
+            bbr.loss.in_round = in_round;
+            bbr.loss.round_start = round_start;
+            bbr.update_congestion(&sample(Time::from_secs(9)));
+            (bbr.loss.bw < f64::INFINITY, bbr.loss.in_round)
+        };
+        assert_eq!(lowers(State::Cruise, true, true), (true, false));
+        assert_eq!(lowers(State::Down, true, true), (true, false));
+        assert_eq!(lowers(State::Cruise, false, true), (false, false));
+        assert_eq!(lowers(State::Cruise, true, false), (false, true));
+        for probing in [State::Startup, State::Refill, State::Up] {
+            assert_eq!(lowers(probing, true, true), (false, false));
+        }
+    }
+
+    #[test]
+    fn events_are_counted_by_rounds() {
+        let mut loss = Signals::default();
+        let quiet = sample(Time::from_secs(2));
+        let lossy = Sample {
+            newly_lost: MSS,
+            ..quiet
+        };
+        assert_eq!((loss.count_event(&lossy), loss.count_event(&quiet)), (1, 1));
+        assert_eq!(loss.count_event(&lossy), 2);
+        loss.round_start = true;
+        assert_eq!((loss.count_event(&lossy), loss.count_event(&lossy)), (3, 1));
+    }
+}

@@ -119,3 +119,97 @@ impl Bbr3 {
         self.pipe.is_full_now()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bbr3::tests::{MSS, Path, sample};
+
+    /// 5.3.3.8: a probe is due after its wait, or after as many rounds as segments are in flight, 63 at
+    /// most.
+    #[test]
+    fn a_probe_is_due_by_time_or_by_rounds() {
+        let due = |millis: u64, rounds, cwnd: u64| {
+            let mut bbr = Path::in_state(State::Cruise).flow.cc;
+            bbr.cycle = Cycle {
+                began: Time::from_secs(10),
+                wait: Time::from_millis(2_500),
+                rounds,
+            };
+            bbr.cwnd = cwnd * MSS;
+            let due = bbr.probes_now(&sample(Time::from_millis(10_000 + millis)));
+            assert_eq!(bbr.state == State::Refill, due);
+            due
+        };
+        assert!(!due(2_500, 0, 50));
+        assert!(due(2_501, 0, 50));
+        assert!(!due(0, 49, 50));
+        assert!(due(0, 50, 50));
+        assert!(!due(0, 62, 90));
+        assert!(due(0, 63, 90));
+    }
+
+    /// 5.3.3.8.2: two to three seconds, and at random a round more or less.
+    #[test]
+    fn the_wait_is_random() {
+        let mut rng = cclab_units::Stream::new(1, "waits");
+        let mut bbr = Path::new().flow.cc;
+        let mut waits = Vec::new();
+        let mut rounds = 0;
+        for _ in 0..1_000 {
+            let now = Time::from_secs(7);
+            bbr.start_down(now, &mut Cx { now, rng: &mut rng });
+            assert_eq!((bbr.state, bbr.cycle.began), (State::Down, now));
+            waits.push(bbr.cycle.wait);
+            rounds += bbr.cycle.rounds;
+        }
+        let [least, most] = [waits.iter().min(), waits.iter().max()];
+        let millis = |wait: Option<&Time>| wait.map_or(0, |wait| wait.as_millis());
+        assert!((2_000..2_020).contains(&millis(least)), "{least:?}");
+        assert!((2_980..3_000).contains(&millis(most)), "{most:?}");
+        assert!((430..570).contains(&rounds), "{rounds}");
+    }
+
+    /// 5.3.3.3: with 15% of the bound free, and no more than a product in flight.
+    #[test]
+    fn cruising_begins_with_headroom_and_without_a_queue() {
+        let cruises = |in_flight: u64, bound| {
+            let mut bbr = Path::in_state(State::Cruise).flow.cc;
+            bbr.long_term.bound = bound;
+            let sample = Sample {
+                in_flight: in_flight * MSS,
+                ..sample(Time::from_secs(9))
+            };
+            bbr.is_time_to_cruise(&sample)
+        };
+        assert!(cruises(100, u64::MAX));
+        assert!(!cruises(102, u64::MAX));
+        assert!(cruises(85, 100 * MSS));
+        assert!(!cruises(86, 100 * MSS));
+    }
+
+    /// 5.3.3.7.
+    #[test]
+    fn a_probe_ends_at_the_bound_that_lost_or_when_the_pipe_is_full() {
+        let goes = |too_high, prior_in_flight: u64, cwnd_limited, cwnd: u64| {
+            let mut bbr = Path::in_state(State::Up).flow.cc;
+            bbr.long_term.bound = 110 * MSS;
+            bbr.long_term.too_high = too_high;
+            bbr.cwnd = cwnd * MSS;
+            bbr.pipe.set_reached(true);
+            let sample = Sample {
+                prior_in_flight: prior_in_flight * MSS,
+                cwnd_limited,
+                ..sample(Time::from_secs(9))
+            };
+            let goes = bbr.is_time_to_go_down(&sample);
+            (goes, bbr.long_term.precautionary, bbr.pipe.is_full_now())
+        };
+        assert_eq!(goes(true, 110, false, 100), (true, true, true));
+        assert_eq!(goes(true, 109, false, 100), (true, false, true));
+        assert_eq!(goes(false, 110, false, 100), (true, false, true));
+        assert_eq!(goes(false, 50, true, 110), (false, false, false));
+        assert_eq!(goes(false, 50, true, 109), (true, false, true));
+        assert_eq!(goes(false, 50, false, 110), (true, false, true));
+    }
+}

@@ -134,3 +134,70 @@ impl Bbr3 {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bbr3::tests::{MSS, Path, sample};
+
+    /// 5.5.7 and 5.3.4.3: a smaller round trip at once; the recent one is renewed after five seconds, the
+    /// smallest follows after ten.
+    #[test]
+    fn round_trips_are_renewed_after_their_times() {
+        let after = |millis, rtt: u64, measured: u64| {
+            let mut bbr = Path::new().flow.cc;
+            let began = Time::from_secs(100);
+            bbr.rtt.begin(Some(Time::from_millis(100)), began);
+            bbr.rtt.measured = began - Time::from_millis(measured);
+            bbr.update_min_rtt(&Sample {
+                rtt: Some(Time::from_millis(rtt)),
+                ..sample(began + Time::from_millis(millis))
+            });
+            let MinRtt {
+                min,
+                recent,
+                expired,
+                ..
+            } = bbr.rtt;
+            (min.as_millis(), recent.as_millis(), expired)
+        };
+        assert_eq!(after(1, 99, 0), (99, 99, false));
+        assert_eq!(after(1, 101, 0), (100, 100, false));
+        assert_eq!(after(5_000, 150, 0), (100, 100, false));
+        assert_eq!(after(5_001, 150, 0), (100, 150, true));
+        assert_eq!(after(5_001, 150, 4_999), (100, 150, true));
+        assert_eq!(after(5_001, 150, 5_000), (150, 150, true));
+    }
+
+    /// 5.3.4.3: the clock begins when half a product is in flight, and runs out after 200 ms and a round.
+    #[test]
+    fn a_dip_begins_when_little_is_in_flight() {
+        let mut bbr = Path::in_state(State::Cruise).flow.cc;
+        bbr.state = State::ProbeRtt;
+        bbr.rtt.done_at = None;
+        let most = bbr.probe_rtt_cwnd();
+        let mut rng = cclab_units::Stream::new(1, "dice");
+        let mut dip = |bbr: &mut Bbr3, millis, in_flight, round_start| {
+            let now = Time::from_secs(50) + Time::from_millis(millis);
+            bbr.bandwidth.round_start = round_start;
+            let mut cx = Cx { now, rng: &mut rng };
+            let sample = Sample {
+                in_flight,
+                ..sample(now)
+            };
+            bbr.dip(&sample, &mut cx);
+            bbr.rtt
+                .done_at
+                .map(|at| (at - Time::from_secs(50)).as_millis())
+        };
+        assert_eq!(dip(&mut bbr, 0, most + 1, false), None);
+        assert_eq!(dip(&mut bbr, 10, most, true), Some(210));
+        assert_eq!(bbr.rtt.limited.1, 500 * MSS + most);
+        assert_eq!(dip(&mut bbr, 300, most, false), Some(210));
+        assert_eq!(bbr.state, State::ProbeRtt, "no round has passed");
+        dip(&mut bbr, 210, most, true);
+        assert_eq!(bbr.state, State::ProbeRtt, "not before its time");
+        dip(&mut bbr, 211, most, false);
+        assert_eq!(bbr.state, State::Cruise);
+    }
+}

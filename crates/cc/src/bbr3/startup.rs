@@ -55,3 +55,64 @@ impl Bbr3 {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use cclab_units::{Stream, Time};
+
+    use super::*;
+    use crate::bbr3::Delivery;
+    use crate::bbr3::tests::{MSS, Path, sample};
+
+    /// 5.3.1.3: at the end of a round of recovery that lost more than 2% at six times at least.
+    #[test]
+    fn startup_ends_when_a_round_of_recovery_loses_much() {
+        let ends = |events, repair, lost: u64| {
+            let mut bbr = Path::new().flow.cc;
+            let lossy = Sample {
+                newly_lost: MSS,
+                ..sample(Time::from_secs(9))
+            };
+            for _ in 1..events {
+                assert!(bbr.loss.count_event(&lossy) < 6);
+            }
+            let last = Sample {
+                repair,
+                rate: lossy.rate.map(|rate| Delivery {
+                    lost: lost * MSS,
+                    ..rate
+                }),
+                ..lossy
+            };
+            bbr.update_latest_delivery(&last);
+            bbr.check_startup_high_loss(&last);
+            bbr.pipe.reached()
+        };
+        assert!(ends(6, Repair::Losses, 3));
+        assert!(!ends(5, Repair::Losses, 3));
+        assert!(!ends(6, Repair::Losses, 2));
+        assert!(!ends(6, Repair::Nothing, 3));
+        assert!(!ends(6, Repair::Timeout, 3));
+    }
+
+    #[test]
+    fn drain_lasts_three_rounds_at_most() {
+        let ends = |rounds: u64, in_flight: u64| {
+            let mut bbr = Path::in_drain().flow.cc;
+            bbr.drain_start_round = 20;
+            bbr.bandwidth.rounds = 20 + rounds;
+            let mut rng = Stream::new(1, "dice");
+            let now = Time::from_secs(9);
+            let mut cx = Cx { now, rng: &mut rng };
+            let sample = Sample {
+                in_flight: in_flight * MSS,
+                ..sample(now)
+            };
+            bbr.check_drain_done(&sample, &mut cx);
+            bbr.state != State::Drain
+        };
+        assert!(!ends(3, 150));
+        assert!(ends(4, 150));
+        assert!(ends(0, 100));
+    }
+}

@@ -6,18 +6,18 @@ use super::*;
 use crate::tests::{Bench, ack, config_of, congestion};
 use crate::{Arithmetic, RateSample, SlowStart};
 
-const MSS: u64 = 1_000;
+pub(super) const MSS: u64 = 1_000;
 const BDP: u64 = 100 * MSS;
 
-struct Path {
-    flow: Bench<Bbr3>,
+pub(super) struct Path {
+    pub(super) flow: Bench<Bbr3>,
     delivered: u64,
     lost: u64,
     rtt: u64,
 }
 
 impl Path {
-    fn new() -> Path {
+    pub(super) fn new() -> Path {
         Path::with(&[])
     }
 
@@ -40,13 +40,13 @@ impl Path {
         }
     }
 
-    fn bbr(&mut self) -> &mut Bbr3 {
+    pub(super) fn bbr(&mut self) -> &mut Bbr3 {
         &mut self.flow.cc
     }
 
     /// A round: ten acknowledgements, `segments` delivered in 100 ms, `in_flight` segments in the
     /// network after each, as far as the window allows.
-    fn round(&mut self, segments: u64, in_flight: u64) {
+    pub(super) fn round(&mut self, segments: u64, in_flight: u64) {
         self.round_with(segments, in_flight, |_| {});
     }
 
@@ -80,7 +80,7 @@ impl Path {
         }
     }
 
-    fn in_drain() -> Path {
+    pub(super) fn in_drain() -> Path {
         Path::new().into_drain()
     }
 
@@ -96,7 +96,7 @@ impl Path {
         path
     }
 
-    fn in_state(state: State) -> Path {
+    pub(super) fn in_state(state: State) -> Path {
         let mut path = Path::in_drain();
         path.until(state);
         path
@@ -128,6 +128,29 @@ impl Path {
         let mut rng = cclab_units::Stream::new(1, "dice");
         let mut cx = Cx { now, rng: &mut rng };
         self.flow.cc.on_lost(&segment, &mut cx);
+    }
+}
+
+/// An acknowledgement at `now` of a round trip in which 100 segments were delivered and nothing lost.
+pub(super) fn sample(now: Time) -> Sample {
+    Sample {
+        now,
+        newly_acked: MSS,
+        delivered: 500 * MSS,
+        in_flight: 100 * MSS,
+        prior_in_flight: 101 * MSS,
+        newly_lost: 0,
+        cwnd_limited: false,
+        repair: Repair::Nothing,
+        rtt: None,
+        rate: Some(Delivery {
+            rate: 1e6,
+            delivered: 100 * MSS,
+            prior_delivered: 400 * MSS,
+            app_limited: false,
+            tx_in_flight: 100 * MSS,
+            lost: 0,
+        }),
     }
 }
 

@@ -60,3 +60,55 @@ impl Bbr3 {
         self.undo.state = ReturnTo::Nothing;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bbr3::tests::{MSS, Path};
+
+    /// 5.5.11.2: the looser of each bound, the larger window, and the state that the loss ended.
+    #[test]
+    fn what_losses_changed_comes_back() {
+        let mut bbr = Path::in_state(State::Cruise).flow.cc;
+        bbr.cwnd = 200 * MSS;
+        bbr.loss.bw = 9e5;
+        bbr.loss.inflight = 180 * MSS;
+        bbr.long_term.bound = 190 * MSS;
+        bbr.save_state_upon_loss();
+        bbr.cwnd = 100 * MSS;
+        bbr.loss.bw = 5e5;
+        bbr.loss.inflight = 90 * MSS;
+        bbr.long_term.bound = 250 * MSS;
+        bbr.handle_spurious_loss();
+        assert_eq!((bbr.cwnd, bbr.loss.bw), (200 * MSS, 9e5));
+        let bounds = (bbr.loss.inflight, bbr.long_term.bound);
+        assert_eq!(bounds, (180 * MSS, 250 * MSS));
+        assert_eq!(bbr.state, State::Cruise);
+    }
+
+    #[test]
+    fn the_state_that_a_loss_ended_comes_back_but_from_a_dip() {
+        let after = |undo, now| {
+            let mut bbr = Path::in_state(State::Cruise).flow.cc;
+            bbr.state = now;
+            bbr.undo.state = undo;
+            bbr.handle_spurious_loss();
+            assert_eq!(bbr.undo.state, ReturnTo::Nothing);
+            (bbr.state, bbr.pipe.reached())
+        };
+        assert_eq!(
+            after(ReturnTo::Startup, State::Drain),
+            (State::Startup, false)
+        );
+        assert_eq!(
+            after(ReturnTo::Startup, State::Startup),
+            (State::Startup, true)
+        );
+        let dip = State::ProbeRtt;
+        assert_eq!(after(ReturnTo::Startup, dip), (dip, false));
+        assert_eq!(after(ReturnTo::Up, State::Down), (State::Refill, true));
+        assert_eq!(after(ReturnTo::Up, State::Up), (State::Up, true));
+        assert_eq!(after(ReturnTo::Up, dip), (dip, true));
+        assert_eq!(after(ReturnTo::Nothing, State::Down), (State::Down, true));
+    }
+}

@@ -245,6 +245,20 @@ mod tests {
         near(thresholds.probability, 0.009);
     }
 
+    /// Of 0.01 / 0.9 one step down leaves the bound itself, and another is taken from there.
+    #[test]
+    fn an_idle_queue_lets_the_probability_fall_below_its_bound() {
+        let thresholds = Thresholds {
+            probability: 0.01 / 0.9,
+            ..THRESHOLDS
+        };
+        let mut detector = Detector::new(thresholds, Average::new(1.0, 1.0), true);
+        detector.idle_from(Time::from_millis(500));
+        near(detector.thresholds.probability, 0.01);
+        detector.idle_from(Time::from_secs(10));
+        near(detector.thresholds.probability, 0.009);
+    }
+
     #[test]
     fn above_min_is_more_than_min() {
         let detector = Detector::new(THRESHOLDS, Average::new(1.0, 1.0), false);
