@@ -253,8 +253,6 @@ mod tests {
             ..THRESHOLDS
         };
         let mut detector = Detector::new(thresholds, Average::new(1.0, 1.0), true);
-        detector.idle_from(Time::from_millis(500));
-        near(detector.thresholds.probability, 0.01);
         detector.idle_from(Time::from_secs(10));
         near(detector.thresholds.probability, 0.009);
     }
