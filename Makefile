@@ -123,8 +123,8 @@ fuzz: ## Fuzz studies, the variants, TCP and whole simulations, FUZZ_SECONDS eac
 		[ ! -f "$$study" ] || cp "$$study" "fuzz/corpus/study/$${study//\//-}"; done
 	@for target in $$(cargo +nightly fuzz list); do \
 		echo "== fuzz $$target, $(FUZZ_SECONDS) s"; \
-		cargo +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS) -timeout=10 \
-			-print_final_stats=1; \
+		cargo +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS) -timeout=30 \
+			-len_control=0 -max_len=4096 -print_final_stats=1; \
 	done
 
 .PHONY: mutants

@@ -225,8 +225,8 @@ mod tests {
         );
         // Beyond: 5 round trips a segment up to 1003, then 3 / (w - 1000), then 1 / 16.
         assert_eq!(
-            steps(1_000, &[1_003, 1_004, 1_030, 1_048]),
-            [5_015, 753, 103, 65]
+            steps(1_000, &[1_003, 1_004, 1_030, 1_048, 1_060]),
+            [5_015, 753, 103, 65, 66]
         );
         // Reno up to 14; nothing lost yet: a segment for 20 at most.
         assert_eq!(steps(1_000, &[14]), [14]);
@@ -280,5 +280,21 @@ mod tests {
         flow.cc.stack.window.cwnd = 14;
         flow.congestion(Congestion::Loss, &congestion(0));
         assert_eq!(flow.cc.cwnd(), 7_000);
+    }
+
+    /// `bictcp_update`: for the same window the step is computed anew after a 32nd of a second.
+    #[test]
+    fn the_step_of_a_window_holds_for_31_ticks() {
+        let mut bic = module();
+        bic.search.last_max_cwnd = 1_000;
+        let mut after = |now, cwnd, delayed_ack| {
+            bic.search.delayed_ack = delayed_ack;
+            bic.update(now, cwnd);
+            bic.search.per_step
+        };
+        assert_eq!(after(100, 799, 32), 24);
+        assert_eq!(after(131, 799, 16), 24);
+        assert_eq!(after(132, 799, 16), 49);
+        assert_eq!(after(133, 800, 32), 25); // another window: 800 / 16 * 16 / 32
     }
 }

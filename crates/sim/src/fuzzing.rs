@@ -21,6 +21,10 @@ const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/study.toml")
 /// Longer runs are left out: they add time and no new states.
 const LONGEST: Time = Time::from_secs(2);
 
+/// Larger networks are left out for the same reason: flows, and bottlenecks in a row.
+const MOST_FLOWS: usize = 200;
+const MOST_BOTTLENECKS: u32 = 200;
+
 /// What became of a study.
 #[derive(Clone, Debug)]
 pub enum Outcome {
@@ -63,6 +67,11 @@ pub fn judge(text: &str) -> Result<Outcome, String> {
         return Ok(Outcome::Refused(format!(
             "it runs for longer than {LONGEST}"
         )));
+    }
+    let network = (scenario.flows.len(), scenario.network.bottlenecks);
+    if network.0 > MOST_FLOWS || network.1 > MOST_BOTTLENECKS {
+        let why = format!("{} flows over {} bottlenecks", network.0, network.1);
+        return Ok(Outcome::Refused(why));
     }
     audit(&scenario, seed).map(|summary| Outcome::Ran(Box::new(summary)))
 }

@@ -65,6 +65,8 @@ impl Bbr3 {
 mod tests {
     use super::*;
     use crate::bbr3::tests::{MSS, Path};
+    use crate::tests::congestion;
+    use crate::{Congestion, CongestionSample};
 
     /// 5.5.11.2: the looser of each bound, the larger window, and the state that the loss ended.
     #[test]
@@ -110,5 +112,25 @@ mod tests {
         assert_eq!(after(ReturnTo::Up, State::Up), (State::Up, true));
         assert_eq!(after(ReturnTo::Up, dip), (dip, true));
         assert_eq!(after(ReturnTo::Nothing, State::Down), (State::Down, true));
+    }
+
+    /// 5.6.4.4: each episode saves what it finds, a repeated timeout and a mark do not.
+    #[test]
+    fn an_episode_saves_the_bounds_once() {
+        let mut flow = Path::in_state(State::Cruise).flow;
+        let timeout = |repeated| CongestionSample {
+            repeated,
+            ..congestion(50 * MSS)
+        };
+        flow.cc.loss.inflight = 90 * MSS;
+        flow.congestion(Congestion::Ecn, &congestion(50 * MSS));
+        assert!(!flow.cc.loss.recovers());
+        flow.congestion(Congestion::Rto, &timeout(false));
+        assert_eq!((flow.cc.undo.inflight, flow.cc.cwnd), (90 * MSS, 51 * MSS));
+        flow.cc.loss.inflight = 60 * MSS;
+        flow.congestion(Congestion::Rto, &timeout(true));
+        assert_eq!(flow.cc.undo.inflight, 90 * MSS);
+        flow.congestion(Congestion::Loss, &timeout(true));
+        assert_eq!((flow.cc.undo.inflight, flow.cc.cwnd), (60 * MSS, 51 * MSS));
     }
 }

@@ -30,3 +30,18 @@ fn no_bytes_at_all_spell_a_study_that_runs() {
     let outcome = judge(&Author::new(&[]).study());
     assert!(matches!(outcome, Ok(Outcome::Ran(_))), "{outcome:?}");
 }
+
+/// A fuzzer found that 65,535 flows take longer than it waits.
+#[test]
+fn studies_of_thousands_of_flows_are_left_out() {
+    let study = |count| {
+        format!(
+            "duration = \"100ms\"\n\
+             network = {{ bottleneck = {{ rate = \"1Mbit\", delay = \"1ms\", \
+             queue = {{ limit = \"10p\" }} }} }}\n\
+             flow = [{{ count = {count} }}]\n"
+        )
+    };
+    assert!(matches!(judge(&study(200)), Ok(Outcome::Ran(_))));
+    assert!(matches!(judge(&study(201)), Ok(Outcome::Refused(_))));
+}
