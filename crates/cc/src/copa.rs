@@ -453,4 +453,50 @@ mod tests {
         flow.undo();
         assert_eq!(flow.cc.cwnd(), 10_000);
     }
+
+    /// A velocity that was gathered is lost with its direction; a velocity of one has none to lose.
+    #[test]
+    fn what_was_gathered_in_one_direction_is_not_spent_in_the_other() {
+        let turned = |factor, up| {
+            let mut velocity = Velocity {
+                factor,
+                rounds: 4,
+                ..flow().cc.velocity
+            };
+            velocity.turn(up);
+            (velocity.factor, velocity.rounds, velocity.up)
+        };
+        assert_eq!(turned(8.0, true), (8.0, 4, true));
+        assert_eq!(turned(8.0, false), (1.0, 0, false));
+        assert_eq!(turned(1.0, false), (1.0, 4, true));
+    }
+
+    #[test]
+    fn a_pause_and_a_timeout_forget_the_velocity() {
+        let mut flow = flow();
+        flow.cc.velocity.factor = 8.0;
+        flow.cc.velocity.rounds = 5;
+        flow.now += Time::from_secs(3);
+        flow.restart(Time::from_secs(3), Time::from_secs(1));
+        let velocity = &flow.cc.velocity;
+        assert_eq!((velocity.factor, velocity.rounds), (1.0, 0));
+        assert_eq!(flow.cc.emptied, flow.now);
+        flow.cc.velocity.factor = 8.0;
+        flow.cc.slow_start = false;
+        flow.cc.ssthresh = 9 * MSS;
+        flow.congestion(Congestion::Rto, &congestion(10 * MSS));
+        assert_eq!((flow.cc.velocity.factor, flow.cc.slow_start), (1.0, true));
+        flow.cc.ssthresh = 5 * MSS;
+        // What a repeated timeout finds is not what was there before.
+        flow.congestion(
+            Congestion::Rto,
+            &CongestionSample {
+                repeated: true,
+                ..congestion(10 * MSS)
+            },
+        );
+        flow.undo();
+        assert_eq!((flow.cc.cwnd(), flow.cc.ssthresh()), (10_000, 9_000));
+        assert!(!flow.cc.slow_start);
+    }
 }

@@ -392,4 +392,21 @@ mod tests {
         flow.ack(&ack(1_000));
         assert_eq!(flow.cc.module.last_cong, Some(1_600));
     }
+
+    /// `htcp_param_update`: the longest round trip comes a twentieth nearer to the shortest.
+    #[test]
+    fn the_longest_round_trip_fades() {
+        let config = config_of(&VARIANT, Arithmetic::Segments, SlowStart::Plain);
+        let window = SegmentWindow::new(&config);
+        let faded = |min_rtt, max_rtt| {
+            let mut htcp = module();
+            (htcp.min_rtt, htcp.max_rtt) = (min_rtt, max_rtt);
+            htcp.ssthresh(&window, Time::from_secs(1));
+            htcp.max_rtt
+        };
+        assert_eq!(faded(40, 60), 59);
+        assert_eq!(faded(40, 240), 230);
+        assert_eq!(faded(40, 40), 40);
+        assert_eq!(faded(0, 60), 60);
+    }
 }

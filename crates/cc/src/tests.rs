@@ -326,3 +326,27 @@ fn a_long_silence_restarts_every_window_that_is_the_stacks() {
         }
     }
 }
+
+/// Keeps its window, and says nothing else.
+struct Still;
+
+impl CongestionControl for Still {
+    fn on_ack(&mut self, _ack: &AckSample, _cx: &mut Cx<'_>) {}
+
+    fn on_congestion(&mut self, _kind: Congestion, _at: &CongestionSample, _cx: &mut Cx<'_>) {}
+
+    fn on_undo(&mut self, _cx: &mut Cx<'_>) {}
+
+    fn cwnd(&self) -> u64 {
+        2_000
+    }
+
+    fn ssthresh(&self) -> u64 {
+        1_000
+    }
+}
+
+#[test]
+fn pacing_and_bursts_are_the_stacks_unless_the_variant_says() {
+    assert_eq!(asked(&Still), (2_000, 1_000, None, None));
+}

@@ -14,7 +14,9 @@ struct Ledger {
     sent: u64,
     received: u64,
     dropped: u64,
-    /// Whether time ran backward.
+    /// Transfers of each source of cross traffic: all, and those that ended.
+    transfers: Vec<[u64; 2]>,
+    /// Whether time ran backward, or within a transfer did.
     disorder: bool,
     now: Time,
 }
@@ -37,6 +39,13 @@ impl Probe for Ledger {
         self.now = now;
         match event {
             Event::Drop(_) => self.dropped += 1,
+            Event::Transfer(began, transfer) => {
+                let [all, ended] = &mut self.transfers[transfer.source as usize];
+                *all += 1;
+                *ended += u64::from(transfer.end.is_some());
+                let times = [Some(began), transfer.first_byte, transfer.end];
+                self.disorder |= !times.iter().flatten().is_sorted();
+            }
             Event::Packet(point, packet) => {
                 let point = &self.points[point as usize];
                 if point == "bottleneck" {
@@ -63,6 +72,7 @@ pub fn audit(scenario: &Scenario, seed: u64) -> Result<RunSummary, String> {
     scenario.trace.capture = capture_points(&scenario);
     let mut ledger = Ledger {
         points: scenario.trace.capture.clone(),
+        transfers: vec![[0; 2]; scenario.traffic.len()],
         ..Ledger::default()
     };
     let summary = run(&scenario, seed, &mut ledger, &Progress::default())
@@ -76,9 +86,9 @@ pub fn audit(scenario: &Scenario, seed: u64) -> Result<RunSummary, String> {
     for flow in &summary.flows {
         audit_flow(flow, summary.end)?;
     }
-    for source in &summary.traffic {
-        if source.ended > source.started {
-            return Err(format!("more transfers ended than began: {source:?}"));
+    for (source, traced) in summary.traffic.iter().zip(&ledger.transfers) {
+        if *traced != [source.started, source.ended] {
+            return Err(format!("of transfers {traced:?} were traced: {source:?}"));
         }
     }
     audit_all(&ledger, &summary)?;
