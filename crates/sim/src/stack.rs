@@ -91,7 +91,11 @@ const SETTINGS: &[Setting] = &[
     Setting {
         name: "net.ipv4.tcp_wmem",
         apply: |profile, value| {
-            profile.sndbuf = maximum(value)?;
+            let most = maximum(value)?;
+            match &mut profile.send_buffer {
+                Some(buffer) => buffer.most = most,
+                None => profile.sndbuf = most,
+            }
             Some(())
         },
     },

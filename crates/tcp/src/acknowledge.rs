@@ -109,6 +109,9 @@ impl Sender {
         self.arm_loss_probe(now);
         self.cwnd_most = self.cwnd_most.max(self.cc.cwnd());
         self.note_window(now);
+        if advanced {
+            self.refill();
+        }
     }
 
     /// Takes in the advertised window and the timestamp; returns whether the window is as it was.

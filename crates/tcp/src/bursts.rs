@@ -41,6 +41,12 @@ impl Sender {
         )
     }
 
+    /// Bytes of a full burst, of one segment where the stack sends none.
+    pub(crate) fn burst_bytes(&self) -> u64 {
+        let segments = self.profile.bursts.as_ref();
+        segments.map_or(1, |rules| self.full_burst(rules).max(1)) * self.mss
+    }
+
     /// Segments of a full burst.
     fn full_burst(&self, rules: &Bursts) -> u64 {
         let rate = match self.cc.pacing_rate() {

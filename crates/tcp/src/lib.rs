@@ -16,6 +16,7 @@ pub mod receiver;
 pub mod recovery;
 pub mod rtt;
 pub mod scoreboard;
+mod send_buffer;
 pub mod sender;
 pub mod seq;
 mod timers;

@@ -145,6 +145,9 @@ pub struct Sender {
     /// What the application has offered so far, as an offset; it enters the send buffer as room
     /// appears there.
     pub(crate) written: u64,
+    /// How far the send buffer is filled, or may be; for stacks whose buffer is not modelled, no
+    /// limit.
+    pub(crate) buffered: u64,
     /// The application has closed: `written` is final.
     pub(crate) closed: bool,
     /// Short segments do not wait for outstanding data.
@@ -244,6 +247,9 @@ impl Sender {
             snd_una: 0,
             snd_nxt: 0,
             written: 0,
+            buffered: profile
+                .send_buffer
+                .map_or(u64::MAX, |buffer| buffer.fill(buffer.most)),
             closed: false,
             nodelay: false,
             rwnd: 0,

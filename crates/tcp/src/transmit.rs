@@ -134,7 +134,8 @@ impl Sender {
     fn next_new(&self, window: u64) -> Result<(u64, bool), Limit> {
         let buffered = self
             .written
-            .min(self.snd_una.saturating_add(self.profile.sndbuf));
+            .min(self.snd_una.saturating_add(self.profile.sndbuf))
+            .min(self.buffered);
         let mut len = buffered.saturating_sub(self.snd_nxt).min(self.mss);
         let last = self.closed && self.snd_nxt + len >= self.written;
         if len == 0 && !(last && self.snd_nxt == self.written) {

@@ -24,9 +24,9 @@ pub struct Bursts {
     pub patience: Time,
 }
 
-/// A send buffer that grows with the congestion window (Linux `tcp_sndbuf_expand`). It never
-/// holds back a flow that the window does not; what is in it when the application stops still
-/// leaves.
+/// A send buffer that grows with the congestion window (Linux `tcp_sndbuf_expand`), twice as
+/// large: what is in it when the application stops still leaves. It holds back a flow whose
+/// window comes near its largest size only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendBuffer {
     /// Bytes of memory for each segment of the largest window so far.

@@ -1,0 +1,50 @@
+//! The send buffer between an application that always has more to write and the stack.
+//!
+//! The buffer is of memory, not of payload (`sk_wmem_queued`): packets come in with the overhead
+//! of large ones, and are cut into bursts when they leave. A full one lets the application write
+//! again when a third of it is free (`sk_stream_is_writeable`), so that a flow whose window comes
+//! near its size sends in gushes, with pauses between.
+
+use crate::profile::SendBuffer;
+use crate::sender::Sender;
+
+impl SendBuffer {
+    /// Bytes of payload that go into `room` bytes of memory: the last packet goes in whole.
+    pub(crate) fn fill(&self, room: u64) -> u64 {
+        room.div_ceil(self.packet + self.overhead) * self.packet
+    }
+}
+
+impl Sender {
+    /// Lets the application write if there is room, after `snd_una` moved.
+    #[inline]
+    pub(crate) fn refill(&mut self) {
+        let held = self.buffered.saturating_sub(self.snd_una);
+        if self.buffered < self.written
+            && let Some(buffer) = &self.profile.send_buffer
+            && 3 * held <= 2 * buffer.most
+        // memory is never less than payload
+        {
+            let buffer = *buffer;
+            self.refill_by_memory(&buffer);
+        }
+    }
+
+    fn refill_by_memory(&mut self, buffer: &SendBuffer) {
+        let sent = self.snd_nxt - self.snd_una;
+        let waiting = self.buffered.saturating_sub(self.snd_nxt);
+        let burst = self.burst_bytes().min(buffer.packet);
+        let used = sent
+            + sent.div_ceil(burst) * buffer.overhead
+            + waiting
+            + waiting.div_ceil(buffer.packet) * buffer.overhead;
+        if 3 * used > 2 * buffer.most {
+            return;
+        }
+        // The application was late, not the network (`tcp_rate_check_app_limited`).
+        if waiting == 0 && self.board.next_lost().is_none() && self.fits(self.mss, self.window()) {
+            self.rate.on_app_limited(self.board.in_flight());
+        }
+        self.buffered = self.snd_nxt + waiting + buffer.fill(buffer.most - used);
+    }
+}
