@@ -5,7 +5,7 @@ mod common;
 
 use cclab_packet::flags;
 use cclab_tcp::limits::Limit;
-use cclab_tcp::profile::Recovery;
+use cclab_tcp::profile::{Recovery, SendBuffer};
 use cclab_tcp::sender::State;
 use cclab_units::Time;
 use common::*;
@@ -125,6 +125,29 @@ fn a_late_close_sends_a_bare_fin() {
     assert!(s.packets[0].has(flags::FIN));
     s.ack_bytes(1_300, 1_001, &[], None);
     assert_eq!(s.sender.state(), State::Finished);
+}
+
+/// A send buffer of memory for ten segments: packets of four cost five when they enter, segments
+/// that have left two each. The application may write when a third is free
+/// (`sk_stream_is_writeable`), and its last packet goes in whole.
+#[test]
+fn a_full_send_buffer_is_filled_in_gushes() {
+    let mut profile = profile("rfc");
+    profile.send_buffer = Some(SendBuffer {
+        per_segment: 0,
+        most: 10 * MSS,
+        packet: 4 * MSS,
+        overhead: MSS,
+    });
+    let mut s = Script::new(profile, Recovery::NewReno, "newreno", 100);
+    assert_eq!(s.sent(100), fresh(0..8)); // of a window of ten
+    for n in 1..=4 {
+        s.ack(200, n, &[]);
+        assert_eq!(s.sent(200), nothing());
+    }
+    s.ack(201, 5, &[]); // three left, six of ten: the room of four is one packet
+    assert_eq!(s.sent(201), fresh(8..12));
+    assert_eq!(s.sender.limits().spent(Limit::Sndbuf, ms(202)), ms(102));
 }
 
 /// What holds the sender back, for how long: each second of a round trip is charged once.
