@@ -130,10 +130,11 @@ impl Qdisc for Choke {
 
 #[cfg(test)]
 mod tests {
-    use cclab_units::Time;
+    use cclab_units::{Stream, Time};
 
+    use super::*;
     use crate::discipline::Limit;
-    use crate::testing::{Bench, packet};
+    use crate::testing::{Bench, config, packet};
 
     /// A flow that floods the queue meets itself there: of two flows of which one sends nine times
     /// as much, it loses far more than nine times as much.
@@ -163,5 +164,34 @@ mod tests {
             bench.enqueue(packet(0, 1000));
         }
         assert!(bench.dropped.is_empty());
+    }
+
+    /// The packet that is drawn may be any: of four, one is of the arrival's flow, wherever it waits.
+    #[test]
+    fn any_packet_of_the_queue_may_be_drawn() {
+        let config = config("choke", Limit::Packets(200), &[]);
+        let mut rng = Stream::new(5, "choke");
+        let mut matched = [0; 4];
+        for _ in 0..4_000 {
+            for flow in 0..4 {
+                let mut choke = Choke::new(&config);
+                for waiting in 0..4 {
+                    choke.queue.push(packet(waiting, 1000), Time::ZERO);
+                }
+                let mut cx = Cx {
+                    now: Time::ZERO,
+                    rng: &mut rng,
+                };
+                if let Some(twin) = choke.match_at_random(&packet(flow, 1000), &mut cx) {
+                    assert_eq!((twin.packet.flow, choke.queue.len()), (flow, 3));
+                    matched[flow as usize] += 1;
+                }
+            }
+        }
+        // A standard deviation is 27.
+        assert!(
+            matched.iter().all(|times| (860..1_140).contains(times)),
+            "{matched:?}"
+        );
     }
 }

@@ -185,6 +185,25 @@ mod tests {
         assert_eq!(bench.drain(), [1, 2]);
     }
 
+    /// A flow that went into debt has what is left of a quantum when it comes back, and a whole one
+    /// after more than 40 ms.
+    #[test]
+    fn a_debt_is_forgiven_after_a_rest() {
+        let order_after = |millis| {
+            let params = [("quantum", 1000.0), ("initial_quantum", 1000.0)];
+            let mut bench = Bench::new("fq", Limit::Packets(100), &params);
+            bench.enqueue(packet(1, 1500));
+            assert_eq!(bench.drain(), [1]); // 1000 - 1500 and a quantum: 500
+            bench.wait(Time::from_millis(millis));
+            for flow in [1, 1, 2] {
+                bench.enqueue(packet(flow, 600));
+            }
+            bench.drain()
+        };
+        assert_eq!(order_after(40), [1, 2, 1]);
+        assert_eq!(order_after(41), [1, 1, 2]);
+    }
+
     #[test]
     fn above_the_ce_threshold_packets_are_marked() {
         let mut bench = Bench::new("fq", Limit::Packets(100), &[("ce_threshold", 0.001)]);

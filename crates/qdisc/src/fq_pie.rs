@@ -114,10 +114,11 @@ impl Qdisc for FqPie {
 
 #[cfg(test)]
 mod tests {
+    use cclab_packet::Ecn;
     use cclab_units::Time;
 
     use crate::discipline::Limit;
-    use crate::testing::{Bench, packet};
+    use crate::testing::{Bench, ecn_packet, packet};
 
     /// Flow 1 sends 1.5 times what the link carries, flow 2 a tenth: the drops are flow 1's alone.
     #[test]
@@ -136,5 +137,25 @@ mod tests {
         }
         assert!(bench.dropped.len() > 3000, "{}", bench.dropped.len());
         assert!(bench.dropped.iter().all(|lost| lost.0.flow == 1));
+    }
+
+    /// With ECN what would be dropped early is marked, while that is seldom: up to `ecn_prob`.
+    #[test]
+    fn capable_packets_are_marked_instead() {
+        let mut bench = Bench::new("fq_pie", Limit::Packets(10_000), &[("ecn", 1.0)]);
+        let mut marked = 0;
+        for ms in 0..4_000_u64 {
+            bench.now = Time::from_millis(ms);
+            bench.enqueue(ecn_packet(1, 1000, Ecn::Ect0));
+            if ms % 10 == 0 {
+                bench.enqueue(ecn_packet(1, 1000, Ecn::Ect0));
+            }
+            let left = bench.dequeue().expect("one waits");
+            marked += u64::from(left.packet.ecn == Ecn::Ce);
+        }
+        let waiting = std::iter::from_fn(|| bench.dequeue());
+        marked += waiting.filter(|left| left.packet.ecn == Ecn::Ce).count() as u64;
+        assert!(marked > 10, "{marked}");
+        assert_eq!(bench.marks(), marked);
     }
 }

@@ -176,4 +176,14 @@ mod tests {
             assert_eq!(order, left);
         }
     }
+
+    #[test]
+    fn no_more_flows_wait_than_may() {
+        let mut bench = Bench::new("sfq", Limit::Packets(100), &[("flows", 2.0)]);
+        for flow in [1, 2, 3, 2, 1] {
+            bench.enqueue(packet(flow, 1000));
+        }
+        let lost: Vec<u32> = bench.dropped.iter().map(|lost| lost.0.flow).collect();
+        assert_eq!((lost, bench.backlog().packets), (vec![3], 4));
+    }
 }
