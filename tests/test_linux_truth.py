@@ -522,6 +522,91 @@ events  = ["drop"]
     assert not between
 
 
+# What netem does to packets
+
+
+@pytest.mark.parametrize(
+    ("channel", "lost"),
+    [
+        # The state turns behind each packet, and the first finds it good: every second is lost.
+        pytest.param('p = "100%", r = "100%"', 50, id="the states alternate"),
+        pytest.param('p = "0%", r = "100%"', 0, id="good for ever"),
+        pytest.param('p = "100%", r = "0%"', 99, id="bad from the second on"),
+        pytest.param('p = "100%", r = "0%", good = "100%", bad = "0%"', 1, id="the first alone"),
+    ],
+)
+def test_a_channel_of_two_states_loses_what_finds_it_so(
+    tmp_path: Path, channel: str, lost: int
+) -> None:
+    # Pings are lost on their way there alone, and nothing is sent again.
+    results = results_of(
+        tmp_path,
+        '[network.bottleneck]\nrate = "100Mbit"\nqueue = { limit = "100p" }\n'
+        f"loss = {{ {channel} }}\n"
+        '[[flow]]\nname = "a"\n'
+        'command = ["ping", "-c", "100", "-i", "0.002", "-W", "1", "{dst}"]\n'
+        '[trace]\nevents = ["drop"]\n',
+    )
+    told = (results.runs[0].entry / "a.stdout").read_text()
+    assert f"100 packets transmitted, {100 - lost} received" in told
+    drops = results.samples(0, "drops")
+    assert drops["reason"].to_list() == ["burst"] * lost
+    assert link(results)["random_drops"] == lost
+
+
+def test_a_copy_of_every_packet_passes(tmp_path: Path) -> None:
+    results = results_of(
+        tmp_path,
+        '[network.bottleneck]\nrate = "100Mbit"\nqueue = { limit = "100p" }\nduplicate = "100%"\n'
+        '[[flow]]\nname = "a"\ncommand = ["ping", "-c", "100", "-i", "0.002", "{dst}"]\n',
+    )
+    # What comes to the other end twice is answered twice, on a way back that copies nothing;
+    # ping leaves with the first answer to its last packet.
+    assert link(results)["delivered_packets"] == 200
+    assert link(results, "bottleneck.reverse")["delivered_packets"] == 200
+    told = (results.runs[0].entry / "a.stdout").read_text()
+    assert re.search(r"100 received, \+(99|100) duplicates, 0% packet loss", told), told
+
+
+PATH = '[network.bottleneck]\nrate = "100Mbit"\ndelay = "2ms"\nqueue = { limit = "100p" }\n'
+ROUND_TRIP_MS = 4 + 2 * PING * 8 / 100e3
+"""Of a ping over that path."""
+
+
+def test_packets_that_are_held_back_are_late_by_as_much(tmp_path: Path) -> None:
+    results = results_of(
+        tmp_path,
+        f'{PATH}reorder = {{ probability = "20%", delay = "7ms" }}\n'
+        '[[flow]]\nname = "a"\ncommand = ["ping", "-c", "150", "-i", "0.02", "{dst}"]\n',
+    )
+    told = (results.runs[0].entry / "a.stdout").read_text()
+    rtts = [float(rtt) for rtt in re.findall(r"time=([\d.]+) ms", told)]
+    assert len(rtts) == 150
+    late = [rtt for rtt in rtts if rtt > 6]
+    assert abs(len(late) - 30) < 4 * (150 * 0.2 * 0.8) ** 0.5
+    for rtt in rtts:
+        expected = ROUND_TRIP_MS + (7 if rtt > 6 else 0)
+        assert rtt == pytest.approx(expected, abs=0.02)
+
+
+def test_jitter_lets_packets_overtake_one_another(tmp_path: Path) -> None:
+    results = results_of(
+        tmp_path,
+        f'{PATH}jitter = {{ max = "30ms", reorder = true }}\n'
+        '[[flow]]\nname = "a"\ncommand = ["ping", "-c", "200", "-i", "0.002", "{dst}"]\n',
+    )
+    told = (results.runs[0].entry / "a.stdout").read_text()
+    replies = re.findall(r"icmp_seq=(\d+) ttl=\d+ time=([\d.]+) ms", told)
+    assert len(replies) == 200
+    order = [int(number) for number, _ in replies]
+    assert order != sorted(order), "none overtook another"
+    rtts = [float(rtt) for _, rtt in replies]
+    # From nothing to 30 ms, all of it as likely, and none waits for the one before it.
+    assert ROUND_TRIP_MS - 0.02 < min(rtts) < ROUND_TRIP_MS + 1
+    assert ROUND_TRIP_MS + 29 < max(rtts) < ROUND_TRIP_MS + 30.02
+    assert abs(sum(rtts) / 200 - ROUND_TRIP_MS - 15) < 4 * 30 / (12 * 200) ** 0.5
+
+
 def test_the_rate_follows_its_schedule(tmp_path: Path) -> None:
     results = results_of(
         tmp_path,

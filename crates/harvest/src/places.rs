@@ -1,6 +1,6 @@
 //! Where packets were lost, and why.
 
-use cclab_spec::{Direction, Outage, Place};
+use cclab_spec::{Direction, LossModel, Outage, Place};
 use cclab_trace::schema::{DropReason, LinkSummary};
 use cclab_units::Time;
 
@@ -83,6 +83,7 @@ impl Places {
         let reason = match (packet.queued, place) {
             (true, _) => DropReason::Queue,
             (false, place) if in_outage(run, place, now) => DropReason::Outage,
+            (false, place) if in_bursts(run, place) => DropReason::Burst,
             (false, _) => DropReason::Random,
         };
         let link = link.unwrap_or_else(|| {
@@ -186,4 +187,10 @@ fn in_outage(run: &Run<'_>, place: Place, now: Time) -> bool {
         outage.at == place && outage.start <= now && now < outage.start + outage.duration
     };
     run.scenario.network.bottleneck.outage.iter().any(covers)
+}
+
+/// Whether what is lost at `place` is lost in bursts; nothing else is lost there then.
+fn in_bursts(run: &Run<'_>, place: Place) -> bool {
+    let mut losses = run.scenario.network.bottleneck.loss.iter();
+    losses.any(|loss| loss.at == place && matches!(loss.model, LossModel::GilbertElliott(_)))
 }

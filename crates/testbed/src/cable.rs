@@ -1,6 +1,6 @@
 //! A link between two interfaces: a veth pair, or two of them with delay and rate between.
 
-use cclab_spec::Queue as QueueSpec;
+use cclab_spec::{GilbertElliott, Queue as QueueSpec, Reorder};
 use cclab_units::{Rate, Time};
 
 use crate::orders::Namespace;
@@ -22,14 +22,18 @@ pub(crate) struct End {
 }
 
 /// Propagation and serialisation of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Wire {
     /// One way.
     pub delay: Time,
     /// Absent: infinitely fast.
     pub rate: Option<Rate>,
-    /// Random extra delay from left to right.
+    /// Random extra delay from left to right, in order.
     pub jitter: Option<Time>,
+    /// Random extra delay from left to right by which packets overtake one another.
+    pub overtaking: Option<Time>,
+    /// Packets from left to right that are held back at the end.
+    pub held: Option<Reorder>,
     /// Whether it changes during the run.
     pub changes: bool,
     /// Whether the time that packets take to pass is part of it.
@@ -40,12 +44,30 @@ impl Wire {
     /// Whether a veth pair does all that this wire does.
     pub fn is_plain(&self) -> bool {
         let still = self.delay == Time::ZERO && self.jitter.is_none() && !self.changes;
-        still && (self.rate.is_none() || !self.serialises)
+        let in_order = self.overtaking.is_none() && self.held.is_none();
+        still && in_order && (self.rate.is_none() || !self.serialises)
     }
 
     /// The wire from left to right.
     pub fn rightward(&self) -> String {
         self.netem(self.jitter)
+    }
+
+    /// What happens to packets behind the wire from left to right, one netem after the other: each
+    /// takes what the one before lets go, at that instant. Without a rate nothing in a netem
+    /// waits for what came before it.
+    pub fn behind(&self) -> Vec<String> {
+        let overtaking = self.overtaking.map(|jitter| {
+            let half = words::delay(jitter / 2);
+            format!("netem limit {NETEM_LIMIT} delay {half} {half}")
+        });
+        // netem lets the share that it is told pass at once and delays the rest.
+        let held = self.held.map(|held| {
+            let delay = words::delay(held.delay);
+            let pass = words::percent(1.0 - held.probability);
+            format!("netem limit {NETEM_LIMIT} delay {delay} reorder {pass}")
+        });
+        overtaking.into_iter().chain(held).collect()
     }
 
     /// The wire from right to left.
@@ -76,13 +98,36 @@ impl Wire {
     }
 }
 
-/// Losses, and a delay, of packets that leave an interface.
-pub(crate) fn netem(delay: Time, loss: f64) -> String {
-    let mut netem = format!("netem limit {NETEM_LIMIT}");
-    if delay > Time::ZERO {
-        netem += &format!(" delay {}", words::delay(delay));
+/// What happens to packets that leave an interface, in front of everything else there.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Front {
+    /// How long they are delayed.
+    pub delay: Time,
+    /// The probability of independent losses.
+    pub loss: f64,
+    /// Losses in bursts, which have no others beside them.
+    pub bursts: Option<GilbertElliott>,
+    /// The probability that they leave twice, which has no losses beside it.
+    pub duplicate: Option<f64>,
+}
+
+impl Front {
+    /// The netem that does it.
+    pub fn netem(&self) -> String {
+        let mut netem = format!("netem limit {NETEM_LIMIT}");
+        if self.delay > Time::ZERO {
+            netem += &format!(" delay {}", words::delay(self.delay));
+        }
+        if let Some(GilbertElliott { p, r, good, bad }) = self.bursts {
+            let [p, r, bad, good] = [p, r, bad, good].map(words::percent);
+            netem += &format!(" loss gemodel {p} {r} {bad} {good}");
+        } else if let Some(duplicate) = self.duplicate {
+            netem += &format!(" duplicate {}", words::percent(duplicate));
+        } else {
+            netem += &format!(" loss {}", words::percent(self.loss));
+        }
+        netem
     }
-    netem + &format!(" loss {}", words::percent(loss))
 }
 
 /// The line that makes a veth pair.

@@ -1,6 +1,6 @@
 //! Losses and outages at a place as steps in time.
 
-use cclab_spec::{Link, Loss, Place};
+use cclab_spec::{GilbertElliott, Link, Loss, LossModel, Place};
 use cclab_units::Time;
 
 /// What happens at a place: a probability of loss at the start, and its changes.
@@ -59,6 +59,16 @@ pub(crate) fn steady(link: &Link, place: Place, at: Time) -> f64 {
         here.filter_map(Loss::probability)
             .fold(0.0, |joint, loss| 1.0 - (1.0 - joint) * (1.0 - loss))
     })
+}
+
+/// The losses in bursts at `place`, if there are some.
+pub(crate) fn bursts(link: &Link, place: Place) -> Option<GilbertElliott> {
+    let here = link.loss.iter().filter(|loss| loss.at == place);
+    here.filter_map(|loss| match loss.model {
+        LossModel::GilbertElliott(model) => Some(model),
+        LossModel::Random(_) | LossModel::Packets(_) => None,
+    })
+    .next()
 }
 
 /// Beginning and end of each outage at `place`; those that overlap are one.

@@ -3,7 +3,7 @@
 use cclab_spec::{DelayAt, Direction, Flow, Link, Place, Scenario, Topology};
 use cclab_units::Time;
 
-use crate::cable::{self, Egress, End, Majors, Shaper, UNSEEN, Wire};
+use crate::cable::{self, Egress, End, Front, Majors, Shaper, UNSEEN, Wire};
 use crate::impairment::{self, Impairment};
 use crate::orders::{Change, Namespace, Queue, Setting};
 use crate::{Target, settings};
@@ -183,7 +183,9 @@ impl<'a> Network<'a> {
         let wire = Wire {
             delay: link.delay,
             rate: link.rate,
-            jitter: link.jitter.map(|jitter| jitter.max),
+            jitter: link.jitter.filter(|jitter| !jitter.reorder).map(|j| j.max),
+            overtaking: link.jitter.filter(|jitter| jitter.reorder).map(|j| j.max),
+            held: link.reorder,
             changes: link
                 .schedule
                 .iter()
@@ -197,10 +199,14 @@ impl<'a> Network<'a> {
         });
         let between = self.cable(&ends, &wire);
         let losses = Impairment::of(link, Place::Router);
-        let netems = [
-            (!losses.is_none()).then(|| cable::netem(Time::ZERO, losses.initial)),
-            None,
-        ];
+        let front = Front {
+            delay: Time::ZERO,
+            loss: losses.initial,
+            bursts: impairment::bursts(link, Place::Router),
+            duplicate: link.duplicate,
+        };
+        let idle = losses.is_none() && front == Front::default();
+        let netems = [(!idle).then(|| front.netem()), None];
         let mut shapers = Vec::new();
         for (direction, (end, netem)) in ends.iter().zip(netems).enumerate() {
             let number = 2 * index + direction as u32;
@@ -273,6 +279,11 @@ impl<'a> Network<'a> {
         let netem =
             |interface: &str, netem| format!("qdisc add dev {interface} root handle 1: {netem}");
         tc.push(netem(&between[1], wire.rightward()));
+        for (index, behind) in wire.behind().into_iter().enumerate() {
+            let (parent, own) = (index + 1, index + 2);
+            let place = format!("dev {} parent {parent}:1 handle {own}:", between[1]);
+            tc.push(format!("qdisc add {place} {behind}"));
+        }
         tc.push(netem(&between[0], wire.leftward()));
         tc.extend(cable::patch(&between[0], &between[1]));
         Some(between)
@@ -391,6 +402,8 @@ impl<'a> Network<'a> {
             delay: link.delay + extra,
             rate: link.rate,
             jitter: None,
+            overtaking: None,
+            held: None,
             changes: false,
             serialises: self.serialises(),
         };
@@ -400,8 +413,14 @@ impl<'a> Network<'a> {
             true => Impairment::of(bottleneck, Place::Sender),
             false => Impairment::default(),
         };
-        let netem = own > Time::ZERO || !losses.is_none();
-        let netem = netem.then(|| cable::netem(own, losses.initial));
+        let front = Front {
+            delay: own,
+            loss: losses.initial,
+            bursts: impairment::bursts(bottleneck, Place::Sender).filter(|_| sends),
+            duplicate: None,
+        };
+        let idle = losses.is_none() && front == Front::default();
+        let netem = (!idle).then(|| front.netem());
         self.egress(host, link, netem, UNSEEN);
         self.lose(host, UNSEEN.root, own, &losses);
         self.egress(router, link, None, UNSEEN);
@@ -415,7 +434,12 @@ impl<'a> Network<'a> {
     fn lose(&mut self, end: &End, major: u32, delay: Time, losses: &Impairment) {
         for &(at, loss) in &losses.steps {
             let place = format!("dev {} root handle {major:x}:", end.interface);
-            let line = format!("qdisc change {place} {}", cable::netem(delay, loss));
+            let front = Front {
+                delay,
+                loss,
+                ..Front::default()
+            };
+            let line = format!("qdisc change {place} {}", front.netem());
             self.change(at, end.namespace, vec![line], vec![]);
         }
     }

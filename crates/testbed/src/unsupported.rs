@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use cclab_packet::MAX_ADDRESSED_FLOWS;
 use cclab_spec::{
-    DelayAt, Direction, Distribution, EventKind, Flow, Link, LossModel, Scenario, Topology,
+    DelayAt, Direction, Distribution, EventKind, Flow, Link, Loss, LossModel, Place, Scenario,
+    Topology,
 };
 use cclab_units::{Rate, Time};
 
+use crate::impairment::bursts;
 use crate::network::left_interfaces;
 use crate::variants::VARIANTS;
 use crate::{Target, discipline, settings};
@@ -46,7 +48,8 @@ fn on_a_host(scenario: &Scenario, found: &mut Found) {
             format!("events {name:?} (the backend linux has them)"),
         );
     }
-    if scenario.network.bottleneck.jitter.is_some() {
+    let jitter = scenario.network.bottleneck.jitter;
+    if jitter.is_some_and(|jitter| !jitter.reorder) {
         // There the wire has no rate of its own, by which netem keeps packets in order.
         found.refuse(
             "network.bottleneck.jitter",
@@ -138,35 +141,19 @@ fn link(name: &str, link: &Link, found: &mut Found) {
         if jitter.distribution != Distribution::Uniform {
             found.refuse(at("jitter"), "jitter that is not uniform");
         }
-        if jitter.reorder {
-            found.refuse(
-                at("jitter"),
-                "jitter that lets packets overtake one another",
-            );
-        }
     }
-    for loss in &link.loss {
-        match loss.model {
-            LossModel::Random(_) => {}
-            LossModel::GilbertElliott(_) => found.refuse(at("loss"), "losses in bursts"),
-            LossModel::Packets(_) => found.refuse(at("loss"), "losses of listed packets"),
-        }
+    losses(link, &at("loss"), found);
+    if link.duplicate.is_some() && meets_losses(link, Place::Router) {
+        // netem draws the copy before the loss, which then takes one of the two.
+        let what = "packets that come twice where others are lost";
+        found.refuse(at("duplicate"), what);
     }
     let absent = [
         (
-            "reorder",
-            link.reorder.is_some(),
-            "packets that are held back",
-        ),
-        (
-            "duplicate",
-            link.duplicate.is_some(),
-            "packets that come twice",
-        ),
-        (
             "corrupt",
             link.corrupt.is_some(),
-            "packets that are corrupted",
+            "packets that are corrupted (netem changes any of their bits: the next router drops \
+             many, and what hits an Ethernet address hurts nobody)",
         ),
         (
             "trace",
@@ -188,6 +175,51 @@ fn link(name: &str, link: &Link, found: &mut Found) {
         && let Err((key, what)) = discipline::child(&link.queue, rate, 1514)
     {
         found.refuse(at(&format!("queue.{key}")), what);
+    }
+}
+
+/// Whether packets can be lost at `place` of `link`, but for losses in bursts.
+fn loses_otherwise(link: &Link, place: Place) -> bool {
+    let bursty = |loss: &&Loss| matches!(loss.model, LossModel::GilbertElliott(_));
+    let mut others = link
+        .loss
+        .iter()
+        .filter(|loss| loss.at == place && !bursty(loss));
+    let scheduled = link.schedule.iter().any(|change| change.loss.is_some());
+    others.next().is_some()
+        || link.outage.iter().any(|outage| outage.at == place)
+        || (scheduled && place == Place::Router)
+}
+
+/// Whether packets can be lost at `place` of `link`.
+fn meets_losses(link: &Link, place: Place) -> bool {
+    loses_otherwise(link, place) || bursts(link, place).is_some()
+}
+
+/// What a kernel does not lose as the study says, at the key `at`.
+fn losses(link: &Link, at: &str, found: &mut Found) {
+    if link
+        .loss
+        .iter()
+        .any(|loss| matches!(loss.model, LossModel::Packets(_)))
+    {
+        found.refuse(at, "losses of listed packets");
+    }
+    for place in [Place::Sender, Place::Router] {
+        let model =
+            |loss: &&Loss| loss.at == place && matches!(loss.model, LossModel::GilbertElliott(_));
+        let channels = link.loss.iter().filter(model).count();
+        if channels > 1 || (channels == 1 && loses_otherwise(link, place)) {
+            // A netem has one model of loss, and begins anew when it is changed.
+            found.refuse(
+                at,
+                "losses in bursts beside other losses or outages of the same place",
+            );
+        }
+    }
+    if bursts(link, Place::Receiver).is_some() {
+        let what = "losses in bursts at the receiver (its firewall has independent ones)";
+        found.refuse(at, what);
     }
 }
 
@@ -254,6 +286,11 @@ fn flow(flow: &Flow, target: Target, found: &mut Found) {
 /// What flows that share their hosts cannot have.
 fn chain(scenario: &Scenario, found: &mut Found) {
     let flows = &scenario.flows;
+    if bursts(&scenario.network.bottleneck, Place::Sender).is_some() {
+        let what =
+            "losses in bursts at the sender of a chain, which all flows share (use a dumbbell)";
+        found.refuse("network.bottleneck.loss", what);
+    }
     if left_interfaces(scenario).len() > 1 && scenario.network.access.rate.is_some() {
         let what = "flows of a chain with different base RTTs over access links of a finite rate \
                     (give the access links no rate, or use a dumbbell)";

@@ -295,6 +295,81 @@ fn a_dumbbell_reads_as_expected() {
     assert_eq!(readable(&in_guest(&scenario)), expected);
 }
 
+/// The lines of `tc` that set up the interface of the namespace called `name`.
+fn lines_of(orders: &Orders, name: &str, interface: &str) -> Vec<String> {
+    let namespace = orders
+        .namespaces
+        .iter()
+        .find(|n| n.name == name)
+        .expect("a namespace");
+    let device = format!("qdisc add dev {interface} ");
+    let lines = namespace
+        .tc
+        .iter()
+        .filter_map(|line| line.strip_prefix(&device));
+    lines.map(str::to_owned).collect()
+}
+
+#[test]
+fn netem_does_what_it_does_as_the_study_means_it() {
+    let of = |impairment: &str| {
+        let orders = in_guest(&scenario(&format!(
+            "{impairment}\n[[flow]]\nname = \"a\"\n"
+        )));
+        let first = |lines: Vec<String>| lines.into_iter().next().expect("a line");
+        [
+            first(lines_of(&orders, "r1", "next")),
+            first(
+                lines_of(&orders, "a.left", "eth0")
+                    .into_iter()
+                    .chain([String::new()])
+                    .collect(),
+            ),
+        ]
+    };
+    let netem = "handle 100: netem limit 1000000";
+    assert_eq!(
+        of("loss = { p = \"1%\", r = \"30%\", good = \"0.1%\", bad = \"80%\" }")[0],
+        format!("root {netem} loss gemodel 1% 30% 80% 0.1%")
+    );
+    assert_eq!(
+        of("loss = { p = \"2%\", r = \"50%\", at = \"sender\" }")[1],
+        "root handle 1: netem limit 1000000 loss gemodel 2% 50% 100% 0%"
+    );
+    assert_eq!(
+        of("duplicate = \"0.5%\"")[0],
+        format!("root {netem} duplicate 0.5%")
+    );
+    // Nothing in front of the shaper is set up for what happens behind the wire.
+    assert!(of("reorder = { probability = \"1%\", delay = \"5ms\" }")[0].contains(" tbf "));
+}
+
+#[test]
+fn packets_overtake_behind_the_wire_and_on_the_way_there_alone() {
+    let orders = in_guest(&scenario(
+        "reorder = { probability = \"2%\", delay = \"5ms\" }\n\
+         jitter = { max = \"2ms\", reorder = true }\n[[flow]]\n",
+    ));
+    let wire = "root handle 1: netem limit 1000000 delay 20000us rate 10000000bit";
+    assert_eq!(
+        lines_of(&orders, "wires", "r0"),
+        [
+            wire,
+            "parent 1:1 handle 2: netem limit 1000000 delay 1000us 1000us",
+            "parent 2:1 handle 3: netem limit 1000000 delay 5000us reorder 98%",
+            "clsact",
+        ]
+    );
+    assert_eq!(lines_of(&orders, "wires", "l0"), [wire, "clsact"]);
+    // In real time the wire has no rate, by which netem would keep packets in order.
+    let text = "jitter = { max = \"2ms\", reorder = true }\n[[flow]]\n";
+    assert_eq!(refusals(text, Target::Host), [""; 0]);
+    assert_eq!(
+        refusals("jitter = \"2ms\"\n[[flow]]\n", Target::Host).len(),
+        1
+    );
+}
+
 /// Orders as a person reads them.
 fn readable(orders: &Orders) -> String {
     let mut text = String::new();
@@ -506,6 +581,38 @@ fn what_a_kernel_does_not_do_is_refused_by_key() {
             "flow.flow1.sysctl: ",
         ),
         ("jitter = \"4s\"\n[[flow]]\n", "network.bottleneck.jitter: "),
+        (
+            "jitter = { max = \"1ms\", distribution = \"normal\" }\n[[flow]]\n",
+            "network.bottleneck.jitter: ",
+        ),
+        (
+            "loss = [\"1%\", { p = \"1%\", r = \"30%\" }]\n[[flow]]\n",
+            "network.bottleneck.loss: losses in bursts beside ",
+        ),
+        (
+            "loss = { p = \"1%\", r = \"30%\" }\noutage = { start = \"1s\", duration = \"1s\" }\n[[flow]]\n",
+            "network.bottleneck.loss: losses in bursts beside ",
+        ),
+        (
+            "loss = { p = \"1%\", r = \"30%\", at = \"receiver\" }\n[[flow]]\n",
+            "network.bottleneck.loss: losses in bursts at the receiver",
+        ),
+        (
+            "loss = { packets = [1] }\n[[flow]]\n",
+            "network.bottleneck.loss: losses of listed packets",
+        ),
+        (
+            "loss = { p = \"1%\", r = \"30%\", at = \"sender\" }\n[network]\ntopology = \"chain\"\n[[flow]]\n",
+            "network.bottleneck.loss: losses in bursts at the sender of a chain",
+        ),
+        (
+            "loss = \"1%\"\nduplicate = \"1%\"\n[[flow]]\n",
+            "network.bottleneck.duplicate: ",
+        ),
+        (
+            "corrupt = \"1%\"\n[[flow]]\n",
+            "network.bottleneck.corrupt: ",
+        ),
         (
             "[[traffic]]\nkind = \"ping-flood\"\n[[flow]]\n",
             "traffic.traffic1: ",
