@@ -245,16 +245,21 @@ mod tests {
         near(thresholds.probability, 0.009);
     }
 
-    /// Of 0.01 / 0.9 one step down leaves the bound itself, and another is taken from there.
+    /// In ten seconds 20 steps down, as far as the bound. Of 0.01 / 0.9 one leaves the bound itself,
+    /// and another is taken from there.
     #[test]
     fn an_idle_queue_lets_the_probability_fall_below_its_bound() {
-        let thresholds = Thresholds {
-            probability: 0.01 / 0.9,
-            ..THRESHOLDS
+        let after_ten_seconds = |probability| {
+            let thresholds = Thresholds {
+                probability,
+                ..THRESHOLDS
+            };
+            let mut detector = Detector::new(thresholds, Average::new(1.0, 1.0), true);
+            detector.idle_from(Time::from_secs(10));
+            detector.thresholds.probability
         };
-        let mut detector = Detector::new(thresholds, Average::new(1.0, 1.0), true);
-        detector.idle_from(Time::from_secs(10));
-        near(detector.thresholds.probability, 0.009);
+        near(after_ten_seconds(0.1), 0.1 * 0.9_f64.powi(20));
+        near(after_ten_seconds(0.01 / 0.9), 0.009);
     }
 
     #[test]
