@@ -100,7 +100,7 @@ pub const RULES: [Rule; 13] = [
     },
     Rule {
         code: "limited-by-application",
-        when: "a flow had nothing to send for more than half of its time, though the study gives it no application or rate of writes that means it to",
+        when: "a TCP flow had nothing to send for more than half of its time, though the study gives it no application or rate of writes that means it to",
         check: limited_by_application,
     },
     Rule {
@@ -246,21 +246,26 @@ fn never_started(evidence: &Evidence<'_>) -> Option<(String, String)> {
     })
 }
 
+/// Whether `flow` is a program such as ping, which has no connection of which anything could
+/// arrive.
+fn is_without_tcp(evidence: &Evidence<'_>, flow: &FlowSummary) -> bool {
+    flow.cc_in_force.is_empty() && evidence.programs.contains(&flow.name)
+}
+
 fn incomplete_transfer(evidence: &Evidence<'_>) -> Option<(String, String)> {
     let flows = evidence.trace.summary.flows.iter();
-    // A program such as ping has no connection of which anything could arrive.
-    let without_tcp =
-        |flow: &FlowSummary| flow.cc_in_force.is_empty() && evidence.programs.contains(&flow.name);
-    let failed = flows.filter(|flow| !without_tcp(flow)).filter_map(|flow| {
-        let received = flow.bytes_received;
-        match (flow.aborted, received) {
-            (true, _) => Some(format!("{} (gave up after {received} bytes)", flow.name)),
-            (false, 0) if flow.started.is_some() => {
-                Some(format!("{} (nothing arrived)", flow.name))
+    let failed = flows
+        .filter(|flow| !is_without_tcp(evidence, flow))
+        .filter_map(|flow| {
+            let received = flow.bytes_received;
+            match (flow.aborted, received) {
+                (true, _) => Some(format!("{} (gave up after {received} bytes)", flow.name)),
+                (false, 0) if flow.started.is_some() => {
+                    Some(format!("{} (nothing arrived)", flow.name))
+                }
+                _ => None,
             }
-            _ => None,
-        }
-    });
+        });
     joined(failed).map(|flows| {
         (
             format!("the network did not carry {flows}: rates and fairness leave them out"),
@@ -294,15 +299,18 @@ fn limited_by_rwnd(evidence: &Evidence<'_>) -> Option<(String, String)> {
 }
 
 fn limited_by_application(evidence: &Evidence<'_>) -> Option<(String, String)> {
+    // A program without a connection, such as ping, has no congestion control to be limited by.
+    let flows = evidence.trace.summary.flows.iter();
+    let without_tcp: Vec<&String> = flows
+        .filter(|flow| is_without_tcp(evidence, flow))
+        .map(|flow| &flow.name)
+        .collect();
+    let meant = evidence.meant_by_application.iter().chain(without_tcp);
+    let meant: Vec<&String> = meant.collect();
     let flows = mostly_limited_among(
         evidence,
         |limited| limited.application,
-        |name| {
-            !evidence
-                .meant_by_application
-                .iter()
-                .any(|meant| meant == name)
-        },
+        |name| !meant.iter().any(|meant| *meant == name),
     )?;
     Some((
         format!("the application, not congestion control, limited {flows}"),

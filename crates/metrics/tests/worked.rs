@@ -304,6 +304,22 @@ fn an_application_that_is_meant_to_limit_is_no_doubt() {
     let of_other = message(&names[..1]).expect("the other is not meant to be");
     assert!(of_other.contains(&names[1]) && !of_other.contains(&format!("{} (", names[0])));
     assert_eq!(message(&names), None);
+    // Nor is a program that is no TCP; one that is may still be too slow for the network.
+    let programs = |in_force: &str| {
+        let mut trace = trace.clone();
+        for flow in &mut trace.summary.flows {
+            flow.cc_in_force = in_force.to_owned();
+        }
+        let input = MeasureInput {
+            programs: names.clone(),
+            ..WARMUP
+        };
+        let codes = measure(&trace, &input).warnings.into_iter().map(|w| w.code);
+        codes
+            .filter(|code| code == "limited-by-application")
+            .count()
+    };
+    assert_eq!((programs(""), programs("cubic")), (0, 1));
 }
 
 #[test]
