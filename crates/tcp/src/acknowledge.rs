@@ -136,7 +136,11 @@ impl Sender {
             self.acknowledge(now, ack, &mut sampled);
         }
         if packet.sack_len > 0 && self.recovery.uses_sack() {
+            let rtt = self.episode.rack.rtt();
             self.select(now, packet, &mut sampled);
+            if sampled.cumulatively {
+                self.episode.rack.was_last(rtt);
+            }
         }
         self.snd_una = ack;
         sampled
@@ -194,6 +198,7 @@ impl Sender {
                 }
                 sampled.original_before_recovery |= segment.end() <= episode.recover();
             }
+            sampled.cumulatively = true;
             sampled.on_segment(segment.no_rtt, now - segment.sent);
         });
     }
@@ -308,6 +313,8 @@ struct Sampled {
     /// RTT by the last segment delivered cumulatively; none if it had been retransmitted.
     newest_rtt: Option<Time>,
     tainted: bool,
+    /// Whether the cumulative acknowledgement delivered any.
+    cumulatively: bool,
     /// A segment that was never retransmitted and left before the episode began.
     original_before_recovery: bool,
     /// The end of a duplicate that was reported.

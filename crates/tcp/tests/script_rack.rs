@@ -50,6 +50,22 @@ fn a_loss_is_found_by_time() {
     assert_eq!((s.cwnd(), s.ssthresh()), (5 * MSS, 5 * MSS));
 }
 
+/// RFC 8985 section 6.2 step 2: `RACK.rtt` is of the segment looked at last, which in Linux is one
+/// delivered cumulatively. 10 to 13 left at 200, 14 at 230; 12 took 130 ms and 14 took 100: 13 is
+/// not lost at 200 + 100 + 25, which is over, but at 200 + 130 + 25.
+#[test]
+fn an_older_delivery_in_the_same_acknowledgement_grants_its_time() {
+    let mut s = script(100);
+    s.ack(200, 2, &[]);
+    assert_eq!(s.sent(200), fresh(10..14));
+    s.ack(230, 4, &[]);
+    assert_eq!(s.sent(230), fresh(14..18));
+    s.ack(330, 13, &[(14, 15)]);
+    assert!(s.sent(330).iter().all(|&(_, _, again)| !again));
+    assert_eq!(s.due(), Some(355));
+    assert_eq!(s.timer(355)[..1], again(&[13]));
+}
+
 /// RFC 8985 section 6.2 step 4: what comes within the reordering window was only out of order.
 #[test]
 fn reordering_within_the_window_is_no_loss() {

@@ -224,7 +224,8 @@ impl Sender {
             ack: self.snd_una,
             advanced: false,
             newly_acked: 0,
-            newly_delivered: 0,
+            // In the window's reduction Linux counts the timer as a delivery.
+            newly_delivered: self.mss,
             duplicate: false,
             dsack: false,
             dsack_end: 0,
@@ -233,9 +234,12 @@ impl Sender {
             tsecr: 0,
         };
         match self.episode.phase {
-            Phase::Open if lost > 0 => self.enter_prr(now, &news, lost),
-            Phase::Recovery => self.update_prr(&news, lost),
-            Phase::Open | Phase::Loss => {}
+            Phase::Open | Phase::Loss if lost > 0 => {
+                self.episode.frto.end();
+                self.enter_prr(now, &news, lost);
+            }
+            // What was found lost leaves again by the window as it is.
+            Phase::Open | Phase::Recovery | Phase::Loss => {}
         }
     }
 

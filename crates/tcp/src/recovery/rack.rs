@@ -25,7 +25,8 @@ pub struct Rack {
     end: u64,
     /// Whether it was a retransmission.
     again: bool,
-    /// Its round-trip time.
+    /// Round-trip time of the segment that was last looked at when the latest delivery was taken in,
+    /// which need not be the most recently sent one.
     rtt: Time,
     reordering_seen: bool,
     /// Multiplier of the reordering window, widened by duplicate reports.
@@ -62,12 +63,24 @@ impl Rack {
         if segment.ever_resent && rtt < min_rtt {
             return; // the acknowledgement is of the original, not of what was sent last
         }
+        self.rtt = rtt;
         if (segment.sent, segment.end()) > (self.sent, self.end) {
             self.sent = segment.sent;
             self.end = segment.end();
             self.again = segment.ever_resent;
-            self.rtt = rtt;
         }
+    }
+
+    /// The round-trip time by which segments are overdue.
+    pub(crate) fn rtt(&self) -> Time {
+        self.rtt
+    }
+
+    /// What was delivered cumulatively is looked at after what was selectively
+    /// (`tcp_clean_rtx_queue` after `tcp_sacktag_write_queue`): an acknowledgement of both waits as
+    /// long as the former took.
+    pub(crate) fn was_last(&mut self, rtt: Time) {
+        self.rtt = rtt;
     }
 
     /// An original arrived after a later one (RFC 8985 section 6.2, step 3).
