@@ -29,6 +29,8 @@ const STEPS_TO_END: usize = 200_000;
 /// Steps after which a deceived connection is left alone: its ends may answer each other without
 /// end, each by thousands of packets (RFC 5961 section 5).
 const STEPS_OF_DECEIVED: usize = 2_000;
+/// Packets under way after which it is, too: each of them may be answered by several.
+const MOST_OF_DECEIVED: usize = 3_000;
 
 /// Runs `data` as operations on a connection; the first bytes choose stack, variant and form of
 /// recovery.
@@ -345,7 +347,9 @@ impl Connection {
         for _ in 0..steps {
             self.settle();
             let over = matches!(self.sender.state, State::Finished | State::Aborted);
-            if over || (!honest && self.sender.counters.rtos > 100) {
+            let under_way = self.to_receiver.len() + self.to_sender.len();
+            let endless = self.sender.counters.rtos > 100 || under_way > MOST_OF_DECEIVED;
+            if over || (!honest && endless) {
                 break;
             }
             if self.to_receiver.is_empty() && self.to_sender.is_empty() {
