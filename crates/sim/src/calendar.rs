@@ -1,4 +1,4 @@
-//! The order of events: one entry per element of the network, not one per packet.
+//! The order of what acts on its own: transmitters, timers, samplers; one entry for each.
 
 use cclab_units::Time;
 
@@ -8,9 +8,9 @@ use cclab_units::Time;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key(u128);
 
-/// Bits that a key leaves to the calendar, which puts the element there.
-const ELEMENT_BITS: u32 = 24;
-const ELEMENT_MASK: u128 = (1 << ELEMENT_BITS) - 1;
+/// Bits that a key leaves to those who keep it, who put an element or a slot there.
+pub(crate) const ELEMENT_BITS: u32 = 24;
+pub(crate) const ELEMENT_MASK: u128 = (1 << ELEMENT_BITS) - 1;
 
 impl Key {
     /// Never.
@@ -34,6 +34,18 @@ impl Key {
     #[inline]
     pub fn is_never(self) -> bool {
         self.time() == Time::NEVER
+    }
+
+    /// The key and who acts then, in one number that sorts like the key.
+    #[inline]
+    pub(crate) fn entry(self, element: u32) -> u128 {
+        self.0 | u128::from(element)
+    }
+
+    /// The key of what [`Key::entry`] made.
+    #[inline]
+    pub(crate) fn of_entry(entry: u128) -> Key {
+        Key(entry & !ELEMENT_MASK)
     }
 
     /// When; [`Time::NEVER`] for [`Key::NEVER`].
@@ -108,20 +120,20 @@ impl Calendar {
     #[inline]
     pub fn next(&self) -> (Key, u32) {
         let element = self.winner & ELEMENT_MASK;
-        (Key(self.winner & !ELEMENT_MASK), element as u32)
+        (Key::of_entry(self.winner), element as u32)
     }
 
     /// When `element` acts next.
     #[inline]
     pub fn key(&self, element: u32) -> Key {
         let slot = element as usize;
-        Key(self.matches[slot / ARITY].0[slot % ARITY] & !ELEMENT_MASK)
+        Key::of_entry(self.matches[slot / ARITY].0[slot % ARITY])
     }
 
     /// Lets `element` act next at `key`.
     #[inline]
     pub fn set(&mut self, element: u32, key: Key) {
-        let mut player = key.0 | u128::from(element);
+        let mut player = key.entry(element);
         let mut slot = element as usize;
         for &round in &self.rounds {
             let place = &mut self.matches[round as usize + slot / ARITY];

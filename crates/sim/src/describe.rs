@@ -107,7 +107,7 @@ pub fn describe(scenario: &Scenario) -> Result<Description, crate::SimError> {
     let flows = (0..scenario.flows.len()).map(|index| flow_facts(scenario, index, &network));
     let flows = flows.collect();
     let links = network.links.iter().map(|link| LinkFacts {
-        name: link.name.clone(),
+        name: link.name.to_string(),
         rate_bps: link.rate.map(|rate| rate.bps()),
         delay_s: link.delay().as_secs_f64(),
     });

@@ -81,6 +81,13 @@ impl Flow {
         }
     }
 
+    /// Has the memory fetched that an acknowledgement will touch beyond the flow itself.
+    #[inline]
+    pub fn fetch_parts(&self) {
+        self.sender.fetch_parts();
+        self.rtt.fetch(self.sender.rtt().srtt().as_nanos());
+    }
+
     /// When the sender's host acts next on its own.
     #[inline]
     pub fn sender_deadline(&self) -> Time {

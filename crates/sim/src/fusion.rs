@@ -31,11 +31,11 @@ pub fn fuse(links: &mut [Link], forwarding: &Forwarding, entries: &BTreeSet<u32>
                 && feeders[next as usize] == 1
                 && !entries.contains(&next)
                 && links[next as usize].may_be_fed_ahead(feeder)
-                && !links[next as usize].feeds_ahead
+                && !links[next as usize].feeds_ahead()
         };
         let fuses = feeder.may_feed_ahead() && feeder.fed_by.is_none() && next.iter().all(fits);
         if fuses && !next.is_empty() {
-            links[index].feeds_ahead = true;
+            links[index].fit().feeds_ahead = true;
             for next in next {
                 links[next as usize].fed_by = Some(index as u32);
             }

@@ -19,6 +19,7 @@ mod topology;
 mod traffic;
 mod unsupported;
 mod wire;
+mod wires;
 mod world;
 
 /// What the integration tests share calls the crate by its name.

@@ -1,7 +1,6 @@
 //! A link in one direction: a queue, a transmitter, a wire that keeps the order.
 //!
-//! The wire delivers in order, so that a link has one entry in the calendar however much is on
-//! it. Two short cuts save events without changing what happens:
+//! What is on the wire is in [`crate::wires`]. Two short cuts save events without changing what happens:
 //! - Departures from a queue that is first in, first out and decides on arrival alone are
 //!   foreseen: the packet is on the wire at once, with the time at which it will arrive. From
 //!   any other queue, a packet that finds the transmitter idle is on the wire at once; packets
@@ -9,55 +8,23 @@
 //! - A link that is fed by one other alone, and never makes a packet wait, takes packets ahead
 //!   of their time (see `fusion`): they are on its wire as soon as they are on the other's.
 
-use std::collections::VecDeque;
+mod asked;
+mod counters;
+mod fittings;
 
 use cclab_packet::Packet;
 use cclab_qdisc::{Backlog, Departure, Dropped, Qdisc};
-use cclab_trace::Histogram;
 use cclab_trace::schema::DropReason;
 use cclab_units::{Rate, Stream, Time, TxClock};
 
 use crate::calendar::Key;
 use crate::fifo::{Fifo, Waiting};
 use crate::forwarding::MIXED;
-use crate::impairment::{Course, Gate, Opportunities, Schedule, Served};
-
-/// What a link did; what every packet counts comes first.
-#[derive(Clone, Debug, Default)]
-#[repr(C)]
-pub struct Counters {
-    /// Packets offered.
-    pub offered: u64,
-    /// Packets handed to the other end.
-    pub delivered: u64,
-    /// Bytes that the transmitter has taken on, the packet in transmission included.
-    taken_bytes: u64,
-    /// Largest backlog in bytes.
-    pub backlog_max: u64,
-    /// Copies that were born on the link.
-    pub duplicates: u64,
-    /// Packets lost, by reason: see [`cclab_trace::schema::LinkSummary`].
-    pub queue_drops: u64,
-    /// See `queue_drops`.
-    pub random_drops: u64,
-    /// See `queue_drops`.
-    pub listed_drops: u64,
-    /// See `queue_drops`.
-    pub outage_drops: u64,
-    /// See `queue_drops`.
-    pub corrupt_drops: u64,
-}
-
-impl Counters {
-    /// Packets lost, for whatever reason.
-    pub fn drops(&self) -> u64 {
-        self.queue_drops
-            + self.random_drops
-            + self.listed_drops
-            + self.outage_drops
-            + self.corrupt_drops
-    }
-}
+use crate::impairment::{Opportunities, Schedule};
+use crate::wires::Arrival;
+use asked::Asked;
+pub use counters::{Counters, Incidents};
+pub use fittings::Fittings;
 
 /// What becomes of a packet that was offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,79 +63,48 @@ enum Service {
     /// Known at the arrival.
     Foreseen(Fifo),
     /// The queue is asked when the transmitter is free.
-    Asked(Box<dyn Qdisc>),
-}
-
-/// A packet on the wire.
-struct OnWire {
-    /// When it reaches the far end, and its place among what happens at that instant.
-    arrives: Time,
-    sequence: u64,
-    /// When its transmission began, which for a packet taken ahead of its time is when it came.
-    since: Time,
-    packet: Packet,
-}
-
-impl OnWire {
-    #[inline]
-    fn key(&self) -> Key {
-        Key::new(self.arrives, self.sequence)
-    }
+    Asked(Box<Asked>),
 }
 
 /// A link in one direction.
 ///
-/// What an arrival touches lies in the first two lines of the cache, what an offer touches in the
-/// next: with thousands of links, their lines are what a packet costs.
-#[repr(C, align(64))]
+/// What every packet touches lies in the first line of the cache, its queue in the second: with
+/// thousands of links, their lines are what a packet costs.
+#[repr(C, align(128))]
 pub struct Link {
-    /// When the transmitter asks the queue for the next packet; armed only while packets wait.
-    next_tx: Key,
-    delay: Time,
+    tx: Option<TxClock>,
     /// The transmitter is busy until then.
     busy_until: Time,
+    delay: Time,
     /// What the transmission so far took beyond whole nanoseconds, see [`TxClock`].
-    carry: u64,
-    tx: Option<TxClock>,
-    /// What the wire adds to the delay.
-    pub course: Option<Box<Course>>,
+    carry: u32,
     /// Where everything goes from the far end, unless that is [`MIXED`].
     pub leads_to: u32,
-    /// Whether this link feeds the next ones ahead of time: then its own wire stays empty.
-    pub feeds_ahead: bool,
-    /// Whether every packet takes the same time, whatever its size.
-    per_packet: bool,
-
-    wire: VecDeque<OnWire>,
-    /// Losses after the wire.
-    pub exit: Option<Box<Gate>>,
+    /// What it has beside.
+    pub fittings: Option<Box<Fittings>>,
     /// What it did.
     pub counters: Counters,
 
-    /// What happens to packets before the queue.
-    pub entry: Option<Box<Gate>>,
     service: Service,
-    /// How long packets waited; kept where asked.
-    pub sojourn: Option<Box<Histogram>>,
 
+    /// What else happened.
+    pub incidents: Incidents,
     /// Its name in traces.
-    pub name: String,
+    pub name: Box<str>,
     /// Its rate at the beginning; `None`: infinitely fast.
     pub rate: Option<Rate>,
-    /// Changes of rate and delay.
-    pub schedule: Option<Box<Schedule>>,
-    /// When it may send, instead of a rate.
-    pub trace: Option<Box<Opportunities>>,
-    /// Packets thrown out on the way out of the queue, to be reported by the caller.
-    pub thrown_out: Vec<Dropped>,
-    /// The rate of the transmission in progress, or of the last one.
-    tx_rate: Option<Rate>,
-    dice: Stream,
     /// The link that alone feeds this one, ahead of time.
     pub fed_by: Option<u32>,
     /// Packets on their way to the far end that the next links have already, at the end.
     ahead: u64,
+    /// Packets on the wire, at the end.
+    on_wire: u64,
 }
+
+const _: () = assert!(
+    size_of::<Link>() <= 256,
+    "thousands of links are in a network"
+);
 
 impl Link {
     /// An idle link.
@@ -180,41 +116,78 @@ impl Link {
         dice: Stream,
     ) -> Link {
         Link {
-            name,
-            rate,
-            entry: None,
-            exit: None,
-            course: None,
-            schedule: None,
-            trace: None,
-            counters: Counters::default(),
-            sojourn: None,
-            thrown_out: Vec::new(),
             tx: rate.map(TxClock::new),
-            per_packet: false,
-            tx_rate: rate,
-            delay,
-            service: Service::Asked(queue),
-            dice,
             busy_until: Time::ZERO,
+            delay,
             carry: 0,
-            next_tx: Key::NEVER,
-            wire: VecDeque::with_capacity(1),
-            fed_by: None,
             leads_to: MIXED,
-            feeds_ahead: false,
+            fittings: None,
+            counters: Counters::default(),
+            service: Service::Asked(Box::new(Asked::new(queue, dice))),
+            incidents: Incidents::default(),
+            name: name.into(),
+            rate,
+            fed_by: None,
             ahead: 0,
+            on_wire: 0,
         }
+    }
+
+    /// What it has beside, to put something there.
+    pub fn fit(&mut self) -> &mut Fittings {
+        self.fittings.get_or_insert_default()
+    }
+
+    /// Changes its rate and delay as `schedule` says.
+    pub fn follow(&mut self, schedule: Schedule) {
+        if let Service::Asked(asked) = &mut self.service {
+            asked.schedule = Some(schedule);
+        }
+    }
+
+    /// Lets it send when `trace` says.
+    pub fn send_at(&mut self, trace: Opportunities) {
+        if let Service::Asked(asked) = &mut self.service {
+            asked.trace = Some(trace);
+        }
+    }
+
+    /// Whether it sends when a trace says.
+    pub fn follows_trace(&self) -> bool {
+        matches!(&self.service, Service::Asked(asked) if asked.trace.is_some())
+    }
+
+    /// Packets thrown out on the way through the queue that were not yet reported.
+    pub fn thrown_out(&self) -> &[Dropped] {
+        match &self.service {
+            Service::Asked(asked) => &asked.thrown_out,
+            Service::Foreseen(_) => &[],
+        }
+    }
+
+    /// All that was thrown out is reported.
+    pub fn clear_thrown_out(&mut self) {
+        if let Service::Asked(asked) = &mut self.service {
+            asked.thrown_out.clear();
+        }
+    }
+
+    /// Whether it feeds the next links ahead of time.
+    #[inline]
+    pub fn feeds_ahead(&self) -> bool {
+        self.fittings
+            .as_ref()
+            .is_some_and(|fittings| fittings.feeds_ahead)
     }
 
     /// Lets departures be foreseen where the queue allows it and nothing changes until they
     /// happen. Impairments must be in their places before.
     pub fn foresee_departures(&mut self) {
-        if self.schedule.is_some() || self.trace.is_some() {
-            return;
-        }
-        if let Service::Asked(queue) = &self.service
-            && let Some(limits) = queue.as_fifo()
+        self.fittings.take_if(|fittings| fittings.is_bare());
+        if let Service::Asked(asked) = &self.service
+            && asked.schedule.is_none()
+            && asked.trace.is_none()
+            && let Some(limits) = asked.queue.as_fifo()
         {
             self.service = Service::Foreseen(Fifo::new(limits));
         }
@@ -224,7 +197,7 @@ impl Link {
     pub fn pace_packets(&mut self, per_second: u64) {
         // A clock for bytes counts packets too: one byte each.
         self.tx = Rate::from_bps(per_second.saturating_mul(8)).map(TxClock::new);
-        self.per_packet = true;
+        self.fit().per_packet = true;
     }
 
     /// One-way propagation.
@@ -234,7 +207,10 @@ impl Link {
 
     /// Bytes that it could have transmitted by `now`, where its rate is not constant.
     pub fn capacity(&self, now: Time) -> Option<u64> {
-        match (&self.trace, &self.schedule) {
+        let Service::Asked(asked) = &self.service else {
+            return None;
+        };
+        match (&asked.trace, &asked.schedule) {
             (Some(trace), _) => Some(trace.capacity(now)),
             (None, Some(schedule)) => schedule.capacity(now),
             (None, None) => None,
@@ -252,7 +228,7 @@ impl Link {
                 }
                 backlog
             }
-            Service::Asked(queue) => queue.backlog(),
+            Service::Asked(asked) => asked.queue.backlog(),
         }
     }
 
@@ -260,7 +236,7 @@ impl Link {
     pub fn marks(&self) -> u64 {
         match &self.service {
             Service::Foreseen(_) => 0,
-            Service::Asked(queue) => queue.marks(),
+            Service::Asked(asked) => asked.queue.marks(),
         }
     }
 
@@ -273,41 +249,61 @@ impl Link {
             busy_until = fifo.next_departure(now).unwrap_or(busy_until);
         }
         let rest = busy_until - now;
-        let to_come = match self.tx_rate {
+        let to_come = match self.tx_rate() {
             Some(rate) if rest > Time::ZERO => rate.bytes_in(rest) + 1,
             _ => 0,
         };
         taken.saturating_sub(to_come)
     }
 
+    /// The rate of the transmission in progress, or of the last one.
+    fn tx_rate(&self) -> Option<Rate> {
+        match &self.service {
+            Service::Asked(asked) => asked.tx_rate.or(self.rate),
+            Service::Foreseen(_) => self.rate,
+        }
+    }
+
     /// Packets in the queue and on the wire.
     pub fn in_flight(&self) -> u64 {
         let asked = match &self.service {
             Service::Foreseen(_) => 0, // on the wire already
-            Service::Asked(queue) => queue.backlog().packets,
+            Service::Asked(asked) => {
+                let in_transit = asked.trace.as_ref().is_some_and(Opportunities::is_busy);
+                asked.queue.backlog().packets + u64::from(in_transit)
+            }
         };
-        let in_transit = self.trace.as_ref().is_some_and(|trace| trace.is_busy());
-        asked + u64::from(in_transit) + self.wire.len() as u64 + self.ahead
+        asked + self.on_wire + self.ahead
     }
 
-    /// When the link acts next.
+    /// When the link acts next on its own: when its transmitter asks the queue.
     #[inline]
     pub fn key(&self) -> Key {
-        let arrival = self.wire.front().map_or(Key::NEVER, OnWire::key);
-        arrival.min(self.next_tx)
+        match &self.service {
+            Service::Asked(asked) => asked.next_tx,
+            Service::Foreseen(_) => Key::NEVER,
+        }
+    }
+
+    /// Counts how long a packet waited, where that is kept.
+    #[inline]
+    fn record_sojourn(&mut self, waited: Time) {
+        if let Some(fittings) = &mut self.fittings
+            && let Some(sojourn) = &mut fittings.sojourn
+        {
+            sojourn.record(waited.as_nanos());
+        }
     }
 
     /// Accounts for the foreseen departures that come before an arrival at `now` that was caused
     /// at `since`.
     #[inline]
     fn settle(&mut self, now: Time, since: Time) {
-        if let Service::Foreseen(fifo) = &mut self.service {
-            while let Some(departed) = fifo.pop_departed(now, since) {
-                self.counters.taken_bytes += departed.bytes;
-                if let Some(sojourn) = &mut self.sojourn {
-                    sojourn.record(departed.waits.as_nanos());
-                }
-            }
+        while let Service::Foreseen(fifo) = &mut self.service
+            && let Some(departed) = fifo.pop_departed(now, since)
+        {
+            self.counters.taken_bytes += departed.bytes;
+            self.record_sojourn(departed.waits);
         }
     }
 
@@ -328,7 +324,9 @@ impl Link {
     ) -> Offered {
         self.counters.offered += 1;
         let Some(clock) = self.tx else {
-            self.follow_schedule(now);
+            if matches!(self.service, Service::Asked(_)) {
+                self.follow_schedule(now);
+            }
             self.counters.taken_bytes += u64::from(packet.wire_len);
             let arrives = now + self.delay;
             return Offered::Sent { arrives };
@@ -347,7 +345,7 @@ impl Link {
             return Offered::Queued; // the caller has looked
         };
         if !fifo.has_room(bytes) {
-            self.count_loss(DropReason::Queue);
+            self.incidents.count_loss(DropReason::Queue);
             return Offered::Lost(DropReason::Queue);
         }
         let departs = self.busy_until.max(now);
@@ -357,17 +355,23 @@ impl Link {
                 waits: departs - now,
                 bytes,
             });
-            self.counters.backlog_max = self.counters.backlog_max.max(fifo.backlog().bytes);
+            self.incidents.backlog_max = self.incidents.backlog_max.max(fifo.backlog().bytes);
             let arrives = self.transmit_from(departs, bytes, clock);
             return Offered::Foreseen { departs, arrives };
         }
         fifo.pass(now);
         self.counters.taken_bytes += bytes;
-        if let Some(sojourn) = &mut self.sojourn {
-            sojourn.record(0);
-        }
+        self.record_sojourn(Time::ZERO);
         let arrives = self.transmit_from(now, bytes, clock);
         Offered::Sent { arrives }
+    }
+
+    /// Whether every packet takes the same time, whatever its size.
+    #[inline]
+    fn takes_each_alike(&self) -> bool {
+        self.fittings
+            .as_ref()
+            .is_some_and(|fittings| fittings.per_packet)
     }
 
     /// The transmitter takes on `bytes` at `start`; returns when they reach the far end.
@@ -376,7 +380,7 @@ impl Link {
         if self.busy_until < start {
             self.carry = 0;
         }
-        let amount = if self.per_packet { 1 } else { bytes };
+        let amount = if self.takes_each_alike() { 1 } else { bytes };
         self.busy_until = start + clock.time_of_next(amount, &mut self.carry);
         self.busy_until + self.delay
     }
@@ -394,20 +398,29 @@ impl Link {
         }
     }
 
-    /// At the end of a run: takes back what was taken ahead and has not come by `now`. Returns
-    /// how many packets that are.
-    pub fn take_back(&mut self, now: Time) -> u64 {
+    /// At the end of a run: `packets` are on the wire, in the order of their arrival. Takes back
+    /// what was taken ahead and has not come by `now`; returns how many packets that are.
+    pub fn finish_wire<'a>(
+        &mut self,
+        packets: impl Iterator<Item = &'a Arrival>,
+        now: Time,
+    ) -> u64 {
+        let is_fed = self.fed_by.is_some();
         let mut taken_back = 0;
-        while self.wire.back().is_some_and(|last| last.since > now) {
-            let Some(last) = self.wire.pop_back() else {
-                break;
-            };
-            self.counters.offered -= 1;
-            self.counters.taken_bytes -= u64::from(last.packet.wire_len);
-            taken_back += 1;
+        let mut last = None;
+        for one in packets {
+            if is_fed && one.since > now {
+                self.counters.offered -= 1;
+                self.counters.taken_bytes -= u64::from(one.packet.wire_len);
+                taken_back += 1;
+            } else {
+                self.on_wire += 1;
+                last = Some(one.arrives - self.delay);
+            }
         }
-        let last = self.wire.back().map(|last| last.arrives - self.delay);
-        self.busy_until = last.unwrap_or(self.busy_until.min(now));
+        if is_fed {
+            self.busy_until = last.unwrap_or(self.busy_until.min(now));
+        }
         taken_back
     }
 
@@ -417,218 +430,42 @@ impl Link {
         self.ahead += packets;
     }
 
-    fn enqueue(&mut self, packet: &Packet, now: Time, sequence: &mut u64) -> Offered {
-        let idle = self.busy_until <= now && self.next_tx.is_never();
-        let Service::Asked(queue) = &mut self.service else {
-            return Offered::Queued; // the caller has looked
-        };
-        let mut cx = cclab_qdisc::Cx {
-            now,
-            rng: &mut self.dice,
-        };
-        let before = self.thrown_out.len();
-        queue.enqueue(*packet, &mut cx, &mut self.thrown_out);
-        self.counters.queue_drops += (self.thrown_out.len() - before) as u64;
-        let lost = &self.thrown_out[before..];
-        let refused = lost.iter().position(|lost| lost.0 == *packet);
-        // While the transmitter is idle nothing else waits.
-        let leaving = if idle && refused.is_none() && self.trace.is_none() {
-            self.transmit(now)
-        } else {
-            None
-        };
-        let backlog = self.backlog(now).bytes;
-        self.counters.backlog_max = self.counters.backlog_max.max(backlog);
-        self.arm(now, sequence);
-        if let Some(index) = refused {
-            self.thrown_out.remove(before + index); // the caller reports the arrival itself
-            return Offered::Lost(DropReason::Queue);
-        }
-        leaving.map_or(Offered::Queued, Offered::Passed)
-    }
-
-    /// Counts a loss.
-    pub fn count_loss(&mut self, reason: DropReason) {
-        match reason {
-            DropReason::Queue => self.counters.queue_drops += 1,
-            DropReason::Random | DropReason::Burst => self.counters.random_drops += 1,
-            DropReason::Listed => self.counters.listed_drops += 1,
-            DropReason::Outage => self.counters.outage_drops += 1,
-            DropReason::Corrupt => self.counters.corrupt_drops += 1,
-        }
-    }
-
-    /// Arms the transmitter if packets wait.
-    fn arm(&mut self, now: Time, sequence: &mut u64) {
-        let Service::Asked(queue) = &self.service else {
-            return;
-        };
-        if self.trace.is_some() {
-            return self.await_opportunity(now, sequence);
-        }
-        if !self.next_tx.is_never() || queue.backlog().packets == 0 {
-            return;
-        }
-        let ready = queue.deadline();
-        let time = if ready == Time::NEVER {
-            self.busy_until.max(now)
-        } else {
-            ready.max(self.busy_until).max(now)
-        };
-        *sequence += 1;
-        self.next_tx = Key::new(time, *sequence);
-    }
-
-    /// Arms a transmitter that follows a trace, if packets wait or one has begun to leave.
-    fn await_opportunity(&mut self, now: Time, sequence: &mut u64) {
-        let waits = self.backlog(now).packets > 0;
-        if let Some(trace) = &mut self.trace
-            && self.next_tx.is_never()
-            && (waits || trace.is_busy())
-        {
-            *sequence += 1;
-            self.next_tx = Key::new(trace.next_after(now), *sequence);
-        }
-    }
-
-    /// Uses the opportunity of a trace that has come.
-    pub fn on_opportunity(&mut self, now: Time, sequence: &mut u64) -> Vec<Served> {
-        self.next_tx = Key::NEVER;
-        self.follow_schedule(now);
-        let Some(mut trace) = self.trace.take() else {
-            return Vec::new();
-        };
-        let served = trace.serve(now, || self.take_from_queue(now));
-        self.trace = Some(trace);
-        let sizes = served
-            .iter()
-            .map(|one| u64::from(one.departure.packet.wire_len));
-        self.counters.taken_bytes += sizes.sum::<u64>();
-        self.await_opportunity(now, sequence);
-        served
-    }
-
-    /// Brings the changes of rate and delay into force that have come by `now`, when a
-    /// transmission begins.
+    /// When a packet that is put on the wire next reaches the far end, if that is `expected`
+    /// where nothing is wrong with the wire.
     #[inline]
-    fn follow_schedule(&mut self, now: Time) {
-        let Some(schedule) = &mut self.schedule else {
-            return;
-        };
-        while let Some((rate, delay)) = schedule.next_until(now) {
-            if let Some(rate) = rate {
-                self.tx = Some(TxClock::new(rate));
-                self.tx_rate = Some(rate);
-                self.carry = 0;
-            }
-            self.delay = delay.unwrap_or(self.delay);
+    pub fn arrival(&mut self, expected: Time) -> Time {
+        match &mut self.fittings {
+            None => expected,
+            Some(fittings) => match &mut fittings.course {
+                None => expected,
+                Some(course) => course.arrival(expected),
+            },
         }
     }
 
-    /// Asks the queue for the next packet and transmits it.
-    fn transmit(&mut self, now: Time) -> Option<Leaving> {
-        let departure = self.take_from_queue(now)?;
-        self.follow_schedule(now);
-        let clock = self.tx?;
-        let bytes = u64::from(departure.packet.wire_len);
-        self.counters.taken_bytes += bytes;
-        let arrives = self.transmit_from(now, bytes, clock);
-        Some(Leaving { departure, arrives })
-    }
-
-    /// Asks the queue for the next packet.
-    fn take_from_queue(&mut self, now: Time) -> Option<Departure> {
-        let Service::Asked(queue) = &mut self.service else {
-            return None;
-        };
-        let mut cx = cclab_qdisc::Cx {
-            now,
-            rng: &mut self.dice,
-        };
-        let before = self.thrown_out.len();
-        let departure = queue.dequeue(&mut cx, &mut self.thrown_out);
-        self.counters.queue_drops += (self.thrown_out.len() - before) as u64;
-        let departure = departure?;
-        if let Some(sojourn) = &mut self.sojourn {
-            sojourn.record((now - departure.enqueued).as_nanos());
-        }
-        Some(departure)
-    }
-
-    /// Puts on the wire a packet whose transmission begins at `since` and that reaches the far
-    /// end at `arrives`; returns whether the wire was empty. `sequence` numbers the acts of an instant.
+    /// A packet has reached the far end.
     #[inline]
-    pub fn put_on_wire(
-        &mut self,
-        packet: &Packet,
-        since: Time,
-        arrives: Time,
-        sequence: &mut u64,
-    ) -> bool {
-        *sequence += 1;
-        let mut entry = OnWire {
-            arrives,
-            sequence: *sequence,
-            since,
-            packet: *packet,
-        };
-        if let Some(course) = &mut self.course {
-            entry.arrives = course.arrival(arrives);
-            return self.put_in_place(entry);
-        }
-        self.wire.push_back(entry);
-        self.wire.len() == 1
-    }
-
-    /// Puts a packet on the wire that may overtake others; returns whether it is the first.
-    fn put_in_place(&mut self, entry: OnWire) -> bool {
-        // Few are overtaken: those held back, or sent within one jitter.
-        let place = self
-            .wire
-            .partition_point(|other| other.arrives <= entry.arrives);
-        self.wire.insert(place, entry);
-        place == 0
-    }
-
-    /// A packet goes on to the next link ahead of time: this one counts it as delivered.
-    #[inline]
-    pub fn hand_on(&mut self) {
+    pub fn deliver(&mut self) {
         self.counters.delivered += 1;
-    }
-
-    /// Whether the next act is an arrival at the other end.
-    #[inline]
-    pub fn arrives_next(&self) -> bool {
-        self.wire
-            .front()
-            .is_some_and(|front| front.key() < self.next_tx)
-    }
-
-    /// Takes the packet that arrives off the wire; with it comes when its transmission began.
-    #[inline]
-    pub fn arrive(&mut self) -> Option<(Packet, Time)> {
-        let arrived = self.wire.pop_front()?;
-        self.counters.delivered += 1;
-        Some((arrived.packet, arrived.since))
-    }
-
-    /// The transmitter is free: sends the next packet that waits.
-    pub fn on_transmitter_free(&mut self, now: Time, sequence: &mut u64) -> Option<Leaving> {
-        self.next_tx = Key::NEVER;
-        let leaving = self.transmit(now);
-        self.arm(now, sequence);
-        leaving
     }
 
     /// Whether a link may take packets of this one ahead of time: nothing happens to them at
     /// the far end.
     pub fn may_feed_ahead(&self) -> bool {
-        self.exit.is_none() && self.is_steady()
+        self.has_no(|fittings| fittings.exit.is_some()) && self.is_steady()
     }
 
     /// Whether packets keep their order and their delay on it.
     fn is_steady(&self) -> bool {
-        self.course.is_none() && self.schedule.is_none() && self.trace.is_none() && !self.per_packet
+        let changes = match &self.service {
+            Service::Asked(asked) => asked.schedule.is_some() || asked.trace.is_some(),
+            Service::Foreseen(_) => false,
+        };
+        !changes && self.has_no(|fittings| fittings.course.is_some() || fittings.per_packet)
+    }
+
+    fn has_no(&self, has: impl Fn(&Fittings) -> bool) -> bool {
+        !self.fittings.as_deref().is_some_and(has)
     }
 
     /// Whether this link may take packets ahead of time from `feeder`: it never makes one wait
@@ -645,7 +482,9 @@ impl Link {
             Service::Asked(_) => false,
         };
         // Where waiting is on record, packets must come at their time.
-        let private = self.sojourn.is_none() && self.entry.is_none() && self.is_steady();
+        let private = self
+            .has_no(|fittings| fittings.sojourn.is_some() || fittings.entry.is_some())
+            && self.is_steady();
         private && keeps_up && (has_room || self.rate.is_none())
     }
 }

@@ -49,7 +49,7 @@ pub fn queue_sample(index: usize, link: &Link, now: Time) -> QueueSample {
         backlog: backlog.bytes,
         backlog_packets: backlog.packets,
         tx_bytes: link.tx_bytes(now),
-        drops: link.counters.queue_drops,
+        drops: link.incidents.queue_drops,
         marks: link.marks(),
         capacity: link.capacity(now),
     }
@@ -59,10 +59,10 @@ pub fn queue_sample(index: usize, link: &Link, now: Time) -> QueueSample {
 pub fn check_conservation(links: &[Link]) -> Result<(), SimError> {
     for link in links {
         let counters = &link.counters;
-        let accounted = counters.delivered + counters.drops() + link.in_flight();
-        if counters.offered + counters.duplicates != accounted {
+        let accounted = counters.delivered + link.incidents.drops() + link.in_flight();
+        if counters.offered + link.incidents.duplicates != accounted {
             return Err(SimError::NotConserved {
-                link: link.name.clone(),
+                link: link.name.to_string(),
                 offered: counters.offered,
                 accounted,
             });
@@ -126,21 +126,26 @@ fn flow_summary(flow: &Flow, spec: &cclab_spec::Flow, now: Time) -> FlowSummary 
 
 fn link_summary(link: &Link, now: Time) -> LinkSummary {
     let counters = &link.counters;
+    let incidents = &link.incidents;
+    let sojourn = link
+        .fittings
+        .as_ref()
+        .and_then(|fittings| fittings.sojourn.as_deref());
     LinkSummary {
-        name: link.name.clone(),
+        name: link.name.to_string(),
         rate: link.rate,
         offered: counters.offered,
-        duplicates: counters.duplicates,
-        queue_drops: counters.queue_drops,
-        random_drops: counters.random_drops,
-        listed_drops: counters.listed_drops,
-        outage_drops: counters.outage_drops,
-        corrupt_drops: counters.corrupt_drops,
+        duplicates: incidents.duplicates,
+        queue_drops: incidents.queue_drops,
+        random_drops: incidents.random_drops,
+        listed_drops: incidents.listed_drops,
+        outage_drops: incidents.outage_drops,
+        corrupt_drops: incidents.corrupt_drops,
         marks: link.marks(),
         delivered: counters.delivered,
         tx_bytes: link.tx_bytes(now),
         in_flight: link.in_flight(),
-        backlog_max: counters.backlog_max,
-        sojourn: link.sojourn.as_deref().cloned().unwrap_or_default(),
+        backlog_max: incidents.backlog_max,
+        sojourn: sojourn.cloned().unwrap_or_default(),
     }
 }

@@ -1,7 +1,7 @@
 //! The event loop.
 //!
-//! Elements act in the order of (time, sequence): links, the timers of every flow, and the
-//! sampler. What one act causes is scheduled with a later sequence, so that the order of the
+//! Packets arrive and elements act in the order of (time, sequence). Elements are the
+//! transmitters of links, the timers of every flow, and the sampler. What one act causes is scheduled with a later sequence, so that the order of the
 //! acts of an instant is the order in which they were caused. What only looks on, for a trace,
 //! comes before all acts of its instant and changes nothing.
 
@@ -15,7 +15,7 @@ use cclab_tcp::profile;
 use cclab_tcp::sender::State;
 use cclab_trace::schema::{AckEvent, DropEvent, DropReason, QueueAction, QueueEvent, RunSummary};
 use cclab_trace::{Event, Probe};
-use cclab_units::Time;
+use cclab_units::{Time, prefetch};
 
 use crate::calendar::{Calendar, Key};
 use crate::flow::Flow;
@@ -26,6 +26,7 @@ use crate::sampler::Sampler;
 use crate::stack::Profiles;
 use crate::topology::{self, BOTTLENECK, BOTTLENECK_REVERSE, Network};
 use crate::traffic::Traffic;
+use crate::wires::{AHEAD, Wires};
 use crate::{Progress, SimError, summary};
 
 /// Events between two looks at the progress.
@@ -41,6 +42,7 @@ pub struct World<'a, P> {
     probe: &'a mut P,
     forwarding: Forwarding,
     calendar: Calendar,
+    wires: Wires,
     sequence: u64,
     elements: Elements,
     captures: Captures,
@@ -136,6 +138,7 @@ impl<'a, P: Probe> World<'a, P> {
             probe,
             forwarding,
             calendar: Calendar::new(elements.traffic as usize + 1),
+            wires: Wires::new(elements.flows as usize),
             sequence: 0,
             elements,
             captures: Captures::new(scenario),
@@ -165,13 +168,23 @@ impl<'a, P: Probe> World<'a, P> {
     pub fn run(mut self, progress: &Progress) -> Result<RunSummary, SimError> {
         loop {
             let (key, element) = self.calendar.next();
-            let time = key.time();
+            let arrival = self.wires.next();
+            let arrives = arrival < key;
+            let time = if arrives { arrival } else { key }.time();
             if time > self.end || time == Time::NEVER {
                 break;
             }
             debug_assert!(time >= self.now, "time runs forward");
             self.now = time;
-            self.act(element);
+            match arrives {
+                true => {
+                    if self.wires.looks_ahead() {
+                        self.look_ahead();
+                    }
+                    self.on_arrival();
+                }
+                false => self.act(element),
+            }
             self.events += 1;
             if self.events.is_multiple_of(EVENTS_PER_REPORT) && progress.report(self.now) {
                 return Err(SimError::Cancelled { at: self.now });
@@ -247,12 +260,17 @@ impl<'a, P: Probe> World<'a, P> {
 
     /// Lets the counters of links, some of which run ahead, tell what has happened by now.
     fn settle(&mut self) {
+        let mut on_wires = self.wires.remaining();
+        // Those of one link stay in the order of their arrival.
+        on_wires.sort_by_key(|arrival| arrival.link);
+        let mut rest = on_wires.iter().peekable();
         for index in 0..self.links.len() {
             let link = &mut self.links[index];
             link.finish(self.now);
+            let own = std::iter::from_fn(|| rest.next_if(|one| one.link as usize == index));
+            let taken_back = link.finish_wire(own, self.now);
             if let Some(feeder) = link.fed_by {
-                let packets = link.take_back(self.now);
-                self.links[feeder as usize].not_yet_there(packets);
+                self.links[feeder as usize].not_yet_there(taken_back);
             }
         }
     }
@@ -271,33 +289,74 @@ impl<'a, P: Probe> World<'a, P> {
         }
     }
 
-    fn on_link(&mut self, index: usize) {
-        let link = &mut self.links[index];
-        if link.arrives_next() {
-            let arrived = link.arrive();
-            let key = link.key();
-            self.calendar.set(index as u32, key);
-            if let Some((packet, since)) = arrived {
-                self.arrive(index, &packet, since);
-            }
-        } else if link.trace.is_some() {
-            self.on_opportunity(index);
-        } else {
-            let leaving = link.on_transmitter_free(self.now, &mut self.sequence);
-            let key = link.key();
-            self.calendar.set(index as u32, key);
-            if let Some(Leaving { departure, arrives }) = &leaving {
-                self.send(index, &departure.packet, self.now, *arrives);
-                if P::ON {
-                    let waited = self.now - departure.enqueued;
-                    self.trace_departure(index, &departure.packet, waited);
+    /// The next packet comes to the far end of a link.
+    #[inline]
+    fn on_arrival(&mut self) {
+        if let Some(arrival) = self.wires.take() {
+            let index = arrival.link as usize;
+            self.links[index].deliver();
+            self.arrive(index, &arrival.packet, arrival.since);
+        }
+    }
+
+    /// Has the memory fetched that the next packets will touch, in the order in which one place
+    /// tells of another.
+    #[inline]
+    fn look_ahead(&self) {
+        if let Some((link, _)) = self.wires.ahead(3 * AHEAD / 4) {
+            prefetch(&self.links[link as usize]);
+        }
+        if let Some((link, packet)) = self.wires.ahead(AHEAD / 2) {
+            let next = self.next_hop(link as usize, packet);
+            if next != HOST {
+                let fed = match self.links[next as usize].feeds_ahead() {
+                    true => self.next_hop(next as usize, packet),
+                    false => next,
+                };
+                prefetch(&self.links[fed as usize]);
+            } else if let Some(flow) = self.flows.get(packet.flow as usize) {
+                prefetch(&flow.path);
+                match packet.backward {
+                    true => prefetch(&flow.sender),
+                    false => prefetch(&flow.receiver),
                 }
             }
-            if P::ON {
-                self.trace_thrown_out(index);
-            }
-            self.links[index].thrown_out.clear();
         }
+        if let Some((link, packet)) = self.wires.ahead(AHEAD / 4)
+            && self.next_hop(link as usize, packet) == HOST
+            && let Some(flow) = self.flows.get(packet.flow as usize)
+        {
+            let link = match packet.backward {
+                true => {
+                    flow.fetch_parts();
+                    flow.path.data
+                }
+                false => flow.path.acks,
+            };
+            prefetch(&self.links[link as usize]);
+        }
+    }
+
+    /// The transmitter of a link asks its queue.
+    fn on_link(&mut self, index: usize) {
+        let link = &mut self.links[index];
+        if link.follows_trace() {
+            return self.on_opportunity(index);
+        }
+        let leaving = link.on_transmitter_free(self.now, &mut self.sequence);
+        let key = link.key();
+        self.calendar.set(index as u32, key);
+        if let Some(Leaving { departure, arrives }) = &leaving {
+            self.send(index, &departure.packet, self.now, *arrives);
+            if P::ON {
+                let waited = self.now - departure.enqueued;
+                self.trace_departure(index, &departure.packet, waited);
+            }
+        }
+        if P::ON {
+            self.trace_thrown_out(index);
+        }
+        self.links[index].clear_thrown_out();
     }
 
     /// A packet leaves a link at `departs` and reaches its far end at `arrives`.
@@ -305,8 +364,8 @@ impl<'a, P: Probe> World<'a, P> {
     fn send(&mut self, index: usize, packet: &Packet, departs: Time, arrives: Time) {
         let mut wire = index;
         let (mut since, mut there) = (departs, arrives);
-        if self.links[index].feeds_ahead {
-            self.links[index].hand_on();
+        if self.links[index].feeds_ahead() {
+            self.links[index].deliver();
             wire = self.next_hop(index, packet) as usize;
             since = arrives;
             there = self.links[wire].take_ahead(packet, arrives);
@@ -314,11 +373,10 @@ impl<'a, P: Probe> World<'a, P> {
                 self.foresee(arrives, Sight::Return(*packet));
             }
         }
-        let link = &mut self.links[wire];
-        if link.put_on_wire(packet, since, there, &mut self.sequence) {
-            let key = link.key();
-            self.calendar.set(wire as u32, key);
-        }
+        let arrives = self.links[wire].arrival(there);
+        self.sequence += 1;
+        let key = Key::new(arrives, self.sequence);
+        self.wires.put(key, wire as u32, since, packet);
     }
 
     /// Where a packet goes from the far end of a link.
@@ -333,7 +391,7 @@ impl<'a, P: Probe> World<'a, P> {
     /// A packet reaches the far end of a link.
     #[inline]
     fn arrive(&mut self, index: usize, packet: &Packet, since: Time) {
-        if self.links[index].exit.is_some() && self.is_lost_at_exit(index, packet) {
+        if self.links[index].fittings.is_some() && self.is_lost_at_exit(index, packet) {
             return;
         }
         if P::ON && index == BOTTLENECK_REVERSE {
@@ -351,7 +409,7 @@ impl<'a, P: Probe> World<'a, P> {
     /// A packet comes to a link, from a transmission that began at `since`.
     #[inline]
     fn offer(&mut self, index: usize, packet: &Packet, since: Time) {
-        if self.links[index].entry.is_some() {
+        if self.links[index].fittings.is_some() {
             return self.pass_entry(index, packet, since);
         }
         self.admit(index, packet, since);
@@ -383,7 +441,7 @@ impl<'a, P: Probe> World<'a, P> {
             return;
         }
         let link = &mut self.links[index];
-        link.thrown_out.clear();
+        link.clear_thrown_out();
         let key = link.key();
         if key < self.calendar.key(index as u32) {
             self.calendar.set(index as u32, key);
@@ -659,8 +717,8 @@ impl<'a, P: Probe> World<'a, P> {
     }
 
     fn trace_thrown_out(&mut self, index: usize) {
-        for i in 0..self.links[index].thrown_out.len() {
-            let packet = self.links[index].thrown_out[i].0;
+        for i in 0..self.links[index].thrown_out().len() {
+            let packet = self.links[index].thrown_out()[i].0;
             self.trace_drop(index, &packet, DropReason::Queue);
         }
     }

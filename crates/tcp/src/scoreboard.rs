@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use cclab_cc::LostSegment;
-use cclab_units::Time;
+use cclab_units::{Time, prefetch};
 
 /// Identity of a segment: how many were sent before it.
 pub type SegmentId = u64;
@@ -112,6 +112,14 @@ impl Default for Scoreboard {
 impl Scoreboard {
     fn slot(&self, id: SegmentId) -> usize {
         id as usize & (self.ring.len() - 1)
+    }
+
+    /// Has the memory fetched of the first segment and of the next one to be sent.
+    #[inline]
+    pub fn fetch_ends(&self) {
+        for id in [self.head, self.tail] {
+            prefetch(&self.ring[self.slot(id)]);
+        }
     }
 
     /// The segment with identity `id`, which must be in [`Scoreboard::ids`].

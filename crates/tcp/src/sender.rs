@@ -14,7 +14,7 @@ use cclab_cc::{
     WindowInRecovery,
 };
 use cclab_packet::Packet;
-use cclab_units::{Stream, Time};
+use cclab_units::{Stream, Time, prefetch};
 
 use crate::fault::Fault;
 use crate::limits::Limits;
@@ -191,6 +191,13 @@ struct CwndUsage {
 }
 
 impl Sender {
+    /// Has the memory fetched that an acknowledgement will touch beyond the sender itself.
+    #[inline]
+    pub fn fetch_parts(&self) {
+        prefetch(&*self.cc);
+        self.board.fetch_ends();
+    }
+
     /// A sender that has not started.
     pub fn new(config: Config) -> Sender {
         let Config {

@@ -1,5 +1,7 @@
 //! A histogram of nanoseconds with bounded relative error and little memory.
 
+use cclab_units::prefetch;
+
 /// Log-linear histogram: 64 bins per power of two, so that a bin's middle is within 0.8% of
 /// every value in it. Recording costs a shift and an addition. Bins take memory between the
 /// smallest and the largest value counted.
@@ -41,6 +43,14 @@ impl Histogram {
         *self.bin(index(value)) += 1;
         self.count += 1;
         self.sum += u128::from(value);
+    }
+
+    /// Has the memory of the bin of `value` fetched, if it has any.
+    #[inline]
+    pub fn fetch(&self, value: u64) {
+        if let Some(bin) = self.counts.get(index(value).wrapping_sub(self.first)) {
+            prefetch(bin);
+        }
     }
 
     /// The bin at `index`, which takes memory from now on.

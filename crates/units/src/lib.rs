@@ -3,10 +3,12 @@
 //! or `"1bdp"` exists only in crate `spec`.
 
 pub mod parameter;
+mod prefetch;
 mod rate;
 mod stream;
 mod time;
 
+pub use prefetch::prefetch;
 pub use rate::{Rate, TxClock};
 pub use stream::Stream;
 pub use time::Time;

@@ -90,10 +90,10 @@ impl TxClock {
     /// The time `bytes` take behind others without a gap: what is less than a nanosecond is
     /// carried over to the next packet, so that a busy link keeps its rate exactly.
     #[inline]
-    pub fn time_of_next(self, bytes: u64, carry: &mut u64) -> Time {
+    pub fn time_of_next(self, bytes: u64, carry: &mut u32) -> Time {
         let scaled =
             u128::from(bytes) * u128::from(self.scaled_ns_per_byte.get()) + u128::from(*carry);
-        *carry = scaled as u64 & ((1 << Self::SHIFT) - 1);
+        *carry = scaled as u32 & ((1 << Self::SHIFT) - 1);
         Time::from_nanos((scaled >> Self::SHIFT) as u64)
     }
 

@@ -17,7 +17,7 @@ pub struct Manner {
     dice: Stream,
     /// Bytes of a write of an application with a rate.
     chunk: u64,
-    carry: u64,
+    carry: u32,
     /// When the time of writing ends.
     until: Time,
 }

@@ -82,7 +82,7 @@ impl Installer<'_> {
         let name = link.name.clone();
         let stream = |what: &str| Stream::new(seed, &format!("{what} {name}"));
         losses(
-            &mut link.entry,
+            &mut link.fit().entry,
             spec,
             Place::Router,
             |i| stream(&format!("loss {i}")),
@@ -90,11 +90,11 @@ impl Installer<'_> {
         );
         if let Some(probability) = spec.duplicate {
             let chance = Chance::new(probability, stream("duplicate"));
-            link.entry.get_or_insert_default().duplicate(chance);
+            link.fit().entry.get_or_insert_default().duplicate(chance);
         }
         if let Some(probability) = spec.corrupt {
             let chance = Chance::new(probability, stream("corrupt"));
-            link.entry.get_or_insert_default().corrupt(chance);
+            link.fit().entry.get_or_insert_default().corrupt(chance);
         }
         let moves = spec.schedule.iter().any(|change| change.delay.is_some());
         if spec.jitter.is_some() || spec.reorder.is_some() || moves {
@@ -105,15 +105,15 @@ impl Installer<'_> {
             if let Some(reorder) = spec.reorder {
                 course.reorder(reorder, stream("reorder"));
             }
-            link.course = Some(Box::new(course));
+            link.fit().course = Some(Box::new(course));
         }
         if moves || spec.schedule.iter().any(|change| change.rate.is_some()) {
             let extra = link.delay() - spec.delay;
             let schedule = Schedule::new(spec.rate, &spec.schedule, extra);
-            link.schedule = Some(Box::new(schedule));
+            link.follow(schedule);
         }
         if let Some(trace) = &spec.trace {
-            link.trace = Some(Box::new(Opportunities::new(trace.clone(), framing)));
+            link.send_at(Opportunities::new(trace.clone(), framing));
         }
     }
 
@@ -124,10 +124,13 @@ impl Installer<'_> {
         for (place, end) in [(Place::Sender, 0), (Place::Receiver, 1)] {
             let links: BTreeSet<u32> = ways.iter().map(|way| way[end]).collect();
             for index in links {
-                let Link {
-                    name, entry, exit, ..
-                } = &mut self.links[index as usize];
-                let gate = if place == Place::Sender { entry } else { exit };
+                let link = &mut self.links[index as usize];
+                let name = link.name.clone();
+                let fittings = link.fit();
+                let gate = match place {
+                    Place::Sender => &mut fittings.entry,
+                    Place::Router | Place::Receiver => &mut fittings.exit,
+                };
                 let dice = |i| Stream::new(seed, &format!("{prefix}loss {i} {name}"));
                 losses(gate, spec, place, dice, flows);
             }

@@ -165,7 +165,7 @@ impl<'a> Builder<'a> {
         for name in bottleneck_names(scenario) {
             for index in builder.pair(&name, bottleneck, Time::ZERO) {
                 let link = &mut builder.network.links[index as usize];
-                link.sojourn = Some(Box::default());
+                link.fit().sojourn = Some(Box::default());
             }
         }
         builder.routers = builder.routers();

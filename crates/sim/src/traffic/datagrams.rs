@@ -35,7 +35,7 @@ pub enum Pattern {
 #[derive(Clone, Copy, Debug)]
 pub struct Gap {
     clock: TxClock,
-    carry: u64,
+    carry: u32,
 }
 
 impl Gap {

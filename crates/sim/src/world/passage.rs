@@ -11,12 +11,16 @@ impl<P: Probe> World<'_, P> {
     /// A packet comes to a link with a gate in front of its queue.
     pub(super) fn pass_entry(&mut self, index: usize, packet: &Packet, since: Time) {
         let link = &mut self.links[index];
-        let Some(gate) = &mut link.entry else {
+        let gate = link
+            .fittings
+            .as_mut()
+            .and_then(|fittings| fittings.entry.as_mut());
+        let Some(gate) = gate else {
             return self.admit(index, packet, since);
         };
         if let Some(reason) = gate.judge(self.now, packet) {
             link.counters.offered += 1;
-            link.count_loss(reason);
+            link.incidents.count_loss(reason);
             self.trace_drop(index, packet, reason);
             return;
         }
@@ -26,16 +30,17 @@ impl<P: Probe> World<'_, P> {
         self.admit(index, &first, since);
         if let Some(second) = second {
             // A copy is born here: nobody offers it.
-            let counters = &mut self.links[index].counters;
-            counters.duplicates += 1;
-            counters.offered -= 1;
+            let link = &mut self.links[index];
+            link.incidents.duplicates += 1;
+            link.counters.offered -= 1;
             self.admit(index, &second, since);
         }
     }
 
     /// Whether a packet that reaches the far end of a link is lost there.
     pub(super) fn is_lost_at_exit(&mut self, index: usize, packet: &Packet) -> bool {
-        let gate = self.links[index].exit.as_mut();
+        let fittings = self.links[index].fittings.as_mut();
+        let gate = fittings.and_then(|fittings| fittings.exit.as_mut());
         let Some(reason) = gate.and_then(|gate| gate.judge(self.now, packet)) else {
             return false;
         };
@@ -46,7 +51,7 @@ impl<P: Probe> World<'_, P> {
     /// A packet that has come off a link's wire is lost.
     pub(super) fn lose_arrived(&mut self, index: usize, packet: &Packet, reason: DropReason) {
         let link = &mut self.links[index];
-        link.count_loss(reason);
+        link.incidents.count_loss(reason);
         link.counters.delivered -= 1;
         self.trace_drop(index, packet, reason);
     }
@@ -68,6 +73,6 @@ impl<P: Probe> World<'_, P> {
         if P::ON {
             self.trace_thrown_out(index);
         }
-        self.links[index].thrown_out.clear();
+        self.links[index].clear_thrown_out();
     }
 }

@@ -1,0 +1,185 @@
+//! A queue that is asked for a packet whenever the transmitter is free.
+
+use cclab_packet::Packet;
+use cclab_qdisc::{Departure, Dropped, Qdisc};
+use cclab_trace::schema::DropReason;
+use cclab_units::{Rate, Stream, Time, TxClock};
+
+use super::{Leaving, Link, Offered, Service};
+use crate::calendar::Key;
+use crate::impairment::{Opportunities, Schedule, Served};
+
+/// The queue, and what decides when it is asked.
+pub(super) struct Asked {
+    pub(super) queue: Box<dyn Qdisc>,
+    dice: Stream,
+    /// When the transmitter asks for the next packet; armed only while packets wait.
+    pub(super) next_tx: Key,
+    /// Packets thrown out on the way through the queue, to be reported by the caller.
+    pub(super) thrown_out: Vec<Dropped>,
+    /// Changes of rate and delay.
+    pub(super) schedule: Option<Schedule>,
+    /// When it may send, instead of a rate.
+    pub(super) trace: Option<Opportunities>,
+    /// The rate of the transmission in progress, or of the last one, where it changes.
+    pub(super) tx_rate: Option<Rate>,
+}
+
+impl Asked {
+    pub(super) fn new(queue: Box<dyn Qdisc>, dice: Stream) -> Asked {
+        Asked {
+            queue,
+            dice,
+            next_tx: Key::NEVER,
+            thrown_out: Vec::new(),
+            schedule: None,
+            trace: None,
+            tx_rate: None,
+        }
+    }
+
+    /// Lets the queue act, and counts what it throws out.
+    fn act<T>(
+        &mut self,
+        now: Time,
+        act: impl FnOnce(&mut dyn Qdisc, &mut cclab_qdisc::Cx<'_>, &mut Vec<Dropped>) -> T,
+    ) -> (T, u64) {
+        let mut cx = cclab_qdisc::Cx {
+            now,
+            rng: &mut self.dice,
+        };
+        let before = self.thrown_out.len();
+        let result = act(&mut *self.queue, &mut cx, &mut self.thrown_out);
+        (result, (self.thrown_out.len() - before) as u64)
+    }
+}
+
+impl Link {
+    pub(super) fn enqueue(&mut self, packet: &Packet, now: Time, sequence: &mut u64) -> Offered {
+        let Service::Asked(asked) = &mut self.service else {
+            return Offered::Queued; // the caller has looked
+        };
+        let idle = self.busy_until <= now && asked.next_tx.is_never();
+        let before = asked.thrown_out.len();
+        let ((), lost) = asked.act(now, |queue, cx, dropped| {
+            queue.enqueue(*packet, cx, dropped);
+        });
+        self.incidents.queue_drops += lost;
+        let lost = &asked.thrown_out[before..];
+        let refused = lost.iter().position(|lost| lost.0 == *packet);
+        let follows_trace = asked.trace.is_some();
+        // While the transmitter is idle nothing else waits.
+        let leaving = if idle && refused.is_none() && !follows_trace {
+            self.transmit(now)
+        } else {
+            None
+        };
+        let backlog = self.backlog(now).bytes;
+        self.incidents.backlog_max = self.incidents.backlog_max.max(backlog);
+        self.arm(now, sequence);
+        if let (Some(index), Service::Asked(asked)) = (refused, &mut self.service) {
+            asked.thrown_out.remove(before + index); // the caller reports the arrival itself
+            return Offered::Lost(DropReason::Queue);
+        }
+        leaving.map_or(Offered::Queued, Offered::Passed)
+    }
+
+    /// The transmitter is free: sends the next packet that waits.
+    pub fn on_transmitter_free(&mut self, now: Time, sequence: &mut u64) -> Option<Leaving> {
+        self.disarm();
+        let leaving = self.transmit(now);
+        self.arm(now, sequence);
+        leaving
+    }
+
+    /// Uses the opportunity of a trace that has come.
+    pub fn on_opportunity(&mut self, now: Time, sequence: &mut u64) -> Vec<Served> {
+        self.disarm();
+        self.follow_schedule(now);
+        let Service::Asked(asked) = &mut self.service else {
+            return Vec::new();
+        };
+        let Some(mut trace) = asked.trace.take() else {
+            return Vec::new();
+        };
+        let served = trace.serve(now, || self.take_from_queue(now));
+        let sizes = served
+            .iter()
+            .map(|one| u64::from(one.departure.packet.wire_len));
+        self.counters.taken_bytes += sizes.sum::<u64>();
+        if let Service::Asked(asked) = &mut self.service {
+            asked.trace = Some(trace);
+        }
+        self.arm(now, sequence);
+        served
+    }
+
+    fn disarm(&mut self) {
+        if let Service::Asked(asked) = &mut self.service {
+            asked.next_tx = Key::NEVER;
+        }
+    }
+
+    /// Arms the transmitter if packets wait, or one has begun to leave.
+    fn arm(&mut self, now: Time, sequence: &mut u64) {
+        let Service::Asked(asked) = &mut self.service else {
+            return;
+        };
+        if !asked.next_tx.is_never() {
+            return;
+        }
+        let waits = asked.queue.backlog().packets > 0;
+        let time = match &mut asked.trace {
+            Some(trace) if waits || trace.is_busy() => trace.next_after(now),
+            None if waits => match asked.queue.deadline() {
+                Time::NEVER => self.busy_until.max(now),
+                ready => ready.max(self.busy_until).max(now),
+            },
+            _ => return,
+        };
+        *sequence += 1;
+        asked.next_tx = Key::new(time, *sequence);
+    }
+
+    /// Brings the changes of rate and delay into force that have come by `now`, when a
+    /// transmission begins.
+    pub(super) fn follow_schedule(&mut self, now: Time) {
+        let Service::Asked(asked) = &mut self.service else {
+            return;
+        };
+        let Some(schedule) = &mut asked.schedule else {
+            return;
+        };
+        while let Some((rate, delay)) = schedule.next_until(now) {
+            if let Some(rate) = rate {
+                self.tx = Some(TxClock::new(rate));
+                asked.tx_rate = Some(rate);
+                self.carry = 0;
+            }
+            self.delay = delay.unwrap_or(self.delay);
+        }
+    }
+
+    /// Asks the queue for the next packet and transmits it.
+    fn transmit(&mut self, now: Time) -> Option<Leaving> {
+        let departure = self.take_from_queue(now)?;
+        self.follow_schedule(now);
+        let clock = self.tx?;
+        let bytes = u64::from(departure.packet.wire_len);
+        self.counters.taken_bytes += bytes;
+        let arrives = self.transmit_from(now, bytes, clock);
+        Some(Leaving { departure, arrives })
+    }
+
+    /// Asks the queue for the next packet.
+    fn take_from_queue(&mut self, now: Time) -> Option<Departure> {
+        let Service::Asked(asked) = &mut self.service else {
+            return None;
+        };
+        let (departure, lost) = asked.act(now, |queue, cx, dropped| queue.dequeue(cx, dropped));
+        self.incidents.queue_drops += lost;
+        let departure = departure?;
+        self.record_sojourn(now - departure.enqueued);
+        Some(departure)
+    }
+}

@@ -1,0 +1,42 @@
+//! What few links have, out of the way of those that do not.
+
+use cclab_trace::Histogram;
+
+use crate::impairment::{Course, Gate};
+
+/// What a link may have beside a queue, a transmitter and a wire.
+#[derive(Default)]
+pub struct Fittings {
+    /// What happens to packets before the queue.
+    pub entry: Option<Box<Gate>>,
+    /// Losses after the wire.
+    pub exit: Option<Box<Gate>>,
+    /// What the wire adds to the delay.
+    pub course: Option<Box<Course>>,
+    /// How long packets waited; kept where asked.
+    pub sojourn: Option<Box<Histogram>>,
+    /// Whether every packet takes the same time, whatever its size.
+    pub(super) per_packet: bool,
+    /// Whether this link feeds the next ones ahead of time: then its own wire stays empty.
+    pub feeds_ahead: bool,
+}
+
+impl Fittings {
+    /// Whether there is nothing: a link does better without them.
+    pub(super) fn is_bare(&self) -> bool {
+        let Fittings {
+            entry,
+            exit,
+            course,
+            sojourn,
+            per_packet,
+            feeds_ahead,
+        } = self;
+        entry.is_none()
+            && exit.is_none()
+            && course.is_none()
+            && sojourn.is_none()
+            && !per_packet
+            && !feeds_ahead
+    }
+}
