@@ -71,21 +71,25 @@ pub fn check_conservation(links: &[Link]) -> Result<(), SimError> {
     Ok(())
 }
 
-/// The flows' rows of a run that ends at `now`.
-pub fn flow_summaries(flows: &[Flow], specs: &[cclab_spec::Flow], now: Time) -> Vec<FlowSummary> {
+/// The flows' rows of a run that ends at `now`. With thousands of flows it matters that each goes
+/// when its row is there.
+pub fn flow_summaries(flows: Vec<Flow>, specs: &[cclab_spec::Flow], now: Time) -> Vec<FlowSummary> {
     flows
-        .iter()
+        .into_iter()
         .zip(specs)
         .map(|(flow, spec)| flow_summary(flow, spec, now))
         .collect()
 }
 
 /// The links' rows of a run that is over.
-pub fn link_summaries(links: &[Link], now: Time) -> Vec<LinkSummary> {
-    links.iter().map(|link| link_summary(link, now)).collect()
+pub fn link_summaries(links: Vec<Link>, now: Time) -> Vec<LinkSummary> {
+    links
+        .into_iter()
+        .map(|link| link_summary(link, now))
+        .collect()
 }
 
-fn flow_summary(flow: &Flow, spec: &cclab_spec::Flow, now: Time) -> FlowSummary {
+fn flow_summary(flow: Flow, spec: &cclab_spec::Flow, now: Time) -> FlowSummary {
     let sender = &flow.sender;
     let counters = sender.counters();
     let limits = sender.limits();
@@ -120,19 +124,14 @@ fn flow_summary(flow: &Flow, spec: &cclab_spec::Flow, now: Time) -> FlowSummary 
         srtt_mean: (flow.srtt_count > 0)
             .then(|| Time::from_nanos((flow.srtt_sum / u128::from(flow.srtt_count)) as u64)),
         cwnd_mean: limits.cwnd_mean(now),
-        rtt: flow.rtt.clone(),
+        rtt: flow.rtt,
     }
 }
 
-fn link_summary(link: &Link, now: Time) -> LinkSummary {
+fn link_summary(link: Link, now: Time) -> LinkSummary {
     let counters = &link.counters;
     let incidents = &link.incidents;
-    let sojourn = link
-        .fittings
-        .as_ref()
-        .and_then(|fittings| fittings.sojourn.as_deref());
     LinkSummary {
-        name: link.name.to_string(),
         rate: link.rate,
         offered: counters.offered,
         duplicates: incidents.duplicates,
@@ -146,6 +145,11 @@ fn link_summary(link: &Link, now: Time) -> LinkSummary {
         tx_bytes: link.tx_bytes(now),
         in_flight: link.in_flight(),
         backlog_max: incidents.backlog_max,
-        sojourn: sojourn.cloned().unwrap_or_default(),
+        sojourn: link
+            .fittings
+            .and_then(|fittings| fittings.sojourn)
+            .map(|sojourn| *sojourn)
+            .unwrap_or_default(),
+        name: link.name.into(),
     }
 }

@@ -6,7 +6,7 @@
 //! like delay: they wait in one of a few lanes, behind each other. Packets that would overtake
 //! others in every lane are in a calendar queue (see `buckets`).
 //!
-//! With many packets the next ones are put in order ahead of the clock, so that the memory of
+//! With many flows the next packets are put in order ahead of the clock, so that the memory of
 //! what they will touch can be fetched before it is needed: nearly nothing of it is in the cache.
 
 mod buckets;
@@ -14,7 +14,8 @@ mod buckets;
 use std::collections::VecDeque;
 
 use cclab_packet::Packet;
-use cclab_units::{Time, prefetch};
+use cclab_units::Time;
+use cclab_units::memory::{prefetch, with_room_on_large_pages};
 
 use crate::calendar::{ELEMENT_BITS, ELEMENT_MASK, Key};
 use buckets::Buckets;
@@ -30,9 +31,7 @@ const LANES: usize = 6;
 /// What comes from the calendar queue.
 const BUCKETS: usize = LANES;
 
-/// With so many packets on their way it pays to fetch memory before it is needed.
-const BEYOND_THE_CACHE: usize = 2048;
-/// So many are then in order ahead of the clock, if there are so many.
+/// So many packets are in order ahead of the clock where memory is fetched, if there are so many.
 pub const AHEAD: usize = 16;
 /// Entries of a lane between the one that is put in order and the one whose memory is fetched.
 const FETCHED: usize = 16;
@@ -88,6 +87,13 @@ pub struct Wires {
     ahead: usize,
 }
 
+/// Makes room for as many values again.
+fn enlarge<T>(values: &mut Vec<T>) {
+    let mut larger = with_room_on_large_pages((2 * values.len()).max(64));
+    larger.append(values);
+    *values = larger;
+}
+
 #[inline]
 fn time_of(entry: u128) -> u64 {
     (entry >> 64) as u64
@@ -99,8 +105,8 @@ fn slot_of(entry: u128) -> usize {
 }
 
 impl Wires {
-    /// Empty wires of `links` links.
-    pub fn new(links: usize) -> Wires {
+    /// Empty wires of `links` links; `fetches` where packets touch more than the cache holds.
+    pub fn new(links: usize, fetches: bool) -> Wires {
         Wires {
             passages: Vec::new(),
             packets: Vec::new(),
@@ -112,11 +118,11 @@ impl Wires {
             first: [NEVER; LANES + 1],
             order: std::array::from_fn(|lane| lane as u8),
             lane_of: vec![0; links],
-            ahead: 0,
+            ahead: if fetches { AHEAD } else { 0 },
         }
     }
 
-    /// Whether so many packets are on their way that memory is fetched ahead of them.
+    /// Whether memory is fetched ahead of packets.
     #[inline]
     pub fn looks_ahead(&self) -> bool {
         self.ahead > 0
@@ -156,15 +162,16 @@ impl Wires {
     fn grow(&mut self) -> usize {
         let slot = self.passages.len();
         assert!(slot < 1 << ELEMENT_BITS, "{slot} packets on their way");
+        if slot == self.packets.capacity() {
+            enlarge(&mut self.passages);
+            enlarge(&mut self.packets);
+        }
         self.passages.push(Passage {
             since: Time::ZERO,
             link: 0,
             next_free: NONE,
         });
         self.packets.push(Slot(Packet::default()));
-        if slot == BEYOND_THE_CACHE {
-            self.ahead = AHEAD;
-        }
         slot
     }
 
@@ -316,8 +323,8 @@ mod tests {
     const DELAYS_NS: [u64; 5] = [0, 700, 300_000, 40_000_000, 90_000_000_000];
 
     /// Puts and takes at random, with between `least` and `most` packets on their way.
-    fn agrees_with_a_sorted_map(least: usize, most: usize, steps: u64) {
-        let mut wires = Wires::new(7);
+    fn agrees_with_a_sorted_map(fetches: bool, [least, most]: [usize; 2], steps: u64) {
+        let mut wires = Wires::new(7, fetches);
         let mut sorted: BTreeMap<Key, Arrival> = BTreeMap::new();
         let mut dice = Stream::new(5, "wires");
         let mut now = Time::ZERO;
@@ -355,17 +362,19 @@ mod tests {
 
     #[test]
     fn few_packets_arrive_in_order() {
-        agrees_with_a_sorted_map(0, 12, 50_000);
+        agrees_with_a_sorted_map(false, [0, 12], 50_000);
+        agrees_with_a_sorted_map(true, [0, 12], 50_000);
     }
 
     #[test]
     fn many_packets_arrive_in_order_while_buckets_change() {
-        agrees_with_a_sorted_map(3_000, 5_000, 200_000);
+        agrees_with_a_sorted_map(false, [3_000, 5_000], 200_000);
+        agrees_with_a_sorted_map(true, [3_000, 5_000], 200_000);
     }
 
     #[test]
     fn a_slot_that_became_free_is_the_next_in_use() {
-        let mut wires = Wires::new(7);
+        let mut wires = Wires::new(7, false);
         for sequence in 1..=1_000 {
             let at = Key::new(Time::from_micros(sequence), sequence);
             wires.put(at, 0, Time::ZERO, &Packet::default());

@@ -15,7 +15,8 @@ use cclab_tcp::profile;
 use cclab_tcp::sender::State;
 use cclab_trace::schema::{AckEvent, DropEvent, DropReason, QueueAction, QueueEvent, RunSummary};
 use cclab_trace::{Event, Probe};
-use cclab_units::{Time, prefetch};
+use cclab_units::Time;
+use cclab_units::memory::{prefetch, with_room_on_large_pages};
 
 use crate::calendar::{Calendar, Key};
 use crate::flow::Flow;
@@ -31,6 +32,10 @@ use crate::{Progress, SimError, summary};
 
 /// Events between two looks at the progress.
 const EVENTS_PER_REPORT: u64 = 8192;
+
+/// What so many flows and their links touch, some kilobytes each, is more than the cache next to a
+/// processor holds.
+const FLOWS_BEYOND_THE_CACHE: usize = 150;
 
 /// A running simulation.
 pub struct World<'a, P> {
@@ -108,17 +113,21 @@ impl<'a, P: Probe> World<'a, P> {
         let profile =
             profile::find(&scenario.stack).expect("unknown stacks are refused before a run");
         let Network {
-            links,
+            links: built,
             mut forwarding,
             paths,
             ways,
         } = topology::build(scenario, profile, seed);
+        let mut links = with_room_on_large_pages(built.len());
+        links.extend(built);
         let mut profiles = Profiles::default();
-        let flows: Vec<Flow> = paths
-            .into_iter()
-            .enumerate()
-            .map(|(index, path)| Flow::new(scenario, index, path, seed, &mut profiles))
-            .collect();
+        let mut flows = with_room_on_large_pages(paths.len());
+        flows.extend(
+            paths
+                .into_iter()
+                .enumerate()
+                .map(|(index, path)| Flow::new(scenario, index, path, seed, &mut profiles)),
+        );
         let elements = Elements {
             flows: links.len() as u32,
             observer: (links.len() + flows.len()) as u32,
@@ -138,7 +147,10 @@ impl<'a, P: Probe> World<'a, P> {
             probe,
             forwarding,
             calendar: Calendar::new(elements.traffic as usize + 1),
-            wires: Wires::new(elements.flows as usize),
+            wires: Wires::new(
+                elements.flows as usize,
+                flows.len() >= FLOWS_BEYOND_THE_CACHE,
+            ),
             sequence: 0,
             elements,
             captures: Captures::new(scenario),
@@ -212,8 +224,8 @@ impl<'a, P: Probe> World<'a, P> {
         Ok(RunSummary {
             end: self.now,
             events: self.events,
-            flows: summary::flow_summaries(&self.flows, &self.scenario.flows, self.now),
-            links: summary::link_summaries(&self.links, self.now),
+            flows: summary::flow_summaries(self.flows, &self.scenario.flows, self.now),
+            links: summary::link_summaries(self.links, self.now),
             traffic: self.traffic.summaries(),
             kernel: None,
             fidelity: None,

@@ -7,7 +7,8 @@
 use std::ops::Range;
 
 use cclab_cc::LostSegment;
-use cclab_units::{Time, prefetch};
+use cclab_units::Time;
+use cclab_units::memory::prefetch;
 
 /// Identity of a segment: how many were sent before it.
 pub type SegmentId = u64;
@@ -91,7 +92,7 @@ pub struct Scoreboard {
 impl Default for Scoreboard {
     fn default() -> Scoreboard {
         Scoreboard {
-            ring: vec![Segment::default(); 4].into_boxed_slice(),
+            ring: vec![Segment::default(); 1].into_boxed_slice(),
             head: 0,
             tail: 0,
             outstanding: 0,

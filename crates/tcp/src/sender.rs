@@ -14,7 +14,8 @@ use cclab_cc::{
     WindowInRecovery,
 };
 use cclab_packet::Packet;
-use cclab_units::{Stream, Time, prefetch};
+use cclab_units::memory::prefetch;
+use cclab_units::{Stream, Time};
 
 use crate::fault::Fault;
 use crate::limits::Limits;

@@ -1,6 +1,6 @@
 //! A histogram of nanoseconds with bounded relative error and little memory.
 
-use cclab_units::prefetch;
+use cclab_units::memory::prefetch;
 
 /// Log-linear histogram: 64 bins per power of two, so that a bin's middle is within 0.8% of
 /// every value in it. Recording costs a shift and an addition. Bins take memory between the
@@ -17,7 +17,7 @@ pub struct Histogram {
 /// Bits of the linear part: 2^6 = 64 bins per octave.
 const SUB_BITS: u32 = 6;
 /// Bins come in blocks of this many.
-const BLOCK: usize = 32;
+const BLOCK: usize = 8;
 
 impl Histogram {
     /// An empty histogram.
@@ -216,7 +216,12 @@ mod tests {
         assert_eq!(lows, [0, 7, 1 << 20, 1 << 40, low(index(u64::MAX))]);
         let mut narrow = Histogram::new();
         (40..80).for_each(|ms| narrow.record(ms * 1_000_000));
-        assert!(narrow.counts.len() <= 3 * BLOCK, "{}", narrow.counts.len());
+        let octave = 1 << SUB_BITS; // 40 to 80 ms
+        assert!(
+            narrow.counts.len() <= octave + 2 * BLOCK,
+            "{}",
+            narrow.counts.len()
+        );
     }
 
     #[test]

@@ -1,14 +1,13 @@
 //! The quantities every other crate speaks in: time in integer nanoseconds, rate in
-//! integer bits per second, and named streams of random numbers. Text such as `"50Mbit"`
+//! integer bits per second, named streams of random numbers, and hints on memory. Text such as `"50Mbit"`
 //! or `"1bdp"` exists only in crate `spec`.
 
+pub mod memory;
 pub mod parameter;
-mod prefetch;
 mod rate;
 mod stream;
 mod time;
 
-pub use prefetch::prefetch;
 pub use rate::{Rate, TxClock};
 pub use stream::Stream;
 pub use time::Time;

@@ -1,0 +1,58 @@
+//! Hints on memory: what will be needed soon, and what is large. They change nothing but the time
+//! that a program takes, and do nothing where a machine has no such thing.
+
+/// Bytes of a line of the cache.
+#[cfg(target_arch = "x86_64")]
+const LINE: usize = 64;
+
+/// Bytes of the large pages that a Linux kernel has on most machines.
+#[cfg(target_os = "linux")]
+const LARGE_PAGE: usize = 2 << 20;
+
+/// Lets the machine fetch `value` while it does other things.
+#[inline]
+pub fn prefetch<T: ?Sized>(value: &T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let start: *const i8 = std::ptr::from_ref(value).cast();
+        for offset in (0..size_of_val(value)).step_by(LINE) {
+            #[expect(
+                unsafe_code,
+                reason = "the instruction takes an address; it can neither fault nor write"
+            )]
+            // SAFETY: the address lies within `value`.
+            unsafe {
+                _mm_prefetch::<_MM_HINT_T0>(start.byte_add(offset));
+            }
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
+}
+
+/// An empty vector with room for `room` values, on large pages where it fills several: who goes
+/// through it in no order then finds where its pages are without asking the page tables.
+pub fn with_room_on_large_pages<T>(room: usize) -> Vec<T> {
+    let values: Vec<T> = Vec::with_capacity(room);
+    #[cfg(target_os = "linux")]
+    if size_of::<T>() * values.capacity() >= 2 * LARGE_PAGE {
+        let start = values.as_ptr().cast::<u8>();
+        let before = start.align_offset(LARGE_PAGE);
+        let length = size_of::<T>() * values.capacity() - before;
+        #[expect(
+            unsafe_code,
+            reason = "the system call takes an address; the advice changes no content"
+        )]
+        // SAFETY: the range lies within the vector's own memory. A refusal leaves small pages.
+        unsafe {
+            let start = start.byte_add(before).cast_mut();
+            libc::madvise(
+                start.cast(),
+                length / LARGE_PAGE * LARGE_PAGE,
+                libc::MADV_HUGEPAGE,
+            );
+        }
+    }
+    values
+}
