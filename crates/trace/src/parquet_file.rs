@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::marker::PhantomData;
+use std::panic;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -97,7 +98,10 @@ impl<R: Row> TableWriter<R> {
 pub(crate) fn read_table<R: Row>(dir: &Path) -> Result<Vec<R>, TraceError> {
     let path = table_path(dir, &R::TABLE);
     let file = File::open(&path).map_err(|e| TraceError::io(&path, e))?;
-    read_rows(file).map_err(|reason| TraceError::damaged(&path, reason))
+    // The library panics on some of what it finds in damaged files.
+    let rows = panic::catch_unwind(|| read_rows(file));
+    rows.unwrap_or_else(|_| Err("its metadata contradicts itself".to_owned()))
+        .map_err(|reason| TraceError::damaged(&path, reason))
 }
 
 fn read_rows<R: Row>(file: File) -> Result<Vec<R>, String> {

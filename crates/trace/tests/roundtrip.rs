@@ -1,7 +1,7 @@
 //! What is recorded is what is read; the same run gives the same bytes; damage is one error.
 
-use std::fs;
 use std::path::Path;
+use std::{fs, panic};
 
 use cclab_packet::Packet;
 use cclab_trace::schema::{
@@ -405,6 +405,27 @@ proptest! {
             prop_assert!(error.to_string().contains("flow_samples.parquet"));
         }
     }
+}
+
+/// The metadata at the end of a file says where everything is: a bit of each of its bytes, changed.
+#[test]
+fn flipped_bits_of_the_metadata_never_panic() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    record(dir.path(), 3);
+    let path = dir.path().join("flow_samples.parquet");
+    let bytes = fs::read(&path).expect("samples");
+    let footer = bytes.len() - 8;
+    let length = u32::from_le_bytes(bytes[footer..footer + 4].try_into().expect("four bytes"));
+    let mut errors = 0;
+    panic::set_hook(Box::new(|_| ())); // those that are caught would fill pages
+    for index in footer - length as usize..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[index] ^= 1 << (index % 8);
+        fs::write(&path, damaged).expect("a writable file");
+        errors += usize::from(read(dir.path()).is_err());
+    }
+    let _ = panic::take_hook();
+    assert!(errors > 100, "{errors}");
 }
 
 #[test]
