@@ -5,15 +5,16 @@
 //! acts of an instant is the order in which they were caused. What only looks on, for a trace,
 //! comes before all acts of its instant and changes nothing.
 
+mod hosts;
 mod passage;
+mod sight;
 #[cfg(test)]
 mod tests;
 
-use cclab_packet::{Packet, flags};
+use cclab_packet::Packet;
 use cclab_spec::Scenario;
 use cclab_tcp::profile;
-use cclab_tcp::sender::State;
-use cclab_trace::schema::{AckEvent, DropEvent, DropReason, QueueAction, QueueEvent, RunSummary};
+use cclab_trace::schema::{DropReason, RunSummary};
 use cclab_trace::{Event, Probe};
 use cclab_units::Time;
 use cclab_units::memory::{prefetch, with_room_on_large_pages};
@@ -25,10 +26,11 @@ use crate::forwarding::{Forwarding, HOST, MIXED};
 use crate::link::{Leaving, Link, Offered};
 use crate::sampler::Sampler;
 use crate::stack::Profiles;
-use crate::topology::{self, BOTTLENECK, BOTTLENECK_REVERSE, Network};
+use crate::topology::{self, BOTTLENECK_REVERSE, Network};
 use crate::traffic::Traffic;
 use crate::wires::{AHEAD, Wires};
 use crate::{Progress, SimError, summary};
+use sight::Captures;
 
 /// Events between two looks at the progress.
 const EVENTS_PER_REPORT: u64 = 8192;
@@ -72,39 +74,6 @@ struct Elements {
     observer: u32,
     sampler: u32,
     traffic: u32,
-}
-
-/// Which capture points see the packets of each link and host.
-#[derive(Default)]
-struct Captures {
-    bottleneck: Option<u32>,
-    senders: Vec<Option<u32>>,
-    receivers: Vec<Option<u32>>,
-}
-
-impl Captures {
-    fn new(scenario: &Scenario) -> Captures {
-        let point = |name: &str| {
-            let found = scenario
-                .trace
-                .capture
-                .iter()
-                .position(|point| point == name);
-            found.map(|index| index as u32)
-        };
-        let of_host = |host: &str| {
-            scenario
-                .flows
-                .iter()
-                .map(|flow| point(&format!("{}.{host}", flow.name)))
-                .collect()
-        };
-        Captures {
-            bottleneck: point("bottleneck"),
-            senders: of_host("sender"),
-            receivers: of_host("receiver"),
-        }
-    }
 }
 
 impl<'a, P: Probe> World<'a, P> {
@@ -458,320 +427,5 @@ impl<'a, P: Probe> World<'a, P> {
         if key < self.calendar.key(index as u32) {
             self.calendar.set(index as u32, key);
         }
-    }
-
-    fn receive(&mut self, packet: &Packet) {
-        let index = packet.flow as usize;
-        if index >= self.flows.len() {
-            return self.receive_traffic(packet);
-        }
-        if packet.backward {
-            if P::ON {
-                self.capture(self.captures.senders[index], packet);
-            }
-            let flow = &mut self.flows[index];
-            flow.sender.on_packet(self.now, packet);
-            if flow.application.is_interactive() {
-                flow.application.on_acked(self.now, flow.sender.snd_una());
-            }
-            if let Some(rtt) = flow.sender.last_ack().rtt {
-                flow.rtt.record(rtt.as_nanos());
-            }
-            if let Some(srtt) = summary::known_srtt(&flow.sender) {
-                flow.srtt_sum += u128::from(srtt.as_nanos());
-                flow.srtt_count += 1;
-            }
-            self.pump_sender(index);
-            if P::ON && !packet.has(flags::SYN) && self.probe.wants_acks(self.now) {
-                self.trace_ack(index);
-            }
-        } else {
-            if P::ON {
-                self.capture(self.captures.receivers[index], packet);
-            }
-            let flow = &mut self.flows[index];
-            flow.receiver.on_packet(self.now, packet);
-            if flow.application.is_interactive()
-                && flow.application.is_answered(flow.receiver.bytes_received())
-            {
-                flow.receiver.acknowledge_now();
-            }
-            self.pump_receiver(index);
-        }
-    }
-
-    /// Out of the way of the flows' packets, which are the most.
-    #[cold]
-    #[inline(never)]
-    fn receive_traffic(&mut self, packet: &Packet) {
-        self.traffic.receive(self.now, packet);
-        self.pump_traffic();
-    }
-
-    /// Lets cross traffic send what it has.
-    fn pump_traffic(&mut self) {
-        let packets = self.traffic.take_packets();
-        for (link, packet) in &packets {
-            self.offer(*link as usize, packet, self.now);
-        }
-        self.traffic.reuse(packets);
-        if P::ON {
-            for (began, transfer) in self.traffic.ended() {
-                self.probe
-                    .record(self.now, Event::Transfer(began, transfer));
-            }
-        }
-        if self.traffic.fault.is_some() {
-            self.faulty = Some(self.flows.len());
-        }
-        self.wake_by(self.elements.traffic, self.traffic.deadline());
-    }
-
-    /// The index of a packet's flow in a trace: sources of cross traffic follow the flows.
-    fn traced_flow(&self, packet: &Packet) -> u32 {
-        let flows = self.flows.len() as u32;
-        match packet.flow < flows {
-            true => packet.flow,
-            false => flows + self.traffic.source_of(packet.flow),
-        }
-    }
-
-    /// Lets a sender send what it may.
-    fn pump_sender(&mut self, index: usize) {
-        let first = self.flows[index].path.data as usize;
-        while let Some(packet) = self.flows[index].sender.poll_transmit(self.now) {
-            if P::ON {
-                self.capture(self.captures.senders[index], &packet);
-            }
-            self.offer(first, &packet, self.now);
-        }
-        let flow = &mut self.flows[index];
-        if !flow.over && matches!(flow.sender.state(), State::Finished | State::Aborted) {
-            flow.over = true;
-            if flow.sender.fault().is_some() {
-                self.faulty = Some(index);
-            }
-            flow.ended = (flow.sender.state() == State::Finished).then_some(self.now);
-            self.active -= 1;
-            if P::ON && self.sampler.on_end() {
-                self.sample();
-            }
-        }
-        let deadline = self.flows[index].sender_deadline();
-        self.wake_by(self.elements.flows + index as u32, deadline);
-    }
-
-    fn pump_receiver(&mut self, index: usize) {
-        let first = self.flows[index].path.acks as usize;
-        while let Some(packet) = self.flows[index].receiver.poll_transmit(self.now) {
-            if P::ON {
-                self.capture(self.captures.receivers[index], &packet);
-            }
-            self.offer(first, &packet, self.now);
-        }
-        let deadline = self.flows[index].receiver.deadline();
-        if deadline != Time::NEVER {
-            self.wake_by(self.elements.flows + index as u32, deadline);
-        }
-    }
-
-    /// Something may be due at the hosts of a flow.
-    fn on_timers(&mut self, index: usize) {
-        let element = self.elements.flows + index as u32;
-        self.calendar.set(element, Key::NEVER);
-        if !self.flows[index].over {
-            self.on_sender_timer(index);
-        }
-        if self.flows[index].receiver.deadline() <= self.now {
-            self.flows[index].receiver.on_timer(self.now);
-        }
-        self.pump_receiver(index);
-    }
-
-    fn on_sender_timer(&mut self, index: usize) {
-        let now = self.now;
-        let flow = &mut self.flows[index];
-        if flow.started.is_none() {
-            flow.started = Some(now);
-            flow.sender.connect(now);
-        }
-        if flow.application.deadline() <= now {
-            let act = flow.application.act(now);
-            flow.sender.write(act.written);
-            if act.done {
-                flow.sender.close();
-            }
-            if act.stop {
-                flow.sender.close_now();
-            }
-        }
-        if flow.sender.deadline() <= now {
-            flow.sender.on_timer(now);
-        }
-        self.pump_sender(index);
-    }
-
-    /// Samples everything, once an instant.
-    /// Everything is to be sampled at `time`, before all acts of that instant; the end of the
-    /// run is sampled after them.
-    fn sample_at(&mut self, time: Time) {
-        let key = match time < self.end {
-            true => Key::first_of(time),
-            false => Key::NEVER,
-        };
-        self.calendar.set(self.elements.sampler, key);
-    }
-
-    fn sample(&mut self) {
-        let now = self.now;
-        if self.sampled == Some(now) {
-            return;
-        }
-        self.sampled = Some(now);
-        for (index, flow) in self.flows.iter().enumerate() {
-            let sample = summary::flow_sample(index, flow);
-            self.probe.record(now, Event::FlowSample(sample));
-        }
-        for index in 0..2 * self.scenario.network.bottlenecks as usize {
-            let sample = summary::queue_sample(index, &self.links[index], now);
-            self.probe.record(now, Event::QueueSample(sample));
-        }
-    }
-
-    fn capture(&mut self, point: Option<u32>, packet: &Packet) {
-        if let Some(point) = point.filter(|_| self.probe.wants_packets(self.now)) {
-            self.probe.record(self.now, Event::Packet(point, packet));
-        }
-    }
-
-    /// A probe is to see something at `time`.
-    fn foresee(&mut self, time: Time, sight: Sight) {
-        self.foreseen.push(time, sight);
-        let next = Key::first_of(self.foreseen.next());
-        self.calendar.set(self.elements.observer, next);
-    }
-
-    /// Lets the probe see what happens now.
-    fn observe(&mut self) {
-        while let Some(sight) = self.foreseen.pop(self.now) {
-            match sight {
-                Sight::Departure {
-                    link,
-                    waited,
-                    packet,
-                } => {
-                    self.trace_departure(link as usize, &packet, waited);
-                }
-                Sight::Return(packet) => self.capture(self.captures.bottleneck, &packet),
-            }
-        }
-        let next = self.foreseen.next();
-        let key = match next {
-            Time::NEVER => Key::NEVER,
-            next => Key::first_of(next),
-        };
-        self.calendar.set(self.elements.observer, key);
-    }
-
-    fn trace_offer(&mut self, index: usize, packet: &Packet, offered: &Offered) {
-        match offered {
-            Offered::Sent { .. } => {
-                self.trace_queue(index, packet, QueueAction::Enqueue, None);
-                self.trace_departure(index, packet, Time::ZERO);
-            }
-            Offered::Foreseen { departs, .. } => {
-                self.trace_queue(index, packet, QueueAction::Enqueue, None);
-                if index == BOTTLENECK {
-                    let sight = Sight::Departure {
-                        link: index as u32,
-                        waited: *departs - self.now,
-                        packet: *packet,
-                    };
-                    self.foresee(*departs, sight);
-                }
-            }
-            Offered::Passed(leaving) => {
-                self.trace_queue(index, packet, QueueAction::Enqueue, None);
-                self.trace_departure(index, &leaving.departure.packet, Time::ZERO);
-            }
-            Offered::Queued => self.trace_queue(index, packet, QueueAction::Enqueue, None),
-            Offered::Lost(reason) => self.trace_drop(index, packet, *reason),
-        }
-        self.trace_thrown_out(index);
-    }
-
-    fn trace_departure(&mut self, index: usize, packet: &Packet, waited: Time) {
-        self.trace_queue(index, packet, QueueAction::Dequeue, Some(waited));
-        if index == BOTTLENECK {
-            self.capture(self.captures.bottleneck, packet);
-        }
-    }
-
-    fn trace_queue(
-        &mut self,
-        index: usize,
-        packet: &Packet,
-        action: QueueAction,
-        sojourn: Option<Time>,
-    ) {
-        if index != BOTTLENECK || !self.probe.wants_queue(self.now) {
-            return;
-        }
-        let event = QueueEvent {
-            link: index as u32,
-            action,
-            flow: self.traced_flow(packet),
-            wire_len: u32::from(packet.wire_len),
-            backlog: self.links[index].backlog(self.now).bytes,
-            sojourn,
-        };
-        self.probe.record(self.now, Event::Queue(event));
-    }
-
-    fn trace_thrown_out(&mut self, index: usize) {
-        for i in 0..self.links[index].thrown_out().len() {
-            let packet = self.links[index].thrown_out()[i].0;
-            self.trace_drop(index, &packet, DropReason::Queue);
-        }
-    }
-
-    fn trace_drop(&mut self, index: usize, packet: &Packet, reason: DropReason) {
-        if !P::ON || !self.probe.wants_drops(self.now) {
-            return;
-        }
-        let flow = self.traced_flow(packet);
-        let sender = self.flows.get(flow as usize).map(|flow| &flow.sender);
-        let event = DropEvent {
-            link: index as u32,
-            reason,
-            flow,
-            offset: match sender {
-                Some(sender) if packet.payload > 0 => sender.offset_of(packet.seq),
-                _ => 0,
-            },
-            wire_len: u32::from(packet.wire_len),
-        };
-        self.probe.record(self.now, Event::Drop(event));
-    }
-
-    fn trace_ack(&mut self, index: usize) {
-        let sender = &self.flows[index].sender;
-        let last = sender.last_ack();
-        let event = AckEvent {
-            flow: index as u32,
-            snd_una: sender.snd_una(),
-            snd_nxt: sender.snd_nxt(),
-            newly_acked: last.newly_acked,
-            cwnd: sender.window(),
-            ssthresh: summary::known_ssthresh(sender),
-            rtt: last.rtt,
-            srtt: summary::known_srtt(sender),
-            rto: Some(sender.rtt().rto()),
-            in_flight: Some(sender.board().in_flight()),
-            rwnd: sender.rwnd(),
-            delivery_rate: last.rate.and_then(|rate| rate.rate()),
-            in_recovery: Some(sender.in_recovery()),
-        };
-        self.probe.record(self.now, Event::Ack(event));
     }
 }

@@ -8,15 +8,18 @@
 //! Offsets are 64-bit and count from the first byte of data; the FIN takes one after the
 //! last. A lost SYN-ACK needs no timer here: the sender repeats its SYN.
 
+mod answers;
 mod buffer;
 mod compression;
 mod delayed_ack;
+mod gaps;
 mod reassembly;
 #[cfg(test)]
 mod tests;
+mod window;
 
 use cclab_cc::EcnFeedback;
-use cclab_packet::{Ecn, MAX_SACK_BLOCKS, Packet, flags};
+use cclab_packet::{Ecn, Packet, flags};
 use cclab_units::Time;
 
 use crate::profile::{AckPolicy, ReceiveBuffer, Wire};
@@ -25,17 +28,12 @@ use buffer::Buffer;
 use compression::Compression;
 use delayed_ack::DelayedAck;
 use reassembly::Reassembly;
+use window::shift_for;
 
 /// Bytes of the timestamp option with its padding (RFC 7323 appendix A).
 const TIMESTAMP_OPTION: u16 = 12;
-/// SACK blocks beside a timestamp: the 40 bytes of options hold no more (RFC 2018 section 3).
-const SACK_BLOCKS_BESIDE_TIMESTAMP: usize = 3;
-/// SACK blocks that a sender is sure to have seen (Linux `TCP_SACK_BLOCKS_EXPECTED`).
-const SACK_BLOCKS_EXPECTED: usize = 2;
 /// Largest window without scaling.
 const UNSCALED_MAX: u64 = 65_535;
-/// Largest shift of the window (RFC 7323 section 2.3).
-const MAX_SHIFT: u32 = 14;
 
 /// What a receiver is built from.
 #[derive(Clone, Copy, Debug)]
@@ -418,94 +416,6 @@ impl Receiver {
         }
     }
 
-    /// Data off the plain path: repeated, ahead of a gap, filling one, past the window, or
-    /// with the FIN.
-    fn on_other_data(&mut self, now: Time, packet: &Packet, start: u64, end: u64) {
-        let limit = self.fin_at.map_or(self.edge, |fin| fin.min(self.edge));
-        let kept = end.min(limit);
-        if start < self.rcv_nxt && kept <= self.rcv_nxt {
-            self.counters.duplicates += 1;
-            self.repeated = Some((start, end.min(self.bytes_received())));
-            if packet.has(flags::FIN) {
-                self.note_fin(end);
-                self.take_fin();
-            }
-            return self.acknowledge_repetition();
-        }
-        if start >= limit {
-            self.counters.refused += 1;
-            return self.acknowledge_repetition();
-        }
-        if packet.has(flags::FIN) && kept == end {
-            self.note_fin(end);
-        }
-        if start > self.rcv_nxt {
-            self.keep_ahead(now, start, kept);
-        } else {
-            self.fill_gap(now, start, kept);
-        }
-    }
-
-    /// `[start, end)` lies ahead of a gap.
-    fn keep_ahead(&mut self, now: Time, start: u64, end: u64) {
-        // What is held back is told before a block is no longer among those reported first.
-        if self.compression.holds()
-            && self
-                .ranges
-                .is_beyond_recent(SACK_BLOCKS_EXPECTED, start, end)
-        {
-            self.early = Some(self.ack(now));
-        }
-        let news = self.ranges.insert(start, end);
-        self.repeated = news.repeated;
-        match news.added {
-            true => self.counters.out_of_order += 1,
-            false => self.counters.duplicates += 1,
-        }
-        self.delayed.on_out_of_order();
-        if news.added {
-            self.grow_window(end - start);
-        }
-        if self.delayed.is_quick() || self.is_due_past_gap(now) {
-            self.pending = Pending::Ack;
-        }
-    }
-
-    /// Whether a segment that came while data is missing is acknowledged at once.
-    fn is_due_past_gap(&mut self, now: Time) -> bool {
-        if !self.config.wire.sack {
-            return true; // duplicates are all that a sender without SACK has
-        }
-        let seen = self.buffer.as_ref().and_then(Buffer::rtt);
-        let rtt = seen.into_iter().chain(self.delayed.rtt()).min();
-        self.compression
-            .on_data(now, self.rcv_nxt, rtt.unwrap_or(Time::ZERO))
-    }
-
-    /// `[start, end)` reaches over the next expected byte.
-    fn fill_gap(&mut self, now: Time, start: u64, end: u64) {
-        let had_gap = !self.ranges.is_empty();
-        let before = self.rcv_nxt;
-        if start < before {
-            self.repeated = Some((start, before));
-        } else if let Some((first, last)) = self.ranges.first().filter(|&(first, _)| first < end) {
-            self.repeated = Some((first, end.min(last)));
-        }
-        let reached = self.ranges.release(end);
-        self.advance(now, reached);
-        let fin = self.take_fin();
-        if !self.ranges.is_empty() {
-            self.is_due_past_gap(now); // the first at a new cumulative one: it is
-        }
-        if fin || (had_gap && self.config.ack.immediate_on_gap) || self.repeated.is_some() {
-            self.grow_window(end - start);
-            self.delayed.on_data(now, self.rcv_nxt - before);
-            self.pending = Pending::Ack;
-        } else {
-            self.acknowledge_in_order(now, reached - before);
-        }
-    }
-
     /// Moves the left edge of the window to `end`.
     #[inline]
     fn advance(&mut self, now: Time, end: u64) {
@@ -530,35 +440,6 @@ impl Receiver {
         }
     }
 
-    /// A segment of `payload` bytes was kept: a buffer that grows offers more.
-    #[inline]
-    fn grow_window(&mut self, payload: u64) {
-        let held = self.held();
-        if let Some(buffer) = &mut self.buffer
-            && buffer.on_data(payload, held)
-        {
-            self.delayed.on_window_growth();
-        }
-    }
-
-    /// What a growing buffer is measured by.
-    #[inline]
-    fn measure_rtt(&mut self, now: Time, packet: &Packet) {
-        let window = self.edge.saturating_sub(self.rcv_nxt);
-        if let Some(buffer) = &mut self.buffer {
-            if self.timestamps && u32::from(packet.payload) >= self.config.mss_payload {
-                buffer.on_echo(packet.tsecr, timestamp(now));
-            }
-            buffer.on_window(now, self.rcv_nxt, window);
-        }
-    }
-
-    /// Bytes in the buffer.
-    #[inline]
-    fn held(&self) -> u64 {
-        self.unread() + self.ranges.bytes()
-    }
-
     fn acknowledge_repetition(&mut self) {
         self.delayed.on_repetition();
         self.pending = Pending::Ack;
@@ -579,120 +460,6 @@ impl Receiver {
         self.fin_received = true;
         self.rcv_nxt += 1;
         true
-    }
-
-    /// The right edge that the buffer's free room allows.
-    fn free_edge(&self) -> u64 {
-        let Some(buffer) = &self.buffer else {
-            return self.consumed + self.rwnd_max;
-        };
-        // Rounded up, so that scaling takes nothing away.
-        let step = 1 << self.shift;
-        let window = buffer.window(self.held()).next_multiple_of(step);
-        self.rcv_nxt + window.min(UNSCALED_MAX << self.shift)
-    }
-
-    /// The window of the SYN-ACK, which is never scaled.
-    fn first_window(&self) -> u64 {
-        let buffered = self.buffer.as_ref().map(Buffer::first_window);
-        buffered.unwrap_or(self.rwnd_max).min(UNSCALED_MAX)
-    }
-
-    /// Moves the right edge if it is worth it: an empty buffer is offered whole, a partly
-    /// full one in steps that a full segment can use.
-    fn open_window(&mut self) {
-        let free = self.free_edge();
-        let empty = self.consumed == self.bytes_received();
-        if free > self.edge && (empty || free - self.edge >= self.edge_step) {
-            self.edge = free;
-        }
-    }
-
-    fn syn_ack(&mut self, now: Time) -> Packet {
-        // Karn's rule: a repeated SYN-ACK measures nothing.
-        self.syn_ack_at = match self.syn_ack_at {
-            None => Some(now),
-            Some(_) => Some(Time::NEVER),
-        };
-        let wire = &self.config.wire;
-        let mut packet = self.bare(now);
-        packet.seq = self.config.isn;
-        packet.ack = self.first_seq;
-        packet.flags = flags::SYN | flags::ACK | if self.ecn { flags::ECE } else { 0 };
-        packet.window = self.first_window() as u16; // at most 65535
-        packet.wire_len = wire.ip_header + wire.tcp_header + syn_options_len(wire) + wire.framing;
-        if self.scaling {
-            packet.wscale_plus_one = self.shift as u8 + 1; // at most 15
-        }
-        packet
-    }
-
-    fn ack(&mut self, now: Time) -> Packet {
-        self.open_window();
-        self.delayed.on_ack_sent();
-        self.compression.on_ack_sent();
-        self.ack_of(now, self.rcv_nxt, self.echo_congestion)
-    }
-
-    /// An acknowledgement of what is before `offset`.
-    fn ack_of(&mut self, now: Time, offset: u64, echo_congestion: bool) -> Packet {
-        self.counters.acks += 1;
-        self.last_ack = offset;
-        let wire = self.config.wire;
-        let mut packet = self.bare(now);
-        packet.seq = self.config.isn.wrapping_add(1);
-        packet.ack = self.wire_seq(offset);
-        packet.flags = flags::ACK | if echo_congestion { flags::ECE } else { 0 };
-        if self.fin_received && offset == self.rcv_nxt {
-            // The application closes when it has read everything. A lost FIN goes again with the
-            // answer to the peer's own; beyond that nobody waits for it.
-            packet.flags |= flags::FIN;
-        }
-        let window = self.edge.saturating_sub(offset);
-        packet.window = (window >> self.shift).min(UNSCALED_MAX) as u16; // at most 65535
-        let mut options = if self.timestamps { TIMESTAMP_OPTION } else { 0 };
-        let repeated = self.repeated.take();
-        if wire.sack && (repeated.is_some() || !self.ranges.is_empty()) {
-            self.write_sack(&mut packet, repeated);
-            options += 4 + 8 * u16::from(packet.sack_len); // kind and length, two bytes of padding
-        }
-        packet.wire_len = wire.ip_header + wire.tcp_header + options + wire.framing;
-        packet
-    }
-
-    /// What every packet of the receiver has.
-    fn bare(&self, now: Time) -> Packet {
-        let mut packet = Packet {
-            flow: self.config.flow,
-            backward: true,
-            ..Packet::default()
-        };
-        if self.ecn && self.config.feedback == EcnFeedback::PerPacket {
-            packet.ecn = Ecn::Ect0; // where all the network marks alike (RFC 8257 section 3.6)
-        }
-        if self.timestamps {
-            packet.tsval = timestamp(now);
-            packet.tsecr = self.ts_recent;
-        }
-        packet
-    }
-
-    /// The duplicate first, if any (RFC 2883 section 4), then the blocks by recency
-    /// (RFC 2018 section 4); a duplicate inside a block is followed by that block.
-    fn write_sack(&self, packet: &mut Packet, repeated: Option<(u64, u64)>) {
-        let room = match self.timestamps {
-            true => SACK_BLOCKS_BESIDE_TIMESTAMP,
-            false => MAX_SACK_BLOCKS,
-        };
-        let blocks = repeated.into_iter().chain(self.ranges.recent());
-        for (slot, (start, end)) in packet.sack[..room].iter_mut().zip(blocks) {
-            *slot = (self.wire_seq(start), self.wire_seq(end));
-            packet.sack_len += 1;
-        }
-    }
-
-    fn wire_seq(&self, offset: u64) -> u32 {
-        self.first_seq.wrapping_add(offset as u32) // the low 32 bits, as the wire has them
     }
 }
 
@@ -717,10 +484,4 @@ pub fn syn_options_len(wire: &Wire) -> u16 {
         0
     };
     mss + sack_and_time + scale
-}
-
-/// The least shift by which `rwnd_max` fits the 16 bits of the field.
-fn shift_for(rwnd_max: u64) -> u32 {
-    let bits = u64::BITS - rwnd_max.leading_zeros();
-    bits.saturating_sub(16).min(MAX_SHIFT)
 }
