@@ -62,3 +62,31 @@ def test_four_sweep_points_make_a_square(tmp_path: Path) -> None:
     places = [axes.get_position() for axes in figure.axes]
     assert len({round(place.x0, 3) for place in places}) == 2
     assert len({round(place.y0, 3) for place in places}) == 2
+
+
+_TRAFFIC_ALONE = """
+title = "Traffic alone"
+duration = "1s"
+
+[network]
+topology = "dumbbell"
+
+[network.bottleneck]
+rate = "10Mbit"
+delay = "10ms"
+queue = { limit = "50p" }
+
+[[traffic]]
+kind = "poisson"
+load = 0.5
+transfer = "30kB"
+"""
+
+
+@pytest.mark.parametrize("sweep", ["", '[sweep]\n"traffic.traffic1.load" = [0.2, 0.8]\n'])
+def test_traffic_alone_has_no_figures_of_flows(tmp_path: Path, sweep: str) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(_TRAFFIC_ALONE + sweep)
+    results = cclab.run(file, out=tmp_path / "out")
+    drawn = [kind.name for kind in figures.FIGURES if figures.draw(results, kind.name)]
+    assert drawn == ["queue"]

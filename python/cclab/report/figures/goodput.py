@@ -33,13 +33,13 @@ MOST_FLOWS = 8
 
 
 def draw(results: Results) -> Drawing | None:
-    """The figure; None without a sweep, or with more flows than markers can show."""
+    """The figure; None without a sweep or flows, or with more flows than markers can show."""
     placed = layout(results)
     if placed is None:
         return None
     summaries = {p.point.index: results.summary_of(p.point) for p in placed.places}
     flows = max(len(s.flows) for s in summaries.values())
-    if flows > MOST_FLOWS:
+    if not 0 < flows <= MOST_FLOWS:
         return None
     tops = [
         e.mean if e.high is None else e.high

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
 
     from matplotlib.artist import Artist
     from matplotlib.figure import Figure
-    from matplotlib.legend import Legend
 
 MOST_COLUMNS = 4
 """Entries side by side; more are hard to scan."""
@@ -18,12 +17,14 @@ _GAP_IN = 0.08
 """Between the legend and what is below it, and beside it."""
 
 
-def above(figure: Figure, handles: Sequence[Artist]) -> Legend:
+def above(figure: Figure, handles: Sequence[Artist]) -> None:
     """Puts a legend of `handles` over the axes and makes the figure higher by its height.
 
     As many columns as fit side by side, up to `MOST_COLUMNS`; a figure narrower than a single
-    column becomes wider.
+    column becomes wider. Without handles the figure stays as it is.
     """
+    if not handles:
+        return
     for columns in range(min(len(handles), MOST_COLUMNS), 0, -1):
         legend = figure.legend(
             handles=handles,
@@ -39,4 +40,3 @@ def above(figure: Figure, handles: Sequence[Artist]) -> Legend:
         legend.remove()
     figure.set_figwidth(max(figure.get_figwidth(), width + _GAP_IN))
     figure.set_figheight(figure.get_figheight() + height + _GAP_IN)
-    return legend
