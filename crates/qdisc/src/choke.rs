@@ -5,6 +5,7 @@
 //! fair bandwidth allocation", INFOCOM 2000; defaults and details as in Linux.
 
 use cclab_packet::Packet;
+use cclab_units::Time;
 use cclab_units::parameter::Relation;
 
 use crate::declare::{self, DERIVED, number};
@@ -84,6 +85,14 @@ impl Choke {
         let same = (drawn.flow, drawn.backward) == (packet.flow, packet.backward);
         if same { self.queue.remove(place) } else { None }
     }
+
+    /// Idle time begins when the last packet leaves, and anew when an arrival at the empty queue
+    /// ended it and is dropped.
+    fn idle_if_empty(&mut self, now: Time) {
+        if self.queue.is_empty() {
+            self.detector.idle_from(now);
+        }
+    }
 }
 
 impl Qdisc for Choke {
@@ -94,9 +103,7 @@ impl Qdisc for Choke {
             && let Some(twin) = self.match_at_random(&packet, cx)
         {
             dropped.extend([Dropped(twin.packet), Dropped(packet)]);
-            if self.queue.is_empty() {
-                self.detector.idle_from(cx.now);
-            }
+            self.idle_if_empty(cx.now);
             return;
         }
         let verdict = self.detector.judge_average(average, cx.rng);
@@ -105,6 +112,7 @@ impl Qdisc for Choke {
         let marked = fits && hit && self.ecn && ecn::mark(&mut packet);
         if !fits || (hit && !marked) {
             dropped.push(Dropped(packet));
+            self.idle_if_empty(cx.now);
             return;
         }
         self.marks += u64::from(marked);
@@ -113,9 +121,7 @@ impl Qdisc for Choke {
 
     fn dequeue(&mut self, cx: &mut Cx<'_>, _: &mut Vec<Dropped>) -> Option<Departure> {
         let departure = self.queue.pop()?;
-        if self.queue.is_empty() {
-            self.detector.idle_from(cx.now);
-        }
+        self.idle_if_empty(cx.now);
         Some(departure)
     }
 
@@ -130,7 +136,7 @@ impl Qdisc for Choke {
 
 #[cfg(test)]
 mod tests {
-    use cclab_units::{Stream, Time};
+    use cclab_units::Stream;
 
     use super::*;
     use crate::discipline::Limit;

@@ -9,6 +9,7 @@ pub(crate) mod detector;
 pub(crate) mod settings;
 
 use cclab_packet::Packet;
+use cclab_units::Time;
 use cclab_units::parameter::{Parameter, Relation};
 
 use crate::declare::{self, DERIVED, flag, number};
@@ -239,6 +240,14 @@ impl Red {
             marks: 0,
         }
     }
+
+    /// Idle time begins when the last packet leaves, and anew when an arrival at the empty queue
+    /// ended it and is dropped: else the average would stay where it hits every later one too.
+    fn idle_if_empty(&mut self, now: Time) {
+        if self.queue.is_empty() {
+            self.detector.idle_from(now);
+        }
+    }
 }
 
 impl Qdisc for Red {
@@ -258,6 +267,7 @@ impl Qdisc for Red {
         let marked = fits && may_mark && ecn::mark(&mut packet);
         if !fits || (verdict != Verdict::Pass && !marked) {
             dropped.push(Dropped(packet));
+            self.idle_if_empty(cx.now);
             return;
         }
         self.marks += u64::from(marked);
@@ -266,9 +276,7 @@ impl Qdisc for Red {
 
     fn dequeue(&mut self, cx: &mut Cx<'_>, _: &mut Vec<Dropped>) -> Option<Departure> {
         let departure = self.queue.pop()?;
-        if self.queue.is_empty() {
-            self.detector.idle_from(cx.now);
-        }
+        self.idle_if_empty(cx.now);
         Some(departure)
     }
 
@@ -376,5 +384,29 @@ mod tests {
         // range above 15.
         let mean = sum as f64 / 30_000.0;
         assert!((8.0..12.5).contains(&mean), "{mean}");
+    }
+
+    /// After a burst that left the average above max the first arrival at the empty queue is
+    /// dropped; the average goes on to decay all the same, so that a later one enters.
+    #[test]
+    fn an_arrival_that_is_dropped_does_not_end_the_decay_in_idle_times() {
+        for name in ["red", "red-1990s", "adaptive-red", "choke"] {
+            let mut bench = Bench::new(name, Limit::Packets(200), &[]);
+            for flow in 0..5_000 {
+                bench.enqueue(ecn_packet(flow, 1000, Ecn::NotEct));
+            }
+            bench.drain();
+            bench.dropped.clear();
+            bench.enqueue(ecn_packet(5_000, 1000, Ecn::NotEct));
+            assert_eq!(bench.dropped.len(), 1, "{name}");
+            // More than ten time constants of the slowest average.
+            bench.wait(Time::from_secs(15));
+            bench.enqueue(ecn_packet(5_001, 1000, Ecn::NotEct));
+            assert_eq!(
+                (bench.dropped.len(), bench.backlog().packets),
+                (1, 1),
+                "{name}"
+            );
+        }
     }
 }
