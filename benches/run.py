@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import shutil
 import statistics
 import subprocess
@@ -190,10 +191,10 @@ def run_once(name: str, command: list[str]) -> tuple[float, int, dict[str, int]]
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
             raise BenchError(f"{name}: exit {process.returncode}: {text(err)}\n  {command}")
-        # TCP/Linux of ns-2 has lines of its own there.
-        lines = [line for line in text(out).splitlines() if line.startswith("{")]
+        # TCP/Linux of ns-2 has lines of its own there, even around the one that counts.
+        found = re.findall(r'\{"data_packets".*?\}', text(out))
     try:
-        printed = json.loads(lines[-1])
+        printed = json.loads(found[-1])
         packets = printed["data_packets"]
     except (IndexError, ValueError, KeyError) as error:
         raise BenchError(f"{name}: no JSON line with data_packets\n  {command}") from error

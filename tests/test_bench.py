@@ -21,7 +21,8 @@ def program(folder: Path, name: str, shell: str) -> str:
 
 
 def printing(packets: int) -> str:
-    return f"""echo noise; echo '{{"data_packets": {packets}}}'; echo noise"""
+    # ns-2 prints in the middle of its lines.
+    return f"""echo noise; printf 'cmd '; echo '{{"data_packets": {packets}}}'; echo noise"""
 
 
 def bench(folder: Path, *flags: str, **shells: str) -> subprocess.CompletedProcess[str]:

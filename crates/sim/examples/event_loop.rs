@@ -1,46 +1,51 @@
-//! The bare event loop: the calendar alone, with as many elements as a network has and as many
-//! events as a run, none of which does anything but say when its element acts next.
+//! The bare event loop: packets go from wire to wire, as many as a network has on its way and as
+//! many times as in a run, and nothing happens to them.
 //!
-//! `event_loop ELEMENTS EVENTS` prints one line of JSON; the process' CPU time over the events is
-//! the least that an event can cost.
+//! `event_loop LINKS PACKETS EVENTS` prints one line of JSON; the process' CPU time over the events
+//! is the least that an event can cost. Links have the delays of the dumbbell that other
+//! simulators are measured on: 1 ms and 21 ms in turns.
 
 use std::process::ExitCode;
 
-use cclab_sim::calendar::{Calendar, Key};
+use cclab_packet::Packet;
+use cclab_sim::calendar::Key;
+use cclab_sim::wires::Wires;
 use cclab_units::Time;
 
-/// Elements act again after a millisecond to two: access links and bottlenecks alike.
-const LEAST_WAIT_NS: u64 = 1_000_000;
+/// A packet every microsecond or slower.
+const GAP: Time = Time::from_micros(1);
+const DELAYS: [Time; 2] = [Time::from_millis(1), Time::from_millis(21)];
+/// As in the simulator: with more links than this its memory is fetched ahead.
+const LINKS_BEYOND_THE_CACHE: u64 = 600;
 
 fn main() -> ExitCode {
     let args: Vec<u64> = std::env::args()
         .skip(1)
         .filter_map(|arg| arg.parse().ok())
         .collect();
-    let [elements, events] = args[..] else {
-        eprintln!("usage: event_loop ELEMENTS EVENTS");
+    let (&[links, packets, events], true) = (&args[..], !args.contains(&0)) else {
+        eprintln!("usage: event_loop LINKS PACKETS EVENTS");
         return ExitCode::from(2);
     };
-    let mut calendar = Calendar::new(elements as usize);
-    // Multiplicative noise (Knuth's MMIX): cheaper than the events that it spreads.
-    let mut noise = 1_u64;
-    let mut wait = || {
-        noise = noise
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        Time::from_nanos(LEAST_WAIT_NS + (noise >> 44))
-    };
-    for element in 0..elements {
-        calendar.set(element as u32, Key::new(wait(), element + 1));
+    let mut wires = Wires::new(links as usize, links > LINKS_BEYOND_THE_CACHE);
+    let packet = Packet::default();
+    for sequence in 1..=packets {
+        let at = Key::new(GAP * sequence, sequence);
+        wires.put(at, (sequence % links) as u32, Time::ZERO, &packet);
     }
     let mut last = Time::ZERO;
     for event in 0..events {
-        let (key, element) = calendar.next();
-        last = key.time();
-        calendar.set(element, Key::new(last + wait(), elements + 1 + event));
+        let Some(arrival) = wires.take() else {
+            break;
+        };
+        last = arrival.arrives;
+        let link = (u64::from(arrival.link) + 1) % links;
+        let arrives = last + DELAYS[(link % 2) as usize];
+        let key = Key::new(arrives, packets + 1 + event);
+        wires.put(key, link as u32, last, &arrival.packet);
     }
     println!(
-        "{{\"events\": {events}, \"elements\": {elements}, \"end_ns\": {}}}",
+        "{{\"events\": {events}, \"links\": {links}, \"packets\": {packets}, \"end_ns\": {}}}",
         last.as_nanos()
     );
     ExitCode::SUCCESS

@@ -19,7 +19,7 @@ mod topology;
 mod traffic;
 mod unsupported;
 mod wire;
-mod wires;
+pub mod wires;
 mod world;
 
 /// What the integration tests share calls the crate by its name.
