@@ -12,8 +12,55 @@
 mod linux;
 mod standard;
 
+use cclab_units::parameter::Parameter;
+
 use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
-use crate::{Arithmetic, Config, CongestionControl};
+use crate::{Arithmetic, Config, CongestionControl, SlowStart};
+
+const BETA: &str = "beta";
+const C: &str = "c";
+const FAST_CONVERGENCE: &str = "fast_convergence";
+const TCP_FRIENDLINESS: &str = "tcp_friendliness";
+const HYSTART: &str = "hystart";
+
+/// What Linux has as parameters of its module; `beta` and `c` in the RFC's units.
+const PARAMS: &[Parameter] = &[
+    Parameter {
+        name: BETA,
+        meaning: "share of the window that remains after a loss (0.7; Linux: 717/1024)",
+        default: f64::NAN,
+        least: 0.1,
+        most: 0.95,
+    },
+    Parameter {
+        name: C,
+        meaning: "steepness of the cubic in segments per second cubed (0.4; Linux: 41/1024 * 10)",
+        default: f64::NAN,
+        least: 0.01,
+        most: 100.0,
+    },
+    Parameter {
+        name: FAST_CONVERGENCE,
+        meaning: "1: a window that lost before it was as large as before gives room to others",
+        default: 1.0,
+        least: 0.0,
+        most: 1.0,
+    },
+    Parameter {
+        name: TCP_FRIENDLINESS,
+        meaning: "1: never slower than AIMD would be",
+        default: 1.0,
+        least: 0.0,
+        most: 1.0,
+    },
+    Parameter {
+        name: HYSTART,
+        meaning: "1: slow start may end before a loss, where the stack has that",
+        default: 1.0,
+        least: 0.0,
+        most: 1.0,
+    },
+];
 
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
@@ -24,15 +71,25 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
     departures: &[],
-    params: &[],
+    params: PARAMS,
     build,
 };
 
 fn build(config: &Config) -> Box<dyn CongestionControl> {
+    let mut config = *config;
+    if !is_on(&config, HYSTART) {
+        config.slow_start = SlowStart::Plain;
+    }
+    let config = &config;
     match config.arithmetic {
         Arithmetic::Bytes | Arithmetic::PerAckBytes => Box::new(standard::Cubic::new(config)),
         Arithmetic::Segments | Arithmetic::PerAckSegments => {
             Box::new(linux::LinuxCubic::new(config))
         }
     }
+}
+
+/// Whether a parameter that is a switch is on.
+fn is_on(config: &Config, switch: &str) -> bool {
+    config.params.get(switch) >= 0.5
 }

@@ -70,7 +70,7 @@ impl Dctcp {
     }
 
     /// RFC 8257 section 3.3, steps 4 to 8 (`dctcp_update_alpha`): once a round, and by what was
-    /// delivered before this acknowledgement.
+    /// delivered up to the acknowledgement that ends it.
     fn end_round(&mut self, ack: &AckSample) {
         let fade = match self.alpha >> self.shift {
             0 => self.alpha,
@@ -94,12 +94,12 @@ fn remaining(alpha: u64, window: &SegmentWindow) -> u64 {
 
 impl CongestionControl for Dctcp {
     fn on_ack(&mut self, ack: &AckSample, _cx: &mut Cx<'_>) {
-        if ack.snd_una >= self.round_end {
-            self.end_round(ack);
-        }
         self.delivered += ack.newly_delivered;
         if ack.ece {
             self.marked += ack.newly_delivered;
+        }
+        if ack.snd_una >= self.round_end {
+            self.end_round(ack);
         }
         if may_grow(ack) {
             let acked = self.stack.acked(ack);
@@ -161,16 +161,16 @@ mod tests {
     fn the_estimate_follows_the_share_of_marked_data() {
         let mut flow = flow();
         flow.ack(&told(1, 1, 11, false));
-        // Nothing was marked, nothing delivered: 1024 - 64.
+        // Nothing was marked: 1024 - 64.
         assert_eq!(flow.cc.alpha, 960);
         for n in 2..=10 {
             flow.ack(&told(1, n, 11, n > 5));
         }
         assert_eq!(flow.cc.alpha, 960, "within a round nothing moves");
         flow.ack(&told(1, 11, 21, true));
-        // Five of ten: 960 - 60 + (5 << 6) / 10.
-        assert_eq!(flow.cc.alpha, 932);
-        assert_eq!((flow.cc.delivered, flow.cc.marked), (1_000, 1_000));
+        // Six of ten: 960 - 60 + (6 << 6) / 10.
+        assert_eq!(flow.cc.alpha, 938);
+        assert_eq!((flow.cc.delivered, flow.cc.marked), (0, 0));
     }
 
     #[test]
@@ -221,8 +221,9 @@ mod tests {
         let mut flow = Bench::new(Dctcp::new(&config));
         assert_eq!(flow.cc.alpha, 0);
         flow.ack(&told(1, 1, 11, true));
-        flow.ack(&told(9, 11, 21, false));
-        // One of one was marked before that acknowledgement: (1 << 9) / 1.
+        // One of one was marked: (1 << 9) / 1.
         assert_eq!(flow.cc.alpha, 512);
+        flow.ack(&told(10, 11, 21, false));
+        assert_eq!(flow.cc.alpha, 256); // none of ten
     }
 }

@@ -123,7 +123,7 @@ struct LedbatPlusPlus {
     base: Base,
     current: [Time; CURRENT_SAMPLES],
     samples: usize,
-    /// When the next slowdown begins, and when the last one did.
+    /// When the next slowdown begins, if that is known, and when the last one did.
     slowdown_at: Time,
     slowdown_began: Time,
     slowdowns: u64,
@@ -215,11 +215,12 @@ impl LedbatPlusPlus {
     }
 
     fn enter_avoidance(&mut self, now: Time, srtt: Time) {
-        if self.phase == Phase::Return {
-            let length = now - self.slowdown_began;
-            self.slowdown_at = now + length * self.slowdown_factor;
-        } else if self.slowdown_at == Time::NEVER {
-            self.slowdown_at = now + srtt * FIRST_SLOWDOWN_ROUNDS;
+        // After a slowdown the next one is to be planned, however it ended.
+        if self.slowdown_at == Time::NEVER {
+            self.slowdown_at = match self.slowdowns {
+                0 => now + srtt * FIRST_SLOWDOWN_ROUNDS,
+                _ => now + (now - self.slowdown_began) * self.slowdown_factor,
+            };
         }
         self.ssthresh = self.ssthresh.min(self.cwnd.max(LEAST));
         self.phase = Phase::Avoidance;
@@ -232,6 +233,7 @@ impl LedbatPlusPlus {
                 self.ssthresh = self.cwnd.max(LEAST);
                 self.cwnd = self.cwnd.min(SLOWDOWN_WINDOW);
                 self.slowdown_began = now;
+                self.slowdown_at = Time::NEVER;
                 self.slowdowns += 1;
                 self.phase = Phase::Slowdown(now + srtt * SLOWDOWN_ROUNDS);
                 true
@@ -264,7 +266,8 @@ impl CongestionControl for LedbatPlusPlus {
         self.cwnd = self.cwnd.clamp(1.0, self.most);
     }
 
-    /// RFC 6817 section 2.4.1, as Reno. A slowdown under way is over.
+    /// RFC 6817 section 2.4.1, as Reno. A timeout ends a slowdown under way; another loss lowers
+    /// the window to which it returns.
     fn on_congestion(&mut self, kind: Congestion, at: &CongestionSample, _cx: &mut Cx<'_>) {
         let timeout = kind == Congestion::Rto;
         if !(timeout && at.repeated) {

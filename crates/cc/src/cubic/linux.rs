@@ -9,7 +9,7 @@ use crate::hystart::LinuxHyStart;
 use crate::window::{Prior, SegmentWindow, may_grow, segments};
 use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx, SlowStart};
 
-/// `BICTCP_BETA_SCALE`, the one in which `BETA` is expressed.
+/// `BICTCP_BETA_SCALE`, the one in which `beta` is expressed.
 const BETA_SCALE: u64 = 1_024;
 /// `beta`: 717/1024 of the window remains.
 const BETA: u64 = 717;
@@ -17,18 +17,44 @@ const BETA: u64 = 717;
 const BIC_SCALE: u64 = 41;
 /// `BICTCP_HZ`: time in 2^-10 s.
 const TIME_SHIFT: u32 = 10;
-/// `cube_rtt_scale`: 1024 C.
-const CUBE_RTT_SCALE: u64 = BIC_SCALE * 10;
-/// `cube_factor`: 2^30 1024 / (1024 C), so that K = cbrt(factor * segments).
-const CUBE_FACTOR: u64 = (1 << (10 + 3 * TIME_SHIFT)) / CUBE_RTT_SCALE;
-/// `beta_scale`: acknowledged segments per one of AIMD's, times 8 and divided by the window.
-const RENO_SCALE: u64 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
 /// `HZ` of the timer that CUBIC reads.
 const HZ: u64 = 1_000;
 /// Before the first loss: at least 5% per round trip.
 const MOST_PER_STEP_BEFORE_LOSS: u64 = 20;
 /// At most half a segment per acknowledged one.
 const LEAST_PER_STEP: u64 = 2;
+
+/// The parameters of the module, and what follows from them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Rules {
+    /// What remains, in 1/1024.
+    beta: u64,
+    /// `cube_rtt_scale`: 1024 C.
+    cube_rtt_scale: u64,
+    /// `cube_factor`: 2^30 1024 / (1024 C), so that K = cbrt(factor * segments).
+    cube_factor: u64,
+    /// `beta_scale`: acknowledged segments per one of AIMD's, times 8 and divided by the window.
+    reno_scale: u64,
+    fast_convergence: bool,
+    friendly: bool,
+}
+
+impl Rules {
+    fn new(config: &Config) -> Rules {
+        let given = |name| config.params.given(name);
+        let beta = given(super::BETA).map_or(BETA, |beta| (beta * BETA_SCALE as f64) as u64);
+        let scale = given(super::C).map_or(BIC_SCALE, |c| (c * 1_024.0 / 10.0) as u64);
+        let cube_rtt_scale = scale.max(1) * 10;
+        Rules {
+            beta,
+            cube_rtt_scale,
+            cube_factor: (1 << (10 + 3 * TIME_SHIFT)) / cube_rtt_scale,
+            reno_scale: 8 * (BETA_SCALE + beta) / 3 / (BETA_SCALE - beta),
+            fast_convergence: super::is_on(config, super::FAST_CONVERGENCE),
+            friendly: super::is_on(config, super::TCP_FRIENDLINESS),
+        }
+    }
+}
 
 /// `struct bictcp`: what a timeout forgets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,7 +79,7 @@ struct Curve {
 
 impl Curve {
     /// `bictcp_update`: how many acknowledged segments are worth one of growth.
-    fn update(&mut self, now_ms: u64, cwnd: u64, acked: u64) {
+    fn update(&mut self, rules: &Rules, now_ms: u64, cwnd: u64, acked: u64) {
         self.acked += acked;
         if self.last_cwnd == cwnd && now_ms.saturating_sub(self.last_time) <= HZ / 32 {
             return;
@@ -62,18 +88,20 @@ impl Curve {
         if self.epoch_start.is_none() || now_ms != self.last_time {
             self.last_cwnd = cwnd;
             self.last_time = now_ms;
-            self.follow(now_ms, cwnd, acked);
+            self.follow(rules, now_ms, cwnd, acked);
         }
-        self.keep_up_with_reno(cwnd);
+        if rules.friendly {
+            self.keep_up_with_reno(rules, cwnd);
+        }
         self.per_step = self.per_step.max(LEAST_PER_STEP);
     }
 
-    fn follow(&mut self, now_ms: u64, cwnd: u64, acked: u64) {
+    fn follow(&mut self, rules: &Rules, now_ms: u64, cwnd: u64, acked: u64) {
         let epoch_start = *self.epoch_start.get_or_insert_with(|| {
             self.acked = acked;
             self.reno_cwnd = cwnd;
             self.k = match self.last_max_cwnd.checked_sub(cwnd) {
-                Some(below) => cube_root(CUBE_FACTOR.saturating_mul(below)),
+                Some(below) => cube_root(rules.cube_factor.saturating_mul(below)),
                 None => 0,
             };
             self.origin = self.last_max_cwnd.max(cwnd);
@@ -84,7 +112,7 @@ impl Curve {
         let t = (ahead_ms << TIME_SHIFT) / HZ;
         let distance = t.abs_diff(self.k);
         let cube = distance.saturating_mul(distance).saturating_mul(distance);
-        let delta = cube.saturating_mul(CUBE_RTT_SCALE) >> (10 + 3 * TIME_SHIFT);
+        let delta = cube.saturating_mul(rules.cube_rtt_scale) >> (10 + 3 * TIME_SHIFT);
         let target = match t < self.k {
             true => self.origin.saturating_sub(delta),
             false => self.origin + delta,
@@ -100,8 +128,8 @@ impl Curve {
     }
 
     /// The Reno-friendly region.
-    fn keep_up_with_reno(&mut self, cwnd: u64) {
-        let per_segment = (cwnd * RENO_SCALE) >> 3;
+    fn keep_up_with_reno(&mut self, rules: &Rules, cwnd: u64) {
+        let per_segment = (cwnd * rules.reno_scale) >> 3;
         // One division where the kernel subtracts in a loop; as there, a rest of exactly
         // `per_segment` stays.
         if let Some(beyond) = self.acked.checked_sub(per_segment + 1) {
@@ -119,6 +147,7 @@ impl Curve {
 pub(super) struct LinuxCubic {
     mss: u64,
     initial_window: u64,
+    rules: Rules,
     window: SegmentWindow,
     curve: Curve,
     hystart: Option<LinuxHyStart>,
@@ -133,6 +162,7 @@ impl LinuxCubic {
         LinuxCubic {
             mss: config.mss,
             initial_window: window.cwnd,
+            rules: Rules::new(config),
             window,
             curve: Curve::default(),
             hystart: match config.slow_start {
@@ -176,11 +206,13 @@ impl LinuxCubic {
     fn reduced(&mut self) -> u64 {
         let cwnd = self.window.cwnd;
         self.curve.epoch_start = None;
-        self.curve.last_max_cwnd = match cwnd < self.curve.last_max_cwnd {
-            true => cwnd * (BETA_SCALE + BETA) / (2 * BETA_SCALE), // fast convergence
+        let beta = self.rules.beta;
+        let gives_room = self.rules.fast_convergence && cwnd < self.curve.last_max_cwnd;
+        self.curve.last_max_cwnd = match gives_room {
+            true => cwnd * (BETA_SCALE + beta) / (2 * BETA_SCALE),
             false => cwnd,
         };
-        (cwnd * BETA / BETA_SCALE).max(2)
+        (cwnd * beta / BETA_SCALE).max(2)
     }
 }
 
@@ -198,7 +230,7 @@ impl CongestionControl for LinuxCubic {
         }
         if acked > 0 {
             self.curve
-                .update(cx.now.as_millis(), self.window.cwnd, acked);
+                .update(&self.rules, cx.now.as_millis(), self.window.cwnd, acked);
             self.window.avoid(self.curve.per_step, acked);
         }
     }
@@ -266,12 +298,18 @@ fn cube_root(x: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::Arithmetic;
-    use crate::tests::{Bench, ack, config, congestion};
+    use crate::cubic::VARIANT;
+    use crate::tests::{Bench, ack, config_of, congestion};
+
+    fn rules() -> Rules {
+        Rules::new(&config_of(&VARIANT, Arithmetic::Segments, SlowStart::Plain))
+    }
 
     #[test]
     fn constants_are_the_kernels() {
+        let rules = rules();
         assert_eq!(
-            (RENO_SCALE, CUBE_RTT_SCALE, CUBE_FACTOR),
+            (rules.reno_scale, rules.cube_rtt_scale, rules.cube_factor),
             (15, 410, 2_681_735_677)
         );
     }
@@ -300,7 +338,7 @@ mod tests {
             delay_min: 40_000,
             ..Curve::default()
         };
-        curve.update(1_000, 70, 2);
+        curve.update(&rules(), 1_000, 70, 2);
         // K = cbrt(2681735677 * 30) = 4316 in 2^-10 s, 4.215 s; cbrt(30 / 0.4) = 4.217 s.
         assert_eq!(
             (curve.k, curve.origin, curve.reno_cwnd, curve.acked),
@@ -309,13 +347,13 @@ mod tests {
         // t = 40 ms = 40; offs 4276: 410 * 4276^3 >> 40 = 29; target 71: one per 70.
         assert_eq!(curve.per_step, 70);
         // The same window within 31 ms: nothing is computed.
-        curve.update(1_031, 70, 2);
+        curve.update(&rules(), 1_031, 70, 2);
         assert_eq!((curve.last_time, curve.acked), (1_000, 4));
         // Two seconds on, t = 2040 ms = 2088: offs 2228: 410 * 2228^3 >> 40 = 4; target 96.
-        curve.update(3_000, 70, 2);
+        curve.update(&rules(), 3_000, 70, 2);
         assert_eq!(curve.per_step, 2); // 70 / 26
         // A second past K, t = 5296 ms = 5423: offs 1107, 410 * 1107^3 >> 40 = 0: the plateau.
-        curve.update(6_256, 98, 0);
+        curve.update(&rules(), 6_256, 98, 0);
         assert_eq!(curve.per_step, 49);
     }
 
@@ -326,11 +364,11 @@ mod tests {
             delay_min: 10_000,
             ..Curve::default()
         };
-        curve.update(1_000, 7, 1);
+        curve.update(&rules(), 1_000, 7, 1);
         // Every 7 * 15 / 8 = 13 segments AIMD grows by one.
-        curve.update(1_001, 7, 25);
+        curve.update(&rules(), 1_001, 7, 25);
         assert_eq!((curve.acked, curve.reno_cwnd), (26, 7)); // too soon to be looked at
-        curve.update(1_040, 7, 1);
+        curve.update(&rules(), 1_040, 7, 1);
         // 27 = 13 + 13 + 1: two grown, and a segment per 7 / 2 = 3.
         assert_eq!((curve.acked, curve.reno_cwnd, curve.per_step), (1, 9, 3));
     }
@@ -338,13 +376,14 @@ mod tests {
     #[test]
     fn before_the_first_loss_it_grows_by_a_twentieth_per_round() {
         let mut curve = Curve::default();
-        curve.update(1_000, 400, 2);
+        curve.update(&rules(), 1_000, 400, 2);
         assert_eq!(curve.per_step, 20);
     }
 
     #[test]
     fn a_loss_keeps_seven_tenths_and_a_timeout_forgets() {
-        let mut flow = Bench::new(LinuxCubic::new(&config(
+        let mut flow = Bench::new(LinuxCubic::new(&config_of(
+            &VARIANT,
             Arithmetic::Segments,
             SlowStart::Plain,
         )));
@@ -365,7 +404,8 @@ mod tests {
 
     #[test]
     fn delay_is_not_measured_in_the_second_after_a_reduction() {
-        let mut flow = Bench::new(LinuxCubic::new(&config(
+        let mut flow = Bench::new(LinuxCubic::new(&config_of(
+            &VARIANT,
             Arithmetic::Segments,
             SlowStart::Plain,
         )));
@@ -382,5 +422,41 @@ mod tests {
         flow.now += Time::from_millis(1);
         flow.ack(&sample(40));
         assert_eq!(flow.cc.curve.delay_min, 40_000);
+    }
+
+    /// The kernel's module with `beta=819 bic_scale=82 fast_convergence=0 tcp_friendliness=0`: by
+    /// hand, 8 * (1024 + 819) / 3 / (1024 - 819) = 23, and C = 0.8.
+    #[test]
+    fn parameters_are_those_of_the_module() {
+        let given = [
+            ("beta", 0.8),
+            ("c", 0.801),
+            ("fast_convergence", 0.0),
+            ("tcp_friendliness", 0.0),
+        ];
+        let given = given.map(|(name, value)| (name.to_owned(), value)).into();
+        let config = Config {
+            params: cclab_units::parameter::Params::new(VARIANT.params, &given)
+                .expect("values in their ranges"),
+            ..config_of(&VARIANT, Arithmetic::Segments, SlowStart::Plain)
+        };
+        let rules = Rules::new(&config);
+        assert_eq!(
+            (rules.beta, rules.reno_scale, rules.cube_rtt_scale),
+            (819, 23, 820)
+        );
+        let mut flow = Bench::new(LinuxCubic::new(&config));
+        flow.cc.window.cwnd = 100;
+        flow.congestion(Congestion::Loss, &congestion(100_000));
+        flow.congestion(Congestion::Loss, &congestion(79_000));
+        // 100 * 819 >> 10 = 79, 79 * 819 >> 10 = 63; nothing is given up beyond that.
+        assert_eq!((flow.cc.cwnd(), flow.cc.curve.last_max_cwnd), (63_000, 79));
+        let mut curve = Curve {
+            last_max_cwnd: 10,
+            delay_min: 10_000,
+            ..Curve::default()
+        };
+        curve.update(&rules, 1_000, 7, 1_000);
+        assert_eq!(curve.reno_cwnd, 7, "AIMD is not followed");
     }
 }

@@ -12,12 +12,34 @@ use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, 
 const C: f64 = 0.4;
 /// Section 4.6: what remains of the window.
 const BETA: f64 = 0.7;
-/// Section 4.3: AIMD with this increase and `BETA` sends as much as Reno does.
-const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// Section 4.2: the target is at most this many windows.
 const TARGET_MAX: f64 = 1.5;
 /// `L` of RFC 3465 section 2.2.
 const SLOW_START_LIMIT: u64 = 2;
+
+/// The parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Rules {
+    c: f64,
+    beta: f64,
+    /// Section 4.3: AIMD with this increase and `beta` sends as much as Reno does.
+    alpha: f64,
+    fast_convergence: bool,
+    friendly: bool,
+}
+
+impl Rules {
+    fn new(config: &Config) -> Rules {
+        let beta = config.params.given(super::BETA).unwrap_or(BETA);
+        Rules {
+            c: config.params.given(super::C).unwrap_or(C),
+            beta,
+            alpha: 3.0 * (1.0 - beta) / (1.0 + beta),
+            fast_convergence: super::is_on(config, super::FAST_CONVERGENCE),
+            friendly: super::is_on(config, super::TCP_FRIENDLINESS),
+        }
+    }
+}
 
 /// A stage of congestion avoidance.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,9 +55,9 @@ struct Epoch {
 
 impl Epoch {
     /// Section 4.2, equation (1): the window `seconds` after the start.
-    fn cubic(&self, seconds: f64) -> f64 {
+    fn cubic(&self, c: f64, seconds: f64) -> f64 {
         let t = seconds - self.k;
-        C * t * t * t + self.origin
+        c * t * t * t + self.origin
     }
 }
 
@@ -66,6 +88,7 @@ pub(super) struct Cubic {
     mss_bytes: u64,
     initial_window: f64,
     most: f64,
+    rules: Rules,
     state: State,
     slow_start: CountedSlowStart,
     exit: Exit,
@@ -89,6 +112,7 @@ impl Cubic {
             mss_bytes: config.mss,
             initial_window,
             most: MAX_WINDOW as f64 / mss,
+            rules: Rules::new(config),
             state: State {
                 cwnd: initial_window,
                 ssthresh: match config.initial_ssthresh {
@@ -132,6 +156,7 @@ impl Cubic {
 
     /// Sections 4.2 to 4.5.
     fn avoid(&mut self, ack: &AckSample, now: Time) {
+        let Rules { c, alpha, .. } = self.rules;
         let state = &mut self.state;
         let epoch = state.epoch.get_or_insert_with(|| {
             // Section 4.8: after a timeout, as after a slow start without loss, the plateau
@@ -140,7 +165,7 @@ impl Cubic {
                 state.after_timeout = false;
                 state.w_max = state.cwnd;
             }
-            let k = cube_root((state.w_max - state.cwnd) / C);
+            let k = cube_root((state.w_max - state.cwnd) / c);
             Epoch {
                 start: now,
                 k,
@@ -151,16 +176,16 @@ impl Cubic {
         let acked = (ack.newly_acked as f64 / self.mss).min(state.cwnd);
         // Section 4.3: once AIMD is past the window before the reduction, it grows as Reno.
         let alpha = if epoch.reno < state.cwnd_prior {
-            ALPHA
+            alpha
         } else {
             1.0
         };
         epoch.reno += alpha * acked / state.cwnd;
         let t = (now - epoch.start).as_secs_f64();
-        if epoch.cubic(t) < epoch.reno {
+        if self.rules.friendly && epoch.cubic(c, t) < epoch.reno {
             state.cwnd = state.cwnd.max(epoch.reno);
         } else {
-            let ahead = epoch.cubic(t + ack.srtt.as_secs_f64());
+            let ahead = epoch.cubic(c, t + ack.srtt.as_secs_f64());
             let target = ahead.clamp(state.cwnd, TARGET_MAX * state.cwnd);
             state.cwnd += (target - state.cwnd) * acked / state.cwnd;
         }
@@ -190,17 +215,22 @@ impl CongestionControl for Cubic {
         }
         self.exit = Exit::Plain; // for the first slow start only (RFC 9406 section 4.3)
         self.prior = Some(self.state);
+        let Rules {
+            beta,
+            fast_convergence,
+            ..
+        } = self.rules;
         let state = &mut self.state;
         state.epoch = None;
         state.after_timeout = kind == Congestion::Rto;
         state.cwnd_prior = state.cwnd;
         // Section 4.7, fast convergence: a flow that lost below its old plateau makes room.
-        state.w_max = match state.cwnd < state.w_max {
-            true => state.cwnd * ((1.0 + BETA) / 2.0),
+        state.w_max = match fast_convergence && state.cwnd < state.w_max {
+            true => state.cwnd * ((1.0 + beta) / 2.0),
             false => state.cwnd,
         };
         // Section 4.6. A flight above the window, by limited transmit, is no reason to grow.
-        let reduced = (at.flight_size as f64 / self.mss).min(state.cwnd) * BETA;
+        let reduced = (at.flight_size as f64 / self.mss).min(state.cwnd) * beta;
         state.ssthresh = reduced.max(2.0);
         let window = match kind {
             Congestion::Loss => state.ssthresh,
@@ -253,10 +283,15 @@ fn cube_root(x: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::Arithmetic;
-    use crate::tests::{Bench, ack, config, congestion};
+    use crate::cubic::VARIANT;
+    use crate::tests::{Bench, ack, config_of, congestion};
 
     fn flow() -> Bench<Cubic> {
-        Bench::new(Cubic::new(&config(Arithmetic::Bytes, SlowStart::Plain)))
+        Bench::new(Cubic::new(&config_of(
+            &VARIANT,
+            Arithmetic::Bytes,
+            SlowStart::Plain,
+        )))
     }
 
     fn at_window(segments: f64) -> Bench<Cubic> {
@@ -297,9 +332,9 @@ mod tests {
         assert!((epoch.k - 9.0856).abs() < 1e-4, "{}", epoch.k);
         assert_eq!(epoch.origin, 1_000.0);
         // Equation (1): the window of the reduction at 0, the plateau at K, 0.4 more at K + 1.
-        assert!((epoch.cubic(0.0) - 700.0).abs() < 1e-9);
-        assert!((epoch.cubic(epoch.k) - 1_000.0).abs() < 1e-9);
-        assert!((epoch.cubic(epoch.k + 1.0) - 1_000.4).abs() < 1e-9);
+        assert!((epoch.cubic(C, 0.0) - 700.0).abs() < 1e-9);
+        assert!((epoch.cubic(C, epoch.k) - 1_000.0).abs() < 1e-9);
+        assert!((epoch.cubic(C, epoch.k + 1.0) - 1_000.4).abs() < 1e-9);
         while flow.now < epoch.start + Time::from_secs_f64(epoch.k) {
             round(&mut flow);
         }
@@ -330,13 +365,14 @@ mod tests {
         }
         // 0.529 of a segment per round trip; the cubic needs cbrt(3 / 0.4) = 1.96 s for three,
         // and stands at 0.4 (0.4 - 1.957)^3 + 10 = 8.49 now, so that AIMD is ahead.
-        let aimd = start + 4.0 * ALPHA;
+        let alpha = flow.cc.rules.alpha;
+        let aimd = start + 4.0 * alpha;
         assert!(
             flow.cc.state.cwnd > aimd - 0.35,
             "{} {aimd}",
             flow.cc.state.cwnd
         );
-        assert_eq!(ALPHA, 3.0 * 0.3 / 1.7 * (1.0 - BETA) / 0.3);
+        assert_eq!(alpha, 3.0 * 0.3 / 1.7 * (1.0 - BETA) / 0.3);
     }
 
     #[test]

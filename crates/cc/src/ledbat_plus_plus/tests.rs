@@ -108,6 +108,28 @@ fn slowdowns_take_a_tenth_of_the_time() {
     assert_eq!(flow.cc.slowdowns, 2);
 }
 
+/// A timeout ends a slowdown; the next one comes nine lengths later all the same.
+#[test]
+fn a_slowdown_that_a_timeout_ends_is_not_made_up_for() {
+    let mut flow = flow();
+    flow.ack(&told(1, 150));
+    hear(&mut flow, 200);
+    flow.ack(&told(1, 200));
+    flow.now += Time::from_millis(400);
+    let began = flow.now;
+    flow.ack(&told(1, 200));
+    assert!(matches!(flow.cc.phase, Phase::Slowdown(_)));
+    flow.now += Time::from_millis(100);
+    flow.congestion(Congestion::Rto, &congestion(2_000));
+    while flow.cc.phase != Phase::Avoidance {
+        flow.now += Time::from_millis(50);
+        flow.ack(&told(2, 150));
+    }
+    assert_eq!(flow.cc.slowdown_at, flow.now + (flow.now - began) * 9);
+    flow.ack(&told(1, 150));
+    assert_eq!(flow.cc.slowdowns, 1);
+}
+
 #[test]
 fn a_loss_halves_and_a_timeout_restarts() {
     let mut flow = flow();
