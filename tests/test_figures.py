@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 import cclab
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cclab import Results
+    from cclab.report.figures.style import Drawing
 
 _LEAST_HEIGHT_IN = 1.2
 
@@ -90,3 +92,56 @@ def test_traffic_alone_has_no_figures_of_flows(tmp_path: Path, sweep: str) -> No
     results = cclab.run(file, out=tmp_path / "out")
     drawn = [kind.name for kind in figures.FIGURES if figures.draw(results, kind.name)]
     assert drawn == ["queue"]
+
+
+_GRAPH = """
+title = "A graph whose link under study has a name of its own"
+duration = "3s"
+
+[network]
+topology = "graph"
+
+[[network.link]]
+name = "first"
+from = "a"
+to = "b"
+rate = "100Mbit"
+delay = "1ms"
+
+[[network.link]]
+name = "narrow"
+from = "b"
+to = "c"
+rate = "5Mbit"
+delay = "10ms"
+queue = { limit = "20p" }
+bottleneck = true
+
+[[flow]]
+cc = "reno"
+from = "a"
+to = "c"
+"""
+
+
+def _of_graph(folder: Path, *settings: str) -> Results:
+    file = folder / "study.toml"
+    file.write_text(_GRAPH)
+    return cclab.run(file, out=folder / "out", set=list(settings))
+
+
+def _told(figure: Drawing) -> list[str]:
+    """What the legend above a figure names."""
+    return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+
+
+def test_the_queue_of_a_bottleneck_of_any_name_is_drawn(tmp_path: Path) -> None:
+    figure = _of_graph(tmp_path).figure("queue")
+    backlog = np.asarray(figure.axes[0].lines[0].get_ydata())
+    assert backlog.max() > 20  # 20 packets of 1.5 kB, in kB
+    assert _told(figure) == ["backlog", "drops"]
+
+
+def test_the_key_of_the_queue_names_drops_only_where_there_are_some(tmp_path: Path) -> None:
+    figure = _of_graph(tmp_path, "network.link.1.queue.limit=10000p").figure("queue")
+    assert _told(figure) == ["backlog"]

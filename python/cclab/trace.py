@@ -61,6 +61,11 @@ def table(entry: Path, name: str) -> pl.DataFrame:
     return frame
 
 
+def bottleneck(entry: Path) -> str:
+    """The name of the link under study: the first in every trace, whatever the study calls it."""
+    return _names(entry, "links")[0]
+
+
 def flow_samples(entry: Path) -> pl.DataFrame:
     """The sampled state of the flows, with the largest in-order byte count so far."""
     return table(entry, "flow_samples")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from cclab import trace
@@ -14,6 +13,8 @@ from cclab.report.figures import legend
 from cclab.report.figures.panels import finish, grid, panels, reference, thinned
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+
     from cclab.report.figures.style import Drawing
     from cclab.results import Results
 
@@ -33,7 +34,9 @@ def draw(results: Results) -> Drawing | None:
     if not shown:
         return None
     series = [
-        trace.table(p.run.entry, "queue_samples").filter(link="bottleneck").sort("time_s")
+        trace.table(p.run.entry, "queue_samples")
+        .filter(link=trace.bottleneck(p.run.entry))
+        .sort("time_s")
         for p in shown
     ]
     limits = [p.run.run.scenario["network"]["bottleneck"]["queue"]["limit"] for p in shown]
@@ -43,6 +46,7 @@ def draw(results: Results) -> Drawing | None:
     ]
     unit, name = units.size(max(tops))
     figure, cells = grid(len(shown), height=2.4)
+    handles: list[Artist] = [Patch(facecolor=_WATER, alpha=0.5, label="backlog")]
     for axes, samples, limit in zip(cells[0], series, limits, strict=True):
         seconds = samples["time_s"].to_numpy()
         backlog = samples["backlog_bytes"].to_numpy() / unit
@@ -51,7 +55,7 @@ def draw(results: Results) -> Drawing | None:
         axes.plot(x, y, color=_WATER, linewidth=0.9)
         dropped = np.diff(samples["drops"].to_numpy().astype(np.int64), prepend=0) > 0
         if dropped.any():
-            axes.plot(
+            (ticks,) = axes.plot(
                 seconds[dropped],
                 np.full(int(dropped.sum()), 0.985),
                 transform=axes.get_xaxis_transform(),
@@ -60,14 +64,13 @@ def draw(results: Results) -> Drawing | None:
                 markersize=7,
                 color=_DROP,
                 clip_on=False,
+                label="drops",
             )
+            if len(handles) == 1:
+                handles.append(ticks)
         if "bytes" in limit:
             reference(axes, limit["bytes"] / unit, "limit")
     finish(figure, cells, shown, [f"backlog ({name})"], legend=False)
     cells[0][0].set_ylim(0, max(tops) / unit * 1.14 or 1)
-    handles = [
-        Patch(facecolor=_WATER, alpha=0.5, label="backlog"),
-        Line2D([], [], linestyle="none", marker="|", markersize=7, color=_DROP, label="drops"),
-    ]
     legend.above(figure, handles)
     return figure
