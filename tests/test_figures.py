@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -145,3 +146,15 @@ def test_the_queue_of_a_bottleneck_of_any_name_is_drawn(tmp_path: Path) -> None:
 def test_the_key_of_the_queue_names_drops_only_where_there_are_some(tmp_path: Path) -> None:
     figure = _of_graph(tmp_path, "network.link.1.queue.limit=10000p").figure("queue")
     assert _told(figure) == ["backlog"]
+
+
+@pytest.mark.parametrize("kind", ["goodput", "jain"])
+def test_labels_of_many_sweep_points_stay_apart(tmp_path: Path, kind: str) -> None:
+    figure = _results(tmp_path, 2, 60).figure(kind)
+    (axes,) = figure.axes
+    labels = [t.get_window_extent() for t in axes.get_xticklabels() if t.get_text()]
+    assert len(labels) > 8
+    # They end at their ticks, slanted: apart where the ticks are further apart than a line is high.
+    height = 8 / 72 * figure.dpi / np.sin(np.radians(35))
+    assert all(b.x1 - a.x1 > height for a, b in itertools.pairwise(labels))
+    assert all("1/n" in text.get_text() for text in axes.texts)

@@ -56,6 +56,9 @@ def draw(results: Results) -> Drawing | None:
                     zorder=3,
                     label=None if labelled or not name else name,
                 )
+                labelled = True
+                if placed.labelled_every() > 1:
+                    continue  # The numbers would hide each other.
                 axes.annotate(
                     f"{value.mean:.2f}",
                     (x, value.mean),
@@ -65,7 +68,6 @@ def draw(results: Results) -> Drawing | None:
                     fontsize=7,
                     color=colour,
                 )
-                labelled = True
     for axes in cells:
         axes.set_ylim(0, 1.05)
         reference(axes, 1 / flows, f"1/n = {1 / flows:.2g}: one flow has everything")

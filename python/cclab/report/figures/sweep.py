@@ -19,6 +19,12 @@ MOST_PANELS = 12
 _COLUMNS = 4
 _LONGEST_LABEL = 14
 
+_LABEL_ROOM_IN = 0.24
+"""Along the axis for a slanted label of a slot; closer ones run into each other."""
+
+_AROUND_AXES_IN = 0.7
+"""Of a panel's width, what is taken by the labels beside it."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -41,6 +47,17 @@ class Layout:
     columns: int
     """Panels side by side."""
 
+    def _width(self, lanes: int) -> float:
+        """Of a whole figure, in inches."""
+        if self.columns > 1:
+            return min(10.5, 2.75 * self.columns)
+        return min(9.2, max(3.4, 1.0 + max(0.62, 0.2 + 0.15 * lanes) * len(self.slots)))
+
+    def labelled_every(self, lanes: int = 1) -> int:
+        """Of how many slots one is labelled, so that labels stay apart: 1 where all fit."""
+        room = self._width(lanes) / self.columns - _AROUND_AXES_IN
+        return math.ceil(len(self.slots) * _LABEL_ROOM_IN / room)
+
     def frame(self, height: float = 2.3, lanes: int = 1) -> tuple[Drawing, list[Axes]]:
         """An empty figure with labelled axes; one per panel.
 
@@ -49,16 +66,15 @@ class Layout:
         count = len(self.panels)
         columns = self.columns
         rows = math.ceil(count / columns)
-        slots_wide = max(3.4, 1.0 + max(0.62, 0.2 + 0.15 * lanes) * len(self.slots))
-        width = min(9.2, slots_wide) if columns == 1 else min(10.5, 2.75 * columns)
-        figure = Drawing(figsize=(width, height * rows + 0.5), layout="constrained")
+        figure = Drawing(figsize=(self._width(lanes), height * rows + 0.5), layout="constrained")
         cells: list[Axes] = []
+        every = self.labelled_every(lanes)
         long = max(len(s) for s in self.slots) > _LONGEST_LABEL or len(self.slots) > 6
         for panel, title in enumerate(self.panels):
             first = cells[0] if cells else None
             axes = figure.add_subplot(rows, columns, panel + 1, sharex=first, sharey=first)
             axes.set_xlim(-0.5, len(self.slots) - 0.5)
-            axes.set_xticks(range(len(self.slots)), self.slots)
+            axes.set_xticks(range(0, len(self.slots), every), self.slots[::every])
             if long:
                 axes.tick_params(axis="x", labelrotation=35)
                 for label in axes.get_xticklabels():
