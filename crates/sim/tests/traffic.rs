@@ -187,16 +187,46 @@ fn a_ping_flood_has_one_request_on_its_way_on_a_short_path_and_a_hundred_a_secon
     let requests = 10.0 / rtt;
     let sent = short.traffic[0].sent as f64;
     assert!((sent - 2.0 * requests).abs() < 4.0, "{sent}");
-    // Over 100 ms a packet leaves every 10 ms until the first reply; then each reply lets one go
-    // and the clock of 10 ms goes on from there.
-    let long = flood(ms(50), 1);
-    assert!(
-        long.traffic[0].delay.count() >= 90,
-        "{:?}",
-        long.traffic[0].sent
+    // Over paths longer than the interval a request leaves every 10 ms, the replies to earlier ones
+    // notwithstanding.
+    for delay in [ms(12), ms(50)] {
+        let long = flood(delay, 10);
+        let requests = long.traffic[0].delay.count();
+        assert!((994..=1_001).contains(&requests), "{requests}");
+        let under_way = long.traffic[0].sent - long.traffic[0].received;
+        assert!(under_way <= 2 * 11, "{under_way}");
+    }
+}
+
+/// A queue that comes and goes lengthens the path for some time: the flood sends one request every
+/// 10 ms at most then, and one after the other again afterwards.
+#[test]
+fn a_ping_flood_keeps_one_request_on_its_way_after_a_queue_has_gone() {
+    let flood = traffic("p", "ping-flood", &[("payload", 56.0), ("interval", 0.01)]);
+    let bursts = traffic(
+        "o",
+        "on-off",
+        &[
+            ("rate", 2e7),
+            ("packet_size", 1_000.0),
+            ("on", 0.1),
+            ("off", 0.9),
+            ("constant", 1.0),
+        ],
     );
-    let conserved = long.traffic[0].sent - long.traffic[0].received;
-    assert!(conserved <= 2 * 11, "{conserved}");
+    let scenario = alone(
+        10_000_000,
+        ms(1),
+        Limit::Packets(100),
+        10,
+        vec![flood, bursts],
+    );
+    let summary = run(&scenario, 1);
+    // Every second 100 ms of twice the rate, and as long to empty: of a queue of 80 ms at most.
+    let requests = summary.traffic[0].delay.count();
+    let alone = 10.0 / 2.1344e-3;
+    assert!((requests as f64) < 0.9 * alone, "{requests}");
+    assert!((requests as f64) > 0.7 * alone, "{requests}");
 }
 
 #[test]

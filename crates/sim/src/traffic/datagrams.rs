@@ -27,7 +27,7 @@ pub enum Pattern {
     },
     /// Independently of what was sent before: a Poisson process with that mean distance.
     Random(Time),
-    /// The next when a reply comes, or after this time without one.
+    /// The next when the last is answered, or after this time if it is not.
     Flood(Time),
 }
 
@@ -67,8 +67,6 @@ pub struct Datagrams {
     pub stop: Time,
     pub dice: Stream,
     sent: u32,
-    /// The first request that no reply has come to: copies and stragglers let nothing go.
-    unanswered: u32,
     /// When the next is due.
     due: Time,
 }
@@ -93,7 +91,6 @@ impl Datagrams {
             stop,
             dice,
             sent: 0,
-            unanswered: 0,
             due: Time::NEVER,
         }
     }
@@ -166,14 +163,17 @@ impl Datagrams {
         };
     }
 
-    /// A packet has reached a host: a request is answered, a reply lets the next go.
+    /// A packet has reached a host: a request is answered, and the reply to the last one sent lets
+    /// the next go. Replies to earlier ones let nothing go, or each time without a reply would add
+    /// one more to what is on its way for good (`ping -f`: below the rate of its clock it sends only
+    /// with nothing in flight, counted from the latest that was answered).
     pub fn receive(&mut self, now: Time, packet: &Packet, out: &mut Outbox) {
         let waited = (now - stamp_of(packet)).as_nanos();
         let counters = &mut out.counters[self.source as usize];
         if packet.backward {
             counters.rtt.record(waited);
-            if now < self.stop && packet.seq >= self.unanswered {
-                self.unanswered = packet.seq.wrapping_add(1);
+            let next = packet.seq.wrapping_add(1);
+            if now < self.stop && next == self.sent {
                 self.send(now, out);
             }
             return;
