@@ -176,6 +176,20 @@ def test_an_application_limits_its_flow(tmp_path: Path, application: str, expect
     assert flow.expected_bps == pytest.approx(expected, rel=0.01)
 
 
+def test_flows_share_the_packets_of_a_router(tmp_path: Path) -> None:
+    two = "count = 2"
+    router = "[network]\nrouter_packet_rate = 1000\n"
+    file = tmp_path / "router.toml"
+    words = {"rate": "100Mbit", "queue": "50p", "more": "", "cc": "reno", "rtt": "40ms"}
+    text = STUDY.format(flow=two, **words)
+    file.write_text(text.replace("[network.bottleneck]", router + "[network.bottleneck]"))
+    loaded = cclab.Study.load(file)
+    flows = loaded.explain()[0].flows
+    # 500 packets a second each, a third of them acknowledgements of two segments.
+    assert [flow.binds for flow in flows] == ["packet-rate"] * 2
+    assert flows[0].expected_bps == pytest.approx(1000 / 1.5 / 2 * 1448 * 8)
+
+
 LOSSY_GRAPH = """
 duration = "20s"
 [network]

@@ -70,22 +70,41 @@ def of_application(spec: dict[str, Any], flow: dict[str, Any], rtt_s: float) -> 
 
 
 def of_packet_rates(
-    spec: dict[str, Any], network: dict[str, Any], flow: dict[str, Any]
+    spec: dict[str, Any], network: dict[str, Any], flow: dict[str, Any], sharers: int
 ) -> list[Limit]:
-    """Hosts and routers that take so many packets a second, whatever their size."""
+    """Hosts and routers that take so many packets a second, whatever their size.
+
+    `sharers` flows, this one among them, pass the router that the most flows pass.
+    """
     found = []
     router = network.get("router")
     rates = [
-        ("router forwards", router["packet_rate"] if router else None),
-        ("host handles", spec.get("packet_rate")),
+        ("router forwards", router["packet_rate"] if router else None, sharers),
+        ("host handles", spec.get("packet_rate"), 1),
     ]
-    for what, rate in rates:
+    for what, rate, flows in rates:
         if rate:
             # Acknowledgements are packets too.
-            data = rate / (1 + 1 / flow["ack_every"])
+            data = rate / (1 + 1 / flow["ack_every"]) / flows
             why = f"the {what} {rate:,} packets a second, acknowledgements included"
+            if flows > 1:
+                why += f", an equal share of {flows} flows"
             found.append(Limit("packet-rate", data * flow["payload_bytes"] * 8, why))
     return found
+
+
+_ROUTER = re.compile(r"r\d+")
+
+
+def sharers_of_routers(flow: dict[str, Any], described: dict[str, Any]) -> int:
+    """How many flows pass the router on the way of `flow` that the most flows pass."""
+    links = described["links"]
+    routers = {i for i in flow["data"] + flow["acks"] if _ROUTER.fullmatch(links[i]["name"])}
+    counts = [
+        sum(router in other["data"] + other["acks"] for other in described["flows"])
+        for router in routers
+    ]
+    return max(counts, default=1)
 
 
 _BOTTLENECK = re.compile(r"bottleneck\d*(\.reverse)?")
