@@ -176,6 +176,16 @@ def test_an_application_limits_its_flow(tmp_path: Path, application: str, expect
     assert flow.expected_bps == pytest.approx(expected, rel=0.01)
 
 
+def test_a_shaper_is_the_bottleneck(tmp_path: Path) -> None:
+    loaded = study(tmp_path, queue='100p", kind = "tbf", rate = "5Mbit", burst = "15kB')
+    explained = loaded.explain()[0]
+    assert explained.links[0].rate_bps == 5e6
+    expected = explained.flows[0].expected_bps
+    assert expected == pytest.approx(5e6 * 1448 / 1514, rel=1e-6)
+    goodput = cclab.run(loaded, out=tmp_path / "out").flows["goodput_bps"][0]
+    assert goodput == pytest.approx(expected, rel=0.02)
+
+
 def test_flows_share_the_packets_of_a_router(tmp_path: Path) -> None:
     two = "count = 2"
     router = "[network]\nrouter_packet_rate = 1000\n"

@@ -89,6 +89,7 @@ def explain(scenario: dict[str, Any]) -> Explanation:
     """Explains a resolved scenario. Raises `StudyError` where the simulator cannot build it."""
     described = json.loads(_core.describe(json.dumps(scenario)))
     links = described["links"]
+    limits.apply_shapers(scenario["network"], links)
     traffic = [
         explain_traffic(spec, facts, links)
         for spec, facts in zip(scenario.get("traffic", []), described["traffic"], strict=True)
@@ -116,10 +117,10 @@ def _flow(
     links, network = described["links"], scenario["network"]
     base = flow["base_rtt_s"]
     empty = base + sum(
-        bytes_ * 8 / links[i]["rate_bps"]
+        bytes_ * 8 / links[i]["wire_bps"]
         for way, bytes_ in (("data", flow["packet_bytes"]), ("acks", flow["ack_bytes"]))
         for i in flow[way]
-        if links[i]["rate_bps"] is not None
+        if links[i]["wire_bps"] is not None
     )
     slowest, found = limits.of_links(flow, links)
     if slowest is not None:

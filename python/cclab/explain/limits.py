@@ -23,6 +23,23 @@ class Limit:
     """In words, with numbers."""
 
 
+_SHAPERS = ("tbf", "policer")
+"""Disciplines that let pass less than the link carries."""
+
+
+def apply_shapers(network: dict[str, Any], links: list[dict[str, Any]]) -> None:
+    """Lets the rate of each link be what its queue lets pass, where that is less.
+
+    What a packet takes to transmit keeps the rate of the wire, as `wire_bps`.
+    """
+    for link in links:
+        link["wire_bps"] = link["rate_bps"]
+        queue = (link_called(network, link["name"]) or {}).get("queue") or {}
+        rate = (queue.get("params") or {}).get("rate")
+        if queue.get("kind") in _SHAPERS and rate is not None:
+            link["rate_bps"] = min(rate, link["rate_bps"] or rate)
+
+
 def of_links(flow: dict[str, Any], links: list[dict[str, Any]]) -> tuple[int | None, list[Limit]]:
     """The bottleneck of the path (index of the link; None if every link is infinitely fast)."""
     rated = [i for i in flow["data"] if links[i]["rate_bps"] is not None]
