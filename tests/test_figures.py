@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import json
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 import cclab
+from cclab import _core
 from cclab.report import figures
+from cclab.report.palette import LOOKS
 from conftest import STUDY
 
 if TYPE_CHECKING:
@@ -158,3 +161,30 @@ def test_labels_of_many_sweep_points_stay_apart(tmp_path: Path, kind: str) -> No
     height = 8 / 72 * figure.dpi / np.sin(np.radians(35))
     assert all(b.x1 - a.x1 > height for a, b in itertools.pairwise(labels))
     assert all("1/n" in text.get_text() for text in axes.texts)
+
+
+def test_the_axis_of_the_goodput_holds_every_expectation(tmp_path: Path) -> None:
+    head, short, _ = _parts()
+    file = tmp_path / "study.toml"
+    # Half as many segments as packets, far more than a queue of few packets lets through.
+    head = head.replace('"1bdp"', '"4p"').replace('"10Mbit"', '"100Mbit"')
+    file.write_text(head + short + 'packet_rate = 2000\n[sweep]\n"flow.mss" = ["536B", "957B"]\n')
+    results = cclab.run(file, out=tmp_path / "out", repeat=1)
+    figure = results.figure("goodput")
+    (axes,) = figure.axes
+    bars = [np.asarray(line.get_ydata()) for line in axes.lines if line.get_color() == "0.45"]
+    assert len(bars) == 2
+    assert np.max(bars) < axes.get_ylim()[1]
+    assert _told(figure) == ["cubic", "expected"]
+
+
+def test_no_two_variants_look_the_same() -> None:
+    known = {variant["name"] for variant in json.loads(_core.variants())}
+    assert known <= LOOKS.keys()
+    points = [(style.colour, style.marker) for style in LOOKS.values()]
+    assert len(set(points)) == len(points)
+
+
+def test_a_queue_that_is_never_seen_full_is_said_to_be_empty(tmp_path: Path) -> None:
+    figure = _of_graph(tmp_path, "network.link.0.rate=1Mbit").figure("queue")
+    assert [text.get_text() for text in figure.axes[0].texts] == ["empty in every sample"]

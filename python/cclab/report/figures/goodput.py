@@ -25,11 +25,13 @@ TITLE = "Goodput by sweep point"
 CAPTION = (
     "Mean over the runs of each sweep point; whiskers are 95% bootstrap intervals over runs. "
     "Colour shows the variant at the point; flows of one variant differ in shade and marker. "
-    "A bar in grey is the closed-form expectation where one applies (`cclab explain`): a window, "
+    "A bar in grey is the closed-form expectation, where one applies (`cclab explain`): a window, "
     "an application, a packet rate or random loss that binds the flow."
 )
 
 MOST_FLOWS = 8
+
+_GREY = "0.45"
 
 
 def draw(results: Results) -> Drawing | None:
@@ -41,12 +43,14 @@ def draw(results: Results) -> Drawing | None:
     flows = max(len(s.flows) for s in summaries.values())
     if not 0 < flows <= MOST_FLOWS:
         return None
+    expected = {point: _expectations(results, point) for point in summaries}
     tops = [
         e.mean if e.high is None else e.high
         for s in summaries.values()
         for f in s.flows
         if (e := f.estimates["goodput_bps"]) is not None
     ]
+    tops += [bps for of_point in expected.values() for bps in of_point.values()]
     unit, name = units.rate(max(tops, default=0.0))
     series = list(dict.fromkeys(p.series for p in placed.places))
     lanes = flows * len(series)
@@ -54,8 +58,9 @@ def draw(results: Results) -> Drawing | None:
     step = min(0.16, 0.7 / max(lanes, 1))
     ranks = flow_ranks((f.name, f.cc) for s in summaries.values() for f in s.flows)
     looks: dict[str, Look] = {}
+    barred = False
     for place in placed.places:
-        expected = _expectations(results, place.point.index)
+        expectations = expected[place.point.index]
         for index, flow in enumerate(summaries[place.point.index].flows):
             label = f"{flow.name} ({flow.cc})" if flows > 1 else flow.cc
             style = look(flow.cc, ranks[flow.name, flow.cc])
@@ -66,8 +71,9 @@ def draw(results: Results) -> Drawing | None:
             lane = series.index(place.series) * flows + index
             x = place.slot + (lane - (lanes - 1) / 2) * step
             _whisker(cells[place.panel], x, value, unit, style)
-            if flow.name in expected:
-                _bar(cells[place.panel], x, step, expected[flow.name] / unit)
+            if flow.name in expectations:
+                _bar(cells[place.panel], x, step, expectations[flow.name] / unit)
+                barred = True
     cells[0].set_ylim(0, 1.08 * max(tops, default=1.0) / unit)
     for axes in cells[:: placed.columns]:
         axes.set_ylabel(f"goodput ({name})")
@@ -83,6 +89,8 @@ def draw(results: Results) -> Drawing | None:
         )
         for label, style in looks.items()
     ]
+    if barred:
+        handles.append(Line2D([], [], color=_GREY, linewidth=1.2, label="expected"))
     legend.above(figure, handles)
     return figure
 
@@ -109,7 +117,7 @@ def _expectations(results: Results, point: int) -> dict[str, float]:
 
 def _bar(axes: Axes, x: float, step: float, height: float) -> None:
     half = max(0.6 * step, 0.06)
-    axes.plot([x - half, x + half], [height, height], color="0.45", linewidth=1.2, zorder=2)
+    axes.plot([x - half, x + half], [height, height], color=_GREY, linewidth=1.2, zorder=2)
 
 
 def _whisker(axes: Axes, x: float, value: Estimate, unit: float, style: Look) -> None:
