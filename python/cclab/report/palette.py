@@ -64,9 +64,10 @@ LOOKS: dict[str, Look] = {
     "nv": Look(_ORANGE, "D", _DOTTED),
     "cdg": Look(_ORANGE, "P", _DASHED),
     "copa": Look(_ORANGE, "X", _SOLID),
-    "adaptive-a": Look(_ORANGE, "X", _DASHED),
-    "adaptive-b": Look(_ORANGE, "X", _DOTTED),
-    "delay-trend": Look(_ORANGE, "P", _LONG),
+    # Delay-based too: the markers of the hue above are all taken.
+    "adaptive-a": Look(_SKY, "D", _DASHDOT),
+    "adaptive-b": Look(_SKY, "v", _DOTTED),
+    "delay-trend": Look(_SKY, "P", _LONG),
     # Less than best effort.
     "lp": Look(_AMBER, "o", _SOLID),
     "ledbat": Look(_AMBER, "s", _DASHED),
@@ -78,7 +79,10 @@ LOOKS: dict[str, Look] = {
     "dctcp": Look(_SKY, "o", _SOLID),
     "prague": Look(_SKY, "s", _DASHED),
 }
-"""Every variant that the project knows or expects."""
+"""Every variant that the project knows or expects; no two have both colour and marker in common.
+
+Figures of points have no dash to tell variants by.
+"""
 
 _MARKERS = "osD^vPX"
 _DASHES = (_SOLID, _DASHED, _DASHDOT, _DOTTED, _LONG)
