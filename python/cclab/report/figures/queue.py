@@ -11,9 +11,11 @@ from cclab import trace
 from cclab.report import units
 from cclab.report.figures import legend
 from cclab.report.figures.panels import finish, grid, panels, reference, thinned
+from cclab.report.figures.style import MUTED
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
 
     from cclab.report.figures.style import Drawing
     from cclab.results import Results
@@ -68,9 +70,24 @@ def draw(results: Results) -> Drawing | None:
             )
             if len(handles) == 1:
                 handles.append(ticks)
+        if not backlog.any():
+            _say_empty(axes)
         if "bytes" in limit:
             reference(axes, limit["bytes"] / unit, "limit")
     finish(figure, cells, shown, [f"backlog ({name})"], legend=False)
     cells[0][0].set_ylim(0, max(tops) / unit * 1.14 or 1)
     legend.above(figure, handles)
     return figure
+
+
+def _say_empty(axes: Axes) -> None:
+    """Says that the panel is empty because the queue was, each time it was looked at."""
+    axes.annotate(
+        "empty in every sample",
+        (0.5, 0.5),
+        xycoords="axes fraction",
+        ha="center",
+        va="center",
+        fontsize=7.5,
+        color=MUTED,
+    )
