@@ -9,7 +9,8 @@ import pytest
 from cclab import _core
 from conftest import ROOT
 
-VARIANTS = [row["name"] for row in json.loads(_core.variants()) if "sim" in row["backends"]]
+REGISTERED = {row["name"]: row for row in json.loads(_core.variants()) if "sim" in row["backends"]}
+VARIANTS = list(REGISTERED)
 DISCIPLINES = [row["name"] for row in json.loads(_core.qdiscs()) if "sim" in row["backends"]]
 
 
@@ -25,6 +26,8 @@ def test_every_variant_of_the_simulator_has_its_page(name: str) -> None:
     assert text.startswith(f"# {name}\n")
     for told in ("reacts to", "response function", "unfairness", "sources"):
         assert told in text.lower(), f"{name}: nothing on {told}"
+    for parameter in REGISTERED[name]["params"]:
+        assert f"`{parameter['name']}`" in text, f"{name}: nothing on {parameter['name']}"
     assert f"]({page_of(name)})" in (folder / "README.md").read_text()
 
 
