@@ -36,9 +36,19 @@ pub(crate) const VARIANT: Variant = Variant {
             least: 0.0,
             most: 1024.0,
         },
+        Parameter {
+            name: ECT1,
+            meaning: "1: packets are ECT(1), for the L4S queue of dualpi2; 0: ECT(0), as the kernel has it",
+            default: 0.0,
+            least: 0.0,
+            most: 1.0,
+        },
     ],
     build: |config| Box::new(Dctcp::new(config)),
 };
+
+/// The parameter by which a flow asks for low latency (RFC 9331 section 4.1).
+pub(crate) const ECT1: &str = "ect1";
 
 /// `DCTCP_MAX_ALPHA`: all data is marked.
 const MOST: u64 = 1 << 10;

@@ -1,7 +1,8 @@
 //! What a variant says of itself to the registry.
 
-use cclab_units::parameter::Parameter;
+use cclab_units::parameter::{Parameter, Params};
 
+use crate::dctcp::ECT1;
 use crate::{Config, CongestionControl};
 
 /// The loss recovery that a classic variant is named after.
@@ -77,6 +78,12 @@ pub struct Variant {
 }
 
 impl Variant {
+    /// Whether its ECN-capable packets are ECT(1) with these parameters, and not ECT(0).
+    pub fn sends_ect1(&self, params: &Params) -> bool {
+        let declared = self.params.iter().any(|known| known.name == ECT1);
+        declared && params.get(ECT1) != 0.0
+    }
+
     /// Whether it departs from the laws of windows in this way.
     pub fn departs(&self, departure: Departure) -> bool {
         self.departures.contains(&departure)

@@ -1,6 +1,7 @@
 //! A flow: its sender, its receiver, its application, and how they were set up.
 
 use cclab_cc::EcnFeedback;
+use cclab_packet::Ecn;
 use cclab_spec::{Flow as Spec, Scenario};
 use cclab_tcp::profile::{AckPolicy, InitialSsthresh, Profile};
 use cclab_tcp::{Receiver, ReceiverConfig, Sender};
@@ -117,6 +118,12 @@ pub fn ends(
 
     let mut wire = profile.wire;
     wire.sack = recovery.uses_sack() && wire.sack;
+    let params = Params::new(variant.params, &spec.cc_params)
+        .expect("bad parameters are refused before a run");
+    let codepoint = match variant.sends_ect1(&params) {
+        true => Ecn::Ect1,
+        false => Ecn::Ect0,
+    };
     let ecn = spec.ecn || variant.ecn == EcnFeedback::PerPacket;
     let receiver = Receiver::new(&ReceiverConfig {
         flow,
@@ -130,6 +137,7 @@ pub fn ends(
         isn: receiver_isn,
         ecn,
         feedback: variant.ecn,
+        codepoint,
         mss_payload: mss,
     });
     let cc = cclab_cc::Config {
@@ -142,8 +150,7 @@ pub fn ends(
         },
         slow_start: profile.cubic_slow_start,
         arithmetic: profile.arithmetic,
-        params: Params::new(variant.params, &spec.cc_params)
-            .expect("bad parameters are refused before a run"),
+        params,
     };
     let mut sender = Sender::new(cclab_tcp::Config {
         flow,
@@ -156,6 +163,7 @@ pub fn ends(
         build_cc: variant.build,
         window: variant.window,
         feedback: variant.ecn,
+        codepoint,
         rng: dice,
     });
     let at_once = matches!(

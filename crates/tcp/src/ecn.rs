@@ -38,7 +38,7 @@ impl Sender {
     /// on every packet).
     pub(crate) fn control_ecn(&self) -> Ecn {
         match self.feedback {
-            EcnFeedback::PerPacket if self.ecn => Ecn::Ect0,
+            EcnFeedback::PerPacket if self.ecn => self.codepoint,
             _ => Ecn::NotEct,
         }
     }

@@ -123,6 +123,7 @@ impl Connection {
             isn: isn.wrapping_mul(7),
             ecn,
             feedback: variant.ecn,
+            codepoint: cclab_packet::Ecn::Ect0,
             mss_payload: MSS,
         });
         let label = format!("{}, {}, {recovery:?}", profile.name, variant.name);
@@ -147,6 +148,7 @@ impl Connection {
             build_cc: variant.build,
             window: variant.window,
             feedback: variant.ecn,
+            codepoint: cclab_packet::Ecn::Ect0,
             rng: Stream::new(1, variant.name),
             profile: profile.into(),
         });

@@ -54,6 +54,8 @@ pub struct ReceiverConfig {
     pub ecn: bool,
     /// What an echo says of the marks.
     pub feedback: EcnFeedback,
+    /// How its packets say that they may be marked, where they do.
+    pub codepoint: Ecn,
     /// Payload bytes of a full segment.
     pub mss_payload: u32,
 }

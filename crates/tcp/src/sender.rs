@@ -13,7 +13,7 @@ use cclab_cc::{
     Arithmetic, Congestion, CongestionControl, CongestionSample, Cx, EcnFeedback, RateSample,
     WindowInRecovery,
 };
-use cclab_packet::Packet;
+use cclab_packet::{Ecn, Packet};
 use cclab_units::memory::prefetch;
 use cclab_units::{Stream, Time};
 
@@ -50,6 +50,8 @@ pub struct Config {
     pub window: WindowInRecovery,
     /// What the peer's echoes of marks mean.
     pub feedback: EcnFeedback,
+    /// How packets say that they may be marked: ECT(0), or ECT(1) for low latency (RFC 9331).
+    pub codepoint: Ecn,
     /// The flow's stream of random numbers.
     pub rng: Stream,
 }
@@ -112,6 +114,7 @@ pub struct Sender {
     pub(crate) cc: Box<dyn CongestionControl>,
     pub(crate) window: WindowInRecovery,
     pub(crate) feedback: EcnFeedback,
+    pub(crate) codepoint: Ecn,
     pub(crate) fault: Option<Fault>,
     pub(crate) rng: Stream,
 
@@ -212,6 +215,7 @@ impl Sender {
             build_cc,
             window,
             feedback,
+            codepoint,
             rng,
         } = config;
         let mut board = Scoreboard::default();
@@ -230,6 +234,7 @@ impl Sender {
             })),
             window,
             feedback,
+            codepoint,
             fault: None,
             rng,
             state: State::Closed,

@@ -326,7 +326,11 @@ impl Sender {
             payload: segment.payload() as u16,
             wire_len: segment.payload() as u16 + self.overhead(),
             flags: flags::ACK | cwr | fin,
-            ecn: if self.ecn { Ecn::Ect0 } else { Ecn::NotEct },
+            ecn: if self.ecn {
+                self.codepoint
+            } else {
+                Ecn::NotEct
+            },
             ..Packet::default()
         }
     }

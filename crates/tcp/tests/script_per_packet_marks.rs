@@ -22,6 +22,7 @@ fn receiver() -> Receiver {
         isn: PEER_ISN,
         ecn: true,
         feedback: EcnFeedback::PerPacket,
+        codepoint: Ecn::Ect0,
         mss_payload: MSS as u32,
     });
     receiver.on_packet(
@@ -119,6 +120,24 @@ fn everything_is_capable() {
             assert_eq!(packet.ecn, Ecn::Ect0);
         }
     }
+}
+
+/// RFC 9331 section 4.1: a flow of low latency says so in every packet.
+#[test]
+fn everything_is_ect1_where_that_was_asked_for() {
+    let build = find("reno").expect("a known variant").build;
+    let mut sender = Sender::new(cclab_tcp::Config {
+        feedback: EcnFeedback::PerPacket,
+        codepoint: Ecn::Ect1,
+        ..config(profile("rfc"), Recovery::RackPrr, build, true, ISN)
+    });
+    sender.connect(ms(0));
+    let syn = sender.poll_transmit(ms(0)).expect("a SYN");
+    sender.on_packet(ms(100), &syn_ack(true, ms(0)));
+    sender.write(10 * MSS);
+    let later = std::iter::from_fn(|| sender.poll_transmit(ms(100)));
+    let all: Vec<Ecn> = [syn].into_iter().chain(later).map(|p| p.ecn).collect();
+    assert_eq!(all, [Ecn::Ect1; 12]);
 }
 
 /// Section 3.5: a loss is answered although a mark was, in the same window.

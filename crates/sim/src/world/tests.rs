@@ -95,6 +95,7 @@ fn end_of_a_run_with(build_cc: Build) -> Result<RunSummary, SimError> {
         build_cc,
         window: WindowInRecovery::Stack,
         feedback: cclab_cc::EcnFeedback::Classic,
+        codepoint: cclab_packet::Ecn::Ect0,
         rng: cclab_units::Stream::new(1, "broken"),
         profile: profile.into(),
     });

@@ -1,7 +1,7 @@
 //! The packets that a receiver sends.
 
 use cclab_cc::EcnFeedback;
-use cclab_packet::{Ecn, MAX_SACK_BLOCKS, Packet, flags};
+use cclab_packet::{MAX_SACK_BLOCKS, Packet, flags};
 use cclab_units::Time;
 
 use super::{Receiver, TIMESTAMP_OPTION, UNSCALED_MAX, syn_options_len, timestamp};
@@ -70,7 +70,7 @@ impl Receiver {
             ..Packet::default()
         };
         if self.ecn && self.config.feedback == EcnFeedback::PerPacket {
-            packet.ecn = Ecn::Ect0; // where all the network marks alike (RFC 8257 section 3.6)
+            packet.ecn = self.config.codepoint; // where all the network marks alike (RFC 8257 section 3.6)
         }
         if self.timestamps {
             packet.tsval = timestamp(now);

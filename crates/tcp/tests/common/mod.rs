@@ -124,6 +124,7 @@ pub fn config(
         build_cc,
         window: WindowInRecovery::Stack,
         feedback: EcnFeedback::Classic,
+        codepoint: cclab_packet::Ecn::Ect0,
         rng: Stream::new(1, "script"),
         profile: profile.into(),
     }

@@ -47,6 +47,7 @@ impl Pair {
             isn: PEER_ISN,
             ecn: false,
             feedback: cclab_cc::EcnFeedback::Classic,
+            codepoint: cclab_packet::Ecn::Ect0,
             mss_payload: MSS as u32,
         });
         let mut pair = Pair {
