@@ -178,6 +178,19 @@ def test_the_axis_of_the_goodput_holds_every_expectation(tmp_path: Path) -> None
     assert _told(figure) == ["cubic", "expected"]
 
 
+def test_an_expectation_is_drawn_over_time_without_a_sweep(tmp_path: Path) -> None:
+    head, short, _ = _parts()
+    file = tmp_path / "study.toml"
+    file.write_text(head.replace('"10Mbit"', '"100Mbit"') + short + 'rwnd = "20kB"\n')
+    results = cclab.run(file, out=tmp_path / "out", repeat=1)
+    (axes,) = results.figure("throughput").axes
+    (level,) = [line for line in axes.lines if line.get_color() == "0.45"]
+    expected = cclab.Study.load(file).explain()[0].flows[0].expected_bps
+    assert expected is not None
+    assert axes.get_ylabel() == "throughput (Mbit/s)"
+    assert np.asarray(level.get_ydata())[0] * 1e6 == pytest.approx(expected)
+
+
 def test_no_two_variants_look_the_same() -> None:
     known = {variant["name"] for variant in json.loads(_core.variants())}
     assert known <= LOOKS.keys()

@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 from matplotlib.lines import Line2D
 
-from cclab.errors import StudyError
-from cclab.explain import explain
 from cclab.report import units
-from cclab.report.figures import legend
+from cclab.report.figures import expectation, legend
 from cclab.report.figures.panels import flow_ranks
 from cclab.report.figures.sweep import layout
 from cclab.report.palette import Look, look
@@ -31,8 +29,6 @@ CAPTION = (
 
 MOST_FLOWS = 8
 
-_GREY = "0.45"
-
 
 def draw(results: Results) -> Drawing | None:
     """The figure; None without a sweep or flows, or with more flows than markers can show."""
@@ -43,7 +39,7 @@ def draw(results: Results) -> Drawing | None:
     flows = max(len(s.flows) for s in summaries.values())
     if not 0 < flows <= MOST_FLOWS:
         return None
-    expected = {point: _expectations(results, point) for point in summaries}
+    expected = {point: expectation.expected_bps(results, point) for point in summaries}
     tops = [
         e.mean if e.high is None else e.high
         for s in summaries.values()
@@ -90,34 +86,14 @@ def draw(results: Results) -> Drawing | None:
         for label, style in looks.items()
     ]
     if barred:
-        handles.append(Line2D([], [], color=_GREY, linewidth=1.2, label="expected"))
+        handles.append(expectation.handle())
     legend.above(figure, handles)
     return figure
 
 
-_SAYS_NOTHING = frozenset({"link", "share"})
-"""Bounds that a link sets: how flows share it is what is measured, not what is expected."""
-
-
-def _expectations(results: Results, point: int) -> dict[str, float]:
-    """The expected throughput of the flows of a sweep point that something other than links binds.
-
-    None of flows that the simulator cannot describe, such as programs.
-    """
-    try:
-        flows = explain(results.plan.points[point].scenario).flows
-    except StudyError:
-        return {}
-    return {
-        flow.name: flow.expected_bps
-        for flow in flows
-        if flow.expected_bps is not None and flow.binds not in _SAYS_NOTHING
-    }
-
-
 def _bar(axes: Axes, x: float, step: float, height: float) -> None:
     half = max(0.6 * step, 0.06)
-    axes.plot([x - half, x + half], [height, height], color=_GREY, linewidth=1.2, zorder=2)
+    axes.plot([x - half, x + half], [height, height], zorder=2, **expectation.LOOK)
 
 
 def _whisker(axes: Axes, x: float, value: Estimate, unit: float, style: Look) -> None:

@@ -53,6 +53,8 @@ class Panel:
 
     title: str
     """The swept keys in which the panels differ."""
+    point: int
+    """Index of the sweep point."""
     params: dict[str, Any]
     run: Measured
     flows: list[FlowLine]
@@ -78,6 +80,7 @@ def panels(results: Results) -> list[Panel]:
     return [
         Panel(
             _title({key: point.params[key] for key in varying} or point.params),
+            point.index,
             point.params,
             point.runs[0],
             [
@@ -153,8 +156,9 @@ def finish(
     labels: Sequence[str],
     *,
     legend: bool = True,
+    more: Sequence[Line2D] = (),
 ) -> Drawing:
-    """Titles, axis labels, the span of time, and the legend of the flows."""
+    """Titles, axis labels, the span of time, and the legend of the flows, with `more` entries."""
     columns = panels_across(len(shown))
     for index, panel in enumerate(shown):
         if len(shown) > 1:
@@ -164,7 +168,7 @@ def finish(
             for row, label in enumerate(labels):
                 cells[row][index].set_ylabel(label)
     if legend:
-        above(figure, legend_handles(shown))
+        above(figure, [*legend_handles(shown), *more])
     for alike in cells:
         # They share their span: set once all of them are drawn.
         alike[0].set_ylim(bottom=0)

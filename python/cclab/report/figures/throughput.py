@@ -8,6 +8,7 @@ import numpy as np
 
 from cclab import trace
 from cclab.report import units
+from cclab.report.figures import expectation
 from cclab.report.figures.panels import emphasis, finish, grid, panels
 from cclab.report.figures.style import line
 
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 TITLE = "Throughput over time"
 CAPTION = (
     "In-order bytes that reached the receiving application, per bin of a whole number of "
-    "sampling intervals. First run of each sweep point."
+    "sampling intervals. First run of each sweep point. A dashed line in grey is the closed-form "
+    "expectation of a flow that a window, an application, a packet rate or random loss binds "
+    "(`cclab explain`)."
 )
 
 _BINS = 150
@@ -31,13 +34,25 @@ def draw(results: Results) -> Drawing | None:
     if not shown:
         return None
     series = [[binned(panel, flow) for flow in panel.flows] for panel in shown]
-    top = max((float(np.max(bps)) for panel in series for _, bps in panel if len(bps)), default=0.0)
+    expected = [_expected(results, panel) for panel in shown]
+    tops = [float(np.max(bps)) for panel in series for _, bps in panel if len(bps)]
+    top = max(tops + [bps for panel in expected for bps in panel], default=0.0)
     unit, name = units.rate(top)
     figure, cells = grid(len(shown), height=2.5)
-    for axes, panel, lines in zip(cells[0], shown, series, strict=True):
+    for axes, panel, lines, levels in zip(cells[0], shown, series, expected, strict=True):
         for flow, (seconds, bps) in zip(panel.flows, lines, strict=True):
             line(axes, seconds, bps / unit, flow.variant, flow.nth, **emphasis(panel))
-    return finish(figure, cells, shown, [f"throughput ({name})"])
+        for level in levels:
+            axes.axhline(level / unit, linestyle="--", **expectation.LOOK)
+    more = [expectation.handle(linestyle="--")] if any(expected) else []
+    return finish(figure, cells, shown, [f"throughput ({name})"], more=more)
+
+
+def _expected(results: Results, panel: Panel) -> list[float]:
+    """The expectations of the flows of a panel, each once; none where flows crowd it."""
+    if panel.crowded:
+        return []
+    return sorted(set(expectation.expected_bps(results, panel.point).values()))
 
 
 def binned(panel: Panel, flow: FlowLine) -> tuple[np.ndarray, np.ndarray]:
