@@ -83,6 +83,7 @@ pub(crate) fn resolve(
     let (flows, max_rtt) = flows(study, names, duration, &layout)?;
     let path = PathFacts {
         max_rtt,
+        has_flows: !flows.is_empty(),
         packet: flows
             .iter()
             .map(|flow| u64::from(flow.mss.unwrap_or(stack_mss)))

@@ -21,8 +21,10 @@ const MAX_BOTTLENECKS: u32 = 64;
 
 /// What the size of a queue is measured by.
 pub(super) struct PathFacts {
-    /// The largest base RTT of the flows.
+    /// The largest base RTT of the flows; zero without any.
     pub max_rtt: Time,
+    /// Whether there are flows: a sweep may leave none beside cross traffic.
+    pub has_flows: bool,
     /// The largest packet of the flows, headers and framing included.
     pub packet: u64,
     /// Whether a queue stays below its limit.
@@ -128,6 +130,13 @@ fn sized(
         }
         LimitText::Bytes(bytes) => bytes,
         LimitText::Time(time) => rate.ok_or_else(needs_rate)?.bytes_in(time),
+        LimitText::Bdp(_) if !path.has_flows => {
+            return Err(place(Problem::new(
+                "a limit in bandwidth-delay products needs the round trip of a flow, and no flow \
+                 is left where every `count` is 0",
+                "give the limit in bytes or packets, or let the counts begin at 1",
+            )));
+        }
         LimitText::Bdp(bdps) => {
             let rate = rate.ok_or_else(needs_rate)?;
             bdps.bdps(rate, path.max_rtt).ok_or_else(too_large)?
