@@ -288,6 +288,17 @@ def test_list_of_studies_says_what_they_run_on(
     assert [row["backend"] for row in listed] == ["sim", "linux"]
 
 
+@pytest.mark.parametrize("what", list(What))
+def test_a_list_fits_eighty_columns(
+    what: What, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert invoke(["list", what]) == DONE
+    told = capsys.readouterr().out
+    assert max(len(line) for line in told.splitlines()) <= 80
+    assert "e+" not in told
+
+
 def test_no_colours_outside_a_terminal_or_when_asked(cli: Cli, study: Path, tmp_path: Path) -> None:
     done = cli("run", study, "--out", tmp_path / "out", NO_COLOR="1")
     assert "\x1b" not in done.stdout + done.stderr

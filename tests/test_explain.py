@@ -10,6 +10,7 @@ import pytest
 import cclab
 from cclab.cli.main import invoke
 from cclab.explain import laws
+from cclab.explain.shown import plain
 
 STUDY = """
 duration = "20s"
@@ -278,3 +279,20 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert document["schema"] == "cclab-explain/1"
     assert document["points"][0]["flows"][0]["base_rtt_s"] == pytest.approx(0.040)
     assert invoke(["explain", str(file), "--set", "flow.a.cc=renno"]) == 2
+
+
+def test_an_explanation_is_readable_at_a_prompt(tmp_path: Path) -> None:
+    shown = repr(study(tmp_path, rate="10Mbit", rtt="200ms").explain()[0])
+    assert "Link(name='bottleneck', rate_bps=10000000, delay_s=0.01)" in shown
+    assert "bdp_bytes=250000,\n" in shown
+    assert "0000000000" not in shown
+    assert shown.splitlines()[:3] == ["Explanation(", "  topology='dumbbell',", "  links=["]
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [(0.020000000000000004, "0.02"), (250000.00000000006, "250000"), (33554432.0, "33554432"),
+     (1e-7, "0.0000001"), (1.5, "1.5"), (100.0, "100")],
+)  # fmt: skip
+def test_numbers_are_plain(number: float, told: str) -> None:
+    assert plain(number) == told

@@ -16,11 +16,15 @@ from cclab import _core
 from cclab.cli import options
 from cclab.cli.console import note, print_json, show, stdout
 from cclab.errors import InputError, StudyError
+from cclab.explain.shown import plain
 from cclab.study import Study
 
 _COLUMNS = ("name", "unit", "summary", "definition", "params", "reference", "example", "backends")
 # What a table has no room for: `--json` has it.
 _ONLY_JSON = ("example",)
+_UNNAMED = ("summary", "title", "definition")
+_WIDTH = 80
+"""Columns of a list, in a file or a pipe too: longer lines are hard to read."""
 
 
 class What(StrEnum):
@@ -60,13 +64,21 @@ def _list(what: What, json: bool) -> None:
     if not rows:
         note(f"no {what} here")
         return
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    columns = [key for key in rows[0] if key not in _ONLY_JSON]
-    for key in columns:
-        table.add_column(key)
+    head, *rest = rows[0]
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(head, no_wrap=True, style="bold")
+    table.add_column("what it is")
     for row in rows:
-        table.add_row(*(Text(_cell(row[key])) for key in columns))
-    show(stdout(), table)
+        table.add_row(str(row[head]), Text("\n".join(_lines(row, rest))))
+    console = stdout()
+    console.width = min(console.width, _WIDTH)
+    show(console, table)
+
+
+def _lines(row: dict[str, object], keys: list[str]) -> list[str]:
+    """What a row says: its summary, and what else is not empty by name."""
+    cells = [(key, _cell(row[key])) for key in keys if key not in _ONLY_JSON]
+    return [cell if key in _UNNAMED else f"{key}: {cell}" for key, cell in cells if cell]
 
 
 def _core_rows(what: What) -> list[dict[str, object]]:
@@ -121,5 +133,5 @@ def _parameter(parameter: dict[str, object]) -> str:
     if default is None:
         return name
     if isinstance(default, float):
-        return f"{name} = {default:g}"
+        return f"{name} = {plain(default)}"
     return f"{name} = {json_text.dumps(default)}"

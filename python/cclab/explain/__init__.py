@@ -13,6 +13,7 @@ from typing import Any
 from cclab import _core
 from cclab.explain import limits
 from cclab.explain.limits import Limit
+from cclab.explain.shown import Shown
 from cclab.explain.traffic import (
     TrafficExplanation,
     explain_traffic,
@@ -23,8 +24,8 @@ from cclab.explain.traffic import (
 __all__ = ["Explanation", "FlowExplanation", "Limit", "Link", "TrafficExplanation", "explain"]
 
 
-@dataclass(frozen=True)
-class Link:
+@dataclass(frozen=True, repr=False)
+class Link(Shown):
     """A link in one direction."""
 
     name: str
@@ -33,8 +34,8 @@ class Link:
     delay_s: float
 
 
-@dataclass(frozen=True)
-class FlowExplanation:
+@dataclass(frozen=True, repr=False)
+class FlowExplanation(Shown):
     """A flow's path, windows and limits."""
 
     name: str
@@ -68,8 +69,8 @@ class FlowExplanation:
     """What follows for the experiment."""
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Shown):
     """A scenario explained."""
 
     topology: str

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from cclab.explain import laws
+from cclab.explain.shown import Shown
 from cclab.explain.traffic import application_limit
 
 
-@dataclass(frozen=True)
-class Limit:
+@dataclass(frozen=True, repr=False)
+class Limit(Shown):
     """An upper bound of a flow's throughput."""
 
     name: str

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from cclab.explain.shown import Shown
+
 _NS = 1e-9
 _KEYS_PER_WRITE = (1 - 0.3**8) / (1 - 0.3)
 """Keystrokes that fall together: each next one with probability 0.3, up to eight."""
@@ -13,8 +15,8 @@ _UNYIELDING = (*_DATAGRAMS, "poisson")
 """Kinds of which as much comes whatever the network does to it."""
 
 
-@dataclass(frozen=True)
-class TrafficExplanation:
+@dataclass(frozen=True, repr=False)
+class TrafficExplanation(Shown):
     """A source of cross traffic."""
 
     name: str
