@@ -32,3 +32,14 @@ def test_the_table_in_the_readme_is_what_the_example_gives(cli: Cli, tmp_path: P
     assert table_of((tmp_path / "report/table.md").read_text()) == table_of(
         (ROOT / "README.md").read_text()
     )
+    warning = re.search(r"too-few-loss-cycles: .*", (ROOT / "README.md").read_text())
+    assert warning is not None
+    assert warning.group() in done.stdout + done.stderr
+
+
+def test_the_readme_lists_each_page_once() -> None:
+    pages = re.findall(r"^\| .*\]\((.*?)\)", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert len(pages) > 10
+    assert len(set(pages)) == len(pages)
+    rows = [r for r in (ROOT / "README.md").read_text().splitlines() if r.startswith("| [")]
+    assert all(row.count("](") == 1 for row in rows)
