@@ -11,6 +11,7 @@ import pytest
 
 import cclab
 from cclab import _core
+from cclab.errors import InputError
 from cclab.report import figures
 from cclab.report.palette import LOOKS
 from conftest import STUDY
@@ -166,8 +167,8 @@ def test_labels_of_many_sweep_points_stay_apart(tmp_path: Path, kind: str) -> No
 def test_the_axis_of_the_goodput_holds_every_expectation(tmp_path: Path) -> None:
     head, short, _ = _parts()
     file = tmp_path / "study.toml"
-    # Half as many segments as packets, far more than a queue of few packets lets through.
-    head = head.replace('"1bdp"', '"4p"').replace('"10Mbit"', '"100Mbit"')
+    # Half as many segments as packets, far more than a queue of one packet lets through.
+    head = head.replace('"1bdp"', '"1p"').replace('"10Mbit"', '"100Mbit"')
     file.write_text(head + short + 'packet_rate = 2000\n[sweep]\n"flow.mss" = ["536B", "957B"]\n')
     results = cclab.run(file, out=tmp_path / "out", repeat=1)
     figure = results.figure("goodput")
@@ -201,3 +202,11 @@ def test_no_two_variants_look_the_same() -> None:
 def test_a_queue_that_is_never_seen_full_is_said_to_be_empty(tmp_path: Path) -> None:
     figure = _of_graph(tmp_path, "network.link.0.rate=1Mbit").figure("queue")
     assert [text.get_text() for text in figure.axes[0].texts] == ["empty in every sample"]
+
+
+def test_a_figure_with_nothing_to_show_says_what_it_needs(tmp_path: Path) -> None:
+    results = _of_graph(tmp_path)
+    with pytest.raises(InputError, match=r"'share': it needs two flows .* 5 or more numbers"):
+        results.figure("share")
+    with pytest.raises(InputError, match=r"'goodput': it needs a sweep"):
+        results.figure("goodput")

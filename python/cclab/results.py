@@ -160,7 +160,10 @@ class Results:
 
         figure = figures.draw(self, name)
         if figure is None:
-            raise InputError(f"these results have nothing to show in the figure {name!r}")
+            needs = figures.kind_called(name).needs
+            raise InputError(
+                f"these results have nothing to show in the figure {name!r}: it needs {needs}"
+            )
         return figure
 
     def document(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cclab.report.figures.style import Drawing
     from cclab.results import Results
 
-__all__ = ["FIGURES", "Kind", "draw", "svg"]
+__all__ = ["FIGURES", "Kind", "draw", "kind_called", "svg"]
 
 
 @dataclass(frozen=True)
@@ -28,20 +28,31 @@ class Kind:
     """What it shows, as a heading."""
     caption: str
     """How to read it."""
+    needs: str
+    """What results must have for it, in words."""
     draw: Callable[[Results], Drawing | None]
     """Makes it; None where the results have nothing to show in it."""
 
 
 FIGURES: tuple[Kind, ...] = (
-    Kind("goodput", goodput.TITLE, goodput.CAPTION, goodput.draw),
-    Kind("jain", jain.TITLE, jain.CAPTION, jain.draw),
-    Kind("share", share.TITLE, share.CAPTION, share.draw),
-    Kind("throughput", throughput.TITLE, throughput.CAPTION, throughput.draw),
-    Kind("cwnd", cwnd.TITLE, cwnd.CAPTION, cwnd.draw),
-    Kind("queue", queue.TITLE, queue.CAPTION, queue.draw),
-    Kind("sequence", sequence.TITLE, sequence.CAPTION, sequence.draw),
+    Kind("goodput", goodput.TITLE, goodput.CAPTION, goodput.NEEDS, goodput.draw),
+    Kind("jain", jain.TITLE, jain.CAPTION, jain.NEEDS, jain.draw),
+    Kind("share", share.TITLE, share.CAPTION, share.NEEDS, share.draw),
+    Kind("throughput", throughput.TITLE, throughput.CAPTION, throughput.NEEDS, throughput.draw),
+    Kind("cwnd", cwnd.TITLE, cwnd.CAPTION, cwnd.NEEDS, cwnd.draw),
+    Kind("queue", queue.TITLE, queue.CAPTION, queue.NEEDS, queue.draw),
+    Kind("sequence", sequence.TITLE, sequence.CAPTION, sequence.NEEDS, sequence.draw),
 )
 """Every kind of figure, in the order of a report."""
+
+
+def kind_called(name: str) -> Kind:
+    """The kind of figure called `name`. Raises `InputError` if there is none."""
+    kind = next((k for k in FIGURES if k.name == name), None)
+    if kind is None:
+        known = ", ".join(k.name for k in FIGURES)
+        raise InputError(f"no figure called {name!r}; the figures are {known}")
+    return kind
 
 
 def draw(results: Results, name: str) -> Drawing | None:
@@ -49,10 +60,7 @@ def draw(results: Results, name: str) -> Drawing | None:
 
     Raises `InputError` if there is no such kind.
     """
-    kind = next((k for k in FIGURES if k.name == name), None)
-    if kind is None:
-        known = ", ".join(k.name for k in FIGURES)
-        raise InputError(f"no figure called {name!r}; the figures are {known}")
+    kind = kind_called(name)
     with styled():
         figure = kind.draw(results)
         if figure is not None:

@@ -22,6 +22,7 @@ CAPTION = (
     "The sender's congestion window in segments, above, and its smoothed round-trip time, below. "
     "First run of each sweep point."
 )
+NEEDS = "flows, and samples of them"
 
 
 def draw(results: Results) -> Drawing | None:

@@ -29,6 +29,8 @@ CAPTION = (
 
 MOST_FLOWS = 8
 
+NEEDS = f"a sweep of two points or more, with 1 to {MOST_FLOWS} flows at each"
+
 
 def draw(results: Results) -> Drawing | None:
     """The figure; None without a sweep or flows, or with more flows than markers can show."""

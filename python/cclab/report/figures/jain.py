@@ -19,6 +19,7 @@ CAPTION = (
     "(Σx)² / (n Σx²) over the goodputs x of the n flows: 1 when all are equal, 1/n when one flow "
     "has everything. Mean over runs; whiskers are 95% bootstrap intervals over runs."
 )
+NEEDS = "a sweep of two points or more, and two flows or more"
 
 
 def draw(results: Results) -> Drawing | None:

@@ -25,6 +25,7 @@ CAPTION = (
     "Bytes waiting in front of the bottleneck; the ticks on top mark the sampling intervals in "
     "which it dropped packets. First run of each sweep point."
 )
+NEEDS = "samples of the bottleneck's queue"
 
 _WATER = "#6f8fb3"
 _DROP = "#b3261e"

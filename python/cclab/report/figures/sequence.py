@@ -26,6 +26,7 @@ CAPTION = (
     "Crosses mark segments lost (where the study traces drops) or else samples since whose "
     "predecessor the flow retransmitted. First run of each sweep point."
 )
+NEEDS = "flows, and samples or acknowledgements of them"
 
 _LOST = "#b3261e"
 _MOST_MARKS = 400

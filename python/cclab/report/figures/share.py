@@ -24,6 +24,12 @@ LEAST_VALUES = 5
 """Fewer points than this are no curve: the goodput figure shows them."""
 
 _MOST_CURVES = 8
+
+NEEDS = (
+    f"two flows or more, and a swept key that takes {LEAST_VALUES} or more numbers; at most "
+    f"{_MOST_CURVES} curves along it"
+)
+
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z%]*)")
 
 

@@ -24,6 +24,7 @@ CAPTION = (
     "expectation of a flow that a window, an application, a packet rate or random loss binds "
     "(`cclab explain`)."
 )
+NEEDS = "flows, and samples of them"
 
 _BINS = 150
 
