@@ -179,6 +179,13 @@ def test_verdicts_in_words() -> None:
     assert _words([0.5, 0.5], [0.9, 0.8], "jain", False) == "B higher by 0.35 (0.30 to 0.40)"
 
 
+def test_no_end_of_an_interval_is_rounded_to_a_zero_that_the_verdict_excludes() -> None:
+    a = [100e6] * 5
+    b = [x - d for x, d in zip(a, (0.1e6, 0.1e6, 0.3e6, 0.1e6, 9e6), strict=True)]
+    words = _words(a, b, "goodput_bps", True)
+    assert words == "B lower by 1.9% (0.1 to 5.5)"
+
+
 def test_a_single_run_has_no_interval_and_says_so() -> None:
     assert (
         _words([10.0], [11.0], "srtt_mean_s", True)

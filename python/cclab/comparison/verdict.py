@@ -106,10 +106,24 @@ def _scale(metric: Metric, found: Difference) -> tuple[float, str, Estimate]:
 def _digits(estimate: Estimate, scale: float) -> int:
     """Digits after the point, enough to show half of the interval's half width.
 
-    Three digits that count where there is no interval.
+    More where an end beside zero would be rounded to it. Three digits that count where there is no
+    interval.
     """
     half = estimate.half_width
     finest = abs(estimate.mean) / 100 if half is None else half / 2
     if finest == 0:
         return 0
-    return min(max(-math.floor(math.log10(finest / scale)), 0), 6)
+    digits = min(max(-math.floor(math.log10(finest / scale)), 0), 6)
+    near = _nearest_to_zero(estimate) / scale
+    if near > 0 and round(near, digits) == 0:
+        # The verdict rests on this end not being zero.
+        return -math.floor(math.log10(near))
+    return digits
+
+
+def _nearest_to_zero(estimate: Estimate) -> float:
+    """The size of the end of an interval beside zero; zero where it holds zero or is none."""
+    low, high = estimate.low, estimate.high
+    if low is None or high is None or low <= 0 <= high:
+        return 0.0
+    return min(abs(low), abs(high))
