@@ -26,6 +26,16 @@ def test_outside_a_terminal_a_line_every_few_seconds(capsys: pytest.CaptureFixtu
     ]
 
 
+def test_runs_that_are_over_but_not_saved_are_not_all_done(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with SweepProgress() as progress:
+        progress(_state(20.0, done=2, work=9.999))
+    assert capsys.readouterr().err.splitlines()[0] == (
+        "2/10 runs, 99%, 5.0× real time, saving the rest"
+    )
+
+
 def test_a_failure_is_not_summed_up_as_a_success(capsys: pytest.CaptureFixture[str]) -> None:
     def fail() -> None:
         with SweepProgress() as progress:

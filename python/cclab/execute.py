@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _TICK_S = 0.1
 """How often the listener hears of the runs under way."""
 
+_OVER = 0.005
+"""Less than this part of a run to go is none: a run's end is not reached to the nanosecond."""
+
 
 @dataclass(frozen=True)
 class State:
@@ -41,9 +44,14 @@ class State:
         return self.virtual_s / self.elapsed_s if self.elapsed_s > 0 else 0.0
 
     @property
+    def saving(self) -> bool:
+        """Whether all runs are over and some are yet to be measured and saved, which takes time."""
+        return self.done < self.total and self.total - self.work < _OVER
+
+    @property
     def left_s(self) -> float | None:
         """Real seconds left if the rest goes as the beginning did; None before it is known."""
-        if self.work < 0.01 or self.elapsed_s < 0.2:
+        if self.work < 0.01 or self.elapsed_s < 0.2 or self.saving:
             return None
         return self.elapsed_s * (self.total - self.work) / self.work
 

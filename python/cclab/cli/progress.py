@@ -62,20 +62,22 @@ class SweepProgress:
         """Shows `state`."""
         self._last = state
         left = "" if state.left_s is None else f"{duration(state.left_s)} left"
+        if state.saving:
+            left = "saving the rest"
         if self._live is not None:
             if self._task is None:
                 self._task = self._live.add_task("", total=state.total, rate="", left="")
             self._live.update(
                 self._task,
-                completed=state.work,
+                completed=min(state.work, 0.99 * state.total + 0.01 * state.done),
                 description=f"{state.done}/{state.total} runs",
                 rate=speed(state),
                 left=left,
             )
         elif state.elapsed_s >= self._next_plain_s and state.done < state.total:
             self._next_plain_s = state.elapsed_s + _PLAIN_EVERY_S
-            percent = 100 * state.work / state.total
-            told = [f"{state.done}/{state.total} runs", f"{percent:.0f}%", speed(state), left]
+            percent = min(99, int(100 * state.work / state.total))  # 100% is all of them saved.
+            told = [f"{state.done}/{state.total} runs", f"{percent}%", speed(state), left]
             note(", ".join(part for part in told if part))
 
 
