@@ -11,7 +11,7 @@ use crate::records::Run;
 use crate::tally::Tally;
 
 /// Links of a bottleneck: itself and its way back.
-const WAYS: usize = 2;
+pub const WAYS: usize = 2;
 
 /// How many links of bottlenecks the run has, both directions counted.
 pub fn link_count(scenario: &Scenario) -> usize {

@@ -1,5 +1,6 @@
 //! Samples of flows and queues.
 
+use cclab_spec::{Rates, Scenario};
 use cclab_testbed::records::{QueueCounters, Sample, TcpInfo};
 use cclab_trace::schema::{FlowSample, QueueSample};
 use cclab_trace::{Event, Probe, Recorder};
@@ -7,6 +8,7 @@ use cclab_units::{Rate, Time};
 
 use crate::connection::{MICROSECOND, UNLIMITED};
 use crate::error::HarvestError;
+use crate::links::WAYS;
 use crate::records::{Run, acked, payload, sent};
 
 /// Variants that pace; of others the kernel's pacing rate is a figure that nothing obeys.
@@ -23,6 +25,7 @@ pub fn record(
     syns: &[u64],
     recorder: &mut Recorder,
 ) -> Result<(), String> {
+    let rates = bottleneck_rates(run.scenario);
     for sample in samples {
         match sample {
             Sample::Flow {
@@ -50,8 +53,10 @@ pub fn record(
                 if !run.orders.queues.iter().any(|queue| queue.link == *link) {
                     return Err(format!("link {link} has no queue"));
                 }
-                let row = queue_sample(*link, root, discipline);
-                recorder.record(Time::from_nanos(*at), Event::QueueSample(row));
+                let at = Time::from_nanos(*at);
+                let capacity = rates[*link as usize % rates.len()].capacity(at);
+                let row = queue_sample(*link, root, discipline, capacity);
+                recorder.record(at, Event::QueueSample(row));
             }
         }
     }
@@ -82,7 +87,18 @@ fn flow_sample(flow: u32, info: &TcpInfo, received: u64, syns: u64, paces: bool)
     }
 }
 
-fn queue_sample(link: u32, root: &QueueCounters, discipline: &QueueCounters) -> QueueSample {
+/// The rates over time of a bottleneck's two directions, by which it could have sent.
+fn bottleneck_rates(scenario: &Scenario) -> [Rates; WAYS] {
+    let link = &scenario.network.bottleneck;
+    [link, &link.way_back()].map(|link| Rates::new(link.rate, &link.schedule))
+}
+
+fn queue_sample(
+    link: u32,
+    root: &QueueCounters,
+    discipline: &QueueCounters,
+    capacity: Option<u64>,
+) -> QueueSample {
     QueueSample {
         link,
         backlog: root.backlog,
@@ -90,7 +106,7 @@ fn queue_sample(link: u32, root: &QueueCounters, discipline: &QueueCounters) -> 
         tx_bytes: root.tx_bytes,
         drops: discipline.drops,
         marks: discipline.marks,
-        capacity: None,
+        capacity,
     }
 }
 

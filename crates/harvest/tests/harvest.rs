@@ -608,7 +608,12 @@ fn without_events_packets_wait_as_long_as_the_sampled_backlog_takes_to_leave() {
         sample(400_000_000, 1000, 6000),
         sample(500_000_000, 0, 9000),
     ];
-    let sojourn = folder.trace().summary.links[0].sojourn.clone();
+    let trace = folder.trace();
+    // What the line could have sent, as the simulator counts it: 1 MB/s, then 10 MB/s.
+    let capacity = trace.queue_samples.iter().map(|(_, s)| s.capacity);
+    let kilobytes = [100, 200, 300, 850, 1850];
+    assert!(capacity.eq(kilobytes.map(|kb| Some(kb * 1000))));
+    let sojourn = trace.summary.links[0].sojourn.clone();
     // 1 ms at the first rate, 0.1 ms at the second, and an empty queue.
     assert_eq!((sojourn.count(), sojourn.sum()), (3, 1_100_000));
 }

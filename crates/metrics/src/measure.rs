@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use cclab_spec::{Flow, Run, Scenario};
+use cclab_spec::{Flow, Rates, Run, Scenario};
 use cclab_trace::Trace;
-use cclab_units::Time;
+use cclab_units::{Rate, Time};
 
 use crate::bottleneck::measure_bottleneck;
 use crate::error::MeasureError;
@@ -24,6 +24,8 @@ pub struct MeasureInput {
     pub warmup: Time,
     /// When the bottleneck's rate first changes; absent if it does not.
     pub rate_changes: Option<Time>,
+    /// The largest rate that the bottleneck has before the end; absent: that of its summary.
+    pub largest_rate: Option<Rate>,
     /// Names of the flows that are programs, which may do without TCP.
     pub programs: Vec<String>,
     /// Names of the flows whose application is meant to limit them: one that is not bulk, or one
@@ -39,6 +41,11 @@ impl From<&Scenario> for MeasureInput {
                 let schedule = scenario.network.bottleneck.schedule.iter();
                 let changes = schedule.filter(|change| change.rate.is_some());
                 changes.map(|change| change.at).min()
+            },
+            largest_rate: {
+                let link = &scenario.network.bottleneck;
+                let end = scenario.duration.unwrap_or(Time::NEVER);
+                Rates::new(link.rate, &link.schedule).largest(end)
             },
             programs: {
                 let programs = scenario.flows.iter().filter(|flow| flow.command.is_some());
@@ -82,6 +89,7 @@ pub fn measure(trace: &Trace, input: &MeasureInput) -> RunMetrics {
         trace,
         metrics: &metrics,
         steady,
+        largest_rate: input.largest_rate,
         programs: &input.programs,
         meant_by_application: &input.meant_by_application,
     });

@@ -5,6 +5,7 @@
 
 use cclab_trace::Trace;
 use cclab_trace::schema::FlowSummary;
+use cclab_units::Rate;
 use serde::{Deserialize, Serialize};
 
 use crate::bottleneck::utilization;
@@ -30,6 +31,8 @@ pub struct Evidence<'a> {
     pub metrics: &'a RunMetrics,
     /// The steady window, if there is one.
     pub steady: Option<Window>,
+    /// The largest rate that the bottleneck has, if it is another than that of its summary.
+    pub largest_rate: Option<Rate>,
     /// Names of the flows that are programs.
     pub programs: &'a [String],
     /// Names of the flows that the study means to be limited by their application.
@@ -66,8 +69,12 @@ const ENOUGH_ROUND_TRIPS: f64 = 30.0;
 /// has a standard error near 10%.
 const ENOUGH_LOSS_CYCLES: u64 = 20;
 
+/// A flow that was silent for a quarter of its time has a mean rate over the whole of it that is a
+/// third below the one it had, and goodput, which ends with the last byte, does not show it.
+const STALLED: f64 = 0.25;
+
 /// Every doubt about a single run, in the order of printing.
-pub const RULES: [Rule; 13] = [
+pub const RULES: [Rule; 14] = [
     Rule {
         code: "host-too-slow",
         when: "in real time: timers more than 1 ms or a tenth of a flow's mean RTT late, processors busy for more than 90% of the run, packets put off or dropped between interfaces, or a bottleneck that sends at less than 98% of its rate while packets wait",
@@ -89,8 +96,13 @@ pub const RULES: [Rule; 13] = [
         check: incomplete_transfer,
     },
     Rule {
+        code: "flow-stalled",
+        when: "nothing of a flow arrived in the last quarter of its measured time, though it had unacknowledged data",
+        check: flow_stalled,
+    },
+    Rule {
         code: "goodput-above-rate",
-        when: "a flow's goodput is above the bottleneck's rate: its bytes arrived in too few instants",
+        when: "a flow's goodput is above the bottleneck's largest rate: its bytes arrived in too few instants",
         check: goodput_above_rate,
     },
     Rule {
@@ -130,7 +142,7 @@ pub const RULES: [Rule; 13] = [
     },
     Rule {
         code: "too-few-loss-cycles",
-        when: "a flow limited by cwnd that did not end saw less than 20 loss episodes, in a run that had some",
+        when: "a flow limited by cwnd that did not end saw less than 20 loss episodes, a window of ECN echoes counted as one, in a run that had some",
         check: too_few_loss_cycles,
     },
 ];
@@ -275,8 +287,37 @@ fn incomplete_transfer(evidence: &Evidence<'_>) -> Option<(String, String)> {
     })
 }
 
+fn flow_stalled(evidence: &Evidence<'_>) -> Option<(String, String)> {
+    let unacknowledged = |name: &str| {
+        let flows = &evidence.trace.summary.flows;
+        let index = flows.iter().position(|flow| flow.name == name);
+        let mut samples = evidence.trace.flow_samples.iter().rev();
+        let last = samples.find(|(_, sample)| Some(sample.flow as usize) == index);
+        last.is_some_and(|(_, sample)| sample.snd_una < sample.snd_nxt)
+    };
+    let stalled = unended(evidence).filter_map(|(flow, _, window)| {
+        let heard = flow.last_byte.filter(|_| !flow.aborted)?;
+        let silent = Window::new(heard.max(window.from), window.to)?.seconds();
+        let text = format!("{} (the last {silent:.3} s)", flow.name);
+        let long = silent > STALLED * window.seconds();
+        (long && unacknowledged(&flow.name)).then_some(text)
+    });
+    joined(stalled).map(|flows| {
+        (
+            format!(
+                "nothing arrived at the end of {flows}, though there was data to send: goodput \
+                 and the mean RTT are of the time before"
+            ),
+            "check outages, loss and the receiver's window; compare steady_goodput_bps, or let \
+             the run last until the flow recovers"
+                .to_owned(),
+        )
+    })
+}
+
 fn goodput_above_rate(evidence: &Evidence<'_>) -> Option<(String, String)> {
-    let rate = evidence.trace.summary.links.first()?.rate?.bps() as f64;
+    let first = evidence.trace.summary.links.first()?.rate?;
+    let rate = evidence.largest_rate.unwrap_or(first).bps() as f64;
     let flows = evidence.metrics.flows.iter();
     let above = flows.filter(|flow| flow.goodput_bps.is_some_and(|goodput| goodput > rate));
     joined(above.map(|flow| flow.name.clone())).map(|flows| {
@@ -436,12 +477,19 @@ fn too_few_round_trips(evidence: &Evidence<'_>) -> Option<(String, String)> {
     })
 }
 
+/// Cycles that ended with ECN marks, counted low: a window is reduced once for the echoes of a
+/// round trip, and these are no more than its segments.
+fn cycles_of_marks(flow: &FlowSummary) -> u64 {
+    let segments = flow.cwnd_mean / f64::from(flow.mss.max(1));
+    (flow.ecn_echoes as f64 / segments.max(1.0)) as u64
+}
+
 fn too_few_loss_cycles(evidence: &Evidence<'_>) -> Option<(String, String)> {
     if !has_congestion_signal(evidence) {
         return None;
     }
     let short = unended(evidence).filter_map(|(flow, metrics, _)| {
-        let cycles = flow.fast_recoveries + flow.rtos;
+        let cycles = flow.fast_recoveries + flow.rtos + cycles_of_marks(flow);
         let by_cwnd = metrics
             .limited
             .is_some_and(|limited| limited.cwnd > MOST_OF_THE_TIME);

@@ -129,6 +129,7 @@ fn trace() -> Trace {
 const WARMUP: MeasureInput = MeasureInput {
     warmup: Time::from_secs(10),
     rate_changes: None,
+    largest_rate: None,
     programs: Vec::new(),
     meant_by_application: Vec::new(),
 };
@@ -363,6 +364,29 @@ fn each_doubt_is_raised_alone_by_what_causes_it() {
         warned(|t| t.summary.flows[1].fast_recoveries = 19),
         ["too-few-loss-cycles"]
     );
+    // Windows of 75 segments: 19 of losses, and one of marks.
+    let marked = |echoes| {
+        warned(|t| {
+            t.summary.flows[0].fast_recoveries = 18;
+            t.summary.flows[0].ecn_echoes = echoes;
+        })
+    };
+    assert_eq!(marked(74), ["too-few-loss-cycles"]);
+    assert_eq!(marked(75), [""; 0]);
+    let stalled = |last_byte, snd_nxt| {
+        warned(|t| {
+            t.summary.flows[0].last_byte = Some(seconds(last_byte));
+            t.summary.flows[0].bytes_received = 9_000_000;
+            let last = t.flow_samples.iter_mut().rev();
+            let mut last = last.filter(|(_, sample)| sample.flow == 0);
+            let (_, sample) = last.next().expect("a sample");
+            (sample.snd_una, sample.snd_nxt) = (1000, snd_nxt);
+        })
+    };
+    // Measured from 10 s to 100 s.
+    assert_eq!(stalled(77.0, 2000), ["flow-stalled"]);
+    assert_eq!(stalled(78.0, 2000), [""; 0]);
+    assert_eq!(stalled(77.0, 1000), [""; 0]);
     let silent = |t: &mut Trace| {
         let link = &mut t.summary.links[0];
         (
@@ -387,6 +411,14 @@ fn each_doubt_is_raised_alone_by_what_causes_it() {
         warned(|t| t.summary.flows[1].last_byte = Some(seconds(20.2 + 34.0))),
         ["goodput-above-rate"]
     );
+    let faster = MeasureInput {
+        largest_rate: Rate::from_bps(16_000_000),
+        ..WARMUP
+    };
+    let mut short = trace();
+    short.summary.flows[1].last_byte = Some(seconds(20.2 + 34.0));
+    let short = measure(&short, &faster);
+    assert!(!codes(&short).contains(&"goodput-above-rate"));
     let absent = |t: &mut Trace| {
         t.summary.flows[1] = FlowSummary {
             name: "absent".into(),

@@ -86,6 +86,41 @@ impl Link {
     }
 }
 
+/// The rates of a link over time: the first, and each later one with its instant.
+#[derive(Clone, Debug)]
+pub struct Rates(Vec<(Time, Rate)>);
+
+impl Rates {
+    /// The rates of a link of `rate` with the changes of `schedule`, in the order of time.
+    pub fn new(rate: Option<Rate>, schedule: &[Change]) -> Rates {
+        let first = rate.map(|rate| (Time::ZERO, rate));
+        let later = schedule.iter().filter_map(|c| Some((c.at, c.rate?)));
+        Rates(first.into_iter().chain(later).collect())
+    }
+
+    /// The bytes that the link could have transmitted by `now`; `None` if its rate is constant.
+    pub fn capacity(&self, now: Time) -> Option<u64> {
+        if self.0.len() < 2 {
+            return None;
+        }
+        let ends = self.0.iter().skip(1).map(|&(at, _)| at).chain([now]);
+        let parts = self.0.iter().zip(ends);
+        Some(
+            parts
+                .map(|(&(from, rate), to)| rate.bytes_in(to.min(now) - from.min(now)))
+                .sum(),
+        )
+    }
+
+    /// The largest of them that is in force before `end`.
+    pub fn largest(&self, end: Time) -> Option<Rate> {
+        let in_force = self.0.iter().filter(|&&(at, _)| at < end);
+        in_force
+            .map(|&(_, rate)| rate)
+            .max_by_key(|rate| rate.bps())
+    }
+}
+
 /// The changes of a schedule that hold for the other direction too: of the rate, of the delay.
 pub(crate) fn mirrored(schedule: &[Change], rate: bool, delay: bool) -> Vec<Change> {
     let other = schedule.iter().map(|change| Change {

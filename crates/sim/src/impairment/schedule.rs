@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use cclab_spec::Change;
+use cclab_spec::{Change, Rates};
 use cclab_units::{Rate, Time};
 
 /// Values that come into force one after the other.
@@ -30,21 +30,19 @@ pub struct Schedule {
     steps: Steps<Change>,
     /// What the link's delay has beyond the one that is scheduled.
     extra_delay: Time,
-    /// The rate at the beginning, and each later one with its instant.
-    rates: Vec<(Time, Rate)>,
+    /// The rates over time.
+    rates: Rates,
 }
 
 impl Schedule {
     /// The schedule of a link of `rate`, whose delay is longer by `extra_delay` than what
     /// `changes` say.
     pub fn new(rate: Option<Rate>, changes: &[Change], extra_delay: Time) -> Schedule {
-        let first = rate.map(|rate| (Time::ZERO, rate));
-        let later = changes.iter().filter_map(|c| Some((c.at, c.rate?)));
         let steps = changes.iter().map(|change| (change.at, *change)).collect();
         Schedule {
             steps: Steps::new(steps),
             extra_delay,
-            rates: first.into_iter().chain(later).collect(),
+            rates: Rates::new(rate, changes),
         }
     }
 
@@ -57,16 +55,7 @@ impl Schedule {
 
     /// The bytes that the link could have transmitted by `now`; `None` if its rate is constant.
     pub fn capacity(&self, now: Time) -> Option<u64> {
-        if self.rates.len() < 2 {
-            return None;
-        }
-        let ends = self.rates.iter().skip(1).map(|&(at, _)| at).chain([now]);
-        let parts = self.rates.iter().zip(ends);
-        Some(
-            parts
-                .map(|(&(from, rate), to)| rate.bytes_in(to.min(now) - from.min(now)))
-                .sum(),
-        )
+        self.rates.capacity(now)
     }
 }
 
