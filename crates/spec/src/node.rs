@@ -60,6 +60,16 @@ impl Node {
         }
     }
 
+    /// Whether a value of it is written at `at`.
+    pub fn holds(&self, at: Position) -> bool {
+        self.at == at
+            || match &self.value {
+                Value::List(nodes) => nodes.iter().any(|node| node.holds(at)),
+                Value::Table(entries) => entries.iter().any(|(_, node)| node.holds(at)),
+                _ => false,
+            }
+    }
+
     /// The string this is, if it is one.
     pub fn as_str(&self) -> Option<&str> {
         match &self.value {

@@ -124,6 +124,7 @@ fn plan(
     };
     let document = without_sweep(&document);
     let mut files = Files::new(sources);
+    check_base(study, &document, &sweep, &mut files)?;
     for index in 0..sweep.len() {
         let values = sweep.point(index);
         let written = read_point(&document, &values)?;
@@ -156,6 +157,39 @@ fn plan(
         plan.scenarios.push(Point { params, scenario });
     }
     Ok(plan)
+}
+
+/// A problem where a value that the sweep replaces at every point is none that could stand there.
+/// It need not fit what else is swept: only a value that is refused by itself is wrong.
+fn check_base(
+    study: &Study,
+    base: &Node,
+    sweep: &Sweep,
+    files: &mut Files<'_>,
+) -> Result<(), Problem> {
+    let first = sweep.point(0);
+    let mut refused = |values: &[(&Axis, &Node)]| {
+        let written = read_point(base, values);
+        let resolved = written.and_then(|written| resolve(&written, &study.names, files));
+        resolved.err().filter(|problem| !problem.missing)
+    };
+    if first.is_empty() || refused(&[]).is_none() {
+        return Ok(());
+    }
+    for index in 0..first.len() {
+        let mut others = first.clone();
+        let (axis, value) = others.remove(index);
+        let Some(problem) = refused(&others) else {
+            continue;
+        };
+        let mut replaced = base.clone();
+        axis.path.set(&mut replaced, axis.at, value.clone())?;
+        let own = |at| base.holds(at) && !replaced.holds(at);
+        if problem.at.is_some_and(own) {
+            return Err(problem);
+        }
+    }
+    Ok(())
 }
 
 /// Sets what the command line sets; gives the paths that were set, and the lists for sweeps.

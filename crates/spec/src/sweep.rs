@@ -1,5 +1,7 @@
 //! `[sweep]`: paths and their values, and the points they make.
 
+use std::collections::BTreeSet;
+
 use crate::error::{Position, Problem};
 use crate::node::{Node, Value};
 use crate::path::Path;
@@ -71,6 +73,9 @@ impl Sweep {
         }
         let groups = groups(document, &axes, fixed)?;
         let sweep = Sweep { axes, groups };
+        for group in &sweep.groups {
+            sweep.check_distinct(group)?;
+        }
         if sweep.checked_len().is_none_or(|len| len > MAX_RUNS) {
             let at = sweep.axes[0].at;
             let lengths: Vec<String> = sweep
@@ -88,6 +93,29 @@ impl Sweep {
             .or_at(at));
         }
         Ok(sweep)
+    }
+
+    /// A problem if axes that advance together have the same values at two points: two rows of
+    /// results would be one experiment.
+    fn check_distinct(&self, group: &[usize]) -> Result<(), Problem> {
+        let mut seen = BTreeSet::new();
+        for (index, node) in self.axes[group[0]].values.iter().enumerate() {
+            let values = group
+                .iter()
+                .map(|&axis| self.axes[axis].values[index].to_json().to_string());
+            if !seen.insert(values.collect::<Vec<_>>()) {
+                let path = &self.axes[group[0]].path;
+                let what = match group.len() {
+                    1 => format!("the sweep of `{path}` has {} twice", node.to_json()),
+                    _ => {
+                        format!("the sweep of `{path}` and what is zipped with it repeats a point")
+                    }
+                };
+                let help = "list each once; `repeat` runs a point several times";
+                return Err(Problem::new(what, help).or_at(node.at));
+            }
+        }
+        Ok(())
     }
 
     /// How many points there are.

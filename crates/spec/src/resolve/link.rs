@@ -166,6 +166,9 @@ impl Links<'_, '_> {
             link.outage.push(self.outage(outage)?);
         }
         for change in written.schedule {
+            self.path
+                .begins("this change", change.at.value.0)
+                .map_err(|problem| problem.or_at(change.at.at))?;
             link.schedule.push(self::change(change, link)?);
         }
         link.schedule.sort_by_key(|change| change.at);
@@ -212,12 +215,19 @@ impl Links<'_, '_> {
         Ok(model.map(|model| Loss { at, model }))
     }
 
-    /// Listed packets; `None` if their flow is absent, or if there are none.
+    /// Listed packets; `None` if their flow is absent.
     fn listed(&self, loss: &written::Loss) -> Result<Option<ListedPackets>, Problem> {
         let written = required_at("packets", loss.packets.as_ref(), loss)?;
         let mut packets = written.value.clone();
         packets.sort_unstable();
         packets.dedup();
+        if packets.is_empty() {
+            let problem = Problem::new(
+                "a list of no packets loses none",
+                "list some, or leave it out",
+            );
+            return Err(problem.or_at(written.at));
+        }
         if packets.first() == Some(&0) {
             let problem = Problem::new("there is no packet 0", "packets are counted from 1");
             return Err(problem.or_at(written.at));
@@ -240,7 +250,7 @@ impl Links<'_, '_> {
             }
         }
         let flow = loss.flow.as_ref().map(|flow| flow.value.clone());
-        Ok((!packets.is_empty()).then_some(ListedPackets { packets, flow }))
+        Ok(Some(ListedPackets { packets, flow }))
     }
 
     /// Whether `name` is a flow that this sweep point counts zero times.
@@ -283,6 +293,13 @@ fn change(written: &written::Change, link: &Link) -> Result<Change, Problem> {
         return Err(problem(
             "this change changes nothing",
             "give it a rate, a delay or a loss",
+        ));
+    }
+    let instant = written.at.value.0;
+    if link.schedule.iter().any(|earlier| earlier.at == instant) {
+        return Err(problem(
+            &format!("another change of this schedule is at {instant} too"),
+            "write one change with all that is new",
         ));
     }
     if written.rate.is_some() && link.trace.is_some() {
