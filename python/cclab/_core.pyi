@@ -9,12 +9,14 @@ __all__ = [
     "Progress",
     "RunError",
     "StudyError",
+    "applications",
     "check",
     "compare_repeats",
     "describe",
     "execute",
     "execute_on_kernel",
     "holds",
+    "impairments",
     "measure",
     "metrics",
     "needs_of",
@@ -23,6 +25,8 @@ __all__ = [
     "run_id",
     "schema",
     "stacks",
+    "topologies",
+    "traffic",
     "variants",
 ]
 
