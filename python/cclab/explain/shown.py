@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -29,8 +29,8 @@ class Shown:
 def _shown(value: Any, indent: str) -> str:
     """`value` in a line where it fits one, else a part a line."""
     deeper = indent + "  "
-    if isinstance(value, Shown):
-        names = [field.name for field in fields(value)]  # type: ignore[arg-type]
+    if isinstance(value, Shown) and is_dataclass(value):
+        names = [field.name for field in fields(value)]
         parts = [f"{name}={_shown(getattr(value, name), deeper)}" for name in names]
         begin, end = f"{type(value).__name__}(", ")"
     elif isinstance(value, list):
