@@ -20,6 +20,7 @@ __all__ = [
     "measure",
     "metrics",
     "needs_of",
+    "number",
     "plan",
     "qdiscs",
     "run_id",
@@ -95,6 +96,11 @@ def plan(
 
 def holds(expectation: str, measured: float) -> bool:
     """Whether `measured` meets an expectation, given as the JSON that `plan` gave it in."""
+
+def number(text: str) -> float | None:
+    """The number that a value of a study stands for: seconds, bytes, bits per second, a share,
+    packets or bandwidth-delay products; None where it is no quantity, as a name is not.
+    """
 
 def schema() -> str:
     """The JSON Schema of study files."""

@@ -25,6 +25,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plan::run_id, module)?)?;
     module.add_function(wrap_pyfunction!(plan::describe, module)?)?;
     module.add_function(wrap_pyfunction!(plan::holds, module)?)?;
+    module.add_function(wrap_pyfunction!(plan::number, module)?)?;
     module.add_function(wrap_pyfunction!(execute::execute, module)?)?;
     module.add_function(wrap_pyfunction!(linux::execute_on_kernel, module)?)?;
     module.add_function(wrap_pyfunction!(linux::needs_of, module)?)?;

@@ -157,6 +157,12 @@ pub fn holds(expectation: &str, measured: f64) -> PyResult<bool> {
     Ok(expectation.holds(measured))
 }
 
+/// The number that a value of a study stands for, in its SI unit; None where it is no quantity.
+#[pyfunction]
+pub fn number(text: &str) -> Option<f64> {
+    cclab_spec::number(text)
+}
+
 /// The JSON Schema of study files.
 #[pyfunction]
 pub fn schema() -> String {

@@ -56,3 +56,38 @@ pub fn schema() -> String {
     let schema = schemars::schema_for!(written::Study);
     serde_json::to_string_pretty(&schema).expect("a JSON Schema is JSON")
 }
+
+/// The number that a value of a study stands for: seconds, bytes, bits per second, a share, packets
+/// or bandwidth-delay products. None where it is no quantity, as a name is not.
+pub fn number(text: &str) -> Option<f64> {
+    if let Ok(plain) = text.parse::<f64>() {
+        return plain.is_finite().then_some(plain);
+    }
+    let counted = text.strip_suffix("bdp").or_else(|| text.strip_suffix('p'));
+    match counted.and_then(|number| number.trim_end().parse::<f64>().ok()) {
+        Some(number) => number.is_finite().then_some(number),
+        None => quantity::si(text).ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn quantities_of_every_dimension_have_a_number() {
+        let cases = [
+            ("20ms", 0.02),
+            ("64kB", 64e3),
+            ("1.7Mbit", 1.7e6),
+            ("0.5%", 0.005),
+            ("10p", 10.0),
+            ("1.5bdp", 1.5),
+            ("0.25", 0.25),
+        ];
+        for (text, value) in cases {
+            assert_eq!(super::number(text), Some(value), "{text}");
+        }
+        for text in ["reno", "", "p", "nan", "10 lots"] {
+            assert_eq!(super::number(text), None, "{text}");
+        }
+    }
+}

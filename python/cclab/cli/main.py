@@ -13,7 +13,19 @@ import typer
 from typer.exceptions import TyperException
 
 from cclab import _core
-from cclab.cli import compare, doctor, explain, kernel, listing, options, plan, report, run, schema
+from cclab.cli import (
+    compare,
+    doctor,
+    explain,
+    kernel,
+    listing,
+    options,
+    plan,
+    report,
+    reproduce,
+    run,
+    schema,
+)
 from cclab.cli.console import complain, tell
 from cclab.errors import DamageError, InputError, RunError, StoreError, StudyError
 
@@ -50,6 +62,7 @@ app.command("plan")(plan.plan)
 app.command("explain")(explain.explain)
 app.command("report")(report.report)
 app.command("compare")(compare.compare)
+app.command("reproduce")(reproduce.reproduce)
 app.command("list")(listing.listing)
 app.command("doctor")(doctor.doctor)
 app.add_typer(kernel.app, name="kernel")

@@ -57,12 +57,12 @@ def html(results: Results, drawn: list[tuple[Kind, bytes]]) -> str:
     """The whole page."""
     plan = results.plan
     runs = results.runs
-    return _template("page.html.j2").render(
+    return template("page.html.j2").render(
         plan=plan,
         points=len(plan.points),
         table=tables.table(results),
         traffic=tables.traffic(results),
-        figures=[(kind, _inline(kind, svg), _narrow(svg)) for kind, svg in drawn],
+        figures=[(kind, inline(kind.name, kind.title, svg), narrow(svg)) for kind, svg in drawn],
         hidden=max(0, len(results.points) - MOST_PANELS),
         warnings=results.warnings,
         failures=results.failures,
@@ -78,7 +78,7 @@ def html(results: Results, drawn: list[tuple[Kind, bytes]]) -> str:
 
 def fragment(results: Results) -> str:
     """The table and the warnings, for a notebook's cell."""
-    return _template("fragment.html.j2").render(
+    return template("fragment.html.j2").render(
         plan=results.plan, table=tables.table(results), warnings=results.warnings
     )
 
@@ -93,13 +93,16 @@ def _fidelity(results: Results) -> str:
     return f"kept up with {verdicts.count('kept up')} of {len(verdicts)} runs in real time"
 
 
-def _inline(kind: Kind, svg: bytes) -> Markup:
-    """An SVG as an element of a page: no prologue, and no ids that clash with another's."""
+def inline(name: str, title: str, svg: bytes) -> Markup:
+    """An SVG as an element of a page: no prologue, and no ids that clash with another's.
+
+    `name` is the figure's own on the page, and `title` says what it shows.
+    """
     text = svg.decode()
     text = text[text.index("<svg") :]
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r'((?:\sid=|href=)"#?|url\(#)', rf"\g<1>{kind.name}-", text)
-    named = f'<svg role="img" aria-label="{markup_escape(kind.title)}"'
+    text = re.sub(r'((?:\sid=|href=)"#?|url\(#)', rf"\g<1>{name}-", text)
+    named = f'<svg role="img" aria-label="{markup_escape(title)}"'
     return Markup(named + text.removeprefix("<svg"))
 
 
@@ -114,16 +117,19 @@ def _definitions(with_traffic: bool) -> dict[str, str]:
     return {word: known[name] for word, name in shown.items()} | _OF_THE_REPORT
 
 
-def _narrow(svg: bytes) -> bool:
+def narrow(svg: bytes) -> bool:
     """Whether two such figures fit side by side."""
     width = re.search(rb'<svg[^>]*\swidth="([\d.]+)pt"', svg)
     return width is not None and float(width[1]) < _NARROW_PT
 
 
 @cache
-def _template(name: str) -> jinja2.Template:
+def template(name: str, package: str = "cclab.report") -> jinja2.Template:
+    """The template called `name` of a package; it can include those of reports."""
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("cclab.report", "."),
+        loader=jinja2.ChoiceLoader(
+            [jinja2.PackageLoader(p, ".") for p in dict.fromkeys((package, "cclab.report"))]
+        ),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -1,0 +1,125 @@
+"""`cclab reproduce`: a published study run again, its numbers beside ours, a verdict per claim."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+from cclab.cli import options
+from cclab.cli.console import count, note, print_json, show, stdout, tell
+from cclab.cli.progress import SweepProgress, duration
+from cclab.errors import InputError
+
+if TYPE_CHECKING:
+    from cclab.reproduction import Reproduced
+    from cclab.reproduction.judge import Judged
+    from cclab.reproduction.runs import Planned
+
+_STYLES = {
+    "reproduced": "green",
+    "confirmed": "green",
+    "not reproduced": "red",
+    "refuted": "red",
+    "not supported by its set-up": "yellow",
+    "open": "yellow",
+}
+
+
+def reproduce(
+    study: Annotated[
+        str, typer.Argument(metavar="NAME|all", help="A study of studies/, its folder, or all.")
+    ],
+    backend: Annotated[
+        str | None, typer.Option(metavar="B", help="The only backend to run on.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Results folder; results/reproduce if not given."),
+    ] = None,
+    short: Annotated[
+        bool, typer.Option("--short", help="The form that takes seconds: a test, no result.")
+    ] = False,
+    jobs: options.Jobs = None,
+    json: options.Json = False,
+) -> None:
+    """Run a published study again: its printed numbers beside ours, a verdict for each claim."""
+    # Its libraries take longer to load than many commands to run.
+    from cclab import backends, reproduction
+    from cclab.reproduction import page
+
+    if backend is not None:
+        backends.backend(backend)
+    names = reproduction.names() if study == "all" else [study]
+    if not names:
+        raise InputError(f"no published study in {reproduction.file.STUDIES}/")
+    # Every file is read before the first run, which may take long.
+    for name in names:
+        reproduction.load(name)
+    folder = out if out is not None else reproduction.RESULTS
+    folder = folder / "short" if short and out is None else folder
+    documents = []
+    for name in names:
+        with ExitStack() as stack:
+
+            def listener(planned: Planned, stack: ExitStack = stack) -> SweepProgress:
+                stack.close()
+                note(f"{planned.experiment.name} on {planned.backend}")
+                return stack.enter_context(SweepProgress())
+
+            done = reproduction.reproduce(
+                name, out=folder, backend=backend, short=short, jobs=jobs, listener=listener
+            )
+        written = page.write(done, folder)
+        documents.append(done.document())
+        if not json:
+            _print(done)
+        note(f"report: {written}")
+    if len(names) > 1:
+        note(f"all studies: {folder / page.PAGE}")
+    if json:
+        print_json(documents[0] if study != "all" else {"studies": documents})
+
+
+def _print(done: Reproduced) -> None:
+    says = done.published.says
+    stdout().print(Text(f"\n{says.title}", style="bold"), soft_wrap=True)
+    _print_verdicts("claim", done.claims)
+    _print_verdicts("doubt", done.suspicions)
+    described = done.document()
+    for backend, cells in described["cells"].items():
+        if cells["compared"]:
+            parts = [f"{n} within {100 * float(b):g}%" for b, n in cells["within"].items()]
+            tell(f"{backend}: {count(cells['compared'], 'printed number')}: {', '.join(parts)}")
+    ran = sum(one.ran for one in done.done)
+    runs = count(sum(len(one.planned.plan.runs) for one in done.done), "run")
+    tell(f"{runs}, {ran} of them now, in {duration(done.wall_s)}" if ran else f"{runs}, all kept")
+
+
+def _print_verdicts(what: str, judged: list[Judged]) -> None:
+    if not judged:
+        return
+    table = Table(header_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 1))
+    table.add_column(what, min_width=24)
+    table.add_column("backend", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("because", min_width=24)
+    before = None
+    for one in judged:
+        same = one.subject is before
+        before = one.subject
+        few = f" ({count(one.seeds, 'seed')})" if one.preview else ""
+        table.add_row(
+            Text("" if same else one.subject.text),
+            one.backend,
+            Text(f"{one.verdict}{few}", style=_STYLES.get(one.verdict, "")),
+            Text(one.why),
+        )
+    console = stdout()
+    console.width = min(console.width, 140)
+    show(console, table)

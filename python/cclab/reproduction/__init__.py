@@ -1,0 +1,149 @@
+"""Published studies run again: their numbers beside ours, and a verdict on each claim.
+
+A published study is a folder with `reproduction.toml`, study files and the printed numbers as CSV;
+docs/reproduce.md describes the file.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cclab.reproduction import judge, printed, runs
+from cclab.reproduction.file import load, names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cclab.execute import Listener
+    from cclab.reproduction.figures import Drawn
+    from cclab.reproduction.file import Published
+    from cclab.reproduction.judge import Judged
+    from cclab.reproduction.printed import Filled
+    from cclab.reproduction.runs import Done, Planned
+    from cclab.results import Results
+
+__all__ = ["RESULTS", "SCHEMA", "Reproduced", "load", "names", "reproduce"]
+
+SCHEMA = "cclab-reproduction/1"
+"""Name and version of the document that `cclab reproduce --json` prints."""
+
+RESULTS = Path("results/reproduce")
+"""Where the results go that nobody names: one folder per published study."""
+
+
+@dataclass(frozen=True, repr=False)
+class Reproduced:
+    """A published study that was run again."""
+
+    published: Published
+    short: bool
+    """Whether it is the form that takes seconds: it shows that all works, not what is so."""
+    done: list[Done]
+    wall_s: float
+    """Real seconds that the runs took, measuring included; 0 if all were there."""
+    tables: list[Filled]
+    claims: list[Judged]
+    suspicions: list[Judged]
+
+    @property
+    def backends(self) -> list[str]:
+        """Those that ran some of its experiments."""
+        return list(dict.fromkeys(done.planned.backend for done in self.done))
+
+    def results(self, experiment: str, backend: str = "sim") -> Results:
+        """What an experiment measured on a backend. Raises `KeyError` if it was not run there."""
+        return self.measured(backend)[experiment]
+
+    def measured(self, backend: str) -> dict[str, Results]:
+        """Results by experiment, of one backend."""
+        return {
+            done.planned.experiment.name: done.results
+            for done in self.done
+            if done.planned.backend == backend
+        }
+
+    def figures(self) -> list[Drawn]:
+        """Every figure of the study, drawn anew."""
+        from cclab.reproduction import figures
+
+        drawn = []
+        for figure in self.published.says.figure:
+            found = {b: self.measured(b) for b in self.backends}
+            with_it = {b: m[figure.experiment] for b, m in found.items() if figure.experiment in m}
+            drawn += figures.draw(self.published, figure, with_it)
+        return drawn
+
+    def document(self) -> dict[str, Any]:
+        """The document that `cclab reproduce --json` prints."""
+        from cclab.reproduction import document
+
+        return document.of(self)
+
+    def __repr__(self) -> str:
+        """The verdicts in lines."""
+        lines = [f"{self.published.name}: {self.published.says.title}"]
+        lines += [f"  {j.verdict} ({j.backend}): {j.subject.text}" for j in self.claims]
+        lines += [f"  {j.verdict} ({j.backend}): {j.subject.text}" for j in self.suspicions]
+        return "\n".join(lines)
+
+
+def reproduce(
+    study: str | Path,
+    *,
+    out: str | Path | None = None,
+    backend: str | None = None,
+    short: bool = False,
+    jobs: int | None = None,
+    listener: Callable[[Planned], Listener | None] = lambda _: None,
+) -> Reproduced:
+    """Runs what is missing of a published study, called by its name or folder, and judges it.
+
+    `out` is the folder for results (`results/reproduce` if None), `backend` the only one to run
+    on, `short` the form that takes seconds, `jobs` the number of runs at a time (one per CPU if
+    None). Raises `StudyError` or `InputError` for wrong input and `RunError` if a run fails; what
+    was done by then stays in the folder.
+    """
+    published = load(study)
+    folder = RESULTS if out is None else Path(out)
+    planned = runs.plan(published, folder, backend=backend, short=short)
+    began = time.monotonic()
+    done = runs.carry_out(planned, jobs=jobs, listener=listener)
+    wall = time.monotonic() - began if any(one.ran for one in done) else 0.0
+    return judged(published, done, wall, short=short)
+
+
+def judged(published: Published, done: list[Done], wall_s: float, *, short: bool) -> Reproduced:
+    """The tables and the verdicts that follow from what was measured."""
+    by_backend: dict[str, dict[str, Results]] = {}
+    for one in done:
+        results = by_backend.setdefault(one.planned.backend, {})
+        results[one.planned.experiment.name] = one.results
+    tables = [
+        printed.fill(published, table, measured[table.experiment], backend)
+        for table in published.says.table
+        for backend, measured in by_backend.items()
+        if table.experiment in measured
+    ]
+    strict = not short
+    return Reproduced(
+        published,
+        short,
+        done,
+        wall_s,
+        tables,
+        [
+            verdict
+            for subject in published.says.claim
+            for backend, measured in by_backend.items()
+            if (verdict := judge.claim(subject, backend, measured, strict=strict)).outcomes
+        ],
+        [
+            verdict
+            for subject in published.says.suspicion
+            for backend, measured in by_backend.items()
+            if (verdict := judge.suspicion(subject, backend, measured, strict=strict)).outcomes
+        ],
+    )

@@ -1,0 +1,48 @@
+"""The figures of a published study: our numbers, and the printed points over them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cclab.report.figures.style import Drawing, styled
+from cclab.reproduction.figures import over_sweep, over_time
+
+if TYPE_CHECKING:
+    from cclab.reproduction.file import Published
+    from cclab.reproduction.schema import FigureOf
+    from cclab.results import Results
+
+__all__ = ["Drawn", "draw"]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure, and what it is of."""
+
+    figure: FigureOf
+    backends: tuple[str, ...]
+    drawing: Drawing
+
+    @property
+    def name(self) -> str:
+        """Of its file, without the suffix."""
+        return "-".join((self.figure.name, *self.backends))
+
+
+def draw(published: Published, figure: FigureOf, measured: dict[str, Results]) -> list[Drawn]:
+    """The figure over what each backend measured: one for all of them over a sweep, so that they
+    can be compared; one for each over time. Empty where nothing was run.
+    """
+    if not measured:
+        return []
+    with styled():
+        if figure.kind in ("lines", "bars"):
+            made = [(tuple(measured), over_sweep.draw(published, figure, measured))]
+        else:
+            made = [((b,), over_time.draw(figure, results)) for b, results in measured.items()]
+        for _, drawing in made:
+            if drawing is not None:
+                drawing.draw_without_rendering()
+                drawing.set_layout_engine("none")
+    return [Drawn(figure, backends, drawing) for backends, drawing in made if drawing is not None]

@@ -1,0 +1,297 @@
+"""Figures over a sweep: lines or bars of a metric, the printed points over them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from cclab.plan import short_key, text
+from cclab.report.figures.legend import above
+from cclab.report.figures.style import INK, Drawing
+from cclab.report.palette import LOOKS, Look, look
+from cclab.reproduction import judge, points, printed
+from cclab.stats import estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+    from cclab.reproduction.file import Published
+    from cclab.reproduction.schema import FigureOf
+    from cclab.results import Point, Results
+    from cclab.stats import Estimate
+
+_COLUMNS = 3
+_DASHES: dict[str, Any] = {"sim": "solid", "linux": (0, (4.0, 1.6)), "netns": (0, (1.2, 1.4))}
+_NEUTRAL = ("reno", "cubic", "bbr", "vegas", "highspeed", "dctcp", "lp", "tahoe")
+"""Variants whose looks are lent to series that are no variants."""
+
+
+@dataclass
+class Series:
+    """The points of one line, or the bars of one colour, in one panel."""
+
+    backend: str
+    ours: dict[float, Estimate] = field(default_factory=dict)
+    """Our estimates by place on the axis."""
+    printed: dict[float, list[float]] = field(default_factory=dict)
+
+
+Label = tuple[str, str]
+"""A panel and a series in words."""
+
+
+def draw(published: Published, figure: FigureOf, measured: dict[str, Results]) -> Drawing | None:
+    """The figure; None if none of its points was run."""
+    axis = _Axis(figure, next(iter(measured.values())))
+    found: dict[tuple[Label, str], Series] = {}
+    for backend, results in measured.items():
+        for point in points.at(results, figure.at):
+            for flow in _flows(figure, point):
+                at = axis.place(point)
+                key = (_label(figure, point, flow), backend)
+                value = estimate(
+                    judge.evaluated(figure.y, point, i, flow) for i in range(len(point.runs))
+                )
+                if value is not None:
+                    found.setdefault(key, Series(backend)).ours[at] = value
+    if not found:
+        return None
+    _add_printed(published, figure, measured, axis, found)
+    return _Sheet(figure, axis, found).draw()
+
+
+class _Axis:
+    """Where the values of the swept key stand: by size where they are numbers, else in turn."""
+
+    def __init__(self, figure: FigureOf, results: Results) -> None:
+        self.key = figure.x
+        chosen = points.at(results, figure.at)
+        self.values = [v for v, _ in points.along(chosen, figure.x)] if figure.x else [""]
+        numbers = [points.number(value) for value in self.values]
+        self.numeric = figure.kind == "lines" and all(n is not None for n in numbers)
+        self.unit, self.unit_name = _unit(self.values) if self.numeric else (1.0, "")
+
+    def place(self, point: Point) -> float:
+        value = point.params[self.key] if self.key else ""
+        if self.numeric:
+            return float(points.number(value) or 0.0) / self.unit
+        return float(next((i for i, v in enumerate(self.values) if points.same(v, value)), 0))
+
+    @property
+    def label(self) -> str:
+        if not self.key:
+            return ""
+        return (
+            f"{short_key(self.key)} ({self.unit_name})" if self.unit_name else short_key(self.key)
+        )
+
+
+def _unit(values: Sequence[object]) -> tuple[float, str]:
+    """The unit that the values are written in, if they share one."""
+    names = {str(v).lstrip("0123456789.+-e ") if isinstance(v, str) else "" for v in values}
+    name = next(iter(names)) if len(names) == 1 else ""
+    one = points.number(f"1{name}") if name else 1.0
+    return (one or 1.0, name if one else "")
+
+
+def _flows(figure: FigureOf, point: Point) -> list[str]:
+    named = [name for pattern in figure.flows for name in points.flows(point, pattern)]
+    return list(dict.fromkeys(named)) or [""]
+
+
+def _label(figure: FigureOf, point: Point, flow: str) -> Label:
+    panel = ", ".join(f"{short_key(k)} = {text(point.params[k])}" for k in figure.panels)
+    several = "flow" in figure.series
+    words = [flow] if several else []
+    words += [text(point.params[k]) for k in figure.series if k != "flow"]
+    return panel, ", ".join(words)
+
+
+def _add_printed(
+    published: Published,
+    figure: FigureOf,
+    measured: dict[str, Results],
+    axis: _Axis,
+    found: dict[tuple[Label, str], Series],
+) -> None:
+    """The printed points, each in the series that its row belongs to."""
+    experiment = published.experiment(figure.experiment)
+    if figure.published is None or experiment.rows is None:
+        return
+    backend, results = next(iter(measured.items()))
+    drawn = {p.index for p in points.at(results, figure.at)}
+    for row in printed.rows_of(published, experiment, figure.published.where):
+        point, flow = printed.place(experiment.rows, row, results)
+        value = printed.printed(figure.published.y, row)
+        if point is None or point.index not in drawn or value is None:
+            continue
+        if flow and flow not in _flows(figure, point):
+            continue
+        series = found.get((_label(figure, point, flow), backend))
+        if series is not None:
+            series.printed.setdefault(axis.place(point), []).append(value)
+
+
+class _Sheet:
+    """A figure in the making."""
+
+    def __init__(
+        self, figure: FigureOf, axis: _Axis, found: dict[tuple[Label, str], Series]
+    ) -> None:
+        self.figure = figure
+        self.axis = axis
+        self.found = found
+        self.panels = list(dict.fromkeys(panel for (panel, _), _ in found))
+        self.series = list(dict.fromkeys(series for (_, series), _ in found))
+        self.backends = list(dict.fromkeys(backend for _, backend in found))
+        self.looks = {s: self._look(s, i) for i, s in enumerate(self.series)}
+
+    def _look(self, series: str, index: int) -> Look:
+        variant = next((word for word in series.split(", ") if word in LOOKS), None)
+        if variant is None:
+            return look(_NEUTRAL[index % len(_NEUTRAL)], index // len(_NEUTRAL))
+        alike = [s for s in self.series if variant in s.split(", ")]
+        return look(variant, alike.index(series))
+
+    def draw(self) -> Drawing:
+        across = min(len(self.panels), _COLUMNS)
+        down = math.ceil(len(self.panels) / across)
+        width = 5.6 if across == 1 else 3.4 * across
+        if self.figure.kind == "bars" and across == 1:
+            bars = len(self.axis.values) * len(self.series) * len(self.backends)
+            width = min(11.0, max(width, 1.2 + 0.16 * bars))
+        drawing = Drawing(
+            figsize=(width, (3.0 if across == 1 else 2.4) * down), layout="constrained"
+        )
+        cells: list[Axes] = []
+        for index, panel in enumerate(self.panels):
+            first = cells[0] if cells else None
+            axes = drawing.add_subplot(down, across, index + 1, sharex=first, sharey=first)
+            cells.append(axes)
+            axes.tick_params(labelleft=index % across == 0)
+            if panel:
+                axes.set_title(panel, fontsize=7.5)
+            self._panel(axes, panel)
+            if index % across == 0:
+                axes.set_ylabel(self.figure.ylabel or self.figure.y)
+            if index + across >= len(self.panels):
+                axes.set_xlabel(self.figure.xlabel or self.axis.label)
+            else:
+                axes.tick_params(labelbottom=False)
+        self._scales(cells[0])
+        above(drawing, self._legend())
+        return drawing
+
+    def _panel(self, axes: Axes, panel: str) -> None:
+        for (label, backend), series in self.found.items():
+            if label[0] == panel:
+                style = self.looks[label[1]]
+                if self.figure.kind == "lines":
+                    _line(axes, series, style, _DASHES[backend])
+                else:
+                    self._bars(axes, label[1], backend, series, style)
+        if not self.axis.numeric:
+            axes.set_xticks(range(len(self.axis.values)), [text(v) for v in self.axis.values])
+            axes.grid(visible=False, axis="x")
+            if sum(len(text(v)) for v in self.axis.values) > 36:
+                axes.tick_params(axis="x", labelrotation=35)
+                for tick in axes.get_xticklabels():
+                    tick.set_horizontalalignment("right")
+
+    def _bars(self, axes: Axes, name: str, backend: str, series: Series, style: Look) -> None:
+        lanes = len(self.series) * len(self.backends)
+        lane = self.series.index(name) * len(self.backends) + self.backends.index(backend)
+        step = 0.8 / lanes
+        shift = (lane - (lanes - 1) / 2) * step
+        hatch = "" if backend == self.backends[0] else "////"
+        for at, value in series.ours.items():
+            axes.bar(
+                at + shift, value.mean, 0.92 * step, color="white" if hatch else style.colour,
+                edgecolor=style.colour, hatch=hatch, linewidth=0.6,
+            )  # fmt: skip
+            _whisker(axes, at + shift, value, INK)
+        for at, values in series.printed.items():
+            # Over the bars of every backend: the printed number is of none of them.
+            middle = shift + (len(self.backends) - 1) / 2 * step
+            _points(axes, [at + middle] * len(values), values, style)
+
+    def _scales(self, axes: Axes) -> None:
+        if self.axis.numeric:
+            places = [at for series in self.found.values() for at in series.ours]
+            margin = 0.03 * (max(places) - min(places) or 1.0)
+            axes.set_xlim(min(places) - margin, max(places) + margin)
+        if "x" in self.figure.log:
+            axes.set_xscale("log")
+            axes.set_xlim(auto=True)
+        if "y" in self.figure.log:
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+
+    def _legend(self) -> list[Artist]:
+        handles: list[Artist] = []
+        if len(self.series) > 1 or self.series[0]:
+            for name in self.series:
+                style = self.looks[name]
+                handles.append(
+                    Line2D(
+                        [], [], color=style.colour, marker=style.marker, markersize=4, label=name
+                    )
+                    if self.figure.kind == "lines"
+                    else Patch(facecolor=style.colour, label=name)
+                )
+        if len(self.backends) > 1:
+            for backend in self.backends:
+                first = backend == self.backends[0]
+                handles.append(
+                    Line2D([], [], color=INK, linestyle=_DASHES[backend], label=backend)
+                    if self.figure.kind == "lines"
+                    else Patch(
+                        facecolor=INK if first else "white",
+                        edgecolor=INK,
+                        hatch="" if first else "////",
+                        label=backend,
+                    )
+                )
+        if any(series.printed for series in self.found.values()):
+            handles.append(Line2D([], [], label="published", color=INK, **_PRINTED))
+        return handles
+
+
+_PRINTED: dict[str, Any] = {
+    "linestyle": "none",
+    "marker": "D",
+    "markersize": 5,
+    "markerfacecolor": "white",
+    "markeredgewidth": 1.0,
+}
+
+
+def _line(axes: Axes, series: Series, style: Look, dash: Any) -> None:
+    x = sorted(series.ours)
+    values = [series.ours[at] for at in x]
+    axes.plot(
+        x, [v.mean for v in values], color=style.colour, linestyle=dash, marker=style.marker,
+        markersize=3.2, markeredgecolor="white", markeredgewidth=0.4,
+    )  # fmt: skip
+    low = [v.mean if v.low is None else v.low for v in values]
+    high = [v.mean if v.high is None else v.high for v in values]
+    axes.fill_between(x, low, high, color=style.colour, alpha=0.18, linewidth=0)
+    for at, printed_values in series.printed.items():
+        _points(axes, [at] * len(printed_values), printed_values, style)
+
+
+def _points(axes: Axes, x: list[float], y: list[float], style: Look) -> None:
+    axes.plot(x, y, **_PRINTED, markeredgecolor=style.colour, zorder=4)
+
+
+def _whisker(axes: Axes, x: float, value: Estimate, colour: str) -> None:
+    if value.low is not None and value.high is not None:
+        axes.plot([x, x], [value.low, value.high], color=colour, linewidth=0.9, zorder=3)

@@ -1,0 +1,102 @@
+"""Figures over time: a sampled quantity of each flow, one panel per sweep point, first seed."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from matplotlib.lines import Line2D
+
+from cclab import trace
+from cclab.errors import StudyError
+from cclab.plan import short_key, text
+from cclab.report.figures.legend import above
+from cclab.report.figures.panels import FlowLine, flow_ranks, grid, panels_across, thinned
+from cclab.report.figures.style import Drawing, line
+from cclab.report.palette import look
+from cclab.reproduction import expressions, points
+
+if TYPE_CHECKING:
+    from cclab.reproduction.schema import FigureOf
+    from cclab.results import Point, Results
+
+MOST_PANELS = 12
+
+
+def draw(figure: FigureOf, results: Results) -> Drawing | None:
+    """The figure; None if none of its points was run or none recorded samples."""
+    chosen = [p for p in points.at(results, figure.at) if _has_samples(p)][:MOST_PANELS]
+    if not chosen:
+        return None
+    ranks = flow_ranks((f["name"], f["cc"]) for p in chosen for f in p.runs[0].metrics["flows"])
+    drawing, cells = grid(len(chosen), height=2.0)
+    varying = [k for k in chosen[0].params if len({text(p.params[k]) for p in chosen}) > 1]
+    columns = panels_across(len(chosen))
+    shown: dict[str, FlowLine] = {}
+    ends = [0.0]
+    for index, (axes, point) in enumerate(zip(cells[0], chosen, strict=True)):
+        axes.set_title(_title(point, varying), fontsize=7.5)
+        for flow in _flows(figure, point, ranks):
+            frame = _samples(point, flow, figure.until)
+            if not frame.height:
+                continue
+            x, y = frame["time_s"].to_numpy(), _values(figure.y, frame)
+            line(axes, *thinned(x, y), flow.variant, flow.nth)
+            shown.setdefault(f"{flow.name} ({flow.variant})", flow)
+            ends.append(float(x[-1]))
+        if index % columns == 0:
+            axes.set_ylabel(figure.ylabel)
+        if index + columns >= len(chosen):
+            axes.set_xlabel("time (s)")
+            axes.tick_params(labelbottom=True)
+    cells[0][0].set_xlim(0, figure.until or max(ends))
+    cells[0][0].set_ylim(bottom=0)
+    above(drawing, [_handle(label, flow) for label, flow in shown.items()])
+    return drawing
+
+
+def _has_samples(point: Point) -> bool:
+    return trace.has(point.runs[0].entry, "flow_samples")
+
+
+def _flows(figure: FigureOf, point: Point, ranks: dict[tuple[str, str], int]) -> list[FlowLine]:
+    wanted = {name for pattern in figure.flows for name in points.flows(point, pattern)}
+    there = [(f["name"], f["cc"]) for f in point.runs[0].metrics["flows"] if f["name"] in wanted]
+    return [FlowLine(name, cc, ranks[name, cc]) for name, cc in there]
+
+
+def _title(point: Point, varying: list[str]) -> str:
+    return ", ".join(f"{short_key(key)} = {text(point.params[key])}" for key in varying)
+
+
+def _samples(point: Point, flow: FlowLine, until: float | None) -> pl.DataFrame:
+    """The samples of a flow while it lasted."""
+    entry = point.runs[0].entry
+    frame = trace.flow_samples(entry).filter(flow=flow.name).sort("time_s")
+    ended = trace.table(entry, "flows").filter(name=flow.name)["ended_s"].item()
+    end = min(math.inf if ended is None else ended, math.inf if until is None else until)
+    return frame.filter(pl.col("time_s") <= end)
+
+
+def _values(expression: str, frame: pl.DataFrame) -> np.ndarray:
+    """An expression over columns of the samples, whose names may lack their unit."""
+    columns: dict[str, Any] = {}
+    for name, dtype in frame.schema.items():
+        if dtype.is_numeric():
+            column = frame[name].cast(pl.Float64).fill_null(math.nan).to_numpy()
+            columns[name] = column
+            columns[name.removesuffix("_bytes").removesuffix("_s").removesuffix("_bps")] = column
+    try:
+        return np.asarray(expressions.value(expression, columns), dtype=float)
+    except expressions.ExpressionError as error:
+        raise StudyError(f"{error}; samples have {', '.join(columns)}") from None
+
+
+def _handle(label: str, flow: FlowLine) -> Line2D:
+    style = look(flow.variant, flow.nth)
+    return Line2D(
+        [], [], color=style.colour, linestyle=style.dash, marker=style.marker, markersize=4,
+        markeredgecolor="white", markeredgewidth=0.5, label=label,
+    )  # fmt: skip

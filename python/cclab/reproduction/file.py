@@ -1,0 +1,208 @@
+"""Reads `reproduction.toml`: what is wrong in it is said with file, line and column."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from cclab.backends import BACKENDS
+from cclab.errors import InputError, StudyError
+from cclab.reproduction import expressions, schema
+from cclab.reproduction.schema import Check, Claim, Reproduction, Suspicion
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from cclab.reproduction.schema import Experiment
+
+NAME = "reproduction.toml"
+
+STUDIES = Path("studies")
+"""Where the published studies are, from the folder at hand."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published study: its folder and what its file says."""
+
+    name: str
+    folder: Path
+    says: Reproduction
+
+    def experiment(self, name: str) -> Experiment:
+        """The experiment called `name`, which the file has."""
+        return next(e for e in self.says.experiment if e.name == name)
+
+
+def names(studies: Path = STUDIES) -> list[str]:
+    """The published studies of the folder `studies`."""
+    return sorted(file.parent.name for file in studies.glob(f"*/{NAME}"))
+
+
+def load(study: str | Path) -> Published:
+    """Reads the published study called `study`, or the one whose folder it is.
+
+    Raises `InputError` if there is none and `StudyError` if its file is wrong.
+    """
+    folder = Path(study)
+    if not (folder / NAME).is_file():
+        folder = STUDIES / study
+    path = folder / NAME
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        known = ", ".join(names()) or f"none in {STUDIES}/"
+        raise InputError(f"no published study {str(study)!r}; there are: {known}") from None
+    try:
+        says = msgspec.toml.decode(text, type=Reproduction)
+    except msgspec.ValidationError as error:
+        raise _wrong(path, text, str(error)) from None
+    except msgspec.DecodeError as error:
+        raise StudyError(f"{path}: {error}") from None
+    for place, problem in _problems(says, folder):
+        line, column = _position(text, place)
+        raise StudyError(f"{path}:{line}:{column}: {problem}")
+    return Published(folder.resolve().name, folder, says)
+
+
+def _wrong(path: Path, text: str, message: str) -> StudyError:
+    """What msgspec says, with the position and the nearest key in place of its path."""
+    what, _, at = message.partition(" - at `$")
+    place = at.rstrip("`")
+    unknown = re.fullmatch(r"Object contains unknown field `(.*)`", what)
+    if unknown:
+        key = unknown[1]
+        nearest = difflib.get_close_matches(key, _KEYS, 1)
+        hint = f"; did you mean `{nearest[0]}`?" if nearest else ""
+        what, place = f"unknown key `{key}`{hint}", f"{place}.{key}"
+    line, column = _position(text, place)
+    return StudyError(f"{path}:{line}:{column}: {what} (at {place.lstrip('.') or 'the top'})")
+
+
+def _problems(says: Reproduction, folder: Path) -> Iterator[tuple[str, str]]:
+    """What is wrong although each key by itself is right: the place and the message."""
+    experiments = {e.name for e in says.experiment}
+    for kind in ("experiment", "table", "figure"):
+        yield from _repeated(kind, [one.name for one in getattr(says, kind)])
+    for kind in ("claim", "suspicion"):
+        yield from _repeated(kind, [one.id for one in getattr(says, kind)])
+    for index, experiment in enumerate(says.experiment):
+        at = f".experiment[{index}]"
+        files = [experiment.study, *(on.study for on in experiment.on.values() if on.study)]
+        files += experiment.rows.data if experiment.rows else ()
+        for name in files:
+            if not (folder / name).is_file():
+                yield f"{at}.study", f"{folder / name}: no such file"
+        for backend in (*experiment.backends, *experiment.repeat, *experiment.on):
+            if backend not in BACKENDS:
+                yield f"{at}.backends", f"no backend {backend!r}; one of {', '.join(BACKENDS)}"
+    for kind in ("table", "figure"):
+        for index, one in enumerate(getattr(says, kind)):
+            if one.experiment not in experiments:
+                yield f".{kind}[{index}].experiment", f"no experiment {one.experiment!r}"
+    for place, check in _checks(says):
+        yield from _of_check(place, check, experiments)
+
+
+def _repeated(kind: str, of_kind: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for name, count in Counter(of_kind).items():
+        if count > 1:
+            last = len(of_kind) - 1 - of_kind[::-1].index(name)
+            yield f".{kind}[{last}]", f"{count} times a {kind} called {name!r}"
+
+
+def checks_of(one: Claim | Suspicion) -> list[Check]:
+    """The checks of a claim or a suspicion; a claim's own single one, if it has one."""
+    own: list[Check] = []
+    if isinstance(one, Claim) and one.value:
+        bounds = {"above": one.above, "below": one.below, "between": one.between}
+        own = [Check(each=one.each, terms=one.terms, value=one.value, **bounds)]  # type: ignore[arg-type]
+    return [
+        check if check.experiment else msgspec.structs.replace(check, experiment=one.experiment)
+        for check in (*own, *one.checks)
+    ]
+
+
+def needs_of(claim: Claim) -> list[Check]:
+    """What the claim needs of its set-up; where a need says no points, the claim's own."""
+    return [
+        msgspec.structs.replace(
+            need, experiment=need.experiment or claim.experiment, each=need.each or claim.each
+        )
+        for need in claim.needs
+    ]
+
+
+def _checks(says: Reproduction) -> Iterator[tuple[str, Check]]:
+    for index, claim in enumerate(says.claim):
+        place = f".claim[{index}]"
+        if not checks_of(claim):
+            yield f"{place}.value", Check(terms={}, value="")
+        for check in checks_of(claim):
+            yield f"{place}.checks" if claim.checks else f"{place}.value", check
+        for need in needs_of(claim):
+            yield f"{place}.needs", need
+    for index, suspicion in enumerate(says.suspicion):
+        for check in checks_of(suspicion):
+            yield f".suspicion[{index}].checks", check
+
+
+def _of_check(place: str, check: Check, experiments: set[str]) -> Iterator[tuple[str, str]]:
+    if not check.value:
+        yield place, "a claim needs a check: `terms`, `value` and one of above, below, between"
+        return
+    bounds = [check.above, check.below, check.between]
+    if sum(bound is not None for bound in bounds) != 1:
+        yield place, "a check has exactly one of above, below and between"
+    known = {*check.terms, *(f"{name}_x" for name, term in check.terms.items() if term.along)}
+    for expression, names_known in (
+        (check.value, known),
+        *((term.value, None) for term in check.terms.values()),
+    ):
+        problem = expressions.problem(expression, names_known)
+        if problem:
+            yield place, f"in `{expression}`: {problem}"
+    for name, term in check.terms.items():
+        experiment = term.experiment or check.experiment
+        if experiment not in experiments:
+            yield place, f"term {name}: no experiment {experiment!r}"
+
+
+_KEYS = sorted(
+    {
+        field.encode_name
+        for table in vars(schema).values()
+        if isinstance(table, type) and table.__module__ == schema.__name__
+        for field in msgspec.structs.fields(table)
+    }
+)
+
+
+def _position(text: str, place: str) -> tuple[int, int]:
+    """Line and column of a place such as `.claim[3].needs[0].below`: of the nearest key that
+    stands in the text by itself. The library that reads TOML keeps no positions.
+    """
+    steps = re.findall(r"\.?([A-Za-z_][\w-]*)|\[(\d+|\.\.\.)\]", place)
+    lines = text.splitlines()
+    start, end = 0, len(lines)
+    if len(steps) > 1 and steps[1][1].isdigit():
+        headers = [n for n, line in enumerate(lines) if line.startswith(f"[[{steps[0][0]}]]")]
+        nth = int(steps[1][1])
+        if nth < len(headers):
+            start = headers[nth]
+            later = [n for n, line in enumerate(lines) if n > start and line.startswith("[[")]
+            end = later[0] if later else len(lines)
+            steps = steps[2:]
+    keys = [key for key, _ in steps if key]
+    for key in reversed(keys):
+        for number in range(start, end):
+            found = re.search(rf"(?<![\w-]){re.escape(key)}\s*[.=\]]", lines[number])
+            if found:
+                return number + 1, found.start() + 1
+    return start + 1, 1

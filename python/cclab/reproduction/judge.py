@@ -1,0 +1,259 @@
+"""Checks over results, and the verdicts on claims and suspicions that follow from them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from cclab.errors import StudyError
+from cclab.plan import short_key, text
+from cclab.reproduction import expressions, points
+from cclab.reproduction.file import checks_of, needs_of
+from cclab.reproduction.quantities import Names
+from cclab.stats import estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cclab.reproduction.schema import Check, Claim, Suspicion, Term
+    from cclab.results import Point, Results
+    from cclab.stats import Estimate
+
+Finding = Literal["holds", "fails", "open"]
+
+ClaimVerdict = Literal["reproduced", "not reproduced", "not supported by its set-up", "not run"]
+SuspicionVerdict = Literal["confirmed", "refuted", "open", "not run"]
+
+FEWEST = {"sim": 10, "linux": 5, "netns": 5}
+"""Seeds that a verdict needs, by backend; from fewer it is a preview."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A check at one choice of its points."""
+
+    check: Check
+    bindings: dict[str, Any]
+    estimate: Estimate | None
+    """The value over seeds; None if no run has it."""
+    finding: Finding
+
+    @property
+    def where(self) -> str:
+        """The choice of points in words."""
+        return ", ".join(
+            f"{short_key(key)} = {text(value)}" for key, value in self.bindings.items()
+        )
+
+    @property
+    def bound(self) -> str:
+        """Where the value must lie."""
+        if self.check.above is not None:
+            return f"above {self.check.above:g}"
+        if self.check.below is not None:
+            return f"below {self.check.below:g}"
+        low, high = self.check.between or (math.nan, math.nan)
+        return f"{low:g} to {high:g}"
+
+    @property
+    def measured(self) -> str:
+        """The value with its interval."""
+        value = self.estimate
+        if value is None:
+            return "not measured"
+        interval = (
+            f" [{value.low:.4g}, {value.high:.4g}]"
+            if value.low is not None and value.high is not None
+            else ""
+        )
+        return f"{value.mean:.4g}{interval}"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim or a suspicion, judged on one backend."""
+
+    subject: Claim | Suspicion
+    backend: str
+    verdict: ClaimVerdict | SuspicionVerdict
+    outcomes: list[Outcome]
+    needs: list[Outcome] = field(default_factory=list)
+    """What the set-up had to be."""
+
+    @property
+    def seeds(self) -> int:
+        """The fewest seeds that any of its checks stands on."""
+        counts = [o.estimate.n if o.estimate else 0 for o in (*self.outcomes, *self.needs)]
+        return min(counts, default=0)
+
+    @property
+    def preview(self) -> bool:
+        """Whether it stands on fewer seeds than a verdict needs."""
+        return self.verdict != "not run" and self.seeds < FEWEST[self.backend]
+
+    @property
+    def why(self) -> str:
+        """What decided, in one line."""
+        if self.verdict == "not run":
+            return "none of its points was run"
+        unmet = [o for o in self.needs if o.finding != "holds"]
+        deciding = unmet or [o for o in self.outcomes if o.finding != "holds"] or self.outcomes
+        of = len(self.needs if unmet else self.outcomes)
+        holding = sum(o.finding == "holds" for o in (self.needs if unmet else self.outcomes))
+        first = deciding[0]
+        named = f"{first.check.text}: " if first.check.text else ""
+        at = f" at {first.where}" if first.where else ""
+        asked = f"{named}{first.measured}, asked {first.bound}{at}"
+        return asked if of == 1 else f"{holding} of {of} checks hold; {asked}"
+
+
+Measurements = dict[str, "Results"]
+"""Results by experiment, of one backend."""
+
+
+def claim(subject: Claim, backend: str, measured: Measurements, *, strict: bool) -> Judged:
+    """The verdict on a claim by what one backend measured.
+
+    Where the set-up is not as the claim needs it, nothing is shown either way. With `strict`, a
+    check of points that are not in the results is an error of the file.
+    """
+    outcomes = _all(checks_of(subject), measured, strict)
+    needs = _all(needs_of(subject), measured, strict)
+    if not outcomes:
+        return Judged(subject, backend, "not run", [], needs)
+    if any(need.finding != "holds" for need in needs):
+        return Judged(subject, backend, "not supported by its set-up", outcomes, needs)
+    holds = all(outcome.finding == "holds" for outcome in outcomes)
+    verdict: ClaimVerdict = "reproduced" if holds else "not reproduced"
+    return Judged(subject, backend, verdict, outcomes, needs)
+
+
+def suspicion(subject: Suspicion, backend: str, measured: Measurements, *, strict: bool) -> Judged:
+    """The verdict on a suspicion: refuted as soon as one of its checks fails."""
+    outcomes = _all(checks_of(subject), measured, strict)
+    findings = {outcome.finding for outcome in outcomes}
+    verdict: SuspicionVerdict
+    if not outcomes:
+        verdict = "not run"
+    elif "fails" in findings:
+        verdict = "refuted"
+    else:
+        verdict = "open" if "open" in findings else "confirmed"
+    return Judged(subject, backend, verdict, outcomes)
+
+
+def _all(checks: Sequence[Check], measured: Measurements, strict: bool) -> list[Outcome]:
+    return [outcome for check in checks for outcome in _outcomes(check, measured, strict)]
+
+
+def _outcomes(check: Check, measured: Measurements, strict: bool) -> list[Outcome]:
+    """The check at every choice of its points that was run."""
+    used = {term.experiment or check.experiment for term in check.terms.values()}
+    if not used <= set(measured):
+        return []  # This backend does not run all that it compares.
+    found = []
+    for bindings in points.products(check.each):
+        values = _values(check, bindings, measured)
+        if values is not None:
+            value = estimate(values)
+            found.append(Outcome(check, bindings, value, _finding(check, value)))
+        elif strict:
+            where = ", ".join(f"{k} = {text(v)}" for k, v in bindings.items()) or "its points"
+            raise StudyError(f"check `{check.value}`: no sweep point has {where}")
+    return found
+
+
+def _values(
+    check: Check, bindings: dict[str, Any], measured: Measurements
+) -> list[float | None] | None:
+    """The value of the check for each seed; None if a term has no points."""
+    series: dict[str, list[Any]] = {}
+    steady: dict[str, Any] = {}
+    for name, term in check.terms.items():
+        results = measured[term.experiment or check.experiment]
+        chosen = points.at(results, _known(results, bindings) | term.at)
+        if not chosen:
+            return None
+        series[name], along = _term(term, chosen)
+        if term.along:
+            steady[f"{name}_x"] = along
+    seeds = min(len(values) for values in series.values())
+    return [
+        float(expressions.value(check.value, {k: v[i] for k, v in series.items()} | steady))
+        for i in range(seeds)
+    ]
+
+
+def _known(results: Results, bindings: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the bindings that the experiment sweeps: a term may lie in another experiment."""
+    swept = results.plan.points[0].params
+    return {key: value for key, value in bindings.items() if key in swept}
+
+
+def _term(term: Term, chosen: list[Point]) -> tuple[list[Any], np.ndarray]:
+    """The term for each seed, and the numbers along its key."""
+    if not term.along:
+        return [_average([c[i] for c in _per_seed(term, chosen)]) for i in _seeds(chosen)], _NONE
+    groups = points.along(chosen, term.along)
+    at = [points.number(value) for value, _ in groups]
+    x = np.array([float(i) if v is None else v for i, v in enumerate(at)])
+    columns = [_per_seed(term, group) for _, group in groups]
+    return [
+        np.array([_average([c[i] for c in column]) for column in columns]) for i in _seeds(chosen)
+    ], x
+
+
+_NONE = np.array([])
+
+
+def _seeds(chosen: Sequence[Point]) -> range:
+    return range(min(len(point.runs) for point in chosen))
+
+
+def _per_seed(term: Term, chosen: Sequence[Point]) -> list[list[Any]]:
+    """For each point, the value of the term in each of its runs."""
+    return [
+        [evaluated(term.value, point, i, term.flow) for i in _seeds(chosen)] for point in chosen
+    ]
+
+
+def evaluated(expression: str, point: Point, nth: int, flow: str) -> Any:
+    """An expression over the `nth` run of a point: a number, or one for each flow of a pattern."""
+    run = point.runs[nth]
+    if not flow:
+        names = Names(run, "")
+        return float(expressions.value(expression, names, names.functions))
+    matching = points.flows(point, flow)
+    if not matching:
+        there = ", ".join(f["name"] for f in run.metrics["flows"])
+        raise StudyError(f"`{expression}`: no flow is called {flow!r}; there are {there}")
+    values = []
+    for name in matching:
+        names = Names(run, name)
+        values.append(float(expressions.value(expression, names, names.functions)))
+    return values[0] if len(values) == 1 else np.array(values)
+
+
+def _average(values: list[Any]) -> Any:
+    return values[0] if len(values) == 1 else np.mean(np.array(values), axis=0)
+
+
+def _finding(check: Check, value: Estimate | None) -> Finding:
+    """Whether the whole interval lies where it must, or wholly elsewhere."""
+    if value is None:
+        return "open"
+    low = value.mean if value.low is None else value.low
+    high = value.mean if value.high is None else value.high
+    if check.between is not None:
+        least, most = check.between
+        inside = least <= low and high <= most
+    else:
+        least = -math.inf if check.above is None else check.above
+        most = math.inf if check.below is None else check.below
+        inside = least < low and high < most
+    if inside:
+        return "holds"
+    return "fails" if high <= least or low >= most else "open"

@@ -1,0 +1,144 @@
+"""The numbers of one flow in one run, by the names that expressions call them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cclab import trace
+from cclab.errors import InputError
+from cclab.reproduction import expressions
+from cclab.summary import flat_traffic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import polars as pl
+
+    from cclab.results import Measured
+
+
+@dataclass(frozen=True)
+class Names(Mapping[str, Any]):
+    """The metrics of a flow and of its run.
+
+    A flow's own as docs/metrics.md names them, what held it back as `limited_CAUSE`, its `share`
+    of the goodput; the run's as `bottleneck_NAME`, `jain`, `traffic_SOURCE_NAME`; and those of the
+    capture at its sender as `capture_NAME`. What was not measured is not a number.
+    """
+
+    run: Measured
+    flow: str
+    """Empty where only the run is meant."""
+    plain: dict[str, Any] = field(default_factory=dict)
+    """Names of constants."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self.plain:
+            return self.plain[name]
+        if name.startswith("capture_"):
+            return _number(self._capture[name.removeprefix("capture_")])
+        return _number(self._metrics[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._metrics)
+
+    def __len__(self) -> int:
+        return len(self._metrics)
+
+    @cached_property
+    def _metrics(self) -> dict[str, Any]:
+        metrics = self.run.metrics
+        found: dict[str, Any] = {"jain": metrics["jain"]}
+        found |= {f"bottleneck_{k}": v for k, v in metrics["bottleneck"].items()}
+        for source in metrics.get("traffic", []):
+            numbers = flat_traffic(source)
+            found |= {f"traffic_{source['name']}_{k}": v for k, v in numbers.items()}
+        flow = next((f for f in metrics["flows"] if f["name"] == self.flow), None)
+        if flow is None:
+            return found
+        total = sum(f["goodput_bps"] or 0.0 for f in metrics["flows"])
+        found |= {k: v for k, v in flow.items() if not isinstance(v, str | dict)}
+        found |= {f"limited_{k}": v for k, v in (flow["limited"] or {}).items()}
+        found["share"] = (flow["goodput_bps"] or 0.0) / total if total else None
+        return found
+
+    @cached_property
+    def _capture(self) -> dict[str, Any]:
+        raise InputError("this version reads no captures")
+
+    @property
+    def functions(self) -> dict[str, Callable[..., Any]]:
+        """Functions over the samples of the flow; times in seconds of the run."""
+        return {
+            "rate_bps": self._rate,
+            "correlation": self._correlation,
+            "sample_mean": self._mean,
+            "recovery_s": self._recovery,
+        }
+
+    @cached_property
+    def samples(self) -> pl.DataFrame:
+        """The sampled state of the flow."""
+        frame = trace.flow_samples(self.run.entry)
+        return frame.filter(frame["flow"] == self.flow)
+
+    def _between(self, from_s: float, to_s: float) -> pl.DataFrame:
+        time = self.samples["time_s"]
+        return self.samples.filter((time >= from_s) & (time <= to_s))
+
+    def _rate(self, from_s: float, to_s: float) -> float:
+        """In-order bits per second that the receiver got from one time to another."""
+        frame = self._between(from_s, to_s)
+        if frame.height < 2:
+            return math.nan
+        received, time = frame["received_bytes"], frame["time_s"]
+        return 8 * float(received[-1] - received[0]) / float(time[-1] - time[0])
+
+    def _column(self, frame: pl.DataFrame, name: str) -> np.ndarray:
+        for spelled in (name, f"{name}_bytes", f"{name}_s", f"{name}_bps"):
+            if spelled in frame.columns:
+                return frame[spelled].cast(float).to_numpy()
+        known = ", ".join(frame.columns)
+        raise expressions.ExpressionError(f"no samples of {name!r}; there are {known}")
+
+    def _correlation(self, a: str, b: str, from_s: float, to_s: float) -> float:
+        """Pearson's correlation of two sampled quantities."""
+        frame = self._between(from_s, to_s)
+        one, other = self._column(frame, a), self._column(frame, b)
+        both = np.isfinite(one) & np.isfinite(other)
+        if both.sum() < 3 or one[both].std() == 0 or other[both].std() == 0:
+            return math.nan
+        return float(np.corrcoef(one[both], other[both])[0, 1])
+
+    def _mean(self, name: str, from_s: float, to_s: float) -> float:
+        """The mean of a sampled quantity."""
+        values = self._column(self._between(from_s, to_s), name)
+        return float(np.nanmean(values)) if np.isfinite(values).any() else math.nan
+
+    def _recovery(self, after_s: float, part: float) -> float:
+        """Seconds from `after_s` until in-flight is back at `part` of its mean a second before it.
+
+        Not a number if it never fell below that, and what is left of the flow if it never came
+        back.
+        """
+        before = self._mean("in_flight", after_s - 1, after_s)
+        frame = self._between(after_s, math.inf)
+        if not frame.height or not math.isfinite(before):
+            return math.nan
+        flight = self._column(frame, "in_flight")
+        low = np.flatnonzero(flight < part * before)
+        if not len(low):
+            return math.nan
+        back = np.flatnonzero(flight[low[0] :] >= part * before)
+        at = low[0] + back[0] if len(back) else -1
+        return float(frame["time_s"][int(at)]) - after_s
+
+
+def _number(value: Any) -> Any:
+    return math.nan if value is None else value

@@ -1,0 +1,93 @@
+"""The runs of a published study: which there are, and doing what is missing of them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cclab import api
+from cclab.store import Store
+from cclab.study import Study
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from cclab.execute import Listener
+    from cclab.plan import Plan
+    from cclab.reproduction.file import Published
+    from cclab.reproduction.schema import Experiment
+    from cclab.results import Results
+
+
+@dataclass(frozen=True)
+class Planned:
+    """An experiment on one backend."""
+
+    experiment: Experiment
+    backend: str
+    plan: Plan
+    store: Store
+
+
+@dataclass(frozen=True)
+class Done:
+    """An experiment that was carried out."""
+
+    planned: Planned
+    results: Results
+    wall_s: float
+    """Real seconds that the runs done now took; 0 if all were there."""
+    ran: int
+    """Runs done now."""
+
+
+def plan(
+    published: Published, out: Path, *, backend: str | None = None, short: bool = False
+) -> list[Planned]:
+    """Every experiment on every backend that it runs on, or on `backend` alone.
+
+    Raises `StudyError` or `InputError` where a study file is wrong or its backend cannot do it,
+    before anything runs.
+    """
+    planned = []
+    for experiment in published.says.experiment:
+        for name in experiment.backends:
+            if (backend is None or name == backend) and not (
+                short and name in experiment.short.skip
+            ):
+                planned.append(_planned(published, experiment, name, out, short))
+    return planned
+
+
+def _planned(
+    published: Published, experiment: Experiment, backend: str, out: Path, short: bool
+) -> Planned:
+    on = experiment.on.get(backend)
+    study = Study.load(published.folder / (on.study if on and on.study else experiment.study))
+    replaced = [*experiment.set, *(on.set if on else ()), *(experiment.short.set if short else ())]
+    repeat = experiment.short.repeat if short else experiment.repeat.get(backend)
+    made = study.plan(set=replaced, backend=backend, repeat=repeat)
+    api.check(made)
+    folder = out / published.name / f"{experiment.name}-{backend}"
+    return Planned(experiment, backend, made, Store(folder))
+
+
+def carry_out(
+    planned: Sequence[Planned],
+    *,
+    jobs: int | None = None,
+    listener: Callable[[Planned], Listener | None] = lambda _: None,
+) -> list[Done]:
+    """Does what is missing of each, and measures all."""
+    done = []
+    for one in planned:
+        missing = one.store.survey(one.plan).missing
+        began = time.monotonic()
+        results = api.carry_out(
+            one.plan, one.store, missing=missing, jobs=jobs, listener=listener(one)
+        )
+        wall = time.monotonic() - began if missing else 0.0
+        done.append(Done(one, results, wall, len(missing)))
+    return done
