@@ -6,6 +6,7 @@ r.flows          # a polars frame: one row per flow and run
 r.figure("cwnd") # a matplotlib figure
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from cclab import _core
@@ -16,6 +17,7 @@ from cclab.study import Study
 
 if TYPE_CHECKING:
     from cclab.comparison.results import Comparison
+    from cclab.reproduction import Reproduced, reproduce
     from cclab.results import Results
 
 __version__ = _core.VERSION
@@ -24,6 +26,7 @@ __all__ = [
     "Comparison",
     "DamageError",
     "InputError",
+    "Reproduced",
     "Results",
     "RunError",
     "StoreError",
@@ -32,18 +35,22 @@ __all__ = [
     "__version__",
     "compare",
     "load",
+    "reproduce",
     "run",
 ]
 
 
+_LATE = {
+    "Comparison": "cclab.comparison.results",
+    "Reproduced": "cclab.reproduction",
+    "Results": "cclab.results",
+    "reproduce": "cclab.reproduction",
+}
+"""What is loaded when it is asked for: its libraries take longer to load than many commands run."""
+
+
 def __getattr__(name: str) -> object:
-    """`Results` and `Comparison`: their libraries take longer to load than many commands run."""
-    if name == "Comparison":
-        from cclab.comparison.results import Comparison
-
-        return Comparison
-    if name == "Results":
-        from cclab.results import Results
-
-        return Results
+    """Loads what is in `_LATE`."""
+    if name in _LATE:
+        return getattr(import_module(_LATE[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -97,17 +97,32 @@ def _core_rows(what: What) -> list[dict[str, object]]:
 
 
 def _studies() -> list[dict[str, object]]:
-    """The study files of the folder at hand: `studies/NAME/study.toml` and `examples/*.toml`."""
+    """The studies of the folder at hand: published ones, which `cclab reproduce` runs, and the
+    study files `studies/NAME/study.toml` and `examples/*.toml`.
+    """
     rows: list[dict[str, object]] = []
     files = [*Path("studies").glob("*/study.toml"), *Path("examples").glob("*.toml")]
-    for file in sorted(files):
+    for file in [*sorted(Path("studies").glob("*/reproduction.toml")), *sorted(files)]:
         try:
             written = tomllib.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             continue
-        row = {"file": str(file), "backend": _backend(file, written)}
+        on = _backend if file.name != "reproduction.toml" else _backends
+        row = {"file": str(file), "backend": on(file, written)}
         rows.append(row | {key: written.get(key) for key in ("title", "question")})
     return rows
+
+
+def _backends(file: Path, written: dict[str, object]) -> object:
+    """What the experiments of a published study run on."""
+    try:
+        # Its libraries take longer to load than the list to print.
+        from cclab import reproduction
+
+        experiments = reproduction.load(file.parent).says.experiment
+    except (StudyError, InputError):
+        return None
+    return ", ".join(dict.fromkeys(b for one in experiments for b in one.backends))
 
 
 def _backend(file: Path, written: dict[str, object]) -> object:

@@ -15,7 +15,7 @@ from cclab.reproduction import judge, printed, runs
 from cclab.reproduction.file import load, names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from cclab.execute import Listener
     from cclab.reproduction.figures import Drawn
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cclab.reproduction.judge import Judged
     from cclab.reproduction.printed import Filled
     from cclab.reproduction.runs import Done, Planned
+    from cclab.reproduction.schema import Claim, Suspicion
     from cclab.results import Results
 
 __all__ = ["RESULTS", "SCHEMA", "Reproduced", "load", "names", "reproduce"]
@@ -134,16 +135,23 @@ def judged(published: Published, done: list[Done], wall_s: float, *, short: bool
         done,
         wall_s,
         tables,
-        [
-            verdict
-            for subject in published.says.claim
-            for backend, measured in by_backend.items()
-            if (verdict := judge.claim(subject, backend, measured, strict=strict)).outcomes
-        ],
-        [
-            verdict
-            for subject in published.says.suspicion
-            for backend, measured in by_backend.items()
-            if (verdict := judge.suspicion(subject, backend, measured, strict=strict)).outcomes
-        ],
+        _verdicts(judge.claim, published.says.claim, by_backend, strict),
+        _verdicts(judge.suspicion, published.says.suspicion, by_backend, strict),
     )
+
+
+def _verdicts(
+    judged_by: Callable[..., Judged],
+    subjects: Sequence[Claim | Suspicion],
+    by_backend: dict[str, dict[str, Results]],
+    strict: bool,
+) -> list[Judged]:
+    """The verdict on each subject by each backend that ran what it is about.
+
+    Where none did, one that says so.
+    """
+    found: list[Judged] = []
+    for subject in subjects:
+        verdicts = [judged_by(subject, b, m, strict=strict) for b, m in by_backend.items()]
+        found += [v for v in verdicts if v.outcomes] or verdicts[:1]
+    return found

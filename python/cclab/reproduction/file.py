@@ -99,9 +99,10 @@ def _problems(says: Reproduction, folder: Path) -> Iterator[tuple[str, str]]:
         for name in files:
             if not (folder / name).is_file():
                 yield f"{at}.study", f"{folder / name}: no such file"
-        for backend in (*experiment.backends, *experiment.repeat, *experiment.on):
-            if backend not in BACKENDS:
-                yield f"{at}.backends", f"no backend {backend!r}; one of {', '.join(BACKENDS)}"
+        for key in ("backends", "repeat", "on"):
+            for backend in getattr(experiment, key):
+                if backend not in BACKENDS:
+                    yield f"{at}.{key}", f"no backend {backend!r}; one of {', '.join(BACKENDS)}"
     for kind in ("table", "figure"):
         for index, one in enumerate(getattr(says, kind)):
             if one.experiment not in experiments:
@@ -201,8 +202,10 @@ def _position(text: str, place: str) -> tuple[int, int]:
             steps = steps[2:]
     keys = [key for key, _ in steps if key]
     for key in reversed(keys):
-        for number in range(start, end):
-            found = re.search(rf"(?<![\w-]){re.escape(key)}\s*[.=\]]", lines[number])
-            if found:
-                return number + 1, found.start() + 1
+        # A key of the table itself before one inside a value of it.
+        for before in (r"^\s*", r"(?<![\w-])"):
+            for number in range(start, end):
+                found = re.search(rf"{before}({re.escape(key)})\s*[.=\]]", lines[number])
+                if found:
+                    return number + 1, found.start(1) + 1
     return start + 1, 1
