@@ -38,8 +38,8 @@ def test_help_lists_the_verbs_of_this_version(cli: Cli) -> None:
     assert told.returncode == DONE
     for verb in ("run", "plan", "report", "compare", "list", "doctor", "kernel", "schema"):
         assert verb in told.stdout
-    for verb in ("reproduce", "analyze"):
-        assert verb not in told.stdout
+    assert "reproduce" in told.stdout
+    assert "analyze" not in told.stdout
 
 
 def test_run_prints_the_table_and_writes_the_report(cli: Cli, study: Path, tmp_path: Path) -> None:

@@ -98,7 +98,10 @@ def _print(done: Reproduced) -> None:
             tell(f"{backend}: {count(cells['compared'], 'printed number')}: {', '.join(parts)}")
     ran = sum(one.ran for one in done.done)
     runs = count(sum(len(one.planned.plan.runs) for one in done.done), "run")
-    tell(f"{runs}, {ran} of them now, in {duration(done.wall_s)}" if ran else f"{runs}, all kept")
+    tell(f"{runs}, {ran} of them now")
+    for backend in done.backends:
+        wall_s = sum(o.timed.wall_s for o in done.done if o.planned.backend == backend)
+        tell(f"{backend}: {duration(wall_s)} of wall time, measuring included")
 
 
 def _print_verdicts(what: str, judged: list[Judged]) -> None:

@@ -6,7 +6,6 @@ docs/reproduce.md describes the file.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,8 +42,6 @@ class Reproduced:
     short: bool
     """Whether it is the form that takes seconds: it shows that all works, not what is so."""
     done: list[Done]
-    wall_s: float
-    """Real seconds that the runs took, measuring included; 0 if all were there."""
     tables: list[Filled]
     claims: list[Judged]
     suspicions: list[Judged]
@@ -110,13 +107,11 @@ def reproduce(
     published = load(study)
     folder = RESULTS if out is None else Path(out)
     planned = runs.plan(published, folder, backend=backend, short=short)
-    began = time.monotonic()
     done = runs.carry_out(planned, jobs=jobs, listener=listener)
-    wall = time.monotonic() - began if any(one.ran for one in done) else 0.0
-    return judged(published, done, wall, short=short)
+    return judged(published, done, short=short)
 
 
-def judged(published: Published, done: list[Done], wall_s: float, *, short: bool) -> Reproduced:
+def judged(published: Published, done: list[Done], *, short: bool) -> Reproduced:
     """The tables and the verdicts that follow from what was measured."""
     by_backend: dict[str, dict[str, Results]] = {}
     for one in done:
@@ -133,7 +128,6 @@ def judged(published: Published, done: list[Done], wall_s: float, *, short: bool
         published,
         short,
         done,
-        wall_s,
         tables,
         _verdicts(judge.claim, published.says.claim, by_backend, strict),
         _verdicts(judge.suspicion, published.says.suspicion, by_backend, strict),

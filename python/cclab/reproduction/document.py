@@ -43,7 +43,8 @@ def _experiment(done: Done) -> dict[str, Any]:
         "points": len(planned.plan.points),
         "runs": len(planned.plan.runs),
         "runs_now": done.ran,
-        "wall_s": done.wall_s,
+        "runs_timed": done.timed.runs,
+        "wall_s": done.timed.wall_s,
         "store": str(planned.store.path),
     }
 

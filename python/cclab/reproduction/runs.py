@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from cclab import api
+from cclab.errors import StoreError
 from cclab.store import Store
 from cclab.study import Study
 
@@ -37,10 +39,36 @@ class Done:
 
     planned: Planned
     results: Results
-    wall_s: float
-    """Real seconds that the runs done now took; 0 if all were there."""
     ran: int
     """Runs done now."""
+    timed: Timed
+    """What its runs took, those of earlier commands included."""
+
+
+@dataclass(frozen=True)
+class Timed:
+    """What runs took in real time, kept beside a store: entries hold nothing of when or where."""
+
+    runs: int = 0
+    wall_s: float = 0.0
+
+    @classmethod
+    def of(cls, store: Store) -> Timed:
+        """What is kept beside `store`; nothing if that is nothing or damaged."""
+        try:
+            return cls(**json.loads((store.path / _TIMED).read_bytes()))
+        except (OSError, ValueError, TypeError):
+            return cls()
+
+    def keep(self, store: Store) -> None:
+        """Keeps it beside `store`. Raises `StoreError` if that cannot be written."""
+        try:
+            (store.path / _TIMED).write_text(json.dumps(asdict(self)) + "\n")
+        except OSError as error:
+            raise StoreError(f"cannot write to {store.path}: {error.strerror}") from error
+
+
+_TIMED = "timed.json"
 
 
 def plan(
@@ -84,10 +112,14 @@ def carry_out(
     done = []
     for one in planned:
         missing = one.store.survey(one.plan).missing
+        timed = Timed.of(one.store) if len(missing) < len(one.plan.runs) else Timed()
         began = time.monotonic()
         results = api.carry_out(
             one.plan, one.store, missing=missing, jobs=jobs, listener=listener(one)
         )
-        wall = time.monotonic() - began if missing else 0.0
-        done.append(Done(one, results, wall, len(missing)))
+        if missing:
+            wall_s = timed.wall_s + time.monotonic() - began
+            timed = Timed(timed.runs + len(missing), wall_s)
+            timed.keep(one.store)
+        done.append(Done(one, results, len(missing), timed))
     return done
