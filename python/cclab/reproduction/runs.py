@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from cclab import api
-from cclab.errors import StoreError
+from cclab.errors import InputError, StoreError, StudyError
+from cclab.reproduction.file import NAME
 from cclab.store import Store
 from cclab.study import Study
 
@@ -96,8 +97,12 @@ def _planned(
     study = Study.load(published.folder / (on.study if on and on.study else experiment.study))
     replaced = [*experiment.set, *(on.set if on else ()), *(experiment.short.set if short else ())]
     repeat = experiment.short.repeat if short else experiment.repeat.get(backend)
-    made = study.plan(set=replaced, backend=backend, repeat=repeat)
-    api.check(made)
+    try:
+        made = study.plan(set=replaced, backend=backend, repeat=repeat)
+        api.check(made)
+    except (StudyError, InputError) as error:
+        where = f"{published.folder / NAME}: experiment {experiment.name!r} on {backend}"
+        raise InputError(f"{where}: {error}") from None
     folder = out / published.name / f"{experiment.name}-{backend}"
     return Planned(experiment, backend, made, Store(folder))
 
