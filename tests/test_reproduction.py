@@ -15,7 +15,7 @@ import pytest
 import cclab
 from cclab import reproduction
 from cclab.cli.main import DONE, WRONG_INPUT, invoke
-from cclab.reproduction import expressions, page
+from cclab.reproduction import expressions, judge, page
 from conftest import STUDY
 
 if TYPE_CHECKING:
@@ -359,7 +359,24 @@ def test_functions_of_expressions() -> None:
     assert value("count(x > 3)") == 5
     assert value("median(three)") == 2
     assert value("max(1, 4, 2)") == 4
+    assert value("std(three)") == pytest.approx(1)
+    assert value("sum(three * three)") == 14
     assert math.isnan(value("1 / (x - x)[0]"))
+
+
+def test_a_sampled_column_of_any_length_can_be_scaled() -> None:
+    samples = {"srtt": np.full(200_000, 0.02)}
+    assert expressions.value("srtt * 1e3", samples)[-1] == pytest.approx(20)
+
+
+def test_an_expression_reaches_another_flow_of_the_run(done: Reproduced) -> None:
+    point = done.results("pair").points[0]
+    flows = {flow["name"]: flow for flow in point.runs[1].metrics["flows"]}
+    ratio = judge.evaluated('goodput_bps / of("long", "goodput_bps")', point, 1, "short")
+    assert ratio == flows["short"]["goodput_bps"] / flows["long"]["goodput_bps"]
+    twice = judge.evaluated('of("long", "rate_bps(1, 2) + rate_bps(1, 2)")', point, 1, "short")
+    assert twice == 2 * judge.evaluated("rate_bps(1, 2)", point, 1, "long")
+    assert math.isnan(judge.evaluated('of("absent", "goodput_bps")', point, 1, "short"))
 
 
 def test_expressions_reach_nothing_else() -> None:

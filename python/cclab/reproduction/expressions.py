@@ -91,6 +91,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "mean": _reduced(np.mean),
     "median": _reduced(np.median),
     "sum": _reduced(np.sum),
+    "std": _reduced(lambda values: np.std(values, ddof=1)),
     "count": lambda condition: float(np.count_nonzero(condition)),
     "len": lambda values: float(len(_vector(values))),
     "abs": np.abs,
@@ -115,6 +116,7 @@ _OPERATORS = {
     # Vectors are combined element by element, so that `a > b` can be counted.
     ast.BitAnd: operator.and_,
     ast.BitOr: operator.or_,
+    ast.Mult: np.multiply,  # simpleeval's own takes a vector for a long text
     ast.Div: lambda a, b: np.divide(a, b) if np.any(b) else np.divide(a, b) * np.nan,
 }
 

@@ -80,7 +80,15 @@ class Names(Mapping[str, Any]):
             "correlation": self._correlation,
             "sample_mean": self._mean,
             "recovery_s": self._recovery,
+            "of": self._of,
         }
+
+    def _of(self, flow: str, expression: str) -> Any:
+        """An expression over another flow of the run; not a number where that flow is absent."""
+        if all(f["name"] != flow for f in self.run.metrics["flows"]):
+            return math.nan
+        other = Names(self.run, flow)
+        return expressions.value(expression, other, other.functions)
 
     @cached_property
     def samples(self) -> pl.DataFrame:
