@@ -143,8 +143,24 @@ def _told(figure: Drawing) -> list[str]:
 def test_the_queue_of_a_bottleneck_of_any_name_is_drawn(tmp_path: Path) -> None:
     figure = _of_graph(tmp_path).figure("queue")
     backlog = np.asarray(figure.axes[0].lines[0].get_ydata())
-    assert backlog.max() > 20  # 20 packets of 1.5 kB, in kB
+    assert 15 < backlog.max() <= 20  # in packets, as its limit is
+    assert figure.axes[0].get_ylabel() == "backlog (packets)"
+    heights = [np.unique(np.asarray(line.get_ydata())) for line in figure.axes[0].lines]
+    assert [20] in [list(height) for height in heights]  # the limit
     assert _told(figure) == ["backlog", "drops"]
+
+
+def test_marks_of_the_queue_are_shown_beside_drops(tmp_path: Path) -> None:
+    marking = "network.link.1.queue={kind='codel', limit='30kB', ecn=true}"
+    figure = _of_graph(tmp_path, marking, "flow.flow1.ecn=true").figure("queue")
+    assert "ECN marks" in _told(figure)
+    assert figure.axes[0].get_ylabel() == "backlog (kB)"
+
+
+def test_no_legend_lies_over_sequence_numbers(tmp_path: Path) -> None:
+    figure = _of_graph(tmp_path).figure("sequence")
+    assert "loss repaired" in _told(figure)
+    assert all(axes.get_legend() is None for axes in figure.axes)
 
 
 def test_the_key_of_the_queue_names_drops_only_where_there_are_some(tmp_path: Path) -> None:
@@ -201,7 +217,8 @@ def test_no_two_variants_look_the_same() -> None:
 
 def test_a_queue_that_is_never_seen_full_is_said_to_be_empty(tmp_path: Path) -> None:
     figure = _of_graph(tmp_path, "network.link.0.rate=1Mbit").figure("queue")
-    assert [text.get_text() for text in figure.axes[0].texts] == ["empty in every sample"]
+    told = [text.get_text() for text in figure.axes[0].texts]
+    assert told == ["empty in every sample", "limit"]
 
 
 def test_a_figure_with_nothing_to_show_says_what_it_needs(tmp_path: Path) -> None:

@@ -78,6 +78,8 @@ def _in_step(scenario: dict[str, Any]) -> bool:
     """Whether several flows share a queue and nothing in the scenario is random."""
     flows, network = scenario["flows"], scenario["network"]
     links = [network[name] for name in ("bottleneck", "access") if network.get(name)]
+    links += [edge["link"] for edge in (network.get("graph") or {}).get("links", [])]
+    links += [link["reverse"] for link in links if link.get("reverse")]
     random = ("loss", "jitter", "reorder", "duplicate", "corrupt")
     return (
         len(flows) > 1

@@ -1,4 +1,4 @@
-"""Bytes waiting at the bottleneck over time, and when it dropped packets."""
+"""What waits at the bottleneck over time, and when it dropped and marked packets."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from cclab.report.figures.panels import finish, grid, panels, reference, thinned
 from cclab.report.figures.style import MUTED
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
@@ -22,13 +23,17 @@ if TYPE_CHECKING:
 
 TITLE = "Queue at the bottleneck over time"
 CAPTION = (
-    "Bytes waiting in front of the bottleneck; the ticks on top mark the sampling intervals in "
-    "which it dropped packets. First run of each sweep point."
+    "What waits in front of the bottleneck, in packets where its limit counts those; the ticks on "
+    "top mark the sampling intervals in which it dropped packets, those below them the intervals "
+    "in which it marked some (ECN). First run of each sweep point."
 )
 NEEDS = "samples of the bottleneck's queue"
 
 _WATER = "#6f8fb3"
-_DROP = "#b3261e"
+_EVENTS = (("drops", "drops", "#b3261e", 0.985), ("marks", "ECN marks", "#8a6d00", 0.92))
+"""Columns that count events: name, label, and the colour and height in the axes of their ticks."""
+_HEADROOM = 1.2
+"""Room above the largest backlog, for the ticks."""
 
 
 def draw(results: Results) -> Drawing | None:
@@ -43,42 +48,51 @@ def draw(results: Results) -> Drawing | None:
         for p in shown
     ]
     limits = [p.run.run.scenario["network"]["bottleneck"]["queue"]["limit"] for p in shown]
+    # Panels share their axis: packets where every limit counts them, else bytes.
+    counted = "packets" if all("packets" in limit for limit in limits) else "bytes"
+    backlogs = [s[f"backlog_{counted}"].to_numpy() for s in series]
     tops = [
-        float(max(np.max(s["backlog_bytes"].to_numpy(), initial=0), limit.get("bytes", 0)))
-        for s, limit in zip(series, limits, strict=True)
+        float(max(np.max(backlog, initial=0), limit.get(counted, 0)))
+        for backlog, limit in zip(backlogs, limits, strict=True)
     ]
-    unit, name = units.size(max(tops))
+    unit, name = units.size(max(tops)) if counted == "bytes" else (1.0, counted)
     figure, cells = grid(len(shown), height=2.4)
-    handles: list[Artist] = [Patch(facecolor=_WATER, alpha=0.5, label="backlog")]
-    for axes, samples, limit in zip(cells[0], series, limits, strict=True):
-        seconds = samples["time_s"].to_numpy()
-        backlog = samples["backlog_bytes"].to_numpy() / unit
+    handles: dict[str, Artist] = {"backlog": Patch(facecolor=_WATER, alpha=0.5, label="backlog")}
+    for axes, samples, waiting, limit in zip(cells[0], series, backlogs, limits, strict=True):
+        seconds, backlog = samples["time_s"].to_numpy(), waiting / unit
         x, y = thinned(seconds, backlog)
         axes.fill_between(x, y, color=_WATER, alpha=0.35, linewidth=0)
         axes.plot(x, y, color=_WATER, linewidth=0.9)
-        dropped = np.diff(samples["drops"].to_numpy().astype(np.int64), prepend=0) > 0
-        if dropped.any():
-            (ticks,) = axes.plot(
-                seconds[dropped],
-                np.full(int(dropped.sum()), 0.985),
-                transform=axes.get_xaxis_transform(),
-                linestyle="none",
-                marker="|",
-                markersize=7,
-                color=_DROP,
-                clip_on=False,
-                label="drops",
-            )
-            if len(handles) == 1:
-                handles.append(ticks)
+        for event, label, colour, height in _EVENTS:
+            when = seconds[np.diff(samples[event].to_numpy().astype(np.int64), prepend=0) > 0]
+            if len(when):
+                handles.setdefault(event, _ticks(axes, when, label, colour, height))
         if not backlog.any():
             _say_empty(axes)
-        if "bytes" in limit:
-            reference(axes, limit["bytes"] / unit, "limit")
+        if counted in limit:
+            reference(axes, limit[counted] / unit, "limit")
     finish(figure, cells, shown, [f"backlog ({name})"], legend=False)
-    cells[0][0].set_ylim(0, max(tops) / unit * 1.14 or 1)
-    legend.above(figure, handles)
+    cells[0][0].set_ylim(0, max(tops) / unit * _HEADROOM or 1)
+    legend.above(figure, list(handles.values()))
     return figure
+
+
+def _ticks(
+    axes: Axes, when: npt.NDArray[np.float64], label: str, colour: str, height: float
+) -> Artist:
+    """Ticks at the times `when`, at this height of the axes."""
+    (ticks,) = axes.plot(
+        when,
+        np.full(len(when), height),
+        transform=axes.get_xaxis_transform(),
+        linestyle="none",
+        marker="|",
+        markersize=7,
+        color=colour,
+        clip_on=False,
+        label=label,
+    )
+    return ticks
 
 
 def _say_empty(axes: Axes) -> None:

@@ -56,9 +56,13 @@ def draw(results: Results) -> Drawing | None:
                 **({"drawstyle": "steps-post"} | emphasis(panel)),
             )
         marked |= _mark(axes, panel, unit)
-    finish(figure, cells, shown, [f"sequence number ({name})"])
-    if marked:
-        _explain(cells[0][0])
+    finish(
+        figure,
+        cells,
+        shown,
+        [f"sequence number ({name})"],
+        more=[_explanation()] if marked else [],
+    )
     return figure
 
 
@@ -110,19 +114,8 @@ def _losses(panel: Panel) -> pl.DataFrame:
     return samples.filter(repaired).select("time_s", pl.col("snd_una_bytes").alias("offset_bytes"))
 
 
-def _explain(axes: Axes) -> None:
-    axes.legend(
-        handles=[
-            Line2D(
-                [],
-                [],
-                linestyle="none",
-                marker="x",
-                markersize=4,
-                color=_LOST,
-                label="loss repaired",
-            )
-        ],
-        loc="lower right",
-        handlelength=1.0,
+def _explanation() -> Line2D:
+    """The entry of the crosses in the legend."""
+    return Line2D(
+        [], [], linestyle="none", marker="x", markersize=4, color=_LOST, label="loss repaired"
     )
