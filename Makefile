@@ -97,6 +97,7 @@ bench: $(TARGET)/peers/ns3-dumbbell ## Speed beside ns-3 and ns-2, in one run (B
 oracles: .venv/.core ## The simulator beside ns-2 and the kernel (ORACLES_FLAGS="--variant reno", "--record")
 	@tests/install-packages.sh ns2:ns
 	$(BIN)/python studies/oracles/oracles.py $(ORACLES_FLAGS)
+	$(BIN)/python studies/four-flavors-2009/ns2.py
 
 .PHONY: bench-linux
 bench-linux: kernel ## Speed of the linux backend beside real time (BENCH_FLAGS="--json FILE")
