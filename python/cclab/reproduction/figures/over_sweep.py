@@ -194,7 +194,7 @@ class _Sheet:
             if label[0] == panel:
                 style = self.looks[label[1]]
                 if self.figure.kind == "lines":
-                    _line(axes, series, style, _DASHES[backend])
+                    _line(axes, series, style, self._dash(backend, style))
                 else:
                     self._bars(axes, label[1], backend, series, style)
         if not self.axis.numeric:
@@ -204,6 +204,10 @@ class _Sheet:
                 axes.tick_params(axis="x", labelrotation=35)
                 for tick in axes.get_xticklabels():
                     tick.set_horizontalalignment("right")
+
+    def _dash(self, backend: str, style: Look) -> Any:
+        """The backend's where there are several, else the variant's: kin share a colour."""
+        return _DASHES[backend] if len(self.backends) > 1 else style.dash
 
     def _bars(self, axes: Axes, name: str, backend: str, series: Series, style: Look) -> None:
         lanes = len(self.series) * len(self.backends)
@@ -242,7 +246,13 @@ class _Sheet:
                 style = self.looks[name]
                 handles.append(
                     Line2D(
-                        [], [], color=style.colour, marker=style.marker, markersize=4, label=name
+                        [],
+                        [],
+                        color=style.colour,
+                        marker=style.marker,
+                        markersize=4,
+                        label=name,
+                        linestyle=self._dash(self.backends[0], style),
                     )
                     if self.figure.kind == "lines"
                     else Patch(facecolor=style.colour, label=name)
