@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -367,6 +368,40 @@ capture = ["one.sender"]
     assert len(times) == 3 * 50
     assert all(abs(time - index * 0.02) < 1e-6 for index, time in enumerate(times) if index)
     assert flow(results, "one")["limited_application_s"] > 2
+
+
+def test_routers_forward_so_many_packets_a_second(tmp_path: Path) -> None:
+    results = results_of(
+        tmp_path,
+        """
+duration = "4s"
+
+[network]
+router_packet_rate = 6000
+router_backlog     = 100
+
+[network.bottleneck]
+rate  = "100Mbit"
+delay = "200us"
+queue = { limit = "1000p" }
+
+[[flow]]
+name = "one"
+mss  = "400B"
+
+[trace]
+capture = ["one.receiver"]
+""",
+    )
+    here = capture(results, "one.receiver")
+    times = [float(time) for [time] in packets(here, "frame.time_epoch")]
+    # Data and acknowledgements together, whatever their size, which is both 400 and 66 bytes.
+    late = sum(2 <= time < 4 for time in times)
+    assert late == pytest.approx(2 * 6000, rel=0.01)
+    # Each is served alone: no two arrive closer than the processor's time for one.
+    data = [float(t) for [t] in packets(here, "frame.time_epoch", only="tcp.len > 0")]
+    gaps = [after - before for before, after in pairwise(data)]
+    assert min(gaps) == pytest.approx(1 / 6000, rel=0.01)
 
 
 def test_red_marks(tmp_path: Path) -> None:

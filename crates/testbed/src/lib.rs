@@ -21,6 +21,7 @@ mod lowering;
 mod needs;
 mod network;
 pub mod orders;
+mod processor;
 mod program;
 pub mod records;
 mod route;

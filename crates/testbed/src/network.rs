@@ -6,7 +6,7 @@ use cclab_units::Time;
 use crate::cable::{self, Egress, End, Front, Majors, Shaper, UNSEEN, Wire};
 use crate::impairment::{self, Impairment};
 use crate::orders::{Change, Namespace, Queue, Setting};
-use crate::{Target, settings};
+use crate::{Target, processor, settings};
 
 /// MSS of a flow that sets none: that of Ethernet.
 pub(crate) const DEFAULT_MSS: u32 = 1460;
@@ -117,6 +117,7 @@ pub(crate) fn build(scenario: &Scenario, target: Target) -> Network<'_> {
             network.own_hosts(index);
         }
     }
+    network.processors();
     network
 }
 
@@ -175,6 +176,18 @@ impl<'a> Network<'a> {
         }
         for index in 0..count {
             self.bottleneck(index);
+        }
+    }
+
+    /// The processors of the routers, whose interfaces are all there.
+    fn processors(&mut self) {
+        let network = &self.scenario.network;
+        let Some(router) = &network.router else {
+            return;
+        };
+        let last = self.routers + network.bottlenecks as usize;
+        for namespace in &mut self.namespaces[self.routers..=last] {
+            processor::install(router, self.mtu + FRAMING, namespace);
         }
     }
 

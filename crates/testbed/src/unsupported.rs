@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use cclab_packet::MAX_ADDRESSED_FLOWS;
 use cclab_spec::{
-    DelayAt, Direction, Distribution, EventKind, Flow, Link, Loss, LossModel, Place, Scenario,
-    Topology,
+    DelayAt, Direction, Distribution, EventKind, Flow, Forwarder, Link, Loss, LossModel, Place,
+    Scenario, Topology,
 };
 use cclab_units::{Rate, Time};
 
@@ -34,6 +34,8 @@ const MIN_WINDOW: u64 = 1152;
 const MAX_JITTER: Time = Time::from_secs(4);
 /// Below it the kernel's clock of a shaper overflows.
 const MIN_RATE: u64 = 1000;
+/// netem counts time in nanoseconds: above it a packet's is less than one.
+const MAX_PACKET_RATE: u64 = 1_000_000_000;
 
 /// What only the kernel of the guest does.
 fn on_a_host(scenario: &Scenario, found: &mut Found) {
@@ -68,7 +70,7 @@ pub fn unsupported(scenario: &Scenario, target: Target) -> Vec<Unsupported> {
     if target == Target::Host {
         on_a_host(scenario, &mut found);
     }
-    network(scenario, &mut found);
+    network(scenario, target, &mut found);
     for flow in &scenario.flows {
         self::flow(flow, target, &mut found);
     }
@@ -102,7 +104,7 @@ impl Found {
     }
 }
 
-fn network(scenario: &Scenario, found: &mut Found) {
+fn network(scenario: &Scenario, target: Target, found: &mut Found) {
     let network = &scenario.network;
     if network.topology == Topology::Graph {
         found.refuse("network.topology", "topology graph");
@@ -112,10 +114,27 @@ fn network(scenario: &Scenario, found: &mut Found) {
     if !network.access.is_plain() {
         found.refuse("network.access", "impairments of access links");
     }
-    if network.router.is_some() {
-        let what =
-            "a router that forwards so many packets per second (a kernel forwards what comes)";
+    if let Some(router) = &network.router {
+        self::router(router, target, found);
+    }
+}
+
+fn router(router: &Forwarder, target: Target, found: &mut Found) {
+    if target == Target::Host {
+        let what = "a router that forwards so many packets per second (in real time its timer is \
+                    later than a packet takes; the backend linux has them)";
         found.refuse("network.router_packet_rate", what);
+    }
+    if router.packet_rate > MAX_PACKET_RATE {
+        let what = format!(
+            "{} packets per second (a kernel's processor does at most {MAX_PACKET_RATE})",
+            router.packet_rate
+        );
+        found.refuse("network.router_packet_rate", what);
+    }
+    if router.backlog >= u64::from(u32::MAX) {
+        let what = format!("a backlog of {} packets", router.backlog);
+        found.refuse("network.router_backlog", what);
     }
 }
 

@@ -54,17 +54,19 @@ fn studies() -> Vec<PathBuf> {
             .map(|entry| entry.expect("an entry").path())
             .collect::<Vec<_>>()
     };
-    let examples = files(root.join("examples"));
-    let studies = files(root.join("studies"))
+    let folders = files(root.join("studies"))
         .into_iter()
-        .map(|folder| folder.join("study.toml"));
-    let mut all: Vec<PathBuf> = examples
+        .filter(|path| path.is_dir());
+    let studies = folders.flat_map(files);
+    let mut all: Vec<PathBuf> = files(root.join("examples"))
         .into_iter()
+        .chain(studies)
         .filter(|path| {
             path.extension()
                 .is_some_and(|extension| extension == "toml")
         })
-        .chain(studies)
+        // It says what the studies of its folder are to show.
+        .filter(|path| !path.ends_with("reproduction.toml"))
         .collect();
     all.sort();
     all
@@ -648,4 +650,27 @@ fn what_a_kernel_does_not_do_is_refused_by_key() {
     let text = format!("stack = \"rfc\"\n{BOTTLENECK}[[flow]]\n");
     let stack = unsupported(&scenarios(&text)[0], Target::Guest);
     assert_eq!(stack[0].path, "stack");
+}
+
+#[test]
+fn what_a_router_of_a_packet_rate_gets_goes_through_its_one_processor() {
+    let text = "[network]\nrouter_packet_rate = 12500\nrouter_backlog = 40\n[[flow]]\n";
+    let orders = in_guest(&scenario(text));
+    for (router, interfaces) in [("r1", ["next", "left0"]), ("r2", ["prev", "right0"])] {
+        // A packet is one cell of 1514 bytes: 80 us of 151.4 Mbit/s. One more is in service.
+        assert_eq!(
+            lines_of(&orders, router, "processor"),
+            ["root handle 1: netem limit 41 rate 151400000bit 0 1514"]
+        );
+        let namespace = orders.namespaces.iter().find(|n| n.name == router);
+        let tc = &namespace.expect("a router").tc;
+        let led = |line: &&String| line.ends_with("mirred egress redirect dev processor");
+        assert_eq!(tc.iter().filter(led).count(), interfaces.len());
+        for interface in interfaces {
+            let filter = format!("filter add dev {interface} ingress matchall ");
+            assert_eq!(tc.iter().filter(|l| l.starts_with(&filter)).count(), 1);
+        }
+    }
+    let [refused] = <[_; 1]>::try_from(refusals(text, Target::Host)).expect("one reason");
+    assert!(refused.starts_with("network.router_packet_rate: a router that forwards"));
 }
