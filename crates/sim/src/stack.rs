@@ -99,6 +99,28 @@ const SETTINGS: &[Setting] = &[
             Some(())
         },
     },
+    Setting {
+        // Without RACK: the scoreboard of RFC 6675, where a retransmission that is lost waits
+        // for the timeout. The kernel then still has its tail loss probes.
+        name: "net.ipv4.tcp_recovery",
+        apply: |profile, value| {
+            if !switch(value)? && profile.recovery == Recovery::RackPrr {
+                profile.recovery = Recovery::Sack;
+            }
+            Some(())
+        },
+    },
+    Setting {
+        name: "net.ipv4.tcp_tso_win_divisor",
+        apply: |profile, value| {
+            // The kernel's is one byte; 0 is another rule there, which is not modelled.
+            let part = value.parse().ok().filter(|&part: &u8| part > 0)?;
+            if let Some(bursts) = &mut profile.bursts {
+                bursts.part_of_window = u64::from(part);
+            }
+            Some(())
+        },
+    },
 ];
 
 fn switch(value: &str) -> Option<bool> {
