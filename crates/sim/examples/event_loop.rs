@@ -31,18 +31,20 @@ fn main() -> ExitCode {
     let packet = Packet::default();
     for sequence in 1..=packets {
         let at = Key::new(GAP * sequence, sequence);
-        wires.put(at, (sequence % links) as u32, Time::ZERO, &packet);
+        let held = wires.hold(&packet);
+        wires.put(at, (sequence % links) as u32, Time::ZERO, held);
     }
     let mut last = Time::ZERO;
     for event in 0..events {
-        let Some(arrival) = wires.take() else {
+        let arrival = wires.next().time();
+        let Some(taken) = wires.take() else {
             break;
         };
-        last = arrival.arrives;
-        let link = (u64::from(arrival.link) + 1) % links;
+        last = arrival;
+        let link = (u64::from(taken.link) + 1) % links;
         let arrives = last + DELAYS[(link % 2) as usize];
         let key = Key::new(arrives, packets + 1 + event);
-        wires.put(key, link as u32, last, &arrival.packet);
+        wires.put(key, link as u32, last, taken.packet);
     }
     println!(
         "{{\"events\": {events}, \"links\": {links}, \"packets\": {packets}, \"end_ns\": {}}}",

@@ -36,12 +36,32 @@ pub const AHEAD: usize = 16;
 /// Entries of a lane between the one that is put in order and the one whose memory is fetched.
 const FETCHED: usize = 16;
 
-/// A packet that has come to the far end of a wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrival {
+/// A packet that is on no wire: it goes on one by [`Wires::put`], or ends in [`Wires::release`].
+///
+/// It stays where it is from its sender to its receiver. That saves copies, and above all it saves
+/// what a copy waits for: until the small writes that made a packet are in the cache, and all
+/// before them.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use = "a packet is put on a wire, or its slot is released"]
+pub struct Held(u32);
+
+/// What came to the far end of a wire.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The packet.
+    pub packet: Held,
     /// The link.
     pub link: u32,
     /// When its transmission began, which for a packet taken ahead of its time is when it came.
+    pub since: Time,
+}
+
+/// A packet that is to come to the far end of a wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// See [`Taken`].
+    pub link: u32,
+    /// See [`Taken`].
     pub since: Time,
     /// When it is there.
     pub arrives: Time,
@@ -134,21 +154,52 @@ impl Wires {
         Key::of_entry(self.next)
     }
 
-    /// Puts `packet` on the wire of `link`; it arrives at `key`.
+    /// A slot for a packet, in which is any other's.
     ///
     /// # Panics
     /// If there are more than 2^24 packets on their way.
     #[inline]
-    pub fn put(&mut self, key: Key, link: u32, since: Time, packet: &Packet) {
+    pub fn reserve(&mut self) -> Held {
         let slot = match self.free {
             NONE => self.grow(),
             free => free as usize,
         };
-        let passage = &mut self.passages[slot];
-        self.free = passage.next_free;
+        self.free = self.passages[slot].next_free;
+        Held(slot as u32)
+    }
+
+    /// A slot with `packet`.
+    pub fn hold(&mut self, packet: &Packet) -> Held {
+        let held = self.reserve();
+        *self.packet_mut(&held) = *packet;
+        held
+    }
+
+    /// The packet.
+    #[inline]
+    pub fn packet(&self, held: &Held) -> &Packet {
+        &self.packets[held.0 as usize].0
+    }
+
+    /// The packet, to be changed.
+    #[inline]
+    pub fn packet_mut(&mut self, held: &Held) -> &mut Packet {
+        &mut self.packets[held.0 as usize].0
+    }
+
+    /// The packet is no more.
+    #[inline]
+    pub fn release(&mut self, held: Held) {
+        self.passages[held.0 as usize].next_free = self.free;
+        self.free = held.0;
+    }
+
+    /// Puts a packet on the wire of `link`; it arrives at `key`.
+    #[inline]
+    pub fn put(&mut self, key: Key, link: u32, since: Time, packet: Held) {
+        let passage = &mut self.passages[packet.0 as usize];
         (passage.since, passage.link) = (since, link);
-        self.packets[slot].0 = *packet;
-        let entry = key.entry(slot as u32);
+        let entry = key.entry(packet.0);
         self.next = self.next.min(entry);
         if self.near.back().is_some_and(|&last| entry < last) {
             let place = self.near.partition_point(|&other| other < entry);
@@ -208,28 +259,25 @@ impl Wires {
 
     /// Takes the next packet off its wire.
     #[inline]
-    pub fn take(&mut self) -> Option<Arrival> {
+    pub fn take(&mut self) -> Option<Taken> {
         let entry = self.next;
         if entry == NEVER {
             return None;
         }
         let slot = slot_of(entry);
-        let passage = &mut self.passages[slot];
-        let arrival = Arrival {
+        let passage = &self.passages[slot];
+        let taken = Taken {
+            packet: Held(slot as u32),
             link: passage.link,
             since: passage.since,
-            arrives: Time::from_nanos(time_of(entry)),
-            packet: self.packets[slot].0,
         };
-        passage.next_free = self.free;
-        self.free = slot as u32;
         if self.ahead == 0 {
             self.leave_first();
             self.next = self.first_of_all();
         } else {
             self.take_near();
         }
-        Some(arrival)
+        Some(taken)
     }
 
     #[inline]
@@ -322,6 +370,24 @@ mod tests {
     /// Delays of a LAN, of the Internet, of another planet, and none.
     const DELAYS_NS: [u64; 5] = [0, 700, 300_000, 40_000_000, 90_000_000_000];
 
+    /// Takes the next packet, which is no more then.
+    fn take(wires: &mut Wires) -> Option<Arrival> {
+        let arrives = wires.next().time();
+        let Taken {
+            packet: held,
+            link,
+            since,
+        } = wires.take()?;
+        let packet = *wires.packet(&held);
+        wires.release(held);
+        Some(Arrival {
+            link,
+            since,
+            arrives,
+            packet,
+        })
+    }
+
     /// Puts and takes at random, with between `least` and `most` packets on their way.
     fn agrees_with_a_sorted_map(fetches: bool, [least, most]: [usize; 2], steps: u64) {
         let mut wires = Wires::new(7, fetches);
@@ -338,7 +404,8 @@ mod tests {
                     ..Packet::default()
                 };
                 let (link, since) = ((dice.bits() % 7) as u32, now);
-                wires.put(Key::new(arrives, sequence), link, since, &packet);
+                let held = wires.hold(&packet);
+                wires.put(Key::new(arrives, sequence), link, since, held);
                 let arrival = Arrival {
                     link,
                     since,
@@ -348,14 +415,14 @@ mod tests {
                 sorted.insert(Key::new(arrives, sequence), arrival);
             } else if let Some((key, expected)) = sorted.pop_first() {
                 assert_eq!(wires.next(), key);
-                assert_eq!(wires.take(), Some(expected));
+                assert_eq!(take(&mut wires), Some(expected));
                 now = expected.arrives;
             }
         }
         let left: Vec<Arrival> = sorted.values().copied().collect();
         assert_eq!(wires.remaining(), left);
         for expected in left {
-            assert_eq!(wires.take(), Some(expected));
+            assert_eq!(take(&mut wires), Some(expected));
         }
         assert_eq!((wires.take(), wires.next()), (None, Key::NEVER));
     }
@@ -377,8 +444,9 @@ mod tests {
         let mut wires = Wires::new(7, false);
         for sequence in 1..=1_000 {
             let at = Key::new(Time::from_micros(sequence), sequence);
-            wires.put(at, 0, Time::ZERO, &Packet::default());
-            wires.take();
+            let held = wires.hold(&Packet::default());
+            wires.put(at, 0, Time::ZERO, held);
+            take(&mut wires);
         }
         assert_eq!(wires.packets.len(), 1);
     }

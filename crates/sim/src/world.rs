@@ -28,7 +28,7 @@ use crate::sampler::Sampler;
 use crate::stack::Profiles;
 use crate::topology::{self, BOTTLENECK_REVERSE, Network};
 use crate::traffic::Traffic;
-use crate::wires::{AHEAD, Wires};
+use crate::wires::{AHEAD, Held, Taken, Wires};
 use crate::{Progress, SimError, summary};
 use sight::Captures;
 
@@ -273,10 +273,14 @@ impl<'a, P: Probe> World<'a, P> {
     /// The next packet comes to the far end of a link.
     #[inline]
     fn on_arrival(&mut self) {
-        if let Some(arrival) = self.wires.take() {
-            let index = arrival.link as usize;
-            self.links[index].deliver();
-            self.arrive(index, &arrival.packet, arrival.since);
+        if let Some(Taken {
+            packet,
+            link,
+            since,
+        }) = self.wires.take()
+        {
+            self.links[link as usize].deliver();
+            self.arrive(link as usize, packet, since);
         }
     }
 
@@ -328,7 +332,8 @@ impl<'a, P: Probe> World<'a, P> {
         let key = link.key();
         self.calendar.set(index as u32, key);
         if let Some(Leaving { departure, arrives }) = &leaving {
-            self.send(index, &departure.packet, self.now, *arrives);
+            let packet = self.wires.hold(&departure.packet);
+            self.send(index, packet, self.now, *arrives);
             if P::ON {
                 let waited = self.now - departure.enqueued;
                 self.trace_departure(index, &departure.packet, waited);
@@ -342,7 +347,8 @@ impl<'a, P: Probe> World<'a, P> {
 
     /// A packet leaves a link at `departs` and reaches its far end at `arrives`.
     #[inline]
-    fn send(&mut self, index: usize, packet: &Packet, departs: Time, arrives: Time) {
+    fn send(&mut self, index: usize, held: Held, departs: Time, arrives: Time) {
+        let packet = self.wires.packet(&held);
         let mut wire = index;
         let (mut since, mut there) = (departs, arrives);
         if self.links[index].feeds_ahead() {
@@ -351,13 +357,14 @@ impl<'a, P: Probe> World<'a, P> {
             since = arrives;
             there = self.links[wire].take_ahead(packet, arrives);
             if P::ON && index == BOTTLENECK_REVERSE && self.captures.bottleneck.is_some() {
-                self.foresee(arrives, Sight::Return(*packet));
+                let packet = *packet;
+                self.foresee(arrives, Sight::Return(packet));
             }
         }
         let arrives = self.links[wire].arrival(there);
         self.sequence += 1;
         let key = Key::new(arrives, self.sequence);
-        self.wires.put(key, wire as u32, since, packet);
+        self.wires.put(key, wire as u32, since, held);
     }
 
     /// Where a packet goes from the far end of a link.
@@ -371,25 +378,29 @@ impl<'a, P: Probe> World<'a, P> {
 
     /// A packet reaches the far end of a link.
     #[inline]
-    fn arrive(&mut self, index: usize, packet: &Packet, since: Time) {
-        if self.links[index].fittings.is_some() && self.is_lost_at_exit(index, packet) {
-            return;
+    fn arrive(&mut self, index: usize, held: Held, since: Time) {
+        if self.links[index].fittings.is_some() && self.is_lost_at_exit(index, &held) {
+            return self.wires.release(held);
         }
         if P::ON && index == BOTTLENECK_REVERSE {
-            self.capture(self.captures.bottleneck, packet);
+            let packet = *self.wires.packet(&held);
+            self.capture(self.captures.bottleneck, &packet);
         }
+        let packet = self.wires.packet(&held);
         match self.next_hop(index, packet) {
             HOST if packet.is_corrupt() => {
-                self.lose_arrived(index, packet, DropReason::Corrupt);
+                let packet = *packet;
+                self.lose_arrived(index, &packet, DropReason::Corrupt);
+                self.wires.release(held);
             }
-            HOST => self.receive(packet),
-            next => self.offer(next as usize, packet, since),
+            HOST => self.receive(held),
+            next => self.offer(next as usize, held, since),
         }
     }
 
     /// A packet comes to a link, from a transmission that began at `since`.
     #[inline]
-    fn offer(&mut self, index: usize, packet: &Packet, since: Time) {
+    fn offer(&mut self, index: usize, packet: Held, since: Time) {
         if self.links[index].fittings.is_some() {
             return self.pass_entry(index, packet, since);
         }
@@ -398,18 +409,21 @@ impl<'a, P: Probe> World<'a, P> {
 
     /// A packet comes to the queue of a link.
     #[inline]
-    fn admit(&mut self, index: usize, packet: &Packet, since: Time) {
+    fn admit(&mut self, index: usize, held: Held, since: Time) {
+        let packet = self.wires.packet(&held);
+        let seen = P::ON.then_some(*packet);
         let link = &mut self.links[index];
         let offered = link.offer(packet, since, self.now, &mut self.sequence);
         match &offered {
-            Offered::Sent { arrives } => self.send(index, packet, self.now, *arrives),
-            Offered::Foreseen { departs, arrives } => self.send(index, packet, *departs, *arrives),
+            Offered::Sent { arrives } => self.send(index, held, self.now, *arrives),
+            Offered::Foreseen { departs, arrives } => self.send(index, held, *departs, *arrives),
             Offered::Passed(leaving) => {
-                self.send(index, &leaving.departure.packet, self.now, leaving.arrives);
+                *self.wires.packet_mut(&held) = leaving.departure.packet;
+                self.send(index, held, self.now, leaving.arrives);
             }
-            Offered::Queued | Offered::Lost(_) => {}
+            Offered::Queued | Offered::Lost(_) => self.wires.release(held),
         }
-        if P::ON {
+        if let Some(packet) = &seen {
             self.trace_offer(index, packet, &offered);
         }
         self.after_queueing(index, &offered);

@@ -201,7 +201,7 @@ impl Receiver {
             State::Established => {}
         }
         if self.compression.is_due(now) {
-            self.early = Some(self.ack(now));
+            self.early = Some(self.early_ack(now));
         }
         let start = seq::unwrap(packet.seq.wrapping_sub(self.first_seq), self.rcv_nxt);
         self.keep_timestamp(packet, start);
@@ -231,17 +231,26 @@ impl Receiver {
 
     /// The next segment to send, if one is due.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
-        if self.early.is_some() {
-            return self.early.take();
+        let mut packet = Packet::default();
+        self.transmit(now, &mut packet).then_some(packet)
+    }
+
+    /// Writes the next segment to send into `packet`, as [`crate::Sender::transmit`] does.
+    #[inline]
+    pub fn transmit(&mut self, now: Time, packet: &mut Packet) -> bool {
+        if let Some(early) = self.early {
+            *packet = early;
+            self.early = None;
+        } else if let Some(offset) = self.ack_before_change.take() {
+            self.ack_of(now, offset, !self.echo_congestion, packet);
+        } else {
+            match std::mem::replace(&mut self.pending, Pending::Nothing) {
+                Pending::Nothing => return false,
+                Pending::SynAck => *packet = self.syn_ack(now),
+                Pending::Ack => self.ack(now, packet),
+            }
         }
-        if let Some(offset) = self.ack_before_change.take() {
-            return Some(self.ack_of(now, offset, !self.echo_congestion));
-        }
-        match std::mem::replace(&mut self.pending, Pending::Nothing) {
-            Pending::Nothing => None,
-            Pending::SynAck => Some(self.syn_ack(now)),
-            Pending::Ack => Some(self.ack(now)),
-        }
+        true
     }
 
     /// When [`Receiver::on_timer`] wants to be called; [`Time::NEVER`] if not at all.

@@ -17,42 +17,53 @@ const OPEN_WINDOW: u16 = u16::MAX;
 impl Sender {
     /// The next packet to leave at `now`; `None` when something holds the sender back, which
     /// [`Sender::limits`] then accounts for.
-    #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
-        match self.state {
-            State::Established => self.poll_established(now),
-            State::SynSent if self.syn_due => Some(self.syn(now)),
-            State::Finished if self.ack_due => Some(self.bare_ack(now)),
-            State::Closed | State::SynSent | State::Finished | State::Aborted => None,
-        }
+        let mut packet = Packet::default();
+        self.transmit(now, &mut packet).then_some(packet)
     }
 
-    fn poll_established(&mut self, now: Time) -> Option<Packet> {
+    /// Writes the next packet to leave at `now` into `packet`, where it stays: a packet that is
+    /// copied while it is new waits for the small writes that made it. Returns whether there is
+    /// one.
+    #[inline]
+    pub fn transmit(&mut self, now: Time, packet: &mut Packet) -> bool {
+        match self.state {
+            State::Established => return self.transmit_established(now, packet),
+            State::SynSent if self.syn_due => *packet = self.syn(now),
+            State::Finished if self.ack_due => *packet = self.bare_ack(now),
+            State::Closed | State::SynSent | State::Finished | State::Aborted => return false,
+        }
+        true
+    }
+
+    fn transmit_established(&mut self, now: Time, packet: &mut Packet) -> bool {
         if self.ack_due {
-            return Some(self.bare_ack(now));
+            *packet = self.bare_ack(now);
+            return true;
         }
         if self.window_probe_due {
-            return Some(self.window_probe(now));
+            *packet = self.window_probe(now);
+            return true;
         }
         if self.episode.probe.due {
-            return self.loss_probe(now);
+            return self.loss_probe(now, packet);
         }
         let pacing_rate = self.cc.pacing_rate();
         // A burst that has begun leaves at once.
         if self.burst_left == 0 && !self.pacer.may_send(now, pacing_rate) {
             self.limits.on_limit(now, Limit::Pacing);
-            return None;
+            return false;
         }
-        let packet = self.next_data(now);
-        if packet.is_none() {
+        if !self.next_data(now, packet) {
             self.burst_left = 0;
+            return false;
         }
-        if let (Some(packet), Some(rate)) = (&packet, pacing_rate)
+        if let Some(rate) = pacing_rate
             && self.is_paced()
         {
             self.pacer.on_sent(now, u64::from(packet.payload), rate);
         }
-        packet
+        true
     }
 
     /// Linux lets the first ten segments of a connection go unpaced
@@ -63,17 +74,18 @@ impl Sender {
     }
 
     /// Data by the rules of the window: lost segments first, then new ones.
-    fn next_data(&mut self, now: Time) -> Option<Packet> {
+    fn next_data(&mut self, now: Time, packet: &mut Packet) -> bool {
         let window = self.window();
         let new_first = self.episode.frto == Frto::Probing;
         if !new_first && let Some(id) = self.board.next_lost() {
             let len = u64::from(self.board.get(id).len);
             if self.episode.retransmit_first || self.fits(len, window) {
-                return Some(self.resend(now, id));
+                self.resend(now, id, packet);
+                return true;
             }
             self.limits.on_limit(now, Limit::Cwnd);
             self.note_cwnd_usage(true);
-            return None;
+            return false;
         }
         match self.next_new(window) {
             Ok((len, fin)) => {
@@ -86,23 +98,24 @@ impl Sender {
                         Err(limit) => {
                             self.limits.on_limit(now, limit);
                             self.note_cwnd_usage(limit == Limit::Cwnd);
-                            return None;
+                            return false;
                         }
                     }
                 }
                 self.burst_left -= 1;
-                let mut packet = self.send_new(now, len, fin);
+                self.send_new(now, len, fin, packet);
                 if self.burst_left == 0 && self.burst_of_several {
                     packet.flags |= flags::PSH; // what is cut into segments ends with a push
                 }
-                Some(packet)
+                true
             }
             Err(limit) => {
                 if let Some(id) = self.next_despite(limit, new_first, window) {
-                    return Some(self.resend(now, id));
+                    self.resend(now, id, packet);
+                    return true;
                 }
                 self.on_blocked(now, limit, window);
-                None
+                false
             }
         }
     }
@@ -183,7 +196,7 @@ impl Sender {
         }
     }
 
-    fn send_new(&mut self, now: Time, payload: u64, fin: bool) -> Packet {
+    fn send_new(&mut self, now: Time, payload: u64, fin: bool, packet: &mut Packet) {
         let nothing_in_flight = self.board.is_empty();
         if nothing_in_flight && self.last_sent > Time::ZERO {
             self.on_restart(now);
@@ -209,10 +222,9 @@ impl Sender {
         if self.episode.is_recovery() {
             self.episode.prr.on_sent(len);
         }
-        let packet = self.data_packet(now, &segment);
+        *packet = self.data_packet(now, &segment);
         self.on_data_sent(now, &segment);
         self.arm_loss_probe(now);
-        packet
     }
 
     /// Data leaves after the pipe was empty. Where the window is to outlive idle times, no idle
@@ -230,7 +242,7 @@ impl Sender {
         self.cc.on_restart(now - self.last_sent, patience, &mut cx);
     }
 
-    fn resend(&mut self, now: Time, id: SegmentId) -> Packet {
+    fn resend(&mut self, now: Time, id: SegmentId, packet: &mut Packet) {
         self.episode.retransmit_first = false;
         let is_first = id == self.board.ids().start;
         let nothing_in_flight = self.board.in_flight() == 0;
@@ -249,7 +261,7 @@ impl Sender {
         if self.episode.is_recovery() {
             self.episode.prr.on_sent(u64::from(segment.len));
         }
-        let mut packet = self.data_packet(now, &segment);
+        *packet = self.data_packet(now, &segment);
         packet.notes |= notes::RETRANSMISSION;
         packet.ecn = self.control_ecn(); // RFC 3168 section 6.1.5
         self.episode.undo.on_resent(packet.tsval);
@@ -258,27 +270,26 @@ impl Sender {
         if is_first && self.recovery.uses_sack() {
             self.rto_at = now + self.rtt.rto();
         }
-        packet
     }
 
     /// RFC 8985 section 7.3: new data if there is any, else the last segment again.
-    fn loss_probe(&mut self, now: Time) -> Option<Packet> {
+    fn loss_probe(&mut self, now: Time, packet: &mut Packet) -> bool {
         let new = self.next_new(u64::MAX);
-        let last = self.board.ids().end.checked_sub(1)?;
-        let packet = match new {
+        let Some(last) = self.board.ids().end.checked_sub(1) else {
+            return false;
+        };
+        match new {
             Ok((len, fin)) => {
-                let packet = self.send_new(now, len, fin);
+                self.send_new(now, len, fin, packet);
                 self.episode.probe.on_sent(self.snd_nxt, false);
-                packet
             }
             Err(_) => {
-                let packet = self.resend(now, last);
+                self.resend(now, last, packet);
                 self.episode.probe.on_sent(self.snd_nxt, true);
-                packet
             }
-        };
+        }
         self.episode.probe_at = Time::NEVER;
-        Some(packet)
+        true
     }
 
     /// Bytes in flight with `len` more.
@@ -309,6 +320,7 @@ impl Sender {
         }
     }
 
+    #[inline(always)] // into its place, see `transmit`
     fn data_packet(&mut self, now: Time, segment: &Segment) -> Packet {
         let mut cwr = 0;
         if self.cwr_due && !segment.ever_resent {

@@ -8,19 +8,32 @@ use cclab_units::Time;
 use super::World;
 use crate::calendar::Key;
 use crate::summary;
+use crate::wires::Held;
 
 impl<P: Probe> World<'_, P> {
-    pub(super) fn receive(&mut self, packet: &Packet) {
+    /// A packet has reached its host.
+    pub(super) fn receive(&mut self, held: Held) {
+        let packet = self.wires.packet(&held);
         let index = packet.flow as usize;
         if index >= self.flows.len() {
-            return self.receive_traffic(packet);
+            let packet = *packet;
+            self.wires.release(held);
+            return self.receive_traffic(&packet);
         }
-        if packet.backward {
-            if P::ON {
-                self.capture(self.captures.senders[index], packet);
-            }
+        let (backward, syn) = (packet.backward, packet.has(flags::SYN));
+        if P::ON {
+            let packet = *packet;
+            let points = match backward {
+                true => &self.captures.senders,
+                false => &self.captures.receivers,
+            };
+            self.capture(points[index], &packet);
+        }
+        let packet = self.wires.packet(&held);
+        if backward {
             let flow = &mut self.flows[index];
             flow.sender.on_packet(self.now, packet);
+            self.wires.release(held);
             if flow.application.is_interactive() {
                 flow.application.on_acked(self.now, flow.sender.snd_una());
             }
@@ -32,15 +45,13 @@ impl<P: Probe> World<'_, P> {
                 flow.srtt_count += 1;
             }
             self.pump_sender(index);
-            if P::ON && !packet.has(flags::SYN) && self.probe.wants_acks(self.now) {
+            if P::ON && !syn && self.probe.wants_acks(self.now) {
                 self.trace_ack(index);
             }
         } else {
-            if P::ON {
-                self.capture(self.captures.receivers[index], packet);
-            }
             let flow = &mut self.flows[index];
             flow.receiver.on_packet(self.now, packet);
+            self.wires.release(held);
             if flow.application.is_interactive()
                 && flow.application.is_answered(flow.receiver.bytes_received())
             {
@@ -62,6 +73,7 @@ impl<P: Probe> World<'_, P> {
     pub(super) fn pump_traffic(&mut self) {
         let packets = self.traffic.take_packets();
         for (link, packet) in &packets {
+            let packet = self.wires.hold(packet);
             self.offer(*link as usize, packet, self.now);
         }
         self.traffic.reuse(packets);
@@ -80,11 +92,18 @@ impl<P: Probe> World<'_, P> {
     /// Lets a sender send what it may.
     pub(super) fn pump_sender(&mut self, index: usize) {
         let first = self.flows[index].path.data as usize;
-        while let Some(packet) = self.flows[index].sender.poll_transmit(self.now) {
+        loop {
+            let held = self.wires.reserve();
+            let packet = self.wires.packet_mut(&held);
+            if !self.flows[index].sender.transmit(self.now, packet) {
+                self.wires.release(held);
+                break;
+            }
             if P::ON {
+                let packet = *packet;
                 self.capture(self.captures.senders[index], &packet);
             }
-            self.offer(first, &packet, self.now);
+            self.offer(first, held, self.now);
         }
         let flow = &mut self.flows[index];
         if !flow.over && matches!(flow.sender.state(), State::Finished | State::Aborted) {
@@ -104,11 +123,18 @@ impl<P: Probe> World<'_, P> {
 
     pub(super) fn pump_receiver(&mut self, index: usize) {
         let first = self.flows[index].path.acks as usize;
-        while let Some(packet) = self.flows[index].receiver.poll_transmit(self.now) {
+        loop {
+            let held = self.wires.reserve();
+            let packet = self.wires.packet_mut(&held);
+            if !self.flows[index].receiver.transmit(self.now, packet) {
+                self.wires.release(held);
+                break;
+            }
             if P::ON {
+                let packet = *packet;
                 self.capture(self.captures.receivers[index], &packet);
             }
-            self.offer(first, &packet, self.now);
+            self.offer(first, held, self.now);
         }
         let deadline = self.flows[index].receiver.deadline();
         if deadline != Time::NEVER {

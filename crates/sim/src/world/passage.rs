@@ -6,45 +6,50 @@ use cclab_trace::schema::DropReason;
 use cclab_units::Time;
 
 use super::World;
+use crate::wires::Held;
 
 impl<P: Probe> World<'_, P> {
     /// A packet comes to a link with a gate in front of its queue.
-    pub(super) fn pass_entry(&mut self, index: usize, packet: &Packet, since: Time) {
+    pub(super) fn pass_entry(&mut self, index: usize, held: Held, since: Time) {
         let link = &mut self.links[index];
         let gate = link
             .fittings
             .as_mut()
             .and_then(|fittings| fittings.entry.as_mut());
         let Some(gate) = gate else {
-            return self.admit(index, packet, since);
+            return self.admit(index, held, since);
         };
-        if let Some(reason) = gate.judge(self.now, packet) {
+        let packet = *self.wires.packet(&held);
+        if let Some(reason) = gate.judge(self.now, &packet) {
             link.counters.offered += 1;
             link.incidents.count_loss(reason);
-            self.trace_drop(index, packet, reason);
-            return;
+            self.trace_drop(index, &packet, reason);
+            return self.wires.release(held);
         }
         let copies = gate.copies();
-        let first = gate.touched(packet);
-        let second = copies.then(|| gate.touched(packet));
-        self.admit(index, &first, since);
+        *self.wires.packet_mut(&held) = gate.touched(&packet);
+        let second = copies.then(|| gate.touched(&packet));
+        self.admit(index, held, since);
         if let Some(second) = second {
             // A copy is born here: nobody offers it.
             let link = &mut self.links[index];
             link.incidents.duplicates += 1;
             link.counters.offered -= 1;
-            self.admit(index, &second, since);
+            let second = self.wires.hold(&second);
+            self.admit(index, second, since);
         }
     }
 
     /// Whether a packet that reaches the far end of a link is lost there.
-    pub(super) fn is_lost_at_exit(&mut self, index: usize, packet: &Packet) -> bool {
+    pub(super) fn is_lost_at_exit(&mut self, index: usize, held: &Held) -> bool {
+        let packet = self.wires.packet(held);
         let fittings = self.links[index].fittings.as_mut();
         let gate = fittings.and_then(|fittings| fittings.exit.as_mut());
         let Some(reason) = gate.and_then(|gate| gate.judge(self.now, packet)) else {
             return false;
         };
-        self.lose_arrived(index, packet, reason);
+        let packet = *packet;
+        self.lose_arrived(index, &packet, reason);
         true
     }
 
@@ -65,7 +70,8 @@ impl<P: Probe> World<'_, P> {
         self.calendar.set(index as u32, key);
         for one in &served {
             let packet = &one.departure.packet;
-            self.send(index, packet, self.now, self.now + delay);
+            let held = self.wires.hold(packet);
+            self.send(index, held, self.now, self.now + delay);
             if P::ON {
                 self.trace_departure(index, packet, one.waited);
             }

@@ -29,19 +29,33 @@ impl Receiver {
         packet
     }
 
-    pub(super) fn ack(&mut self, now: Time) -> Packet {
+    pub(super) fn ack(&mut self, now: Time, packet: &mut Packet) {
         self.open_window();
         self.delayed.on_ack_sent();
         self.compression.on_ack_sent();
-        self.ack_of(now, self.rcv_nxt, self.echo_congestion)
+        self.ack_of(now, self.rcv_nxt, self.echo_congestion, packet);
+    }
+
+    /// An acknowledgement, of what is there before the segment that is being taken in.
+    #[cold]
+    pub(super) fn early_ack(&mut self, now: Time) -> Packet {
+        let mut packet = Packet::default();
+        self.ack(now, &mut packet);
+        packet
     }
 
     /// An acknowledgement of what is before `offset`.
-    pub(super) fn ack_of(&mut self, now: Time, offset: u64, echo_congestion: bool) -> Packet {
+    pub(super) fn ack_of(
+        &mut self,
+        now: Time,
+        offset: u64,
+        echo_congestion: bool,
+        packet: &mut Packet,
+    ) {
         self.counters.acks += 1;
         self.last_ack = offset;
         let wire = self.config.wire;
-        let mut packet = self.bare(now);
+        *packet = self.bare(now);
         packet.seq = self.config.isn.wrapping_add(1);
         packet.ack = self.wire_seq(offset);
         packet.flags = flags::ACK | if echo_congestion { flags::ECE } else { 0 };
@@ -55,14 +69,14 @@ impl Receiver {
         let mut options = if self.timestamps { TIMESTAMP_OPTION } else { 0 };
         let repeated = self.repeated.take();
         if wire.sack && (repeated.is_some() || !self.ranges.is_empty()) {
-            self.write_sack(&mut packet, repeated);
+            self.write_sack(packet, repeated);
             options += 4 + 8 * u16::from(packet.sack_len); // kind and length, two bytes of padding
         }
         packet.wire_len = wire.ip_header + wire.tcp_header + options + wire.framing;
-        packet
     }
 
     /// What every packet of the receiver has.
+    #[inline(always)] // into its place, see `Sender::transmit`
     fn bare(&self, now: Time) -> Packet {
         let mut packet = Packet {
             flow: self.config.flow,

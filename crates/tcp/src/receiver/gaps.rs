@@ -46,7 +46,7 @@ impl Receiver {
                 .ranges
                 .is_beyond_recent(SACK_BLOCKS_EXPECTED, start, end)
         {
-            self.early = Some(self.ack(now));
+            self.early = Some(self.early_ack(now));
         }
         let news = self.ranges.insert(start, end);
         self.repeated = news.repeated;
