@@ -15,6 +15,7 @@ mod fittings;
 use cclab_packet::Packet;
 use cclab_qdisc::{Backlog, Departure, Dropped, Qdisc};
 use cclab_trace::schema::DropReason;
+use cclab_units::memory::prefetch;
 use cclab_units::{Rate, Stream, Time, TxClock};
 
 use crate::calendar::Key;
@@ -105,6 +106,10 @@ const _: () = assert!(
     size_of::<Link>() <= 256,
     "thousands of links are in a network"
 );
+const _: () = assert!(
+    std::mem::offset_of!(Link, service) == 64 && size_of::<Service>() <= 64,
+    "two lines of the cache, which Link::fetch asks for"
+);
 
 impl Link {
     /// An idle link.
@@ -131,6 +136,13 @@ impl Link {
             ahead: 0,
             on_wire: 0,
         }
+    }
+
+    /// Has the memory fetched that every packet touches, and no more: what is fetched takes turns.
+    #[inline]
+    pub fn fetch(&self) {
+        prefetch(&self.tx);
+        prefetch(&self.service);
     }
 
     /// What it has beside, to put something there.

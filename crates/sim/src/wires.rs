@@ -327,6 +327,9 @@ impl Wires {
         if self.ahead > 0
             && let Some(&later) = entries.get(FETCHED)
         {
+            if let Some(beyond) = entries.get(3 * FETCHED) {
+                prefetch(beyond); // so that looking at `later` does not wait
+            }
             prefetch(&self.packets[slot_of(later)]);
             prefetch(&self.passages[slot_of(later)]);
         }

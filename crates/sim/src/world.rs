@@ -289,7 +289,7 @@ impl<'a, P: Probe> World<'a, P> {
     #[inline]
     fn look_ahead(&self) {
         if let Some((link, _)) = self.wires.ahead(3 * AHEAD / 4) {
-            prefetch(&self.links[link as usize]);
+            self.links[link as usize].fetch();
         }
         if let Some((link, packet)) = self.wires.ahead(AHEAD / 2) {
             let next = self.next_hop(link as usize, packet);
@@ -298,7 +298,7 @@ impl<'a, P: Probe> World<'a, P> {
                     true => self.next_hop(next as usize, packet),
                     false => next,
                 };
-                prefetch(&self.links[fed as usize]);
+                self.links[fed as usize].fetch();
             } else if let Some(flow) = self.flows.get(packet.flow as usize) {
                 prefetch(&flow.path);
                 match packet.backward {
@@ -318,7 +318,7 @@ impl<'a, P: Probe> World<'a, P> {
                 }
                 false => flow.path.acks,
             };
-            prefetch(&self.links[link as usize]);
+            self.links[link as usize].fetch();
         }
     }
 
