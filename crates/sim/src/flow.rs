@@ -125,8 +125,7 @@ pub fn ends(
         false => Ecn::Ect0,
     };
     let ecn = spec.ecn || variant.ecn == EcnFeedback::PerPacket;
-    let receiver = Receiver::new(&ReceiverConfig {
-        flow,
+    let answers = ReceiverConfig {
         wire,
         ack: ack_policy_of(spec, &profile),
         rwnd_max: rwnd,
@@ -134,12 +133,12 @@ pub fn ends(
             .default_rwnd
             .buffer()
             .filter(|_| spec.rwnd.is_none()),
-        isn: receiver_isn,
         ecn,
         feedback: variant.ecn,
         codepoint,
         mss_payload: mss,
-    });
+    };
+    let receiver = Receiver::new(flow, receiver_isn, profiles.share_answers(answers));
     let cc = cclab_cc::Config {
         mss: u64::from(mss),
         initial_window: profile.initial_window_segments * u64::from(mss),

@@ -4,22 +4,37 @@ use std::sync::Arc;
 
 use cclab_cc::{Arithmetic, RecoveryName, Variant};
 use cclab_spec::{Flow, Scenario};
+use cclab_tcp::ReceiverConfig;
 use cclab_tcp::profile::{self, DefaultRwnd, Profile, Recovery};
 
 /// The profiles in use: flows that behave alike have one in common, so that it costs memory
 /// and cache once.
 #[derive(Default)]
-pub struct Profiles(Vec<Arc<Profile>>);
+pub struct Profiles {
+    known: Vec<Arc<Profile>>,
+    /// How receivers answer.
+    answers: Vec<Arc<ReceiverConfig>>,
+}
 
 impl Profiles {
     /// `profile`, shared with the flows that have it already.
     pub fn share(&mut self, profile: Profile) -> Arc<Profile> {
-        if let Some(known) = self.0.iter().find(|known| ***known == profile) {
-            return Arc::clone(known);
-        }
-        self.0.push(Arc::new(profile));
-        Arc::clone(&self.0[self.0.len() - 1])
+        share(&mut self.known, profile)
     }
+
+    /// `answers`, shared with the receivers that have it already.
+    pub fn share_answers(&mut self, answers: ReceiverConfig) -> Arc<ReceiverConfig> {
+        share(&mut self.answers, answers)
+    }
+}
+
+fn share<T: PartialEq>(known: &mut Vec<Arc<T>>, value: T) -> Arc<T> {
+    if let Some(known) = known.iter().find(|known| ***known == value) {
+        return Arc::clone(known);
+    }
+    let new = Arc::new(value);
+    known.push(Arc::clone(&new));
+    new
 }
 
 /// A kernel setting that the simulator models: its name, and what a value of it does to a

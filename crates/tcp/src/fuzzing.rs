@@ -2,6 +2,7 @@
 //! loses, repeats, disorders and forges, when, and what the applications do meanwhile.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use cclab_cc::VARIANTS;
 use cclab_packet::{Ecn, MAX_SACK_BLOCKS, Packet, flags};
@@ -114,18 +115,17 @@ impl Connection {
         // Sequence numbers wrap after a few segments.
         let isn = 0_u32.wrapping_sub(u32::from(bytes.next()) * MSS);
         let ecn = options & 16 != 0;
-        let receiver = Receiver::new(&ReceiverConfig {
-            flow: 0,
+        let answers = ReceiverConfig {
             wire: profile.wire,
             ack,
             rwnd_max: rwnd,
             buffer: profile.default_rwnd.buffer().filter(|_| options & 32 != 0),
-            isn: isn.wrapping_mul(7),
             ecn,
             feedback: variant.ecn,
             codepoint: cclab_packet::Ecn::Ect0,
             mss_payload: MSS,
-        });
+        };
+        let receiver = Receiver::new(0, isn.wrapping_mul(7), Arc::new(answers));
         let label = format!("{}, {}, {recovery:?}", profile.name, variant.name);
         let sender = Sender::new(Config {
             flow: 0,

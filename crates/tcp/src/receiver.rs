@@ -18,6 +18,8 @@ mod reassembly;
 mod tests;
 mod window;
 
+use std::sync::Arc;
+
 use cclab_cc::EcnFeedback;
 use cclab_packet::{Ecn, Packet, flags};
 use cclab_units::Time;
@@ -35,11 +37,9 @@ const TIMESTAMP_OPTION: u16 = 12;
 /// Largest window without scaling.
 const UNSCALED_MAX: u64 = 65_535;
 
-/// What a receiver is built from.
-#[derive(Clone, Copy, Debug)]
+/// What a receiver is built from: flows that behave alike have one in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiverConfig {
-    /// Index of the flow, written into every packet.
-    pub flow: u32,
     /// Sizes and options; `sack` as agreed for the flow.
     pub wire: Wire,
     /// When to acknowledge.
@@ -48,8 +48,6 @@ pub struct ReceiverConfig {
     pub rwnd_max: u64,
     /// A buffer that grows to it; `None`: the window is as large from the start.
     pub buffer: Option<ReceiveBuffer>,
-    /// The receiver's own initial sequence number.
-    pub isn: u32,
     /// Whether to agree to ECN (RFC 3168) when the sender offers it.
     pub ecn: bool,
     /// What an echo says of the marks.
@@ -99,7 +97,11 @@ enum Pending {
 /// The receiver of one flow.
 #[derive(Clone, Debug)]
 pub struct Receiver {
-    config: ReceiverConfig,
+    config: Arc<ReceiverConfig>,
+    /// Index of the flow, written into every packet.
+    flow: u32,
+    /// Its own initial sequence number.
+    isn: u32,
     state: State,
     pending: Pending,
     /// Sequence number of the first byte of data.
@@ -152,10 +154,11 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver that waits for a SYN.
-    pub fn new(config: &ReceiverConfig) -> Receiver {
+    /// The receiver of `flow` that waits for a SYN; `isn` is its own initial sequence number.
+    pub fn new(flow: u32, isn: u32, config: Arc<ReceiverConfig>) -> Receiver {
         Receiver {
-            config: *config,
+            flow,
+            isn,
             state: State::Listen,
             pending: Pending::Nothing,
             first_seq: 0,
@@ -187,6 +190,7 @@ impl Receiver {
             first_byte: None,
             last_byte: None,
             counters: Counters::default(),
+            config,
         }
     }
 

@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use cclab_cc::{EcnFeedback, find};
 use cclab_packet::{Ecn, Packet, flags};
 use cclab_tcp::profile::Recovery;
@@ -13,18 +15,17 @@ use common::*;
 /// segment.
 fn receiver() -> Receiver {
     let profile = profile("rfc");
-    let mut receiver = Receiver::new(&ReceiverConfig {
-        flow: 0,
+    let config = ReceiverConfig {
         wire: profile.wire,
         ack: profile.ack,
         rwnd_max: 1 << 20,
         buffer: None,
-        isn: PEER_ISN,
         ecn: true,
         feedback: EcnFeedback::PerPacket,
         codepoint: Ecn::Ect0,
         mss_payload: MSS as u32,
-    });
+    };
+    let mut receiver = Receiver::new(0, PEER_ISN, Arc::new(config));
     receiver.on_packet(
         ms(0),
         &Packet {

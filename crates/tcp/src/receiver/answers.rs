@@ -18,7 +18,7 @@ impl Receiver {
         };
         let wire = &self.config.wire;
         let mut packet = self.bare(now);
-        packet.seq = self.config.isn;
+        packet.seq = self.isn;
         packet.ack = self.first_seq;
         packet.flags = flags::SYN | flags::ACK | if self.ecn { flags::ECE } else { 0 };
         packet.window = self.first_window() as u16; // at most 65535
@@ -56,7 +56,7 @@ impl Receiver {
         self.last_ack = offset;
         let wire = self.config.wire;
         *packet = self.bare(now);
-        packet.seq = self.config.isn.wrapping_add(1);
+        packet.seq = self.isn.wrapping_add(1);
         packet.ack = self.wire_seq(offset);
         packet.flags = flags::ACK | if echo_congestion { flags::ECE } else { 0 };
         if self.fin_received && offset == self.rcv_nxt {
@@ -79,7 +79,7 @@ impl Receiver {
     #[inline(always)] // into its place, see `Sender::transmit`
     fn bare(&self, now: Time) -> Packet {
         let mut packet = Packet {
-            flow: self.config.flow,
+            flow: self.flow,
             backward: true,
             ..Packet::default()
         };

@@ -15,7 +15,10 @@ const LONGEST_WAIT: Time = Time::from_millis(500);
 /// The clock of delayed acknowledgements.
 #[derive(Clone, Debug)]
 pub(super) struct DelayedAck {
-    policy: AckPolicy,
+    /// Of the [`AckPolicy`].
+    every: u32,
+    quick_acks: u32,
+    delay: AckDelay,
     mss: u64,
     deadline: Time,
     /// In-order segments and bytes since the last acknowledgement.
@@ -34,7 +37,9 @@ pub(super) struct DelayedAck {
 impl DelayedAck {
     pub(super) fn new(policy: &AckPolicy, mss: u64) -> DelayedAck {
         DelayedAck {
-            policy: *policy,
+            every: policy.every,
+            quick_acks: policy.quick_acks,
+            delay: policy.delay,
             mss,
             deadline: Time::NEVER,
             segments: 0,
@@ -82,14 +87,14 @@ impl DelayedAck {
     pub(super) fn on_data(&mut self, now: Time, bytes: u64) -> bool {
         self.segments += 1;
         self.bytes += bytes;
-        let due = match self.policy.delay {
+        let due = match self.delay {
             // BSD and the simulators count segments, whatever their size (RFC 1122
             // section 4.2.3.2 counts full ones, and permits more acknowledgements).
-            AckDelay::Fixed(_) => self.segments >= self.policy.every,
+            AckDelay::Fixed(_) => self.segments >= self.every,
             // Linux counts bytes: more than one full segment (`__tcp_ack_snd_check`).
             AckDelay::Adaptive { min, .. } => {
                 self.measure_gap(now, min);
-                self.bytes > u64::from(self.policy.every.saturating_sub(1)) * self.mss
+                self.bytes > u64::from(self.every.saturating_sub(1)) * self.mss
             }
         };
         if due || self.quick > 0 {
@@ -107,8 +112,8 @@ impl DelayedAck {
     /// A segment brought nothing new: acknowledgements may have been lost, so that a stack
     /// with quick ones goes back to them (`tcp_enter_quickack_mode`).
     pub(super) fn on_repetition(&mut self) {
-        if let AckDelay::Adaptive { min, .. } = self.policy.delay {
-            self.quick = self.quick.max(self.policy.quick_acks);
+        if let AckDelay::Adaptive { min, .. } = self.delay {
+            self.quick = self.quick.max(self.quick_acks);
             self.ato = min;
         }
     }
@@ -118,7 +123,7 @@ impl DelayedAck {
     pub(super) fn on_ack_sent(&mut self) {
         if self.segments > 0 && self.quick > 0 {
             self.quick -= 1;
-            if let (0, AckDelay::Adaptive { min, .. }) = (self.quick, self.policy.delay) {
+            if let (0, AckDelay::Adaptive { min, .. }) = (self.quick, self.delay) {
                 self.ato = min; // leaving the quick mode deflates the estimate
             }
         }
@@ -133,7 +138,7 @@ impl DelayedAck {
             return false;
         }
         self.deadline = Time::NEVER;
-        if matches!(self.policy.delay, AckDelay::Adaptive { .. }) {
+        if matches!(self.delay, AckDelay::Adaptive { .. }) {
             self.ato = (self.ato * 2).min(self.rto); // the wait was in vain: wait longer
         }
         true
@@ -151,7 +156,7 @@ impl DelayedAck {
                 self.ato = (self.ato / 2 + gap).min(self.rto);
             } else if gap > self.rto {
                 // The sender was silent and may have restarted from a small window.
-                self.quick = self.quick.max(self.policy.quick_acks);
+                self.quick = self.quick.max(self.quick_acks);
             }
         }
         self.last_data = now;
@@ -160,7 +165,7 @@ impl DelayedAck {
     /// Sets the timer; returns whether it would expire so soon that the acknowledgement
     /// leaves now (`tcp_send_delayed_ack`).
     fn schedule(&mut self, now: Time) -> bool {
-        let wait = match self.policy.delay {
+        let wait = match self.delay {
             AckDelay::Fixed(delay) => delay,
             AckDelay::Adaptive { min, max } => {
                 let bound = self

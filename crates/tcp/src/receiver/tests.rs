@@ -17,17 +17,20 @@ fn profile(name: &str) -> &'static Profile {
 fn config(name: &str) -> ReceiverConfig {
     let profile = profile(name);
     ReceiverConfig {
-        flow: 3,
         wire: profile.wire,
         ack: profile.ack,
         rwnd_max: 1 << 20,
         buffer: None,
-        isn: ISN,
         ecn: false,
         feedback: EcnFeedback::Classic,
         codepoint: cclab_packet::Ecn::Ect0,
         mss_payload: 1_000,
     }
+}
+
+/// Of flow 3.
+fn receiver(config: ReceiverConfig) -> Receiver {
+    Receiver::new(3, ISN, Arc::new(config))
 }
 
 fn ms(n: u64) -> Time {
@@ -45,7 +48,7 @@ impl Bench {
     /// Connected, the sender's first byte at `isn + 1`.
     fn connected(config: &ReceiverConfig, isn: u32) -> Bench {
         let mut bench = Bench {
-            receiver: Receiver::new(config),
+            receiver: receiver(*config),
             now: Time::ZERO,
             isn,
         };
@@ -100,7 +103,7 @@ fn prompt(name: &str) -> ReceiverConfig {
 
 #[test]
 fn the_handshake_agrees_on_options() {
-    let mut receiver = Receiver::new(&ReceiverConfig {
+    let mut receiver = receiver(ReceiverConfig {
         ecn: true,
         ..config("linux-6.12")
     });
@@ -134,7 +137,7 @@ fn the_handshake_agrees_on_options() {
 
 #[test]
 fn what_the_sender_does_not_offer_is_not_used() {
-    let mut receiver = Receiver::new(&ReceiverConfig {
+    let mut receiver = receiver(ReceiverConfig {
         ecn: true,
         ..config("linux-6.12")
     });
@@ -474,7 +477,7 @@ fn a_mark_is_echoed_until_the_sender_reacts() {
     };
     config.ack.delay = AckDelay::Fixed(ms(200));
     let mut bench = Bench {
-        receiver: Receiver::new(&config),
+        receiver: receiver(config),
         now: Time::ZERO,
         isn: PEER_ISN,
     };

@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "each script uses some of the words")]
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use cclab_packet::Packet;
 use cclab_tcp::{Receiver, ReceiverConfig, Sender};
@@ -38,18 +39,17 @@ impl Pair {
     pub fn new(sender: Sender, profile: &cclab_tcp::profile::Profile, rwnd: u64) -> Pair {
         let mut wire = profile.wire;
         wire.sack = true;
-        let receiver = Receiver::new(&ReceiverConfig {
-            flow: 0,
+        let config = ReceiverConfig {
             wire,
             ack: profile.ack,
             rwnd_max: rwnd,
             buffer: None,
-            isn: PEER_ISN,
             ecn: false,
             feedback: cclab_cc::EcnFeedback::Classic,
             codepoint: cclab_packet::Ecn::Ect0,
             mss_payload: MSS as u32,
-        });
+        };
+        let receiver = Receiver::new(0, PEER_ISN, Arc::new(config));
         let mut pair = Pair {
             sender,
             receiver,
