@@ -72,13 +72,15 @@ pub fn check_conservation(links: &[Link]) -> Result<(), SimError> {
 }
 
 /// The flows' rows of a run that ends at `now`. With thousands of flows it matters that each goes
-/// when its row is there.
+/// when its row is there, and that the rows, which take its place in memory, do not keep all of it.
 pub fn flow_summaries(flows: Vec<Flow>, specs: &[cclab_spec::Flow], now: Time) -> Vec<FlowSummary> {
-    flows
+    let mut rows: Vec<FlowSummary> = flows
         .into_iter()
         .zip(specs)
         .map(|(flow, spec)| flow_summary(flow, spec, now))
-        .collect()
+        .collect();
+    rows.shrink_to_fit();
+    rows
 }
 
 /// The links' rows of a run that is over.

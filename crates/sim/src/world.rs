@@ -82,13 +82,11 @@ impl<'a, P: Probe> World<'a, P> {
         let profile =
             profile::find(&scenario.stack).expect("unknown stacks are refused before a run");
         let Network {
-            links: built,
+            links,
             mut forwarding,
             paths,
             ways,
         } = topology::build(scenario, profile, seed);
-        let mut links = with_room_on_large_pages(built.len());
-        links.extend(built);
         let mut profiles = Profiles::default();
         let mut flows = with_room_on_large_pages(paths.len());
         flows.extend(

@@ -9,6 +9,7 @@ mod processors;
 use cclab_qdisc::{Config as QueueConfig, Limit};
 use cclab_spec::{Direction, Flow, Scenario, Topology, Traffic};
 use cclab_tcp::profile::Profile;
+use cclab_units::memory::with_room_on_large_pages;
 use cclab_units::parameter::Params;
 use cclab_units::{Rate, Stream, Time};
 
@@ -22,6 +23,10 @@ use crate::traffic::ROUTES;
 pub const BOTTLENECK: usize = 0;
 /// See [`BOTTLENECK`].
 pub const BOTTLENECK_REVERSE: usize = 1;
+
+/// Links that a flow has to itself, or a bottleneck is made of, in most networks at most: there
+/// and back at either end.
+const LINKS: usize = 4;
 
 /// A network ready to carry packets.
 pub struct Network {
@@ -147,8 +152,10 @@ struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     fn new(scenario: &'a Scenario, profile: &'a Profile, seed: u64) -> Builder<'a> {
+        let journeys = scenario.flows.len() + scenario.traffic.len();
+        let bottlenecks = scenario.network.bottlenecks as usize;
         let network = Network {
-            links: Vec::new(),
+            links: with_room_on_large_pages(LINKS * (journeys + bottlenecks)),
             forwarding: Forwarding::new(scenario.flows.len() + ROUTES * scenario.traffic.len()),
             paths: Vec::new(),
             ways: Vec::new(),
@@ -195,7 +202,12 @@ impl<'a> Builder<'a> {
         };
         let queue = cclab_qdisc::build(&link.queue.kind, &config)
             .expect("unknown disciplines are refused before a run");
-        self.add(name, link.rate, link.delay + extra_delay, queue)
+        let index = self.add(name, link.rate, link.delay + extra_delay, queue);
+        if link.is_plain() {
+            // At once: a queue that is not needed leaves no hole in memory.
+            self.network.links[index as usize].foresee_departures();
+        }
+        index
     }
 
     fn add(
