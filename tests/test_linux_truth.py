@@ -404,6 +404,21 @@ capture = ["one.receiver"]
     assert min(gaps) == pytest.approx(1 / 6000, rel=0.01)
 
 
+def test_a_sender_delays_as_many_packets_as_it_may_hold(tmp_path: Path) -> None:
+    head = 'duration = "5s"\n[network.bottleneck]\nrate = "100Mbit"\nqueue = { limit = "1000p" }\n'
+    access = '[network.access]\nrate = "100Mbit"\n'
+    one = '[[flow]]\nname = "a"\ncc = "reno"\nrtt = "100ms"\nrwnd = "8MB"\ndelay_at = "sender"\n'
+    limited = results_of(tmp_path / "limited", head + access + one + "delay_limit = 100\n")
+    free = results_of(tmp_path / "free", head + access + one)
+    most = pl.col("in_flight_bytes").max()
+    held = [float(of.samples(0).select(most).item()) / PAYLOAD for of in (limited, free)]
+    # Nothing else delays: what is outstanding is there, but for what the links carry.
+    assert 90 <= held[0] <= 102
+    assert held[1] > 500
+    # TCP hears at once of a packet that its own host cannot take, and sends it later.
+    assert flow(limited, "a")["retransmits"] == 0
+
+
 def test_red_marks(tmp_path: Path) -> None:
     results = results_of(
         tmp_path,

@@ -210,6 +210,10 @@ pub struct Flow {
     /// Where the base delay is added (kernel backends).
     #[serde(default)]
     pub delay_at: DelayAt,
+    /// Packets that the sending host's interface holds, delayed or waiting for the link; absent:
+    /// all that come. With `delay_at` of the sender alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_limit: Option<u32>,
     /// Kernel settings by their sysctl name; lists are joined by spaces.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sysctl: BTreeMap<String, String>,
@@ -246,6 +250,7 @@ impl Flow {
             command: None,
             server: None,
             delay_at: DelayAt::Router,
+            delay_limit: None,
             sysctl: BTreeMap::new(),
         }
     }

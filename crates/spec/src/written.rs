@@ -202,6 +202,9 @@ pub(crate) struct Flow {
     pub server: Option<At<Vec<At<String>>>>,
     /// Where the base RTT is added (kernel backends). Default: "router".
     pub delay_at: Option<DelayAt>,
+    /// Packets that the sending host's interface holds, delayed or waiting for the link, with
+    /// `delay_at = "sender"`; one that finds as many there is lost. Default: all that come.
+    pub delay_limit: Option<At<u32>>,
     /// Kernel settings by their sysctl name; lists are joined by spaces.
     #[serde(default)]
     pub sysctl: BTreeMap<String, SysctlValue>,

@@ -103,6 +103,11 @@ impl Wire {
 pub(crate) struct Front {
     /// How long they are delayed.
     pub delay: Time,
+    /// How many packets it holds, delayed or waiting for the link; absent: all that come.
+    pub limit: Option<u32>,
+    /// The link's rate, where netem keeps it rather than a shaper: so that its limit holds for
+    /// all packets of the interface.
+    pub rate: Option<Rate>,
     /// The probability of independent losses.
     pub loss: f64,
     /// Losses in bursts, which have no others beside them.
@@ -114,9 +119,12 @@ pub(crate) struct Front {
 impl Front {
     /// The netem that does it.
     pub fn netem(&self) -> String {
-        let mut netem = format!("netem limit {NETEM_LIMIT}");
+        let mut netem = format!("netem limit {}", self.limit.unwrap_or(NETEM_LIMIT));
         if self.delay > Time::ZERO {
             netem += &format!(" delay {}", words::delay(self.delay));
+        }
+        if let Some(rate) = self.rate {
+            netem += &format!(" rate {}", words::rate(rate));
         }
         if let Some(GilbertElliott { p, r, good, bad }) = self.bursts {
             let [p, r, bad, good] = [p, r, bad, good].map(words::percent);

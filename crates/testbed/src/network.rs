@@ -1,7 +1,7 @@
 //! Namespaces and the links between them, in the scenario's topology.
 
 use cclab_spec::{DelayAt, Direction, Flow, Link, Place, Scenario, Topology};
-use cclab_units::Time;
+use cclab_units::{Rate, Time};
 
 use crate::cable::{self, Egress, End, Front, Majors, Shaper, UNSEEN, Wire};
 use crate::impairment::{self, Impairment};
@@ -104,6 +104,17 @@ pub(crate) fn left_interfaces(scenario: &Scenario) -> Vec<LeftInterface> {
         }
     }
     all
+}
+
+/// What a host's own interface does to the packets that leave it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Own {
+    /// How long it delays them.
+    delay: Time,
+    /// How many packets it holds, delayed or waiting for the link; absent: all that come.
+    limit: Option<u32>,
+    /// The link's rate, where that limit is.
+    rate: Option<Rate>,
 }
 
 /// Lays out the network of `scenario`, which is supported, for `target`.
@@ -214,6 +225,8 @@ impl<'a> Network<'a> {
         let losses = Impairment::of(link, Place::Router);
         let front = Front {
             delay: Time::ZERO,
+            limit: None,
+            rate: None,
             loss: losses.initial,
             bursts: impairment::bursts(link, Place::Router),
             duplicate: link.duplicate,
@@ -235,7 +248,7 @@ impl<'a> Network<'a> {
                 });
             }
         }
-        self.lose(&ends[0], majors(2 * index).root, Time::ZERO, &losses);
+        self.lose(&ends[0], majors(2 * index).root, Own::default(), &losses);
         self.schedule(&ends, between.as_ref(), &shapers, wire);
     }
 
@@ -338,6 +351,16 @@ impl<'a> Network<'a> {
                 namespace: self.routers + router,
                 interface: format!("{side}{index}"),
             };
+            let own = Own {
+                delay: own,
+                limit: flow.delay_limit.filter(|_| sends),
+                rate: self
+                    .scenario
+                    .network
+                    .access
+                    .rate
+                    .filter(|_| sends && flow.delay_limit.is_some()),
+            };
             self.access([&host, &router], wire, own, [sends, !sends]);
             joined.push((host, router));
         }
@@ -380,6 +403,10 @@ impl<'a> Network<'a> {
                 forward.iter().any(|flow| uses(&flow)),
                 reverse.iter().any(|flow| uses(&flow)),
             ];
+            let own = Own {
+                delay: own,
+                ..Own::default()
+            };
             self.access([&host, &router], wire, own, data);
             left.push((host, router));
         }
@@ -388,7 +415,7 @@ impl<'a> Network<'a> {
             end(self.routers + 1, "right0".to_owned()),
         );
         let data = [!reverse.is_empty(), !forward.is_empty()];
-        self.access([&right.0, &right.1], Time::ZERO, Time::ZERO, data);
+        self.access([&right.0, &right.1], Time::ZERO, Own::default(), data);
         for flow in &flows {
             let own = LeftInterface::of(flow);
             let index = interfaces.iter().position(|known| *known == own);
@@ -407,7 +434,7 @@ impl<'a> Network<'a> {
         &mut self,
         [host, router]: [&End; 2],
         extra: Time,
-        own: Time,
+        own: Own,
         [sends, receives]: [bool; 2],
     ) {
         let link = &self.scenario.network.access;
@@ -427,14 +454,30 @@ impl<'a> Network<'a> {
             false => Impairment::default(),
         };
         let front = Front {
-            delay: own,
+            delay: own.delay,
+            limit: own.limit,
+            rate: own.rate,
             loss: losses.initial,
             bursts: impairment::bursts(bottleneck, Place::Sender).filter(|_| sends),
             duplicate: None,
         };
         let idle = losses.is_none() && front == Front::default();
         let netem = (!idle).then(|| front.netem());
-        self.egress(host, link, netem, UNSEEN);
+        if own.limit.is_some() {
+            // The limit counts packets, and the kernel's TCP hands over many segments as one.
+            let line = format!("link set {} gso_max_segs 1", host.interface);
+            self.namespaces[host.namespace].ip.push(line);
+        }
+        if own.rate.is_none() {
+            self.egress(host, link, netem, UNSEEN);
+        } else {
+            let tc = &mut self.namespaces[host.namespace].tc;
+            let netem = front.netem();
+            tc.push(format!(
+                "qdisc add dev {} root handle {:x}: {netem}",
+                host.interface, UNSEEN.root
+            ));
+        }
         self.lose(host, UNSEEN.root, own, &losses);
         self.egress(router, link, None, UNSEEN);
         if receives {
@@ -443,12 +486,14 @@ impl<'a> Network<'a> {
     }
 
     /// Changes the losses of packets that leave `end`, where the netem with the major number
-    /// `major` delays them by `delay`.
-    fn lose(&mut self, end: &End, major: u32, delay: Time, losses: &Impairment) {
+    /// `major` is what the interface has of its `own`.
+    fn lose(&mut self, end: &End, major: u32, own: Own, losses: &Impairment) {
         for &(at, loss) in &losses.steps {
             let place = format!("dev {} root handle {major:x}:", end.interface);
             let front = Front {
-                delay,
+                delay: own.delay,
+                limit: own.limit,
+                rate: own.rate,
                 loss,
                 ..Front::default()
             };

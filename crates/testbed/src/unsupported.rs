@@ -322,6 +322,10 @@ fn chain(scenario: &Scenario, found: &mut Found) {
         let what = "delay on the sink of a chain, which all flows share (use a dumbbell)";
         found.refuse(format!("flow.{}.delay_at", flow.name), what);
     }
+    for flow in flows.iter().filter(|flow| flow.delay_limit.is_some()) {
+        let what = "a limit on the source of a chain, which all flows share (use a dumbbell)";
+        found.refuse(format!("flow.{}.delay_limit", flow.name), what);
+    }
     let Some(first) = flows.first() else { return };
     for flow in &flows[1..] {
         let names = first.sysctl.keys().chain(flow.sysctl.keys());

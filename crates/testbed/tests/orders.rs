@@ -347,6 +347,45 @@ fn netem_does_what_it_does_as_the_study_means_it() {
 }
 
 #[test]
+fn the_sender_delays_as_many_packets_as_the_study_says() {
+    let text = "outage = { start = \"1s\", duration = \"100ms\", at = \"sender\" }\n\
+                [[flow]]\nname = \"a\"\nrtt = \"100ms\"\ndelay_at = \"sender\"\ndelay_limit = 1000\n\
+                [[flow]]\nname = \"b\"\nrtt = \"100ms\"\ndelay_at = \"sender\"\n";
+    let orders = in_guest(&scenario(text));
+    let netem = |of| lines_of(&orders, of, "eth0")[0].clone();
+    assert!(
+        netem("a.left").contains("netem limit 1000 delay"),
+        "{}",
+        netem("a.left")
+    );
+    assert!(
+        netem("b.left").contains("netem limit 1000000 delay"),
+        "{}",
+        netem("b.left")
+    );
+    // A netem begins anew when its losses change.
+    let changes = orders.changes.iter().flat_map(|change| &change.tc);
+    let of_a = changes
+        .filter(|line| line.contains("limit 1000 delay"))
+        .count();
+    assert_eq!(of_a, 2, "{:?}", orders.changes);
+    let fast = format!(
+        "[network.access]\nrate = \"1Gbit\"\n{}",
+        &text[text.find("[[flow]]").expect("a flow")..]
+    );
+    let orders = in_guest(&scenario(&fast));
+    assert_eq!(
+        lines_of(&orders, "a.left", "eth0"),
+        ["root handle 1: netem limit 1000 delay 60000us rate 1000000000bit loss 0%"]
+    );
+    assert_eq!(lines_of(&orders, "b.left", "eth0").len(), 3);
+    // So that its packets are segments.
+    let host = orders.namespaces.iter().find(|n| n.name == "a.left");
+    let line = "link set eth0 gso_max_segs 1".to_owned();
+    assert!(host.expect("a host").ip.contains(&line));
+}
+
+#[test]
 fn packets_overtake_behind_the_wire_and_on_the_way_there_alone() {
     let orders = in_guest(&scenario(
         "reorder = { probability = \"2%\", delay = \"5ms\" }\n\
@@ -627,6 +666,11 @@ fn what_a_kernel_does_not_do_is_refused_by_key() {
             "[network]\ntopology = \"chain\"\n[[flow]]\nrtt = \"90ms\"\ndelay_at = \"sender\"\n\
              direction = \"reverse\"\n",
             "flow.flow1.delay_at: ",
+        ),
+        (
+            "[network]\ntopology = \"chain\"\n[[flow]]\nrtt = \"90ms\"\ndelay_at = \"sender\"\n\
+             delay_limit = 1000\n",
+            "flow.flow1.delay_limit: ",
         ),
         (
             "[network]\ntopology = \"chain\"\n[[flow]]\nsysctl = { \"net.ipv4.tcp_sack\" = 0 }\n[[flow]]\n",

@@ -188,7 +188,7 @@ impl<'a> Author<'a> {
             ("Study", "flow") | ("Bottleneck" | "GraphLink", "rate") => true,
             ("Study", "traffic") => self.bytes.chance(100),
             ("Network", "bottleneck" | "link") => true,
-            (_, "delay_at") => self.bytes.chance(2),
+            (_, "delay_at" | "delay_limit") => self.bytes.chance(2),
             ("Network", _) | ("Traffic" | "Sizes" | "Queue", _) => self.bytes.chance(128),
             ("Flow" | "Trace", _) => self.bytes.chance(40),
             (_, "outage") => self.bytes.chance(20),

@@ -186,6 +186,7 @@ fn flow(
         command: program.client,
         server: program.server,
         delay_at: flow.delay_at.unwrap_or(DelayAt::Router),
+        delay_limit: delay_limit(flow)?,
         sysctl: flow
             .sysctl
             .iter()
@@ -193,6 +194,21 @@ fn flow(
             .collect(),
     };
     Ok((resolved, ends.own_rtt + ends.extra_delay * 2))
+}
+
+fn delay_limit(flow: &written::Flow) -> Result<Option<u32>, Problem> {
+    let Some(limit) = &flow.delay_limit else {
+        return Ok(None);
+    };
+    let problem = match (limit.value, flow.delay_at) {
+        (0, _) => Problem::new("a limit of 0 packets lets none pass", "write at least 1"),
+        (_, Some(DelayAt::Sender)) => return Ok(Some(limit.value)),
+        _ => Problem::new(
+            "`delay_limit` belongs to a flow with `delay_at = \"sender\"`",
+            "give it that, or leave it out",
+        ),
+    };
+    Err(problem.or_at(limit.at))
 }
 
 fn start(flow: &written::Flow) -> Start {
