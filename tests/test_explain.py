@@ -48,6 +48,28 @@ def test_response_functions_match_the_tables_of_their_rfcs() -> None:
         assert laws.cubic_window(p, 0.1) == pytest.approx(cubic, rel=0.01)
 
 
+def test_response_functions_know_the_form_and_the_parameters() -> None:
+    # AIMD of 1 and 1/8 at 1 %: sqrt(1.875 / 0.0025) = 27.4 segments; in the paper it is Reno there.
+    def window(cc: str, p: float, *, counts_segments: bool, **params: float) -> float:
+        known = laws.response_window(cc, p, 0.1, params, counts_segments=counts_segments)
+        assert known is not None
+        return known[0]
+
+    assert window("scalable", 0.01, counts_segments=True) == pytest.approx(27.39, rel=1e-3)
+    assert window("scalable", 0.01, counts_segments=False) == pytest.approx(12.25, rel=1e-3)
+    for form in (True, False):
+        assert window("scalable", 1e-4, counts_segments=form) == pytest.approx(800)
+        assert window("scalable", 1e-4, counts_segments=form, a=0.02) == pytest.approx(1600)
+    # CUBIC: (C (3 + beta) / 4 (1 - beta))^0.25 grows by 2 where C is 16 times as large.
+    steep = window("cubic", 1e-6, counts_segments=True, c=6.4)
+    assert steep == pytest.approx(2 * window("cubic", 1e-6, counts_segments=True), rel=1e-6)
+    alone = window("cubic", 0.01, counts_segments=True, tcp_friendliness=0)
+    assert alone < laws.reno_window(0.01)
+    assert window("cubic", 0.01, counts_segments=True) == laws.reno_window(0.01)
+    late = window("highspeed", 1e-4, counts_segments=False, low_window=300)
+    assert late == laws.reno_window(1e-4)
+
+
 def test_the_model_with_timeouts_by_hand() -> None:
     # 0.1 sqrt(0.02/3) + 0.4 * 3 sqrt(0.03/8) * 0.01 * 1.0032 = 0.0081650 + 0.0007372 s a segment.
     rate = laws.padhye(1000, 0.1, 0.01, 0.4, 1000)
@@ -267,6 +289,46 @@ def test_losses_count_at_every_bottleneck_and_at_hosts(tmp_path: Path) -> None:
     assert loss(text)["back"] == pytest.approx(1 - at_hosts * access)
     row = loss(text.replace("[network.bottleneck]", f"{lot}[network.bottleneck]"))
     assert row["a"] == pytest.approx(1 - 0.99**3 * at_hosts * access)
+
+
+@pytest.mark.parametrize(("stack", "expected"), [("linux-6.12", 27.39), ("rfc", 12.25)])
+def test_the_stack_decides_the_form_of_a_variant(
+    tmp_path: Path, stack: str, expected: float
+) -> None:
+    one = study(tmp_path, cc="scalable", more='loss = "1%"', rate="100Mbit")
+    flow = one.explain(set=[f"stack={stack}"])[0].flows[0]
+    bound = next(limit for limit in flow.limits if limit.name == "loss")
+    segment = (1448 if stack == "linux-6.12" else 1460) * 8
+    assert bound.bps == pytest.approx(expected * segment / flow.empty_rtt_s, rel=1e-3)
+    assert "Scalable's response function" in bound.reason
+
+
+@pytest.mark.parametrize("cc", ["nv", "cdg"])
+def test_a_variant_of_the_kernel_alone_has_its_network_explained(tmp_path: Path, cc: str) -> None:
+    flow = study(tmp_path, cc=cc, more='loss = "1%"').explain()[0].flows[0]
+    assert flow.cc == cc
+    assert flow.base_rtt_s == pytest.approx(0.040)
+    assert flow.binds == "link"
+    assert any(f"no {cc}" in note and "no closed form" in note for note in flow.notes)
+
+
+def test_a_variant_without_a_formula_says_so(tmp_path: Path) -> None:
+    flow = study(tmp_path, cc="bbr", more='loss = "1%"').explain()[0].flows[0]
+    assert [note for note in flow.notes if "no closed form is known here for bbr" in note]
+    assert not study(tmp_path, cc="reno", more='loss = "1%"').explain()[0].flows[0].notes
+
+
+def test_a_link_whose_rate_changes_carries_its_mean(tmp_path: Path) -> None:
+    # 20 Mbit/s for 5 of 20 s, then 4: (100 + 60) / 20 = 8.
+    more = 'schedule = [{ at = "5s", rate = "4Mbit" }, { at = "30s", rate = "1Mbit" }]'
+    told = study(tmp_path, more=more).explain()[0]
+    link = next(link for link in told.links if link.name == "bottleneck")
+    assert link.rate_bps == pytest.approx(8e6)
+    bound = next(limit for limit in told.flows[0].limits if limit.name == "link")
+    assert "8 Mbit/s on average over its schedule" in bound.reason
+    slower = study(tmp_path, more='schedule = [{ at = "5s", delay = "50ms" }]').explain()[0]
+    assert any("the delay of bottleneck changes" in note for note in slower.notes)
+    assert not any("changes" in note for note in told.notes)
 
 
 def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,8 @@
 //! What a scenario is before anything runs: its links, each flow's path over them, and the
 //! windows and packet sizes that its stack gives it.
 
+use std::collections::BTreeMap;
+
 use cclab_cc::Arithmetic;
 use cclab_spec::{Scenario, Traffic};
 use cclab_tcp::profile::Profile;
@@ -65,6 +67,12 @@ pub struct FlowFacts {
     pub name: String,
     /// Its variant.
     pub cc: String,
+    /// Whether the simulator has that variant.
+    pub cc_simulated: bool,
+    /// The variant's parameters: as given, else their defaults; those that have none are left out.
+    pub cc_params: BTreeMap<String, f64>,
+    /// Whether its window counts whole segments, as the modules of Linux do.
+    pub counts_segments: bool,
     /// Links that its data crosses, in order, as indices of [`Description::links`].
     pub data: Vec<usize>,
     /// Links that its acknowledgements cross.
@@ -92,11 +100,32 @@ pub struct FlowFacts {
     pub rto_min_s: f64,
 }
 
-/// Describes `scenario`.
+/// Describes `scenario`. A variant that only the kernel has changes nothing of the network.
 ///
 /// # Errors
 /// What [`crate::unsupported`] names first: there is no network to describe then.
 pub fn describe(scenario: &Scenario) -> Result<Description, crate::SimError> {
+    let mut description = described(&with_variants_of_its_own(scenario))?;
+    for (facts, spec) in description.flows.iter_mut().zip(&scenario.flows) {
+        facts.cc.clone_from(&spec.cc);
+        facts.cc_simulated = cclab_cc::find(&spec.cc).is_some();
+    }
+    Ok(description)
+}
+
+/// `scenario` with Reno for the variants of flows that the simulator does not have.
+fn with_variants_of_its_own(scenario: &Scenario) -> Scenario {
+    let mut scenario = scenario.clone();
+    for flow in &mut scenario.flows {
+        if cclab_cc::find(&flow.cc).is_none() {
+            flow.cc = "reno".to_owned();
+            flow.cc_params.clear();
+        }
+    }
+    scenario
+}
+
+fn described(scenario: &Scenario) -> Result<Description, crate::SimError> {
     if let Some(crate::Unsupported { path, what }) = crate::unsupported(scenario).into_iter().next()
     {
         return Err(crate::SimError::Unsupported { path, what });
@@ -169,6 +198,9 @@ fn flow_facts(scenario: &Scenario, index: usize, network: &Network) -> FlowFacts
     FlowFacts {
         name: spec.name.clone(),
         cc: spec.cc.clone(),
+        cc_simulated: true,
+        cc_params: parameters(spec),
+        counts_segments: profile.arithmetic == Arithmetic::Segments,
         base_rtt_s: one_way(network, &data) + one_way(network, &acks),
         data,
         acks,
@@ -187,6 +219,19 @@ fn flow_facts(scenario: &Scenario, index: usize, network: &Network) -> FlowFacts
     }
 }
 
+/// What the parameters of the variant of `spec` are, as far as they are not derived.
+fn parameters(spec: &cclab_spec::Flow) -> BTreeMap<String, f64> {
+    let declared = cclab_cc::find(&spec.cc).map_or(&[][..], |variant| variant.params);
+    let value = |name| spec.cc_params.get(name).copied();
+    let values = declared
+        .iter()
+        .map(|p| (p.name, value(p.name).unwrap_or(p.default)));
+    let fixed = values.filter(|(_, value)| !value.is_nan());
+    fixed
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}
+
 /// The links from `first` to a host, for the data of `flow` or (`backward`) its acknowledgements.
 fn route(forwarding: &Forwarding, first: u32, flow: usize, backward: bool) -> Vec<usize> {
     let onward = |&link: &usize| match forwarding.next(link, flow as u32, backward) {
@@ -200,7 +245,7 @@ fn route(forwarding: &Forwarding, first: u32, flow: usize, backward: bool) -> Ve
 mod tests {
     use super::*;
 
-    fn described(text: &str) -> Description {
+    fn of_study(text: &str) -> Description {
         let study = cclab_spec::Study::load(text, "study.toml").expect("a good study");
         let plan = study
             .plan(&cclab_spec::Overrides::default(), &|_| String::new())
@@ -210,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_dumbbell_flow_crosses_three_links_each_way() {
-        let found = described(
+        let found = of_study(
             "duration = \"1s\"\n[network.bottleneck]\nrate = \"10Mbit\"\ndelay = \"5ms\"\n\
              queue = { limit = \"100p\" }\n[network.access]\ndelay = \"1ms\"\n\
              [[flow]]\nname = \"a\"\nrtt = \"40ms\"\n[[flow]]\nname = \"b\"\n",

@@ -90,6 +90,7 @@ def explain(scenario: dict[str, Any]) -> Explanation:
     """Explains a resolved scenario. Raises `StudyError` where the simulator cannot build it."""
     described = json.loads(_core.describe(json.dumps(scenario)))
     links = described["links"]
+    limits.apply_courses(scenario["network"], links, scenario.get("duration"))
     limits.apply_shapers(scenario["network"], links)
     traffic = [
         explain_traffic(spec, facts, links)
@@ -104,7 +105,7 @@ def explain(scenario: dict[str, Any]) -> Explanation:
         links=[Link(link["name"], link["rate_bps"], link["delay_s"]) for link in links],
         flows=flows,
         traffic=traffic,
-        notes=_together(flows) + _of_traffic(described, traffic),
+        notes=_together(flows) + _of_traffic(described, traffic) + _of_courses(scenario, links),
     )
 
 
@@ -160,7 +161,7 @@ def _flow(
         limits=found,
         expected_bps=found[0].bps if found else None,
         binds=found[0].name if found else None,
-        notes=_notes(flow, links, slowest, bdp, queue),
+        notes=_of_variant(flow, found, loss) + _notes(flow, links, slowest, bdp, queue),
     )
 
 
@@ -173,6 +174,18 @@ def _queue_bytes(network: dict[str, Any], name: str, flow: dict[str, Any]) -> fl
     if "bytes" in limit:
         return float(limit["bytes"])
     return float(limit["packets"] * flow["packet_bytes"])
+
+
+def _of_variant(flow: dict[str, Any], found: list[Limit], loss: float) -> list[str]:
+    """That nothing is expected of what a variant does under loss, where no formula says it."""
+    if not flow["cc_simulated"]:
+        return [
+            f"the simulator has no {flow['cc']}, the kernel backends have it: its network is "
+            "explained, and no closed form of its response to loss is known"
+        ]
+    if loss > 0 and not any(limit.name == "loss" for limit in found):
+        return [f"no closed form is known here for {flow['cc']} under a loss of {loss:.3%}"]
+    return []
 
 
 def _notes(
@@ -242,5 +255,20 @@ def _of_traffic(described: dict[str, Any], traffic: list[TrafficExplanation]) ->
             notes.append(
                 f"{', '.join(sources)}: {offered / 1e6:.4g} Mbit/s offered to {link['name']}, "
                 f"which carries {link['rate_bps'] / 1e6:g}: nothing is sure to be left for flows"
+            )
+    return notes
+
+
+def _of_courses(scenario: dict[str, Any], links: list[dict[str, Any]]) -> list[str]:
+    """Links of which more than the rate changes in the course of a run."""
+    notes = []
+    for name in dict.fromkeys(link["name"] for link in links):
+        written = limits.link_called(scenario["network"], name) or {}
+        changes = written.get("schedule") or []
+        keys = [key for key in ("delay", "loss") if any(c.get(key) is not None for c in changes)]
+        if keys:
+            notes.append(
+                f"the {' and the '.join(keys)} of {name} changes by its schedule: round trips, "
+                "windows and losses are told as they are at the start"
             )
     return notes

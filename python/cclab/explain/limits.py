@@ -41,6 +41,33 @@ def apply_shapers(network: dict[str, Any], links: list[dict[str, Any]]) -> None:
             link["rate_bps"] = min(rate, link["rate_bps"] or rate)
 
 
+def apply_courses(
+    network: dict[str, Any], links: list[dict[str, Any]], duration_ns: int | None
+) -> None:
+    """Lets the rate of each link that follows a trace or a schedule be its mean over the run.
+
+    A run that ends with its transfers has no time to average over: then the rate is the first.
+    """
+    for link in links:
+        written = link_called(network, link["name"]) or {}
+        if written.get("trace"):
+            link["course"] = "its trace"
+        changes = [c for c in written.get("schedule") or [] if c.get("rate") is not None]
+        if changes and duration_ns and link["rate_bps"] is not None:
+            link["rate_bps"] = _means(link["rate_bps"], changes, "rate", duration_ns)
+            link["course"] = "its schedule"
+
+
+def _means(first: float, changes: list[dict[str, Any]], key: str, duration_ns: int) -> float:
+    """The mean over a run of what is `first` until the `changes` of `key`, weighted by time."""
+    total, value, since = 0.0, first, 0
+    for change in sorted(changes, key=lambda change: change["at"]):
+        at = min(change["at"], duration_ns)
+        total += value * (at - since)
+        value, since = change[key], at
+    return (total + value * (duration_ns - since)) / duration_ns
+
+
 def of_links(flow: dict[str, Any], links: list[dict[str, Any]]) -> tuple[int | None, list[Limit]]:
     """The bottleneck of the path (index of the link; None if every link is infinitely fast)."""
     rated = [i for i in flow["data"] if links[i]["rate_bps"] is not None]
@@ -49,9 +76,10 @@ def of_links(flow: dict[str, Any], links: list[dict[str, Any]]) -> tuple[int | N
     slowest = min(rated, key=lambda i: links[i]["rate_bps"])
     efficiency = flow["payload_bytes"] / flow["packet_bytes"]
     rate = links[slowest]["rate_bps"]
+    changing = f" on average over {course}" if (course := links[slowest].get("course")) else ""
     why = (
-        f"{links[slowest]['name']} carries {rate / 1e6:g} Mbit/s, {efficiency:.1%} of it payload "
-        f"({flow['payload_bytes']} of {flow['packet_bytes']} bytes)"
+        f"{links[slowest]['name']} carries {rate / 1e6:g} Mbit/s{changing}, "
+        f"{efficiency:.1%} of it payload ({flow['payload_bytes']} of {flow['packet_bytes']} bytes)"
     )
     return slowest, [Limit("link", rate * efficiency, why)]
 
@@ -185,7 +213,9 @@ def of_loss(flow: dict[str, Any], p: float, rtt_s: float) -> list[Limit]:
         return []
     found = []
     payload, every = flow["payload_bytes"], flow["segments_per_step"]
-    known = laws.response_window(flow["cc"], p, rtt_s)
+    known = laws.response_window(
+        flow["cc"], p, rtt_s, flow["cc_params"], counts_segments=flow["counts_segments"]
+    )
     if known is not None:
         window, source = known
         why = f"loss of {p:.3%}: {window:.1f} segments on average by {source}"
