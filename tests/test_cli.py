@@ -257,10 +257,23 @@ def test_plan_shows_points_and_what_cannot_be_done(cli: Cli, study: Path) -> Non
     assert nv.returncode == WRONG_INPUT
     assert "backend sim cannot do flow.long.cc: variant nv" in nv.stdout
     assert nv.stderr.startswith("error: backend 'sim' of this version does not do:")
+    assert "\n  --set:1:14: flow.long.cc: variant nv\n" in nv.stderr
     assert "backend linux: can do all of it" in nv.stdout
     linux = cli("plan", study, "--backend", "linux", "--json")
     assert linux.returncode == DONE
     assert json.loads(linux.stdout)["study"]["backend"] == "linux"
+
+
+def test_what_a_backend_refuses_has_its_place_in_the_file(cli: Cli, study: Path) -> None:
+    lines = study.read_text().replace('kind = "droptail"', 'kind = "cake"').splitlines()
+    study.write_text("\n".join(lines))
+    number, line = next((n, one) for n, one in enumerate(lines, 1) if '"cake"' in one)
+    done = cli("plan", study)
+    assert done.returncode == WRONG_INPUT
+    column = line.index('"cake"') + 1
+    assert (
+        f"{study.name}:{number}:{column}: network.bottleneck.queue.kind: queue cake" in done.stderr
+    )
 
 
 def test_what_copies_of_a_flow_need_is_said_once(cli: Cli, study: Path) -> None:

@@ -102,7 +102,7 @@ def check(plan: Plan) -> Backend:
     backend = find_backend(plan.backend)
     if plan.unsupported:
         lines = [f"backend {plan.backend!r} of this version does not do:"]
-        lines += [f"  {reason}" for reason in plan.reasons]
+        lines += [f"  {reason}" for reason in plan.refusals]
         raise InputError("\n".join(lines))
     return backend
 

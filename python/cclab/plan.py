@@ -45,7 +45,7 @@ class Point:
     params: dict[str, Any]
     """The swept keys and their values as the study writes them; empty without a sweep."""
     scenario: dict[str, Any] = field(repr=False)
-    unsupported: list[dict[str, str]]
+    unsupported: list[dict[str, Any]]
     """What the backend cannot do: `path` in the study and `what` it is."""
     runs: list[Run]
 
@@ -99,7 +99,7 @@ class Plan:
         return list({run.id: run for point in self.points for run in point.runs}.values())
 
     @property
-    def unsupported(self) -> list[dict[str, str]]:
+    def unsupported(self) -> list[dict[str, Any]]:
         """What the backend cannot do for some point; each thing once."""
         found = {(u["path"], u["what"]): u for point in self.points for u in point.unsupported}
         return list(found.values())
@@ -107,13 +107,28 @@ class Plan:
     @property
     def reasons(self) -> list[str]:
         """What the backend cannot do, in lines; the copies of a flow (`count`) fold into one."""
+        return [reason for _, reason in self._placed_reasons()]
+
+    @property
+    def refusals(self) -> list[str]:
+        """The reasons, each behind the place in the study that asks for it, where one does."""
+        return [f"{place}: {text}" if place else text for place, text in self._placed_reasons()]
+
+    def _placed_reasons(self) -> list[tuple[str | None, str]]:
         names = {flow["name"] for point in self.points for flow in point.scenario["flows"]}
         alike: dict[tuple[str, str], list[str]] = {}
+        places: dict[tuple[str, str], str | None] = {}
         for reason in self.unsupported:
             key = (_of_any_copy(reason["path"], names), reason["what"])
             alike.setdefault(key, []).append(reason["path"])
+            places.setdefault(key, reason.get("place"))
         return [
-            f"{paths[0]}: {what}" if len(paths) == 1 else f"{path} ({len(paths)} flows): {what}"
+            (
+                places[path, what],
+                f"{paths[0]}: {what}"
+                if len(paths) == 1
+                else f"{path} ({len(paths)} flows): {what}",
+            )
             for (path, what), paths in alike.items()
         ]
 

@@ -7,7 +7,7 @@
 use cclab_units::parameter::Parameter;
 
 use crate::constant_rate::constant_rate_step;
-use crate::step_rule::{Counted, MovingDivisor, StepRule, moving_params};
+use crate::step_rule::{Counted, MOVING_RELATIONS, MovingDivisor, StepRule, moving_params};
 use crate::variant::{EcnFeedback, RecoveryName, Variant, WindowInRecovery};
 
 const PARAMS: &[Parameter] = &moving_params([1_500.0, 150.0, 700.0, 2_300.0]);
@@ -22,6 +22,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
     departures: &[],
+    relations: MOVING_RELATIONS,
     build: |config| {
         let divisor = MovingDivisor::new(config);
         Box::new(Counted::new(config, AdaptiveA { divisor }))

@@ -6,7 +6,7 @@
 
 use cclab_units::parameter::Parameter;
 
-use crate::step_rule::{Counted, MovingDivisor, StepRule, moving_params};
+use crate::step_rule::{Counted, MOVING_RELATIONS, MovingDivisor, StepRule, moving_params};
 use crate::variant::{EcnFeedback, RecoveryName, Variant, WindowInRecovery};
 
 const PARAMS: &[Parameter] = &moving_params([40.0, 2.0, 25.0, 55.0]);
@@ -21,6 +21,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
     departures: &[],
+    relations: MOVING_RELATIONS,
     build: |config| {
         let divisor = MovingDivisor::new(config);
         Box::new(Counted::new(config, AdaptiveB { divisor }))

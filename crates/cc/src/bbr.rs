@@ -24,7 +24,7 @@ mod startup;
 mod tests;
 
 use cclab_units::parameter::Parameter;
-use cclab_units::{Rate, Time};
+use cclab_units::{Measure, Rate, Time};
 
 use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
 use crate::window::{MAX_WINDOW, segments};
@@ -42,6 +42,7 @@ pub(crate) const VARIANT: Variant = Variant {
     params: &[
         Parameter {
             name: "bw_rtts",
+            measure: Measure::Whole,
             meaning: "rounds over which the largest delivery rate counts",
             default: 10.0,
             least: 1.0,
@@ -49,20 +50,23 @@ pub(crate) const VARIANT: Variant = Variant {
         },
         Parameter {
             name: "min_rtt_win_sec",
-            meaning: "seconds after which the smallest round-trip time is measured anew",
+            measure: Measure::Seconds,
+            meaning: "time after which the smallest round-trip time is measured anew",
             default: 10.0,
             least: 0.1,
             most: 3600.0,
         },
         Parameter {
             name: "probe_rtt_mode_ms",
-            meaning: "milliseconds that measuring it lasts at least; 0: never",
+            measure: Measure::Milliseconds,
+            meaning: "how long measuring it lasts at least; 0: never",
             default: 200.0,
             least: 0.0,
             most: 10_000.0,
         },
         Parameter {
             name: "high_gain",
+            measure: Measure::Number,
             meaning: "gain of rate and window in Startup; 2/ln 2 doubles the rate each round",
             default: 2.885,
             least: 1.1,
@@ -70,6 +74,7 @@ pub(crate) const VARIANT: Variant = Variant {
         },
         Parameter {
             name: "cwnd_gain",
+            measure: Measure::Number,
             meaning: "bandwidth-delay products in the window of ProbeBW",
             default: 2.0,
             least: 1.0,
@@ -77,12 +82,14 @@ pub(crate) const VARIANT: Variant = Variant {
         },
         Parameter {
             name: "pacing_margin_percent",
+            measure: Measure::Percent,
             meaning: "per cent by which the pacing rate stays below the model's",
             default: 1.0,
             least: 0.0,
             most: 50.0,
         },
     ],
+    relations: &[],
     build: |config| Box::new(Bbr::new(config)),
 };
 

@@ -28,8 +28,8 @@ mod startup;
 mod tests;
 mod undo;
 
-use cclab_units::parameter::Parameter;
-use cclab_units::{Rate, Time};
+use cclab_units::parameter::{Parameter, Relation};
+use cclab_units::{Measure, Rate, Time};
 
 use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
 use crate::window::MAX_WINDOW;
@@ -47,59 +47,69 @@ pub(crate) const VARIANT: Variant = Variant {
     ecn: EcnFeedback::Classic,
     departures: &[],
     params: &PARAMS,
+    relations: &[Relation::Below("probe_rtt_duration", "probe_rtt_interval")],
     build: |config| Box::new(Bbr3::new(config)),
 };
 
 const PARAMS: [Parameter; 9] = [
     parameter(
+        Measure::Share,
         "loss_thresh",
-        "losses a round, as a share, above which a probe went too high (LossThresh)",
+        "losses a round above which a probe went too high (LossThresh)",
         0.02,
         [0.0, 1.0],
     ),
     parameter(
+        Measure::Share,
         "beta",
         "what of a bound a round with losses leaves (Beta)",
         0.7,
         [0.1, 1.0],
     ),
     parameter(
+        Measure::Share,
         "headroom",
         "share of the long-term bound left free while cruising (Headroom)",
         0.15,
         [0.0, 0.9],
     ),
     parameter(
+        Measure::Number,
         "startup_pacing_gain",
         "gain of the rate in Startup (StartupPacingGain)",
         2.77,
         [1.1, 10.0],
     ),
     parameter(
+        Measure::Number,
         "cwnd_gain",
         "bandwidth-delay products in the window (DefaultCwndGain)",
         2.0,
         [1.0, 10.0],
     ),
     parameter(
+        Measure::Time,
         "probe_rtt_interval",
-        "seconds after which a round-trip time is measured anew (ProbeRTTInterval)",
+        "time after which a round-trip time is measured anew (ProbeRTTInterval)",
         5.0,
         [0.1, 3600.0],
     ),
     parameter(
+        Measure::Time,
         "probe_rtt_duration",
-        "seconds that measuring it lasts at least (ProbeRTTDuration)",
+        "time that measuring it lasts at least (ProbeRTTDuration)",
         0.2,
         [0.0, 10.0],
     ),
     parameter(
+        Measure::Time,
         "min_rtt_filter_len",
-        "seconds for which the smallest round-trip time holds (MinRTTFilterLen)",
+        "time for which the smallest round-trip time holds (MinRTTFilterLen)",
         10.0,
         [0.1, 3600.0],
     ),
     parameter(
+        Measure::Percent,
         "pacing_margin_percent",
         "per cent by which the pacing rate stays below the model's (PacingMarginPercent)",
         1.0,
@@ -108,6 +118,7 @@ const PARAMS: [Parameter; 9] = [
 ];
 
 const fn parameter(
+    measure: Measure,
     name: &'static str,
     meaning: &'static str,
     default: f64,
@@ -115,6 +126,7 @@ const fn parameter(
 ) -> Parameter {
     Parameter {
         name,
+        measure,
         meaning,
         default,
         least: range[0],

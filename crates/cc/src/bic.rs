@@ -4,7 +4,7 @@
 //! Reacts to loss, timeouts and ECN. One form on every stack: Linux 6.12's (`tcp_bic.c`).
 
 use cclab_units::parameter::Parameter;
-use cclab_units::{Stream, Time};
+use cclab_units::{Measure, Stream, Time};
 
 use crate::Config;
 use crate::module::{CaState, HZ, Measured, Modular, Module, past_slow_start};
@@ -23,13 +23,15 @@ const MOST_PER_STEP_BEFORE_LOSS: u64 = 20;
 const PARAMS: &[Parameter] = &[
     Parameter {
         name: "fast_convergence",
-        meaning: "whether a loss below the last maximum lowers that (0, 1)",
+        measure: Measure::Switch,
+        meaning: "whether a loss below the last maximum lowers that",
         default: 1.0,
         least: 0.0,
         most: 1.0,
     },
     Parameter {
         name: "max_increment",
+        measure: Measure::Segments,
         meaning: "segments added per round trip at most",
         default: 16.0,
         least: 1.0,
@@ -37,6 +39,7 @@ const PARAMS: &[Parameter] = &[
     },
     Parameter {
         name: "low_window",
+        measure: Measure::Segments,
         meaning: "segments up to which it is Reno",
         default: 14.0,
         least: 0.0,
@@ -44,6 +47,7 @@ const PARAMS: &[Parameter] = &[
     },
     Parameter {
         name: "beta",
+        measure: Measure::Whole,
         meaning: "what remains of the window at a loss, in 1024ths",
         default: 819.0,
         least: 1.0,
@@ -51,6 +55,7 @@ const PARAMS: &[Parameter] = &[
     },
     Parameter {
         name: "smooth_part",
+        measure: Measure::Whole,
         meaning: "round trips for four segments near the maximum",
         default: 20.0,
         least: 1.0,
@@ -68,6 +73,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
     departures: &[],
+    relations: &[],
     build: |config| Box::new(Modular::new(config, Bic::new(config))),
 };
 

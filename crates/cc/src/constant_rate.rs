@@ -6,6 +6,7 @@
 //! loss at rate p: `rtt sqrt(3 / (2 c' p))` segments for an acknowledgement of each, so that the
 //! rate does not depend on the round trip; nothing grows while `rtt * rtt < c'`.
 
+use cclab_units::Measure;
 use cclab_units::parameter::Parameter;
 
 use crate::step_rule::{Counted, StepRule, TICK};
@@ -14,6 +15,7 @@ use crate::variant::{EcnFeedback, RecoveryName, Variant, WindowInRecovery};
 const PARAMS: &[Parameter] = &[
     Parameter {
         name: "c",
+        measure: Measure::Whole,
         meaning: "the divisor c': square ticks of round trip for each step of the counter",
         default: 1_500.0,
         least: 1.0,
@@ -32,6 +34,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
     departures: &[],
+    relations: &[],
     build: |config| {
         let c = config.params.get("c") as u64;
         Box::new(Counted::new(config, ConstantRate { c }))

@@ -7,7 +7,7 @@
 //! a timeout begins slow start at one segment, as everywhere; the window never falls below two.
 
 use cclab_units::parameter::Parameter;
-use cclab_units::{Rate, Time};
+use cclab_units::{Measure, Rate, Time};
 
 use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
 use crate::window::MAX_WINDOW;
@@ -30,6 +30,7 @@ pub(crate) const VARIANT: Variant = Variant {
     params: &[
         Parameter {
             name: "delta",
+            measure: Measure::Number,
             meaning: "1/delta segments of each flow stay in the queue (section 2.1)",
             default: 0.5,
             least: 0.004,
@@ -37,12 +38,14 @@ pub(crate) const VARIANT: Variant = Variant {
         },
         Parameter {
             name: "mode_switching",
-            meaning: "whether it competes beside flows that fill the queue (section 2.2): 1 or 0",
+            measure: Measure::Switch,
+            meaning: "whether it competes beside flows that fill the queue (section 2.2)",
             default: 1.0,
             least: 0.0,
             most: 1.0,
         },
     ],
+    relations: &[],
     build: |config| Box::new(Copa::new(config)),
 };
 

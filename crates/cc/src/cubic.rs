@@ -12,6 +12,7 @@
 mod linux;
 mod standard;
 
+use cclab_units::Measure;
 use cclab_units::parameter::Parameter;
 
 use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
@@ -27,6 +28,7 @@ const HYSTART: &str = "hystart";
 const PARAMS: &[Parameter] = &[
     Parameter {
         name: BETA,
+        measure: Measure::Share,
         meaning: "share of the window that remains after a loss (0.7; Linux: 717/1024)",
         default: f64::NAN,
         least: 0.1,
@@ -34,6 +36,7 @@ const PARAMS: &[Parameter] = &[
     },
     Parameter {
         name: C,
+        measure: Measure::Number,
         meaning: "steepness of the cubic in segments per second cubed (0.4; Linux: 41/1024 * 10)",
         default: f64::NAN,
         least: 0.01,
@@ -41,21 +44,24 @@ const PARAMS: &[Parameter] = &[
     },
     Parameter {
         name: FAST_CONVERGENCE,
-        meaning: "1: a window that lost before it was as large as before gives room to others",
+        measure: Measure::Switch,
+        meaning: "a window that lost before it was as large as before gives room to others",
         default: 1.0,
         least: 0.0,
         most: 1.0,
     },
     Parameter {
         name: TCP_FRIENDLINESS,
-        meaning: "1: never slower than AIMD would be",
+        measure: Measure::Switch,
+        meaning: "never slower than AIMD would be",
         default: 1.0,
         least: 0.0,
         most: 1.0,
     },
     Parameter {
         name: HYSTART,
-        meaning: "1: slow start may end before a loss, where the stack has that",
+        measure: Measure::Switch,
+        meaning: "slow start may end before a loss, where the stack has that",
         default: 1.0,
         least: 0.0,
         most: 1.0,
@@ -72,6 +78,7 @@ pub(crate) const VARIANT: Variant = Variant {
     ecn: EcnFeedback::Classic,
     departures: &[],
     params: PARAMS,
+    relations: &[],
     build,
 };
 

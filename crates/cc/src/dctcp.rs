@@ -5,8 +5,8 @@
 //! ([`EcnFeedback::PerPacket`]); without ECN it is Reno. One form, that of Linux 6.12
 //! (`tcp_dctcp.c`) in integers, on every stack; shares are counted in bytes.
 
-use cclab_units::Time;
 use cclab_units::parameter::Parameter;
+use cclab_units::{Measure, Time};
 
 use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
 use crate::window::{SegmentWindow, StackWindow, may_grow};
@@ -24,6 +24,7 @@ pub(crate) const VARIANT: Variant = Variant {
     params: &[
         Parameter {
             name: "dctcp_shift_g",
+            measure: Measure::Whole,
             meaning: "the share's estimate moves by 2^-shift of the way each round (g)",
             default: 4.0,
             least: 0.0,
@@ -31,6 +32,7 @@ pub(crate) const VARIANT: Variant = Variant {
         },
         Parameter {
             name: "dctcp_alpha_on_init",
+            measure: Measure::Whole,
             meaning: "the estimate at the start, in 1/1024",
             default: 1024.0,
             least: 0.0,
@@ -38,12 +40,14 @@ pub(crate) const VARIANT: Variant = Variant {
         },
         Parameter {
             name: ECT1,
-            meaning: "1: packets are ECT(1), for the L4S queue of dualpi2; 0: ECT(0), as the kernel has it",
+            measure: Measure::Switch,
+            meaning: "packets are ECT(1), for the L4S queue of dualpi2, instead of ECT(0) as the kernel has it",
             default: 0.0,
             least: 0.0,
             most: 1.0,
         },
     ],
+    relations: &[],
     build: |config| Box::new(Dctcp::new(config)),
 };
 

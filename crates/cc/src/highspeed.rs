@@ -9,7 +9,8 @@
 mod linux;
 mod standard;
 
-use cclab_units::parameter::Parameter;
+use cclab_units::Measure;
+use cclab_units::parameter::{Parameter, Relation};
 
 use crate::gaimd::GeneralAimd;
 use crate::module::Modular;
@@ -24,6 +25,7 @@ const HIGH_DECREASE: &str = "high_decrease";
 const PARAMS: &[Parameter] = &[
     Parameter {
         name: LOW_WINDOW,
+        measure: Measure::Segments,
         meaning: "segments up to which it is Reno; setting it replaces Linux's table",
         default: 38.0,
         least: 2.0,
@@ -31,6 +33,7 @@ const PARAMS: &[Parameter] = &[
     },
     Parameter {
         name: HIGH_WINDOW,
+        measure: Measure::Segments,
         meaning: "segments at which high_decrease is given up; setting it replaces Linux's table",
         default: 83_000.0,
         least: 3.0,
@@ -38,6 +41,7 @@ const PARAMS: &[Parameter] = &[
     },
     Parameter {
         name: HIGH_DECREASE,
+        measure: Measure::Share,
         meaning: "share given up at high_window; setting it replaces Linux's table",
         default: 0.1,
         least: 0.01,
@@ -55,6 +59,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
     departures: &[],
+    relations: &[Relation::Below(LOW_WINDOW, HIGH_WINDOW)],
     build,
 };
 

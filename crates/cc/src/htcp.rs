@@ -5,7 +5,7 @@
 //! (`tcp_htcp.c`), in ticks of a millisecond and fixed point with 7 binary digits.
 
 use cclab_units::parameter::Parameter;
-use cclab_units::{Stream, Time};
+use cclab_units::{Measure, Stream, Time};
 
 use crate::Config;
 use crate::module::{CaState, HZ, Measured, Modular, Module};
@@ -28,14 +28,16 @@ const LEAST_RTT_FOR_BETA: u64 = 10;
 const PARAMS: &[Parameter] = &[
     Parameter {
         name: "use_rtt_scaling",
-        meaning: "whether the increase is scaled by the round trip (0, 1)",
+        measure: Measure::Switch,
+        meaning: "whether the increase is scaled by the round trip",
         default: 1.0,
         least: 0.0,
         most: 1.0,
     },
     Parameter {
         name: "use_bandwidth_switch",
-        meaning: "whether half is given up when throughput changed by over a fifth (0, 1)",
+        measure: Measure::Switch,
+        meaning: "whether half is given up when throughput changed by over a fifth",
         default: 1.0,
         least: 0.0,
         most: 1.0,
@@ -52,6 +54,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
     departures: &[],
+    relations: &[],
     build: |config| Box::new(Modular::new(config, HTcp::new(config))),
 };
 

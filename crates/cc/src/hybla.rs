@@ -4,8 +4,8 @@
 //! Reacts to loss, timeouts and ECN as Reno does. One form, that of Linux 6.12 (`tcp_hybla.c`)
 //! in fixed point, on every stack.
 
-use cclab_units::Time;
 use cclab_units::parameter::Parameter;
+use cclab_units::{Measure, Time};
 
 use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
 use crate::window::{StackWindow, may_grow};
@@ -13,10 +13,11 @@ use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, 
 
 const PARAMS: &[Parameter] = &[Parameter {
     name: "rtt0",
-    meaning: "round-trip time of the flow that growth is likened to, in milliseconds",
-    default: 25.0,
-    least: 1.0,
-    most: 10_000.0,
+    measure: Measure::Time,
+    meaning: "round-trip time of the flow that growth is likened to",
+    default: 0.025,
+    least: 0.001,
+    most: 10.0,
 }];
 
 /// The entry of the registry.
@@ -29,6 +30,7 @@ pub(crate) const VARIANT: Variant = Variant {
     ecn: EcnFeedback::Classic,
     departures: &[],
     params: PARAMS,
+    relations: &[],
     build: |config| Box::new(Hybla::new(config)),
 };
 
@@ -60,7 +62,7 @@ impl Hybla {
         stack.window.most = stack.window.most.min(MOST);
         Hybla {
             stack,
-            rtt0_us: (config.params.get("rtt0") * 1_000.0) as u64,
+            rtt0_us: (config.params.get("rtt0") * 1e6).round() as u64,
             rho: 0,
             min_srtt: Time::ZERO,
             cents: 0,

@@ -5,8 +5,8 @@
 //! Reacts to loss, timeouts and ECN; delay says by how much. One form, that of Linux 6.12
 //! (`tcp_illinois.c`) in fixed point, on every stack.
 
-use cclab_units::Time;
 use cclab_units::parameter::Parameter;
+use cclab_units::{Measure, Time};
 
 use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
 use crate::window::{StackWindow, is_asked_to_grow};
@@ -15,6 +15,7 @@ use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, 
 const PARAMS: &[Parameter] = &[
     Parameter {
         name: "win_thresh",
+        measure: Measure::Segments,
         meaning: "window in segments below which it is Reno",
         default: 15.0,
         least: 0.0,
@@ -22,6 +23,7 @@ const PARAMS: &[Parameter] = &[
     },
     Parameter {
         name: "theta",
+        measure: Measure::Whole,
         meaning: "round trips without a queue before alpha is largest again",
         default: 5.0,
         least: 0.0,
@@ -39,6 +41,7 @@ pub(crate) const VARIANT: Variant = Variant {
     ecn: EcnFeedback::Classic,
     departures: &[],
     params: PARAMS,
+    relations: &[],
     build: |config| Box::new(Illinois::new(config)),
 };
 

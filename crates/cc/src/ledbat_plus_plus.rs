@@ -5,8 +5,8 @@
 //! Reacts to delay above a target of 60 ms, to loss, timeouts and ECN as Reno. One form, the
 //! draft's in real numbers, on every stack; the initial window is the stack's.
 
-use cclab_units::Time;
 use cclab_units::parameter::Parameter;
+use cclab_units::{Measure, Time};
 
 use crate::variant::{Departure, EcnFeedback, Variant, WindowInRecovery};
 use crate::window::{MAX_WINDOW, is_asked_to_grow};
@@ -24,13 +24,15 @@ pub(crate) const VARIANT: Variant = Variant {
     params: &[
         Parameter {
             name: "target",
-            meaning: "queueing delay, in seconds, above which it yields (section 4.5)",
+            measure: Measure::Time,
+            meaning: "queueing delay above which it yields (section 4.5)",
             default: 0.06,
             least: 0.001,
             most: 1.0,
         },
         Parameter {
             name: "gain_cap",
+            measure: Measure::Number,
             meaning: "growth is a segment in as many round trips at most (section 4.2)",
             default: 16.0,
             least: 1.0,
@@ -38,6 +40,7 @@ pub(crate) const VARIANT: Variant = Variant {
         },
         Parameter {
             name: "constant",
+            measure: Measure::Number,
             meaning: "factor of the decrease (section 4.3)",
             default: 1.0,
             least: 0.01,
@@ -45,12 +48,14 @@ pub(crate) const VARIANT: Variant = Variant {
         },
         Parameter {
             name: "slowdown_factor",
+            measure: Measure::Number,
             meaning: "slowdowns begin as many of their own lengths apart (section 4.4)",
             default: 9.0,
             least: 1.0,
             most: 1000.0,
         },
     ],
+    relations: &[],
     build: |config| Box::new(LedbatPlusPlus::new(config)),
 };
 

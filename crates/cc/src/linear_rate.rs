@@ -5,6 +5,7 @@
 //! loss at rate p: `sqrt(3 rtt / (2 c' p))` segments for an acknowledgement of each, so that the
 //! rate falls with the root of the round trip; nothing grows while `rtt < c'`.
 
+use cclab_units::Measure;
 use cclab_units::parameter::Parameter;
 
 use crate::step_rule::{Counted, StepRule, TICK};
@@ -13,6 +14,7 @@ use crate::variant::{EcnFeedback, RecoveryName, Variant, WindowInRecovery};
 const PARAMS: &[Parameter] = &[
     Parameter {
         name: "c",
+        measure: Measure::Whole,
         meaning: "the divisor c': ticks of round trip for each step of the counter",
         default: 30.0,
         least: 1.0,
@@ -31,6 +33,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
     departures: &[],
+    relations: &[],
     build: |config| {
         let c = config.params.get("c") as u64;
         Box::new(Counted::new(config, LinearRate { c }))

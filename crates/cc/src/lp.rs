@@ -9,16 +9,20 @@
 //! a millisecond that the clocks here have.
 
 use cclab_units::parameter::Parameter;
-use cclab_units::{Stream, Time};
+use cclab_units::{Measure, Stream, Time};
 
 use crate::module::{CaState, Measured, Modular, Module};
 use crate::variant::{Departure, EcnFeedback, Variant, WindowInRecovery};
 use crate::window::SegmentWindow;
 use crate::{Arithmetic, Config, Timestamps};
 
+/// What a timestamp, 32 bits of milliseconds, can count.
+const MOST_SECONDS: f64 = u32::MAX as f64 / 1e3;
+
 const PARAMS: &[Parameter] = &[
     Parameter {
         name: "threshold",
+        measure: Measure::Share,
         meaning: "share of the way from the least to the largest delay that means congestion",
         default: 0.15,
         least: 0.0,
@@ -26,6 +30,7 @@ const PARAMS: &[Parameter] = &[
     },
     Parameter {
         name: "inference",
+        measure: Measure::Whole,
         meaning: "round trips after a reduction without growth, in which another leaves one segment",
         default: 3.0,
         least: 0.0,
@@ -33,18 +38,20 @@ const PARAMS: &[Parameter] = &[
     },
     Parameter {
         name: "timestamp_offset",
-        meaning: "ms that the receiver's timestamps are ahead; drawn at random on linux-6.12, else 0",
+        measure: Measure::Time,
+        meaning: "by how much the receiver's timestamps are ahead; drawn at random on linux-6.12, else 0",
         default: f64::NAN,
         least: 0.0,
-        most: u32::MAX as f64,
+        most: MOST_SECONDS,
     },
     Parameter {
         name: "uptime",
-        meaning: "ms that both clocks have run before; on linux-6.12 only",
+        measure: Measure::Time,
+        meaning: "how long both clocks have run before; on linux-6.12 only",
         // What the guests of the kernel backends have behind them.
-        default: 10_000.0,
+        default: 10.0,
         least: 0.0,
-        most: u32::MAX as f64,
+        most: MOST_SECONDS,
     },
 ];
 
@@ -58,6 +65,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
     departures: &[Departure::NarrowedByDelay],
+    relations: &[],
     build: |config| Box::new(Modular::new(config, Lp::new(config))),
 };
 
@@ -138,6 +146,11 @@ struct Lp {
     in_inference: bool,
 }
 
+/// `seconds` as a clock of milliseconds counts them.
+fn milliseconds(seconds: f64) -> u32 {
+    (seconds * 1e3).round() as u32
+}
+
 impl Lp {
     fn new(config: &Config) -> Lp {
         let form = match config.arithmetic {
@@ -154,8 +167,8 @@ impl Lp {
             form,
             threshold: (config.params.get("threshold") * 100.0).round() as u32,
             inference_rtts: config.params.get("inference") as u32,
-            offset: offset.map(|ms| ms as u32).or(unset),
-            uptime: config.params.get("uptime") as u32,
+            offset: offset.map(milliseconds).or(unset),
+            uptime: milliseconds(config.params.get("uptime")),
             tick,
             sowd: 0,
             owd_min: u32::MAX,

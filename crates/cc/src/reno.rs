@@ -17,5 +17,6 @@ pub(crate) const VARIANT: Variant = Variant {
     ecn: EcnFeedback::Classic,
     departures: &[],
     params: &[],
+    relations: &[],
     build: |config| aimd::build(config, OnLoss::Halve),
 };

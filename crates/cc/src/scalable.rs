@@ -7,8 +7,8 @@
 //! Two forms: the paper's in real numbers, which is Reno up to 16 segments, and Linux's
 //! (`tcp_scalable.c`), which grows as Reno up to 100 and never gives up more than an eighth.
 
-use cclab_units::Time;
 use cclab_units::parameter::Parameter;
+use cclab_units::{Measure, Time};
 
 use crate::gaimd::{GeneralAimd, Rule};
 use crate::module::{Modular, Module, past_slow_start};
@@ -19,6 +19,7 @@ use crate::{Arithmetic, Config, CongestionControl};
 const PARAMS: &[Parameter] = &[
     Parameter {
         name: "a",
+        measure: Measure::Number,
         meaning: "segments added for each acknowledged one; Linux counts 1/a to a segment",
         default: 0.01,
         least: 1e-6,
@@ -26,6 +27,7 @@ const PARAMS: &[Parameter] = &[
     },
     Parameter {
         name: "b",
+        measure: Measure::Share,
         meaning: "share of the window given up at a loss",
         default: 0.125,
         least: 1e-3,
@@ -33,6 +35,7 @@ const PARAMS: &[Parameter] = &[
     },
     Parameter {
         name: "lwnd",
+        measure: Measure::Segments,
         meaning: "segments up to which the paper's form is Reno; Linux's has no such window",
         default: 16.0,
         least: 1.0,
@@ -50,6 +53,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
     departures: &[],
+    relations: &[],
     build,
 };
 

@@ -7,8 +7,8 @@
 //! start, half of the window at a loss. Two rules of this laboratory hold as for every variant: a
 //! window that is not used does not grow, and an idle time shrinks it.
 
-use cclab_units::Time;
-use cclab_units::parameter::Parameter;
+use cclab_units::parameter::{Parameter, Relation};
+use cclab_units::{Measure, Time};
 
 use crate::window::{StackWindow, may_grow};
 use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx};
@@ -19,7 +19,8 @@ const TICK_NAME: &str = "tick";
 /// The tick of the clock that round trips are measured by.
 pub(crate) const TICK: Parameter = Parameter {
     name: TICK_NAME,
-    meaning: "tick of the clock that round trips are measured by, in seconds",
+    measure: Measure::Time,
+    meaning: "tick of the clock that round trips are measured by",
     default: 0.001,
     least: 1e-6,
     most: 1.0,
@@ -148,6 +149,7 @@ pub(crate) const fn moving_params(defaults: [f64; 4]) -> [Parameter; 5] {
     const fn divisor(name: &'static str, meaning: &'static str, default: f64) -> Parameter {
         Parameter {
             name,
+            measure: Measure::Whole,
             meaning,
             default,
             least: 1.0,
@@ -162,6 +164,13 @@ pub(crate) const fn moving_params(defaults: [f64; 4]) -> [Parameter; 5] {
         TICK,
     ]
 }
+
+/// What they have to do with each other.
+pub(crate) const MOVING_RELATIONS: &[Relation] = &[
+    Relation::AtMost("floor", "ceiling"),
+    Relation::AtMost("floor", "start"),
+    Relation::AtMost("start", "ceiling"),
+];
 
 #[cfg(test)]
 pub(crate) mod tests {

@@ -14,5 +14,6 @@ pub(crate) const VARIANT: Variant = Variant {
     ecn: EcnFeedback::Classic,
     departures: &[],
     params: &[],
+    relations: &[],
     build: |config| aimd::build(config, OnLoss::Restart),
 };

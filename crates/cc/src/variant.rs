@@ -1,6 +1,6 @@
 //! What a variant says of itself to the registry.
 
-use cclab_units::parameter::{Parameter, Params};
+use cclab_units::parameter::{Parameter, Params, Relation};
 
 use crate::dctcp::ECT1;
 use crate::{Config, CongestionControl};
@@ -73,6 +73,8 @@ pub struct Variant {
     pub departures: &'static [Departure],
     /// The parameters it takes.
     pub params: &'static [Parameter],
+    /// What the parameters have to do with each other.
+    pub relations: &'static [Relation],
     /// Makes a variant at the start of a connection.
     pub build: fn(&Config) -> Box<dyn CongestionControl>,
 }

@@ -12,7 +12,8 @@ mod linux;
 mod ns2;
 mod round;
 
-use cclab_units::parameter::Parameter;
+use cclab_units::Measure;
+use cclab_units::parameter::{Parameter, Relation};
 
 use crate::variant::{Departure, EcnFeedback, RecoveryName, Variant, WindowInRecovery};
 use crate::{Arithmetic, Config, CongestionControl};
@@ -22,6 +23,7 @@ pub(crate) use round::Rounds;
 const PARAMS: &[Parameter] = &[
     Parameter {
         name: "alpha",
+        measure: Measure::Segments,
         meaning: "segments in the queue below which the window grows; \
                   by default 2 as in Linux, and 1 under the profile ns2",
         default: f64::NAN,
@@ -30,6 +32,7 @@ const PARAMS: &[Parameter] = &[
     },
     Parameter {
         name: "beta",
+        measure: Measure::Segments,
         meaning: "segments in the queue above which the window shrinks; \
                   by default 4 as in Linux, and 3 under the profile ns2",
         default: f64::NAN,
@@ -38,6 +41,7 @@ const PARAMS: &[Parameter] = &[
     },
     Parameter {
         name: "gamma",
+        measure: Measure::Segments,
         meaning: "segments in the queue above which slow start ends",
         default: 1.0,
         least: 0.0,
@@ -59,6 +63,7 @@ pub(crate) const VARIANT: Variant = Variant {
         Departure::RestartsByTwo,
     ],
     params: PARAMS,
+    relations: &[Relation::AtMost("alpha", "beta")],
     build,
 };
 

@@ -20,6 +20,7 @@ pub(crate) const VARIANT: Variant = Variant {
     ecn: EcnFeedback::Classic,
     departures: &[],
     params: &[],
+    relations: &[],
     build: |config| Box::new(Veno::new(config)),
 };
 

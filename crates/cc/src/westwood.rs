@@ -20,6 +20,7 @@ pub(crate) const VARIANT: Variant = Variant {
     ecn: EcnFeedback::Classic,
     departures: &[Departure::NarrowedByDelay, Departure::GrowsUnused],
     params: &[],
+    relations: &[],
     build: |config| Box::new(Westwood::new(config)),
 };
 

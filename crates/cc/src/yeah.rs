@@ -21,6 +21,7 @@ pub(crate) const VARIANT: Variant = Variant {
     ecn: EcnFeedback::Classic,
     departures: &[Departure::NarrowedByDelay],
     params: &[],
+    relations: &[],
     build: |config| Box::new(Yeah::new(config)),
 };
 

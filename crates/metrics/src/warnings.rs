@@ -439,8 +439,8 @@ fn bottleneck_not_full(evidence: &Evidence<'_>) -> Option<(String, String)> {
                  what limits the flows",
                 used * 100.0
             ),
-            "check the rate of the access links, the queue against the bandwidth-delay product, \
-             random loss and outages; lengthen the warm-up if flows were still starting"
+            "check the rate of the access links, the packet rates of hosts and routers, the queue \
+             against the bandwidth-delay product, random loss and outages; lengthen the warm-up if flows were still starting"
                 .to_owned(),
         )
     })

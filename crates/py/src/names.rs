@@ -50,7 +50,10 @@ pub fn qdiscs() -> String {
         .filter(|kind| !simulated(kind))
         .map(|kind| {
             let params: Vec<Value> = cclab_testbed::params_of(kind)
-                .map(|name| json!({ "name": name, "meaning": null, "default": null }))
+                .map(|(name, measure)| {
+                    let measure = measure.map(|measure| measure.name());
+                    json!({ "name": name, "measure": measure, "meaning": null, "default": null })
+                })
                 .collect();
             let summary = format!("as in Linux 6.12: tc-{kind}(8)");
             json!({ "name": kind, "summary": summary, "params": params, "backends": KERNEL })
@@ -58,13 +61,17 @@ pub fn qdiscs() -> String {
     json!(own.chain(others).collect::<Vec<_>>()).to_string()
 }
 
-/// Each parameter: name, meaning, default (null where the algorithm derives it), range.
+/// Each parameter: name, what it measures, meaning, default (null where the algorithm derives it)
+/// in its SI unit and as a study file writes it, range.
 fn parameters(declared: &[Parameter]) -> Vec<Value> {
     let row = |p: &Parameter| {
+        let default = Some(p.default).filter(|value| !value.is_nan());
         json!({
             "name": p.name,
+            "measure": p.measure.name(),
             "meaning": p.meaning,
-            "default": Some(p.default).filter(|value| !value.is_nan()),
+            "default": default,
+            "written": default.map(|value| p.measure.write(value)),
             "least": p.least,
             "most": p.most,
         })

@@ -46,16 +46,22 @@ pub fn plan(
         })
         .map_err(error::study)?;
     let backend = plan.runs.first().map_or("", |planned| &planned.run.backend);
-    let mut points: Vec<PointLines<'_>> = plan
-        .scenarios
-        .iter()
-        .map(|point| PointLines {
+    let mut points = Vec::new();
+    for (index, point) in plan.scenarios.iter().enumerate() {
+        let mut reasons = unsupported(&point.scenario, backend);
+        if !reasons.is_empty() {
+            let places = study.places(&overrides, index).map_err(error::study)?;
+            for reason in &mut reasons {
+                reason.place = places.find(&reason.path);
+            }
+        }
+        points.push(PointLines {
             params: &point.params,
             scenario: &point.scenario,
-            unsupported: unsupported(&point.scenario, backend),
+            unsupported: reasons,
             runs: Vec::new(),
-        })
-        .collect();
+        });
+    }
     for planned in &plan.runs {
         let Run {
             id,
@@ -103,6 +109,8 @@ struct PointLines<'a> {
 pub(crate) struct Reason {
     path: String,
     what: String,
+    /// File, line and column, where the study writes it.
+    place: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -129,7 +137,11 @@ pub(crate) fn unsupported(scenario: &Scenario, backend: &str) -> Vec<Reason> {
     };
     found
         .into_iter()
-        .map(|(path, what)| Reason { path, what })
+        .map(|(path, what)| Reason {
+            path,
+            what,
+            place: None,
+        })
         .collect()
 }
 
@@ -173,10 +185,17 @@ pub fn schema() -> String {
 fn known() -> Names {
     let mut names = Names::default();
     for variant in cclab_cc::VARIANTS {
-        names.register_variant(variant.name, variant.params);
+        names.register_variant(variant.name, variant.params, variant.relations);
     }
     for discipline in cclab_qdisc::QDISCS {
         names.register_qdisc(discipline.name, discipline.params, discipline.relations);
+    }
+    for kind in cclab_testbed::kinds() {
+        for (parameter, measure) in cclab_testbed::params_of(kind) {
+            if let Some(measure) = measure {
+                names.measure_qdisc(kind, parameter, measure);
+            }
+        }
     }
     names
 }

@@ -5,8 +5,8 @@
 //! fair bandwidth allocation", INFOCOM 2000; defaults and details as in Linux.
 
 use cclab_packet::Packet;
-use cclab_units::Time;
 use cclab_units::parameter::Relation;
+use cclab_units::{Measure, Time};
 
 use crate::declare::{self, DERIVED, number};
 use crate::discipline::{Config, Discipline};
@@ -23,18 +23,21 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
     params: &[
         number(
             "min",
-            "average queue from which on arrivals are compared and hit, in packets; by default max / 3",
+            Measure::Packets,
+            "average queue from which on arrivals are compared and hit; by default max / 3",
             DERIVED,
             [0.0, 1e9],
         ),
         number(
             "max",
-            "average queue from which on every arrival is hit, in packets; by default limit / 4",
+            Measure::Packets,
+            "average queue from which on every arrival is hit; by default limit / 4",
             DERIVED,
             [1.0, 1e9],
         ),
         number(
             "probability",
+            Measure::Share,
             "probability of a hit where the average reaches max",
             0.02,
             [0.0, 1.0],

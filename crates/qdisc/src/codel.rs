@@ -10,6 +10,7 @@ use crate::discipline::{Config, Discipline};
 use crate::fifo::{Fifo, Room};
 use crate::{Backlog, Cx, Departure, Dropped, Qdisc};
 
+use cclab_units::Measure;
 use cclab_units::parameter::{Parameter, Relation};
 pub(crate) use control::{Codel, Law, Source};
 
@@ -23,17 +24,18 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
 };
 
 /// RFC 8289, section 4.4: 5 ms.
-pub(crate) const TARGET: Parameter = time("target", "sojourn time that is acceptable, in s", 0.005);
+pub(crate) const TARGET: Parameter = time("target", "sojourn time that is acceptable", 0.005);
 /// RFC 8289, section 4.3: 100 ms, about the longest RTT that is usual.
 pub(crate) const INTERVAL: Parameter = time(
     "interval",
-    "how long the sojourn time must stay above the target before the first drop, in s",
+    "how long the sojourn time must stay above the target before the first drop",
     0.1,
 );
 /// As in Linux: off unless given.
 pub(crate) const CE_THRESHOLD: Parameter = declare::number(
     "ce_threshold",
-    "sojourn time above which every ECN-capable packet is marked, in s; off unless given",
+    Measure::Time,
+    "sojourn time above which every ECN-capable packet is marked; off unless given",
     DERIVED,
     [0.0, 60.0],
 );

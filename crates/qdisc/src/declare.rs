@@ -1,22 +1,24 @@
-//! Parameters as the disciplines declare and read them. Times are in seconds, sizes in bytes.
+//! Parameters as the disciplines declare and read them.
 
 use cclab_units::parameter::Parameter;
-use cclab_units::{Rate, Time};
+use cclab_units::{Measure, Rate, Time};
 
 use crate::discipline::Config;
 
 /// The default of a parameter that the discipline derives from others, or goes without.
 pub(crate) const DERIVED: f64 = f64::NAN;
 
-/// A number from `least` to `most`.
+/// A number of `measure` from `least` to `most`.
 pub(crate) const fn number(
     name: &'static str,
+    measure: Measure,
     meaning: &'static str,
     default: f64,
     [least, most]: [f64; 2],
 ) -> Parameter {
     Parameter {
         name,
+        measure,
         meaning,
         default,
         least,
@@ -24,16 +26,17 @@ pub(crate) const fn number(
     }
 }
 
-/// A time in seconds, from a microsecond to a minute.
+/// A time from a microsecond to a minute.
 pub(crate) const fn time(name: &'static str, meaning: &'static str, default: f64) -> Parameter {
-    number(name, meaning, default, [1e-6, 60.0])
+    number(name, Measure::Time, meaning, default, [1e-6, 60.0])
 }
 
 /// The time between updates of a controller; the kernel's clock ticks no faster than 1 ms.
 pub(crate) const fn tupdate(default: f64) -> Parameter {
     number(
         "tupdate",
-        "time between updates, in s",
+        Measure::Time,
+        "time between updates",
         default,
         [0.001, 10.0],
     )
@@ -42,7 +45,7 @@ pub(crate) const fn tupdate(default: f64) -> Parameter {
 /// Yes (1) or no (0).
 pub(crate) const fn flag(name: &'static str, meaning: &'static str, default: bool) -> Parameter {
     let default = if default { 1.0 } else { 0.0 };
-    number(name, meaning, default, [0.0, 1.0])
+    number(name, Measure::Switch, meaning, default, [0.0, 1.0])
 }
 
 /// Whether ECN-capable packets are marked instead of dropped.

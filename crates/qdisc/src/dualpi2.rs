@@ -2,7 +2,7 @@
 //! signals coupled so that flows of both kinds get like rates.
 
 use cclab_packet::{Ecn, Packet};
-use cclab_units::Time;
+use cclab_units::{Measure, Time};
 
 use crate::declare::{self, DERIVED, number, time};
 use crate::discipline::{Config, Discipline};
@@ -16,22 +16,20 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
     summary: "DualPI2 (RFC 9332): an L4S queue and a classic one, coupled, PI2 for the classic",
     params: &[
         // RFC 9332, appendix A.1: 15 ms.
-        time(
-            "target",
-            "delay of the classic queue to keep to, in s",
-            0.015,
-        ),
+        time("target", "delay of the classic queue to keep to", 0.015),
         // The lesser of the target and a third of the longest usual RTT of 100 ms; Linux: 16 ms.
         declare::tupdate(0.016),
         // 0.1 tupdate / RTT_max^2 and 0.3 / RTT_max, rounded as in Linux.
         number(
             "alpha",
+            Measure::Number,
             "weight of the deviation from the target, in Hz",
             0.16,
             [0.0, 100.0],
         ),
         number(
             "beta",
+            Measure::Number,
             "weight of the change of the delay, in Hz",
             3.2,
             [0.0, 100.0],
@@ -39,31 +37,36 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
         // RFC 9332, section 2.1: 2.
         number(
             "coupling_factor",
+            Measure::Number,
             "by how much more often L4S packets are marked than the root of the classic rate",
             2.0,
             [0.0, 255.0],
         ),
         number(
             "step_thresh",
-            "sojourn time from which on L4S packets are marked, in s",
+            Measure::Time,
+            "sojourn time from which on L4S packets are marked",
             0.001,
             [0.0, 60.0],
         ),
         number(
             "ramp",
-            "sojourn time beyond step_thresh over which the marking grows to all, in s; 0: a step",
+            Measure::Time,
+            "sojourn time beyond step_thresh over which the marking grows to all; 0: a step",
             0.0,
             [0.0, 60.0],
         ),
         number(
             "classic_protection",
+            Measure::Share,
             "share of the link that the classic queue has at least",
             0.1,
             [0.0, 1.0],
         ),
         number(
             "tshift",
-            "schedule by sojourn time with this head start for L4S, in s, instead of by shares",
+            Measure::Time,
+            "schedule by sojourn time with this head start for L4S, instead of by shares",
             DERIVED,
             [0.0, 60.0],
         ),

@@ -2,7 +2,7 @@
 //! and Varghese 1995), new flows first, arrivals dropped at the tail.
 
 use cclab_packet::Packet;
-use cclab_units::Time;
+use cclab_units::{Measure, Time};
 
 use crate::declare::number;
 use crate::discipline::{Config, Discipline};
@@ -17,6 +17,7 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
     params: &[
         number(
             "flow_limit",
+            Measure::Packets,
             "packets that one flow may have waiting",
             100.0,
             [1.0, 1e9],
@@ -24,19 +25,22 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
         // As in Linux: two full packets, and ten for a flow that was not seen before.
         number(
             "quantum",
-            "bytes that a flow may send in a round",
+            Measure::Bytes,
+            "what a flow may send in a round",
             3028.0,
             [256.0, 1_048_576.0],
         ),
         number(
             "initial_quantum",
-            "bytes that a flow may send at first",
+            Measure::Bytes,
+            "what a flow may send at first",
             15_140.0,
             [0.0, 1_048_576.0],
         ),
         // Linux hashes forwarded packets by a mask of 1023 (`orphan_mask`).
         number(
             "buckets",
+            Measure::Whole,
             "queues that flows are hashed into",
             1024.0,
             [1.0, 262_144.0],

@@ -8,6 +8,7 @@ use crate::discipline::{Config, Discipline};
 use crate::fifo::Room;
 use crate::flow_queues::FlowQueues;
 use crate::{Backlog, Cx, Departure, Dropped, Qdisc};
+use cclab_units::Measure;
 use cclab_units::parameter::{Parameter, Relation};
 
 /// Registry entry.
@@ -24,6 +25,7 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
         MEMORY_LIMIT,
         number(
             "drop_batch",
+            Measure::Packets,
             "the most packets dropped at once when the queue is full",
             64.0,
             [1.0, 1e6],
@@ -36,6 +38,7 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
 /// RFC 8290, section 5.2.4: 1024.
 pub(crate) const FLOWS: Parameter = number(
     "flows",
+    Measure::Whole,
     "queues that flows are hashed into",
     1024.0,
     [1.0, 65536.0],
@@ -44,14 +47,16 @@ pub(crate) const FLOWS: Parameter = number(
 /// than 256.
 pub(crate) const QUANTUM: Parameter = number(
     "quantum",
-    "bytes that a flow may send in a round",
+    Measure::Bytes,
+    "what a flow may send in a round",
     1514.0,
     [256.0, 1_048_576.0],
 );
 /// As in Linux: 32 MiB, here of packets alone, without what a kernel keeps beside them.
 pub(crate) const MEMORY_LIMIT: Parameter = number(
     "memory_limit",
-    "bytes that all queues together may hold beside the limit",
+    Measure::Bytes,
+    "what all queues together may hold beside the limit",
     33_554_432.0,
     [1.0, 4_294_967_295.0],
 );

@@ -1,6 +1,7 @@
 //! FQ-PIE: deficit round robin between flows, PIE within each, as in Linux.
 
 use cclab_packet::Packet;
+use cclab_units::Measure;
 
 use crate::declare::{self, number};
 use crate::discipline::{Config, Discipline};
@@ -21,6 +22,7 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
         declare::ecn(false),
         number(
             "ecn_prob",
+            Measure::Share,
             "probability above which ECN-capable packets are dropped too",
             pie::ECN_THRESHOLD,
             [0.0, 1.0],

@@ -26,7 +26,11 @@ fn drawn(parameter: &Parameter, dice: &mut Stream) -> f64 {
         return dice.uniform().round();
     }
     let from = least.max(most * 1e-6);
-    from * (most / from).powf(dice.uniform())
+    let drawn = from * (most / from).powf(dice.uniform());
+    match parameter.measure.is_whole() {
+        true => drawn.round().clamp(least, most),
+        false => drawn,
+    }
 }
 
 /// A queue with any parameters that are declared, on a link of any rate.
@@ -291,7 +295,7 @@ fn the_registry_is_consistent() {
                 others.iter().all(|other| other.name != param),
                 "{name}.{param}"
             );
-            let within = default.is_nan() || (least..=most).contains(&default);
+            let within = default.is_nan() || parameter.takes(default);
             assert!(least < most && within, "{name}.{param}");
         }
     }

@@ -4,6 +4,7 @@
 pub(crate) mod control;
 
 use cclab_packet::Packet;
+use cclab_units::Measure;
 use cclab_units::parameter::Parameter;
 
 use crate::declare::{self, flag, number, time};
@@ -31,12 +32,13 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
 };
 
 /// `QDELAY_REF`, RFC 8033, section 4.2.
-pub(crate) const TARGET: Parameter = time("target", "queueing delay to keep to, in s", 0.015);
+pub(crate) const TARGET: Parameter = time("target", "queueing delay to keep to", 0.015);
 /// `T_UPDATE`, RFC 8033, section 4.2.
 pub(crate) const TUPDATE: Parameter = declare::tupdate(0.015);
 /// RFC 8033, section 4.2: 0.125 Hz. `tc` counts sixteenths.
 pub(crate) const ALPHA: Parameter = number(
     "alpha",
+    Measure::Number,
     "weight of the deviation from the target, in 1/16 Hz",
     2.0,
     [0.0, 32.0],
@@ -44,6 +46,7 @@ pub(crate) const ALPHA: Parameter = number(
 /// RFC 8033, section 4.2: 1.25 Hz. `tc` counts sixteenths.
 pub(crate) const BETA: Parameter = number(
     "beta",
+    Measure::Number,
     "weight of the change of the delay, in 1/16 Hz",
     20.0,
     [0.0, 32.0],
@@ -57,7 +60,8 @@ pub(crate) const BYTEMODE: Parameter = flag(
 /// `MAX_BURST`, RFC 8033, section 4.4.
 pub(crate) const MAX_BURST: Parameter = number(
     "max_burst",
-    "how long a queue that builds up from idleness is left alone, in s",
+    Measure::Time,
+    "how long a queue that builds up from idleness is left alone",
     0.15,
     [0.0, 60.0],
 );

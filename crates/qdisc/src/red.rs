@@ -9,8 +9,8 @@ pub(crate) mod detector;
 pub(crate) mod settings;
 
 use cclab_packet::Packet;
-use cclab_units::Time;
 use cclab_units::parameter::{Parameter, Relation};
+use cclab_units::{Measure, Time};
 
 use crate::declare::{self, DERIVED, flag, number};
 use crate::discipline::{Config, Discipline};
@@ -25,13 +25,15 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
     params: &[
         number(
             "min",
-            "average queue from which on arrivals are hit, in bytes; by default max / 3",
+            Measure::Bytes,
+            "average queue from which on arrivals are hit; by default max / 3",
             DERIVED,
             [0.0, 1e12],
         ),
         number(
             "max",
-            "average queue from which on every arrival is hit, in bytes; by default limit / 4",
+            Measure::Bytes,
+            "average queue from which on every arrival is hit; by default limit / 4",
             DERIVED,
             [1.0, 1e12],
         ),
@@ -67,13 +69,15 @@ pub(crate) const OF_THE_1990S: Discipline = Discipline {
         // Floyd, "RED: Discussions of Setting Parameters" (1997): 5 packets, and three times that.
         number(
             "min",
-            "average queue from which on arrivals are hit, in packets",
+            Measure::MeanPackets,
+            "average queue from which on arrivals are hit",
             5.0,
             [0.0, 1e9],
         ),
         number(
             "max",
-            "average queue from which on every arrival is hit, in packets",
+            Measure::MeanPackets,
+            "average queue from which on every arrival is hit",
             15.0,
             [1.0, 1e9],
         ),
@@ -82,6 +86,7 @@ pub(crate) const OF_THE_1990S: Discipline = Discipline {
         // Floyd and Jacobson (1993), section 6: 0.002.
         number(
             "weight",
+            Measure::Share,
             "weight of a sample in the average",
             0.002,
             [1e-6, 1.0],
@@ -107,26 +112,30 @@ pub(crate) const ADAPTIVE: Discipline = Discipline {
     params: &[
         number(
             "target",
-            "queueing delay to aim at, in s",
+            Measure::Time,
+            "queueing delay to aim at",
             settings::TARGET_DELAY,
             [1e-6, 60.0],
         ),
         number(
             "min",
-            "average queue from which on arrivals are hit, in packets; by default what half the \
+            Measure::MeanPackets,
+            "average queue from which on arrivals are hit; by default what half the \
              target is at the link's rate, and at least 5",
             DERIVED,
             [0.0, 1e9],
         ),
         number(
             "max",
-            "average queue from which on every arrival is hit, in packets; by default 3 min",
+            Measure::MeanPackets,
+            "average queue from which on every arrival is hit; by default 3 min",
             DERIVED,
             [1.0, 1e9],
         ),
         probability(0.1),
         number(
             "weight",
+            Measure::Share,
             "weight of a sample in the average; by default 1 - exp(-1/C), C packets per second",
             DERIVED,
             [1e-9, 1.0],
@@ -155,6 +164,7 @@ const IN_PACKETS: &[Relation] = &[
 const fn probability(default: f64) -> Parameter {
     number(
         "probability",
+        Measure::Share,
         "probability of a hit where the average reaches max",
         default,
         [0.0, 1.0],
@@ -180,6 +190,7 @@ const fn gentle(default: bool) -> Parameter {
 /// As `tc` reckons: (2 min + max) / (3 avpkt).
 pub(crate) const BURST: Parameter = number(
     "burst",
+    Measure::Packets,
     "packets of a burst that the average lets pass, from which the weight follows; by default \
      (2 min + max) / (3 avpkt)",
     DERIVED,
@@ -187,6 +198,7 @@ pub(crate) const BURST: Parameter = number(
 );
 const WEIGHT: Parameter = number(
     "weight",
+    Measure::Share,
     "weight of a sample in the average; by default what `burst` asks for",
     DERIVED,
     [1e-9, 1.0],
@@ -195,13 +207,15 @@ const WEIGHT: Parameter = number(
 pub(crate) const AVERAGE_PACKET: f64 = 1000.0;
 const AVPKT: Parameter = number(
     "avpkt",
-    "size of an average packet in bytes, for the decay of the average in idle times",
+    Measure::Bytes,
+    "size of an average packet, for the decay of the average in idle times",
     AVERAGE_PACKET,
     [1.0, 65535.0],
 );
 pub(crate) const BANDWIDTH: Parameter = number(
     "bandwidth",
-    "rate at which idle times are counted in packets, in bit/s; by default that of the link",
+    Measure::Rate,
+    "rate at which idle times are counted in packets; by default that of the link",
     DERIVED,
     [1.0, 1e12],
 );

@@ -4,6 +4,7 @@
 //! McKenney, "Stochastic Fairness Queueing", INFOCOM 1990. The hash is never perturbed anew.
 
 use cclab_packet::Packet;
+use cclab_units::Measure;
 
 use crate::declare::{flag, number};
 use crate::discipline::{Config, Discipline};
@@ -18,18 +19,21 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
     params: &[
         number(
             "quantum",
-            "bytes that a flow may send in a round",
+            Measure::Bytes,
+            "what a flow may send in a round",
             1514.0,
             [256.0, 1_048_576.0],
         ),
         number(
             "depth",
+            Measure::Packets,
             "packets that one flow may have waiting",
             127.0,
             [1.0, 65_536.0],
         ),
         number(
             "divisor",
+            Measure::Whole,
             "buckets that flows are hashed into",
             1024.0,
             [1.0, 65_536.0],
@@ -41,6 +45,7 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
         ),
         number(
             "flows",
+            Measure::Whole,
             "flows that may have packets waiting",
             128.0,
             [1.0, 65_408.0],

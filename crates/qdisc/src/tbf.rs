@@ -2,7 +2,7 @@
 
 use cclab_packet::Packet;
 use cclab_units::parameter::{Parameter, Relation};
-use cclab_units::{Rate, Time};
+use cclab_units::{Measure, Rate, Time};
 
 use crate::declare::{DERIVED, number};
 use crate::discipline::{Config, Discipline};
@@ -19,19 +19,22 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
         BURST,
         number(
             "latency",
-            "the longest that a packet may wait for tokens, in s; by default the limit alone holds",
+            Measure::Time,
+            "the longest that a packet may wait for tokens; by default the limit alone holds",
             DERIVED,
             [0.0, 60.0],
         ),
         number(
             "peakrate",
-            "rate of a second bucket, that even bursts do not exceed, in bit/s; off unless given",
+            Measure::Rate,
+            "rate of a second bucket, that even bursts do not exceed; off unless given",
             DERIVED,
             [1.0, 1e12],
         ),
         number(
             "mtu",
-            "depth of that second bucket, in bytes",
+            Measure::Bytes,
+            "depth of that second bucket",
             1514.0,
             [1.0, 1e9],
         ),
@@ -47,14 +50,16 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
 /// No default in `tc`; here the link's rate.
 pub(crate) const RATE: Parameter = number(
     "rate",
-    "rate at which tokens come, in bit/s; by default that of the link",
+    Measure::Rate,
+    "rate at which tokens come; by default that of the link",
     DERIVED,
     [1.0, 1e12],
 );
 /// No default in `tc`, whose manual says why a burst of less than a timer tick costs rate.
 pub(crate) const BURST: Parameter = number(
     "burst",
-    "tokens that the bucket holds, in bytes; by default what comes in 1 ms, or a full packet",
+    Measure::Bytes,
+    "tokens that the bucket holds; by default what comes in 1 ms, or a full packet",
     DERIVED,
     [1.0, 2e9],
 );

@@ -94,7 +94,7 @@ pub fn first_run(text: &str) -> Result<(Scenario, u64), String> {
 pub fn names() -> Names {
     let mut names = Names::default();
     for variant in cclab_cc::VARIANTS {
-        names.register_variant(variant.name, variant.params);
+        names.register_variant(variant.name, variant.params, variant.relations);
     }
     for discipline in cclab_qdisc::QDISCS {
         names.register_qdisc(discipline.name, discipline.params, discipline.relations);

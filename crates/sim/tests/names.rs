@@ -86,15 +86,129 @@ fn what_the_simulator_does_not_do_is_refused_by_name() {
     );
 }
 
-/// Plans a study whose bottleneck of 10 Mbit/s has `queue`; gives the message of its refusal.
-fn refusal_of_queue(queue: &str) -> Option<String> {
-    let text = format!(
-        "duration = \"1s\"\n[network.bottleneck]\nrate = \"10Mbit\"\ndelay = \"10ms\"\n\
-         queue = {{ {queue} }}\n[[flow]]\n"
-    );
-    let study = Study::load_knowing(&text, "study.toml", cclab_sim::fuzzing::names());
+/// Plans `text`; gives the message of its refusal.
+fn refusal(text: &str) -> Option<String> {
+    let study = Study::load_knowing(text, "study.toml", cclab_sim::fuzzing::names());
     let plan = study.and_then(|study| study.plan(&Overrides::default(), &|_| String::new()));
     plan.err().map(|error| error.to_string())
+}
+
+/// As [`refusal`], of a study whose bottleneck of 10 Mbit/s has `queue`.
+fn refusal_of_queue(queue: &str) -> Option<String> {
+    refusal(&format!(
+        "duration = \"1s\"\n[network.bottleneck]\nrate = \"10Mbit\"\ndelay = \"10ms\"\n\
+         queue = {{ {queue} }}\n[[flow]]\n"
+    ))
+}
+
+/// As [`refusal`], of a study whose flow of `cc` has `params`.
+fn refusal_of_variant(cc: &str, params: &str) -> Option<String> {
+    refusal(&format!(
+        "duration = \"1s\"\n[network.bottleneck]\nrate = \"10Mbit\"\ndelay = \"10ms\"\n\
+         queue = {{ limit = \"9p\" }}\n[[flow]]\ncc = \"{cc}\"\ncc_params = {{ {params} }}\n"
+    ))
+}
+
+#[test]
+fn parameters_of_another_dimension_are_refused_where_they_stand() {
+    for (queue, what) in [
+        (
+            "kind = \"codel\", limit = \"9p\", target = \"0.5%\"",
+            "5:41: target = \"0.5%\" of codel; it is a time: write for example \"5ms\" or \"2s\"",
+        ),
+        (
+            "kind = \"codel\", limit = \"9p\", target = 5",
+            "target = 5 of",
+        ),
+        (
+            "kind = \"codel\", limit = \"9p\", ecn = \"1ms\"",
+            "a switch",
+        ),
+        ("kind = \"codel\", limit = \"9p\", ecn = 0.5", "a switch"),
+        ("kind = \"codel\", limit = \"9p\", target = true", "a time"),
+        (
+            "kind = \"codel\", limit = \"9p\", target = \"2min\"",
+            "it lies between 1us and 60s",
+        ),
+        ("kind = \"tbf\", limit = \"9p\", rate = 5000000", "a rate"),
+        ("kind = \"tbf\", limit = \"9p\", rate = \"64kB\"", "a rate"),
+        ("kind = \"tbf\", limit = \"9p\", burst = \"10ms\"", "bytes"),
+        ("kind = \"tbf\", limit = \"9p\", burst = 2000.5", "whole"),
+        ("kind = \"red\", limit = \"99p\", min = \"5p\"", "bytes"),
+        ("kind = \"choke\", limit = \"99p\", min = 5.5", "whole"),
+        (
+            "kind = \"red\", limit = \"99p\", probability = \"1ms\"",
+            "share",
+        ),
+        ("kind = \"fq\", limit = \"9p\", buckets = \"9p\"", "whole"),
+        ("kind = \"pie\", limit = \"9p\", alpha = \"1%\"", "number"),
+    ] {
+        let refused = refusal_of_queue(queue).unwrap_or_else(|| panic!("{queue} is taken"));
+        let placed = refused.starts_with("study.toml:5:");
+        assert!(placed && refused.contains(what), "{queue}: {refused}");
+    }
+    for (cc, params, what) in [
+        ("ledbat++", "target = 60", "8:15: target = 60 of ledbat++"),
+        ("ledbat++", "target = \"6%\"", "a time"),
+        ("hybla", "rtt0 = 25", "a time"),
+        ("cubic", "beta = \"7ms\"", "a share"),
+        ("cubic", "hystart = 2", "between false and true"),
+        ("vegas", "alpha = 1.5", "whole number of segments"),
+        ("bbr", "probe_rtt_mode_ms = \"1500us\"", "milliseconds"),
+        ("bbr", "pacing_margin_percent = \"0.5%\"", "per cent"),
+        (
+            "vegas",
+            "beta = 3, alpha = 4",
+            "8:15: alpha = 4 and beta = 3 of vegas; alpha is no more than beta",
+        ),
+        (
+            "highspeed",
+            "low_window = 90000",
+            "low_window = 90000 and high_window = 83000",
+        ),
+        (
+            "adaptive-a",
+            "ceiling = 10",
+            "start = 1500 and ceiling = 10",
+        ),
+        (
+            "bbr3",
+            "probe_rtt_interval = \"100ms\"",
+            "probe_rtt_duration = 200ms and probe_rtt_interval = 100ms of bbr3",
+        ),
+    ] {
+        let refused = refusal_of_variant(cc, params);
+        let refused = refused.unwrap_or_else(|| panic!("{cc} {params} is taken"));
+        let placed = refused.starts_with("study.toml:8:");
+        assert!(placed && refused.contains(what), "{cc} {params}: {refused}");
+    }
+}
+
+#[test]
+fn parameters_of_their_dimension_are_taken() {
+    for queue in [
+        "kind = \"codel\", limit = \"9p\", target = \"1ms\", ecn = true, ce_threshold = 0",
+        "kind = \"codel\", limit = \"9p\", ecn = 1",
+        "kind = \"tbf\", limit = \"9p\", rate = \"1Mbit\", burst = \"2kB\", mtu = 2000",
+        "kind = \"red\", limit = \"99p\", probability = \"2%\", weight = 0.01",
+        "kind = \"red-1990s\", limit = \"99p\", min = \"5p\", max = 7.5",
+    ] {
+        assert_eq!(refusal_of_queue(queue), None, "{queue}");
+    }
+    for (cc, params) in [
+        ("ledbat++", "target = \"60ms\""),
+        ("hybla", "rtt0 = \"50ms\""),
+        ("cubic", "beta = \"80%\", hystart = false"),
+        ("vegas", "alpha = 3, beta = 3"),
+        ("bbr", "probe_rtt_mode_ms = 100, min_rtt_win_sec = \"2.5s\""),
+        (
+            "bbr",
+            "probe_rtt_mode_ms = \"1001ms\", pacing_margin_percent = \"7%\"",
+        ),
+        ("lp", "timestamp_offset = 0, uptime = \"1min\""),
+    ] {
+        assert_eq!(refusal_of_variant(cc, params), None, "{cc} {params}");
+    }
 }
 
 #[test]
@@ -138,17 +252,17 @@ fn parameters_of_queues_that_contradict_each_other_are_refused_where_they_stand(
         (
             "kind = \"codel\", limit = \"100p\", target = \"200ms\"",
             "",
-            "target = 0.2 and interval = 0.1 of codel",
+            "target = 200ms and interval = 100ms of codel",
         ),
         (
             "kind = \"fq_codel\", limit = \"100p\", interval = \"5ms\"",
             "",
-            "target = 0.005 and interval = 0.005 of fq_codel",
+            "target = 5ms and interval = 5ms of fq_codel",
         ),
         (
             "kind = \"tbf\", limit = \"100p\", peakrate = \"10Mbit\"",
             "",
-            "rate = 10000000 and peakrate = 10000000 of tbf",
+            "rate = 10Mbit and peakrate = 10Mbit of tbf",
         ),
         (
             "kind = \"tbf\", limit = \"100p\", burst = \"1kB\"",
@@ -158,7 +272,7 @@ fn parameters_of_queues_that_contradict_each_other_are_refused_where_they_stand(
         (
             "kind = \"tbf\", limit = \"100p\", peakrate = \"20Mbit\", mtu = \"1kB\"",
             "",
-            "mtu = 1000 and peakrate = 20000000 of tbf",
+            "mtu = 1000 and peakrate = 20Mbit of tbf",
         ),
         (
             "kind = \"policer\", limit = \"100p\", burst = \"1kB\"",

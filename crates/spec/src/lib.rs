@@ -26,6 +26,7 @@ mod names;
 mod node;
 mod opportunities;
 mod path;
+mod place;
 mod placeholder;
 mod plan;
 mod quantity;
@@ -45,6 +46,7 @@ pub use graph::{Graph, GraphLink, Step};
 pub use link::*;
 pub use names::{Names, Parametric, Stack, Taken};
 pub use opportunities::{BadTrace, OPPORTUNITY_BYTES, OPPORTUNITY_FRAMING, Opportunities};
+pub use place::Places;
 pub use placeholder::{PLACEHOLDERS, Piece, pieces};
 pub use plan::{Plan, PlannedRun, Point, run_id};
 pub use scenario::*;
@@ -66,7 +68,7 @@ pub fn number(text: &str) -> Option<f64> {
     let counted = text.strip_suffix("bdp").or_else(|| text.strip_suffix('p'));
     match counted.and_then(|number| number.trim_end().parse::<f64>().ok()) {
         Some(number) => number.is_finite().then_some(number),
-        None => quantity::si(text).ok(),
+        None => quantity::si(text).ok().map(|(number, _)| number),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The names the contract knows. A study may name what the backend at hand does not have: the
 //! backend refuses it at plan time. What nobody has is a spelling mistake, found here.
 
+use cclab_units::Measure;
 use cclab_units::parameter::{Parameter, Relation};
 
 use crate::traffic::TRAFFIC_KINDS;
@@ -35,6 +36,8 @@ pub struct Parametric {
 pub struct Taken {
     /// Its name.
     pub name: String,
+    /// What it is a number of; `None`: not known here.
+    pub measure: Option<Measure>,
     /// Its value where none is given; `None`: derived, or not known here.
     pub default: Option<f64>,
     /// The smallest value it may take.
@@ -48,6 +51,7 @@ impl Taken {
     fn named(name: &str) -> Taken {
         Taken {
             name: name.to_owned(),
+            measure: None,
             default: None,
             least: f64::NEG_INFINITY,
             most: f64::INFINITY,
@@ -62,6 +66,7 @@ impl Parametric {
             self.params.retain(|known| known.name != parameter.name);
             self.params.push(Taken {
                 name: parameter.name.to_owned(),
+                measure: Some(parameter.measure),
                 default: Some(parameter.default).filter(|value| !value.is_nan()),
                 least: parameter.least,
                 most: parameter.most,
@@ -92,13 +97,27 @@ fn register(
 
 impl Names {
     /// Adds a variant of a registry.
-    pub fn register_variant(&mut self, name: &str, parameters: &[Parameter]) {
-        register(&mut self.variants, name, parameters, &[]);
+    pub fn register_variant(
+        &mut self,
+        name: &str,
+        parameters: &[Parameter],
+        relations: &[Relation],
+    ) {
+        register(&mut self.variants, name, parameters, relations);
     }
 
     /// Adds a queueing discipline of a registry.
     pub fn register_qdisc(&mut self, name: &str, parameters: &[Parameter], relations: &[Relation]) {
         register(&mut self.qdiscs, name, parameters, relations);
+    }
+
+    /// Tells what a parameter of a discipline measures that no registry has.
+    pub fn measure_qdisc(&mut self, name: &str, parameter: &str, measure: Measure) {
+        let known = self.qdiscs.iter_mut().filter(|known| known.name == name);
+        let taken = known.flat_map(|known| &mut known.params);
+        for taken in taken.filter(|taken| taken.name == parameter && taken.measure.is_none()) {
+            taken.measure = Some(measure);
+        }
     }
 }
 

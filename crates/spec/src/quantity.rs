@@ -4,6 +4,7 @@
 use cclab_units::{Rate, Time};
 
 use crate::error::{Problem, nearest};
+use crate::text::Dimension;
 
 /// A decimal number as written: `mantissa / 10^decimals`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -271,24 +272,31 @@ pub(crate) fn limit(text: &str) -> Result<LimitText, Problem> {
     }
 }
 
-/// Any quantity in its SI unit: seconds, bytes, bits per second, a share.
-pub(crate) fn si(text: &str) -> Result<f64, Problem> {
+/// Any quantity in its SI unit: seconds, bytes, bits per second, a share, packets.
+pub(crate) fn si(text: &str) -> Result<(f64, Dimension), Problem> {
     let (_, unit) = split(text);
     let of = |kind: &Kind| kind.units.iter().any(|(name, _)| *name == unit);
     if unit == "%" {
-        percentage(text)
+        percentage(text).map(|share| (share, Dimension::Share))
+    } else if unit == "p" {
+        let LimitText::Packets(packets) = limit(text)? else {
+            unreachable!("p counts packets")
+        };
+        Ok((packets as f64, Dimension::Packets))
     } else if of(&TIME) {
-        time(text).map(Time::as_secs_f64)
+        time(text).map(|time| (time.as_secs_f64(), Dimension::Time))
     } else if of(&SIZE) {
-        size(text).map(|bytes| bytes as f64)
+        size(text).map(|bytes| (bytes as f64, Dimension::Size))
     } else {
-        rate(text).map(|rate| rate.bps() as f64).map_err(|problem| {
+        let rate = rate(text).map(|rate| (rate.bps() as f64, Dimension::Rate));
+        rate.map_err(|problem| {
             if unit.ends_with("bit") || unit.to_ascii_lowercase().ends_with("bps") {
                 problem
             } else {
                 Problem::new(
                     format!("\"{text}\" is not a quantity"),
-                    "write a number, a time \"5ms\", a size \"64kB\", a rate \"1Mbit\" or a share \"1%\"",
+                    "write a number, a time \"5ms\", a size \"64kB\", a rate \"1Mbit\", a share \"1%\" \
+                     or packets \"10p\"",
                 )
             }
         })

@@ -8,11 +8,10 @@ mod graph;
 mod layout;
 mod link;
 mod network;
+mod params;
 mod program;
 mod relations;
 mod traffic;
-
-use std::collections::BTreeMap;
 
 use cclab_units::Time;
 pub(crate) use files::Files;
@@ -24,10 +23,10 @@ use serde::de::Error as _;
 
 use crate::de::At;
 use crate::error::{Problem, unknown};
-use crate::names::{DEFAULT_STACK, Names, Parametric};
+use crate::names::{DEFAULT_STACK, Names};
 use crate::path::default_name;
 use crate::scenario::{Flow, Network, Scenario, Topology, TraceOptions};
-use crate::text::{Param, TimeText};
+use crate::text::TimeText;
 use crate::written;
 
 /// Distance of the samples of a study that does not say.
@@ -161,39 +160,6 @@ fn positive_time(time: &At<crate::text::TimeText>) -> Result<Time, Problem> {
         }
         time => Ok(time),
     }
-}
-
-/// The parameters of `kind`, checked against the names it takes.
-fn params(
-    written: &written::Params,
-    kinds: &[Parametric],
-    kind: &str,
-    fields: &[&str],
-) -> Result<BTreeMap<String, f64>, Problem> {
-    let takes = kinds
-        .iter()
-        .find(|known| known.name == kind)
-        .map_or(&[][..], |known| &known.params);
-    for (key, &Param(value)) in written {
-        let Some(taken) = takes.iter().find(|taken| taken.name == key.value) else {
-            let known = takes
-                .iter()
-                .map(|taken| taken.name.as_str())
-                .chain(fields.iter().copied());
-            return Err(unknown(&format!("parameter of {kind}"), &key.value, known).or_at(key.at));
-        };
-        if !(taken.least <= value && value <= taken.most) {
-            let problem = Problem::new(
-                format!("{} = {value} of {kind}", key.value),
-                format!("it lies between {} and {}", taken.least, taken.most),
-            );
-            return Err(problem.or_at(key.at));
-        }
-    }
-    Ok(written
-        .iter()
-        .map(|(key, param)| (key.value.clone(), param.0))
-        .collect())
 }
 
 fn trace(

@@ -8,6 +8,7 @@ use crate::expect::{self, Expectation};
 use crate::names::Names;
 use crate::node::{Node, Value};
 use crate::path::{Path, nothing};
+use crate::place::Places;
 use crate::plan::{Plan, PlannedRun, Point, run_id};
 use crate::resolve::{Files, resolve};
 use crate::scenario::{Run, Scenario};
@@ -104,6 +105,18 @@ impl Study {
     ) -> Result<Plan, StudyError> {
         let mut sources = self.sources.clone();
         plan(self, overrides, version, &mut sources).map_err(|problem| sources.locate(problem))
+    }
+
+    /// Where the keys of sweep point `point` are written.
+    ///
+    /// # Errors
+    /// As [`Study::plan`]: what is wrong with `overrides` or the sweep.
+    pub fn places(&self, overrides: &Overrides, point: usize) -> Result<Places, StudyError> {
+        let mut sources = self.sources.clone();
+        match document_of(self, overrides, point, &mut sources) {
+            Ok(document) => Ok(Places::new(document, sources)),
+            Err(problem) => Err(sources.locate(problem)),
+        }
     }
 }
 
@@ -280,17 +293,36 @@ fn without_sweep(document: &Node) -> Node {
     document
 }
 
-/// Reads `document` with the values of a sweep point.
-fn read_point(document: &Node, values: &[(&Axis, &Node)]) -> Result<written::Study, Problem> {
-    if values.is_empty() {
-        return from_node(document);
-    }
+/// The document of sweep point `point`.
+fn document_of(
+    study: &Study,
+    overrides: &Overrides,
+    point: usize,
+    sources: &mut Sources,
+) -> Result<Node, Problem> {
+    let mut document = study.document.clone();
+    let (fixed, lists) = apply(&mut document, overrides, sources)?;
+    let sweep = Sweep::of(&document, lists, &fixed)?;
+    with_values(&without_sweep(&document), &sweep.point(point as u64))
+}
+
+/// `document` with the values of a sweep point.
+fn with_values(document: &Node, values: &[(&Axis, &Node)]) -> Result<Node, Problem> {
     let mut document = document.clone();
     for (axis, value) in values {
         axis.path
             .set(&mut document, axis.at, (*value).clone())
             .map_err(|problem| problem.or_at(axis.at))?;
     }
+    Ok(document)
+}
+
+/// Reads `document` with the values of a sweep point.
+fn read_point(document: &Node, values: &[(&Axis, &Node)]) -> Result<written::Study, Problem> {
+    if values.is_empty() {
+        return from_node(document);
+    }
+    let document = with_values(document, values)?;
     from_node(&document).map_err(|problem: Problem| {
         match values.iter().find(|(axis, _)| problem.at == Some(axis.at)) {
             Some((axis, _)) => nothing(&axis.path.to_string(), problem),

@@ -124,9 +124,35 @@ impl JsonSchema for Share {
     }
 }
 
-/// A parameter of a discipline or of cross traffic, in its SI unit.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Param(pub f64);
+/// What a parameter was written as a quantity of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dimension {
+    /// A number without a unit.
+    Number,
+    /// `true` or `false`.
+    Switch,
+    /// A time, in seconds.
+    Time,
+    /// A size, in bytes.
+    Size,
+    /// A rate, in bits per second.
+    Rate,
+    /// Per cent, as a part of 1.
+    Share,
+    /// Packets.
+    Packets,
+}
+
+/// A parameter of a variant, a discipline or cross traffic, in its SI unit.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Param {
+    /// Its value.
+    pub value: f64,
+    /// What that is a quantity of.
+    pub dimension: Dimension,
+    /// As it is written.
+    pub text: String,
+}
 
 impl<'de> Deserialize<'de> for Param {
     fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<Param, D::Error> {
@@ -137,20 +163,32 @@ impl<'de> Deserialize<'de> for Param {
                 f.write_str("a number, true, false or a quantity such as \"5ms\"")
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Param, E> {
-                quantity::si(text).map(Param).map_err(E::custom)
+                let (value, dimension) = quantity::si(text).map_err(E::custom)?;
+                Ok(Param {
+                    value,
+                    dimension,
+                    text: format!("\"{text}\""),
+                })
             }
             fn visit_bool<E: de::Error>(self, value: bool) -> Result<Param, E> {
-                Ok(Param(f64::from(u8::from(value))))
+                Ok(Param {
+                    value: f64::from(u8::from(value)),
+                    dimension: Dimension::Switch,
+                    text: value.to_string(),
+                })
             }
             fn visit_i64<E: de::Error>(self, number: i64) -> Result<Param, E> {
-                Ok(Param(number as f64))
+                self.visit_f64(number as f64)
             }
             fn visit_f64<E: de::Error>(self, number: f64) -> Result<Param, E> {
-                if number.is_finite() {
-                    Ok(Param(number))
-                } else {
-                    Err(E::custom(format!("`{number}` is not a finite number")))
+                if !number.is_finite() {
+                    return Err(E::custom(format!("`{number}` is not a finite number")));
                 }
+                Ok(Param {
+                    value: number,
+                    dimension: Dimension::Number,
+                    text: number.to_string(),
+                })
             }
         }
         deserializer.deserialize_any(Text)

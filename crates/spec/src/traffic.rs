@@ -1,5 +1,6 @@
 //! Kinds of cross traffic, with what each takes.
 
+use cclab_units::Measure;
 use cclab_units::parameter::Parameter;
 
 /// A kind of cross traffic.
@@ -19,13 +20,14 @@ pub struct TrafficKind {
 
 const fn parameter(
     name: &'static str,
+    measure: Measure,
     meaning: &'static str,
     default: f64,
-    least: f64,
-    most: f64,
+    [least, most]: [f64; 2],
 ) -> Parameter {
     Parameter {
         name,
+        measure,
         meaning,
         default,
         least,
@@ -40,33 +42,39 @@ const LARGEST_PACKET: f64 = 65_535.0;
 
 const RATE: Parameter = parameter(
     "rate",
-    "bits per second on a link; 0: the traffic is absent",
+    Measure::Rate,
+    "rate on a link; 0: the traffic is absent",
     f64::NAN,
-    0.0,
-    1e15,
+    [0.0, 1e15],
 );
 const LOAD: Parameter = parameter(
     "load",
+    Measure::Share,
     "instead of a rate: the share of the bottleneck's",
     f64::NAN,
-    0.0,
-    100.0,
+    [0.0, 100.0],
 );
 const PACKET_SIZE: Parameter = parameter(
     "packet_size",
+    Measure::Bytes,
     "bytes of a packet on a link, headers and framing included",
     1_000.0,
-    28.0,
-    LARGEST_PACKET,
+    [28.0, LARGEST_PACKET],
 );
 const CONSTANT: Parameter = parameter(
     "constant",
-    "1: times are always the mean instead of exponentially distributed",
+    Measure::Switch,
+    "times are always the mean instead of exponentially distributed",
     0.0,
-    0.0,
-    1.0,
+    [0.0, 1.0],
 );
-const CLIENTS: Parameter = parameter("clients", "how many, each on its own", 1.0, 1.0, 100_000.0);
+const CLIENTS: Parameter = parameter(
+    "clients",
+    Measure::Whole,
+    "how many, each on its own",
+    1.0,
+    [1.0, 100_000.0],
+);
 
 /// Every kind.
 pub const TRAFFIC_KINDS: &[TrafficKind] = &[
@@ -84,8 +92,14 @@ pub const TRAFFIC_KINDS: &[TrafficKind] = &[
             RATE,
             LOAD,
             PACKET_SIZE,
-            parameter("on", "mean time of sending in seconds", 0.5, 1e-6, DAY),
-            parameter("off", "mean time between in seconds", 0.5, 0.0, DAY),
+            parameter(
+                "on",
+                Measure::Time,
+                "mean time of sending",
+                0.5,
+                [1e-6, DAY],
+            ),
+            parameter("off", Measure::Time, "mean time between", 0.5, [0.0, DAY]),
             CONSTANT,
         ],
         tcp: false,
@@ -98,17 +112,17 @@ pub const TRAFFIC_KINDS: &[TrafficKind] = &[
             RATE,
             parameter(
                 "load",
+                Measure::Share,
                 "instead of a rate: the share of the bottleneck's; 0.03 if neither is given",
                 f64::NAN,
-                0.0,
-                100.0,
+                [0.0, 100.0],
             ),
             parameter(
                 "packet_size",
+                Measure::Bytes,
                 "bytes of a packet on a link, headers and framing included",
                 64.0,
-                28.0,
-                LARGEST_PACKET,
+                [28.0, LARGEST_PACKET],
             ),
         ],
         tcp: false,
@@ -120,17 +134,17 @@ pub const TRAFFIC_KINDS: &[TrafficKind] = &[
         params: &[
             parameter(
                 "payload",
+                Measure::Bytes,
                 "bytes of data in an echo request, as ping -s",
                 56.0,
-                0.0,
-                65_000.0,
+                [0.0, 65_000.0],
             ),
             parameter(
                 "interval",
-                "seconds after which the next is sent without a reply to the last",
+                Measure::Time,
+                "time after which the next is sent without a reply to the last",
                 0.01,
-                1e-6,
-                DAY,
+                [1e-6, DAY],
             ),
         ],
         tcp: false,
@@ -142,17 +156,17 @@ pub const TRAFFIC_KINDS: &[TrafficKind] = &[
         params: &[
             parameter(
                 "flows_per_second",
+                Measure::Number,
                 "mean rate of arrivals; 0: the traffic is absent",
                 f64::NAN,
-                0.0,
-                1e7,
+                [0.0, 1e7],
             ),
             parameter(
                 "load",
+                Measure::Share,
                 "instead of that: mean bytes arriving as a share of the bottleneck's rate",
                 f64::NAN,
-                0.0,
-                100.0,
+                [0.0, 100.0],
             ),
         ],
         tcp: true,
@@ -165,13 +179,19 @@ pub const TRAFFIC_KINDS: &[TrafficKind] = &[
             CLIENTS,
             parameter(
                 "think",
-                "mean time before a request in seconds",
+                Measure::Time,
+                "mean time before a request",
                 1.0,
-                0.0,
-                DAY,
+                [0.0, DAY],
             ),
             CONSTANT,
-            parameter("request", "bytes of a request", 400.0, 1.0, 1e9),
+            parameter(
+                "request",
+                Measure::Bytes,
+                "bytes of a request",
+                400.0,
+                [1.0, 1e9],
+            ),
         ],
         tcp: true,
         sized: true,
@@ -183,17 +203,17 @@ pub const TRAFFIC_KINDS: &[TrafficKind] = &[
             CLIENTS,
             parameter(
                 "interval",
-                "mean time between keystrokes in seconds, exponentially distributed",
+                Measure::Time,
+                "mean time between keystrokes, exponentially distributed",
                 0.5,
-                1e-6,
-                DAY,
+                [1e-6, DAY],
             ),
             parameter(
                 "nagle",
-                "0: short segments do not wait (TCP_NODELAY)",
+                Measure::Switch,
+                "short segments wait; TCP_NODELAY is its opposite",
                 1.0,
-                0.0,
-                1.0,
+                [0.0, 1.0],
             ),
         ],
         tcp: true,

@@ -1,7 +1,7 @@
 //! Queueing disciplines as `tc` takes them: one row each.
 
 use cclab_spec::{Limit, Queue};
-use cclab_units::Rate;
+use cclab_units::{Measure, Rate};
 
 use crate::words;
 
@@ -199,10 +199,21 @@ pub(crate) struct Child {
     pub shaper_limit: u64,
 }
 
-/// Names of the parameters that the discipline `kind` takes.
-pub fn params_of(kind: &str) -> impl Iterator<Item = &'static str> {
+/// The parameters that the discipline `kind` takes, and what they measure; a count may be of
+/// anything.
+pub fn params_of(kind: &str) -> impl Iterator<Item = (&'static str, Option<Measure>)> {
     let found = DISCIPLINES.iter().filter(move |known| known.kind == kind);
-    found.flat_map(|known| known.params.iter().map(|&(name, _)| name))
+    let measured = |form| match form {
+        Form::Time => Some(Measure::Time),
+        Form::Rate => Some(Measure::Rate),
+        Form::Share | Form::Percent => Some(Measure::Share),
+        Form::Flag(..) => Some(Measure::Switch),
+        Form::Count => None,
+    };
+    found.flat_map(move |known| {
+        let params = known.params.iter();
+        params.map(move |&(name, form)| (name, measured(form)))
+    })
 }
 
 /// Names of the disciplines that the kernel has.

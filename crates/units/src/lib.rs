@@ -2,12 +2,14 @@
 //! integer bits per second, named streams of random numbers, and hints on memory. Text such as `"50Mbit"`
 //! or `"1bdp"` exists only in crate `spec`.
 
+mod measure;
 pub mod memory;
 pub mod parameter;
 mod rate;
 mod stream;
 mod time;
 
+pub use measure::Measure;
 pub use rate::{Rate, TxClock};
 pub use stream::Stream;
 pub use time::Time;

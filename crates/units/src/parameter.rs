@@ -2,12 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use crate::Measure;
+
 /// A parameter that a variant or a queueing discipline takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameter {
     /// Its name in study files.
     pub name: &'static str,
-    /// What it does, with its unit.
+    /// What it is a number of.
+    pub measure: Measure,
+    /// What it does.
     pub meaning: &'static str,
     /// Its value where none is given; NaN: the algorithm derives it.
     pub default: f64,
@@ -20,16 +24,31 @@ pub struct Parameter {
 impl Parameter {
     /// Whether it may be `value`.
     pub fn takes(&self, value: f64) -> bool {
-        self.least <= value && value <= self.most
+        let whole = !self.measure.is_whole() || value.fract() == 0.0;
+        whole && self.least <= value && value <= self.most
+    }
+
+    /// What `value` is not, and what would be right; `None` if the parameter takes it.
+    pub fn refuses(&self, value: f64) -> Option<String> {
+        if self.takes(value) {
+            return None;
+        }
+        if self.measure.is_whole() && value.fract() != 0.0 {
+            return Some(self.measure.rule().to_owned());
+        }
+        let [least, most] = [self.least, self.most].map(|bound| self.measure.write(bound));
+        Some(format!("it lies between {least} and {most}"))
     }
 }
 
-/// What parameters of a queueing discipline have to do with each other. A value that is not given
+/// What the parameters of an algorithm have to do with each other. A value that is not given
 /// counts with its default; one without a default is derived so that it fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// The first lies below the second.
     Below(&'static str, &'static str),
+    /// The first is no more than the second.
+    AtMost(&'static str, &'static str),
     /// A number of bytes (the second is true) or packets that the queue can reach.
     WithinLimit(&'static str, bool),
     /// A number of bytes that holds a full packet; it matters where the second is given, if
@@ -84,9 +103,11 @@ impl Params {
                     ),
                 });
             };
-            let Parameter { least, most, .. } = declared[index];
-            if !declared[index].takes(value) {
-                return Err(format!("{name} = {value} lies outside {least} to {most}"));
+            if let Some(why) = declared[index].refuses(value) {
+                return Err(format!(
+                    "{name} = {}: {why}",
+                    declared[index].measure.write(value)
+                ));
             }
             params.values[index] = value;
         }
@@ -118,6 +139,7 @@ mod tests {
     const DECLARED: &[Parameter] = &[
         Parameter {
             name: "beta",
+            measure: Measure::Share,
             meaning: "share of the window that is left after a loss",
             default: 0.7,
             least: 0.1,
@@ -125,6 +147,7 @@ mod tests {
         },
         Parameter {
             name: "weight",
+            measure: Measure::Share,
             meaning: "weight of a sample",
             default: f64::NAN,
             least: 0.0,
@@ -147,11 +170,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_counted_is_whole() {
+        let count = Parameter {
+            measure: Measure::Packets,
+            most: 10.0,
+            ..DECLARED[0]
+        };
+        assert_eq!(count.refuses(3.0), None);
+        let why = count.refuses(2.5).expect("half a packet");
+        assert!(why.contains("whole number of packets"), "{why}");
+        let why = count.refuses(11.0).expect("too many");
+        assert_eq!(why, "it lies between 0.1 and 10");
+    }
+
+    #[test]
     fn a_wrong_name_or_value_is_refused() {
         let why = given("betta", 0.5).expect_err("no such name");
         assert_eq!(why, "there is no parameter betta: it takes beta, weight");
         let why = given("beta", 1.5).expect_err("too large");
-        assert_eq!(why, "beta = 1.5 lies outside 0.1 to 1");
+        assert_eq!(why, "beta = 1.5: it lies between 0.1 and 1");
         assert!(given("beta", f64::NAN).is_err());
     }
 }

@@ -142,11 +142,21 @@ def _cell(value: object) -> str:
 
 
 def _parameter(parameter: dict[str, object]) -> str:
-    """A parameter with its default, if it has a fixed one; `--json` has its meaning and range."""
+    """A parameter with its default, if it has a fixed one, and what it measures.
+
+    `--json` has its meaning and range.
+    """
+    name, default = str(parameter["name"]), _default(parameter)
+    text = f"{name} = {default}" if default else name
+    measure = parameter.get("measure")
+    return f"{text} ({measure})" if measure else text
+
+
+def _default(parameter: dict[str, object]) -> str:
+    """The default as a study file writes it; empty where there is none."""
+    if written := parameter.get("written"):
+        return str(written)
     default = parameter["default"]
-    name = str(parameter["name"])
     if default is None:
-        return name
-    if isinstance(default, float):
-        return f"{name} = {plain(default)}"
-    return f"{name} = {json_text.dumps(default)}"
+        return ""
+    return plain(default) if isinstance(default, float) else json_text.dumps(default)

@@ -2,11 +2,13 @@
 //! sooner or later, a new one without a word here. What the schema cannot say, which values make
 //! sense together, is said here.
 
+use std::collections::BTreeMap;
+
 use cclab_spec::{Names, TRAFFIC_KINDS};
 use cclab_units::parameter::Relation;
 use serde_json::{Map, Value, json};
 
-use super::choices::Bytes;
+use super::choices::{Bytes, write};
 use super::names;
 use crate::stack;
 
@@ -109,7 +111,7 @@ impl<'a> Author<'a> {
 
     /// A queue of the discipline `kind`, with any parameters, as TOML.
     pub fn queue(&mut self, kind: &str) -> String {
-        let mut queue = self.queue_params(kind);
+        let mut queue = self.params(kind, |names| &names.qdiscs);
         queue.insert("kind".into(), json!(kind));
         queue.insert("limit".into(), self.bytes.limit());
         inline(&queue.into())
@@ -203,7 +205,7 @@ impl<'a> Author<'a> {
         match name {
             "Queue" => {
                 let kind = text(table, "kind").unwrap_or_else(|| "droptail".into());
-                table.extend(self.queue_params(&kind));
+                table.extend(self.params(&kind, |names| &names.qdiscs));
             }
             "Traffic" => {
                 let kind = text(table, "kind").unwrap_or_default();
@@ -244,37 +246,37 @@ impl<'a> Author<'a> {
         }
     }
 
-    /// Some of the parameters that the discipline `kind` takes: two of which one lies below the
-    /// other are turned round where they fall wrongly. The rest of what has to fit may be refused.
-    fn queue_params(&mut self, kind: &str) -> Table {
-        let mut params = self.params(kind, |names| &names.qdiscs);
-        let known = self.names.qdiscs.iter().find(|known| known.name == kind);
-        for relation in known.map_or(&[][..], |known| &known.relations) {
-            if let Relation::Below(low, high) = *relation
-                && let (Some(below), Some(above)) = (params.get(low), params.get(high))
-                && below.as_f64() > above.as_f64()
-            {
-                let (below, above) = (below.clone(), above.clone());
-                params.insert(low.to_owned(), above);
-                params.insert(high.to_owned(), below);
-            }
-        }
-        params
-    }
-
-    /// Some of the parameters that `name` takes.
+    /// Some of the parameters that `name` takes: two of which one lies below the other are turned
+    /// round where they fall wrongly. The rest of what has to fit may be refused.
     fn params(&mut self, name: &str, of: fn(&Names) -> &Vec<cclab_spec::Parametric>) -> Table {
-        let known = of(&self.names).iter().find(|known| known.name == name);
-        let taken = known.map(|known| known.params.clone()).unwrap_or_default();
-        let mut params = Table::new();
+        let Some(known) = of(&self.names)
+            .iter()
+            .find(|known| known.name == name)
+            .cloned()
+        else {
+            return Table::new();
+        };
+        let mut drawn: BTreeMap<&str, f64> = BTreeMap::new();
         // What only the kernel's tc takes has no range.
-        for parameter in taken.iter().filter(|taken| taken.most.is_finite()) {
+        for parameter in known.params.iter().filter(|taken| taken.most.is_finite()) {
             if self.bytes.chance(90) {
-                let value = self.bytes.value_of(parameter);
-                params.insert(parameter.name.clone(), value);
+                drawn.insert(&parameter.name, self.bytes.number_of(parameter));
             }
         }
-        params
+        for relation in &known.relations {
+            if let Relation::Below(low, high) | Relation::AtMost(low, high) = *relation
+                && let (Some(&below), Some(&above)) = (drawn.get(low), drawn.get(high))
+                && below > above
+            {
+                drawn.extend([(low, above), (high, below)]);
+            }
+        }
+        let parameters = known.params.iter();
+        let written = parameters.filter_map(|taken| {
+            let value = drawn.get(taken.name.as_str())?;
+            Some((taken.name.clone(), write(taken, *value)))
+        });
+        written.collect()
     }
 
     fn value_of(&mut self, table: &str, key: &str, schema: &Value) -> Value {

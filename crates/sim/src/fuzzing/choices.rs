@@ -1,6 +1,7 @@
 //! Choices that bytes spell: numbers, and quantities as studies write them.
 
 use cclab_spec::Taken;
+use cclab_units::{Measure, Time};
 use serde_json::{Value, json};
 
 /// Bytes that spell choices; zeros when used up, which choose the least of everything.
@@ -84,7 +85,7 @@ impl Bytes<'_> {
     }
 
     /// A value of `parameter`, small ones as likely as large ones.
-    pub fn value_of(&mut self, parameter: &Taken) -> Value {
+    pub fn number_of(&mut self, parameter: &Taken) -> f64 {
         let Taken {
             name, least, most, ..
         } = parameter;
@@ -97,18 +98,30 @@ impl Bytes<'_> {
         };
         let most = most.min(ceiling).max(*least);
         if self.chance(40) {
-            return json!(if self.chance(128) {
+            return if self.chance(128) {
                 most
             } else {
                 least.max(-1e9)
-            });
+            };
         }
         if *least < 0.0 {
             let least = least.max(-1e9);
-            return json!(least + (most - least) * self.share());
+            return least + (most - least) * self.share();
         }
         let from = least.max(most * 1e-6);
         let drawn = from * (most / from).powf(self.share());
-        json!(drawn.clamp(*least, most))
+        drawn.clamp(*least, most)
+    }
+}
+
+/// A value of `parameter` as its dimension is written.
+pub(super) fn write(parameter: &Taken, drawn: f64) -> Value {
+    match parameter.measure {
+        Some(Measure::Time | Measure::Rate) if drawn == 0.0 => json!(0),
+        Some(Measure::Time) => json!(Time::from_secs_f64(drawn).to_string()),
+        Some(Measure::Rate) => json!(format!("{}bit", drawn as u64)),
+        Some(Measure::Switch) => json!(drawn >= 0.5),
+        Some(measure) if measure.is_whole() => json!(drawn.round()),
+        _ => json!(drawn),
     }
 }

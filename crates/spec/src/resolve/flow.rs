@@ -5,8 +5,9 @@ use cclab_units::Time;
 use super::application::application;
 use super::layout::{self, Layout};
 use super::link::packet_rate;
+use super::params::params;
 use super::program::program;
-use super::{known, params, positive_time};
+use super::{known, positive_time, relations};
 use crate::de::At;
 use crate::error::Problem;
 use crate::names::{DEFAULT_VARIANT, Names};
@@ -162,6 +163,7 @@ fn flow(
     let variants = names.variants.iter().map(|variant| variant.name.as_str());
     let cc = known("variant", flow.cc.as_ref(), DEFAULT_VARIANT, variants)?;
     let cc_params = params(&flow.cc_params, &names.variants, &cc, &[])?;
+    relations::of_variant(&flow.cc_params, &cc_params, &cc, names)?;
     let resolved = Flow {
         name: name.to_owned(),
         cc,

@@ -2,7 +2,8 @@
 
 use cclab_units::{Rate, Time};
 
-use super::{known, params, relations};
+use super::params::params;
+use super::{known, relations};
 use crate::de::At;
 use crate::error::Problem;
 use crate::names::{DEFAULT_QDISC, Names};

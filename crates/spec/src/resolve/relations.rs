@@ -1,4 +1,6 @@
-//! Parameters of a queue that make sense only together.
+//! Parameters of a queue or a variant that make sense only together.
+
+use std::collections::BTreeMap;
 
 use cclab_units::Rate;
 use cclab_units::parameter::Relation;
@@ -18,14 +20,38 @@ pub(super) fn check(
     packet: u64,
     names: &Names,
 ) -> Result<(), Problem> {
-    let Some(kind) = names.qdiscs.iter().find(|kind| kind.name == queue.kind) else {
-        return Ok(());
-    };
-    let beside = Beside {
-        kind,
-        queue,
+    let before = Before {
+        limit: queue.limit,
         rate,
         packet: packet as f64,
+    };
+    let kind = names.qdiscs.iter().find(|kind| kind.name == queue.kind);
+    kind.map_or(Ok(()), |kind| {
+        together(&written.params, kind, &queue.params, Some(before))
+    })
+}
+
+/// As [`check`], of the parameters of the variant `cc`.
+pub(super) fn of_variant(
+    written: &written::Params,
+    given: &BTreeMap<String, f64>,
+    cc: &str,
+    names: &Names,
+) -> Result<(), Problem> {
+    let kind = names.variants.iter().find(|kind| kind.name == cc);
+    kind.map_or(Ok(()), |kind| together(written, kind, given, None))
+}
+
+fn together(
+    written: &written::Params,
+    kind: &Parametric,
+    given: &BTreeMap<String, f64>,
+    before: Option<Before>,
+) -> Result<(), Problem> {
+    let beside = Beside {
+        kind,
+        given,
+        before,
     };
     for relation in &kind.relations {
         let Some((names, help)) = beside.broken(relation) else {
@@ -35,26 +61,34 @@ pub(super) fn check(
         let Some(key) = names
             .iter()
             .rev()
-            .find_map(|name| written.params.keys().find(|key| key.value == *name))
+            .find_map(|name| written.keys().find(|key| key.value == *name))
         else {
             continue;
         };
         let values: Vec<String> = names
             .iter()
-            .filter_map(|name| Some(format!("{name} = {}", beside.value(name)?)))
+            .filter_map(|name| Some(format!("{name} = {}", beside.written(name)?)))
             .collect();
-        let what = format!("{} of {}", values.join(" and "), queue.kind);
+        let what = format!("{} of {}", values.join(" and "), kind.name);
         return Err(Problem::new(what, help).or_at(key.at));
     }
     Ok(())
 }
 
+/// What a queue stands before, and how much it holds.
+#[derive(Clone, Copy)]
+struct Before {
+    limit: Limit,
+    rate: Option<Rate>,
+    packet: f64,
+}
+
 /// What a relation is judged by.
 struct Beside<'a> {
     kind: &'a Parametric,
-    queue: &'a Queue,
-    rate: Option<Rate>,
-    packet: f64,
+    given: &'a BTreeMap<String, f64>,
+    /// Of queues only.
+    before: Option<Before>,
 }
 
 impl Beside<'_> {
@@ -66,11 +100,19 @@ impl Beside<'_> {
             taken.and_then(|taken| taken.default)
         };
         let of_link = || match name {
-            "rate" => self.rate.map(|rate| rate.bps() as f64),
+            "rate" => self.before?.rate.map(|rate| rate.bps() as f64),
             _ => None,
         };
-        let given = self.queue.params.get(name).copied();
+        let given = self.given.get(name).copied();
         given.or_else(default).or_else(of_link)
+    }
+
+    /// The value of the parameter `name` as a study file has it.
+    fn written(&self, name: &str) -> Option<String> {
+        let taken = self.kind.params.iter().find(|taken| taken.name == name);
+        let measure = taken.and_then(|taken| taken.measure);
+        let value = self.value(name)?;
+        Some(measure.map_or_else(|| value.to_string(), |measure| measure.write(value)))
     }
 
     /// The parameters of `relation` and what would be right, if it does not hold.
@@ -80,11 +122,16 @@ impl Beside<'_> {
                 let broken = self.value(low)? >= self.value(high)?;
                 broken.then(|| (vec![low, high], format!("{low} lies below {high}")))
             }
+            Relation::AtMost(low, high) => {
+                let broken = self.value(low)? > self.value(high)?;
+                broken.then(|| (vec![low, high], format!("{low} is no more than {high}")))
+            }
             Relation::WithinLimit(name, in_bytes) => {
-                let (limit, unit) = match (self.queue.limit, in_bytes) {
+                let Before { limit, packet, .. } = self.before?;
+                let (limit, unit) = match (limit, in_bytes) {
                     (Limit::Bytes(bytes), true) => (bytes as f64, "bytes"),
-                    (Limit::Packets(packets), true) => (packets as f64 * self.packet, "bytes"),
-                    (Limit::Bytes(bytes), false) => (bytes as f64 / self.packet, "packets"),
+                    (Limit::Packets(packets), true) => (packets as f64 * packet, "bytes"),
+                    (Limit::Bytes(bytes), false) => (bytes as f64 / packet, "packets"),
                     (Limit::Packets(packets), false) => (packets as f64, "packets"),
                 };
                 let broken = self.value(name)? > limit;
@@ -93,14 +140,11 @@ impl Beside<'_> {
             }
             Relation::HoldsPacket(name, beside) => {
                 let matters = beside.is_none_or(|other| self.value(other).is_some());
-                let broken = matters && self.value(name)? < self.packet;
+                let packet = self.before?.packet;
+                let broken = matters && self.value(name)? < packet;
                 let names = [Some(name), beside].into_iter().flatten();
-                let help = || {
-                    format!(
-                        "a full packet of {} bytes must fit, or none ever passes",
-                        self.packet
-                    )
-                };
+                let help =
+                    || format!("a full packet of {packet} bytes must fit, or none ever passes");
                 broken.then(|| (names.collect(), help()))
             }
             Relation::CountsAtLeast(count, least, size) => {

@@ -8,7 +8,8 @@ use super::files::Files;
 use super::flow::unique_name;
 use super::layout::{self, Layout};
 use super::network::PathFacts;
-use super::{known, params};
+use super::params::params;
+use super::{known, relations};
 use crate::de::At;
 use crate::error::{Position, Problem, unknown};
 use crate::names::{DEFAULT_VARIANT, Names};
@@ -133,6 +134,7 @@ fn fill(
         let variants = variants.map(|variant| variant.name.as_str());
         let cc = known("variant", value.cc.as_ref(), DEFAULT_VARIANT, variants)?;
         resolved.cc_params = params(&value.cc_params, &beside.names.variants, &cc, &[])?;
+        relations::of_variant(&value.cc_params, &resolved.cc_params, &cc, beside.names)?;
         resolved.cc = Some(cc);
     } else if let Some(cc) = &value.cc {
         return misplaced("cc", cc.at);
