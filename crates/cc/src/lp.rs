@@ -276,9 +276,10 @@ mod tests {
     use crate::tests::{Bench, ack, config_of, congestion};
     use crate::{AckSample, Congestion, CongestionControl, SlowStart};
 
-    fn flow(arithmetic: Arithmetic, offset: f64) -> Bench<Modular<Lp>> {
+    /// A flow whose receiver's timestamps are `ahead` ms ahead.
+    fn flow(arithmetic: Arithmetic, ahead: f64) -> Bench<Modular<Lp>> {
         let given = [
-            ("timestamp_offset".to_owned(), offset),
+            ("timestamp_offset".to_owned(), ahead / 1e3),
             ("uptime".to_owned(), 0.0),
         ]
         .into();
