@@ -168,8 +168,8 @@ fn parameters_of_another_dimension_are_refused_where_they_stand() {
         ),
         (
             "adaptive-a",
-            "ceiling = 10",
-            "start = 1500 and ceiling = 10",
+            "ceiling = 1000",
+            "start = 1500 and ceiling = 1000",
         ),
         (
             "bbr3",
