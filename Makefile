@@ -113,7 +113,7 @@ $(TARGET)/peers/ns3-dumbbell: benches/ns3/dumbbell.cc
 		-lns3-applications -lns3-internet -lns3-point-to-point -lns3-network -lns3-core
 
 .PHONY: fuzz
-fuzz: ## Fuzz studies, the variants, TCP and whole simulations, FUZZ_SECONDS each (default 60)
+fuzz: ## Fuzz studies, variants, TCP, whole simulations and captures, FUZZ_SECONDS each (default 60)
 	@cargo +nightly --version >/dev/null 2>&1 || { \
 		echo "fuzzing needs a nightly Rust; please run: rustup toolchain install nightly" >&2; \
 		exit 1; }

@@ -8,8 +8,10 @@
 //! - `POINT.pcapng` for each capture point.
 //!
 //! [`read`] gives the first two groups back as a [`Trace`]. The same run gives the same bytes.
+//! [`captured`] reads packet captures, those of other programs too.
 
 mod capture;
+pub mod captured;
 mod error;
 pub mod histogram;
 mod parquet_file;

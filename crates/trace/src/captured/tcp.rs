@@ -1,0 +1,145 @@
+//! IP packets as TCP segments. Lengths are those the headers tell, so that a snap length that
+//! cuts the payload changes nothing.
+
+use std::net::SocketAddr;
+
+use etherparse::{IpNumber, LaxIpSlice, TcpHeaderSlice, TcpOptionElement, TcpOptionsIterator};
+
+use super::Fault;
+
+/// Bytes of a TCP header without options.
+const FIXED: usize = 20;
+
+/// The control bits that tell what a segment does to its connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpFlags {
+    /// It opens the connection.
+    pub syn: bool,
+    /// Its acknowledgement number counts.
+    pub ack: bool,
+    /// Its sender has no more to send.
+    pub fin: bool,
+    /// It aborts the connection.
+    pub rst: bool,
+}
+
+/// The options of a segment that are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpOptions {
+    /// Maximum segment size, bytes (RFC 9293 section 3.7.1).
+    pub mss: Option<u16>,
+    /// Shift of the windows to come (RFC 7323 section 2.2).
+    pub window_scale: Option<u8>,
+    /// Whether SACK is permitted (RFC 2018 section 2).
+    pub sack_permitted: bool,
+    /// Whether there are timestamps (RFC 7323 section 3.2).
+    pub timestamps: bool,
+}
+
+/// A TCP segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpSegment {
+    /// Who sent it.
+    pub source: SocketAddr,
+    /// To whom.
+    pub destination: SocketAddr,
+    /// Sequence number of its first byte.
+    pub seq: u32,
+    /// The next sequence number its sender expects, if `flags.ack`.
+    pub ack: u32,
+    /// The window as the header has it, unscaled.
+    pub window: u16,
+    /// Its control bits.
+    pub flags: TcpFlags,
+    /// Its options, as many as were kept.
+    pub options: TcpOptions,
+    /// Bytes of payload.
+    pub payload: u32,
+}
+
+impl TcpSegment {
+    /// The segment in the IP packet that `packet` begins with, which was `wire_len` bytes long;
+    /// None if it carries something else. `wire_len` counts only where the header has no length.
+    pub fn parse(packet: &[u8], wire_len: u32) -> Result<Option<TcpSegment>, Fault> {
+        let (ip, stopped) = LaxIpSlice::from_slice(packet).map_err(|_| Fault::BadHeader)?;
+        if ip.payload_ip_number() != IpNumber::TCP {
+            // Extension headers that are cut hide what they are followed by.
+            return if stopped.is_some() {
+                Err(Fault::HeaderCut)
+            } else {
+                Ok(None)
+            };
+        }
+        if ip.is_fragmenting_payload() {
+            return Err(Fault::Fragment);
+        }
+        let length = ip_payload_len(&ip, wire_len)?;
+        let bytes = ip.payload().payload;
+        if (length as usize) < FIXED {
+            return Err(Fault::BadTcpHeader);
+        }
+        let mut fixed = *bytes.first_chunk::<FIXED>().ok_or(Fault::HeaderCut)?;
+        let header_len = usize::from(fixed[12] >> 4) * 4;
+        if header_len < FIXED || header_len > length as usize {
+            return Err(Fault::BadTcpHeader);
+        }
+        let options = &bytes[FIXED..header_len.min(bytes.len())];
+        // The options are read apart, as far as the snap length left them.
+        fixed[12] = 5 << 4 | fixed[12] & 0x0f;
+        let header = TcpHeaderSlice::from_slice(&fixed).map_err(|_| Fault::BadTcpHeader)?;
+        Ok(Some(TcpSegment {
+            source: SocketAddr::new(ip.source_addr(), header.source_port()),
+            destination: SocketAddr::new(ip.destination_addr(), header.destination_port()),
+            seq: header.sequence_number(),
+            ack: header.acknowledgment_number(),
+            window: header.window_size(),
+            flags: TcpFlags {
+                syn: header.syn(),
+                ack: header.ack(),
+                fin: header.fin(),
+                rst: header.rst(),
+            },
+            options: read_options(options),
+            payload: length - header_len as u32,
+        }))
+    }
+}
+
+/// Bytes after the IP headers, as the header says. It says nothing in packets captured before
+/// segmentation offload (length 0) and in jumbograms (RFC 2675).
+fn ip_payload_len(ip: &LaxIpSlice<'_>, wire_len: u32) -> Result<u32, Fault> {
+    let (whole, headers) = match ip {
+        LaxIpSlice::Ipv4(ip) => {
+            let extensions = ip.extensions().auth.map_or(0, |auth| auth.slice().len());
+            let total = u32::from(ip.header().total_len());
+            (total, ip.header().slice().len() + extensions)
+        }
+        LaxIpSlice::Ipv6(ip) => {
+            let payload = u32::from(ip.header().payload_length());
+            let fixed = ip.header().slice().len();
+            let total = if payload == 0 {
+                0
+            } else {
+                payload + fixed as u32
+            };
+            (total, fixed + ip.extensions().slice().len())
+        }
+    };
+    let whole = if whole == 0 { wire_len } else { whole };
+    whole.checked_sub(headers as u32).ok_or(Fault::BadHeader)
+}
+
+/// The options as far as they make sense: what follows one that does not is not read.
+fn read_options(bytes: &[u8]) -> TcpOptions {
+    let mut options = TcpOptions::default();
+    for element in TcpOptionsIterator::from_slice(bytes).map_while(Result::ok) {
+        match element {
+            TcpOptionElement::Noop | TcpOptionElement::SelectiveAcknowledgement(..) => {}
+            TcpOptionElement::MaximumSegmentSize(mss) => options.mss = Some(mss),
+            TcpOptionElement::WindowScale(shift) => options.window_scale = Some(shift),
+            TcpOptionElement::SelectiveAcknowledgementPermitted => options.sack_permitted = true,
+            TcpOptionElement::Timestamp(..) => options.timestamps = true,
+        }
+    }
+    options
+}
