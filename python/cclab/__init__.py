@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from cclab import _core
 from cclab.api import load, run
+from cclab.captures import analyze
 from cclab.comparison.sides import compare
-from cclab.errors import DamageError, InputError, RunError, StoreError, StudyError
+from cclab.errors import CaptureError, DamageError, InputError, RunError, StoreError, StudyError
 from cclab.study import Study
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __version__ = _core.VERSION
 
 __all__ = [
+    "CaptureError",
     "Comparison",
     "DamageError",
     "InputError",
@@ -33,6 +35,7 @@ __all__ = [
     "Study",
     "StudyError",
     "__version__",
+    "analyze",
     "compare",
     "load",
     "reproduce",

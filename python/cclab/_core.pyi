@@ -1,14 +1,17 @@
 """The laboratory's core: studies, the simulator, traces and metrics, in Rust."""
 
+from os import PathLike
 from typing import final
 
 __all__ = [
     "LINUX_VERSION",
     "SIM_VERSION",
     "VERSION",
+    "CaptureError",
     "Progress",
     "RunError",
     "StudyError",
+    "analyze",
     "applications",
     "check",
     "compare_repeats",
@@ -45,6 +48,9 @@ class StudyError(ValueError):
 
 class RunError(RuntimeError):
     """A run failed, was cancelled, or left a trace that cannot be read."""
+
+class CaptureError(ValueError):
+    """A file is no packet capture, or cannot be read: the message names it and says why."""
 
 @final
 class Progress:
@@ -141,6 +147,13 @@ def compare_repeats(metrics: list[str]) -> str:
     """The warnings that only the repeats of a scenario together can raise, as JSON.
 
     `metrics` is what `measure` gave for each of them.
+    """
+
+def analyze(path: str | PathLike[str], max_connections: int | None = None) -> str:
+    """What each TCP connection in the packet capture at `path` did, as JSON.
+
+    At most `max_connections` are kept (100,000 if None). Raises `CaptureError` if the file is no
+    capture or cannot be read; what is wrong in places is among the document's `problems`.
     """
 
 def variants() -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import errno
 from typing import TYPE_CHECKING
 
-from cclab._core import RunError, StudyError
+from cclab._core import CaptureError, RunError, StudyError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["DamageError", "InputError", "RunError", "StoreError", "StudyError"]
+__all__ = ["CaptureError", "DamageError", "InputError", "RunError", "StoreError", "StudyError"]
 
 _OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 

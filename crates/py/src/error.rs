@@ -17,6 +17,12 @@ pyo3::create_exception!(
     PyRuntimeError,
     "A run failed, was cancelled, or left a trace that cannot be read."
 );
+pyo3::create_exception!(
+    cclab._core,
+    CaptureError,
+    PyValueError,
+    "A file is no packet capture, or cannot be read: the message names it and says why."
+);
 
 /// The study is at fault.
 pub fn study(error: impl Display) -> PyErr {
@@ -26,4 +32,9 @@ pub fn study(error: impl Display) -> PyErr {
 /// The run is at fault.
 pub fn run(error: impl Display) -> PyErr {
     RunError::new_err(error.to_string())
+}
+
+/// The capture is at fault.
+pub fn capture(error: impl Display) -> PyErr {
+    CaptureError::new_err(error.to_string())
 }

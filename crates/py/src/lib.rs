@@ -1,6 +1,7 @@
 //! `cclab._core`: the laboratory for Python. Bindings only: JSON text and paths cross the
 //! border, `_core.pyi` beside the package describes it, and nothing is decided here.
 
+mod analyze;
 mod error;
 mod execute;
 mod linux;
@@ -18,6 +19,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("LINUX_VERSION", cclab_linux::VERSION)?;
     module.add("StudyError", module.py().get_type::<error::StudyError>())?;
     module.add("RunError", module.py().get_type::<error::RunError>())?;
+    module.add(
+        "CaptureError",
+        module.py().get_type::<error::CaptureError>(),
+    )?;
     module.add_class::<execute::Progress>()?;
     module.add_function(wrap_pyfunction!(plan::check, module)?)?;
     module.add_function(wrap_pyfunction!(plan::plan, module)?)?;
@@ -31,6 +36,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(linux::needs_of, module)?)?;
     module.add_function(wrap_pyfunction!(measure::measure, module)?)?;
     module.add_function(wrap_pyfunction!(measure::compare_repeats, module)?)?;
+    module.add_function(wrap_pyfunction!(analyze::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(names::variants, module)?)?;
     module.add_function(wrap_pyfunction!(names::qdiscs, module)?)?;
     module.add_function(wrap_pyfunction!(names::stacks, module)?)?;

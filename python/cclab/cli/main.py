@@ -14,6 +14,7 @@ from typer.exceptions import TyperException
 
 from cclab import _core
 from cclab.cli import (
+    analyze,
     compare,
     doctor,
     explain,
@@ -27,7 +28,7 @@ from cclab.cli import (
     schema,
 )
 from cclab.cli.console import complain, tell
-from cclab.errors import DamageError, InputError, RunError, StoreError, StudyError
+from cclab.errors import CaptureError, DamageError, InputError, RunError, StoreError, StudyError
 
 DONE, EXPECTATION_FAILED, WRONG_INPUT, RUN_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -63,6 +64,7 @@ app.command("explain")(explain.explain)
 app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.command("reproduce")(reproduce.reproduce)
+app.command("analyze")(analyze.analyze)
 app.command("list")(listing.listing)
 app.command("doctor")(doctor.doctor)
 app.add_typer(kernel.app, name="kernel")
@@ -83,7 +85,7 @@ def invoke(arguments: list[str] | None = None) -> int:
         sys.stdout.flush()
     except (typer.Abort, KeyboardInterrupt):
         code = INTERRUPTED
-    except (StudyError, InputError) as error:
+    except (StudyError, InputError, CaptureError) as error:
         complain(str(error))
         code = WRONG_INPUT
     except DamageError as error:
