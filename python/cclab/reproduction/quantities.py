@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import numpy as np
 
-from cclab import trace
-from cclab.errors import InputError
+from cclab import captures, trace
 from cclab.reproduction import expressions
 from cclab.summary import flat_traffic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     import polars as pl
 
@@ -42,7 +43,7 @@ class Names(Mapping[str, Any]):
         if name in self.plain:
             return self.plain[name]
         if name.startswith("capture_"):
-            return _number(self._capture[name.removeprefix("capture_")])
+            return self._captured(name.removeprefix("capture_"))
         return _number(self._metrics[name])
 
     def __iter__(self) -> Iterator[str]:
@@ -68,10 +69,6 @@ class Names(Mapping[str, Any]):
         found["share"] = (flow["goodput_bps"] or 0.0) / total if total else None
         return found
 
-    @cached_property
-    def _capture(self) -> dict[str, Any]:
-        raise InputError("this version reads no captures")
-
     @property
     def functions(self) -> dict[str, Callable[..., Any]]:
         """Functions over the samples of the flow; times in seconds of the run."""
@@ -81,6 +78,7 @@ class Names(Mapping[str, Any]):
             "sample_mean": self._mean,
             "recovery_s": self._recovery,
             "of": self._of,
+            "capture": self._captured,
         }
 
     def _of(self, flow: str, expression: str) -> Any:
@@ -95,6 +93,28 @@ class Names(Mapping[str, Any]):
         """The sampled state of the flow."""
         frame = trace.flow_samples(self.run.entry)
         return frame.filter(frame["flow"] == self.flow)
+
+    def _captured(self, name: str, point: str = "sender", way: str = "data") -> float:
+        """A number of the flow in the capture at a point, as docs/analyze.md names it.
+
+        `point` is an end of the flow (`sender`, `receiver`) or the capture point's own name; `way`
+        is `data` for the direction of the data, `acks` for the other.
+        """
+        own = point in ("sender", "receiver")
+        file = capture_file(f"{self.flow}.{point}" if own else point)
+        path = self.run.entry / file
+        if not path.is_file():
+            raise expressions.ExpressionError(
+                f"this run has no capture {file}: `[trace] capture` asks for it"
+            )
+        # Of several connections, as an application's, the one with most data is meant.
+        there = sorted(connections(path), key=lambda row: int(row["unique_bytes"] or 0))
+        data = there[-1]
+        row = data if way == "data" else _other_way(there, data)
+        if name not in row:
+            known = ", ".join(row)
+            raise expressions.ExpressionError(f"no number {name!r} of a capture; there are {known}")
+        return float(_number(row[name]))
 
     def _between(self, from_s: float, to_s: float) -> pl.DataFrame:
         time = self.samples["time_s"]
@@ -146,6 +166,24 @@ class Names(Mapping[str, Any]):
         back = np.flatnonzero(flight[low[0] :] >= part * before)
         at = low[0] + back[0] if len(back) else -1
         return float(frame["time_s"][int(at)]) - after_s
+
+
+@lru_cache(maxsize=256)
+def connections(path: Path) -> list[dict[str, Any]]:
+    """Each direction of each connection in the capture at `path`."""
+    rows: list[dict[str, Any]] = captures.analyze(path).document["connections"]
+    return rows
+
+
+def _other_way(there: list[dict[str, Any]], data: dict[str, Any]) -> dict[str, Any]:
+    return next(
+        row for row in there if row["connection"] == data["connection"] and row is not data
+    )
+
+
+def capture_file(point: str) -> str:
+    """The file of a capture point, as docs/trace-schema.md spells it."""
+    return f"{quote(point, safe='-_.')}.pcapng"
 
 
 def _number(value: Any) -> Any:
