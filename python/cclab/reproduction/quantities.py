@@ -176,9 +176,7 @@ def connections(path: Path) -> list[dict[str, Any]]:
 
 
 def _other_way(there: list[dict[str, Any]], data: dict[str, Any]) -> dict[str, Any]:
-    return next(
-        row for row in there if row["connection"] == data["connection"] and row is not data
-    )
+    return next(row for row in there if row["connection"] == data["connection"] and row is not data)
 
 
 def capture_file(point: str) -> str:
