@@ -70,7 +70,7 @@ impl Segment {
         }
         bytes.extend(self.seq.to_be_bytes());
         bytes.extend(self.ack.to_be_bytes());
-        bytes.push(((20 + self.options.len()) / 4 << 4) as u8);
+        bytes.push((((20 + self.options.len()) / 4) << 4) as u8);
         bytes.push(self.flags);
         bytes.extend(self.window.to_be_bytes());
         bytes.extend([0; 4]);
