@@ -7,8 +7,8 @@ use cclab_qdisc::{Discipline, QDISCS};
 /// The table of a discipline's parameters as its page has it.
 fn table(discipline: &Discipline) -> String {
     let mut lines = vec![
-        "| parameter | default | from | to | meaning |".to_owned(),
-        "| --- | ---: | ---: | ---: | --- |".to_owned(),
+        "| parameter | measures | default | from | to | meaning |".to_owned(),
+        "| --- | --- | ---: | ---: | ---: | --- |".to_owned(),
     ];
     for parameter in discipline.params {
         let default = match parameter.default {
@@ -16,8 +16,12 @@ fn table(discipline: &Discipline) -> String {
             number => number.to_string(),
         };
         lines.push(format!(
-            "| `{}` | {default} | {} | {} | {} |",
-            parameter.name, parameter.least, parameter.most, parameter.meaning
+            "| `{}` | {} | {default} | {} | {} | {} |",
+            parameter.name,
+            parameter.measure.name(),
+            parameter.least,
+            parameter.most,
+            parameter.meaning
         ));
     }
     lines.join("\n")
