@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-import subprocess
+import math
 from typing import TYPE_CHECKING
 
 import pytest
 
 import cclab
 from conftest import ROOT
-from judges import tcptrace
+from judges import tcptrace_reports
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,16 +17,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("kernel")
 
 DROPS = ROOT / "studies" / "wan-fairness-2011" / "drops.toml"
-
-
-def mean_rtt_s(capture: Path, folder: Path) -> float:
-    """The mean RTT of the data in `capture` as tcptrace prints it, in milliseconds."""
-    classic = folder / "capture.pcap"
-    subprocess.run(["editcap", "-F", "pcap", str(capture), str(classic)], check=True)
-    command = ["tcptrace", "-l", "-r", "-n", str(classic)]
-    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    means = re.findall(r"RTT avg:\s+([\d.]+) ms", told)
-    return float(means[0]) / 1e3
 
 
 @pytest.mark.parametrize("delay_at", ["sender", "router"])
@@ -51,13 +40,20 @@ def test_tcptrace_sees_what_the_study_printed(tmp_path: Path, delay_at: str) -> 
     (run,) = results.runs
     for flow in run.metrics["flows"]:
         capture = run.entry / f"{flow['name']}.sender.pcapng"
-        (seen,) = tcptrace(capture)
-        assert seen.unique_bytes == flow["bytes_received"] == 10_000_000
-        assert seen.data_segments == flow["segments_sent"]
-        assert seen.retransmissions == flow["retransmits"] > 0
-        rtt_s = mean_rtt_s(capture, tmp_path)
+        (report,) = tcptrace_reports(capture)
+        told = report.columns[0]
+        data, acks = cclab.analyze(capture).document["connections"]
+        assert told["unique bytes sent"] == flow["bytes_received"] == 10_000_000
+        assert told["actual data pkts"] == flow["segments_sent"]
+        # The columns of the study's tables.
+        assert data["elapsed_s"] == pytest.approx(report.elapsed_s, abs=2e-6)
+        assert data["packets"] + acks["packets"] == report.total_packets
+        assert math.floor(data["window_mean_bytes"]) == told["avg win adv"]
+        assert data["throughput_bps"] / 8 == pytest.approx(told["throughput"], abs=1)
+        assert 1e3 * data["rtt_mean_s"] == pytest.approx(told["RTT avg"], abs=0.051)
+        assert data["retransmitted_packets"] == told["rexmt data pkts"] == flow["retransmits"] > 0
         if delay_at == "sender":
-            # netem has delayed a packet before tcpdump sees it.
-            assert rtt_s < 0.02 < 0.1 < flow["srtt_mean_s"]
+            # netem has delayed a packet before it is captured.
+            assert data["rtt_mean_s"] < 0.02 < 0.1 < flow["srtt_mean_s"]
         else:
-            assert rtt_s > 0.1
+            assert data["rtt_mean_s"] > 0.1
