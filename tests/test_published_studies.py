@@ -10,6 +10,8 @@ import cclab
 from cclab import reproduction
 from cclab.cli.main import DONE, invoke
 from cclab.reproduction import page
+from cclab.reproduction.file import located_checks
+from cclab.reproduction.judge import FEWEST
 from conftest import ROOT
 
 if TYPE_CHECKING:
@@ -39,6 +41,24 @@ def test_the_short_form_works(name: str, tmp_path: Path) -> None:
         assert table.rows, f"{table.table.name} has rows"
     written = page.write(done, tmp_path)
     assert "The short form" in written.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_checks_and_figures_mean_points_that_are_swept(name: str, tmp_path: Path) -> None:
+    published = reproduction.load(STUDIES / name)
+    planned = reproduction.runs.plan(published, tmp_path)
+    reproduction.references.check(published, planned)
+    few = {
+        (one.experiment.name, one.backend): len(one.plan.points[0].runs)
+        for one in planned
+        if len(one.plan.points[0].runs) < FEWEST[one.backend]
+    }
+    judged_by = {
+        term.experiment or check.experiment
+        for _, check in located_checks(published.says)
+        for term in check.terms.values()
+    }
+    assert not {key for key in few if key[0] in judged_by}, "judged over too few seeds"
 
 
 @pytest.mark.parametrize("name", NAMES)

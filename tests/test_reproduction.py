@@ -15,7 +15,11 @@ import pytest
 import cclab
 from cclab import reproduction
 from cclab.cli.main import DONE, WRONG_INPUT, invoke
-from cclab.reproduction import expressions, judge, page
+from cclab.reproduction import expressions, judge, page, printed
+from cclab.reproduction.judge import evaluated
+from cclab.reproduction.printed import Cell
+from cclab.reproduction.schema import Column
+from cclab.stats import estimate
 from conftest import STUDY
 
 if TYPE_CHECKING:
@@ -178,6 +182,68 @@ def test_an_interval_across_the_bound_is_open(tmp_path: Path) -> None:
     assert not any(one.ran for one in after.done), "what was run is not run again"
 
 
+def test_a_value_that_some_seeds_lack_shows_nothing(tmp_path: Path) -> None:
+    # Not a number in the second of three seeds: the fraction of its seed is that of no other.
+    some = FILE.replace(
+        'value      = "short / long"\nabove      = 1.0',
+        'value      = "short / max(0, mine - 0.5)"\nabove      = 0.0',
+    ).replace(
+        'terms.short = { flow = "short", value = "goodput_bps" }\nterms.long',
+        'terms.short = { flow = "short", value = "goodput_bps" }\n'
+        'terms.mine = { flow = "short", value = "share" }\nterms.long',
+        1,
+    )
+    # A share above one half for all; then below it for all: nothing to divide by.
+    for more, finding, n in (("mine - 0.5", "holds", 3), ("mine - 1.5", "open", 0)):
+        study = folder(tmp_path / more, some.replace("mine - 0.5", more))
+        outcome = cclab.reproduce(study, out=tmp_path / "out").claims[0].outcomes[0]
+        assert outcome.finding == finding
+        assert (outcome.estimate.n if outcome.estimate else 0) == n
+
+
+def test_one_seed_decides_nothing(tmp_path: Path) -> None:
+    done = cclab.reproduce(folder(tmp_path), out=tmp_path / "out", short=True)
+    assert {o.finding for judged in done.claims for o in judged.outcomes} == {"open"}
+
+
+def test_a_need_that_was_not_run_is_not_met(tmp_path: Path) -> None:
+    other = FILE.replace(
+        "[[table]]",
+        '[[experiment]]\nname = "far"\nstudy = "study.toml"\nbackends = ["linux"]\n\n[[table]]',
+        1,
+    ).replace('text       = "held by', 'experiment = "far"\ntext       = "held by')
+    study = folder(tmp_path, other.replace("above      = 0.5", "above      = -1"))
+    done = cclab.reproduce(study, out=tmp_path / "out", backend="sim")
+    window = next(judged for judged in done.claims if judged.subject.id == "window")
+    assert window.verdict == "not supported by its set-up"
+    assert window.why == "what it needs of the set-up was not run"
+
+
+ENDING = STUDY.replace('rtt  = "20ms"', 'rtt  = "20ms"\ntransfer = "100kB"')
+
+
+def test_samples_end_with_the_flow(tmp_path: Path) -> None:
+    """A flow that is over has not fallen, and its rate is that of its time."""
+    study = tmp_path / "ending.toml"
+    study.write_text(ENDING)
+    point = cclab.run(study, out=tmp_path / "out").points[0]
+    ended = point.runs[0].metrics["flows"][0]["ended_s"]
+    assert ended < 1.0
+    last = evaluated("sample_mean('time', 0, 99)", point, 0, "short")
+    assert last < ended
+    assert math.isnan(evaluated("recovery_s(1.5, 0.05)", point, 0, "short"))
+    rate = evaluated("rate_bps(0, 99)", point, 0, "short")
+    assert rate > 0.5 * 8e5 / ended
+
+
+def test_a_printed_zero_is_compared() -> None:
+    column = Column(title="lost")
+    assert Cell(column, 0.0, estimate([0.0, 0.0])).difference == 0
+    assert Cell(column, 0.0, estimate([1.0, 2.0])).difference == math.inf
+    assert Cell(column, None, estimate([1.0])).difference is None
+    assert printed.within([0.0, math.inf]) == {0.02: 1, 0.05: 1, 0.1: 1, 0.25: 1}
+
+
 def test_the_pages_hold_everything_and_load_nothing(done: Reproduced, tmp_path: Path) -> None:
     written = page.write(done, tmp_path)
     html = written.read_text()
@@ -278,7 +344,22 @@ WRONG_SOMEWHERE = {
     "no such sweep point": (
         'each       = { "flow.short.cc" = ["reno", "cubic"] }',
         'each       = { "flow.short.cc" = ["vegas"] }',
-        "no sweep point has flow.short.cc = vegas",
+        r"toml:\d+:\d+: .*no sweep point of pair has flow.short.cc = vegas",
+    ),
+    "a key of each that is not swept": (
+        'each       = { "flow.short.cc" = ["reno", "cubic"] }',
+        'each       = { "flow.short.c" = ["reno", "cubic"] }',
+        r"toml:\d+:\d+: `each`: no experiment of this check sweeps flow.short.c",
+    ),
+    "a key along which nothing is swept": (
+        'terms.long  = { flow = "long", value = "goodput_bps", along = "flow.short.cc" }',
+        'terms.long  = { flow = "long", value = "goodput_bps", along = "flow.short.c" }',
+        r"toml:\d+:\d+: term long: pair does not sweep flow.short.c; it sweeps flow.short.cc",
+    ),
+    "a key of a figure": (
+        'x          = "flow.short.cc"',
+        'x          = "flow.short.c"',
+        r"toml:\d+:\d+: figure bars: pair does not sweep flow.short.c",
     ),
     "no such column": (
         'label      = ["variant"]',

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cclab.reproduction import judge, printed, runs
+from cclab.reproduction import judge, printed, references, runs
 from cclab.reproduction.file import load, names
 
 if TYPE_CHECKING:
@@ -107,6 +107,8 @@ def reproduce(
     published = load(study)
     folder = RESULTS if out is None else Path(out)
     planned = runs.plan(published, folder, backend=backend, short=short)
+    if not short:  # which need not have all of the points
+        references.check(published, planned)
     done = runs.carry_out(planned, jobs=jobs, listener=listener)
     return judged(published, done, short=short)
 
@@ -123,14 +125,13 @@ def judged(published: Published, done: list[Done], *, short: bool) -> Reproduced
         for backend, measured in by_backend.items()
         if table.experiment in measured
     ]
-    strict = not short
     return Reproduced(
         published,
         short,
         done,
         tables,
-        _verdicts(judge.claim, published.says.claim, by_backend, strict),
-        _verdicts(judge.suspicion, published.says.suspicion, by_backend, strict),
+        _verdicts(judge.claim, published.says.claim, by_backend),
+        _verdicts(judge.suspicion, published.says.suspicion, by_backend),
     )
 
 
@@ -138,7 +139,6 @@ def _verdicts(
     judged_by: Callable[..., Judged],
     subjects: Sequence[Claim | Suspicion],
     by_backend: dict[str, dict[str, Results]],
-    strict: bool,
 ) -> list[Judged]:
     """The verdict on each subject by each backend that ran what it is about.
 
@@ -146,6 +146,6 @@ def _verdicts(
     """
     found: list[Judged] = []
     for subject in subjects:
-        verdicts = [judged_by(subject, b, m, strict=strict) for b, m in by_backend.items()]
+        verdicts = [judged_by(subject, b, m) for b, m in by_backend.items()]
         found += [v for v in verdicts if v.outcomes] or verdicts[:1]
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from cclab.reproduction import SCHEMA, printed
@@ -54,7 +55,7 @@ def _cells(reproduced: Reproduced, backend: str) -> dict[str, Any]:
     differences = [
         difference
         for filled in reproduced.tables
-        if filled.backend == backend
+        if filled.backend == backend and not filled.table.printed_by
         for difference in filled.compared
     ]
     within = {f"{bound:g}": count for bound, count in printed.within(differences).items()}
@@ -65,6 +66,7 @@ def _table(filled: Filled) -> dict[str, Any]:
     return {
         "name": filled.table.name,
         "title": filled.table.title,
+        "printed_by": filled.table.printed_by or None,
         "backend": filled.backend,
         "rows": [
             {
@@ -74,7 +76,7 @@ def _table(filled: Filled) -> dict[str, Any]:
                         "title": cell.column.title,
                         "printed": cell.printed,
                         "ours": None if cell.ours is None else cell.ours.document(),
-                        "difference": cell.difference,
+                        "difference": _finite(cell.difference),
                     }
                     for cell in row.cells
                 ],
@@ -93,6 +95,7 @@ def _judged(judged: Judged) -> dict[str, Any]:
         "preview": judged.preview,
         "seeds": judged.seeds,
         "why": judged.why,
+        "checks_elsewhere": judged.elsewhere,
         "checks": [_outcome(outcome) for outcome in judged.outcomes],
         "needs": [_outcome(outcome) for outcome in judged.needs],
     }
@@ -105,5 +108,10 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
         "at": outcome.bindings,
         "asked": outcome.bound,
         "measured": None if outcome.estimate is None else outcome.estimate.document(),
+        "seeds": outcome.seeds,
         "finding": outcome.finding,
     }
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

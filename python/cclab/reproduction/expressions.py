@@ -106,7 +106,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "knee": knee,
     "falls": lambda values: _steps(values, -1),
     "rises": lambda values: _steps(values, 1),
-    "best": lambda x, y: float(_vector(x)[int(np.argmax(_vector(y)))]),
+    "best": lambda x, y: float(_vector(x)[int(np.nanargmax(_vector(y)))]),
     "rank": lambda values: stats.rankdata(_vector(values)),
 }
 """What an expression can call, by name; docs/reproduce.md has a line on each."""
@@ -140,7 +140,13 @@ def value(
             return evaluator.eval(expression, previously_parsed=_parsed(expression))
     except KeyError as error:
         raise ExpressionError(f"`{expression}`: nothing is called {error}") from None
-    except (simpleeval.InvalidExpression, TypeError, ValueError, IndexError) as error:
+    except (
+        simpleeval.InvalidExpression,
+        ArithmeticError,
+        TypeError,
+        ValueError,
+        IndexError,
+    ) as error:
         raise ExpressionError(f"`{expression}`: {error}") from error
 
 
@@ -161,6 +167,11 @@ def problem(expression: str, names: set[str] | None) -> str:
             if name not in FUNCTIONS:
                 return f"no function {name!r}; there are {', '.join(FUNCTIONS)}"
     return ""
+
+
+def names(expression: str) -> set[str]:
+    """The names that an expression uses, of functions too."""
+    return {node.id for node in ast.walk(_parsed(expression)) if isinstance(node, ast.Name)}
 
 
 @cache

@@ -33,6 +33,8 @@ class Published:
 
     name: str
     folder: Path
+    text: str
+    """The file as it is written."""
     says: Reproduction
 
     def experiment(self, name: str) -> Experiment:
@@ -66,9 +68,9 @@ def load(study: str | Path) -> Published:
     except msgspec.DecodeError as error:
         raise StudyError(f"{path}: {error}") from None
     for place, problem in _problems(says, folder):
-        line, column = _position(text, place)
+        line, column = position(text, place)
         raise StudyError(f"{path}:{line}:{column}: {problem}")
-    return Published(folder.resolve().name, folder, says)
+    return Published(folder.resolve().name, folder, text, says)
 
 
 def _wrong(path: Path, text: str, message: str) -> StudyError:
@@ -81,7 +83,7 @@ def _wrong(path: Path, text: str, message: str) -> StudyError:
         nearest = difflib.get_close_matches(key, _KEYS, 1)
         hint = f"; did you mean `{nearest[0]}`?" if nearest else ""
         what, place = f"unknown key `{key}`{hint}", f"{place}.{key}"
-    line, column = _position(text, place)
+    line, column = position(text, place)
     return StudyError(f"{path}:{line}:{column}: {what} (at {place.lstrip('.') or 'the top'})")
 
 
@@ -107,7 +109,7 @@ def _problems(says: Reproduction, folder: Path) -> Iterator[tuple[str, str]]:
         for index, one in enumerate(getattr(says, kind)):
             if one.experiment not in experiments:
                 yield f".{kind}[{index}].experiment", f"no experiment {one.experiment!r}"
-    for place, check in _checks(says):
+    for place, check in located_checks(says):
         yield from _of_check(place, check, experiments)
 
 
@@ -140,7 +142,7 @@ def needs_of(claim: Claim) -> list[Check]:
     ]
 
 
-def _checks(says: Reproduction) -> Iterator[tuple[str, Check]]:
+def located_checks(says: Reproduction) -> Iterator[tuple[str, Check]]:
     for index, claim in enumerate(says.claim):
         place = f".claim[{index}]"
         if not checks_of(claim):
@@ -185,7 +187,7 @@ _KEYS = sorted(
 )
 
 
-def _position(text: str, place: str) -> tuple[int, int]:
+def position(text: str, place: str) -> tuple[int, int]:
     """Line and column of a place such as `.claim[3].needs[0].below`: of the nearest key that
     stands in the text by itself. The library that reads TOML keeps no positions.
     """

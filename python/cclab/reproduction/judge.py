@@ -39,6 +39,8 @@ class Outcome:
     bindings: dict[str, Any]
     estimate: Estimate | None
     """The value over seeds; None if no run has it."""
+    seeds: int
+    """Seeds that were run; where the value is none of a number in some, the estimate has fewer."""
     finding: Finding
 
     @property
@@ -69,7 +71,8 @@ class Outcome:
             if value.low is not None and value.high is not None
             else ""
         )
-        return f"{value.mean:.4g}{interval}"
+        missing = f", in {value.n} of {self.seeds} seeds" if value.n < self.seeds else ""
+        return f"{value.mean:.4g}{interval}{missing}"
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,8 @@ class Judged:
     outcomes: list[Outcome]
     needs: list[Outcome] = field(default_factory=list)
     """What the set-up had to be."""
+    elsewhere: int = 0
+    """Checks of points that this backend did not run."""
 
     @property
     def seeds(self) -> int:
@@ -100,6 +105,8 @@ class Judged:
         if self.verdict == "not run":
             return "none of its points was run"
         unmet = [o for o in self.needs if o.finding != "holds"]
+        if self.verdict == "not supported by its set-up" and not unmet:
+            return "what it needs of the set-up was not run"
         deciding = unmet or [o for o in self.outcomes if o.finding != "holds"] or self.outcomes
         of = len(self.needs if unmet else self.outcomes)
         holding = sum(o.finding == "holds" for o in (self.needs if unmet else self.outcomes))
@@ -107,6 +114,8 @@ class Judged:
         named = f"{first.check.text}: " if first.check.text else ""
         at = f" at {first.where}" if first.where else ""
         asked = f"{named}{first.measured}, asked {first.bound}{at}"
+        if self.elsewhere:
+            asked += f"; {self.elsewhere} more of what other backends run"
         return asked if of == 1 else f"{holding} of {of} checks hold; {asked}"
 
 
@@ -114,26 +123,27 @@ Measurements = dict[str, "Results"]
 """Results by experiment, of one backend."""
 
 
-def claim(subject: Claim, backend: str, measured: Measurements, *, strict: bool) -> Judged:
+def claim(subject: Claim, backend: str, measured: Measurements) -> Judged:
     """The verdict on a claim by what one backend measured.
 
-    Where the set-up is not as the claim needs it, nothing is shown either way. With `strict`, a
-    check of points that are not in the results is an error of the file.
+    Where the set-up is not as the claim needs it, nothing is shown either way.
     """
-    outcomes = _all(checks_of(subject), measured, strict)
-    needs = _all(needs_of(subject), measured, strict)
+    outcomes, elsewhere = _all(checks_of(subject), measured)
+    needs, unseen = _all(needs_of(subject), measured)
+    verdict: ClaimVerdict
     if not outcomes:
-        return Judged(subject, backend, "not run", [], needs)
-    if any(need.finding != "holds" for need in needs):
-        return Judged(subject, backend, "not supported by its set-up", outcomes, needs)
-    holds = all(outcome.finding == "holds" for outcome in outcomes)
-    verdict: ClaimVerdict = "reproduced" if holds else "not reproduced"
-    return Judged(subject, backend, verdict, outcomes, needs)
+        verdict = "not run"
+    elif (unseen and not needs) or any(need.finding != "holds" for need in needs):
+        verdict = "not supported by its set-up"
+    else:
+        holds = all(outcome.finding == "holds" for outcome in outcomes)
+        verdict = "reproduced" if holds else "not reproduced"
+    return Judged(subject, backend, verdict, outcomes, needs, elsewhere)
 
 
-def suspicion(subject: Suspicion, backend: str, measured: Measurements, *, strict: bool) -> Judged:
+def suspicion(subject: Suspicion, backend: str, measured: Measurements) -> Judged:
     """The verdict on a suspicion: refuted as soon as one of its checks fails."""
-    outcomes = _all(checks_of(subject), measured, strict)
+    outcomes, elsewhere = _all(checks_of(subject), measured)
     findings = {outcome.finding for outcome in outcomes}
     verdict: SuspicionVerdict
     if not outcomes:
@@ -142,14 +152,16 @@ def suspicion(subject: Suspicion, backend: str, measured: Measurements, *, stric
         verdict = "refuted"
     else:
         verdict = "open" if "open" in findings else "confirmed"
-    return Judged(subject, backend, verdict, outcomes)
+    return Judged(subject, backend, verdict, outcomes, elsewhere=elsewhere)
 
 
-def _all(checks: Sequence[Check], measured: Measurements, strict: bool) -> list[Outcome]:
-    return [outcome for check in checks for outcome in _outcomes(check, measured, strict)]
+def _all(checks: Sequence[Check], measured: Measurements) -> tuple[list[Outcome], int]:
+    """The outcomes of the checks, and how many of them have none here."""
+    found = [_outcomes(check, measured) for check in checks]
+    return [one for outcomes in found for one in outcomes], found.count([])
 
 
-def _outcomes(check: Check, measured: Measurements, strict: bool) -> list[Outcome]:
+def _outcomes(check: Check, measured: Measurements) -> list[Outcome]:
     """The check at every choice of its points that was run."""
     used = {term.experiment or check.experiment for term in check.terms.values()}
     if not used <= set(measured):
@@ -159,10 +171,9 @@ def _outcomes(check: Check, measured: Measurements, strict: bool) -> list[Outcom
         values = _values(check, bindings, measured)
         if values is not None:
             value = estimate(values)
-            found.append(Outcome(check, bindings, value, _finding(check, value)))
-        elif strict:
-            where = ", ".join(f"{k} = {text(v)}" for k, v in bindings.items()) or "its points"
-            raise StudyError(f"check `{check.value}`: no sweep point has {where}")
+            found.append(
+                Outcome(check, bindings, value, len(values), _finding(check, value, len(values)))
+            )
     return found
 
 
@@ -174,7 +185,7 @@ def _values(
     steady: dict[str, Any] = {}
     for name, term in check.terms.items():
         results = measured[term.experiment or check.experiment]
-        chosen = points.at(results, _known(results, bindings) | term.at)
+        chosen = points.at(results.points, _known(results, bindings) | term.at)
         if not chosen:
             return None
         series[name], along = _term(term, chosen)
@@ -241,12 +252,14 @@ def _average(values: list[Any]) -> Any:
     return values[0] if len(values) == 1 else np.mean(np.array(values), axis=0)
 
 
-def _finding(check: Check, value: Estimate | None) -> Finding:
-    """Whether the whole interval lies where it must, or wholly elsewhere."""
-    if value is None:
+def _finding(check: Check, value: Estimate | None, seeds: int) -> Finding:
+    """Whether the whole interval lies where it must, or wholly elsewhere.
+
+    A single seed has no interval, and seeds without the value may be those that matter: open.
+    """
+    if value is None or value.n < seeds or value.low is None or value.high is None:
         return "open"
-    low = value.mean if value.low is None else value.low
-    high = value.mean if value.high is None else value.high
+    low, high = value.low, value.high
     if check.between is not None:
         least, most = check.between
         inside = least <= low and high <= most

@@ -6,7 +6,7 @@ import fnmatch
 import itertools
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cclab import _core
 from cclab.plan import text
@@ -14,7 +14,11 @@ from cclab.plan import text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from cclab.results import Point, Results
+    from cclab.plan import Point as PlannedPoint
+    from cclab.results import Point
+
+
+_P = TypeVar("_P", "Point", "PlannedPoint")
 
 
 def same(one: object, other: object) -> bool:
@@ -42,15 +46,11 @@ def products(each: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield dict(zip(each, values, strict=True))
 
 
-def at(results: Results, bindings: Mapping[str, Any]) -> list[Point]:
-    """The points with runs whose parameters have these values (or one of a list of them).
-
-    A key that is not swept must have the value in the plan's scenario: it is looked for in no
-    point, so that a misspelled key finds nothing.
-    """
+def at(among: Sequence[_P], bindings: Mapping[str, Any]) -> list[_P]:
+    """The points with runs whose parameters have these values (or one of a list of them)."""
     return [
         point
-        for point in results.points
+        for point in among
         if point.runs and all(_has(point.params, k, wanted) for k, wanted in bindings.items())
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import string
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -33,11 +34,14 @@ class Cell:
 
     @property
     def difference(self) -> float | None:
-        """Ours against the printed number, relative to it; None where either is missing."""
+        """Ours against the printed number, relative to it; None where either is missing.
+
+        Infinite where zero is printed and we have some.
+        """
         if self.printed is None or self.ours is None:
             return None
         if self.printed == 0:
-            return 0.0 if self.ours.mean == 0 else None
+            return 0.0 if self.ours.mean == 0 else math.inf
         return self.ours.mean / self.printed - 1
 
 
@@ -130,7 +134,7 @@ def _filled_in(template: str, row: Mapping[str, Any]) -> str:
 def place(rows: Rows, row: Mapping[str, Any], results: Results) -> tuple[Point | None, str]:
     """The sweep point and the flow that a row is about; no point if it was not run."""
     bindings = {key: _filled_in(template, row) for key, template in rows.point.items()}
-    found = points.at(results, bindings)
+    found = points.at(results.points, bindings)
     return (found[0] if found else None), _filled_in(rows.flow, row)
 
 
@@ -141,7 +145,7 @@ def printed(expression: str, row: Mapping[str, Any]) -> float | None:
     try:
         value = expressions.value(expression, row)
     except expressions.ExpressionError:
-        if any(row[name] is None for name in row if name in expression):
+        if any(row.get(name) is None for name in expressions.names(expression) if name in row):
             return None
         raise
     return None if value is None else float(value)

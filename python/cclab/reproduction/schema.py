@@ -78,6 +78,8 @@ class TableOf(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     label: Sequence[str]
     """Columns of the rows that name a row."""
     columns: Sequence[Column]
+    printed_by: str = ""
+    """Whose the numbers beside ours are, if not the study's own: those are not counted as its."""
     note: str = ""
 
 

@@ -52,7 +52,7 @@ def draw(published: Published, figure: FigureOf, measured: dict[str, Results]) -
     axis = _Axis(figure, next(iter(measured.values())))
     found: dict[tuple[Label, str], Series] = {}
     for backend, results in measured.items():
-        for point in points.at(results, figure.at):
+        for point in points.at(results.points, figure.at):
             for flow in _flows(figure, point):
                 at = axis.place(point)
                 key = (_label(figure, point, flow), backend)
@@ -72,7 +72,7 @@ class _Axis:
 
     def __init__(self, figure: FigureOf, results: Results) -> None:
         self.key = figure.x
-        chosen = points.at(results, figure.at)
+        chosen = points.at(results.points, figure.at)
         self.values = [v for v, _ in points.along(chosen, figure.x)] if figure.x else [""]
         numbers = [points.number(value) for value in self.values]
         self.numeric = figure.kind == "lines" and all(n is not None for n in numbers)
@@ -126,7 +126,7 @@ def _add_printed(
     if figure.published is None or experiment.rows is None:
         return
     backend, results = next(iter(measured.items()))
-    drawn = {p.index for p in points.at(results, figure.at)}
+    drawn = {p.index for p in points.at(results.points, figure.at)}
     for row in printed.rows_of(published, experiment, figure.published.where):
         point, flow = printed.place(experiment.rows, row, results)
         value = printed.printed(figure.published.y, row)

@@ -27,7 +27,7 @@ MOST_PANELS = 12
 
 def draw(figure: FigureOf, results: Results) -> Drawing | None:
     """The figure; None if none of its points was run or none recorded samples."""
-    chosen = [p for p in points.at(results, figure.at) if _has_samples(p)][:MOST_PANELS]
+    chosen = [p for p in points.at(results.points, figure.at) if _has_samples(p)][:MOST_PANELS]
     if not chosen:
         return None
     ranks = flow_ranks((f["name"], f["cc"]) for p in chosen for f in p.runs[0].metrics["flows"])
