@@ -124,8 +124,16 @@ def checks_of(one: Claim | Suspicion) -> list[Check]:
     """The checks of a claim or a suspicion; a claim's own single one, if it has one."""
     own: list[Check] = []
     if isinstance(one, Claim) and one.value:
-        bounds = {"above": one.above, "below": one.below, "between": one.between}
-        own = [Check(each=one.each, terms=one.terms, value=one.value, **bounds)]  # type: ignore[arg-type]
+        own = [
+            Check(
+                each=one.each,
+                terms=one.terms,
+                value=one.value,
+                above=one.above,
+                below=one.below,
+                between=one.between,
+            )
+        ]
     return [
         check if check.experiment else msgspec.structs.replace(check, experiment=one.experiment)
         for check in (*own, *one.checks)
