@@ -182,6 +182,32 @@ def test_an_interval_across_the_bound_is_open(tmp_path: Path) -> None:
     assert not any(one.ran for one in after.done), "what was run is not run again"
 
 
+def test_a_backend_that_has_nothing_to_do_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study, out = folder(tmp_path), tmp_path / "out"
+    assert invoke(["reproduce", str(study), "--short", "--out", str(out)]) == DONE
+    page_before = (out / "short" / "pair" / "index.html").read_bytes()
+    capsys.readouterr()
+    again = ["reproduce", str(study), "--short", "--out", str(out), "--backend"]
+    assert invoke([*again, "netns"]) == WRONG_INPUT
+    told = capsys.readouterr().err
+    assert "the short form of pair runs nothing on netns; it runs on sim" in told
+    assert invoke([*again, "foo"]) == WRONG_INPUT
+    assert "no backend 'foo'" in capsys.readouterr().err
+    assert (out / "short" / "pair" / "index.html").read_bytes() == page_before
+
+
+def test_what_another_backend_has_run_is_kept(tmp_path: Path) -> None:
+    both = FILE.replace("repeat = { sim = 3 }", 'repeat = { sim = 3 }\nbackends = ["sim", "linux"]')
+    study, out = folder(tmp_path, both), tmp_path / "out"
+    cclab.reproduce(study, out=out, backend="sim", short=True)
+    published = reproduction.load(study)
+    planned = reproduction.runs.plan(published, out, short=True)
+    assert [(one.backend, one.whole) for one in planned] == [("sim", True), ("linux", False)]
+    assert cclab.reproduce(study, out=out, backend="sim", short=True).backends == ["sim"]
+
+
 def test_a_value_that_some_seeds_lack_shows_nothing(tmp_path: Path) -> None:
     # Not a number in the second of three seeds: the fraction of its seed is that of no other.
     some = FILE.replace(

@@ -78,7 +78,7 @@ def _print_table(capture: Capture) -> None:
     table = Table(header_style="bold", box=SIMPLE_HEAD)
     for index, heading in enumerate(_HEADINGS):
         text = 0 < index < _TEXT_COLUMNS
-        table.add_column(heading, justify="left" if text else "right")
+        table.add_column(heading, justify="left" if text else "right", no_wrap=True)
     for row, peer in carrying:
         if id(row) in kept:
             table.add_row(*(Text(cell) for cell in _cells(row, peer)))

@@ -50,19 +50,18 @@ def reproduce(
 ) -> None:
     """Run a published study again: its printed numbers beside ours, a verdict for each claim."""
     # Its libraries take longer to load than many commands to run.
-    from cclab import backends, reproduction
+    from cclab import reproduction
     from cclab.reproduction import page
 
-    if backend is not None:
-        backends.backend(backend)
     names = reproduction.names() if study == "all" else [study]
     if not names:
-        raise InputError(f"no published study in {reproduction.file.STUDIES}/")
+        raise InputError(f"no published study in {reproduction.file.STUDIES}/ of this folder")
     # Every file is read before the first run, which may take long.
     for name in names:
         reproduction.load(name)
     folder = out if out is not None else reproduction.RESULTS
-    folder = folder / "short" if short and out is None else folder
+    if short:  # Beside the whole, not over it.
+        folder = folder / "short"
     documents = []
     for name in names:
         with ExitStack() as stack:
@@ -89,6 +88,8 @@ def reproduce(
 def _print(done: Reproduced) -> None:
     says = done.published.says
     stdout().print(Text(f"\n{says.title}", style="bold"), soft_wrap=True)
+    if done.short:
+        tell("The short form: it shows that all works. Its numbers and verdicts mean nothing.")
     _print_verdicts("claim", done.claims)
     _print_verdicts("doubt", done.suspicions)
     described = done.document()
@@ -108,10 +109,10 @@ def _print_verdicts(what: str, judged: list[Judged]) -> None:
     if not judged:
         return
     table = Table(header_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 1))
-    table.add_column(what, min_width=24)
+    table.add_column(what, min_width=16)
     table.add_column("backend", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    table.add_column("because", min_width=24)
+    table.add_column("verdict", min_width=14)
+    table.add_column("because", min_width=16)
     before = None
     for one in judged:
         same = one.subject is before

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cclab import backends
+from cclab.errors import InputError
 from cclab.reproduction import judge, printed, references, runs
 from cclab.reproduction.file import load, names
 
@@ -83,6 +85,8 @@ class Reproduced:
     def __repr__(self) -> str:
         """The verdicts in lines."""
         lines = [f"{self.published.name}: {self.published.says.title}"]
+        if self.short:
+            lines.append("  the short form: its numbers and verdicts mean nothing")
         lines += [f"  {j.verdict} ({j.backend}): {j.subject.text}" for j in self.claims]
         lines += [f"  {j.verdict} ({j.backend}): {j.subject.text}" for j in self.suspicions]
         return "\n".join(lines)
@@ -100,16 +104,28 @@ def reproduce(
     """Runs what is missing of a published study, called by its name or folder, and judges it.
 
     `out` is the folder for results (`results/reproduce` if None), `backend` the only one to run
-    on, `short` the form that takes seconds, `jobs` the number of runs at a time (one per CPU if
-    None). Raises `StudyError` or `InputError` for wrong input and `RunError` if a run fails; what
-    was done by then stays in the folder.
+    on (what the folder already has of others is judged too), `short` the form that takes seconds,
+    `jobs` the number of runs at a time (one per CPU if None). Raises `StudyError` or `InputError`
+    for wrong input and `RunError` if a run fails; what was done by then stays in the folder.
     """
     published = load(study)
+    if backend is not None:
+        backends.backend(backend)
     folder = RESULTS if out is None else Path(out)
-    planned = runs.plan(published, folder, backend=backend, short=short)
+    planned = runs.plan(published, folder, short=short)
     if not short:  # which need not have all of the points
         references.check(published, planned)
-    done = runs.carry_out(planned, jobs=jobs, listener=listener)
+    asked = [one for one in planned if backend in (None, one.backend)]
+    if not asked:
+        form = "the short form of " if short else ""
+        has = ", ".join(dict.fromkeys(one.backend for one in planned))
+        raise InputError(f"{form}{published.name} runs nothing on {backend}; it runs on {has}")
+    ran = runs.carry_out(asked, jobs=jobs, listener=listener)
+    # What earlier commands ran on other backends stands beside it.
+    others = [one for one in planned if backend not in (None, one.backend) and one.whole]
+    kept = runs.carry_out(others, jobs=jobs)
+    order = {id(one): index for index, one in enumerate(planned)}
+    done = sorted([*ran, *kept], key=lambda one: order[id(one.planned)])
     return judged(published, done, short=short)
 
 

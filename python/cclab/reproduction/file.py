@@ -59,8 +59,9 @@ def load(study: str | Path) -> Published:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError):
-        known = ", ".join(names()) or f"none in {STUDIES}/"
-        raise InputError(f"no published study {str(study)!r}; there are: {known}") from None
+        known = ", ".join(names())
+        there = f"there are: {known}" if known else f"give its folder, or go to that of {STUDIES}/"
+        raise InputError(f"no published study {str(study)!r}; {there}") from None
     try:
         says = msgspec.toml.decode(text, type=Reproduction)
     except msgspec.ValidationError as error:

@@ -33,6 +33,11 @@ class Planned:
     plan: Plan
     store: Store
 
+    @property
+    def whole(self) -> bool:
+        """Whether its store has every run."""
+        return not self.store.missing(self.plan)
+
 
 @dataclass(frozen=True)
 class Done:
@@ -72,10 +77,8 @@ class Timed:
 _TIMED = "timed.json"
 
 
-def plan(
-    published: Published, out: Path, *, backend: str | None = None, short: bool = False
-) -> list[Planned]:
-    """Every experiment on every backend that it runs on, or on `backend` alone.
+def plan(published: Published, out: Path, *, short: bool = False) -> list[Planned]:
+    """Every experiment on every backend that it runs on.
 
     Raises `StudyError` or `InputError` where a study file is wrong or its backend cannot do it,
     before anything runs.
@@ -83,9 +86,7 @@ def plan(
     planned = []
     for experiment in published.says.experiment:
         for name in experiment.backends:
-            if (backend is None or name == backend) and not (
-                short and name in experiment.short.skip
-            ):
+            if not (short and name in experiment.short.skip):
                 planned.append(_planned(published, experiment, name, out, short))
     return planned
 

@@ -200,6 +200,7 @@ class _Sheet:
         if not self.axis.numeric:
             axes.set_xticks(range(len(self.axis.values)), [text(v) for v in self.axis.values])
             axes.grid(visible=False, axis="x")
+            axes.set_xlim(-0.6, len(self.axis.values) - 0.4)
             if sum(len(text(v)) for v in self.axis.values) > 36:
                 axes.tick_params(axis="x", labelrotation=35)
                 for tick in axes.get_xticklabels():
@@ -229,11 +230,12 @@ class _Sheet:
     def _scales(self, axes: Axes) -> None:
         if self.axis.numeric:
             places = [at for series in self.found.values() for at in series.ours]
-            margin = 0.03 * (max(places) - min(places) or 1.0)
-            axes.set_xlim(min(places) - margin, max(places) + margin)
-        if "x" in self.figure.log:
-            axes.set_xscale("log")
-            axes.set_xlim(auto=True)
+            if "x" in self.figure.log and min(places) > 0:
+                axes.set_xscale("log")
+                axes.set_xlim(min(places) / 1.15, max(places) * 1.15)
+            else:
+                margin = 0.03 * (max(places) - min(places) or 1.0)
+                axes.set_xlim(min(places) - margin, max(places) + margin)
         if "y" in self.figure.log:
             axes.set_yscale("log")
         else:

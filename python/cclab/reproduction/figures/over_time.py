@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from cclab.results import Point, Results
 
 MOST_PANELS = 12
+
+_TITLE_WIDTH = 38
 
 
 def draw(figure: FigureOf, results: Results) -> Drawing | None:
@@ -68,7 +71,9 @@ def _flows(figure: FigureOf, point: Point, ranks: dict[tuple[str, str], int]) ->
 
 
 def _title(point: Point, varying: list[str]) -> str:
-    return ", ".join(f"{short_key(key)} = {text(point.params[key])}" for key in varying)
+    # A no-break space keeps a key, the sign and the value together.
+    words = (f"{short_key(k)}\u00a0=\u00a0{text(point.params[k])}" for k in varying)
+    return textwrap.fill(", ".join(words), _TITLE_WIDTH, break_long_words=False)
 
 
 def _samples(point: Point, flow: FlowLine, until: float | None) -> pl.DataFrame:
