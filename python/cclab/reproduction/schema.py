@@ -97,7 +97,7 @@ class FigureOf(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: str
     title: str
     experiment: str
-    kind: Literal["lines", "bars", "over-time", "sequence"]
+    kind: Literal["lines", "bars", "over-time"]
     y: str = "goodput_bps / 1e6"
     """An expression over a flow's metrics; of figures over time, columns of its samples."""
     x: str = ""
