@@ -71,6 +71,13 @@ def flow_samples(entry: Path) -> pl.DataFrame:
     return table(entry, "flow_samples")
 
 
+def samples_of(entry: Path, flow: str) -> pl.DataFrame:
+    """The sampled state of a flow while it lasted: what is sampled later is its last state."""
+    frame = flow_samples(entry).filter(flow=flow).sort("time_s")
+    ended = table(entry, "flows").filter(name=flow)["ended_s"].item()
+    return frame if ended is None else frame.filter(pl.col("time_s") <= ended)
+
+
 def _in_seconds(frame: pl.DataFrame) -> pl.DataFrame:
     spans = [c for c in frame.columns if c.endswith("_ns") and frame.schema[c].is_integer()]
     seconds = [

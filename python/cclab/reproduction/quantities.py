@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import numpy as np
-import polars as pl
 
 from cclab import captures, trace
 from cclab.reproduction import expressions
@@ -19,6 +18,8 @@ from cclab.summary import flat_traffic
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    import polars as pl
 
     from cclab.results import Measured
 
@@ -89,10 +90,8 @@ class Names(Mapping[str, Any]):
 
     @cached_property
     def samples(self) -> pl.DataFrame:
-        """The sampled state of the flow while it lasted: what comes later is its last state."""
-        frame = trace.flow_samples(self.run.entry).filter(flow=self.flow)
-        ended = trace.table(self.run.entry, "flows").filter(name=self.flow)["ended_s"].item()
-        return frame if ended is None else frame.filter(pl.col("time_s") <= ended)
+        """The sampled state of the flow while it lasted."""
+        return trace.samples_of(self.run.entry, self.flow)
 
     def _captured(self, name: str, point: str = "sender", way: str = "data") -> float:
         """A number of the flow in the capture at a point, as docs/analyze.md names it.

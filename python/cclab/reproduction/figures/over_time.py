@@ -77,12 +77,9 @@ def _title(point: Point, varying: list[str]) -> str:
 
 
 def _samples(point: Point, flow: FlowLine, until: float | None) -> pl.DataFrame:
-    """The samples of a flow while it lasted."""
-    entry = point.runs[0].entry
-    frame = trace.flow_samples(entry).filter(flow=flow.name).sort("time_s")
-    ended = trace.table(entry, "flows").filter(name=flow.name)["ended_s"].item()
-    end = min(math.inf if ended is None else ended, math.inf if until is None else until)
-    return frame.filter(pl.col("time_s") <= end)
+    """The samples of a flow while it lasted, or until a time."""
+    frame = trace.samples_of(point.runs[0].entry, flow.name)
+    return frame if until is None else frame.filter(pl.col("time_s") <= until)
 
 
 def _values(expression: str, frame: pl.DataFrame) -> np.ndarray:
