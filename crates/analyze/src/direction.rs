@@ -81,7 +81,7 @@ impl Sending {
         } else if flags.ack && !flags.syn && !flags.fin && !flags.rst {
             self.pure_acks += 1;
         }
-        self.timestamps |= segment.options.timestamps;
+        self.timestamps |= segment.options.timestamps.is_some();
         if flags.syn {
             self.isn.get_or_insert(segment.seq);
             self.syn_options.get_or_insert(segment.options);

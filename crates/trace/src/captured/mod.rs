@@ -14,7 +14,7 @@ pub use fault::{CaptureError, Fault};
 pub use file::{CaptureFile, Format};
 pub use link::{LinkType, ip_packet};
 pub use source::Compression;
-pub use tcp::{TcpFlags, TcpOptions, TcpSegment};
+pub use tcp::{Ecn, SackBlocks, TcpFlags, TcpOptions, TcpSegment};
 
 use cclab_units::Time;
 

@@ -21,6 +21,59 @@ pub struct TcpFlags {
     pub fin: bool,
     /// It aborts the connection.
     pub rst: bool,
+    /// Its receiver is to hand the data on at once.
+    pub psh: bool,
+    /// It has an urgent pointer.
+    pub urg: bool,
+    /// The other end's packets were marked (RFC 3168 section 6.1.3), or ECN is asked for in a SYN.
+    pub ece: bool,
+    /// Its sender has reduced its window, or ECN is asked for in a SYN.
+    pub cwr: bool,
+}
+
+/// The codepoint of an IP packet's ECN field (RFC 3168 section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// The transport does not speak ECN.
+    #[default]
+    NotEct,
+    /// It does, ECT(1).
+    Ect1,
+    /// It does, ECT(0).
+    Ect0,
+    /// Congestion was met on the way.
+    Ce,
+}
+
+/// The blocks of a SACK option (RFC 2018 section 3), as many as an option holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks {
+    blocks: [(u32, u32); 4],
+    count: u8,
+}
+
+impl SackBlocks {
+    /// The blocks in the order of the option: first sequence number, and the one after the last.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.blocks.into_iter().take(usize::from(self.count))
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        usize::from(self.count)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    fn push(&mut self, block: (u32, u32)) {
+        if let Some(free) = self.blocks.get_mut(usize::from(self.count)) {
+            *free = block;
+            self.count += 1;
+        }
+    }
 }
 
 /// The options of a segment that are read.
@@ -32,8 +85,10 @@ pub struct TcpOptions {
     pub window_scale: Option<u8>,
     /// Whether SACK is permitted (RFC 2018 section 2).
     pub sack_permitted: bool,
-    /// Whether there are timestamps (RFC 7323 section 3.2).
-    pub timestamps: bool,
+    /// TSval and TSecr (RFC 7323 section 3.2).
+    pub timestamps: Option<(u32, u32)>,
+    /// What arrived beyond the acknowledgement.
+    pub sack: SackBlocks,
 }
 
 /// A TCP segment.
@@ -51,6 +106,8 @@ pub struct TcpSegment {
     pub window: u16,
     /// Its control bits.
     pub flags: TcpFlags,
+    /// The ECN field of its packet.
+    pub ecn: Ecn,
     /// Its options, as many as were kept.
     pub options: TcpOptions,
     /// Bytes of payload.
@@ -98,10 +155,28 @@ impl TcpSegment {
                 ack: header.ack(),
                 fin: header.fin(),
                 rst: header.rst(),
+                psh: header.psh(),
+                urg: header.urg(),
+                ece: header.ece(),
+                cwr: header.cwr(),
             },
+            ecn: ecn(&ip),
             options: read_options(options),
             payload: length - header_len as u32,
         }))
+    }
+}
+
+fn ecn(ip: &LaxIpSlice<'_>) -> Ecn {
+    let field = match ip {
+        LaxIpSlice::Ipv4(ip) => ip.header().ecn().value(),
+        LaxIpSlice::Ipv6(ip) => ip.header().traffic_class() & 0b11,
+    };
+    match field {
+        0b01 => Ecn::Ect1,
+        0b10 => Ecn::Ect0,
+        0b11 => Ecn::Ce,
+        _ => Ecn::NotEct,
     }
 }
 
@@ -134,11 +209,18 @@ fn read_options(bytes: &[u8]) -> TcpOptions {
     let mut options = TcpOptions::default();
     for element in TcpOptionsIterator::from_slice(bytes).map_while(Result::ok) {
         match element {
-            TcpOptionElement::Noop | TcpOptionElement::SelectiveAcknowledgement(..) => {}
+            TcpOptionElement::Noop => {}
+            TcpOptionElement::SelectiveAcknowledgement(first, more) => {
+                options.sack = SackBlocks::default();
+                options.sack.push(first);
+                more.into_iter()
+                    .flatten()
+                    .for_each(|block| options.sack.push(block));
+            }
             TcpOptionElement::MaximumSegmentSize(mss) => options.mss = Some(mss),
             TcpOptionElement::WindowScale(shift) => options.window_scale = Some(shift),
             TcpOptionElement::SelectiveAcknowledgementPermitted => options.sack_permitted = true,
-            TcpOptionElement::Timestamp(..) => options.timestamps = true,
+            TcpOptionElement::Timestamp(value, echo) => options.timestamps = Some((value, echo)),
         }
     }
     options
