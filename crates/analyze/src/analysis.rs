@@ -1,12 +1,9 @@
 //! The document: what a capture holds, as numbers with names and units.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use cclab_trace::captured::{
-    CaptureError, CaptureFile, Compression, Fault, Format, TcpSegment, ip_packet,
-};
+use cclab_trace::captured::{CaptureError, CaptureFile, Compression, Dissector, Format, Skips};
 use cclab_units::Time;
 use serde::Serialize;
 
@@ -131,34 +128,31 @@ pub fn analyze(path: &Path, options: Options) -> Result<Analysis, CaptureError> 
 }
 
 /// Analyses a capture that is open.
-pub fn analyze_file(file: CaptureFile, options: Options) -> Analysis {
+pub fn analyze_file(mut file: CaptureFile, options: Options) -> Analysis {
     let (format, compression) = (file.format(), file.compression());
     let mut table = Table::new(options.max_connections);
-    let mut faults: BTreeMap<Fault, u64> = BTreeMap::new();
-    let mut bad_headers: BTreeMap<Fault, u64> = BTreeMap::new();
+    let mut dissector = Dissector::default();
+    let mut skips = Skips::default();
     let (mut packets, mut tcp_packets) = (0, 0);
-    file.read(
-        |frame| {
-            packets += 1;
-            let cut_link = frame.wire_len.saturating_sub(frame.data.len() as u32);
-            let segment = ip_packet(frame.link, frame.data).and_then(|ip| match ip {
-                Some(ip) => TcpSegment::parse(ip, cut_link.saturating_add(ip.len() as u32)),
-                None => Ok(None),
-            });
-            match segment {
-                Ok(Some(segment)) => {
-                    tcp_packets += 1;
-                    table.take(&segment, frame.time);
-                }
-                Ok(None) => {}
-                Err(fault) => *bad_headers.entry(fault).or_default() += 1,
+    while let Some(next) = file.next_frame() {
+        let frame = match next {
+            Ok(frame) => frame,
+            Err(skipped) => {
+                skips.add(skipped);
+                continue;
             }
-        },
-        |fault| *faults.entry(fault).or_default() += 1,
-    );
-    for (fault, count) in bad_headers {
-        *faults.entry(fault).or_default() += count;
+        };
+        packets += 1;
+        match dissector.segment(&frame) {
+            Ok(Some(segment)) => {
+                tcp_packets += 1;
+                table.take(&segment, frame.time);
+            }
+            Ok(None) => {}
+            Err(fault) => skips.add(fault.into()),
+        }
     }
+    dissector.finish(&mut skips);
     let evicted = table.evicted;
     let connections = table.into_connections();
     let backwards = connections.iter().map(|c| c.backwards).sum();
@@ -179,15 +173,15 @@ pub fn analyze_file(file: CaptureFile, options: Options) -> Analysis {
             .zip(&connections)
             .flat_map(|(number, connection)| rows(number, connection))
             .collect(),
-        problems: problems(&faults, evicted, backwards),
+        problems: problems(&skips, evicted, backwards),
     }
 }
 
-fn problems(faults: &BTreeMap<Fault, u64>, evicted: u64, backwards: u64) -> Vec<Problem> {
-    let of_file = faults.iter().map(|(fault, &count)| Problem {
+fn problems(skips: &Skips, evicted: u64, backwards: u64) -> Vec<Problem> {
+    let of_file = skips.iter().map(|(fault, count, message)| Problem {
         code: fault.code(),
         count,
-        message: fault.meaning().to_owned(),
+        message,
     });
     let own = [
         (

@@ -7,6 +7,8 @@
 //! from the next on the same ports, `direction` counts what one end sends, `sent` keeps which of
 //! its bytes were seen and acknowledged, `moments` sums up samples.
 
+#![forbid(unsafe_code)]
+
 mod analysis;
 mod connection;
 mod direction;

@@ -234,10 +234,7 @@ fn what_cannot_be_read_is_counted_by_reason_and_the_rest_is_read() {
     let whole = pcap(0xa1b2_c3d4, false, RAW, &good);
     assert_eq!(codes(&whole[..whole.len() - 1]), [("cut-off", 1)]);
     let absurd = [&whole[..], &[0xff; 16]].concat();
-    assert!(matches!(
-        codes(&absurd)[..],
-        [("cut-off" | "lost-track", 1)]
-    ));
+    assert_eq!(codes(&absurd), [("lost-track", 1)]);
 
     // A block that claims more data than it has, between good ones.
     let mut damaged = section(false);
@@ -247,9 +244,10 @@ fn what_cannot_be_read_is_counted_by_reason_and_the_rest_is_read() {
     damaged.extend(packet(0, false, 1, &segments()[0].1.ipv4()));
     damaged.extend(bad);
     damaged.extend(packet(0, false, 9, &segments()[1].1.ipv4()));
-    damaged.extend(block(3, false, &segment));
+    let length = order(segment.len() as u32, false);
+    damaged.extend(block(3, false, &[&length[..], &segment].concat()));
     let analysis = read(&damaged).expect("a capture");
-    assert_eq!(analysis.tcp_packets, 2);
+    assert_eq!(analysis.tcp_packets, 3);
     assert_eq!(codes(&damaged), [("damaged-block", 1), ("no-time", 1)]);
 }
 

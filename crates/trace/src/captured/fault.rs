@@ -1,5 +1,6 @@
 //! What can be wrong with a capture: as a whole, or in places.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// A file of which nothing can be read.
@@ -24,6 +25,9 @@ pub enum CaptureError {
         /// What it begins with.
         found: String,
     },
+    /// Nothing is piped into the program.
+    #[error("standard input is a terminal; pipe a capture into it, as in `tcpdump -w - | ...`")]
+    Terminal,
 }
 
 /// A part of a capture that was skipped. The order is that of the layers.
@@ -31,7 +35,7 @@ pub enum CaptureError {
 pub enum Fault {
     /// The file ends inside a record.
     CutOff,
-    /// From some record on, lengths make no sense; the rest of the file was not read.
+    /// A record's header makes no sense; the file was searched for the next that does.
     LostTrack,
     /// The compressed bytes or the disk failed; the rest of the file was not read.
     Unreadable,
@@ -41,14 +45,16 @@ pub enum Fault {
     UnknownInterface,
     /// A packet without a time: pcapng's simple packet block.
     NoTime,
-    /// A packet in pcapng's obsolete packet block.
-    ObsoleteBlock,
     /// A link layer that is not known here.
     UnknownLink,
     /// A link layer or IP header that contradicts itself.
     BadHeader,
-    /// A part of a fragmented IP packet.
+    /// A part of an IP packet of which other parts were not seen.
     Fragment,
+    /// A part of an IP packet that was given up since too many were waiting for their parts.
+    FragmentsCrowded,
+    /// A part of an IP packet that contradicts other parts.
+    BadFragment,
     /// A TCP header that the snap length cut.
     HeaderCut,
     /// A TCP header that contradicts itself or the length of its packet.
@@ -65,10 +71,11 @@ impl Fault {
             Fault::DamagedBlock => "damaged-block",
             Fault::UnknownInterface => "unknown-interface",
             Fault::NoTime => "no-time",
-            Fault::ObsoleteBlock => "obsolete-block",
             Fault::UnknownLink => "unknown-link-layer",
             Fault::BadHeader => "bad-header",
             Fault::Fragment => "ip-fragment",
+            Fault::FragmentsCrowded => "ip-fragments-crowded",
+            Fault::BadFragment => "bad-ip-fragment",
             Fault::HeaderCut => "header-cut",
             Fault::BadTcpHeader => "bad-tcp-header",
         }
@@ -82,8 +89,8 @@ impl Fault {
                  is killed; all records before it were read"
             }
             Fault::LostTrack => {
-                "a record's length makes no sense, so that no further record can be found; all \
-                 before it were read"
+                "headers of records or blocks make no sense, as when bytes were lost, added or \
+                 changed; the file was searched for the next that do"
             }
             Fault::Unreadable => {
                 "the compressed data or the disk failed; all records before it were read"
@@ -93,20 +100,28 @@ impl Fault {
                 "packets of an interface that the file does not describe, or describes with an \
                  impossible clock, were skipped"
             }
-            Fault::NoTime => "packets without a time (pcapng's simple packet blocks) were skipped",
-            Fault::ObsoleteBlock => {
-                "packets in pcapng's obsolete packet blocks were skipped; \
-                 `editcap -F pcapng OLD NEW` converts them"
+            Fault::NoTime => {
+                "packets have no time (pcapng's simple packet blocks); each counts at the time of \
+                 the last before it that has one, so that counts and bytes are right, and times, \
+                 rates and RTTs are not"
             }
             Fault::UnknownLink => {
                 "packets of a link layer that is not known here were skipped; Ethernet, raw IP, \
-                 Linux cooked, loopback and PPP are known"
+                 Linux cooked, loopback, PPP and Cisco HDLC are known"
             }
             Fault::BadHeader => {
                 "packets whose link layer or IP header contradicts itself were skipped"
             }
             Fault::Fragment => {
-                "fragments of IP packets were skipped: TCP data in them is not counted"
+                "fragments of IP packets were skipped, since other fragments of the same packet \
+                 are not in the file within 30 s"
+            }
+            Fault::FragmentsCrowded => {
+                "fragments of IP packets were skipped, since too many packets were waiting for \
+                 missing ones"
+            }
+            Fault::BadFragment => {
+                "fragments of IP packets were skipped that contradict one another"
             }
             Fault::HeaderCut => {
                 "packets were skipped whose TCP header the snap length cut; capture at least 128 \
@@ -114,5 +129,53 @@ impl Fault {
             }
             Fault::BadTcpHeader => "segments whose TCP header contradicts itself were skipped",
         }
+    }
+}
+
+/// What was skipped at one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// Why.
+    pub fault: Fault,
+    /// Bytes of the file that were passed over without finding what they are.
+    pub bytes: u64,
+}
+
+impl From<Fault> for Skipped {
+    fn from(fault: Fault) -> Skipped {
+        Skipped { fault, bytes: 0 }
+    }
+}
+
+/// What was skipped in a whole capture.
+#[derive(Clone, Debug, Default)]
+pub struct Skips(BTreeMap<Fault, (u64, u64)>);
+
+impl Skips {
+    /// Counts one more.
+    pub fn add(&mut self, skipped: Skipped) {
+        let (count, bytes) = self.0.entry(skipped.fault).or_default();
+        *count += 1;
+        *bytes += skipped.bytes;
+    }
+
+    /// Counts `times` more.
+    pub fn add_many(&mut self, fault: Fault, times: u64) {
+        if times > 0 {
+            self.0.entry(fault).or_default().0 += times;
+        }
+    }
+
+    /// Each fault, how often it was met, and what it means.
+    pub fn iter(&self) -> impl Iterator<Item = (Fault, u64, String)> {
+        self.0.iter().map(|(&fault, &(count, bytes))| {
+            let meaning = fault.meaning();
+            let message = match bytes {
+                0 => meaning.to_owned(),
+                1 => format!("{meaning} (1 byte)"),
+                _ => format!("{meaning} ({bytes} bytes)"),
+            };
+            (fault, count, message)
+        })
     }
 }

@@ -17,6 +17,10 @@ impl LinkType {
     pub const PPP: LinkType = LinkType(9);
     /// PPP in HDLC-like framing.
     pub const PPP_HDLC: LinkType = LinkType(50);
+    /// PPP over Ethernet, from PPPoE's header on.
+    pub const PPP_ETHER: LinkType = LinkType(51);
+    /// Cisco HDLC.
+    pub const C_HDLC: LinkType = LinkType(104);
     /// PPP with a direction in the place of the address.
     pub const PPP_PPPD: LinkType = LinkType(166);
     /// An IPv4 or IPv6 packet.
@@ -41,19 +45,26 @@ const ETHERTYPE_IPV6: u16 = 0x86dd;
 /// 802.1Q, 802.1ad, and the numbers QinQ had before it.
 const ETHERTYPES_VLAN: [u16; 4] = [0x8100, 0x88a8, 0x9100, 0x9200];
 const ETHERTYPE_PPPOE_SESSION: u16 = 0x8864;
+const ETHERTYPES_MPLS: [u16; 2] = [0x8847, 0x8848];
+/// The largest number in the place of an Ethernet type that is a length (IEEE 802.3 section 3.2.6).
+const LONGEST_802_3: u16 = 1500;
+/// LLC's header before an Ethernet type (RFC 1042).
+const SNAP: [u8; 6] = [0xaa, 0xaa, 0x03, 0, 0, 0];
 const PPP_IPV4: u16 = 0x0021;
 const PPP_IPV6: u16 = 0x0057;
-/// Tags that are taken off; a frame has two at most where standards are kept.
+/// Tags and labels that are taken off; a frame has a few at most where standards are kept.
 const MOST_TAGS: usize = 8;
 
 /// The bytes of the IP packet in a frame of `link`, from its header on; None if it carries
 /// something else.
-pub fn ip_packet(link: LinkType, frame: &[u8]) -> Result<Option<&[u8]>, Fault> {
+pub(super) fn ip_packet(link: LinkType, frame: &[u8]) -> Result<Option<&[u8]>, Fault> {
     match link {
-        LinkType::ETHERNET => ethernet(word(frame, 12)?, after(frame, 14)?),
+        LinkType::ETHERNET => ethernet(frame),
         LinkType::RAW | LinkType::IPV4 | LinkType::IPV6 => Ok(Some(frame)),
-        LinkType::LINUX_SLL => ethernet(word(frame, 14)?, after(frame, 16)?),
-        LinkType::LINUX_SLL2 => ethernet(word(frame, 0)?, after(frame, 20)?),
+        LinkType::LINUX_SLL => ethertype(word(frame, 14)?, after(frame, 16)?),
+        LinkType::LINUX_SLL2 => ethertype(word(frame, 0)?, after(frame, 20)?),
+        LinkType::C_HDLC => ethertype(word(frame, 2)?, after(frame, 4)?),
+        LinkType::PPP_ETHER => ppp(after(frame, 6)?),
         LinkType::NULL | LinkType::LOOP => loopback(frame),
         LinkType::PPP | LinkType::PPP_HDLC => match frame {
             [0xff, 0x03, rest @ ..] => ppp(rest),
@@ -65,17 +76,42 @@ pub fn ip_packet(link: LinkType, frame: &[u8]) -> Result<Option<&[u8]>, Fault> {
     }
 }
 
-/// What follows an Ethernet type, tags taken off.
-fn ethernet(mut ethertype: u16, mut rest: &[u8]) -> Result<Option<&[u8]>, Fault> {
+/// The IP packet in an Ethernet frame, if there is one.
+pub(super) fn ethernet(frame: &[u8]) -> Result<Option<&[u8]>, Fault> {
+    ethertype(word(frame, 12)?, after(frame, 14)?)
+}
+
+/// The IP packet behind an Ethernet type and the tags and labels that follow it, if there is one.
+pub(super) fn ethertype(mut number: u16, mut rest: &[u8]) -> Result<Option<&[u8]>, Fault> {
     for _ in 0..MOST_TAGS {
-        match ethertype {
+        match number {
             ETHERTYPE_IPV4 | ETHERTYPE_IPV6 => return Ok(Some(rest)),
             ETHERTYPE_PPPOE_SESSION => return ppp(after(rest, 6)?),
             tag if ETHERTYPES_VLAN.contains(&tag) => {
-                ethertype = word(rest, 2)?;
+                number = word(rest, 2)?;
                 rest = after(rest, 4)?;
             }
+            label if ETHERTYPES_MPLS.contains(&label) => return mpls(rest),
+            ..=LONGEST_802_3 if rest.starts_with(&SNAP) => {
+                number = word(rest, 6)?;
+                rest = after(rest, 8)?;
+            }
             _ => return Ok(None),
+        }
+    }
+    Err(Fault::BadHeader)
+}
+
+/// The IP packet behind MPLS labels (RFC 3032), if there is one: nothing says what follows the
+/// last label, so that IP is known by its version.
+fn mpls(mut rest: &[u8]) -> Result<Option<&[u8]>, Fault> {
+    const LAST: u16 = 0x0100;
+    for _ in 0..MOST_TAGS {
+        let last = word(rest, 2)? & LAST != 0;
+        rest = after(rest, 4)?;
+        if last {
+            let version = rest.first().map(|first| first >> 4);
+            return Ok(matches!(version, Some(4 | 6)).then_some(rest));
         }
     }
     Err(Fault::BadHeader)

@@ -1,18 +1,29 @@
 //! Packet captures of any origin, read: pcap and pcapng, compressed or not, down to TCP segments.
 //!
-//! [`CaptureFile`] opens a file and hands out its [`Frame`]s one by one, in bounded memory.
-//! [`ip_packet`] takes the link layer off a frame, [`TcpSegment::parse`] the IP and TCP headers.
-//! What cannot be read is skipped and reported as a [`Fault`]; nothing in a file makes it panic.
+//! [`CaptureFile`] opens a file and hands out its [`Frame`]s one by one, in bounded memory; a
+//! [`Dissector`] takes link layers, IP headers and tunnels off them, and puts fragments together.
+//! What cannot be read is skipped and told as a [`Fault`]; nothing in a file makes them panic.
+//!
+//! The formats are read by hand: libraries of them stop at the first record that makes no sense.
 
+mod bytes;
+mod dissector;
 mod fault;
 mod file;
+mod fragments;
+mod ip;
 mod link;
+mod pcap;
+mod pcapng;
 mod source;
 mod tcp;
+mod tunnel;
+mod window;
 
-pub use fault::{CaptureError, Fault};
+pub use dissector::Dissector;
+pub use fault::{CaptureError, Fault, Skipped, Skips};
 pub use file::{CaptureFile, Format};
-pub use link::{LinkType, ip_packet};
+pub use link::LinkType;
 pub use source::Compression;
 pub use tcp::{Ecn, SackBlocks, TcpFlags, TcpOptions, TcpSegment};
 

@@ -1,11 +1,11 @@
-//! IP packets as TCP segments. Lengths are those the headers tell, so that a snap length that
-//! cuts the payload changes nothing.
+//! TCP segments.
 
 use std::net::SocketAddr;
 
-use etherparse::{IpNumber, LaxIpSlice, TcpHeaderSlice, TcpOptionElement, TcpOptionsIterator};
+use etherparse::{TcpHeaderSlice, TcpOptionElement, TcpOptionsIterator};
 
 use super::Fault;
+use super::ip::IpPacket;
 
 /// Bytes of a TCP header without options.
 const FIXED: usize = 20;
@@ -43,6 +43,18 @@ pub enum Ecn {
     Ect0,
     /// Congestion was met on the way.
     Ce,
+}
+
+impl Ecn {
+    /// The codepoint of the two bits of `field`.
+    pub(super) fn of(field: u8) -> Ecn {
+        match field {
+            0b01 => Ecn::Ect1,
+            0b10 => Ecn::Ect0,
+            0b11 => Ecn::Ce,
+            _ => Ecn::NotEct,
+        }
+    }
 }
 
 /// The blocks of a SACK option (RFC 2018 section 3), as many as an option holds.
@@ -115,23 +127,9 @@ pub struct TcpSegment {
 }
 
 impl TcpSegment {
-    /// The segment in the IP packet that `packet` begins with, which was `wire_len` bytes long;
-    /// None if it carries something else. `wire_len` counts only where the header has no length.
-    pub fn parse(packet: &[u8], wire_len: u32) -> Result<Option<TcpSegment>, Fault> {
-        let (ip, stopped) = LaxIpSlice::from_slice(packet).map_err(|_| Fault::BadHeader)?;
-        if ip.payload_ip_number() != IpNumber::TCP {
-            // Extension headers that are cut hide what they are followed by.
-            return if stopped.is_some() {
-                Err(Fault::HeaderCut)
-            } else {
-                Ok(None)
-            };
-        }
-        if ip.is_fragmenting_payload() {
-            return Err(Fault::Fragment);
-        }
-        let length = ip_payload_len(&ip, wire_len)?;
-        let bytes = ip.payload().payload;
+    /// The segment that `ip` carries.
+    pub(super) fn parse(ip: &IpPacket<'_>) -> Result<TcpSegment, Fault> {
+        let (length, bytes) = (ip.length, ip.payload);
         if (length as usize) < FIXED {
             return Err(Fault::BadTcpHeader);
         }
@@ -144,9 +142,9 @@ impl TcpSegment {
         // The options are read apart, as far as the snap length left them.
         fixed[12] = 5 << 4 | fixed[12] & 0x0f;
         let header = TcpHeaderSlice::from_slice(&fixed).map_err(|_| Fault::BadTcpHeader)?;
-        Ok(Some(TcpSegment {
-            source: SocketAddr::new(ip.source_addr(), header.source_port()),
-            destination: SocketAddr::new(ip.destination_addr(), header.destination_port()),
+        Ok(TcpSegment {
+            source: SocketAddr::new(ip.source, header.source_port()),
+            destination: SocketAddr::new(ip.destination, header.destination_port()),
             seq: header.sequence_number(),
             ack: header.acknowledgment_number(),
             window: header.window_size(),
@@ -160,48 +158,11 @@ impl TcpSegment {
                 ece: header.ece(),
                 cwr: header.cwr(),
             },
-            ecn: ecn(&ip),
+            ecn: ip.ecn,
             options: read_options(options),
             payload: length - header_len as u32,
-        }))
+        })
     }
-}
-
-fn ecn(ip: &LaxIpSlice<'_>) -> Ecn {
-    let field = match ip {
-        LaxIpSlice::Ipv4(ip) => ip.header().ecn().value(),
-        LaxIpSlice::Ipv6(ip) => ip.header().traffic_class() & 0b11,
-    };
-    match field {
-        0b01 => Ecn::Ect1,
-        0b10 => Ecn::Ect0,
-        0b11 => Ecn::Ce,
-        _ => Ecn::NotEct,
-    }
-}
-
-/// Bytes after the IP headers, as the header says. It says nothing in packets captured before
-/// segmentation offload (length 0) and in jumbograms (RFC 2675).
-fn ip_payload_len(ip: &LaxIpSlice<'_>, wire_len: u32) -> Result<u32, Fault> {
-    let (whole, headers) = match ip {
-        LaxIpSlice::Ipv4(ip) => {
-            let extensions = ip.extensions().auth.map_or(0, |auth| auth.slice().len());
-            let total = u32::from(ip.header().total_len());
-            (total, ip.header().slice().len() + extensions)
-        }
-        LaxIpSlice::Ipv6(ip) => {
-            let payload = u32::from(ip.header().payload_length());
-            let fixed = ip.header().slice().len();
-            let total = if payload == 0 {
-                0
-            } else {
-                payload + fixed as u32
-            };
-            (total, fixed + ip.extensions().slice().len())
-        }
-    };
-    let whole = if whole == 0 { wire_len } else { whole };
-    whole.checked_sub(headers as u32).ok_or(Fault::BadHeader)
 }
 
 /// The options as far as they make sense: what follows one that does not is not read.
