@@ -172,8 +172,8 @@ impl Skips {
             let meaning = fault.meaning();
             let message = match bytes {
                 0 => meaning.to_owned(),
-                1 => format!("{meaning} (1 byte)"),
-                _ => format!("{meaning} ({bytes} bytes)"),
+                1 => format!("{meaning}; 1 byte was passed over"),
+                _ => format!("{meaning}; {bytes} bytes were passed over"),
             };
             (fault, count, message)
         })
