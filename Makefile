@@ -99,6 +99,10 @@ oracles: .venv/.core ## The simulator beside ns-2 and the kernel (ORACLES_FLAGS=
 	$(BIN)/python studies/oracles/oracles.py $(ORACLES_FLAGS)
 	$(BIN)/python studies/four-flavors-2009/ns2.py
 
+.PHONY: agreement
+agreement: .venv/.core ## cclab analyze, tcptrace and tshark on the same captures: docs/analyze-agreement.md
+	cd tests && ../$(BIN)/python -m agreement
+
 .PHONY: bench-linux
 bench-linux: kernel ## Speed of the linux backend beside real time (BENCH_FLAGS="--json FILE")
 	cargo build --release -p cclab-linux --example guest_bench

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 
@@ -33,10 +34,12 @@ class Report:
     """Those of both directions."""
     elapsed_s: float
     """From the first packet of either direction to the last, in whole microseconds."""
-    reset: bool
-    """Whether either end sent an RST."""
+    end: str
+    """`complete`, `reset` or `open`, as it was seen."""
     columns: list[dict[str, float]]
     """By its own names and in its own units: from the connecting side to the other, and back."""
+    words: list[dict[str, str]]
+    """What is told in words instead of a number, such as `Y/N`."""
 
 
 def tcptrace(capture: Path) -> list[Sender]:
@@ -46,19 +49,40 @@ def tcptrace(capture: Path) -> list[Sender]:
 
 def tcptrace_reports(capture: Path) -> list[Report]:
     """All that tcptrace says of each connection in `capture`, in the order of first packets."""
-    classic = capture.with_suffix(".pcap")
+    if capture.suffix == ".pcap":
+        return _reports(capture)
+    converted = capture.with_suffix(".pcap")
     try:
-        _run("editcap", "-F", "pcap", capture, classic)
-        report = _run("tcptrace", "-l", "-r", "-W", "-n", classic)
+        classic(capture, converted)
+        return _reports(converted)
     finally:
         # A capture may lie in a store, which holds nothing else.
-        classic.unlink(missing_ok=True)
+        converted.unlink(missing_ok=True)
+
+
+def classic(capture: Path, converted: Path) -> None:
+    """Writes `capture` to `converted` as tcptrace reads captures: pcap, in microseconds."""
+    _run("editcap", "-F", "pcap", capture, converted)
+
+
+def merge(captures: Sequence[Path], merged: Path) -> None:
+    """Writes `captures`, one after the other, to `merged`, a pcapng file."""
+    _run("mergecap", "-a", "-F", "pcapng", "-w", merged, *captures)
+
+
+def _reports(capture: Path) -> list[Report]:
+    report = _run("tcptrace", "-l", "-r", "-W", "-n", capture)
     return [_report(text) for text in report.split("TCP connection ")[1:] if "host" in text]
 
 
 def _report(text: str) -> Report:
     columns: list[dict[str, float]] = [{}, {}]
+    words: list[dict[str, str]] = [{}, {}]
     for line in text.splitlines():
+        told = re.findall(r"  ([A-Za-z](?:\S| (?=\S))*?):\s+(NA|[\dYN]+/[\dYN]+|[YN])(?= |$)", line)
+        if len(told) == 2 and told[0][0] == told[1][0]:
+            for word, (name, value) in zip(words, told, strict=True):
+                word[name] = value
         pairs = re.findall(r"  ([A-Za-z](?:\S| (?=\S))*?):\s+(\d+(?:\.\d+)?)( pkts)?", line)
         if len(pairs) == 2 and pairs[0][0] == pairs[1][0]:
             for column, (name, value, unit) in zip(columns, pairs, strict=True):
@@ -67,9 +91,11 @@ def _report(text: str) -> Report:
                 column[key] = float(value)
     [total] = re.findall(r"^\ttotal packets:\s+(\d+)", text, re.MULTILINE)
     [[hours, minutes, seconds]] = re.findall(r"elapsed time:\s+(\d+):(\d+):([\d.]+)", text)
+    [complete] = re.findall(r"complete conn: (yes|no|RESET)", text)
+    end = {"yes": "complete", "no": "open", "RESET": "reset"}[complete]
     # Its hours have 24 minutes.
     elapsed_s = (24 * int(hours) + int(minutes)) * 60 + float(seconds)
-    return Report(int(total), elapsed_s, "complete conn: RESET" in text, columns)
+    return Report(int(total), elapsed_s, end, columns, words)
 
 
 def _sender(columns: list[dict[str, float]]) -> Sender:
@@ -88,8 +114,48 @@ def packets(capture: Path, *fields: str, only: str = "tcp") -> list[list[str]]:
     Sequence numbers are relative and windows scaled, as tshark shows them.
     """
     wanted = [word for field in fields for word in ("-e", field)]
-    told = _run("tshark", "-n", "-r", capture, "-Y", only, "-T", "fields", *wanted)
+    told = _run("tshark", "-2", "-n", "-r", capture, "-Y", only, "-T", "fields", *wanted)
     return [line.split("\t") for line in told.splitlines()]
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """A line of tshark's `-z conv,tcp`."""
+
+    ends: tuple[str, str]
+    """Address and port of each, as `10.0.0.1:5001`."""
+    packets: tuple[int, int]
+    """What each end sent."""
+    started_s: float
+    """Since the capture's first packet."""
+    duration_s: float
+    """With four digits after the point."""
+
+
+def dissected(
+    capture: Path, fields: Sequence[str]
+) -> tuple[list[dict[str, str]], list[Conversation]]:
+    """tshark's `fields` of each TCP segment in `capture`, and its table of conversations.
+
+    Sequence numbers are relative and windows scaled. A field that a segment does not have is left
+    out; one that it has more than once is told with commas between.
+    """
+    wanted = [word for field in fields for word in ("-e", field)]
+    told = _run("tshark", "-2", "-n", "-r", capture, "-T", "fields", *wanted, "-z", "conv,tcp")
+    lines, _, table = told.partition("=" * 80)
+    segments = [
+        {field: value for field, value in zip(fields, line.split("\t"), strict=True) if value}
+        for line in lines.splitlines()
+    ]
+    conversations = [
+        Conversation((a, b), (int(of_a), int(of_b)), float(started), float(duration))
+        for a, b, of_b, of_a, started, duration in re.findall(
+            r"^(\S+)\s+<->\s+(\S+)\s+(\d+) \S+ \w+\s+(\d+) \S+ \w+\s+\d+ \S+ \w+\s+(\S+)\s+(\S+)$",
+            table,
+            re.MULTILINE,
+        )
+    ]
+    return [segment for segment in segments if "tcp.stream" in segment], conversations
 
 
 def numbers(capture: Path, field: str, only: str = "tcp") -> list[int]:

@@ -1,0 +1,151 @@
+"""All kinds of captures, all fields: what is equal, what is explained, and what is neither."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agreement import tcptrace, tshark
+from agreement.conversation import CLIENT
+from agreement.directions import testimonies
+from agreement.explained import EXPLAINED
+from agreement.kinds import KINDS
+from agreement.runs import emulated, simulated
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agreement.directions import Testimony
+    from agreement.explained import Explanation
+    from agreement.field import Value
+
+JUDGES = ("tcptrace", "tshark")
+FIELDS = tcptrace.FIELDS + tshark.FIELDS
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One direction of one kind on which cclab and a judge disagree."""
+
+    judge: str
+    column: str
+    kind: str
+    direction: str
+    """Number of the connection, and `a` for what its first packet's sender sent or `b`."""
+    ours: Value
+    """cclab's, converted as the judge counts."""
+    theirs: Value
+
+    def is_explained_by(self, explanation: Explanation) -> bool:
+        """Whether it is about this field and kind, and says what is the case."""
+        return (
+            explanation.judge == self.judge
+            and self.column in explanation.columns
+            and self.kind in explanation.kinds
+            and explanation.theirs in ("other", self._theirs_are())
+        )
+
+    def _theirs_are(self) -> str:
+        ours, theirs = (0 if value is None else value for value in (self.ours, self.theirs))
+        if isinstance(ours, str) or isinstance(theirs, str):
+            return "other"
+        return "more" if theirs > ours else "less"
+
+
+@dataclass
+class Score:
+    """How a column fares with a judge."""
+
+    name: str = ""
+    """What the judge calls it."""
+    how: str = ""
+    """How the column is converted."""
+    compared: int = 0
+    """Directions."""
+    differences: list[Difference] = field(default_factory=list)
+
+    @property
+    def equal(self) -> int:
+        """Directions on which both say the same."""
+        return self.compared - len(self.differences)
+
+
+@dataclass
+class Comparison:
+    """All fields on all kinds."""
+
+    kinds: dict[str, int]
+    """Each kind, and its segments."""
+    scores: dict[tuple[str, str], Score]
+    """By column and judge."""
+
+    @property
+    def differences(self) -> list[Difference]:
+        """All of them."""
+        return [found for score in self.scores.values() for found in score.differences]
+
+    def unexplained(self) -> list[Difference]:
+        """Those that no explanation is about, or more than one."""
+        return [
+            found
+            for found in self.differences
+            if sum(found.is_explained_by(explanation) for explanation in EXPLAINED) != 1
+        ]
+
+    def idle(self) -> list[tuple[str, str, str]]:
+        """What is explained and does not occur: judge, column, kind."""
+        met = {(found.judge, found.column, found.kind) for found in self.differences}
+        told = [
+            (explanation.judge, column, kind)
+            for explanation in EXPLAINED
+            for column in explanation.columns
+            for kind in explanation.kinds
+        ]
+        return [about for about in told if about not in met]
+
+
+def made(folder: Path) -> dict[str, Path]:
+    """The captures of all kinds that are written by hand, each on a port of its own."""
+    found = {}
+    for number, (name, kind) in enumerate(KINDS.items()):
+        found[name] = folder / f"{name.replace('/', ' ')}.pcap"
+        kind().write(found[name], port=CLIENT.port + number)
+    return found
+
+
+def compare(folder: Path) -> Comparison:
+    """Makes all captures in `folder` and compares them."""
+    found = testimonies(made(folder), folder)
+    for name, capture in (simulated(folder) | emulated(folder)).items():
+        # Runs share addresses and ports.
+        found |= testimonies({name: capture}, folder)
+    return _scored(found)
+
+
+def _scored(found: dict[str, Testimony]) -> Comparison:
+    scores: dict[tuple[str, str], Score] = {}
+    for kind, testimony in found.items():
+        count = len(testimony.rows) // 2
+        for judge in JUDGES:
+            score = scores.setdefault(("connection", judge), Score("connections", "how many"))
+            score.compared += 2 * count
+            if (theirs := testimony.connections(judge)) != count:
+                score.differences += [
+                    Difference(judge, "connection", kind, f"{number}{side}", count, theirs)
+                    for number in range(1, count + 1)
+                    for side in "ab"
+                ]
+        for it in FIELDS:
+            score = scores.setdefault((it.column, it.judge), Score(it.name, it.how))
+            for index, direction in enumerate(testimony.directions(it.judge)):
+                score.compared += 1
+                if not it.agrees(direction):
+                    place = f"{index // 2 + 1}{'ab'[index % 2]}"
+                    ours, theirs_are = it.ours(direction), it.theirs(direction)
+                    score.differences.append(
+                        Difference(it.judge, it.column, kind, place, ours, theirs_are)
+                    )
+    segments = {
+        kind: sum(row["packets"] for row in testimony.rows) for kind, testimony in found.items()
+    }
+    return Comparison(segments, scores)

@@ -1,0 +1,162 @@
+"""A direction of a connection as cclab, tcptrace and tshark have it, side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import cclab
+from judges import Conversation, Report, dissected, merge, tcptrace_reports
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Row = dict[str, Any]
+Segment = dict[str, str]
+
+FIELDS = (
+    "frame.time_epoch",
+    "ip.src",
+    "ip.dst",
+    "ipv6.src",
+    "ipv6.dst",
+    "ip.dsfield.ecn",
+    "ipv6.tclass.ecn",
+    "tcp.srcport",
+    "tcp.dstport",
+    "tcp.stream",
+    "tcp.completeness",
+    "tcp.flags",
+    "tcp.len",
+    "tcp.time_relative",
+    "tcp.window_size",
+    "tcp.window_size_scalefactor",
+    "tcp.options.mss_val",
+    "tcp.options.wscale.shift",
+    "tcp.options.sack_perm",
+    "tcp.options.sack.count",
+    "tcp.options.sack.dsack_le",
+    "tcp.options.timestamp.tsval",
+    "tcp.analysis.retransmission",
+    "tcp.analysis.fast_retransmission",
+    "tcp.analysis.spurious_retransmission",
+    "tcp.analysis.out_of_order",
+    "tcp.analysis.duplicate_ack",
+    "tcp.analysis.lost_segment",
+    "tcp.analysis.ack_lost_segment",
+    "tcp.analysis.keep_alive",
+    "tcp.analysis.keep_alive_ack",
+    "tcp.analysis.zero_window",
+    "tcp.analysis.zero_window_probe",
+    "tcp.analysis.window_full",
+    "tcp.analysis.window_update",
+    "tcp.analysis.bytes_in_flight",
+    "tcp.analysis.ack_rtt",
+    "tcp.analysis.initial_rtt",
+    "tcp.analysis.reused_ports",
+)
+"""What is asked of tshark."""
+
+FIN, SYN, RST, PSH, ACK, URG, ECE, CWR = (1 << bit for bit in range(8))
+
+
+@dataclass(frozen=True)
+class Direction:
+    """What is said of one direction of a connection."""
+
+    row: Row
+    """By cclab, a row of `connections`."""
+    report: Report
+    """By tcptrace, of the connection."""
+    column: dict[str, float]
+    """By tcptrace, of the direction."""
+    words: dict[str, str]
+    """By tcptrace, of the direction, what is told in words."""
+    conversation: Conversation
+    """By tshark, of the connection."""
+    packets: int
+    """By tshark, in its table of conversations."""
+    sent: list[Segment]
+    """By tshark, of each segment of the direction."""
+    heard: list[Segment]
+    """By tshark, of each segment of the other direction."""
+
+
+@dataclass(frozen=True)
+class Testimony:
+    """What is said of a capture."""
+
+    rows: list[Row]
+    reports: list[Report]
+    segments: list[Segment]
+    conversations: list[Conversation]
+
+    def connections(self, judge: str) -> int:
+        """As many as `judge` counts."""
+        return len(self.reports if judge == "tcptrace" else self.conversations)
+
+    def directions(self, judge: str) -> list[Direction]:
+        """Both directions of each connection; none if `judge` counts other connections."""
+        if self.connections(judge) != len(self.rows) // 2:
+            return []
+        streams = sorted({int(segment["tcp.stream"]) for segment in self.segments})
+        found = []
+        for index, row in enumerate(self.rows):
+            number, side = divmod(index, 2)
+            report = self.reports[number] if judge == "tcptrace" else NOTHING
+            conversation = self.conversations[number]
+            of_stream = [s for s in self.segments if int(s["tcp.stream"]) == streams[number]]
+            found.append(
+                Direction(
+                    row,
+                    report,
+                    report.columns[side],
+                    report.words[side],
+                    conversation,
+                    conversation.packets[conversation.ends.index(_source(row))],
+                    [segment for segment in of_stream if _ends(segment)[0] == _source(row)],
+                    [segment for segment in of_stream if _ends(segment)[1] == _source(row)],
+                )
+            )
+        return found
+
+
+NOTHING = Report(0, 0.0, "open", [{}, {}], [{}, {}])
+
+
+def testimonies(captures: dict[str, Path], folder: Path) -> dict[str, Testimony]:
+    """What all three say of each of `captures`, classic pcap with times in microseconds.
+
+    They are merged in `folder`, for tshark takes longer to start than to read them: no two may
+    have the same addresses and ports.
+    """
+    merged = folder / "merged.pcapng"
+    merge(list(captures.values()), merged)
+    segments, conversations = dissected(merged, FIELDS)
+    conversations.sort(key=lambda conversation: conversation.started_s)
+    found = {}
+    for name, capture in captures.items():
+        document = cclab.analyze(capture).document
+        assert document["problems"] == [], f"{name}: {document['problems']}"
+        rows = document["connections"]
+        ends = {_source(row) for row in rows}
+        found[name] = Testimony(
+            rows,
+            tcptrace_reports(capture),
+            [segment for segment in segments if set(_ends(segment)) <= ends],
+            [conversation for conversation in conversations if set(conversation.ends) <= ends],
+        )
+    return found
+
+
+def _source(row: Row) -> str:
+    return f"{row['source']}:{row['source_port']}"
+
+
+def _ends(segment: Segment) -> tuple[str, str]:
+    """Who sent it, and to whom."""
+    version = "ip" if "ip.src" in segment else "ipv6"
+    return (
+        f"{segment[f'{version}.src']}:{segment['tcp.srcport']}",
+        f"{segment[f'{version}.dst']}:{segment['tcp.dstport']}",
+    )

@@ -1,0 +1,41 @@
+"""A field that is compared: a column of cclab's and what a judge calls the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agreement.directions import Direction
+
+Value = float | str | None
+
+
+@dataclass(frozen=True)
+class Field:
+    """One column against one judge."""
+
+    column: str
+    """cclab's."""
+    judge: str
+    """`tcptrace` or `tshark`."""
+    name: str
+    """What the judge calls it."""
+    ours: Callable[[Direction], Value]
+    """cclab's, converted to what the judge counts and in which unit."""
+    theirs: Callable[[Direction], Value]
+    """The judge's."""
+    how: str = ""
+    """What the conversion is; nothing if there is none."""
+    rounding: float = 0.0
+    """Half the last digit that the judge prints."""
+
+    def agrees(self, direction: Direction) -> bool:
+        """Whether the two are equal, but for the judge's rounding."""
+        ours, theirs = self.ours(direction), self.theirs(direction)
+        if isinstance(ours, float | int) and isinstance(theirs, float | int):
+            # The least of a binary fraction is no digit of either.
+            return abs(ours - theirs) <= self.rounding + 1e-9 * max(1.0, abs(theirs))
+        return ours == theirs

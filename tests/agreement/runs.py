@@ -1,0 +1,81 @@
+"""Captures of the simulator and of the real kernel, at both ends and at the bottleneck."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import cclab
+from guests import results_of
+from judges import classic
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NETWORK = """
+duration = "3s"
+seed     = 5
+
+[network.bottleneck]
+rate   = "10Mbit"
+delay  = "5ms"
+queue  = { kind = "droptail", limit = "30p" }
+loss   = "0.5%"
+outage = { start = "1200ms", duration = "300ms" }
+
+[[flow]]
+name     = "short"
+cc       = "cubic"
+rtt      = "20ms"
+transfer = "1000003B"
+MORE
+
+[[flow]]
+name = "long"
+cc   = "reno"
+rtt  = "80ms"
+MORE
+
+[trace]
+capture = ["bottleneck", "short.sender", "short.receiver"]
+"""
+"""Two flows, random loss, an outage that is longer than any round trip."""
+
+POINTS = {"bottleneck": "bottleneck", "sender": "short.sender", "receiver": "short.receiver"}
+
+SAYS = {
+    "bottleneck": "two flows that lose packets, at the entry of the link where they do",
+    "sender": "one of the flows, beside its sender",
+    "receiver": "one of the flows, beside its receiver",
+}
+
+
+def simulated(folder: Path) -> dict[str, Path]:
+    """What the simulator's captures are by name: with window scaling, and without."""
+    found: dict[str, Path] = {}
+    for name, stack in (("simulator", "linux-6.12"), ("simulator unscaled", "ns3-3.1x")):
+        study = f'stack = "{stack}"\n' + NETWORK.replace("MORE", "")
+        file = folder / f"{name}.toml"
+        file.write_text(study)
+        entry = cclab.run(file, out=folder / name).runs[0].entry
+        found |= _captures(name, entry, folder)
+    return found
+
+
+def emulated(folder: Path) -> dict[str, Path]:
+    """What the kernel's captures are by name: with window scaling, and without."""
+    found: dict[str, Path] = {}
+    unscaled = 'sysctl = { "net.ipv4.tcp_window_scaling" = 0 }'
+    for name, more in (("kernel", ""), ("kernel unscaled", unscaled)):
+        entry = results_of(folder / name, NETWORK.replace("MORE", more)).runs[0].entry
+        found |= _captures(name, entry, folder)
+    return found
+
+
+def _captures(name: str, entry: Path, folder: Path) -> dict[str, Path]:
+    """Those of a run, in microseconds: all three are to read the same times."""
+    found = {}
+    for point, file in POINTS.items():
+        converted = folder / f"{name} {point}.pcap"
+        classic(entry / f"{file}.pcapng", converted)
+        found[f"{name}/{point}"] = converted
+    return found
