@@ -117,7 +117,7 @@ $(TARGET)/peers/ns3-dumbbell: benches/ns3/dumbbell.cc
 		-lns3-applications -lns3-internet -lns3-point-to-point -lns3-network -lns3-core
 
 .PHONY: fuzz
-fuzz: ## Fuzz studies, variants, TCP, whole simulations and captures, FUZZ_SECONDS each (default 60)
+fuzz: ## Fuzz studies, variants, TCP, simulations and every layer of captures, FUZZ_SECONDS each (default 60)
 	@cargo +nightly --version >/dev/null 2>&1 || { \
 		echo "fuzzing needs a nightly Rust; please run: rustup toolchain install nightly" >&2; \
 		exit 1; }
@@ -126,6 +126,7 @@ fuzz: ## Fuzz studies, variants, TCP, whole simulations and captures, FUZZ_SECON
 	@mkdir -p fuzz/corpus/study
 	@for study in examples/*.toml studies/*/study.toml; do \
 		[ ! -f "$$study" ] || cp "$$study" "fuzz/corpus/study/$${study//\//-}"; done
+	@cargo run --quiet -p cclab-analyze --example corpus -- fuzz/corpus
 	@for target in $$(cargo +nightly fuzz list); do \
 		echo "== fuzz $$target, $(FUZZ_SECONDS) s"; \
 		cargo +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS) -timeout=30 \

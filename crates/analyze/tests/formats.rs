@@ -4,7 +4,12 @@
 mod wire;
 
 use cclab_analyze::Analysis;
-use wire::{ACK, SYN, Seen, Segment, block, interface, order, packet, pcap, read, section};
+use cclab_trace::captured::Fault;
+use wire::seeds::{ipv4, link_layers, tunnelled};
+use wire::{
+    ACK, SYN, Seen, Segment, block, interface, obsolete_packet, order, packet, pcap, read, section,
+    simple_packet,
+};
 
 const ETHERNET: u32 = 1;
 const RAW: u32 = 101;
@@ -60,41 +65,40 @@ fn both_byte_orders_and_both_resolutions_of_pcap() {
 }
 
 #[test]
-fn every_link_layer() {
-    let v4 = Segment::ipv4;
-    let mac = [0u8; 12];
-    let of = |link: u32, framed: &dyn Fn(&Segment) -> Vec<u8>| {
-        pcap(0xa1b2_c3d4, false, link, &packets(framed))
-    };
-    let with = |link: u32, header: &[u8]| of(link, &|s| after(header, v4(s)));
-    let ethernet = |types: &[u8]| with(ETHERNET, &[&mac[..], types].concat());
-    let cases = [
-        ("ethernet", ethernet(&[0x08, 0x00])),
-        ("vlan", ethernet(&[0x81, 0x00, 0, 5, 0x08, 0x00])),
-        (
-            "QinQ",
-            ethernet(&[0x88, 0xa8, 0, 5, 0x81, 0x00, 0, 6, 0x08, 0x00]),
-        ),
-        (
-            "PPPoE",
-            ethernet(&[0x88, 0x64, 0x11, 0, 0, 1, 0, 9, 0x00, 0x21]),
-        ),
-        ("raw", with(RAW, &[])),
-        ("raw IPv4", with(228, &[])),
-        ("raw of OpenBSD", with(14, &[])),
-        ("cooked", with(113, &[&[0; 14][..], &[0x08, 0]].concat())),
-        ("cooked 2", with(276, &[&[0x08, 0][..], &[0; 18]].concat())),
-        ("loopback, little endian", with(0, &[2, 0, 0, 0])),
-        ("loopback, big endian", with(0, &[0, 0, 0, 2])),
-        ("loopback of OpenBSD", with(108, &[0, 0, 0, 2])),
-        ("PPP", with(9, &[0x00, 0x21])),
-        ("PPP, short", with(9, &[0x21])),
-        ("PPP as HDLC", with(50, &[0xff, 0x03, 0x00, 0x21])),
-        ("PPP of pppd", with(166, &[0x01, 0x03, 0x00, 0x21])),
-    ];
-    for (what, file) in &cases {
-        assert_whole(what, file);
+fn the_modified_pcap_of_kuznetzov_has_longer_headers() {
+    for big in [false, true] {
+        let file = pcap(0xa1b2_cd34, big, RAW, &packets(Segment::ipv4));
+        assert_whole(&format!("modified, big endian: {big}"), &file);
     }
+}
+
+#[test]
+fn every_link_layer() {
+    for (what, link, header) in link_layers() {
+        let framed = packets(|s| after(&header, s.ipv4()));
+        assert_whole(what, &pcap(0xa1b2_c3d4, false, link, &framed));
+    }
+}
+
+#[test]
+fn every_tunnel() {
+    let ways = tunnelled(&[]).len();
+    for way in 0..ways {
+        let inside = packets(|s| tunnelled(&s.ipv4()).swap_remove(way));
+        let file = pcap(0xa1b2_c3d4, false, RAW, &inside);
+        assert_whole(&format!("tunnel {way}"), &file);
+    }
+    // Tunnels in tunnels end somewhere.
+    let mut deep = segments()[2].1.ipv4();
+    for _ in 0..20 {
+        deep = ipv4(4, &deep);
+    }
+    let analysis = read(&pcap(0xa1b2_c3d4, false, RAW, &[(0, deep)])).expect("a capture");
+    assert_eq!(analysis.problems[0].code, "bad-header");
+    // Other packets of UDP, and other versions of GRE, are none.
+    let others = [(0, ipv4(17, &[0, 53, 0, 53])), (1, ipv4(47, &[0, 1, 8, 0]))];
+    let analysis = read(&pcap(0xa1b2_c3d4, false, RAW, &others)).expect("a capture");
+    assert_eq!((analysis.packets, analysis.problems), (2, vec![]));
 }
 
 #[test]
@@ -161,6 +165,47 @@ fn interfaces_of_pcapng_have_clocks_and_link_layers_of_their_own() {
         assert_eq!(analysis.problems.len(), 1);
         assert_eq!(analysis.problems[0].code, "unknown-interface");
     }
+}
+
+#[test]
+fn obsolete_packet_blocks_are_read() {
+    for big in [false, true] {
+        let mut file = section(big);
+        file.extend(interface(101, big, &[(9, &[3])]));
+        for (ms, segment) in segments() {
+            file.extend(obsolete_packet(0, big, ms, &segment.ipv4()));
+        }
+        assert_whole(&format!("big endian: {big}"), &file);
+    }
+}
+
+#[test]
+fn packets_without_a_time_count_at_that_of_the_one_before_and_are_told() {
+    for big in [false, true] {
+        let [first, second, third, fourth] = segments().try_into().expect("four");
+        let mut file = section(big);
+        // No snap length (0), and milliseconds.
+        file.extend(interface(101, big, &[(9, &[3])]));
+        file.extend(packet(0, big, 1000, &first.1.ipv4()));
+        file.extend(simple_packet(big, &second.1.ipv4()));
+        file.extend(simple_packet(big, &third.1.ipv4()));
+        file.extend(packet(0, big, 1051, &fourth.1.ipv4()));
+        let analysis = read(&file).expect("a capture");
+        assert_eq!(analysis.tcp_packets, 4);
+        assert_eq!(analysis.connections[0].unique_bytes, 500);
+        assert_eq!(analysis.connections[0].elapsed_s, 0.051);
+        let told = &analysis.problems;
+        assert_eq!((told.len(), told[0].code, told[0].count), (1, "no-time", 2));
+    }
+    // The snap length cuts simple packets, which do not say how many bytes they have.
+    let cut = segments()[2].1.ipv4();
+    let mut short = interface(101, false, &[]);
+    short[12..16].copy_from_slice(&60u32.to_le_bytes());
+    let mut file = [section(false), short].concat();
+    let kept = [&order(cut.len() as u32, false)[..], &cut[..60], &[0xee; 3]].concat();
+    file.extend(block(3, false, &kept));
+    let analysis = read(&file).expect("a capture");
+    assert_eq!(analysis.connections[0].unique_bytes, 500);
 }
 
 #[test]
@@ -268,5 +313,14 @@ fn what_is_no_capture_is_refused_with_its_name() {
             "{message}"
         );
         assert!(message.contains(why), "{message}");
+    }
+}
+
+#[test]
+fn every_fault_stands_on_the_page() {
+    let page = include_str!("../../../docs/analyze.md");
+    for fault in Fault::ALL {
+        let row = format!("\n| `{}` |", fault.code());
+        assert!(page.contains(&row), "docs/analyze.md: nothing on {row}");
     }
 }

@@ -4,67 +4,89 @@
 mod wire;
 
 use cclab_analyze::fuzzing::fuzz_capture;
+use cclab_trace::captured::Format;
+use cclab_trace::captured::fuzzing::{fuzz_file, fuzz_frame, fuzz_packets, fuzz_segment};
 use proptest::prelude::*;
-use wire::{ACK, FIN, SYN, Segment, interface, packet, pcap, section};
+use proptest::sample::Index;
+use wire::seeds::{Seed, pcap_files, pcapng_files, seeds};
 
-/// A transfer of some segments with a retransmission, as pcap or pcapng.
-fn capture(pcapng: bool, big: bool) -> Vec<u8> {
-    let mut segments = vec![
-        Segment::new(SYN, u32::MAX - 900, 0).options(&[2, 4, 5, 180, 3, 3, 7]),
-        Segment::new(SYN | ACK, 70, u32::MAX - 899)
-            .options(&[2, 4, 5, 180, 3, 3, 7])
-            .back(),
-    ];
-    for n in [0, 1, 2, 1, 3, 4, 2] {
-        let seq = (u32::MAX - 899).wrapping_add(n * 300);
-        segments.push(Segment::new(ACK, seq, 71).data(300));
-        segments.push(Segment::new(ACK, 71, seq.wrapping_add(300)).back());
+/// Changes of a file: at a place, what becomes of the bytes there.
+#[derive(Clone, Debug)]
+enum Change {
+    Set(Index, u8),
+    Insert(Index, Vec<u8>),
+    Remove(Index, usize),
+    Cut(Index),
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let bytes = || prop::collection::vec(any::<u8>(), 1..40);
+    prop_oneof![
+        8 => (any::<Index>(), any::<u8>()).prop_map(|(at, to)| Change::Set(at, to)),
+        2 => (any::<Index>(), bytes()).prop_map(|(at, bytes)| Change::Insert(at, bytes)),
+        2 => (any::<Index>(), 1..40usize).prop_map(|(at, bytes)| Change::Remove(at, bytes)),
+        1 => any::<Index>().prop_map(Change::Cut),
+    ]
+}
+
+fn changed(mut data: Vec<u8>, changes: &[Change]) -> Vec<u8> {
+    for change in changes {
+        let place = |at: &Index| at.index(data.len().max(1)).min(data.len());
+        match change {
+            Change::Set(at, to) => {
+                let at = place(at);
+                if let Some(byte) = data.get_mut(at) {
+                    *byte = *to;
+                }
+            }
+            Change::Insert(at, bytes) => {
+                let at = place(at);
+                data.splice(at..at, bytes.iter().copied());
+            }
+            Change::Remove(at, bytes) => {
+                let at = place(at);
+                data.drain(at..(at + bytes).min(data.len()));
+            }
+            Change::Cut(at) => data.truncate(place(at)),
+        }
     }
-    segments.push(Segment::new(FIN | ACK, 600, 71));
-    let packets = (0..)
-        .map(|n| 1000 + n * 3)
-        .zip(segments.iter().map(Segment::ipv4));
-    if !pcapng {
-        return pcap(0xa1b2_c3d4, big, 101, &packets.collect::<Vec<_>>());
+    data
+}
+
+/// What the fuzzer of the same name does.
+fn fuzz(target: &str, data: &[u8]) {
+    match target {
+        "pcap" => fuzz_file(data, Format::Pcap),
+        "pcapng" => fuzz_file(data, Format::Pcapng),
+        "link" => fuzz_frame(data),
+        "fragments" => fuzz_packets(data),
+        "segment" => fuzz_segment(data),
+        "capture" => fuzz_capture(data),
+        other => panic!("no target {other}"),
     }
-    let mut file = section(big);
-    file.extend(interface(101, big, &[(9, &[3])]));
-    for (ms, data) in packets {
-        file.extend(packet(0, big, ms, &data));
-    }
-    file
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(11), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(11), ..ProptestConfig::default() })]
 
     #[test]
-    fn mutated_captures_are_read_or_refused(
-        pcapng in any::<bool>(),
-        big in any::<bool>(),
-        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..40),
-        cut in any::<prop::sample::Index>(),
-        whole in any::<bool>(),
+    fn every_layer_takes_mutated_seeds(
+        seed in any::<Index>(),
+        changes in prop::collection::vec(change(), 0..20),
     ) {
-        let mut file = capture(pcapng, big);
-        for (at, to) in changes {
-            // The first bytes say what it is: they are spared, so that the rest is looked at.
-            let at = 12 + at.index(file.len() - 12);
-            file[at] = to;
-        }
-        if !whole {
-            file.truncate(cut.index(file.len()));
-        }
-        fuzz_capture(&file);
+        let seeds = seeds();
+        let Seed { target, data } = seed.get(&seeds);
+        fuzz(target, &changed(data.clone(), &changes));
     }
 
     #[test]
     fn bytes_behind_a_right_beginning_are_read_or_refused(
         pcapng in any::<bool>(),
-        big in any::<bool>(),
+        which in any::<Index>(),
         bytes in prop::collection::vec(any::<u8>(), 0..2000),
     ) {
-        let mut file = capture(pcapng, big);
+        let files = if pcapng { pcapng_files() } else { pcap_files() };
+        let mut file = which.get(&files).clone();
         file.truncate(if pcapng { 28 + 24 } else { 24 });
         file.extend(bytes);
         fuzz_capture(&file);
@@ -72,11 +94,19 @@ proptest! {
 }
 
 #[test]
-fn the_capture_before_mutation_is_whole() {
-    for (pcapng, big) in [(false, false), (false, true), (true, false), (true, true)] {
-        let analysis = wire::read(&capture(pcapng, big)).expect("a capture");
-        assert_eq!(analysis.problems, []);
-        assert_eq!(analysis.connections[0].retransmitted_packets, 2);
-        assert_eq!(analysis.connections[0].unique_bytes, 1500);
+fn every_fuzz_target_of_captures_has_seeds_and_takes_them() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/fuzz_targets");
+    let seeds = seeds();
+    for entry in std::fs::read_dir(folder).expect("fuzz targets") {
+        let path = entry.expect("an entry").path();
+        let text = std::fs::read_to_string(&path).expect("its text");
+        let target = path.file_stem().expect("a name").to_string_lossy();
+        if text.contains("captured::") || text.contains("analyze::") {
+            let has = seeds.iter().any(|seed| seed.target == target);
+            assert!(has, "no seeds for {target}");
+        }
+    }
+    for seed in &seeds {
+        fuzz(seed.target, &seed.data);
     }
 }

@@ -1,5 +1,7 @@
 //! Packets and files made by hand, for the tests to read.
 
+pub mod seeds;
+
 use std::io::Cursor;
 use std::path::Path;
 
@@ -139,6 +141,10 @@ pub fn pcap(magic: u32, big: bool, link: u32, packets: &[Seen]) -> Vec<u8> {
         for value in [(ms / 1000) as u32, fraction, length, length] {
             file.extend(word(value));
         }
+        if magic == 0xa1b2_cd34 {
+            // The interface, the protocol and more.
+            file.extend([0; 8]);
+        }
         file.extend(data);
     }
     file
@@ -190,6 +196,24 @@ pub fn packet(interface: u32, big: bool, units: u64, data: &[u8]) -> Vec<u8> {
     block(6, big, &body)
 }
 
+/// pcapng's obsolete block of a packet.
+pub fn obsolete_packet(interface: u16, big: bool, units: u64, data: &[u8]) -> Vec<u8> {
+    let length = data.len() as u32;
+    // No packet was dropped before it.
+    let mut body = [half_order(interface, big), [0, 0]].concat();
+    for value in [(units >> 32) as u32, units as u32, length, length] {
+        body.extend(order(value, big));
+    }
+    body.extend(data);
+    block(2, big, &body)
+}
+
+/// The block of a packet without a time.
+pub fn simple_packet(big: bool, data: &[u8]) -> Vec<u8> {
+    let length = order(data.len() as u32, big);
+    block(3, big, &[&length[..], data].concat())
+}
+
 /// The analysis of a file's bytes.
 pub fn read(file: &[u8]) -> Result<Analysis, CaptureError> {
     let file = CaptureFile::from_reader(Cursor::new(file.to_vec()), Path::new("test.pcap"))?;
@@ -216,4 +240,55 @@ fn half_order(value: u16, big: bool) -> [u8; 2] {
     } else {
         value.to_le_bytes()
     }
+}
+
+/// The fragments of an IPv4 packet without options: `sizes` bytes of payload each, multiples of
+/// eight, and what is left.
+pub fn fragments_v4(packet: &[u8], identification: u16, sizes: &[usize]) -> Vec<Vec<u8>> {
+    let (header, payload) = packet.split_at(20);
+    let parts = parts(payload.len(), sizes);
+    parts
+        .map(|(start, end)| {
+            let mut piece = header.to_vec();
+            let more = u16::from(end < payload.len()) << 13;
+            piece[2..4].copy_from_slice(&(20 + (end - start) as u16).to_be_bytes());
+            piece[4..6].copy_from_slice(&identification.to_be_bytes());
+            piece[6..8].copy_from_slice(&(more | (start / 8) as u16).to_be_bytes());
+            piece.extend(&payload[start..end]);
+            piece
+        })
+        .collect()
+}
+
+/// The fragments of an IPv6 packet without extension headers before the fragment header.
+pub fn fragments_v6(packet: &[u8], identification: u32, sizes: &[usize]) -> Vec<Vec<u8>> {
+    const FRAGMENT: u8 = 44;
+    let (header, payload) = packet.split_at(40);
+    let parts = parts(payload.len(), sizes);
+    parts
+        .map(|(start, end)| {
+            let mut piece = header.to_vec();
+            piece[4..6].copy_from_slice(&(8 + (end - start) as u16).to_be_bytes());
+            piece[6] = FRAGMENT;
+            piece.extend([header[6], 0]);
+            let more = u16::from(end < payload.len());
+            piece.extend((start as u16 | more).to_be_bytes());
+            piece.extend(identification.to_be_bytes());
+            piece.extend(&payload[start..end]);
+            piece
+        })
+        .collect()
+}
+
+fn parts(length: usize, sizes: &[usize]) -> impl Iterator<Item = (usize, usize)> {
+    let mut ends: Vec<usize> = Vec::new();
+    for size in sizes {
+        let end = ends.last().unwrap_or(&0) + size;
+        if end < length {
+            ends.push(end);
+        }
+    }
+    ends.push(length);
+    let starts = [vec![0], ends.clone()].concat();
+    starts.into_iter().zip(ends)
 }

@@ -62,6 +62,23 @@ pub enum Fault {
 }
 
 impl Fault {
+    /// All of them.
+    pub const ALL: [Fault; 13] = [
+        Fault::CutOff,
+        Fault::LostTrack,
+        Fault::Unreadable,
+        Fault::DamagedBlock,
+        Fault::UnknownInterface,
+        Fault::NoTime,
+        Fault::UnknownLink,
+        Fault::BadHeader,
+        Fault::Fragment,
+        Fault::FragmentsCrowded,
+        Fault::BadFragment,
+        Fault::HeaderCut,
+        Fault::BadTcpHeader,
+    ];
+
     /// Its name in documents.
     pub fn code(self) -> &'static str {
         match self {

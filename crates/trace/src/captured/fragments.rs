@@ -105,6 +105,8 @@ impl Fragments {
             length: None,
         });
         let added = waiting.add(packet, part);
+        debug_assert!(self.waiting.len() <= MOST_PACKETS + 1);
+        debug_assert_eq!(self.waiting.len(), self.numbers.len());
         match added {
             Ok(false) => {
                 if self.waiting.len() > MOST_PACKETS {

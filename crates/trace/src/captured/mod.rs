@@ -11,6 +11,7 @@ mod dissector;
 mod fault;
 mod file;
 mod fragments;
+pub mod fuzzing;
 mod ip;
 mod link;
 mod pcap;
