@@ -149,11 +149,19 @@ def compare_repeats(metrics: list[str]) -> str:
     `metrics` is what `measure` gave for each of them.
     """
 
-def analyze(path: str | PathLike[str], max_connections: int | None = None) -> str:
-    """What each TCP connection in the packet capture at `path` did, as JSON.
+def analyze(
+    path: str | PathLike[str],
+    max_connections: int | None = None,
+    interval: tuple[int, int] | None = None,
+    series: str | PathLike[str] | None = None,
+) -> tuple[str, bytes]:
+    """What each TCP connection in the packet capture at `path` did.
 
-    At most `max_connections` are kept (100,000 if None). Raises `CaptureError` if the file is no
-    capture or cannot be read; what is wrong in places is among the document's `problems`.
+    The document as JSON, and its table `connections` as a Parquet file. At most `max_connections`
+    are kept (100,000 if None). `interval` is one in nanoseconds since the first segment, whose
+    shares are told. The tables of all segments are written into the folder `series`, which is
+    there. Raises `CaptureError` if the file is no capture or cannot be read, and `RunError` if a
+    table cannot be written; what is wrong in places is among the document's `problems`.
     """
 
 def variants() -> str:

@@ -2,11 +2,12 @@
 
 use std::net::SocketAddr;
 
-use cclab_trace::captured::TcpSegment;
+use cclab_trace::captured::{TcpFlags, TcpSegment};
 use cclab_units::Time;
 
-use crate::analysis::End;
-use crate::direction::Sending;
+use crate::connections::End;
+use crate::direction::{Moment, Sending};
+use crate::segments::Segment;
 
 /// Two endpoints, in the order of addresses: the same for both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,6 +39,18 @@ pub(crate) struct Connection {
     /// What each end sent.
     pub sending: [Sending; 2],
     any: bool,
+    handshake: Handshake,
+}
+
+/// The times of the three segments that open a connection.
+#[derive(Clone, Copy, Debug, Default)]
+struct Handshake {
+    /// The latest SYN without ACK.
+    asked: Option<Time>,
+    /// The latest SYN with ACK.
+    answered: Option<Time>,
+    /// The first segment after it of the side that asked.
+    agreed: Option<Time>,
 }
 
 impl Connection {
@@ -50,6 +63,7 @@ impl Connection {
             backwards: 0,
             sending: Default::default(),
             any: false,
+            handshake: Handshake::default(),
         }
     }
 
@@ -64,19 +78,79 @@ impl Connection {
             }
     }
 
-    /// Takes in `segment`, seen at `now`.
-    pub fn take(&mut self, segment: &TcpSegment, now: Time) {
-        self.backwards += u64::from(now < self.last);
-        let latest = self.any.then_some(self.last);
+    /// Takes in `segment` and tells what it was.
+    pub fn take(&mut self, segment: &TcpSegment, mut moment: Moment) -> Segment {
+        self.backwards += u64::from(moment.now < self.last);
         // Time that runs backwards counts as standing still.
-        let now = now.max(self.last);
+        moment.now = moment.now.max(self.last);
+        moment.latest = self.any.then_some(self.last);
         self.any = true;
-        self.last = now;
+        self.last = moment.now;
+        let side = self.side(segment);
+        if self.handshake.agreed.is_none() {
+            self.shake_hands(segment, side, moment.now);
+        }
         let [a, b] = &mut self.sending;
-        if segment.source == self.ends[0] {
-            a.take(segment, now, latest, b);
-        } else {
-            b.take(segment, now, latest, a);
+        let (own, other) = if side == 0 { (a, b) } else { (b, a) };
+        Segment {
+            sender: side as u32,
+            ..own.take(segment, moment, other)
+        }
+    }
+
+    /// Whether both SYNs agree on ECN (RFC 3168 section 6.1.1); None if one was not seen.
+    pub fn ecn(&self) -> Option<bool> {
+        let [a, b] = self.sending.each_ref().map(|sending| sending.syn_flags);
+        let (a, b) = (a?, b?);
+        let asks = |flags: TcpFlags| flags.ece && flags.cwr;
+        let agrees = |flags: TcpFlags| flags.ece && !flags.cwr;
+        Some(asks(a) && agrees(b) || asks(b) && agrees(a))
+    }
+
+    /// From the SYN to the acknowledgement of its answer, if each was sent once.
+    pub fn handshake_rtt(&self) -> Option<Time> {
+        let Handshake { asked, agreed, .. } = self.handshake;
+        let once = self.sending.iter().all(|sending| sending.syns == 1);
+        once.then(|| Some(agreed? - asked?)).flatten()
+    }
+
+    /// The SACK blocks in `segment`, as sequence numbers of the end that they tell about.
+    pub fn sack_blocks(&self, segment: &TcpSegment) -> impl Iterator<Item = (i64, i64)> {
+        let about = &self.sending[1 - self.side(segment)];
+        let blocks = segment.options.sack.iter();
+        blocks.map(|(start, end)| (about.relative(start), about.relative(end)))
+    }
+
+    /// Bytes of memory that it takes beyond its own size.
+    pub fn memory(&self) -> usize {
+        self.sending.iter().map(Sending::memory).sum()
+    }
+
+    /// Takes note of the segments that open the connection. The time between the answer and the
+    /// next segment of the side that asked is that from the capture point to that side and back;
+    /// between the SYN and the answer it is that to the other side.
+    fn shake_hands(&mut self, segment: &TcpSegment, side: usize, now: Time) {
+        let TcpFlags { syn, ack, rst, .. } = segment.flags;
+        let shaken = &mut self.handshake;
+        match (syn, ack) {
+            (true, false) => shaken.asked = Some(now),
+            (true, true) => shaken.answered = Some(now),
+            (false, true) if !rst => {
+                let Some((asked, answered)) = shaken.asked.zip(shaken.answered) else {
+                    return;
+                };
+                // The other side may send before the acknowledgement of its SYN is seen.
+                if self.sending[side].syn_flags.is_none_or(|flags| flags.ack) {
+                    return;
+                }
+                shaken.agreed = Some(now);
+                let [a, b] = &mut self.sending;
+                let mss = Sending::mss_of(a, b);
+                let away = [now - answered, answered - asked];
+                a.limits.handshake(Some(away[side]), mss);
+                b.limits.handshake(Some(away[1 - side]), mss);
+            }
+            _ => {}
         }
     }
 

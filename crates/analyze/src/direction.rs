@@ -1,10 +1,15 @@
 //! What one end of a connection sends, and what the other says about it.
 
-use cclab_trace::captured::{TcpOptions, TcpSegment};
+use cclab_trace::Histogram;
+use cclab_trace::captured::{Ecn, TcpFlags, TcpOptions, TcpSegment};
 use cclab_units::Time;
 
+use crate::limits::Limits;
 use crate::moments::Moments;
+use crate::segments::{Flags, Kind, Segment};
 use crate::sent::{Seen, Sent, Timing};
+use crate::timeline::Timeline;
+use crate::timeouts::Timeouts;
 
 /// A retransmission after as long a silence was sent by a timer: Linux's shortest
 /// retransmission timeout (`TCP_RTO_MIN`).
@@ -13,27 +18,59 @@ const SILENCE: Time = Time::from_millis(200);
 /// The largest shift of a window (RFC 7323 section 2.3): a greater one counts as this.
 const MOST_SHIFT: u8 = 14;
 
-/// Counters of one direction; `docs/analyze.md` defines them.
+/// Bytes that timestamps take of each segment, padding included (RFC 7323 appendix A).
+const TIMESTAMPS_LEN: u64 = 12;
+
+/// When a segment was seen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment {
+    /// The time.
+    pub now: Time,
+    /// When a segment of the connection was last seen.
+    pub latest: Option<Time>,
+    /// When the capture began.
+    pub origin: Time,
+    /// Whether the interval asked for has it.
+    pub counted: bool,
+}
+
+/// Counters of one direction; the columns of `connections` define them.
 #[derive(Debug, Default)]
 pub(crate) struct Sending {
     pub first: Option<Time>,
     pub last: Option<Time>,
+    pub first_data: Option<Time>,
+    pub last_data: Option<Time>,
+    pub idle_max: Option<Time>,
     pub packets: u64,
     pub data_packets: u64,
     pub pure_acks: u64,
     pub total_bytes: u64,
     pub unique_bytes: u64,
+    pub interval_bytes: u64,
     pub retransmitted_packets: u64,
     pub retransmitted_bytes: u64,
     pub repeated_syn_fin: u64,
+    pub spurious: u64,
     pub timer_retransmits: u64,
     pub out_of_order: u64,
     pub duplicate_acks: u64,
+    pub sacks: u64,
+    pub sack_blocks: u64,
+    pub sack_blocks_max: usize,
+    pub dsacks: u64,
+    pub keep_alives: u64,
     pub window_probes: u64,
+    pub window_full: u64,
     pub syns: u64,
     pub fins: u64,
     pub rsts: u64,
+    pub urgent: u64,
+    pub ce: u64,
+    pub ece: u64,
+    pub cwr: u64,
     pub syn_options: Option<TcpOptions>,
+    pub syn_flags: Option<TcpFlags>,
     pub timestamps: bool,
     pub payload: Moments,
     pub window: Moments,
@@ -42,148 +79,362 @@ pub(crate) struct Sending {
     pub initial_window_bytes: u64,
     pub initial_window_packets: u64,
     pub rtt: Moments,
+    pub rtts: Histogram,
     pub rtt_ambiguous: u64,
+    pub timeouts: Timeouts,
+    pub limits: Limits,
+    /// New payload over time.
+    pub carried: Timeline,
+    /// Segments sent again, or late, over time.
+    pub lost: Timeline,
     /// Sequence number of the first SYN.
     pub isn: Option<u32>,
     /// Whether `window` holds scaled windows only.
     windows_scaled: bool,
     /// The window of its latest segment, scaled; None before any.
     last_window: Option<u64>,
+    /// The highest end of a window that the other advertised, and the latest.
+    edges: Option<(u64, u64)>,
     /// Bytes it sent.
     sent: Sent,
+    /// Where sequence numbers count from: the SYN's position.
+    origin: Option<u64>,
+    /// Data in the latest probe of a closed window, until it is acknowledged.
+    probe: Option<Probe>,
     /// Everything below was acknowledged by the other; None before an acknowledgement.
     acknowledged: Option<u64>,
     /// Whether the other acknowledged more than the SYN.
     data_acknowledged: bool,
 }
 
+/// Data that were sent into a closed window.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    start: u64,
+    end: u64,
+    sent: Time,
+    again: bool,
+}
+
 impl Sending {
-    /// Takes in `segment` of this direction, seen at `now`; `other` is the opposite direction and
-    /// `latest` when a segment of either was last seen.
-    pub fn take(
-        &mut self,
-        segment: &TcpSegment,
-        now: Time,
-        latest: Option<Time>,
-        other: &mut Sending,
-    ) {
+    /// Takes in `segment` of this direction, `other` being the opposite one, and tells what it
+    /// was; whose it was is left open.
+    pub fn take(&mut self, segment: &TcpSegment, moment: Moment, other: &mut Sending) -> Segment {
+        let now = moment.now;
+        let flags = segment.flags;
+        self.count(segment, now);
+        let start = self.sent.position(segment.seq);
+        let origin = *self.origin.get_or_insert(start - u64::from(!flags.syn));
+        let (seen, mut kind) = self.take_bytes(segment, start, moment, other);
+        let mut told = Segment {
+            time: now,
+            seq: start.wrapping_sub(origin).cast_signed(),
+            payload: segment.payload,
+            flags: Flags(flags),
+            ..Segment::default()
+        };
+        if flags.ack {
+            let (duplicate, rtt) = self.take_ack(segment, now, other);
+            told.ack = Some(other.relative(segment.ack));
+            told.rtt = rtt;
+            if duplicate && kind == Kind::Ack {
+                kind = Kind::DuplicateAck;
+            }
+        }
+        told.kind = kind;
+        if flags.rst {
+            // Its window means nothing, and nothing follows it.
+            return told;
+        }
+        told.window = Some(self.take_window(segment, now, other));
+        if segment.payload > 0 && seen.repeated == 0 && !self.data_acknowledged {
+            self.initial_window_bytes += u64::from(segment.payload);
+            self.initial_window_packets += 1;
+        }
+        let new = segment.payload == 0 || seen.repeated < u64::from(segment.payload);
+        if !flags.syn && new && !seen.out_of_order {
+            let outstanding = self.outstanding_after(start, segment.payload);
+            self.outstanding.add(outstanding);
+            told.outstanding = (segment.payload > 0).then_some(outstanding);
+        }
+        told
+    }
+
+    /// Whether windows are scaled: both SYNs ask for it (RFC 7323 section 2.2). One that does not
+    /// is enough to know, and so is a SYN,ACK that does, for it may only after the SYN did. None
+    /// if nothing tells.
+    pub fn scaling(&self, other: &Sending) -> Option<bool> {
+        let asks = |sending: &Sending| {
+            let options = sending.syn_options.as_ref();
+            options.map(|options| options.window_scale.is_some())
+        };
+        let answers = |sending: &Sending| sending.syn_flags.is_some_and(|flags| flags.ack);
+        match (asks(self), asks(other)) {
+            (Some(own), Some(its)) => Some(own && its),
+            (Some(false), None) | (None, Some(false)) => Some(false),
+            (Some(true), None) => answers(self).then_some(true),
+            (None, Some(true)) => answers(other).then_some(true),
+            (None, None) => None,
+        }
+    }
+
+    /// Payload of a full segment, as both SYNs leave it; None if neither tells.
+    pub fn mss_of(a: &Sending, b: &Sending) -> Option<u64> {
+        let announced = |sending: &Sending| sending.syn_options.and_then(|options| options.mss);
+        let mss = [announced(a), announced(b)].into_iter().flatten().min()?;
+        let timestamps = if a.timestamps && b.timestamps {
+            TIMESTAMPS_LEN
+        } else {
+            0
+        };
+        u64::from(mss)
+            .checked_sub(timestamps)
+            .filter(|&mss| mss > 0)
+    }
+
+    /// The sequence number `seq`, counted from the SYN's and without wraps.
+    pub fn relative(&self, seq: u32) -> i64 {
+        let position = self.sent.position(seq);
+        let from = self.origin.or(self.sent.expected()).unwrap_or(position);
+        position.wrapping_sub(from).cast_signed()
+    }
+
+    /// Bytes that were acknowledged and never seen.
+    pub fn missed(&self) -> u64 {
+        self.acknowledged.map_or(0, |ack| self.sent.missed(ack))
+    }
+
+    /// Bytes of memory that it takes beyond its own size.
+    pub fn memory(&self) -> usize {
+        let timelines = self.carried.memory() + self.lost.memory();
+        self.sent.memory() + self.rtts.bins_memory() + self.limits.memory() + timelines
+    }
+
+    /// The counters that need to know nothing of earlier segments.
+    fn count(&mut self, segment: &TcpSegment, now: Time) {
         let flags = segment.flags;
         self.first.get_or_insert(now);
+        if let Some(last) = self.last {
+            self.idle_max = self.idle_max.max(Some(now - last));
+        }
         self.last = Some(now);
         self.packets += 1;
         self.syns += u64::from(flags.syn);
         self.fins += u64::from(flags.fin);
         self.rsts += u64::from(flags.rst);
+        self.urgent += u64::from(flags.urg);
+        self.ce += u64::from(segment.ecn == Ecn::Ce);
+        self.ece += u64::from(flags.ece && !flags.syn);
+        self.cwr += u64::from(flags.cwr && !flags.syn);
         if segment.payload > 0 {
             self.data_packets += 1;
             self.total_bytes += u64::from(segment.payload);
             self.payload.add(u64::from(segment.payload));
+            self.first_data.get_or_insert(now);
+            self.last_data = Some(now);
         } else if flags.ack && !flags.syn && !flags.fin && !flags.rst {
             self.pure_acks += 1;
         }
-        self.timestamps |= segment.options.timestamps.is_some();
+        let options = &segment.options;
+        self.timestamps |= options.timestamps.is_some();
+        if !options.sack.is_empty() {
+            self.sacks += 1;
+            self.sack_blocks += options.sack.len() as u64;
+            self.sack_blocks_max = self.sack_blocks_max.max(options.sack.len());
+            self.dsacks += u64::from(tells_of_a_duplicate(segment));
+        }
         if flags.syn {
             self.isn.get_or_insert(segment.seq);
-            self.syn_options.get_or_insert(segment.options);
-        }
-
-        let seen = self.take_bytes(segment, now, latest, other);
-        if flags.ack {
-            self.take_ack(segment, now, other);
-        }
-        if flags.rst {
-            // Its window means nothing, and nothing follows it.
-            return;
-        }
-        self.take_window(segment, other);
-        if segment.payload > 0 && seen.repeated == 0 && !self.data_acknowledged {
-            self.initial_window_bytes += u64::from(segment.payload);
-            self.initial_window_packets += 1;
-        }
-        if !flags.syn && seen == Seen::default() {
-            self.outstanding.add(self.outstanding_after(segment));
+            self.syn_options.get_or_insert(*options);
+            self.syn_flags.get_or_insert(flags);
         }
     }
 
-    /// Whether windows of this direction are scaled: both SYNs were seen and ask for it. None if
-    /// one was not seen.
-    pub fn scaling(&self, other: &Sending) -> Option<bool> {
-        let (own, its) = (self.syn_options?, other.syn_options?);
-        Some(own.window_scale.is_some() && its.window_scale.is_some())
-    }
-
-    /// The bytes and control bits that take sequence numbers, and what they were to those before.
+    /// The bytes and control bits that take sequence numbers, from the position `start` on, and
+    /// what they were to those before.
     fn take_bytes(
         &mut self,
         segment: &TcpSegment,
-        now: Time,
-        latest: Option<Time>,
+        start: u64,
+        moment: Moment,
         other: &Sending,
-    ) -> Seen {
+    ) -> (Seen, Kind) {
         let flags = segment.flags;
+        let payload = u64::from(segment.payload);
         let controls = u64::from(flags.syn) + u64::from(flags.fin);
-        let length = u64::from(segment.payload) + controls;
-        if length == 0 || flags.rst {
-            return Seen::default();
+        if flags.rst {
+            return (Seen::default(), Kind::Rst);
         }
-        if other.last_window == Some(0) && !flags.syn {
-            // Into a closed window: whatever it carries is to be sent again.
-            self.window_probes += 1;
-            return Seen::default();
+        let closed = other.last_window == Some(0);
+        if controls == 0
+            && (payload <= 1 || closed)
+            && let Some(kind) = self.prompt(start, payload, closed, moment.now)
+        {
+            return (Seen::default(), kind);
         }
-        let start = self.sent.position(segment.seq);
-        let seen = self.sent.send(start, start + length, now);
+        if payload + controls == 0 {
+            return (Seen::default(), Kind::Ack);
+        }
+        let end = start + payload + controls;
+        let acknowledged = self.acknowledged;
+        let seen = self.sent.send(start, end, moment.now);
         let repeated_controls = u64::from(flags.syn && self.syns > 1 && seen.repeated > 0)
             + u64::from(flags.fin && self.fins > 1 && seen.repeated > 0);
         let repeated = seen.repeated.saturating_sub(repeated_controls);
+        let fresh = payload.saturating_sub(repeated);
         self.repeated_syn_fin += repeated_controls;
-        self.unique_bytes += u64::from(segment.payload).saturating_sub(repeated);
+        self.unique_bytes += fresh;
         self.out_of_order += u64::from(seen.out_of_order);
-        if repeated > 0 && segment.payload > 0 {
-            self.retransmitted_packets += 1;
-            self.retransmitted_bytes += repeated.min(u64::from(segment.payload));
-            let silent = latest.is_some_and(|latest| now - latest >= SILENCE);
-            self.timer_retransmits += u64::from(silent);
+        if fresh > 0 {
+            self.carried.add(moment.now - moment.origin, fresh);
+            if moment.counted {
+                self.interval_bytes += fresh;
+            }
         }
-        seen
+        let mut spurious = false;
+        if repeated > 0 && payload > 0 {
+            self.retransmitted_packets += 1;
+            self.retransmitted_bytes += repeated.min(payload);
+            let silent = moment
+                .latest
+                .is_some_and(|latest| moment.now - latest >= SILENCE);
+            self.timer_retransmits += u64::from(silent);
+            spurious = acknowledged.is_some_and(|ack| start + payload <= ack);
+            self.spurious += u64::from(spurious);
+        }
+        if !flags.syn
+            && acknowledged.is_none_or(|ack| start <= ack)
+            && let Some(before) = seen.before
+        {
+            self.timeouts
+                .first_sent_again(moment.now, before, self.limits.to_sender());
+        }
+        if payload > 0 {
+            let again = repeated > 0 || seen.out_of_order;
+            if again {
+                self.lost.add(moment.now - moment.origin, 1);
+            }
+            self.limits
+                .sent(moment.now, start + payload, payload, again, flags.psh);
+            let full = self.edges.is_some_and(|(_, edge)| start + payload == edge);
+            self.window_full += u64::from(full);
+        }
+        let kind = match () {
+            () if flags.syn => Kind::Syn,
+            () if payload == 0 => Kind::Fin,
+            () if spurious => Kind::Spurious,
+            () if repeated > 0 => Kind::Retransmit,
+            () if seen.out_of_order => Kind::OutOfOrder,
+            () => Kind::New,
+        };
+        (seen, kind)
     }
 
-    /// The acknowledgement in `segment`, which is about what `other` sent.
-    fn take_ack(&mut self, segment: &TcpSegment, now: Time, other: &mut Sending) {
+    /// A segment that only prompts an answer: a keep-alive, or a probe if the window is `closed`.
+    /// None if it is neither. Data that arrive with a closed window may have been sent before it
+    /// closed: those are a probe that never were allowed, and single bytes.
+    fn prompt(&mut self, start: u64, payload: u64, closed: bool, now: Time) -> Option<Kind> {
+        let end = self.sent.end()?;
+        let behind = start + 1 == end && payload <= 1;
+        let beyond = self.edges.is_some_and(|(edge, _)| start >= edge);
+        if closed && payload > 0 && (beyond || payload == 1 && start == end) {
+            let again = self.probe.is_some_and(|probe| probe.start == start);
+            self.probe = Some(Probe {
+                start,
+                end: start + payload,
+                sent: now,
+                again,
+            });
+        } else if !behind || self.acknowledged.is_none_or(|ack| ack < end) {
+            return None;
+        }
+        if closed {
+            self.window_probes += 1;
+            Some(Kind::Probe)
+        } else {
+            self.keep_alives += 1;
+            Some(Kind::KeepAlive)
+        }
+    }
+
+    /// The acknowledgement in `segment`, which is about what `other` sent: whether it is a
+    /// duplicate, and the RTT it measures.
+    fn take_ack(
+        &mut self,
+        segment: &TcpSegment,
+        now: Time,
+        other: &mut Sending,
+    ) -> (bool, Option<Time>) {
         let ack = other.sent.position(segment.ack);
         let flags = segment.flags;
         let bare = segment.payload == 0 && !flags.syn && !flags.fin && !flags.rst;
-        let in_flight = other.sent.end().is_some_and(|end| end > ack);
+        // Where the data were not captured, SACK blocks tell that there are some.
+        let in_flight = match other.sent.end() {
+            Some(end) => end > ack,
+            None => !segment.options.sack.is_empty(),
+        };
         let same_window = self.last_window == Some(self.scaled_window(segment, other));
         // RFC 5681 section 2.
-        if other.acknowledged == Some(ack) && bare && in_flight && same_window {
-            other.duplicate_acks += 1;
+        let duplicate = other.acknowledged == Some(ack) && bare && in_flight && same_window;
+        other.duplicate_acks += u64::from(duplicate);
+        if let Some(probe) = other.probe.take_if(|probe| probe.start < ack) {
+            other.probe_accepted(probe);
         }
+        let mut measured = None;
         match other.sent.acknowledge(ack, now) {
-            Timing::Sample(rtt) => other.rtt.add(rtt.as_nanos()),
+            Timing::Sample(rtt) => {
+                other.rtt.add(rtt.as_nanos());
+                other.rtts.record(rtt.as_nanos());
+                other.timeouts.sample(rtt);
+                measured = Some(rtt);
+            }
             Timing::Ambiguous => other.rtt_ambiguous += 1,
             Timing::Delayed | Timing::Nothing => {}
         }
-        other.acknowledged = Some(other.acknowledged.unwrap_or(ack).max(ack));
+        if other.acknowledged.is_none_or(|before| before < ack) {
+            other.acknowledged = Some(ack);
+            other.timeouts.advance(now);
+        }
         other.data_acknowledged |= other
             .isn
             .is_none_or(|isn| segment.ack != isn.wrapping_add(1));
+        (duplicate, measured)
     }
 
-    fn take_window(&mut self, segment: &TcpSegment, other: &Sending) {
+    /// Data in a probe were taken after all: they count as any other.
+    fn probe_accepted(&mut self, probe: Probe) {
+        let mut seen = self.sent.send(probe.start, probe.end, probe.sent);
+        self.unique_bytes += (probe.end - probe.start).saturating_sub(seen.repeated);
+        if probe.again && seen.repeated == 0 {
+            // Which of the probes is acknowledged is not known (Karn's rule).
+            seen = self.sent.send(probe.start, probe.end, probe.sent);
+            debug_assert!(seen.repeated > 0);
+        }
+    }
+
+    /// The window in `segment`, scaled, and what it allows `other` to send.
+    fn take_window(&mut self, segment: &TcpSegment, now: Time, other: &mut Sending) -> u64 {
         let window = self.scaled_window(segment, other);
         self.last_window = Some(window);
-        if !segment.flags.ack && !segment.flags.syn {
-            return;
+        let flags = segment.flags;
+        if flags.ack {
+            let ack = other.sent.position(segment.ack);
+            let edge = ack + window;
+            let highest = other.edges.map_or(edge, |(highest, _)| highest.max(edge));
+            other.edges = Some((highest, edge));
+            other.limits.acknowledged(now, ack, edge);
+        } else if !flags.syn {
+            return window;
         }
         // Windows of SYNs are never scaled (RFC 7323 section 2.2): beside scaled ones they would
         // only blur the mean.
-        if self.scaling(other) == Some(true) && !segment.flags.syn && !self.windows_scaled {
+        if !flags.syn && !self.windows_scaled && self.scaling(other) == Some(true) {
             self.windows_scaled = true;
             self.window = Moments::default();
         }
         self.window.add(window);
-        self.zero_windows += u64::from(segment.flags.ack && window == 0);
+        self.zero_windows += u64::from(flags.ack && window == 0);
+        window
     }
 
     fn scaled_window(&self, segment: &TcpSegment, other: &Sending) -> u64 {
@@ -195,12 +446,25 @@ impl Sending {
         window << shift.unwrap_or(0).min(MOST_SHIFT)
     }
 
-    /// Bytes in flight once `segment` is sent; its own only, while nothing was acknowledged.
-    fn outstanding_after(&self, segment: &TcpSegment) -> u64 {
-        let end = self.sent.position(segment.seq) + u64::from(segment.payload);
-        match self.acknowledged {
-            Some(acknowledged) => end.saturating_sub(acknowledged),
-            None => u64::from(segment.payload),
-        }
+    /// Bytes in flight once `payload` bytes from `start` on are sent; all from the SYN on, or
+    /// from the first seen, while nothing was acknowledged.
+    fn outstanding_after(&self, start: u64, payload: u32) -> u64 {
+        let first = self.origin.map_or(start, |origin| origin + 1);
+        let below = self.acknowledged.unwrap_or(first);
+        (start + u64::from(payload)).saturating_sub(below)
     }
+}
+
+/// Whether the first SACK block of `segment` is a D-SACK (RFC 2883 section 4): it lies below the
+/// acknowledgement, or within the second block.
+pub(crate) fn tells_of_a_duplicate(segment: &TcpSegment) -> bool {
+    let before = |a: u32, b: u32| (a.wrapping_sub(b) as i32) < 0;
+    let mut blocks = segment.options.sack.iter();
+    let Some((start, end)) = blocks.next() else {
+        return false;
+    };
+    let within = |(outer_start, outer_end): (u32, u32)| {
+        !before(start, outer_start) && !before(outer_end, end)
+    };
+    before(start, segment.ack) || blocks.next().is_some_and(within)
 }

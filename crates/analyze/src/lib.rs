@@ -1,20 +1,51 @@
 //! Packet captures of any origin, analysed: what each TCP connection in them did.
 //!
-//! [`analyze`] reads a file and follows every connection, in one pass and in bounded memory. What
-//! each number means, and how it compares to tcptrace's, is in `docs/analyze.md`.
+//! [`analyze`] reads a file and follows every connection, in one pass and in bounded memory. The
+//! tables say what each number means; how the numbers compare to those of tcptrace and Wireshark
+//! is in `docs/analyze.md`.
 //!
-//! Top down: [`Analysis`] is the document; `table` keeps the connections, `connection` tells one
-//! from the next on the same ports, `direction` counts what one end sends, `sent` keeps which of
-//! its bytes were seen and acknowledged, `moments` sums up samples.
+//! Top down: [`Analysis`] is the document, [`Direction`] a row of its table and `row` how one is
+//! filled; `together` holds the connections against each other; `table` keeps them, `connection`
+//! tells one from the next on the same ports, `direction` counts what one end sends. That rests
+//! on `sent` (which bytes were seen and acknowledged), `timeouts`, `limits` (what held the
+//! sender), `timeline` (amounts over time) and `moments`. [`segments`] is each segment with what
+//! it was, for those who [`Watch`].
+#![forbid(unsafe_code)]
+
+use cclab_trace::table::Row;
 
 #![forbid(unsafe_code)]
 
 mod analysis;
 mod connection;
+mod connections;
 mod direction;
 pub mod fuzzing;
+mod limits;
 mod moments;
+mod row;
+pub mod segments;
 mod sent;
 mod table;
+mod timeline;
+mod timeouts;
+mod together;
 
-pub use analysis::{Analysis, Direction, End, Options, Problem, analyze, analyze_file};
+pub use analysis::{Analysis, Options, Problem, analyze, analyze_file};
+pub use connections::{Direction, End, Limit};
+pub use segments::{Series, Watch};
+pub use together::{Interval, Share, Together};
+
+/// The page `docs/analyze-tables.md`: what each column of the tables means.
+pub fn markdown() -> String {
+    let tables = [
+        Direction::TABLE,
+        segments::Segment::TABLE,
+        segments::Sack::TABLE,
+    ];
+    let mut page = include_str!("tables_intro.md").to_owned();
+    for table in tables {
+        page += &table.markdown();
+    }
+    page
+}

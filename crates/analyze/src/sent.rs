@@ -1,6 +1,6 @@
 //! Which bytes of a direction were seen, when, and which of them were acknowledged.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use cclab_units::Time;
 
@@ -17,16 +17,19 @@ const BASE: u64 = 1 << 32;
 pub(crate) struct Sent {
     /// The end of the highest byte seen; None before any.
     end: Option<u64>,
-    /// Ranges in flight by their first position. None overlaps another, or one acknowledged.
-    flying: BTreeMap<u64, Range>,
-    /// Ranges seen and acknowledged: first position and end, adjacent ones joined.
-    acknowledged: BTreeMap<u64, u64>,
+    /// The first acknowledgement of a direction of which nothing was seen.
+    expected: Option<u64>,
+    /// Ranges in flight, the lowest first. None overlaps another, or one acknowledged.
+    flying: VecDeque<Range>,
+    /// Ranges seen and acknowledged.
+    acknowledged: Acknowledged,
     /// When the latest of the acknowledged bytes were sent.
     latest_acknowledged: Time,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Range {
+    start: u64,
     end: u64,
     sent: Time,
     again: bool,
@@ -39,6 +42,8 @@ pub(crate) struct Seen {
     pub repeated: u64,
     /// Whether it has new bytes that lie below some seen before.
     pub out_of_order: bool,
+    /// When the first of its bytes were last seen, if they were and are in flight.
+    pub before: Option<Time>,
 }
 
 /// What an acknowledgement tells about the round-trip time.
@@ -56,35 +61,77 @@ pub(crate) enum Timing {
 
 impl Sent {
     /// The position of the sequence number `seq`: the one next to the highest byte seen.
+    #[inline]
     pub fn position(&self, seq: u32) -> u64 {
-        match self.end {
+        match self.end.or(self.expected) {
             None => BASE + u64::from(seq),
-            Some(end) => {
+            Some(near) => {
                 // RFC 9293 section 3.4: comparisons are modulo 2^32.
-                let ahead = seq.wrapping_sub(end as u32) as i32;
-                end.saturating_add_signed(i64::from(ahead))
+                let ahead = seq.wrapping_sub(near as u32) as i32;
+                near.saturating_add_signed(i64::from(ahead))
             }
         }
     }
 
     /// The end of the highest byte seen.
+    #[inline]
     pub fn end(&self) -> Option<u64> {
         self.end
     }
 
+    /// The first acknowledgement of a direction of which nothing had been seen by then.
+    pub fn expected(&self) -> Option<u64> {
+        self.expected
+    }
+
+    /// Bytes of memory that the ranges take.
+    pub fn memory(&self) -> usize {
+        self.flying.capacity() * size_of::<Range>() + self.acknowledged.memory()
+    }
+
+    /// Bytes in the gaps between the ranges acknowledged: those that the capture missed, for
+    /// they were acknowledged too. `up_to` is the highest acknowledgement.
+    pub fn missed(&self, up_to: u64) -> u64 {
+        let behind = match (self.end, self.acknowledged.tail) {
+            (Some(end), Some(_)) => up_to.saturating_sub(end),
+            _ => 0,
+        };
+        self.acknowledged.gaps() + behind
+    }
+
     /// A segment with the positions `start..end`, at least one, was sent at `now`.
+    #[inline]
     pub fn send(&mut self, start: u64, end: u64, now: Time) -> Seen {
-        self.end = Some(self.end.unwrap_or(start).max(end));
+        match self.end {
+            Some(highest) if start < highest => self.send_below(highest, start, end, now),
+            _ => {
+                self.end = Some(end);
+                self.fly(self.flying.len(), start, end, now);
+                Seen::default()
+            }
+        }
+    }
+
+    /// One that is not wholly above all others.
+    fn send_below(&mut self, highest: u64, start: u64, end: u64, now: Time) -> Seen {
+        self.end = Some(highest.max(end));
         let mut seen = Seen::default();
         let mut at = start;
         while at < end {
-            let Some((next_start, next_end, flying)) = self.next_range(at) else {
-                self.fly(at, end, now);
+            let index = self.flying.partition_point(|range| range.end <= at);
+            let flying = self.flying.get(index).map(|range| (range.start, range.end));
+            let settled = self.acknowledged.next(at);
+            let is_flying = match (flying, settled) {
+                (Some((flying, _)), Some((settled, _))) => flying < settled,
+                (flying, _) => flying.is_some(),
+            };
+            let Some((next_start, next_end)) = (if is_flying { flying } else { settled }) else {
+                self.fly(index, at, end, now);
                 break;
             };
             if at < next_start {
                 let gap_end = end.min(next_start);
-                self.fly(at, gap_end, now);
+                self.fly(index, at, gap_end, now);
                 // One that goes on beyond what was seen is a retransmission of several at once.
                 seen.out_of_order |= end < next_end;
                 at = gap_end;
@@ -92,24 +139,32 @@ impl Sent {
             }
             let overlap = end.min(next_end) - at;
             seen.repeated += overlap;
-            at += overlap;
-            if flying && let Some(range) = self.flying.get_mut(&next_start) {
+            if is_flying && let Some(range) = self.flying.get_mut(index) {
+                if at == start {
+                    seen.before = Some(range.sent);
+                }
                 range.again = true;
                 range.sent = range.sent.max(now);
             } else {
                 self.latest_acknowledged = self.latest_acknowledged.max(now);
             }
+            at += overlap;
         }
         seen
     }
 
     /// Everything below `ack` arrived, as was seen at `now`.
+    #[inline]
     pub fn acknowledge(&mut self, ack: u64, now: Time) -> Timing {
+        if self.end.is_none() {
+            self.expected.get_or_insert(ack);
+        }
         let mut timing = Timing::Nothing;
-        while let Some(entry) = self.flying.first_entry()
-            && *entry.key() < ack
+        while let Some(range) = self.flying.front()
+            && range.start < ack
         {
-            let (start, range) = entry.remove_entry();
+            let range = *range;
+            self.flying.pop_front();
             if range.end == ack {
                 timing = if self.latest_acknowledged > range.sent {
                     Timing::Delayed
@@ -119,79 +174,124 @@ impl Sent {
                     Timing::Sample(now - range.sent)
                 };
             }
-            self.settle(start, range);
+            self.settle(range);
         }
         timing
     }
 
-    /// The lowest range that ends after `at`, and whether it is in flight.
-    fn next_range(&self, at: u64) -> Option<(u64, u64, bool)> {
-        let around = |(&start, end): (&u64, u64)| (end > at).then_some((start, end));
-        let flying = self
-            .flying
-            .range(..=at)
-            .next_back()
-            .and_then(|(start, range)| around((start, range.end)))
-            .or_else(|| {
-                self.flying
-                    .range(at..)
-                    .next()
-                    .map(|(&s, range)| (s, range.end))
-            });
-        let acknowledged = self
-            .acknowledged
-            .range(..=at)
-            .next_back()
-            .and_then(|(start, &end)| around((start, end)))
-            .or_else(|| {
-                self.acknowledged
-                    .range(at..)
-                    .next()
-                    .map(|(&s, &end)| (s, end))
-            });
-        match (flying, acknowledged) {
-            (Some((start, end)), Some((other, _))) if start < other => Some((start, end, true)),
-            (Some((start, end)), None) => Some((start, end, true)),
-            (_, Some((start, end))) => Some((start, end, false)),
-            (None, None) => None,
-        }
-    }
-
-    fn fly(&mut self, start: u64, end: u64, now: Time) {
+    /// Puts a range in flight, before the one at `index`.
+    #[inline]
+    fn fly(&mut self, index: usize, start: u64, end: u64, now: Time) {
         let range = Range {
+            start,
             end,
             sent: now,
             again: false,
         };
-        self.flying.insert(start, range);
+        if index == self.flying.len() {
+            self.flying.push_back(range);
+        } else {
+            self.flying.insert(index, range);
+        }
         if self.flying.len() > MOST_RANGES
-            && let Some((start, range)) = self.flying.pop_first()
+            && let Some(lowest) = self.flying.pop_front()
         {
-            self.settle(start, range);
+            self.settle(lowest);
         }
     }
 
     /// Puts a range among those acknowledged.
-    fn settle(&mut self, mut start: u64, range: Range) {
+    #[inline]
+    fn settle(&mut self, range: Range) {
         self.latest_acknowledged = self.latest_acknowledged.max(range.sent);
-        let mut end = range.end;
-        if let Some((&before, &its_end)) = self.acknowledged.range(..start).next_back()
-            && its_end == start
-        {
-            self.acknowledged.remove(&before);
-            start = before;
+        self.acknowledged.add(range.start, range.end);
+    }
+}
+
+/// Ranges of bytes, adjacent ones joined. Most directions have one, which grows at its end.
+#[derive(Debug, Default)]
+struct Acknowledged {
+    /// The highest range.
+    tail: Option<(u64, u64)>,
+    /// Those below it: first position and end.
+    lower: BTreeMap<u64, u64>,
+}
+
+impl Acknowledged {
+    /// Adds a range that overlaps no other.
+    #[inline]
+    fn add(&mut self, start: u64, end: u64) {
+        match &mut self.tail {
+            Some((_, tail_end)) if start == *tail_end => *tail_end = end,
+            _ => self.add_apart(start, end),
         }
-        if let Some(its_end) = self.acknowledged.remove(&end) {
-            end = its_end;
+    }
+
+    fn add_apart(&mut self, start: u64, end: u64) {
+        match self.tail {
+            Some((tail_start, tail_end)) if start > tail_end => {
+                self.lower.insert(tail_start, tail_end);
+                self.tail = Some((start, end));
+            }
+            Some((tail_start, tail_end)) if end == tail_start => {
+                let start = self.joined_below(start);
+                self.tail = Some((start, tail_end));
+            }
+            Some(_) => {
+                let start = self.joined_below(start);
+                let end = self.lower.remove(&end).unwrap_or(end);
+                self.lower.insert(start, end);
+            }
+            None => self.tail = Some((start, end)),
         }
-        self.acknowledged.insert(start, end);
-        if self.acknowledged.len() > MOST_RANGES
-            && let Some((lowest, _)) = self.acknowledged.pop_first()
-            && let Some((_, end)) = self.acknowledged.pop_first()
+        if self.lower.len() > MOST_RANGES
+            && let Some((lowest, _)) = self.lower.pop_first()
+            && let Some((_, end)) = self.lower.pop_first()
         {
             // Bytes that the capture missed so long ago count as seen.
-            self.acknowledged.insert(lowest, end);
+            self.lower.insert(lowest, end);
         }
+    }
+
+    /// Where the range begins that ends at `start`, which is taken out; `start` if there is none.
+    fn joined_below(&mut self, start: u64) -> u64 {
+        let below = self.lower.range(..start).next_back();
+        match below.map(|(&first, &end)| (first, end)) {
+            Some((first, end)) if end == start => {
+                self.lower.remove(&first);
+                first
+            }
+            _ => start,
+        }
+    }
+
+    /// The lowest range that ends after `at`.
+    fn next(&self, at: u64) -> Option<(u64, u64)> {
+        let around = self.lower.range(..=at).next_back();
+        around
+            .filter(|&(_, &end)| end > at)
+            .or_else(|| self.lower.range(at..).next())
+            .map(|(&start, &end)| (start, end))
+            .or_else(|| self.tail.filter(|&(_, end)| end > at))
+    }
+
+    /// Bytes between the ranges.
+    fn gaps(&self) -> u64 {
+        let mut ranges = self.lower.iter().map(|(&s, &e)| (s, e)).chain(self.tail);
+        let Some((_, mut end)) = ranges.next() else {
+            return 0;
+        };
+        let mut gaps = 0;
+        for (start, its_end) in ranges {
+            gaps += start - end;
+            end = its_end;
+        }
+        gaps
+    }
+
+    fn memory(&self) -> usize {
+        // A BTreeMap's nodes are at least half full.
+        self.lower.len() * 2 * size_of::<(u64, u64)>()
     }
 }
 
@@ -220,7 +320,7 @@ mod tests {
     fn repeated(bytes: u64) -> Seen {
         Seen {
             repeated: bytes,
-            out_of_order: false,
+            ..Seen::default()
         }
     }
 
@@ -239,7 +339,8 @@ mod tests {
         send(&mut sent, 0, 100, 1);
         send(&mut sent, 100, 200, 2);
         send(&mut sent, 200, 300, 3);
-        assert_eq!(send(&mut sent, 0, 100, 8), repeated(100));
+        let again = send(&mut sent, 0, 100, 8);
+        assert_eq!((again.repeated, again.before), (100, Some(ms(1))));
         assert_eq!(acknowledge(&mut sent, 100, 9), Timing::Ambiguous);
         assert_eq!(acknowledge(&mut sent, 300, 10), Timing::Delayed);
     }
@@ -270,7 +371,8 @@ mod tests {
         send(&mut sent, 200, 300, 1);
         let filled = send(&mut sent, 100, 200, 2);
         assert_eq!((filled.repeated, filled.out_of_order), (0, true));
-        assert_eq!(send(&mut sent, 100, 200, 3), repeated(100));
+        let again = send(&mut sent, 100, 200, 3);
+        assert_eq!((again.repeated, again.before), (100, Some(ms(2))));
     }
 
     #[test]
@@ -281,6 +383,21 @@ mod tests {
         assert_eq!(acknowledge(&mut sent, 300, 2), Timing::Sample(ms(1)));
         let late = send(&mut sent, 100, 200, 3);
         assert_eq!((late.repeated, late.out_of_order), (0, true));
+    }
+
+    #[test]
+    fn what_was_acknowledged_and_never_seen_is_missed() {
+        let mut sent = Sent::default();
+        send(&mut sent, 0, 100, 1);
+        send(&mut sent, 150, 200, 1);
+        send(&mut sent, 300, 400, 1);
+        let ack = sent.position(450);
+        assert_eq!(sent.missed(sent.position(0)), 0);
+        sent.acknowledge(ack, ms(2));
+        assert_eq!(sent.missed(ack), 50 + 100 + 50);
+        send(&mut sent, 200, 300, 3);
+        sent.acknowledge(ack, ms(4));
+        assert_eq!(sent.missed(ack), 100);
     }
 
     #[test]

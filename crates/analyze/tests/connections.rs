@@ -218,8 +218,9 @@ fn connections_that_were_idle_longest_are_given_up_and_counted() {
     let file = CaptureFile::from_reader(Cursor::new(file), Path::new("many")).expect("a capture");
     let options = Options {
         max_connections: NonZeroUsize::new(2).expect("two"),
+        ..Options::default()
     };
-    let analysis = analyze_file(file, options);
+    let analysis = analyze_file(file, options, &mut ());
     let ports: Vec<_> = analysis
         .connections
         .iter()

@@ -89,6 +89,11 @@ impl Histogram {
         self.sum += other.sum;
     }
 
+    /// Bytes of memory that the bins take.
+    pub fn bins_memory(&self) -> usize {
+        self.counts.capacity() * size_of::<u64>()
+    }
+
     /// How many values were counted.
     pub fn count(&self) -> u64 {
         self.count

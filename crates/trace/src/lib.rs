@@ -27,6 +27,7 @@ pub mod tables;
 pub use capture::file_name as capture_file_name;
 pub use error::TraceError;
 pub use histogram::Histogram;
+pub use parquet_file::TableWriter;
 pub use probe::{Event, Probe};
 pub use progress::Progress;
 pub use reader::{Trace, read, read_acks, read_drops, read_queue_events, read_summary};

@@ -1,6 +1,7 @@
 //! One Parquet file per table: written in row groups of bounded size, read back whole.
 
 use std::fs::File;
+use std::io::Write;
 use std::marker::PhantomData;
 use std::panic;
 use std::path::{Path, PathBuf};
@@ -28,9 +29,9 @@ pub(crate) fn table_path(dir: &Path, table: &Table) -> PathBuf {
 }
 
 /// Writes rows of one table.
-pub(crate) struct TableWriter<R> {
+pub struct TableWriter<R, W: Write + Send = File> {
     path: PathBuf,
-    file: SerializedFileWriter<File>,
+    file: SerializedFileWriter<W>,
     columns: Vec<Values>,
     rows: usize,
     row: PhantomData<R>,
@@ -38,9 +39,16 @@ pub(crate) struct TableWriter<R> {
 
 impl<R: Row> TableWriter<R> {
     /// Creates the table's file in `dir`.
-    pub(crate) fn create(dir: &Path) -> Result<TableWriter<R>, TraceError> {
+    pub fn create(dir: &Path) -> Result<TableWriter<R>, TraceError> {
         let path = table_path(dir, &R::TABLE);
         let file = File::create(&path).map_err(|e| TraceError::io(&path, e))?;
+        TableWriter::new(file, path)
+    }
+}
+
+impl<R: Row, W: Write + Send> TableWriter<R, W> {
+    /// Writes the table to `file`, which messages call `path`.
+    pub fn new(file: W, path: PathBuf) -> Result<TableWriter<R, W>, TraceError> {
         let schema = schema(&R::TABLE).map_err(|e| TraceError::encode(&path, e))?;
         let file = SerializedFileWriter::new(file, schema, Arc::new(properties()))
             .map_err(|e| TraceError::encode(&path, e))?;
@@ -59,7 +67,7 @@ impl<R: Row> TableWriter<R> {
     }
 
     /// Appends a row.
-    pub(crate) fn push(&mut self, row: &R) -> Result<(), TraceError> {
+    pub fn push(&mut self, row: &R) -> Result<(), TraceError> {
         row.put(&mut self.columns);
         self.rows += 1;
         if self.rows == ROW_GROUP_ROWS {
@@ -70,14 +78,18 @@ impl<R: Row> TableWriter<R> {
     }
 
     /// Writes what is left and the footer.
-    pub(crate) fn finish(mut self) -> Result<(), TraceError> {
+    pub fn finish(self) -> Result<(), TraceError> {
+        self.into_inner().map(|_| ())
+    }
+
+    /// Writes what is left and the footer, and gives back what was written to.
+    pub fn into_inner(mut self) -> Result<W, TraceError> {
         if self.rows > 0 {
             self.flush()?;
         }
         self.file
-            .close()
-            .map_err(|e| TraceError::encode(&self.path, e))?;
-        Ok(())
+            .into_inner()
+            .map_err(|e| TraceError::encode(&self.path, e))
     }
 
     /// The error that a value does not fit this table.
@@ -159,6 +171,7 @@ fn column_type(column: &Column) -> Result<TypePtr, ParquetError> {
     let (physical, logical) = match column.kind {
         Kind::U32 => (Physical::INT32, unsigned(32)),
         Kind::U64 => (Physical::INT64, unsigned(64)),
+        Kind::I64 => (Physical::INT64, Some(LogicalType::integer(64, true))),
         Kind::F64 => (Physical::DOUBLE, None),
         Kind::Bool => (Physical::BOOLEAN, None),
         Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
@@ -176,8 +189,8 @@ fn column_type(column: &Column) -> Result<TypePtr, ParquetError> {
     ))
 }
 
-fn write_row_group(
-    file: &mut SerializedFileWriter<File>,
+fn write_row_group<W: Write + Send>(
+    file: &mut SerializedFileWriter<W>,
     columns: &[Values],
 ) -> Result<(), ParquetError> {
     let mut group = file.next_row_group()?;

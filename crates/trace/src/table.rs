@@ -14,6 +14,8 @@ pub enum Kind {
     U32,
     /// Unsigned, 64 bits.
     U64,
+    /// Signed, 64 bits.
+    I64,
     /// IEEE 754 double.
     F64,
     /// True or false.
@@ -28,6 +30,7 @@ impl Kind {
         match self {
             Kind::U32 => "u32",
             Kind::U64 => "u64",
+            Kind::I64 => "i64",
             Kind::F64 => "f64",
             Kind::Bool => "bool",
             Kind::Text => "text",
@@ -59,6 +62,20 @@ pub struct Table {
     pub columns: &'static [Column],
 }
 
+impl Table {
+    /// What a row and each column is, as a section of a page.
+    pub fn markdown(&self) -> String {
+        let mut page = format!("\n## {}.parquet\n\n{}\n\n", self.name, self.doc);
+        page += "| column | type | null | meaning |\n|---|---|---|---|\n";
+        for column in self.columns {
+            let null = if column.nullable { "yes" } else { "" };
+            let (name, kind, doc) = (column.name, column.kind.name(), column.doc);
+            page += &format!("| `{name}` | {kind} | {null} | {doc} |\n");
+        }
+        page
+    }
+}
+
 /// A row type of a table.
 pub trait Row: Sized {
     /// The table.
@@ -85,7 +102,7 @@ pub struct Values {
 pub(crate) enum Data {
     /// `u32` as its bits.
     Int32(Vec<i32>),
-    /// `u64` as its bits.
+    /// `i64`, or `u64` as its bits.
     Int64(Vec<i64>),
     /// `f64`.
     Double(Vec<f64>),
@@ -100,7 +117,7 @@ impl Values {
     pub(crate) fn new(kind: Kind) -> Values {
         let data = match kind {
             Kind::U32 => Data::Int32(Vec::new()),
-            Kind::U64 => Data::Int64(Vec::new()),
+            Kind::U64 | Kind::I64 => Data::Int64(Vec::new()),
             Kind::F64 => Data::Double(Vec::new()),
             Kind::Bool => Data::Bool(Vec::new()),
             Kind::Text => Data::Text(Vec::new()),
@@ -131,11 +148,35 @@ impl Values {
         Some(present != 0)
     }
 
+    /// Appends a text that needs no memory of its own.
+    pub fn put_static(&mut self, text: &'static str) {
+        if let Data::Text(values) = &mut self.data {
+            values.push(ByteArray::from(Bytes::from_static(text.as_bytes())));
+        }
+    }
+
+    /// The next text.
+    pub fn take_text(&mut self) -> Option<&str> {
+        let index = self.next_index();
+        match &self.data {
+            Data::Text(values) => values.get(index).and_then(|text| text.as_utf8().ok()),
+            _ => None,
+        }
+    }
+
     fn next_index(&mut self) -> usize {
         let index = self.taken.0;
         self.taken.0 += 1;
         index
     }
+}
+
+/// A value that has a name in tables.
+pub trait Named: Sized {
+    /// Its name.
+    fn name(&self) -> &'static str;
+    /// The value of that name; None if there is none.
+    fn named(name: &str) -> Option<Self>;
 }
 
 /// A type that fills one cell.
@@ -176,6 +217,7 @@ plain_cell!(u32, U32, Int32, |v: &u32| v.cast_signed(), |v: &i32| Some(
 plain_cell!(u64, U64, Int64, |v: &u64| v.cast_signed(), |v: &i64| Some(
     v.cast_unsigned()
 ));
+plain_cell!(i64, I64, Int64, |v: &i64| *v, |v: &i64| Some(*v));
 plain_cell!(f64, F64, Double, |v: &f64| *v, |v: &f64| Some(*v));
 plain_cell!(bool, Bool, Bool, |v: &bool| *v, |v: &bool| Some(*v));
 plain_cell!(
@@ -200,19 +242,30 @@ plain_cell!(
     |v: &ByteArray| v.as_utf8().ok().map(str::to_owned)
 );
 
-/// Enumerations are text in the file, so that a reader needs no key to it.
+/// Declares how an enumeration is written: as text, so that a reader needs no key to it.
+#[macro_export]
 macro_rules! named_cell {
     ($type:ty { $($value:path = $name:literal,)+ }) => {
-        plain_cell!(
-            $type,
-            Text,
-            Text,
-            |v: &$type| ByteArray::from(Bytes::from_static(match v { $($value => $name,)+ }.as_bytes())),
-            |v: &ByteArray| match v.as_utf8() {
-                $(Ok($name) => Some($value),)+
-                _ => None,
+        impl $crate::table::Named for $type {
+            fn name(&self) -> &'static str {
+                match self { $($value => $name,)+ }
             }
-        );
+            fn named(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some($value),)+
+                    _ => None,
+                }
+            }
+        }
+        impl $crate::table::Cell for $type {
+            const KIND: $crate::table::Kind = $crate::table::Kind::Text;
+            fn put(&self, column: &mut $crate::table::Values) {
+                column.put_static($crate::table::Named::name(self));
+            }
+            fn take(column: &mut $crate::table::Values) -> Option<Self> {
+                column.take_text().and_then($crate::table::Named::named)
+            }
+        }
     };
 }
 
@@ -244,7 +297,9 @@ impl<C: Cell> Cell for Option<C> {
 }
 
 /// Declares the table of a row type `(KEY, ROW)`: the key's column, then one line per column
-/// with its name, type, field and meaning.
+/// with its name, type, field and meaning; or that of a `struct ROW` that has its key as a field.
+/// `ROW` has a default.
+#[macro_export]
 macro_rules! table {
     (
         $name:literal: $doc:literal, $row:ty,
@@ -256,8 +311,8 @@ macro_rules! table {
                 name: $name,
                 doc: $doc,
                 columns: &[
-                    table!(@column $key_name, $key, $key_doc),
-                    $(table!(@column $column, $type, $column_doc),)+
+                    $crate::table!(@column $key_name, $key, $key_doc),
+                    $($crate::table!(@column $column, $type, $column_doc),)+
                 ],
             };
             fn put(&self, columns: &mut [$crate::table::Values]) {
@@ -269,10 +324,34 @@ macro_rules! table {
             fn take(columns: &mut [$crate::table::Values]) -> Result<Self, String> {
                 let mut next = columns.iter_mut();
                 let mut column = || next.next().expect("a buffer was made for every column of TABLE");
-                let key = table!(@take $key_name, $key, column());
+                let key = $crate::table!(@take $key_name, $key, column());
                 let mut row = <$row>::default();
-                $(row.$($field).+ = table!(@take $column, $type, column());)+
+                $(row.$($field).+ = $crate::table!(@take $column, $type, column());)+
                 Ok((key, row))
+            }
+        }
+    };
+    (
+        $name:literal: $doc:literal, struct $row:ty,
+        $($column:literal: $type:ty = $($field:ident).+, $column_doc:literal;)+
+    ) => {
+        impl $crate::table::Row for $row {
+            const TABLE: $crate::table::Table = $crate::table::Table {
+                name: $name,
+                doc: $doc,
+                columns: &[$($crate::table!(@column $column, $type, $column_doc),)+],
+            };
+            fn put(&self, columns: &mut [$crate::table::Values]) {
+                let mut next = columns.iter_mut();
+                let mut column = || next.next().expect("a buffer was made for every column of TABLE");
+                $(<$type as $crate::table::Cell>::put(&self.$($field).+, column());)+
+            }
+            fn take(columns: &mut [$crate::table::Values]) -> Result<Self, String> {
+                let mut next = columns.iter_mut();
+                let mut column = || next.next().expect("a buffer was made for every column of TABLE");
+                let mut row = <$row>::default();
+                $(row.$($field).+ = $crate::table!(@take $column, $type, column());)+
+                Ok(row)
             }
         }
     };
@@ -289,4 +368,4 @@ macro_rules! table {
             .ok_or_else(|| format!("column {} lacks a value or has an impossible one", $name))?
     };
 }
-pub(crate) use table;
+pub use {named_cell, table};

@@ -204,13 +204,7 @@ pub const TABLES: [Table; 10] = [
 pub fn markdown() -> String {
     let mut page = include_str!("schema_intro.md").to_owned();
     for table in TABLES {
-        page += &format!("\n## {}.parquet\n\n{}\n\n", table.name, table.doc);
-        page += "| column | type | null | meaning |\n|---|---|---|---|\n";
-        for column in table.columns {
-            let null = if column.nullable { "yes" } else { "" };
-            let (name, kind, doc) = (column.name, column.kind.name(), column.doc);
-            page += &format!("| `{name}` | {kind} | {null} | {doc} |\n");
-        }
+        page += &table.markdown();
     }
     page
 }

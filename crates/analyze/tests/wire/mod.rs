@@ -217,7 +217,7 @@ pub fn simple_packet(big: bool, data: &[u8]) -> Vec<u8> {
 /// The analysis of a file's bytes.
 pub fn read(file: &[u8]) -> Result<Analysis, CaptureError> {
     let file = CaptureFile::from_reader(Cursor::new(file.to_vec()), Path::new("test.pcap"))?;
-    Ok(analyze_file(file, Options::default()))
+    Ok(analyze_file(file, Options::default(), &mut ()))
 }
 
 /// The analysis of `packets` of raw IPv4.

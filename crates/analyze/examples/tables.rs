@@ -1,0 +1,5 @@
+//! Prints `docs/analyze-tables.md`.
+
+fn main() {
+    print!("{}", cclab_analyze::markdown());
+}

@@ -1,0 +1,344 @@
+//! What kept a sender from sending, moment by moment, seen from a capture at any place.
+//!
+//! In the manner of T-RAT (Zhang, Breslau, Paxson and Shenker, "On the characteristics and
+//! origins of internet flow rates", SIGCOMM 2002) and of Siekkinen, Urvoy-Keller, Biersack and
+//! Collange ("A root cause analysis toolkit for TCP", Computer Networks 52, 2008): periods in
+//! which the application offers nothing are set apart first; what is left is held against the
+//! receiver's window, and then against losses, delay and growth. In place of their flights and
+//! scores stands the state of the sender after each event, so that a pass with constant memory
+//! is enough.
+
+use std::collections::VecDeque;
+
+use cclab_units::Time;
+
+/// Acknowledgements on their way to the sender that are remembered at most.
+const MOST_UNDERWAY: usize = 1 << 12;
+
+/// The least MSS of IPv4 (RFC 9293 section 3.7.1): what is smaller is no full segment.
+const LEAST_MSS: u64 = 536;
+
+/// What keeps a sender from sending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hold {
+    /// Its congestion window, or losses that it is recovering from.
+    Cwnd,
+    /// The receiver's window.
+    Rwnd,
+    /// It has nothing to send.
+    Application,
+}
+
+/// An acknowledgement at the capture point.
+#[derive(Clone, Copy, Debug)]
+struct Underway {
+    arrives: Time,
+    ack: u64,
+    edge: u64,
+}
+
+/// The sender of one direction.
+#[derive(Debug, Default)]
+pub(crate) struct Limits {
+    /// Time from the capture point to the sender and back.
+    to_sender: Time,
+    /// Acknowledgements that have not reached the sender.
+    underway: VecDeque<Underway>,
+    /// When its first data were seen; None before any.
+    began: Option<Time>,
+    /// When its latest data were sent or acknowledged.
+    until: Time,
+    /// Since when `hold` holds.
+    since: Time,
+    hold: Option<Hold>,
+    /// Time held so far, by `Hold`.
+    held: [Time; 3],
+    /// Time without anything in flight, which counts if more data follow.
+    idle_since: Option<Time>,
+    /// Everything below was acknowledged, as the sender knows.
+    una: u64,
+    /// The end of its data.
+    nxt: u64,
+    /// The end of the receiver's window, as the sender knows; None before it knows.
+    edge: Option<u64>,
+    /// Where its recovery from a loss ends.
+    recovery: Option<u64>,
+    /// Whether its latest data ended in a segment that was not full.
+    short: bool,
+    /// The MSS that SYNs and options leave.
+    mss: Option<u64>,
+    /// The largest payload that was not more than the MSS.
+    largest: u64,
+    /// The most that was in flight, and when it last grew by an MSS.
+    peak: u64,
+    grew: Time,
+}
+
+/// Shares of the time from a direction's first data to the acknowledgement of its last.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Shares {
+    /// That time.
+    pub of: Time,
+    pub cwnd: f64,
+    pub rwnd: f64,
+    pub application: f64,
+    /// Share of the time that had passed when the data in flight last grew.
+    pub grew_until: f64,
+}
+
+impl Limits {
+    /// The handshake showed how far the sender is and what its segments hold at most.
+    pub fn handshake(&mut self, to_sender: Option<Time>, mss: Option<u64>) {
+        self.to_sender = to_sender.unwrap_or_default();
+        self.mss = mss;
+    }
+
+    /// It sent `payload` bytes up to the position `end`, of which `again` were or may have been
+    /// lost before; `pushed` tells whether the segment has the PSH bit.
+    pub fn sent(&mut self, now: Time, end: u64, payload: u64, again: bool, pushed: bool) {
+        self.reach(now);
+        if self.began.is_none() {
+            self.began = Some(now);
+            self.since = now;
+            self.grew = now;
+            self.una = self.una.max(end - payload);
+        }
+        if let Some(idle_since) = self.idle_since.take() {
+            self.held[Hold::Application as usize] += now - idle_since;
+            self.since = now;
+        }
+        if again {
+            self.recovery = Some(self.nxt.max(end));
+        }
+        if end > self.nxt {
+            self.nxt = end;
+            self.short = self.is_short(payload, pushed);
+        }
+        let flight = self.nxt.saturating_sub(self.una);
+        if flight > self.peak + self.full() / 2 {
+            self.peak = flight;
+            self.grew = now;
+        }
+        self.until = now;
+        self.judge(now);
+    }
+
+    /// The receiver acknowledged everything below `ack`, and `edge` is the end of its window.
+    #[inline]
+    pub fn acknowledged(&mut self, now: Time, ack: u64, edge: u64) {
+        self.reach(now);
+        let underway = Underway {
+            arrives: now + self.to_sender,
+            ack,
+            edge,
+        };
+        if self.to_sender == Time::ZERO {
+            self.hear(underway);
+        } else {
+            if self.underway.len() == MOST_UNDERWAY {
+                let first = self.underway.pop_front();
+                first.into_iter().for_each(|first| self.hear(first));
+            }
+            self.underway.push_back(underway);
+        }
+    }
+
+    /// Time from the capture point to the sender and back, as far as the handshake told.
+    pub fn to_sender(&self) -> Time {
+        self.to_sender
+    }
+
+    /// Shares of the time; None if no time passed.
+    pub fn shares(&mut self) -> Option<Shares> {
+        while let Some(next) = self.underway.pop_front() {
+            self.hear(next);
+        }
+        let began = self.began?;
+        let of: Time = self.held.iter().copied().fold(Time::ZERO, |a, b| a + b);
+        if of == Time::ZERO {
+            return None;
+        }
+        let share = |hold: Hold| self.held[hold as usize].as_secs_f64() / of.as_secs_f64();
+        let grew = self.grew - began;
+        Some(Shares {
+            of,
+            cwnd: share(Hold::Cwnd),
+            rwnd: share(Hold::Rwnd),
+            application: share(Hold::Application),
+            grew_until: grew.as_secs_f64() / of.as_secs_f64(),
+        })
+    }
+
+    /// Bytes of memory that it takes beyond its own size.
+    pub fn memory(&self) -> usize {
+        self.underway.capacity() * size_of::<Underway>()
+    }
+
+    /// Hands the acknowledgements that arrive by `now` to the sender.
+    #[inline]
+    fn reach(&mut self, now: Time) {
+        while let Some(next) = self.underway.front()
+            && next.arrives <= now
+        {
+            let next = *next;
+            self.underway.pop_front();
+            self.hear(next);
+        }
+    }
+
+    fn hear(&mut self, arrived: Underway) {
+        let now = arrived.arrives;
+        self.edge = Some(arrived.edge);
+        if arrived.ack > self.una {
+            self.una = arrived.ack;
+            if self.began.is_some() && self.idle_since.is_none() {
+                self.until = self.until.max(now);
+            }
+        }
+        if self.recovery.is_some_and(|point| self.una >= point) {
+            self.recovery = None;
+        }
+        if self.began.is_some() && self.idle_since.is_none() {
+            self.judge(now);
+        }
+    }
+
+    /// Settles the time up to `now`, and what holds the sender from now on.
+    fn judge(&mut self, now: Time) {
+        if let Some(hold) = self.hold {
+            self.held[hold as usize] += now - self.since;
+        }
+        self.since = self.since.max(now);
+        let hold = self.hold_now();
+        if self.nxt <= self.una && hold == Hold::Application {
+            self.idle_since = Some(now);
+            self.hold = None;
+        } else {
+            self.hold = Some(hold);
+        }
+    }
+
+    fn hold_now(&self) -> Hold {
+        let recovering = self.recovery.is_some() && self.nxt > self.una;
+        let room = self.edge.map(|edge| edge.saturating_sub(self.nxt));
+        // The least room that a sender waits for grows with the window (RFC 9293 section
+        // 3.8.6.2.1): where a window is smaller than two segments, half of it is enough.
+        let closed = room.is_some_and(|room| room < self.full());
+        if recovering {
+            Hold::Cwnd
+        } else if closed {
+            Hold::Rwnd
+        } else if self.nxt <= self.una || self.short {
+            Hold::Application
+        } else {
+            Hold::Cwnd
+        }
+    }
+
+    /// Payload of a full segment, as far as it is known.
+    fn full(&self) -> u64 {
+        if self.largest > 0 {
+            self.largest
+        } else {
+            self.mss.unwrap_or(LEAST_MSS)
+        }
+    }
+
+    /// Whether a segment is not full: no multiple of the MSS (offloading makes segments of
+    /// several), nor as large as the largest without being pushed, as those of a sender with a
+    /// smaller MSS than was announced are.
+    fn is_short(&mut self, payload: u64, pushed: bool) -> bool {
+        if self.mss.is_none_or(|mss| payload <= mss) {
+            self.largest = self.largest.max(payload);
+        }
+        let multiple = |mss: u64| mss > 0 && payload.is_multiple_of(mss);
+        let announced = self.mss.is_some_and(multiple);
+        let usual = self.largest >= LEAST_MSS && multiple(self.largest) && !pushed;
+        !announced && !usual
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(ms: u64) -> Time {
+        Time::from_millis(ms)
+    }
+
+    fn begun(to_sender: Time) -> Limits {
+        let mut limits = Limits::default();
+        limits.handshake(Some(to_sender), Some(1000));
+        limits.acknowledged(ms(0), 0, 3000);
+        limits
+    }
+
+    #[test]
+    fn a_sender_that_fills_the_window_is_held_by_the_receiver() {
+        let mut limits = begun(ms(0));
+        for round in 0..4 {
+            for segment in 1..=3 {
+                let end = round * 3000 + segment * 1000;
+                limits.sent(ms(10 * round), end, 1000, false, segment == 3);
+            }
+            let end = (round + 1) * 3000;
+            limits.acknowledged(ms(10 * round + 10), end, end + 3000);
+        }
+        let shares = limits.shares().expect("time passed");
+        assert_eq!((shares.rwnd, shares.cwnd), (1.0, 0.0));
+        assert_eq!(shares.of, ms(40));
+    }
+
+    #[test]
+    fn a_sender_that_stops_short_of_the_window_is_held_by_its_own() {
+        let mut limits = begun(ms(0));
+        for round in 0..4 {
+            let end = (round + 1) * 1000;
+            limits.sent(ms(10 * round), end, 1000, false, false);
+            limits.acknowledged(ms(10 * round + 10), end, end + 3000);
+        }
+        assert_eq!(limits.shares().map(|shares| shares.cwnd), Some(1.0));
+    }
+
+    #[test]
+    fn small_and_seldom_writes_are_the_applications() {
+        let mut limits = begun(ms(0));
+        for write in 0..4 {
+            let end = (write + 1) * 10;
+            limits.sent(ms(100 * write), end, 10, false, true);
+            limits.acknowledged(ms(100 * write + 10), end, end + 3000);
+        }
+        let shares = limits.shares().expect("time passed");
+        assert_eq!(shares.application, 1.0);
+        // What follows the last acknowledgement does not count.
+        assert_eq!(shares.of, ms(310));
+    }
+
+    #[test]
+    fn at_the_receiver_acknowledgements_reach_the_sender_later() {
+        // Data and their acknowledgements pass the capture point at the same time, a round trip
+        // of 10 ms after the sender knew of the last: the window is full all the time.
+        let mut limits = begun(ms(10));
+        for round in 1..5 {
+            for segment in 1..=3 {
+                let end = (round - 1) * 3000 + segment * 1000;
+                limits.sent(ms(10 * round), end, 1000, false, false);
+                limits.acknowledged(ms(10 * round), end, end + 3000);
+            }
+        }
+        assert_eq!(limits.shares().map(|shares| shares.rwnd), Some(1.0));
+    }
+
+    #[test]
+    fn recovery_is_not_the_receivers_doing() {
+        let mut limits = begun(ms(0));
+        for segment in 1..=3 {
+            limits.sent(ms(0), segment * 1000, 1000, false, false);
+        }
+        limits.acknowledged(ms(10), 0, 3000);
+        limits.sent(ms(10), 1000, 1000, true, false);
+        limits.acknowledged(ms(20), 3000, 6000);
+        let shares = limits.shares().expect("time passed");
+        assert_eq!((shares.rwnd, shares.cwnd), (0.5, 0.5));
+    }
+}

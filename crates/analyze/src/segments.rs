@@ -1,0 +1,238 @@
+//! Every segment with what it was, for those who want to see the course of a connection.
+
+use std::path::Path;
+
+use cclab_trace::captured::TcpFlags;
+use cclab_trace::table::{Cell, Kind as CellKind, Values};
+use cclab_trace::{TableWriter, TraceError, named_cell, table};
+use cclab_units::Time;
+
+/// What a segment was to its connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// Data above all that were seen before.
+    New,
+    /// Data that were seen before, in part or all.
+    Retransmit,
+    /// Data that were seen before, and acknowledged.
+    Spurious,
+    /// Data not seen before, below some that were.
+    OutOfOrder,
+    /// Into a window of zero.
+    Probe,
+    /// To see whether the other end is there (RFC 9293 section 3.8.4).
+    KeepAlive,
+    /// Nothing but an acknowledgement.
+    #[default]
+    Ack,
+    /// An acknowledgement that repeats one (RFC 5681 section 2).
+    DuplicateAck,
+    /// It opens the connection.
+    Syn,
+    /// The end of the data, and none.
+    Fin,
+    /// It aborts the connection.
+    Rst,
+}
+
+named_cell!(Kind {
+    Kind::New = "new",
+    Kind::Retransmit = "retransmit",
+    Kind::Spurious = "spurious",
+    Kind::OutOfOrder = "out-of-order",
+    Kind::Probe = "probe",
+    Kind::KeepAlive = "keep-alive",
+    Kind::Ack = "ack",
+    Kind::DuplicateAck = "duplicate-ack",
+    Kind::Syn = "syn",
+    Kind::Fin = "fin",
+    Kind::Rst = "rst",
+});
+
+/// Control bits as tcpdump writes them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags(pub TcpFlags);
+
+const LETTERS: &str = "FSRP.UEW";
+
+impl Flags {
+    fn bits(self) -> [bool; 8] {
+        let TcpFlags {
+            syn,
+            ack,
+            fin,
+            rst,
+            psh,
+            urg,
+            ece,
+            cwr,
+        } = self.0;
+        [fin, syn, rst, psh, ack, urg, ece, cwr]
+    }
+}
+
+impl Cell for Flags {
+    const KIND: CellKind = CellKind::Text;
+    fn put(&self, column: &mut Values) {
+        let set = LETTERS.chars().zip(self.bits());
+        let text: String = set
+            .filter_map(|(letter, set)| set.then_some(letter))
+            .collect();
+        text.put(column);
+    }
+    fn take(column: &mut Values) -> Option<Flags> {
+        let text = column.take_text()?;
+        let [fin, syn, rst, psh, ack, urg, ece, cwr] =
+            std::array::from_fn(|bit| text.contains(&LETTERS[bit..=bit]));
+        Some(Flags(TcpFlags {
+            syn,
+            ack,
+            fin,
+            rst,
+            psh,
+            urg,
+            ece,
+            cwr,
+        }))
+    }
+}
+
+/// A segment, and what it was.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Segment {
+    /// When it was seen, since the epoch of the capture.
+    pub time: Time,
+    /// Number of its connection, from 1.
+    pub connection: u32,
+    /// Who sent it: 0 the end that sent the connection's first packet, 1 the other.
+    pub sender: u32,
+    /// Its sequence number since the SYN's.
+    pub seq: i64,
+    /// Bytes of payload.
+    pub payload: u32,
+    /// Its control bits.
+    pub flags: Flags,
+    /// What it was.
+    pub kind: Kind,
+    /// What it acknowledges.
+    pub ack: Option<i64>,
+    /// The window that it advertises.
+    pub window: Option<u64>,
+    /// Payload in flight after it.
+    pub outstanding: Option<u64>,
+    /// The RTT that its acknowledgement measured.
+    pub rtt: Option<Time>,
+}
+
+table! {
+    "segments": "A TCP segment, in the order of the capture.",
+    struct Segment,
+    "time_ns": Time = time, "When it was seen, since the epoch of the capture.";
+    "connection": u32 = connection, "The connection's number, from 1, as in `connections`.";
+    "sender": u32 = sender, "Who sent it: 0 the end that sent the connection's first packet, 1 the other.";
+    "seq": i64 = seq, "Sequence number of its first byte, without wraps, since that of its sender's SYN: the first byte of data is 1. Where no SYN was seen, the first byte seen is 1.";
+    "payload": u32 = payload, "Bytes of payload.";
+    "flags": Flags = flags, "Control bits in tcpdump's letters: F, S, R, P, `.` (ACK), U, E (ECE), W (CWR).";
+    "kind": Kind = kind, "What it was: `new` data, `retransmit` (data seen before), `spurious` (data seen before and acknowledged), `out-of-order` (data not seen before, below some that were), `probe` (into a window of zero), `keep-alive`, `ack`, `duplicate-ack`, `syn`, `fin` (without data), `rst`.";
+    "ack": Option<i64> = ack, "What it acknowledges, as a sequence number of the other end, counted as `seq`.";
+    "window_bytes": Option<u64> = window, "The window it advertises, scaled; null in an RST.";
+    "outstanding_bytes": Option<u64> = outstanding, "Payload that its sender has in flight after it; null unless it has new data in order.";
+    "rtt_ns": Option<Time> = rtt, "RTT of data of the other end that its acknowledgement times.";
+}
+
+/// A block of a SACK option.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sack {
+    /// When it was seen, since the epoch of the capture.
+    pub time: Time,
+    /// Number of its connection, from 1.
+    pub connection: u32,
+    /// Who sent it.
+    pub sender: u32,
+    /// The first byte.
+    pub start: i64,
+    /// The byte after the last.
+    pub end: i64,
+    /// Whether it tells of a duplicate.
+    pub duplicate: bool,
+}
+
+table! {
+    "sacks": "A block of a SACK option, in the order of the capture.",
+    struct Sack,
+    "time_ns": Time = time, "When it was seen, since the epoch of the capture.";
+    "connection": u32 = connection, "The connection's number, from 1, as in `connections`.";
+    "sender": u32 = sender, "Who sent the block: 0 the end that sent the connection's first packet, 1 the other.";
+    "start": i64 = start, "The first byte, a sequence number of the other end counted as `seq` of `segments`.";
+    "end": i64 = end, "The byte after the last.";
+    "duplicate": bool = duplicate, "Whether it tells of bytes that arrived twice (RFC 2883).";
+}
+
+/// Takes note of segments; `()` does not.
+pub trait Watch {
+    /// Whether it wants them.
+    fn on(&self) -> bool {
+        true
+    }
+    /// `segment` was seen.
+    fn segment(&mut self, segment: Segment);
+    /// `sack` was seen.
+    fn sack(&mut self, sack: Sack);
+}
+
+impl Watch for () {
+    fn on(&self) -> bool {
+        false
+    }
+    fn segment(&mut self, _: Segment) {}
+    fn sack(&mut self, _: Sack) {}
+}
+
+/// Writes `segments.parquet` and `sacks.parquet`.
+pub struct Series {
+    segments: TableWriter<Segment>,
+    sacks: TableWriter<Sack>,
+    /// The first failure; nothing is written after it.
+    failed: Option<TraceError>,
+}
+
+impl Series {
+    /// Creates the files in the folder `dir`.
+    pub fn create(dir: &Path) -> Result<Series, TraceError> {
+        Ok(Series {
+            segments: TableWriter::create(dir)?,
+            sacks: TableWriter::create(dir)?,
+            failed: None,
+        })
+    }
+
+    /// Ends the files.
+    pub fn finish(self) -> Result<(), TraceError> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        self.segments.finish()?;
+        self.sacks.finish()
+    }
+
+    fn note(&mut self, done: Result<(), TraceError>) {
+        if let Err(error) = done {
+            self.failed.get_or_insert(error);
+        }
+    }
+}
+
+impl Watch for Series {
+    fn segment(&mut self, segment: Segment) {
+        if self.failed.is_none() {
+            let done = self.segments.push(&segment);
+            self.note(done);
+        }
+    }
+    fn sack(&mut self, sack: Sack) {
+        if self.failed.is_none() {
+            let done = self.sacks.push(&sack);
+            self.note(done);
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Connections beside each other: shares of the rate, overlap, and the time of congestion.
+//!
+//! What flows get while the link is congested is their share of it, and what they get before and
+//! after is not: the study of 1999 that `studies/rtt-bias-1999` repeats cut that phase out by
+//! hand.
+
+use cclab_units::Time;
+use serde::Serialize;
+
+use crate::connection::Connection;
+use crate::timeline::Timeline;
+
+/// Flows with less data than this share of the largest are left out: beside bulk transfers,
+/// short ones would make any allocation look unfair.
+const LEAST_SHARE: f64 = 0.01;
+
+/// Bins of the grid at most.
+const MOST_BINS: u64 = 1 << 12;
+
+/// Flows that are told one by one.
+const MOST_FLOWS: usize = 1000;
+
+/// The link counts as full where the flows together carry this share of what they carry in their
+/// best twentieth of the time.
+const FULL: f64 = 0.9;
+const BEST: f64 = 0.95;
+
+/// Throughput is smoothed over this share of the time that flows overlap, which is longer than
+/// a dip after a loss where there are many losses.
+const SMOOTHED: f64 = 0.05;
+
+/// The flows of a capture beside each other. Of each connection the direction with more data
+/// counts, if it has a hundredth of the data of the largest.
+#[derive(Clone, Debug, Serialize)]
+pub struct Together {
+    /// How many flows there are.
+    pub flows: usize,
+    /// Connections with data that are too small to count.
+    pub left_out: usize,
+    /// From the first data to the last.
+    pub whole: Option<Interval>,
+    /// While all flows last.
+    pub overlap: Option<Interval>,
+    /// The longest time in which two flows or more last, the link is full and data are lost.
+    pub congested: Option<Interval>,
+    /// The interval asked for.
+    pub asked: Option<Interval>,
+}
+
+/// What flows got in an interval.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    /// Its beginning, since the capture's first packet. Borders other than those asked for lie
+    /// on a grid of 2^n ns.
+    pub from_s: f64,
+    /// Its end.
+    pub to_s: f64,
+    /// Payload of all flows, each byte counted once, in bits over the interval's length.
+    pub throughput_bps: f64,
+    /// Jain's index of the flows' throughputs: (sum x)^2 / (n sum x^2).
+    pub jain: Option<f64>,
+    /// Segments sent again or out of order; null in an interval asked for.
+    pub retransmitted_packets: Option<u64>,
+    /// Each flow, in the order of connections; the first thousand.
+    pub flows: Vec<Share>,
+}
+
+/// What a flow got.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Share {
+    /// Number of its connection.
+    pub connection: u32,
+    /// Who sent it: 0 the end that sent the connection's first packet, 1 the other.
+    pub sender: u32,
+    /// Payload, each byte counted once.
+    pub bytes: u64,
+    /// In bits over the interval's length.
+    pub throughput_bps: f64,
+    /// Share of what all flows got.
+    pub share: Option<f64>,
+}
+
+/// A flow on the common grid.
+struct Flow {
+    connection: u32,
+    sender: u32,
+    /// Numbers of its first bin and of the one after its last.
+    lasts: (u64, u64),
+    bytes: Vec<(u64, u64)>,
+    lost: Vec<(u64, u64)>,
+    asked: u64,
+}
+
+impl Together {
+    /// Of `connections`, whose numbers they come with, in a capture that `lasted` so long; `asked`
+    /// is an interval since its beginning.
+    pub(crate) fn new(
+        connections: &[(u32, Connection)],
+        lasted: Time,
+        asked: Option<(Time, Time)>,
+    ) -> Together {
+        let senders = connections.iter().filter_map(|(number, connection)| {
+            let [a, b] = connection.sending.each_ref().map(|s| s.unique_bytes);
+            let sender = usize::from(b > a);
+            (a.max(b) > 0).then_some((*number, sender, &connection.sending[sender]))
+        });
+        let senders: Vec<_> = senders.collect();
+        let most = senders
+            .iter()
+            .map(|(.., sending)| sending.unique_bytes)
+            .max();
+        let least = LEAST_SHARE * most.unwrap_or(0) as f64;
+        let chosen = senders
+            .iter()
+            .filter(|(.., sending)| sending.unique_bytes as f64 >= least);
+        let chosen: Vec<_> = chosen.collect();
+        let timelines = chosen
+            .iter()
+            .flat_map(|(.., sending)| [&sending.carried, &sending.lost]);
+        let mut shift = timelines.map(Timeline::shift).max().unwrap_or(0);
+        let span = chosen
+            .iter()
+            .fold((u64::MAX, 0), |(from, to), (.., sending)| {
+                let (first, last) = sending.carried.span();
+                (from.min(first), to.max(last))
+            });
+        while span.1.saturating_sub(span.0) >> shift >= MOST_BINS {
+            shift += 1;
+        }
+        let flows = chosen.iter().map(|(connection, sender, sending)| {
+            let bytes: Vec<_> = sending.carried.bins(shift).collect();
+            let first = bytes.first().map_or(0, |(bin, _)| *bin);
+            let last = bytes.last().map_or(0, |(bin, _)| bin + 1);
+            Flow {
+                connection: *connection,
+                sender: *sender as u32,
+                lasts: (first, last),
+                bytes,
+                lost: sending.lost.bins(shift).collect(),
+                asked: sending.interval_bytes,
+            }
+        });
+        let flows: Vec<_> = flows.collect();
+        let grid = Grid {
+            shift,
+            lasted,
+            flows,
+        };
+        Together {
+            flows: grid.flows.len(),
+            left_out: senders.len() - grid.flows.len(),
+            whole: grid.whole().map(|(from, to)| grid.interval(from, to)),
+            overlap: grid.overlap().map(|(from, to)| grid.interval(from, to)),
+            congested: grid.congested().map(|(from, to)| grid.interval(from, to)),
+            asked: asked.map(|(from, to)| grid.asked(from, to)),
+        }
+    }
+}
+
+/// Flows over time, in bins of 2^shift ns.
+struct Grid {
+    shift: u32,
+    /// How long the capture lasted.
+    lasted: Time,
+    flows: Vec<Flow>,
+}
+
+impl Grid {
+    fn whole(&self) -> Option<(u64, u64)> {
+        let from = self.flows.iter().map(|flow| flow.lasts.0).min()?;
+        let to = self.flows.iter().map(|flow| flow.lasts.1).max()?;
+        Some((from, to))
+    }
+
+    /// While all flows last, if there are two.
+    fn overlap(&self) -> Option<(u64, u64)> {
+        let from = self.flows.iter().map(|flow| flow.lasts.0).max()?;
+        let to = self.flows.iter().map(|flow| flow.lasts.1).min()?;
+        (self.flows.len() > 1 && from < to).then_some((from, to))
+    }
+
+    /// The longest run of bins in which two flows last and the link is full, if data are lost
+    /// in it.
+    fn congested(&self) -> Option<(u64, u64)> {
+        let (from, to) = self.whole()?;
+        let length = (to - from) as usize;
+        let mut carried = vec![0; length];
+        let mut lost = vec![0; length];
+        // How many flows begin less how many end with each bin.
+        let mut changes = vec![0_i64; length + 1];
+        for flow in &self.flows {
+            for &(bin, bytes) in &flow.bytes {
+                carried[(bin - from) as usize] += bytes;
+            }
+            for &(bin, packets) in &flow.lost {
+                if let Some(sum) = lost.get_mut(bin.saturating_sub(from) as usize) {
+                    *sum += packets;
+                }
+            }
+            changes[(flow.lasts.0 - from) as usize] += 1;
+            changes[(flow.lasts.1 - from) as usize] -= 1;
+        }
+        let mut lasting = 0;
+        let shared: Vec<bool> = changes[..length]
+            .iter()
+            .map(|change| {
+                lasting += change;
+                lasting >= 2
+            })
+            .collect();
+        let shared_bins = shared.iter().filter(|shared| **shared).count();
+        let smooth = ((shared_bins as f64 * SMOOTHED) as usize).max(1);
+        let level = smoothed(&carried, smooth);
+        let mut best = level.clone();
+        best.sort_unstable_by(f64::total_cmp);
+        let best = *best.get((length as f64 * BEST) as usize)?;
+        let full = |bin: usize| shared[bin] && level[bin] >= FULL * best;
+        let runs = (0..length).collect::<Vec<_>>();
+        let longest = runs
+            .chunk_by(|&a, &b| full(a) && full(b))
+            .filter(|run| full(run[0]))
+            .filter(|run| run.iter().any(|&bin| lost[bin] > 0))
+            .max_by_key(|run| run.len())?;
+        Some((
+            from + longest[0] as u64,
+            from + (longest[0] + longest.len()) as u64,
+        ))
+    }
+
+    fn interval(&self, from: u64, to: u64) -> Interval {
+        let within = |bins: &[(u64, u64)]| -> u64 {
+            let within = bins.iter().filter(|(bin, _)| (from..to).contains(bin));
+            within.map(|(_, sum)| sum).sum()
+        };
+        // The last bin may end after the capture; one that it ends in has some length.
+        let end = self
+            .lasted
+            .max(Time::from_nanos(from.saturating_mul(1 << self.shift) + 1));
+        let border = |bin: u64| Time::from_nanos(bin.saturating_mul(1 << self.shift)).min(end);
+        let seconds = |bin: u64| border(bin).as_secs_f64();
+        let lost = self.flows.iter().map(|flow| within(&flow.lost)).sum();
+        Interval {
+            retransmitted_packets: Some(lost),
+            ..self.shared(seconds(from), seconds(to), |flow| within(&flow.bytes))
+        }
+    }
+
+    fn asked(&self, from: Time, to: Time) -> Interval {
+        self.shared(from.as_secs_f64(), to.as_secs_f64(), |flow| flow.asked)
+    }
+
+    fn shared(&self, from_s: f64, to_s: f64, bytes: impl Fn(&Flow) -> u64) -> Interval {
+        let of = |bytes: u64| bytes as f64 * 8.0 / (to_s - from_s);
+        let all: Vec<u64> = self.flows.iter().map(bytes).collect();
+        let sum: u64 = all.iter().sum();
+        let squares: f64 = all.iter().map(|&bytes| (bytes as f64).powi(2)).sum();
+        let shares = self.flows.iter().zip(&all).take(MOST_FLOWS);
+        Interval {
+            from_s,
+            to_s,
+            throughput_bps: of(sum),
+            jain: (sum > 0).then(|| (sum as f64).powi(2) / (all.len() as f64 * squares)),
+            retransmitted_packets: None,
+            flows: shares
+                .map(|(flow, &bytes)| Share {
+                    connection: flow.connection,
+                    sender: flow.sender,
+                    bytes,
+                    throughput_bps: of(bytes),
+                    share: (sum > 0).then(|| bytes as f64 / sum as f64),
+                })
+                .collect(),
+        }
+    }
+}
+
+/// The mean over the `width` values around each.
+fn smoothed(values: &[u64], width: usize) -> Vec<f64> {
+    let mut sums = vec![0_u64];
+    for value in values {
+        sums.push(sums[sums.len() - 1] + value);
+    }
+    (0..values.len())
+        .map(|at| {
+            let from = at.saturating_sub(width / 2);
+            let to = (from + width).min(values.len());
+            (sums[to] - sums[from]) as f64 / (to - from) as f64
+        })
+        .collect()
+}
