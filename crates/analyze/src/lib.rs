@@ -10,11 +10,10 @@
 //! on `sent` (which bytes were seen and acknowledged), `timeouts`, `limits` (what held the
 //! sender), `timeline` (amounts over time) and `moments`. [`segments`] is each segment with what
 //! it was, for those who [`Watch`].
+
 #![forbid(unsafe_code)]
 
 use cclab_trace::table::Row;
-
-#![forbid(unsafe_code)]
 
 mod analysis;
 mod connection;
