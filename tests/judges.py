@@ -48,7 +48,10 @@ def tcptrace(capture: Path) -> list[Sender]:
 
 
 def tcptrace_reports(capture: Path) -> list[Report]:
-    """All that tcptrace says of each connection in `capture`, in the order of first packets."""
+    """All that tcptrace says of each connection in `capture`, in the order of first packets.
+
+    Of a capture whose link layer it does not know it says nothing.
+    """
     if capture.suffix == ".pcap":
         return _reports(capture)
     converted = capture.with_suffix(".pcap")
@@ -71,7 +74,10 @@ def merge(captures: Sequence[Path], merged: Path) -> None:
 
 
 def _reports(capture: Path) -> list[Report]:
-    report = _run("tcptrace", "-l", "-r", "-W", "-n", capture)
+    done = _done("tcptrace", "-l", "-r", "-W", "-n", capture)
+    if "did not understand link format" in done.stderr:
+        return []
+    report = _output(done)
     return [_report(text) for text in report.split("TCP connection ")[1:] if "host" in text]
 
 
@@ -79,16 +85,15 @@ def _report(text: str) -> Report:
     columns: list[dict[str, float]] = [{}, {}]
     words: list[dict[str, str]] = [{}, {}]
     for line in text.splitlines():
-        told = re.findall(r"  ([A-Za-z](?:\S| (?=\S))*?):\s+(NA|[\dYN]+/[\dYN]+|[YN])(?= |$)", line)
-        if len(told) == 2 and told[0][0] == told[1][0]:
-            for word, (name, value) in zip(words, told, strict=True):
-                word[name] = value
-        pairs = re.findall(r"  ([A-Za-z](?:\S| (?=\S))*?):\s+(\d+(?:\.\d+)?)( pkts)?", line)
+        pairs = re.findall(r"  ([A-Za-z](?:\S| (?=\S))*?):\s+([YN\d]\S*)( pkts)?", line)
         if len(pairs) == 2 and pairs[0][0] == pairs[1][0]:
-            for column, (name, value, unit) in zip(columns, pairs, strict=True):
+            for side, (name, value, unit) in enumerate(pairs):
                 # One name, in bytes and in packets.
                 key = name + unit if name == "initial window" else name
-                column[key] = float(value)
+                if re.fullmatch(r"\d+(\.\d+)?", value):
+                    columns[side][key] = float(value)
+                else:
+                    words[side][key] = value
     [total] = re.findall(r"^\ttotal packets:\s+(\d+)", text, re.MULTILINE)
     [[hours, minutes, seconds]] = re.findall(r"elapsed time:\s+(\d+):(\d+):([\d.]+)", text)
     [complete] = re.findall(r"complete conn: (yes|no|RESET)", text)
@@ -164,6 +169,13 @@ def numbers(capture: Path, field: str, only: str = "tcp") -> list[int]:
 
 
 def _run(*command: str | Path) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, f"{command[0]}: {done.stderr}"
+    return _output(_done(*command))
+
+
+def _done(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def _output(done: subprocess.CompletedProcess[str]) -> str:
+    assert done.returncode == 0, f"{done.args[0]}: {done.stderr}"
     return done.stdout

@@ -9,6 +9,7 @@ from agreement import tcptrace, tshark
 from agreement.conversation import CLIENT
 from agreement.directions import testimonies
 from agreement.explained import EXPLAINED
+from agreement.field import UNTOLD
 from agreement.kinds import KINDS
 from agreement.runs import emulated, simulated
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agreement.directions import Testimony
-    from agreement.explained import Explanation
+    from agreement.explained.explanation import Explanation
     from agreement.field import Value
 
 JUDGES = ("tcptrace", "tshark")
@@ -138,6 +139,8 @@ def _scored(found: dict[str, Testimony]) -> Comparison:
         for it in FIELDS:
             score = scores.setdefault((it.column, it.judge), Score(it.name, it.how))
             for index, direction in enumerate(testimony.directions(it.judge)):
+                if it.theirs(direction) == UNTOLD:
+                    continue
                 score.compared += 1
                 if not it.agrees(direction):
                     place = f"{index // 2 + 1}{'ab'[index % 2]}"

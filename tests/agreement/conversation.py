@@ -8,14 +8,15 @@ arrived. A FIN counts as one byte after the last.
 from __future__ import annotations
 
 import contextlib
+import struct
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from scapy.layers.inet import IP, TCP
+from scapy.layers.inet import IP, TCP, IPOption_NOP, IPOption_RR
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrHopByHop
-from scapy.layers.l2 import CookedLinux, Dot1AD, Dot1Q, Ether
+from scapy.layers.l2 import CookedLinux, CookedLinuxV2, Dot1AD, Dot1Q, Ether, Loopback
+from scapy.layers.ppp import PPP, PPPoE
 from scapy.packet import Packet, Raw
-from scapy.utils import RawPcapWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,8 +35,17 @@ VLAN: Framing = (1, lambda ip: MAC / Dot1Q(vlan=7) / ip)
 QINQ: Framing = (1, lambda ip: MAC / Dot1AD(vlan=7) / Dot1Q(vlan=8) / ip)
 RAW: Framing = (101, lambda ip: ip)
 COOKED: Framing = (113, lambda ip: CookedLinux() / ip)
+COOKED_2: Framing = (276, lambda ip: CookedLinuxV2() / ip)
+LOOPBACK: Framing = (0, lambda ip: Loopback() / ip)
+PPPOE: Framing = (1, lambda ip: MAC / PPPoE(sessionid=1) / PPP() / ip)
 
+ROUTE = [IPOption_RR(), IPOption_NOP()]
 V4 = (IP(src="10.0.0.1", dst="10.0.0.2"), IP(src="10.0.0.2", dst="10.0.0.1"))
+V4_OPTIONS = (
+    IP(src="10.0.0.1", dst="10.0.0.2", options=ROUTE),
+    IP(src="10.0.0.2", dst="10.0.0.1", options=ROUTE),
+)
+"""With options: a record of the route."""
 V6 = (IPv6(src="fd00::1", dst="fd00::2"), IPv6(src="fd00::2", dst="fd00::1"))
 V6_EXTENDED = (
     V6[0] / IPv6ExtHdrHopByHop() / IPv6ExtHdrDestOpt(),
@@ -247,18 +257,14 @@ class Conversation:
 
     def write(self, file: Path, port: int = CLIENT.port) -> None:
         """Writes the capture, classic pcap with times in microseconds; `port` is that of `a`."""
-        with RawPcapWriter(str(file), linktype=self._framing[0], snaplen=self._snap) as pcap:
-            pcap.write_header(None)
+        link, framed = self._framing
+        with file.open("wb") as pcap:
+            pcap.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, self._snap, link))
             for now, packet in self.frames:
                 of_a = packet[TCP].dport == self.b.setup.port
                 setattr(packet[TCP], "sport" if of_a else "dport", port)
-                frame = bytes(self._framing[1](packet))
-                seconds, microseconds = divmod(now, 1_000_000)
+                frame = bytes(framed(packet))
                 kept = frame[: self._snap]
-                pcap.write_packet(
-                    kept,
-                    sec=EPOCH_S + seconds,
-                    usec=microseconds,
-                    caplen=len(kept),
-                    wirelen=len(frame),
-                )
+                seconds, microseconds = divmod(now, 1_000_000)
+                lengths = len(kept), len(frame)
+                pcap.write(struct.pack("<IIII", EPOCH_S + seconds, microseconds, *lengths) + kept)

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 Value = float | str | None
 
+UNTOLD = "untold"
+"""What a judge says that says nothing of a direction: there is nothing to compare."""
+
 
 @dataclass(frozen=True)
 class Field:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agreement.comparison import JUDGES, Comparison
-from agreement.explained import EXPLAINED, RUNS
+from agreement.explained import EXPLAINED
+from agreement.explained.explanation import RUNS
 from agreement.kinds import FAMILIES, KINDS
 from agreement.runs import SAYS
 
 if TYPE_CHECKING:
     from agreement.comparison import Score
-    from agreement.explained import Explanation
+    from agreement.explained.explanation import Explanation
 
 HEAD = """\
 # cclab, tcptrace and tshark on the same captures

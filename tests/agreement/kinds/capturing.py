@@ -7,9 +7,13 @@ from dataclasses import replace
 from agreement.conversation import (
     CLIENT,
     COOKED,
+    COOKED_2,
+    LOOPBACK,
+    PPPOE,
     QINQ,
     RAW,
     SERVER,
+    V4_OPTIONS,
     V6,
     V6_EXTENDED,
     VLAN,
@@ -68,6 +72,33 @@ def cooked() -> Conversation:
 def raw() -> Conversation:
     """Raw IP, as a capture on a tunnel has it."""
     return _with_a_loss(Conversation(framing=RAW))
+
+
+def cooked_2() -> Conversation:
+    """Linux cooked, the second version."""
+    return _with_a_loss(Conversation(framing=COOKED_2))
+
+
+def loopback() -> Conversation:
+    """BSD loopback."""
+    return _with_a_loss(Conversation(framing=LOOPBACK))
+
+
+def pppoe() -> Conversation:
+    """PPP over Ethernet, as on the line of a DSL modem."""
+    return _with_a_loss(Conversation(framing=PPPOE))
+
+
+def ipv4_options() -> Conversation:
+    """IPv4 with options."""
+    return _with_a_loss(Conversation(hosts=V4_OPTIONS))
+
+
+def twice() -> Conversation:
+    """A mirror port that shows each packet as it enters the switch and as it leaves."""
+    talk = _with_a_loss(Conversation())
+    talk.frames = [(at + late, frame) for at, frame in talk.frames for late in (0, 4)]
+    return talk
 
 
 def snapped() -> Conversation:
@@ -154,6 +185,11 @@ KINDS = (
     qinq,
     cooked,
     raw,
+    cooked_2,
+    loopback,
+    pppoe,
+    ipv4_options,
+    twice,
     snapped,
     one_way_data,
     one_way_acks,

@@ -140,6 +140,111 @@ def timeout_with_backoff() -> Conversation:
     return talk
 
 
+def tail_loss_probe() -> Conversation:
+    """The last segment is lost, and sent again after two round trips (RFC 8985 section 7)."""
+    talk = Conversation()
+    talk.open()
+    _burst(talk, 4)
+    talk.wait(39.6)
+    talk.b.ack(3 * MSS)
+    talk.wait(80)
+    talk.a.send(MSS, at=3 * MSS)
+    talk.wait(40)
+    talk.b.ack()
+    talk.close()
+    return talk
+
+
+def lost_again() -> Conversation:
+    """The retransmission is lost as well, and its timer brings it a second time."""
+    talk = Conversation()
+    talk.open()
+    _burst(talk, 5)
+    talk.wait(39)
+    talk.b.ack(MSS)
+    for upto in (3, 4, 5):
+        talk.wait(0.1)
+        talk.b.ack(MSS, sack=((2 * MSS, upto * MSS),))
+    talk.wait(0.1)
+    talk.a.send(MSS, at=MSS)
+    talk.wait(280)
+    talk.a.send(MSS, at=MSS)
+    talk.wait(40)
+    talk.b.ack()
+    talk.wait(0.1)
+    _burst(talk, 2)
+    talk.wait(40)
+    talk.b.ack()
+    talk.close()
+    return talk
+
+
+def too_early() -> Conversation:
+    """The timer expires while the acknowledgements are on their way (RFC 5682); D-SACK tells."""
+    talk = Conversation()
+    talk.open()
+    _burst(talk, 3)
+    talk.wait(300)
+    talk.a.send(MSS, at=0)
+    talk.wait(1)
+    for upto in (1, 2, 3):
+        talk.b.ack(upto * MSS)
+        talk.wait(0.1)
+    talk.a.send(MSS)
+    talk.wait(39)
+    talk.b.ack(3 * MSS, sack=((0, MSS),))
+    talk.wait(1)
+    talk.b.ack()
+    talk.close()
+    return talk
+
+
+def limited_transmit() -> Conversation:
+    """New data answer the first two duplicate acknowledgements (RFC 3042)."""
+    talk = Conversation()
+    talk.open()
+    _burst(talk, 4)
+    talk.wait(39)
+    talk.b.ack(MSS)
+    for upto in (3, 4):
+        talk.wait(0.1)
+        talk.b.ack(MSS, sack=((2 * MSS, upto * MSS),))
+        talk.wait(0.05)
+        talk.a.send(MSS)
+    talk.wait(40)
+    talk.b.ack(MSS, sack=((2 * MSS, 5 * MSS),))
+    talk.wait(0.05)
+    talk.a.send(MSS, at=MSS)
+    talk.wait(0.1)
+    talk.b.ack(MSS, sack=((2 * MSS, 6 * MSS),))
+    talk.wait(40)
+    talk.b.ack()
+    talk.close()
+    return talk
+
+
+def inside_segments() -> Conversation:
+    """A middlebox cut segments: acknowledgements and SACK blocks end inside of them."""
+    talk = Conversation()
+    talk.open()
+    _burst(talk, 3)
+    talk.wait(39)
+    for upto in (400, 1200, 2500):
+        talk.b.ack(upto)
+        talk.wait(1)
+    talk.b.ack()
+    talk.wait(1)
+    _burst(talk, 3)
+    talk.wait(39)
+    talk.b.ack(3 * MSS + 500)
+    talk.wait(0.1)
+    talk.b.ack(3 * MSS + 500, sack=((4 * MSS + 300, 5 * MSS + 100),))
+    talk.wait(0.1)
+    talk.b.ack()
+    talk.close()
+    return talk
+
+
 def go_back() -> Conversation:
     """All of a window is lost; what the timer sends first is all that is missing, in order."""
     talk = Conversation(replace(CLIENT, sack=False), replace(SERVER, sack=False))
@@ -296,6 +401,11 @@ KINDS = (
     duplicate_sack,
     spurious,
     timeout_with_backoff,
+    tail_loss_probe,
+    lost_again,
+    too_early,
+    limited_transmit,
+    inside_segments,
     go_back,
     reordering,
     late_reordering,

@@ -157,6 +157,36 @@ def wrapped() -> Conversation:
     return talk
 
 
+def quarter() -> Conversation:
+    """A segment that lies across a quarter of the sequence space."""
+    talk = Conversation(replace(CLIENT, isn=2**30 - 4_000))
+    talk.open()
+    for _ in range(3):
+        talk.a.send(MSS)
+        talk.wait(0.1)
+        talk.a.send(MSS)
+        talk.wait(40)
+        talk.b.ack()
+        talk.wait(0.1)
+    talk.close()
+    return talk
+
+
+def without_options() -> Conversation:
+    """SYNs without any option: segments of 536 bytes (RFC 9293 section 3.7.1)."""
+    talk = Conversation(
+        replace(CLIENT, mss=None, sack=False), replace(SERVER, mss=None, sack=False)
+    )
+    talk.open()
+    for _ in range(4):
+        talk.a.send(536)
+        talk.wait(40)
+        talk.b.ack()
+        talk.wait(0.1)
+    talk.close()
+    return talk
+
+
 def ecn() -> Conversation:
     """Congestion is marked instead of dropped: CE, echoed by ECE until CWR answers (RFC 3168)."""
     talk = Conversation()
@@ -207,6 +237,8 @@ KINDS = (
     timestamps,
     at_the_receiver,
     wrapped,
+    quarter,
+    without_options,
     ecn,
     urgent,
 )

@@ -50,6 +50,40 @@ def shift_of_zero() -> Conversation:
     return talk
 
 
+def shift_too_large() -> Conversation:
+    """A shift of 15, which counts as 14 (RFC 7323 section 2.3)."""
+    talk = Conversation(replace(CLIENT, scale=2), replace(SERVER, scale=15))
+    talk.open()
+    for _ in range(2):
+        talk.a.send(MSS)
+        talk.wait(40)
+        talk.b.ack(window=10)
+        talk.wait(0.1)
+    talk.close()
+    return talk
+
+
+def shrunk() -> Conversation:
+    """The receiver takes back what it offered: the right edge moves left."""
+    talk = Conversation(b=replace(SERVER, window=6 * MSS))
+    talk.open()
+    for _ in range(4):
+        talk.a.send(MSS)
+        talk.wait(0.1)
+    talk.wait(39)
+    talk.b.ack(2 * MSS, window=MSS)
+    talk.wait(1)
+    talk.b.ack(3 * MSS, window=MSS)
+    talk.wait(1)
+    talk.b.ack(window=6 * MSS)
+    talk.wait(1)
+    talk.a.send(MSS)
+    talk.wait(40)
+    talk.b.ack()
+    talk.close()
+    return talk
+
+
 def updated() -> Conversation:
     """The receiver opens its window step by step, with nothing new to acknowledge."""
     talk = Conversation()
@@ -229,6 +263,8 @@ KINDS = (
     scaled,
     scaling_refused,
     shift_of_zero,
+    shift_too_large,
+    shrunk,
     updated,
     updated_in_flight,
     full,
