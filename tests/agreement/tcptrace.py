@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from agreement.field import Field
+from agreement.field import UNTOLD, Field
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,9 +21,13 @@ SAME = {
     "unique_bytes": "unique bytes sent",
     "out_of_order_packets": "outoforder pkts",
     "duplicate_acks": "duplicate acks",
+    "sacks": "sack pkts sent",
+    "sack_blocks_max": "max sack blks/ack",
+    "dsacks": "dsack pkts sent",
     "window_probes": "zwnd probe pkts",
     "zero_windows": "zero win adv",
     "rsts": "resets sent",
+    "urgent_packets": "urgent data pkts",
     "segment_max_bytes": "max segm size",
     "segment_min_bytes": "min segm size",
     "window_min_bytes": "min win adv",
@@ -38,6 +42,7 @@ SAME = {
 """Columns that are its numbers as they are."""
 
 MILLISECONDS = {
+    "idle_max_s": "idletime max",
     "rtt_min_s": "RTT min",
     "rtt_mean_s": "RTT avg",
     "rtt_max_s": "RTT max",
@@ -74,6 +79,13 @@ def _word(
         return direction.words.get(name, unshown)
 
     return Field(column, "tcptrace", name, lambda direction: ours(direction.row), theirs, how)
+
+
+def _handshake(direction: Direction) -> Value:
+    columns = direction.report.columns
+    if direction.row["handshake_rtt_s"] is None:
+        return UNTOLD
+    return sum(column["RTT from 3WHS"] for column in columns)
 
 
 def _yes(flag: object) -> str:
@@ -131,6 +143,24 @@ FIELDS = (
         lambda row: (row["throughput_bps"] or 0) / 8,
         "in bytes per second",
         0.5,
+    ),
+    _number("data_s", "data xmit time", lambda row: row["data_s"] or 0, rounding=0.5e-3),
+    Field(
+        "handshake_rtt_s",
+        "tcptrace",
+        "RTT from 3WHS",
+        lambda direction: direction.row["handshake_rtt_s"] * 1e3,
+        _handshake,
+        "in ms, the sum of both directions; where each SYN was seen once",
+        0.1,
+    ),
+    Field(
+        "missed_bytes",
+        "tcptrace",
+        "missed data",
+        lambda direction: direction.row["missed_bytes"],
+        lambda direction: direction.column.get("missed data", UNTOLD),
+        "where SYN and FIN were seen",
     ),
     Field(
         "elapsed_s",

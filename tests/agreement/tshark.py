@@ -3,9 +3,10 @@ its analysis of sequence numbers (tcp.analysis) adds."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from agreement.directions import ACK, FIN, RST, SYN
+from agreement.directions import ACK, CWR, ECE, FIN, RST, SYN, URG
 from agreement.field import Field
 
 if TYPE_CHECKING:
@@ -83,13 +84,15 @@ def _count(column: str, flag: str, *, of: Callable[[Segment], bool] = _is_data) 
     )
 
 
-def _bits(column: str, name: str, bit: int) -> Field:
-    """A column that counts the segments with a control bit."""
+def _bits(column: str, name: str, bit: int, without: int = 0) -> Field:
+    """A column that counts the segments with a control bit, those `without` others."""
     return _field(
         column,
         "tcp.flags",
-        lambda direction: sum(bool(_flags(segment) & bit) for segment in direction.sent),
-        f"how many have the bit {name}",
+        lambda direction: sum(
+            _flags(segment) & (bit | without) == bit for segment in direction.sent
+        ),
+        f"how many have the bit {name}{', SYNs left out' if without else ''}",
     )
 
 
@@ -125,6 +128,44 @@ def _scaling(direction: Direction) -> float | None:
     return None if last == unknown else last != unscaled
 
 
+def _idle(direction: Direction) -> float | None:
+    times = _values(direction.sent, "tcp.time_relative")
+    return max((after - before for before, after in pairwise(times)), default=None)
+
+
+def _between_data(direction: Direction) -> float | None:
+    data = [segment for segment in direction.sent if _is_data(segment)]
+    times = _values(data, "tcp.time_relative")
+    return times[-1] - times[0] if times else None
+
+
+def _is_sack(segment: Segment) -> bool:
+    return "tcp.options.sack.count" in segment
+
+
+def _agreed_on_ecn(direction: Direction) -> bool | None:
+    """Whether one SYN has ECE and CWR, and the other ECE alone (RFC 3168 section 6.1.1)."""
+    told = []
+    for segments in (direction.sent, direction.heard):
+        syns = [_flags(segment) for segment in segments if _flags(segment) & SYN]
+        if not syns:
+            return None
+        told.append(syns[0] & (ECE | CWR))
+    return sorted(told) == [ECE, ECE | CWR]
+
+
+def _is_marked(segment: Segment) -> bool:
+    congestion_experienced = "3"
+    ecn = segment.get("ip.dsfield.ecn") or segment.get("ipv6.tclass.ecn")
+    return ecn == congestion_experienced
+
+
+def _missed(direction: Direction) -> bool:
+    return bool(
+        _flagged(direction.sent, "lost_segment") or _flagged(direction.heard, "ack_lost_segment")
+    )
+
+
 FIELDS = (
     _field("packets", "conv,tcp: frames", lambda direction: direction.packets),
     _field(
@@ -153,6 +194,15 @@ FIELDS = (
         "tcp.time_relative",
         lambda direction: _of_none(_values(direction.sent[-1:], "tcp.time_relative"), max),
         "of the last segment",
+    ),
+    _field("idle_max_s", "tcp.time_relative", _idle, "the most between two segments"),
+    _field("data_s", "tcp.time_relative", _between_data, "from the first with data to the last"),
+    _field(
+        "handshake_rtt_s",
+        "tcp.analysis.initial_rtt",
+        lambda direction: _of_none(
+            _values(direction.sent + direction.heard, "tcp.analysis.initial_rtt"), max
+        ),
     ),
     _field(
         "data_packets",
@@ -187,6 +237,48 @@ FIELDS = (
     _bits("syns", "SYN", SYN),
     _bits("fins", "FIN", FIN),
     _bits("rsts", "RST", RST),
+    _bits("urgent_packets", "URG", URG),
+    _bits("ece_packets", "ECE", ECE, without=SYN),
+    _bits("cwr_packets", "CWR", CWR, without=SYN),
+    _field("ecn", "tcp.flags", _agreed_on_ecn, "ECE and CWR in one SYN, ECE in the other"),
+    _field(
+        "ce_packets",
+        "ip.dsfield.ecn, ipv6.tclass.ecn",
+        lambda direction: sum(map(_is_marked, direction.sent)),
+        "how many are 3",
+    ),
+    _field(
+        "sacks",
+        "tcp.options.sack.count",
+        lambda direction: sum(map(_is_sack, direction.sent)),
+        "how many have it",
+    ),
+    _field(
+        "sack_blocks",
+        "tcp.options.sack.count",
+        lambda direction: sum(_values(direction.sent, "tcp.options.sack.count")),
+        "their sum",
+    ),
+    _field(
+        "sack_blocks_max",
+        "tcp.options.sack.count",
+        lambda direction: _of_none(_values(direction.sent, "tcp.options.sack.count"), max),
+        "the most",
+    ),
+    _field(
+        "dsacks",
+        "tcp.options.sack.dsack_le",
+        lambda direction: len(_values(direction.sent, "tcp.options.sack.dsack_le")),
+        "how many have it",
+    ),
+    Field(
+        "missed_bytes",
+        "tshark",
+        "tcp.analysis.lost_segment, tcp.analysis.ack_lost_segment",
+        lambda direction: direction.row["missed_bytes"] > 0,
+        _missed,
+        "whether there are any; the latter of the other direction",
+    ),
     _count("retransmitted_packets", "retransmission"),
     _field(
         "retransmitted_bytes",
@@ -216,7 +308,10 @@ FIELDS = (
         lambda direction: len(_flagged(direction.heard, "duplicate_ack")),
         "of the other direction",
     ),
+    _count("spurious_retransmits", "spurious_retransmission"),
+    _count("keep_alives", "keep_alive", of=_any),
     _count("window_probes", "zero_window_probe", of=_any),
+    _count("window_full_packets", "window_full", of=_any),
     _count("zero_windows", "zero_window", of=_any),
     _field(
         "mss_announced_bytes",

@@ -35,6 +35,8 @@ EXPLAINED = (
             "rtt_mean_s",
             "rtt_max_s",
             "rtt_stdev_s",
+            "data_s",
+            "handshake_rtt_s",
         ),
         kinds("capturing", "ipv6_extended"),
         "it takes the extension headers of IPv6 for payload of TCP, whereas the length in the IPv6 "
@@ -237,9 +239,118 @@ EXPLAINED = (
         "tcptrace",
         ("outstanding_mean_bytes", "outstanding_max_bytes"),
         kinds("capturing", "one_way_data", "one_way_acks"),
-        "no acknowledgement was seen: it adds up all that was ever sent, SYN and FIN included; "
-        "here it is the payload of the segment alone",
+        "where no acknowledgement was seen, it counts the SYN among the bytes in flight",
+        "cclab",
+        "more",
+    ),
+    Explanation(
+        "tcptrace",
+        ("outstanding_mean_bytes", "outstanding_max_bytes"),
+        kinds("losses", "longer_again", "overlapping"),
+        "segments that repeat some bytes and carry new ones as well do not count to it",
+        "cclab",
+        "less",
+    ),
+    Explanation(
+        "tcptrace",
+        ("outstanding_mean_bytes",),
+        (
+            *kinds("closing", "fin_again"),
+            *kinds("windows", "kept_alive_with_a_byte"),
+            *kinds("capturing", "twice"),
+        ),
+        "a FIN that is sent again and the byte of a keep-alive are repeated, and do not count to "
+        "it; here they do",
+        "tcptrace",
+        "more",
+    ),
+    Explanation(
+        "tcptrace",
+        (
+            "unique_bytes",
+            "missed_bytes",
+            "throughput_bps",
+            "rtt_samples",
+            "rtt_stdev_s",
+        ),
+        kinds("windows", "probe_taken"),
+        "it does not follow what is sent into a closed window, and lacks the byte of the probe "
+        "that the receiver took (RFC 9293 section 3.8.6.1)",
+        "cclab",
+    ),
+    Explanation(
+        "tcptrace",
+        ("window_probes",),
+        kinds("windows", "probed_as_linux_does"),
+        "a probe without data is none to it",
+        "cclab",
+        "less",
+    ),
+    Explanation(
+        "tcptrace",
+        (
+            "window_probes",
+            "retransmitted_packets",
+            "retransmitted_bytes",
+            "rtt_samples",
+            "rtt_mean_s",
+            "rtt_max_s",
+            "rtt_stdev_s",
+        ),
+        kinds("windows", "opened_while_retransmitting"),
+        "whatever is sent into a closed window is a probe to it. What the window once offered is "
+        "sent again like any other data (RFC 9293 section 3.8.6), and times nothing (Karn's rule)",
+        "cclab",
+    ),
+    Explanation(
+        "tcptrace",
+        ("rtt_samples", "rtt_ambiguous"),
+        kinds("windows", "closed_and_probed"),
+        "the probes were refused, and the segment that begins with their byte was sent once: its "
+        "acknowledgement is a sample",
+        "tcptrace",
+    ),
+    Explanation(
+        "tcptrace",
+        ("retransmitted_packets", "retransmitted_bytes"),
+        kinds("windows", "kept_alive_with_a_byte"),
+        "the byte of a keep-alive (RFC 1122 section 4.2.3.6) is a retransmission to it; here "
+        "keep-alives are counted apart",
         "either",
         "more",
+    ),
+    Explanation(
+        "tcptrace",
+        ("duplicate_acks",),
+        kinds("capturing", "one_way_acks"),
+        "the data were not captured; but SACK blocks tell that some are in flight (RFC 6675 "
+        "section 2)",
+        "cclab",
+        "less",
+    ),
+    Explanation(
+        "tcptrace",
+        ("window_min_bytes", "window_mean_bytes", "window_max_bytes"),
+        kinds("opening", "syn_ack_only"),
+        "a SYN that answers one offers scaling only if the other did (RFC 7323 section 2.2): its "
+        "sender's windows are scaled, although the other SYN was not seen",
+        "cclab",
+        "less",
+    ),
+    Explanation(
+        "tcptrace",
+        ("idle_max_s",),
+        kinds("opening", "reused_after_silence"),
+        "a connection that was not closed is idle to it until the capture ends",
+        "either",
+        "more",
+    ),
+    Explanation(
+        "tcptrace",
+        ("handshake_rtt_s",),
+        kinds("opening", "with_data"),
+        "the answer acknowledges the data of the SYN as well, and then times nothing to it",
+        "cclab",
+        "less",
     ),
 )

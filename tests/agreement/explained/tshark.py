@@ -55,32 +55,6 @@ EXPLAINED = (
     ),
     Explanation(
         "tshark",
-        (
-            "retransmitted_packets",
-            "retransmitted_bytes",
-            "retransmitted_packets + out_of_order_packets",
-            "window_probes",
-        ),
-        kinds("windows", "opened_while_retransmitting"),
-        "data sent again into a closed window are retransmissions to it; here whatever goes into a "
-        "window of zero probes it, as in tcptrace",
-        "either",
-    ),
-    Explanation(
-        "tshark",
-        (
-            "retransmitted_packets",
-            "retransmitted_bytes",
-            "retransmitted_packets + out_of_order_packets",
-        ),
-        kinds("windows", "kept_alive_with_a_byte"),
-        "the byte of a keep-alive was sent before (RFC 1122 section 4.2.3.6), so that it counts as "
-        "a retransmission here and in tcptrace; tshark marks it as a keep-alive alone",
-        "either",
-        "less",
-    ),
-    Explanation(
-        "tshark",
         ("duplicate_acks",),
         (
             *kinds("losses", "spurious", "duplication"),
@@ -94,27 +68,57 @@ EXPLAINED = (
     ),
     Explanation(
         "tshark",
-        ("duplicate_acks",),
-        kinds("capturing", "one_way_acks"),
-        "the data were not captured, so that nothing is known to be in flight (RFC 5681 section "
-        "2, condition a); it does not ask",
-        "either",
-        "more",
-    ),
-    Explanation(
-        "tshark",
         ("window_scaling",),
-        (*kinds("capturing", "one_way_data", "one_way_acks"), "opening/refused"),
-        "one SYN was seen, and it does not offer scaling: so there is none (RFC 7323 section 2.2)",
-        "tshark",
+        (
+            *kinds("opening", "unanswered", "refused", "syn_ack_only"),
+            *kinds("capturing", "one_way_data", "one_way_acks"),
+        ),
+        "it tells of an end that sends nothing but a SYN or nothing at all only that it does not "
+        "know. One SYN without the option is enough to know that there is no scaling, and a SYN "
+        "that answers one and has it, that there is (RFC 7323 section 2.2)",
+        "cclab",
     ),
     Explanation(
         "tshark",
-        ("window_scaling", "window_mean_bytes", "window_max_bytes"),
-        kinds("opening", "syn_ack_only"),
-        "a SYN that answers one offers scaling only if the other did (RFC 7323 section 2.2): the "
-        "windows of its sender are scaled",
+        ("window_probes", "keep_alives"),
+        kinds("windows", "probed_as_linux_does"),
+        "probes without data look as keep-alives do; but the window is closed",
+        "cclab",
+    ),
+    Explanation(
         "tshark",
+        ("handshake_rtt_s",),
+        (
+            *kinds("opening", "syn_again", "syn_ack_again", "crossing"),
+            *kinds("capturing", "twice"),
+        ),
+        "which of two SYNs was answered is not known (Karn's rule, RFC 6298 section 3): none here",
+        "cclab",
+    ),
+    Explanation(
+        "tshark",
+        ("handshake_rtt_s",),
+        (*kinds("opening", "refused"), *kinds("capturing", "one_way_data")),
+        "it takes an RST, or an acknowledgement of a SYN that was not seen, for the end of the "
+        "handshake",
+        "either",
+    ),
+    Explanation(
+        "tshark",
+        ("missed_bytes",),
+        (
+            *kinds("losses", "reordering", "late_reordering", "loss_before_the_capture"),
+            *runs("bottleneck", "receiver"),
+        ),
+        "it tells of a hole when it appears; here a hole that is filled later was none",
+        "cclab",
+    ),
+    Explanation(
+        "tshark",
+        ("missed_bytes",),
+        (*kinds("losses", "longer_again", "overlapping"), *kinds("windows", "probe_taken")),
+        "it does not take in the new bytes of a retransmission or of a probe, and then misses them",
+        "cclab",
     ),
     Explanation(
         "tshark",
@@ -134,19 +138,9 @@ EXPLAINED = (
     Explanation(
         "tshark",
         ("outstanding_max_bytes",),
-        kinds("losses", "longer_again", "overlapping"),
-        "retransmissions count, also where they carry new bytes; here and in tcptrace only "
-        "segments that are all new",
-        "tshark",
-        "more",
-    ),
-    Explanation(
-        "tshark",
-        ("outstanding_max_bytes",),
-        kinds("capturing", "one_way_data", "one_way_acks"),
-        "no acknowledgement was seen: it adds up all that was ever sent, and the SYN; here it is "
-        "the payload of the segment alone",
-        "either",
+        kinds("capturing", "one_way_acks"),
+        "where no acknowledgement was seen, it counts the SYN among the bytes in flight",
+        "cclab",
         "more",
     ),
     Explanation(
@@ -174,6 +168,7 @@ EXPLAINED = (
             ),
             *kinds("opening", "syn_again", "syn_ack_again", "crossing"),
             *kinds("closing", "fin_again", "fin_with_data_again"),
+            *kinds("windows", "opened_while_retransmitting"),
             *kinds("capturing", *LINKS_AND_HEADERS, "ipv6_extended", "twice"),
             *runs("bottleneck"),
         ),
@@ -184,9 +179,9 @@ EXPLAINED = (
     Explanation(
         "tshark",
         ("rtt_samples", "rtt_mean_s"),
-        kinds("windows", "probe_taken"),
-        "the receiver took the byte of the probe, and its acknowledgement times it; what is sent "
-        "into a closed window is not followed here, nor in tcptrace",
+        kinds("windows", "closed_and_probed"),
+        "the probes were refused, and the segment that begins with their byte was sent once: its "
+        "acknowledgement is a sample",
         "tshark",
     ),
     Explanation(
@@ -210,6 +205,7 @@ EXPLAINED = (
             ),
             *kinds("opening", "syn_again", "syn_ack_again", "crossing"),
             *kinds("closing", "fin_again", "fin_with_data_again"),
+            *kinds("windows", "opened_while_retransmitting"),
             *kinds("capturing", *LINKS_AND_HEADERS, "ipv6_extended", "twice"),
             *runs("bottleneck"),
         ),
