@@ -69,7 +69,8 @@ test-rust: .venv/.tools
 
 .PHONY: test-python
 test-python: kernel
-	@tests/install-packages.sh tcptrace:tcptrace tshark:tshark
+	@tests/install-packages.sh tcptrace:tcptrace tshark:tshark xplot-xplot.org:xplot.org \
+		xvfb:Xvfb chromium:chromium
 	@echo "== pytest"
 	$(BIN)/pytest
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import tempfile
+import weakref
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,9 +20,15 @@ from cclab import _core
 from cclab.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     import polars as pl
 
+    from cclab.report.figures.style import Drawing
+    from cclab.series.tables import Tables
+
 _LONGEST_S = 2**64 / 1e9
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -36,10 +45,22 @@ class Problem:
 class Capture:
     """The numbers of a capture."""
 
-    def __init__(self, head: dict[str, Any], connections: bytes) -> None:
-        """The capture that `head` describes, without its `connections`, a Parquet file."""
+    def __init__(
+        self,
+        head: dict[str, Any],
+        connections: bytes,
+        again: Callable[[Path], object],
+        series: Path | None = None,
+    ) -> None:
+        """The capture that `head` describes, without its `connections`, a Parquet file.
+
+        The tables of its segments are in the folder `series`; if that is None, `again` writes them
+        into a folder that it is given.
+        """
         self._head = head
         self._connections = connections
+        self._again = again
+        self._series = series
 
     def __repr__(self) -> str:
         """How many packets and connections there are."""
@@ -88,6 +109,66 @@ class Capture:
         document["problems"] = document.pop("problems")
         return document
 
+    @cached_property
+    def tables(self) -> Tables:
+        """The tables of its segments and SACK blocks, on disk."""
+        from cclab.series.tables import Tables
+
+        folder = self._series
+        if folder is None:
+            folder = Path(tempfile.mkdtemp(prefix="cclab-"))
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            self._again(folder)
+        return Tables(self.connections, folder)
+
+    def series(
+        self,
+        name: str,
+        *,
+        connection: int | None = None,
+        sender: int | None = None,
+        bin_s: float | None = None,
+    ) -> pl.DataFrame:
+        """The series called `name` of a direction of `connection`, or across all of them.
+
+        `sender` is the end whose data it is about: 0 began the connection, and None is the one
+        that sent more. `bin_s` is the length of bins in seconds, where there are bins. Times are
+        seconds since the first packet of the capture's first connection. What the names and
+        columns are is in docs/analyze.md. Raises `InputError` if there is no such series.
+        """
+        from cclab.series import series
+
+        return series(self.tables, name, connection=connection, sender=sender, bin_s=bin_s)
+
+    def figure(
+        self, name: str, *, connection: int | None = None, sender: int | None = None
+    ) -> Drawing | None:
+        """The figure of the series called `name`; None where there is nothing to show in it.
+
+        Notebooks show it by themselves. The rest is as for `series`.
+        """
+        from cclab.series.figures import figure
+
+        return figure(self.tables, name, connection=connection, sender=sender)
+
+    def write(
+        self,
+        out: str | Path,
+        *,
+        connections: Sequence[int] | None = None,
+        formats: Sequence[str] = (),
+        title: str = "Packet capture",
+    ) -> Path:
+        """Fills the folder `out` as `cclab analyze --out` does, and gives the path of its page.
+
+        `connections` are those whose series are in it (the five with the most data if None);
+        `formats`, of "csv", "parquet" and "xplot", are what series are written as beside the
+        figures. Raises `InputError` if a file of somebody else would be overwritten.
+        """
+        from cclab.series.folder import Folder, fill
+
+        return fill(Folder(Path(out)), self, title, connections, formats)
+
 
 def analyze(
     path: str | Path,
@@ -120,5 +201,12 @@ def analyze(
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"{folder}: {error.strerror}") from error
-    head, connections = _core.analyze(os.fspath(path), max_connections, nanoseconds, series)
-    return Capture(json.loads(head), connections)
+    file = os.fspath(path)
+
+    def again(folder: Path) -> object:
+        if file == "-":
+            raise InputError("standard input is read once: series=FOLDER keeps its segments")
+        return _core.analyze(file, max_connections, nanoseconds, folder)
+
+    head, connections = _core.analyze(file, max_connections, nanoseconds, series)
+    return Capture(json.loads(head), connections, again, None if series is None else Path(series))

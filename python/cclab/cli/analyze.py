@@ -15,7 +15,7 @@ from rich.text import Text
 from cclab.captures import analyze as analyze_capture
 from cclab.cli import options
 from cclab.cli.console import count, note, print_json, show, stderr, stdout, tell
-from cclab.errors import InputError
+from cclab.errors import CaptureError, InputError
 
 if TYPE_CHECKING:
     from cclab.captures import Capture
@@ -47,6 +47,27 @@ def analyze(
     ],
     json: options.Json = False,
     csv: Annotated[bool, typer.Option("--csv", help="All numbers, a line per direction.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Write tables, figures of series and an interactive page there."
+        ),
+    ] = None,
+    xplot: Annotated[
+        bool, typer.Option("--xplot", help="Write graphs for xplot too, named as tcptrace's.")
+    ] = False,
+    series: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FORMAT", help="Write series as csv or parquet too; repeatable."),
+    ] = None,
+    connection: Annotated[
+        list[int] | None,
+        typer.Option(
+            parser=options.whole("--connection", 1, _MOST_CONNECTIONS),
+            metavar="N",
+            help="Write series of this connection, not of the largest; repeatable.",
+        ),
+    ] = None,
     max_connections: Annotated[
         int | None,
         typer.Option(
@@ -59,7 +80,13 @@ def analyze(
     """Analyze a packet capture: throughput, losses, RTT and windows of each TCP connection."""
     if json and csv:
         raise InputError("--json and --csv: one of them")
-    capture = analyze_capture(file, max_connections=max_connections)
+    formats = _formats(series or [], xplot)
+    if connection and not (out or formats):
+        raise InputError("--connection chooses what is written: give --out DIR too")
+    if out or formats:
+        capture = _written(file, out, max_connections, connection, formats)
+    else:
+        capture = analyze_capture(file, max_connections=max_connections)
     if json:
         print_json(capture.document)
     elif csv:
@@ -67,6 +94,43 @@ def analyze(
     else:
         _print_table(capture)
     _print_problems(capture)
+
+
+def _formats(series: list[str], xplot: bool) -> list[str]:
+    """What series are to be written as, beside the figures."""
+    wrong = [f for f in series if f not in ("csv", "parquet")]
+    if wrong:
+        raise InputError(f"--series {wrong[0]}: csv or parquet")
+    return sorted(set(series)) + ["xplot"] * xplot
+
+
+def _written(
+    file: Path,
+    out: Path | None,
+    max_connections: int | None,
+    connections: list[int] | None,
+    formats: list[str],
+) -> Capture:
+    """Analyses `file`, writes all of it, and says where."""
+    from cclab.series import folder as folders
+
+    name = "standard input" if str(file) == "-" else file.name
+    folder = folders.Folder(out or Path(f"{name.replace(' ', '-')}.analysis"))
+    try:
+        capture = analyze_capture(file, max_connections=max_connections, series=folder.path)
+    except CaptureError:
+        folder.abandon()
+        raise
+    page = folders.fill(folder, capture, name, connections, formats)
+    chosen = "" if out else "; --out DIR chooses another folder"
+    note(f"written: {page}, and tables and figures beside it{chosen}")
+    left = capture.tables.with_data - folders.MOST_CONNECTIONS
+    if not connections and left > 0:
+        note(
+            f"series of the {folders.MOST_CONNECTIONS} connections with the most data; "
+            f"{count(left, 'other')} carried data too: --connection N chooses"
+        )
+    return capture
 
 
 def _print_table(capture: Capture) -> None:

@@ -1,0 +1,94 @@
+"""Figures of series. One file per kind; this is the list of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cclab.errors import InputError
+from cclab.report.figures.style import styled, svg
+from cclab.series.figures import across, curves, time_sequence
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cclab.report.figures.style import Drawing
+    from cclab.series.tables import Direction, Tables
+
+__all__ = ["ACROSS", "FIGURES", "Across", "Kind", "figure", "svg"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of figure of one direction of a connection; named like its series."""
+
+    name: str
+    title: str
+    """What it shows, as a heading."""
+    caption: str
+    """How to read it."""
+    draw: Callable[[Direction], Drawing | None]
+    """Makes it; None where there is nothing to show."""
+
+
+@dataclass(frozen=True)
+class Across:
+    """A kind of figure across connections; named like its series."""
+
+    name: str
+    title: str
+    """What it shows, as a heading."""
+    caption: str
+    """How to read it."""
+    draw: Callable[[Tables], Drawing | None]
+    """Makes it; None where there is nothing to show."""
+
+
+FIGURES: tuple[Kind, ...] = (
+    Kind("time-sequence", time_sequence.TITLE, time_sequence.CAPTION, time_sequence.draw),
+    *(Kind(*curve) for curve in curves.CURVES),
+)
+"""Every kind of a direction, in the order of a page."""
+
+ACROSS: tuple[Across, ...] = (
+    Across("share", across.SHARE, across.SHARE_CAPTION, across.share),
+    Across("jain", across.JAIN, across.JAIN_CAPTION, across.fairness),
+)
+"""Every kind across connections."""
+
+
+def figure(
+    tables: Tables, name: str, *, connection: int | None = None, sender: int | None = None
+) -> Drawing | None:
+    """The figure of the series called `name`; None where there is nothing to show in it.
+
+    `connection` and `sender` choose the direction, as they do for `series`. Raises `InputError`
+    if there is no such figure or connection, or if they do not go together.
+    """
+    kind = next((k for k in FIGURES if k.name == name), None)
+    over = next((k for k in ACROSS if k.name == name), None)
+    if over is not None:
+        if connection is not None:
+            raise InputError(f"{name} is across all connections: leave the connection out")
+        with styled():
+            return laid_out(over.draw(tables))
+    if kind is None:
+        known = ", ".join([k.name for k in FIGURES] + [k.name for k in ACROSS])
+        raise InputError(f"no figure called {name!r}; the figures are {known}")
+    if connection is None:
+        raise InputError(f"{name} is of one connection: which?")
+    return drawn(kind, tables.direction(connection, sender))
+
+
+def drawn(kind: Kind, direction: Direction) -> Drawing | None:
+    """The figure of `kind` of `direction`; None where there is nothing to show."""
+    with styled():
+        return laid_out(kind.draw(direction))
+
+
+def laid_out(made: Drawing | None) -> Drawing | None:
+    """The figure, laid out once: whoever saves it again, and in whatever format, gets the same."""
+    if made is not None:
+        made.draw_without_rendering()
+        made.set_layout_engine("none")
+    return made

@@ -1,0 +1,108 @@
+"""The time-sequence graph: Shepard's, as tcptrace made it known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from matplotlib.collections import LineCollection
+from matplotlib.lines import Line2D
+
+from cclab.report import units
+from cclab.report.figures.legend import above
+from cclab.report.figures.style import Drawing
+from cclab.series import thin, time_sequence
+from cclab.series.looks import ACK, LOOKS, WINDOW
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from cclab.series.looks import Look
+    from cclab.series.tables import Direction
+
+TITLE = "Time and sequence numbers"
+CAPTION = (
+    "Each bar is a segment, from its first sequence number to its last, when it was captured; "
+    "below are the bytes acknowledged, above the edge of the receiver's window. Marks are one for "
+    "each dot of 1,600 by 800: what falls on the same dot is drawn once, and bars of new data that "
+    "touch in a column of it are joined."
+)
+
+_ACROSS, _UP = 1600, 800
+_SIZE_IN = (9.0, 5.0)
+
+
+def draw(direction: Direction) -> Drawing | None:
+    """The figure; None if the direction carries no data."""
+    rows = time_sequence.compute(direction)
+    if rows.filter(pl.col("what").is_in(time_sequence.SENT)).is_empty():
+        return None
+    unit, name = units.size(float(max(1, _highest(rows))))
+    figure = Drawing(figsize=_SIZE_IN, layout="constrained")
+    axes = figure.add_subplot()
+    handles = [h for h in (_stairs(axes, rows, WINDOW, unit), _stairs(axes, rows, ACK, unit)) if h]
+    handles += [h for what in LOOKS if (h := _marks(axes, rows, what, unit)) is not None]
+    axes.set_xlabel("time (s)")
+    axes.set_ylabel(f"sequence number ({name})")
+    axes.margins(x=0.01, y=0.03)
+    axes.set_title(direction.title)
+    above(figure, handles)
+    return figure
+
+
+def lines(rows: pl.DataFrame, which: Look) -> pl.DataFrame:
+    """`time_s` and `end_bytes` of the stairs of ACKs or of windows."""
+    if which is ACK:
+        acks = rows.filter(pl.col("what").is_in(["ack", "duplicate-ack"]))
+        # One that arrives late takes nothing back.
+        return acks.select("time_s", pl.col("end_bytes").cum_max())
+    return rows.filter(pl.col("what").is_in(["window", "zero-window"])).select(
+        "time_s", "end_bytes"
+    )
+
+
+def _highest(rows: pl.DataFrame) -> int:
+    highest = rows["end_bytes"].max()
+    return highest if isinstance(highest, int) else 0
+
+
+def _stairs(axes: Axes, rows: pl.DataFrame, which: Look, unit: float) -> Line2D | None:
+    frame = lines(rows, which)
+    if frame.is_empty():
+        return None
+    x, y = frame["time_s"].to_numpy(), frame["end_bytes"].to_numpy()
+    kept = thin.line(x, y, _ACROSS)
+    style: dict[str, Any] = {"color": which.colour, "linewidth": 1.0}
+    if which is WINDOW:
+        style["linestyle"] = (0, (4.0, 1.4))
+    axes.plot(x[kept], y[kept] / unit, drawstyle="steps-post", **style)
+    return Line2D([], [], label=which.label, **style)
+
+
+def _marks(axes: Axes, rows: pl.DataFrame, what: str, unit: float) -> Line2D | None:
+    """Draws all that is `what`, and gives its entry of the legend; None if there is none."""
+    own = rows.filter(what=what)
+    if own.is_empty():
+        return None
+    look = LOOKS[what]
+    x, low, high = (own[c].to_numpy() for c in ("time_s", "start_bytes", "end_bytes"))
+    if look.bar:
+        at, foot, head = thin.bars(x, low, high, _ACROSS) if what == "new" else (x, low, high)
+        if what != "new":
+            kept = thin.dots(x, low, _ACROSS, _UP)
+            at, foot, head = x[kept], low[kept], high[kept]
+        ends = np.stack((np.stack((at, foot / unit), 1), np.stack((at, head / unit), 1)), 1)
+        width = 1.1 if what in time_sequence.SENT else 0.7
+        axes.add_collection(LineCollection(list(ends), colors=look.colour, linewidths=width))
+    style: dict[str, Any] = {"linestyle": "none", "color": look.colour, "markersize": 4.2}
+    style["markeredgewidth"] = 0.9
+    if look.hollow:
+        style["markerfacecolor"] = "none"
+    if look.marker is None:
+        return Line2D(
+            [], [], linestyle="none", marker="|", markersize=8, color=look.colour, label=look.label
+        )
+    kept = thin.dots(x, high, _ACROSS, _UP)
+    axes.plot(x[kept], high[kept] / unit, marker=look.marker, **style)
+    return Line2D([], [], marker=look.marker, label=look.label, **style)

@@ -1,0 +1,189 @@
+"""The folder that `cclab analyze --out` fills: tables, series, figures, graphs and the page."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from typing import TYPE_CHECKING, Any
+
+from cclab.errors import InputError, StoreError
+from cclab.series import ACROSS, SERIES
+from cclab.series.tables import SACKS, SEGMENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import polars as pl
+
+    from cclab.captures import Capture
+    from cclab.series.tables import Tables
+
+PAGE = "index.html"
+DOCUMENT = "analysis.json"
+CONNECTIONS = "connections.parquet"
+FORMATS = ("csv", "parquet", "xplot")
+"""What series can be written as, beside the figures and the page."""
+MOST_CONNECTIONS = 5
+"""Connections whose series are written if nobody chooses: those with the most data."""
+
+_OWN = "contents.json"
+_FIXED = (CONNECTIONS, SEGMENTS, SACKS, DOCUMENT, PAGE)
+
+
+class Folder:
+    """A folder for one analysis. It knows what an earlier one left in it."""
+
+    def __init__(self, path: Path) -> None:
+        """The one at `path`, which need not be there yet.
+
+        Raises `InputError` if it holds a file that would be overwritten and that no analysis
+        wrote, and `StoreError` if it cannot be used.
+        """
+        self.path = path
+        self._made = not path.exists()
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            known = path / _OWN
+            self._earlier = (
+                set(json.loads(known.read_bytes())["files"]) if known.exists() else set()
+            )
+        except (ValueError, LookupError, TypeError):
+            raise InputError(
+                f"{path / _OWN} is no list of files that an analysis wrote; choose another --out"
+            ) from None
+        except OSError as error:
+            raise StoreError(f"cannot use {path}: {error.strerror}") from error
+        self._refuse_strangers(_FIXED)
+        # Whatever becomes of this analysis, the next one may replace what it leaves.
+        self._remember(self._earlier | set(_FIXED))
+
+    def put(self, files: dict[str, bytes]) -> None:
+        """Writes `files` beside the tables that are there already, and removes what an earlier
+        analysis wrote and this one does not. Raises as the constructor does.
+        """
+        self._refuse_strangers(files)
+        now = set(files) | set(_FIXED)
+        self._remember(self._earlier | now)
+        try:
+            for name, content in files.items():
+                (self.path / name).write_bytes(content)
+            for name in self._earlier - now:
+                (self.path / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(f"cannot write to {self.path}: {error.strerror}") from error
+        self._remember(now)
+
+    def abandon(self) -> None:
+        """Takes back what the constructor did, for an analysis that came to nothing."""
+        if not self._earlier:
+            for name in (*_FIXED, _OWN):
+                (self.path / name).unlink(missing_ok=True)
+        if self._made:
+            self.path.rmdir()
+
+    def _refuse_strangers(self, names: Sequence[str] | dict[str, bytes]) -> None:
+        strange = [n for n in names if n not in self._earlier and (self.path / n).exists()]
+        if strange:
+            more = f" and {len(strange) - 1} more" if len(strange) > 1 else ""
+            raise InputError(
+                f"{self.path / strange[0]}{more} would be overwritten, and no analysis wrote it; "
+                "choose another --out"
+            )
+
+    def _remember(self, names: set[str]) -> None:
+        document = {"schema": "cclab-analyze-folder/1", "files": sorted(names)}
+        try:
+            (self.path / _OWN).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise StoreError(f"cannot write to {self.path}: {error.strerror}") from error
+
+
+def fill(
+    folder: Folder,
+    capture: Capture,
+    title: str,
+    connections: Sequence[int] | None = None,
+    formats: Sequence[str] = (),
+) -> Path:
+    """Writes all of `capture` into `folder` and gives the path of its page.
+
+    Series are those of `connections`, the `MOST_CONNECTIONS` with the most data if None. Raises as
+    `Folder` does, and `InputError` if there is no such connection or format.
+    """
+    tables = capture.tables
+    chosen = tables.largest(MOST_CONNECTIONS) if connections is None else sorted(set(connections))
+    files = contents(title, capture.document, tables, chosen, formats)
+    try:
+        for name in (SEGMENTS, SACKS):
+            if (
+                not (folder.path / name).exists()
+                or tables.folder.resolve() != folder.path.resolve()
+            ):
+                shutil.copyfile(tables.folder / name, folder.path / name)
+    except OSError as error:
+        raise StoreError(f"cannot write to {folder.path}: {error.strerror}") from error
+    folder.put(files)
+    return folder.path / PAGE
+
+
+def contents(
+    title: str,
+    document: dict[str, Any],
+    tables: Tables,
+    connections: Sequence[int],
+    formats: Sequence[str] = (),
+) -> dict[str, bytes]:
+    """The files of an analysis but for the tables of segments, by name.
+
+    The page, the figures, and series in each of `formats`, are those of `connections`; `title` is
+    the page's, and `document` is what `cclab analyze --json` prints. Equal tables give equal bytes.
+    """
+    # They take longer to load than all else here.
+    from cclab.series import figures, page, xplot
+
+    unknown = [f for f in formats if f not in FORMATS]
+    if unknown:
+        raise InputError(f"no format {unknown[0]!r} for series; they are {', '.join(FORMATS)}")
+    tables.load(connections)
+    files = {
+        CONNECTIONS: _parquet(tables.connections),
+        DOCUMENT: (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode(),
+        PAGE: page.html(title, document, tables, connections).encode(),
+    }
+    for over in figures.ACROSS:
+        drawing = figures.figure(tables, over.name)
+        if drawing is not None:
+            files[f"{over.name}.svg"] = figures.svg(drawing)
+    for across in ACROSS:
+        files |= _written(across.name, across.compute(tables, None), formats)
+    for number in connections:
+        for sender in tables.carrying(number):
+            direction = tables.direction(number, sender)
+            for kind in figures.FIGURES:
+                drawing = figures.drawn(kind, direction)
+                if drawing is not None:
+                    files[f"{direction.name}_{kind.name}.svg"] = figures.svg(drawing)
+            for series in SERIES:
+                name = f"{direction.name}_{series.name}"
+                files |= _written(name, series.compute(direction), formats)
+            if "xplot" in formats:
+                files |= xplot.files(direction)
+    return files
+
+
+def _written(name: str, frame: pl.DataFrame, formats: Sequence[str]) -> dict[str, bytes]:
+    """A series in each of the formats that are tables."""
+    files = {}
+    if "csv" in formats:
+        files[f"{name}.csv"] = frame.write_csv().encode()
+    if "parquet" in formats:
+        files[f"{name}.parquet"] = _parquet(frame)
+    return files
+
+
+def _parquet(frame: pl.DataFrame) -> bytes:
+    out = io.BytesIO()
+    frame.write_parquet(out)
+    return out.getvalue()

@@ -1,0 +1,167 @@
+"""The interactive page of a capture: one HTML file that needs no network."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from cclab import _core
+from cclab.report.page import template
+from cclab.series.across import across
+from cclab.series.page import data
+from cclab.series.tables import endpoint, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cclab.series.tables import Tables
+
+MOST_ROWS = 500
+"""Rows of the table of connections."""
+
+RULE = (
+    f"at most {data.MOST:,} marks of a kind and direction. Beyond that, of all that falls on one "
+    "dot of the finest grid that keeps to it (4,096 across or fewer) the first is kept, bars that "
+    "touch are joined, and curves keep the extremes of 4,096 columns: no mark's dot is empty. The "
+    "tables and CSV files have all."
+)
+
+_UPLOT = "1.6.32"
+_HEADINGS = (
+    ("series", False),
+    ("#", True),
+    ("from", False),
+    ("to", False),
+    ("data (bytes)", True),
+    ("throughput (Mbit/s)", True),
+    ("retransmitted", True),
+    ("RTT mean (ms)", True),
+    ("began (s)", True),
+    ("lasted (s)", True),
+)
+_WORDS = (
+    ("segment", "A bar from its first sequence number to its last, when it was captured."),
+    ("sequence number", "Relative to the sender's initial one: the first byte of data is 1."),
+    ("acknowledged", "The highest ACK so far."),
+    ("window's edge", "The ACK plus the window that the receiver advertised with it."),
+    ("in flight", "Payload between the highest ACK and the highest byte sent."),
+    ("time between packets", "Of this direction, at the point of capture."),
+    (
+        "RTT",
+        "From the capture point to the receiver and back; none where a segment was sent twice.",
+    ),
+    ("Jain's index", "(Σx)² / (n Σx²) of what each of the n active connections sent in a bin."),
+    ("time", "Since the first packet of the capture's first connection."),
+)
+
+
+def html(title: str, document: dict[str, Any], tables: Tables, connections: Sequence[int]) -> str:
+    """The page of a capture, with the series of `connections`.
+
+    `document` is what `cclab analyze --json` prints of it.
+    """
+    tables.load(connections)
+    chosen = [(number, sender) for number in connections for sender in tables.carrying(number)]
+    sums = across(tables)
+    directions = [_direction(tables, number, sender) for number, sender in chosen]
+    over = data.across(sums)
+    ends = [row[1] for row in (d["span"] for d in directions)]
+    content = {
+        "span": [0.0, max([sums.bins * sums.bin_s, *ends, 1e-3])],
+        "rule": RULE,
+        "across": over,
+        "directions": directions,
+    }
+    own = files("cclab.series.page")
+    vendored = own / "vendor" / "uplot"
+    rows, hidden = _rows(tables, set(chosen))
+    return template("page.html.j2", "cclab.series.page").render(
+        title=title,
+        facts=_facts(document, tables),
+        problems=document["problems"],
+        headings=_HEADINGS,
+        rows=rows,
+        hidden=hidden,
+        across=over,
+        bin=f"{1e3 * sums.bin_s:g} ms",
+        definitions=_WORDS,
+        version=_core.VERSION,
+        uplot=_UPLOT,
+        uplot_css=Markup((vendored / "uPlot.min.css").read_text("utf-8")),
+        uplot_js=Markup((vendored / "uPlot.iife.min.js").read_text("utf-8")),
+        css=Markup((own / "page.css").read_text("utf-8")),
+        js=Markup((own / "page.js").read_text("utf-8")),
+        # Nothing in it can end the element it stands in.
+        data=Markup(json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")),
+    )
+
+
+def _direction(tables: Tables, number: int, sender: int) -> dict[str, Any]:
+    direction = tables.direction(number, sender)
+    panels, kept, total = data.panels(direction)
+    began = direction.began_s
+    return {
+        "name": direction.name,
+        "connection": number,
+        "title": direction.title,
+        "span": [began, began + max(direction.row["elapsed_s"], 1e-6)],
+        "kept": kept,
+        "all": total,
+        "panels": panels,
+    }
+
+
+def _facts(document: dict[str, Any], tables: Tables) -> str:
+    total = len(tables.numbers)
+    return (
+        f"{document['packets']:,} packets, {document['tcp_packets']:,} of them TCP segments, "
+        f"{total:,} connection{'' if total == 1 else 's'}"
+    )
+
+
+def _rows(tables: Tables, chosen: set[tuple[int, int]]) -> tuple[list[dict[str, Any]], str]:
+    """The rows of the table, those with series first, and what is not in it."""
+    carrying = [(number, sender) for number in tables.numbers for sender in tables.carrying(number)]
+    by_size = sorted(carrying, key=lambda key: (key not in chosen, -_bytes(tables, key), key))
+    shown = by_size[:MOST_ROWS]
+    without = len(carrying) - len(chosen)
+    words = []
+    if without:
+        words.append(
+            f"{without:,} direction{'s' * (without > 1)} with less data "
+            f"{'have' if without > 1 else 'has'} no series here: --connection N chooses."
+        )
+    if len(carrying) > len(shown):
+        words.append(f"{len(carrying) - len(shown):,} of them are not in the table.")
+    return [_row(tables, key, key in chosen) for key in shown], " ".join(words)
+
+
+def _bytes(tables: Tables, key: tuple[int, int]) -> int:
+    return int(tables.row(*key)["unique_bytes"])
+
+
+def _row(tables: Tables, key: tuple[int, int], chosen: bool) -> dict[str, Any]:
+    row = tables.row(*key)
+    cells = (
+        f"{row['connection']}",
+        endpoint(row["source"], row["source_port"]),
+        endpoint(row["destination"], row["destination_port"]),
+        f"{row['unique_bytes']:,}",
+        _number(row["throughput_bps"], 1e-6, 3),
+        f"{row['retransmitted_packets']:,}",
+        _number(row["rtt_mean_s"], 1e3, 2),
+        f"{(row['started_ns'] - tables.epoch_ns) * 1e-9:.3f}",
+        f"{row['elapsed_s']:.3f}",
+    )
+    numbers = [number for _, number in _HEADINGS[1:]]
+    return {
+        "name": name_of(*key) if chosen else "",
+        "cells": list(zip(cells, numbers, strict=True)),
+    }
+
+
+def _number(value: float | None, scale: float, digits: int) -> str:
+    return "" if value is None else f"{value * scale:.{digits}f}"

@@ -1,0 +1,81 @@
+"""Which payload of a direction was seen for the first time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_BELOW = -(1 << 62)
+
+NOT_DATA = ("keep-alive", "probe", "rst")
+"""Kinds of segments whose payload, if any, is none of the stream, as in the rows of connections."""
+
+
+class Seen:
+    """The bytes of a direction seen so far."""
+
+    def __init__(self) -> None:
+        """None yet."""
+        self._highest: int | None = None
+        self._holes: list[tuple[int, int]] = []
+
+    def take(self, start: np.ndarray, payload: np.ndarray) -> np.ndarray:
+        """How many bytes of each of these segments, in their order, are new; and takes them in."""
+        if len(start) == 0:
+            return np.zeros(0, dtype=np.int64)
+        if self._highest is None:
+            self._highest = int(start[0])
+            self._holes = [(_BELOW, self._highest)]
+        end = start + payload
+        reached = np.maximum.accumulate(np.concatenate(([self._highest], end)))
+        before = reached[:-1]
+        new = np.maximum(end - np.maximum(start, before), 0)
+        # In order, nearly all of them are only that.
+        for i in np.flatnonzero(start != before):
+            low, high, top = int(start[i]), int(end[i]), int(before[i])
+            if low > top:
+                self._holes.append((top, low))
+            else:
+                new[i] += self._fill(low, min(high, top))
+        self._highest = int(reached[-1])
+        return np.asarray(new)
+
+    def _fill(self, low: int, high: int) -> int:
+        """Fills the holes between `low` and `high`, and counts their bytes."""
+        filled = 0
+        left = []
+        for begin, end in self._holes:
+            inner = min(end, high) - max(begin, low)
+            if inner <= 0:
+                left.append((begin, end))
+                continue
+            filled += inner
+            left += [part for part in ((begin, low), (high, end)) if part[0] < part[1]]
+        self._holes = left
+        return filled
+
+
+def payload(sent: pl.DataFrame) -> pl.DataFrame:
+    """The rows of `sent`, segments of one direction, with payload, and `new_bytes` of each."""
+    data = sent.filter((pl.col("payload") > 0) & ~pl.col("kind").is_in(NOT_DATA))
+    new = Seen().take(*_arrays(data))
+    return data.with_columns(pl.Series("new_bytes", new, dtype=pl.Int64))
+
+
+def new_bytes(batches: Iterable[pl.DataFrame]) -> Iterable[pl.DataFrame]:
+    """`new_bytes` of the segments with payload in `batches`, of any number of directions."""
+    seen: dict[tuple[object, ...], Seen] = {}
+    for batch in batches:
+        data = batch.filter((pl.col("payload") > 0) & ~pl.col("kind").is_in(NOT_DATA))
+        for key, own in data.group_by("connection", "sender", maintain_order=True):
+            new = seen.setdefault(key, Seen()).take(*_arrays(own))
+            yield own.with_columns(pl.Series("new_bytes", new, dtype=pl.Int64))
+
+
+def _arrays(data: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    return data["seq"].to_numpy(), data["payload"].cast(pl.Int64).to_numpy()

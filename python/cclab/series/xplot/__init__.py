@@ -1,0 +1,22 @@
+"""Graphs for xplot, in files named as tcptrace names them: `a2b_tsg.xpl`, `a2b_rtt.xpl`, ..."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cclab.series.xplot import curves, time_sequence
+
+if TYPE_CHECKING:
+    from cclab.series.tables import Direction
+
+__all__ = ["files"]
+
+_GRAPHS = {time_sequence.SUFFIX: time_sequence.plot, **curves.SUFFIXES}
+
+
+def files(direction: Direction) -> dict[str, bytes]:
+    """The graphs of a direction, by the names of their files."""
+    return {
+        f"{direction.name}_{suffix}.xpl": str(plot(direction)).encode()
+        for suffix, plot in _GRAPHS.items()
+    }

@@ -1,0 +1,240 @@
+"""What `cclab analyze --out` writes, and the interactive page in a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+import cclab
+from captured import two_flows
+from cclab.cli.main import DONE, WRONG_INPUT
+from cclab.series import ACROSS, SERIES
+from cclab.series.figures import FIGURES
+from conftest import ROOT, files_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Cli
+
+OF_A_DIRECTION = {f"a2b_{kind.name}.svg" for kind in FIGURES}
+ALWAYS = {
+    "analysis.json",
+    "connections.parquet",
+    "contents.json",
+    "index.html",
+    "jain.svg",
+    "sacks.parquet",
+    "segments.parquet",
+    "share.svg",
+}
+
+
+@pytest.fixture(scope="module")
+def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A capture of two flows at the bottleneck."""
+    return two_flows(tmp_path_factory.mktemp("captures"))["bottleneck"]
+
+
+def test_the_folder_holds_what_the_page_of_documentation_says(
+    cli: Cli, capture: Path, tmp_path: Path
+) -> None:
+    told = cli("analyze", capture, "--out", "out", "--json", "--connection", "1")
+    assert told.returncode == DONE, told.stderr
+    out = tmp_path / "out"
+    files = files_of(out)
+    assert set(files) == ALWAYS | OF_A_DIRECTION
+    assert json.loads(told.stdout) == json.loads(files["analysis.json"])
+    assert json.loads(files["contents.json"])["files"] == sorted(set(files) - {"contents.json"})
+    analyzed = cclab.analyze(capture)
+    assert pl.read_parquet(out / "connections.parquet").equals(analyzed.connections)
+    segments = pl.read_parquet(out / "segments.parquet")
+    assert len(segments) == analyzed.tcp_packets
+
+    # The same again gives the same bytes, and a smaller choice leaves nothing of the larger.
+    more = cli("analyze", capture, "--out", "out", "--series", "csv", "--xplot")
+    assert more.returncode == DONE, more.stderr
+    names = set(files_of(out))
+    assert {"a2b_rtt.csv", "c2d_rtt.csv", "share.csv", "c2d_tsg.xpl", "c2d_rtt.svg"} <= names
+    assert (out / "a2b_rtt.csv").read_text().startswith("time_s,rtt_s\n")
+    assert cli("analyze", capture, "--out", "out", "--connection", "1").returncode == DONE
+    assert files_of(out) == files
+
+
+def test_series_from_python_are_those_of_the_files(capture: Path, tmp_path: Path) -> None:
+    analyzed = cclab.analyze(capture)
+    page = analyzed.write(tmp_path / "out", connections=[2], formats=["parquet", "csv"])
+    assert page == tmp_path / "out" / "index.html"
+    for kind in SERIES:
+        frame = pl.read_parquet(tmp_path / "out" / f"c2d_{kind.name}.parquet")
+        assert frame.equals(analyzed.series(kind.name, connection=2))
+        assert frame.columns == list(kind.columns)
+        assert len(pl.read_csv(tmp_path / "out" / f"c2d_{kind.name}.csv")) == len(frame) > 0
+    for across in ACROSS:
+        frame = pl.read_parquet(tmp_path / "out" / f"{across.name}.parquet")
+        assert frame.equals(analyzed.series(across.name))
+        assert frame.columns == list(across.columns)
+
+
+def test_every_column_of_every_series_is_documented() -> None:
+    page = (ROOT / "docs/analyze.md").read_text()
+    rows = dict(re.findall(r"^\| `([a-z-]+)` \| (.*) \|$", page, re.MULTILINE))
+    columns = {kind.name: kind.columns for kind in SERIES}
+    columns |= {kind.name: kind.columns for kind in ACROSS}
+    for name, those in columns.items():
+        for column in those:
+            assert f"`{column}`" in rows[name], f"docs/analyze.md: {name}, {column}"
+
+
+def test_without_out_the_folder_is_named_after_the_capture(
+    cli: Cli, capture: Path, tmp_path: Path
+) -> None:
+    done = cli("analyze", capture, "--xplot")
+    assert done.returncode == DONE
+    assert "written: bottleneck.pcapng.analysis/index.html" in done.stderr
+    assert "--out DIR chooses another folder" in done.stderr
+    assert (tmp_path / "bottleneck.pcapng.analysis" / "a2b_tsg.xpl").exists()
+
+
+def test_what_was_left_out_is_said(
+    cli: Cli, capture: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    from cclab.cli.main import invoke
+
+    monkeypatch.setattr("cclab.series.folder.MOST_CONNECTIONS", 1)
+    assert invoke(["analyze", str(capture), "--out", str(tmp_path / "out")]) == DONE
+    assert "series of the 1 connections with the most data; 1 other carried data too" in (
+        capsys.readouterr().err
+    )
+    assert set(files_of(tmp_path / "out")) == ALWAYS | OF_A_DIRECTION
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert "1 direction with less data has no series here" in page
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--out", "mine"], "mine/index.html would be overwritten, and no analysis wrote it"),
+        (["--out", "mine/index.html"], "cannot use mine/index.html: File exists"),
+        (["--out", "new", "--connection", "9"], "no connection 9 in the capture; they are 1 to 2"),
+        (["--out", "new", "--connection", "0"], "--connection 0: at least 1"),
+        (["--connection", "1"], "--connection chooses what is written: give --out DIR too"),
+        (["--out", "new", "--series", "xls"], "--series xls: csv or parquet"),
+    ],
+)
+def test_a_folder_that_cannot_be_filled_is_refused(
+    cli: Cli, capture: Path, tmp_path: Path, options: list[str], complaint: str
+) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "index.html").write_text("my own page")
+    refused = cli("analyze", capture, *options)
+    assert refused.returncode == WRONG_INPUT
+    assert refused.stderr.startswith("error: ")
+    assert complaint in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert refused.stdout == ""
+    assert files_of(tmp_path / "mine") == {"index.html": b"my own page"}
+
+
+def test_a_file_that_is_no_capture_leaves_no_folder(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "text.pcap").write_text("this is a text and no capture at all")
+    assert cli("analyze", "text.pcap", "--out", "new").returncode == WRONG_INPUT
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_figure_of_a_name_that_there_is_not_is_refused(capture: Path) -> None:
+    analyzed = cclab.analyze(capture)
+    with pytest.raises(cclab.InputError, match="no series called 'cwnd'; the series are time-seq"):
+        analyzed.series("cwnd", connection=1)
+    with pytest.raises(cclab.InputError, match="no figure called 'cwnd'"):
+        analyzed.figure("cwnd", connection=1)
+    with pytest.raises(cclab.InputError, match="rtt is of one connection: which"):
+        analyzed.series("rtt")
+    with pytest.raises(cclab.InputError, match="rtt has no bins"):
+        analyzed.series("rtt", connection=1, bin_s=1)
+    with pytest.raises(cclab.InputError, match="jain is across all connections"):
+        analyzed.figure("jain", connection=1)
+    with pytest.raises(cclab.InputError, match="bins of 0 s; they must be longer than 0"):
+        analyzed.series("share", bin_s=0)
+
+
+def in_browser(page: Path, script: str, folder: Path) -> str:
+    """The document after `script` was run in the page; scripts' complaints are in its title."""
+    html = page.read_text()
+    watch = "<script>addEventListener('error', (e) => { document.title = e.message; });</script>"
+    assert html.count("<body>") == html.count("</body>") == 1
+    changed = html.replace("<body>", "<body>" + watch)
+    changed = changed.replace("</body>", f"<script>{script}</script></body>")
+    copy = folder / "page.html"
+    copy.write_text(changed)
+    command = [
+        "chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/user",
+        "--virtual-time-budget=4000", "--dump-dom", copy.as_uri(),
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_page_works_in_a_browser_without_a_network(capture: Path, tmp_path: Path) -> None:
+    page = cclab.analyze(capture).write(tmp_path / "out", title="two <flows> & more")
+    html = page.read_text()
+    assert "default-src 'none'" in html
+    assert not re.findall(r"""(?:src|href)=["']?\s*(?:https?:|//|data:)""", html)
+    script = """
+      const key = (key) => document.querySelector("figure.chart").dispatchEvent(
+        new KeyboardEvent("keydown", { key, bubbles: true }));
+      const seen = [];
+      const steps = [
+        () => document.querySelector("button[value=c2d]").click(),
+        () => seen.push(document.getElementById("span").textContent),
+        () => document.querySelector("[data-do=in]").click(),
+        () => seen.push(document.getElementById("span").textContent),
+        () => key("ArrowRight"),
+        () => seen.push(document.getElementById("span").textContent),
+        () => key("0"),
+        () => seen.push(document.getElementById("span").textContent),
+        () => document.querySelector("[data-panel=outstanding] input").click(),
+        () => {
+          const over = document.querySelector(".u-over"), box = over.getBoundingClientRect();
+          const at = { clientX: box.left + 300, clientY: box.top + 100, bubbles: true };
+          for (const type of ["mouseenter", "mousemove"])
+            over.dispatchEvent(new MouseEvent(type, at));
+        },
+        () => {
+          const result = document.createElement("pre");
+          const inked = (canvas) => new Uint32Array(canvas.getContext("2d").getImageData(
+            0, 0, canvas.width, canvas.height).data.buffer).filter((pixel) => pixel).length;
+          result.id = "result";
+          result.textContent = JSON.stringify({
+            seen, chosen: document.getElementById("chosen").textContent,
+            panels: [...document.querySelectorAll("figure.chart")].map((f) => f.dataset.panel),
+            drawn: [...document.querySelectorAll(".uplot canvas")].map(inked),
+            values: document.querySelector("[data-panel=outstanding] .legend").textContent,
+          });
+          document.body.append(result);
+        },
+      ];
+      const timer = setInterval(() => steps.length ? steps.shift()() : clearInterval(timer), 60);
+    """
+    after = in_browser(page, script, tmp_path)
+    [title] = re.findall(r"<title>(.*?)</title>", after)
+    assert title == "two &lt;flows&gt; &amp; more"
+    result = json.loads(re.findall(r'<pre id="result">(.*?)</pre>', after, re.DOTALL)[0])
+    assert result["chosen"].startswith("Connection 2: 10.0.0.2:40001")
+    wanted = ["time-sequence", "outstanding", "throughput", "rtt", "inter-arrival"]
+    assert result["panels"] == [*wanted, "share", "jain"]
+    assert min(result["drawn"]) > 2000
+    # What the crosshair of the first panel points at is told in the others too.
+    assert re.search(r"in flight\d+(\.\d+)? k?B", result["values"])
+    spans = [re.findall(r"[\d.]+(?= s)", text) for text in result["seen"]]
+    [(b0, e0), (b1, e1), (b2, _), (b3, e3)] = [(float(b), float(e)) for b, e in spans]
+    assert (b3, e3) == (b0, e0)
+    assert e1 - b1 == pytest.approx((e0 - b0) / 2, abs=1e-5)
+    assert b2 - b1 == pytest.approx(0.2 * (e1 - b1), abs=1e-5)
