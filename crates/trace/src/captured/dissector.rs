@@ -4,7 +4,7 @@ use cclab_units::Time;
 use etherparse::IpNumber;
 
 use super::fragments::Fragments;
-use super::ip::IpPacket;
+use super::ip::{IpPacket, Payload, past_extensions};
 use super::link::ip_packet;
 use super::{Fault, Frame, Skips, TcpSegment, tunnel};
 
@@ -20,6 +20,7 @@ pub struct Dissector {
 impl Dissector {
     /// The TCP segment in `frame`; None if it carries something else, or a fragment of a packet
     /// of which pieces are still missing. A packet in pieces counts at the time of its last one.
+    #[inline]
     pub fn segment(&mut self, frame: &Frame<'_>) -> Result<Option<TcpSegment>, Fault> {
         let Some(bytes) = ip_packet(frame.link, frame.data)? else {
             return Ok(None);
@@ -37,6 +38,7 @@ impl Dissector {
     }
 
     /// The segment in the IP packet that `bytes` begin with.
+    #[inline(always)]
     fn inside(
         &mut self,
         bytes: &[u8],
@@ -45,35 +47,53 @@ impl Dissector {
         layers: u32,
     ) -> Result<Option<TcpSegment>, Fault> {
         let packet = IpPacket::parse(bytes, wire_len)?;
-        let Some(part) = packet.part else {
-            return self.payload(&packet, now, layers);
+        if packet.payload.protocol == IpNumber::TCP && packet.payload.part.is_none() {
+            return TcpSegment::parse(&packet);
+        }
+        // The few others are parsed again: nothing of those that are most goes through memory.
+        self.inside_others(bytes, wire_len, now, layers)
+    }
+
+    /// The segment in a fragment or in a tunnel.
+    #[inline(never)]
+    fn inside_others(
+        &mut self,
+        bytes: &[u8],
+        wire_len: u32,
+        now: Time,
+        layers: u32,
+    ) -> Result<Option<TcpSegment>, Fault> {
+        let packet = IpPacket::parse(bytes, wire_len)?;
+        let Some(part) = packet.payload.part else {
+            return self.tunnelled(&packet.payload, now, layers);
         };
-        if !may_carry_tcp(packet.protocol) {
+        let protocol = packet.payload.protocol;
+        if !may_carry_tcp(protocol) {
             return Ok(None);
         }
         let Some(whole) = self.fragments.take(&packet, part, now)? else {
             return Ok(None);
         };
         let packet = IpPacket {
-            payload: &whole.head,
-            length: whole.length,
-            part: None,
+            payload: past_extensions(protocol, &whole.head, whole.length)?,
             ..packet
         };
-        self.payload(&packet.past_extensions()?, now, layers)
+        match packet.payload.protocol {
+            IpNumber::TCP => TcpSegment::parse(&packet),
+            _ => self.tunnelled(&packet.payload, now, layers),
+        }
     }
 
-    fn payload(
+    fn tunnelled(
         &mut self,
-        packet: &IpPacket<'_>,
+        outer: &Payload<'_>,
         now: Time,
         layers: u32,
     ) -> Result<Option<TcpSegment>, Fault> {
-        let tunnelled = match packet.protocol {
-            IpNumber::TCP => return TcpSegment::parse(packet).map(Some),
-            IpNumber::IPV4 | IpNumber::IPV6 => Some(packet.payload),
-            IpNumber::GRE => tunnel::gre(packet.payload)?,
-            IpNumber::UDP => tunnel::udp(packet.payload)?,
+        let tunnelled = match outer.protocol {
+            IpNumber::IPV4 | IpNumber::IPV6 => Some(outer.bytes),
+            IpNumber::GRE => tunnel::gre(outer.bytes)?,
+            IpNumber::UDP => tunnel::udp(outer.bytes)?,
             _ => None,
         };
         let Some(bytes) = tunnelled else {
@@ -82,8 +102,8 @@ impl Dissector {
         if layers == 0 {
             return Err(Fault::BadHeader);
         }
-        let before = (packet.payload.len() - bytes.len()) as u32;
-        let wire_len = packet.length.saturating_sub(before);
+        let before = (outer.bytes.len() - bytes.len()) as u32;
+        let wire_len = outer.length.saturating_sub(before);
         self.inside(bytes, wire_len, now, layers - 1)
     }
 }

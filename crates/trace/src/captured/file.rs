@@ -133,6 +133,7 @@ impl CaptureFile {
     }
 
     /// The next frame, or what was skipped, in the order of the file; None at its end.
+    #[inline]
     pub fn next_frame(&mut self) -> Option<Result<Frame<'_>, Skipped>> {
         if let Some(skipped) = self.pending.take() {
             return Some(Err(skipped));

@@ -12,7 +12,7 @@ use cclab_units::Time;
 use etherparse::IpNumber;
 
 use super::Fault;
-use super::ip::{IpPacket, Part};
+use super::ip::{IpPacket, Part, Payload};
 
 /// How long the pieces of a packet are waited for, from the first that is seen, in the capture's
 /// time: as Linux does (`ipfrag_time`).
@@ -86,10 +86,10 @@ impl Fragments {
     ) -> Result<Option<Whole>, Fault> {
         self.give_up_old(now);
         let key = Key {
-            source: packet.source,
-            destination: packet.destination,
+            source: packet.ends.source(),
+            destination: packet.ends.destination(),
             identification: part.identification,
-            protocol: packet.protocol,
+            protocol: packet.payload.protocol,
         };
         let number = *self.numbers.entry(key).or_insert_with(|| {
             self.next += 1;
@@ -104,7 +104,7 @@ impl Fragments {
             kept: Stretches::default(),
             length: None,
         });
-        let added = waiting.add(packet, part);
+        let added = waiting.add(&packet.payload, part);
         debug_assert!(self.waiting.len() <= MOST_PACKETS + 1);
         debug_assert_eq!(self.waiting.len(), self.numbers.len());
         match added {
@@ -156,12 +156,12 @@ impl Fragments {
 
 impl Waiting {
     /// Adds a piece, and tells whether it is the last that was missing.
-    fn add(&mut self, packet: &IpPacket<'_>, part: Part) -> Result<bool, Fault> {
+    fn add(&mut self, piece: &Payload<'_>, part: Part) -> Result<bool, Fault> {
         self.pieces += 1;
         let start = part.offset;
-        let end = start + packet.length;
+        let end = start + piece.length;
         // All but the last end at a multiple of eight, and nothing reaches beyond the last.
-        let ragged = part.more && (packet.length == 0 || !packet.length.is_multiple_of(8));
+        let ragged = part.more && (piece.length == 0 || !piece.length.is_multiple_of(8));
         let beyond = match self.length {
             Some(length) if part.more => end > length,
             Some(length) => end != length,
@@ -180,11 +180,11 @@ impl Waiting {
                 return Err(Fault::BadFragment);
             }
             self.seen.add(start..end)?;
-            let kept = start..end.min(start + packet.payload.len() as u32).min(KEPT);
+            let kept = start..end.min(start + piece.bytes.len() as u32).min(KEPT);
             if kept.start < kept.end {
                 let (from, to) = (kept.start as usize, kept.end as usize);
                 self.head.resize(self.head.len().max(to), 0);
-                self.head[from..to].copy_from_slice(&packet.payload[..to - from]);
+                self.head[from..to].copy_from_slice(&piece.bytes[..to - from]);
                 self.kept.add(kept)?;
             }
         }

@@ -10,20 +10,58 @@ use super::{Ecn, Fault};
 /// What an IP packet carries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IpPacket<'a> {
-    /// Who sent it.
-    pub source: IpAddr,
-    /// To whom.
-    pub destination: IpAddr,
-    /// The protocol of the payload.
-    pub protocol: IpNumber,
+    /// Who sent it, and to whom.
+    pub ends: Ends<'a>,
     /// The ECN field.
     pub ecn: Ecn,
-    /// What follows the headers, as far as it was kept.
-    pub payload: &'a [u8],
-    /// Bytes that follow the headers.
+    /// What follows the headers.
+    pub payload: Payload<'a>,
+}
+
+/// What follows headers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Payload<'a> {
+    /// Its protocol.
+    pub protocol: IpNumber,
+    /// Its bytes, as far as they were kept.
+    pub bytes: &'a [u8],
+    /// How many there were.
     pub length: u32,
-    /// Which part of a packet it is, if not a whole one.
+    /// Which part of a payload it is, if not a whole one.
     pub part: Option<Part>,
+}
+
+/// The source and the destination, where the header has them: they are as often passed on as a
+/// packet is looked at, and copied once.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Ends<'a> {
+    V4(&'a [u8; 8]),
+    V6(&'a [u8; 32]),
+}
+
+impl Ends<'_> {
+    /// Who sent the packet.
+    #[inline]
+    pub fn source(self) -> IpAddr {
+        match self {
+            Ends::V4(&[a, b, c, d, ..]) => IpAddr::from([a, b, c, d]),
+            Ends::V6(ends) => v6(ends.first_chunk()),
+        }
+    }
+
+    /// To whom.
+    #[inline]
+    pub fn destination(self) -> IpAddr {
+        match self {
+            Ends::V4(&[.., a, b, c, d]) => IpAddr::from([a, b, c, d]),
+            Ends::V6(ends) => v6(ends.last_chunk()),
+        }
+    }
+}
+
+#[inline]
+fn v6(half: Option<&[u8; 16]>) -> IpAddr {
+    IpAddr::from(*half.unwrap_or(&[0; 16]))
 }
 
 /// Which part of a packet a fragment is.
@@ -52,6 +90,7 @@ impl<'a> IpPacket<'a> {
     /// The packet that `bytes` begin with, which was `wire_len` bytes long where it was seen;
     /// that counts only where the header has no length. Extension headers are passed, up to that
     /// of a fragment.
+    #[inline]
     pub fn parse(bytes: &'a [u8], wire_len: u32) -> Result<IpPacket<'a>, Fault> {
         match bytes.first().map(|first| first >> 4) {
             Some(4) => IpPacket::parse_v4(bytes, wire_len),
@@ -61,6 +100,7 @@ impl<'a> IpPacket<'a> {
         }
     }
 
+    #[inline]
     fn parse_v4(bytes: &'a [u8], wire_len: u32) -> Result<IpPacket<'a>, Fault> {
         let header = Ipv4HeaderSlice::from_slice(bytes).map_err(|_| short(bytes, wire_len))?;
         // Packets that were captured before segmentation offload have no length.
@@ -70,25 +110,30 @@ impl<'a> IpPacket<'a> {
         };
         let before = header.slice().len();
         let length = whole.checked_sub(before as u32).ok_or(Fault::BadHeader)?;
-        let packet = IpPacket {
-            source: IpAddr::V4(header.source_addr()),
-            destination: IpAddr::V4(header.destination_addr()),
-            protocol: header.protocol(),
+        let rest = cut(&bytes[before..], length);
+        let part = Part::of(
+            u32::from(header.identification()),
+            header.fragments_offset().byte_offset(),
+            header.more_fragments(),
+        );
+        Ok(IpPacket {
+            ends: Ends::V4(bytes[12..].first_chunk().ok_or(Fault::BadHeader)?),
             ecn: Ecn::of(header.ecn().value()),
-            payload: cut(&bytes[before..], length),
-            length,
-            part: Part::of(
-                u32::from(header.identification()),
-                header.fragments_offset().byte_offset(),
-                header.more_fragments(),
-            ),
-        };
-        match packet.protocol {
-            IpNumber::AUTHENTICATION_HEADER if packet.part.is_none() => packet.past_extensions(),
-            _ => Ok(packet),
-        }
+            payload: match (header.protocol(), part) {
+                (protocol @ IpNumber::AUTHENTICATION_HEADER, None) => {
+                    past_extensions(protocol, rest, length)?
+                }
+                (protocol, part) => Payload {
+                    protocol,
+                    bytes: rest,
+                    length,
+                    part,
+                },
+            },
+        })
     }
 
+    #[inline]
     fn parse_v6(bytes: &'a [u8], wire_len: u32) -> Result<IpPacket<'a>, Fault> {
         let header = Ipv6HeaderSlice::from_slice(bytes).map_err(|_| short(bytes, wire_len))?;
         let before = header.slice().len();
@@ -97,68 +142,78 @@ impl<'a> IpPacket<'a> {
             0 => wire_len.saturating_sub(before as u32),
             length => length,
         };
-        IpPacket {
-            source: IpAddr::V6(header.source_addr()),
-            destination: IpAddr::V6(header.destination_addr()),
-            protocol: header.next_header(),
+        let rest = cut(&bytes[before..], length);
+        Ok(IpPacket {
+            ends: Ends::V6(bytes[8..].first_chunk().ok_or(Fault::BadHeader)?),
             ecn: Ecn::of(header.ecn().value()),
-            payload: cut(&bytes[before..], length),
-            length,
-            part: None,
-        }
-        .past_extensions()
+            payload: match header.next_header() {
+                protocol @ IpNumber::TCP => Payload {
+                    protocol,
+                    bytes: rest,
+                    length,
+                    part: None,
+                },
+                protocol => past_extensions(protocol, rest, length)?,
+            },
+        })
     }
+}
 
-    /// The packet behind its extension headers, or up to the one that makes it a fragment.
-    pub fn past_extensions(mut self) -> Result<IpPacket<'a>, Fault> {
-        loop {
-            // Every extension header begins with the protocol of what follows.
-            let words = match self.protocol {
-                IpNumber::TCP | IpNumber::UDP => return Ok(self),
-                IpNumber::IPV6_HEADER_HOP_BY_HOP
-                | IpNumber::IPV6_ROUTE_HEADER
-                | IpNumber::IPV6_DESTINATION_OPTIONS
-                | IpNumber::MOBILITY_HEADER
-                | IpNumber::HIP
-                | IpNumber::SHIM6 => 2 + 2 * self.extension_length()?,
-                IpNumber::AUTHENTICATION_HEADER => 2 + self.extension_length()?,
-                IpNumber::IPV6_FRAGMENTATION_HEADER => 2,
-                _ => return Ok(self),
-            };
-            let bytes = words * 4;
-            if bytes as usize > self.payload.len() {
-                return Err(self.cut_off(bytes));
-            }
-            if self.protocol == IpNumber::IPV6_FRAGMENTATION_HEADER {
-                let header = Ipv6FragmentHeaderSlice::from_slice(self.payload)
-                    .map_err(|_| Fault::BadHeader)?;
-                self.part = Part::of(
-                    header.identification(),
-                    header.fragment_offset().byte_offset(),
-                    header.more_fragments(),
-                );
-            }
-            self.protocol = IpNumber(self.payload[0]);
-            self.payload = &self.payload[bytes as usize..];
-            self.length = self.length.saturating_sub(bytes);
-            if self.part.is_some() {
-                return Ok(self);
-            }
+/// What follows the extension headers that `bytes` of `length` begin with, or that of a fragment.
+#[inline(never)]
+pub(super) fn past_extensions(
+    mut protocol: IpNumber,
+    mut bytes: &[u8],
+    mut length: u32,
+) -> Result<Payload<'_>, Fault> {
+    let mut part = None;
+    while part.is_none() {
+        // Every extension header begins with the protocol of what follows, most with their length.
+        let own = |unit: usize| match bytes.get(1) {
+            Some(&units) => Ok((2 + unit * usize::from(units)) * 4),
+            None => Err(cut_off(length, 2)),
+        };
+        let header = match protocol {
+            IpNumber::IPV6_HEADER_HOP_BY_HOP
+            | IpNumber::IPV6_ROUTE_HEADER
+            | IpNumber::IPV6_DESTINATION_OPTIONS
+            | IpNumber::MOBILITY_HEADER
+            | IpNumber::HIP
+            | IpNumber::SHIM6 => own(2)?,
+            IpNumber::AUTHENTICATION_HEADER => own(1)?,
+            IpNumber::IPV6_FRAGMENTATION_HEADER => 8,
+            _ => break,
+        };
+        let Some((extension, rest)) = bytes.split_at_checked(header) else {
+            return Err(cut_off(length, header));
+        };
+        if protocol == IpNumber::IPV6_FRAGMENTATION_HEADER {
+            let header =
+                Ipv6FragmentHeaderSlice::from_slice(extension).map_err(|_| Fault::BadHeader)?;
+            part = Part::of(
+                header.identification(),
+                header.fragment_offset().byte_offset(),
+                header.more_fragments(),
+            );
         }
+        protocol = IpNumber(extension[0]);
+        bytes = rest;
+        length = length.saturating_sub(header as u32);
     }
+    Ok(Payload {
+        protocol,
+        bytes,
+        length,
+        part,
+    })
+}
 
-    /// Why there are fewer than `wanted` bytes of payload: they were not kept, or not there.
-    pub fn cut_off(&self, wanted: u32) -> Fault {
-        if self.length >= wanted {
-            Fault::HeaderCut
-        } else {
-            Fault::BadHeader
-        }
-    }
-
-    fn extension_length(&self) -> Result<u32, Fault> {
-        let length = self.payload.get(1).ok_or_else(|| self.cut_off(2))?;
-        Ok(u32::from(*length))
+/// Why there are fewer than `wanted` of `length` bytes: they were not kept, or not there.
+fn cut_off(length: u32, wanted: usize) -> Fault {
+    if length as usize >= wanted {
+        Fault::HeaderCut
+    } else {
+        Fault::BadHeader
     }
 }
 

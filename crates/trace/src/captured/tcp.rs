@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use etherparse::{TcpHeaderSlice, TcpOptionElement, TcpOptionsIterator};
+use etherparse::{TcpOptionElement, TcpOptionsIterator};
 
 use super::Fault;
 use super::ip::IpPacket;
@@ -127,41 +127,44 @@ pub struct TcpSegment {
 }
 
 impl TcpSegment {
-    /// The segment that `ip` carries.
-    pub(super) fn parse(ip: &IpPacket<'_>) -> Result<TcpSegment, Fault> {
-        let (length, bytes) = (ip.length, ip.payload);
+    /// The segment that `ip` carries, as it is handed on: to wrap it later is to copy it, which
+    /// costs as much as all of its parsing.
+    #[inline(always)]
+    pub(super) fn parse(ip: &IpPacket<'_>) -> Result<Option<TcpSegment>, Fault> {
+        let (length, bytes) = (ip.payload.length, ip.payload.bytes);
         if (length as usize) < FIXED {
             return Err(Fault::BadTcpHeader);
         }
-        let mut fixed = *bytes.first_chunk::<FIXED>().ok_or(Fault::HeaderCut)?;
-        let header_len = usize::from(fixed[12] >> 4) * 4;
+        // By hand: libraries want all options, which the snap length may have cut.
+        let fixed = bytes.first_chunk::<FIXED>().ok_or(Fault::HeaderCut)?;
+        let &[p, q, r, s, a, b, c, d, e, f, g, h, offset, bits, w, x, ..] = fixed;
+        let header_len = usize::from(offset >> 4) * 4;
         if header_len < FIXED || header_len > length as usize {
             return Err(Fault::BadTcpHeader);
         }
         let options = &bytes[FIXED..header_len.min(bytes.len())];
-        // The options are read apart, as far as the snap length left them.
-        fixed[12] = 5 << 4 | fixed[12] & 0x0f;
-        let header = TcpHeaderSlice::from_slice(&fixed).map_err(|_| Fault::BadTcpHeader)?;
-        Ok(TcpSegment {
-            source: SocketAddr::new(ip.source, header.source_port()),
-            destination: SocketAddr::new(ip.destination, header.destination_port()),
-            seq: header.sequence_number(),
-            ack: header.acknowledgment_number(),
-            window: header.window_size(),
+        let bit = |number: u8| bits >> number & 1 == 1;
+        Ok(Some(TcpSegment {
+            source: SocketAddr::new(ip.ends.source(), u16::from_be_bytes([p, q])),
+            destination: SocketAddr::new(ip.ends.destination(), u16::from_be_bytes([r, s])),
+            seq: u32::from_be_bytes([a, b, c, d]),
+            ack: u32::from_be_bytes([e, f, g, h]),
+            window: u16::from_be_bytes([w, x]),
+            // RFC 9293 section 3.1.
             flags: TcpFlags {
-                syn: header.syn(),
-                ack: header.ack(),
-                fin: header.fin(),
-                rst: header.rst(),
-                psh: header.psh(),
-                urg: header.urg(),
-                ece: header.ece(),
-                cwr: header.cwr(),
+                cwr: bit(7),
+                ece: bit(6),
+                urg: bit(5),
+                ack: bit(4),
+                psh: bit(3),
+                rst: bit(2),
+                syn: bit(1),
+                fin: bit(0),
             },
             ecn: ip.ecn,
             options: read_options(options),
             payload: length - header_len as u32,
-        })
+        }))
     }
 }
 
