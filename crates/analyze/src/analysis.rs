@@ -3,11 +3,12 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use cclab_trace::captured::{CaptureError, CaptureFile, Compression, Dissector, Format, Skips};
+use cclab_trace::captured::{CaptureError, CaptureFile, Compression, Format, Skips};
 use cclab_units::Time;
 use serde::Serialize;
 
 use crate::connections::Direction;
+use crate::reading::{self, Read};
 use crate::row;
 use crate::segments::Watch;
 use crate::table::Table;
@@ -77,31 +78,14 @@ pub fn analyze(
 }
 
 /// Analyses a capture that is open, and tells `watch` of each segment.
-pub fn analyze_file(mut file: CaptureFile, options: Options, watch: &mut impl Watch) -> Analysis {
+pub fn analyze_file(file: CaptureFile, options: Options, watch: &mut impl Watch) -> Analysis {
     let (format, compression) = (file.format(), file.compression());
     let mut table = Table::new(options.max_connections, options.interval);
-    let mut dissector = Dissector::default();
-    let mut skips = Skips::default();
-    let (mut packets, mut tcp_packets) = (0, 0);
-    while let Some(next) = file.next_frame() {
-        let frame = match next {
-            Ok(frame) => frame,
-            Err(skipped) => {
-                skips.add(skipped);
-                continue;
-            }
-        };
-        packets += 1;
-        match dissector.segment(&frame) {
-            Ok(Some(segment)) => {
-                tcp_packets += 1;
-                table.take(&segment, frame.time, watch);
-            }
-            Ok(None) => {}
-            Err(fault) => skips.add(fault.into()),
-        }
-    }
-    dissector.finish(&mut skips);
+    let Read {
+        packets,
+        tcp_packets,
+        skips,
+    } = reading::each_segment(file, |segment, time| table.take(segment, time, watch));
     let evicted = table.evicted;
     let started_ns = table.origin().as_nanos();
     let lasted = table.lasted();

@@ -1,27 +1,33 @@
 //! One connection: both its directions, and when another on the same ports begins.
 
-use std::net::SocketAddr;
+use std::net::IpAddr;
 
-use cclab_trace::captured::{TcpFlags, TcpSegment};
+use cclab_trace::captured::{Endpoint, TcpFlags, TcpSegment};
 use cclab_units::Time;
 
 use crate::connections::End;
 use crate::direction::{Moment, Sending};
 use crate::segments::Segment;
 
-/// Two endpoints, in the order of addresses: the same for both directions.
+/// Two endpoints, whichever of them sends: the same for both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Endpoints(SocketAddr, SocketAddr);
+pub(crate) enum Endpoints {
+    /// Addresses and ports, the lesser pair first.
+    V4(u64, u64),
+    V6(Endpoint, Endpoint),
+}
 
 impl Endpoints {
     /// Those of `segment`.
+    #[inline]
     pub fn of(segment: &TcpSegment) -> Endpoints {
         let (a, b) = (segment.source, segment.destination);
-        if a <= b {
-            Endpoints(a, b)
-        } else {
-            Endpoints(b, a)
+        if let (IpAddr::V4(from), IpAddr::V4(to)) = (a.address, b.address) {
+            let a = u64::from(from.to_bits()) << 16 | u64::from(a.port);
+            let b = u64::from(to.to_bits()) << 16 | u64::from(b.port);
+            return Endpoints::V4(a.min(b), a.max(b));
         }
+        Endpoints::V6(a.min(b), a.max(b))
     }
 }
 
@@ -29,7 +35,7 @@ impl Endpoints {
 #[derive(Debug)]
 pub(crate) struct Connection {
     /// Who sent its first packet that was seen, and to whom.
-    pub ends: [SocketAddr; 2],
+    pub ends: [Endpoint; 2],
     /// When its first packet was seen.
     pub first: Time,
     /// When its last packet was seen.
@@ -69,16 +75,20 @@ impl Connection {
 
     /// Whether `segment` opens another connection on the same ports: a SYN with another initial
     /// sequence number (RFC 9293 section 3.6.1), or one after segments without.
+    #[inline]
     pub fn is_over_by(&self, segment: &TcpSegment) -> bool {
+        if !segment.flags.syn {
+            return false;
+        }
         let sending = &self.sending[self.side(segment)];
-        segment.flags.syn
-            && match sending.isn {
-                Some(isn) => isn != segment.seq,
-                None => sending.packets > 0,
-            }
+        match sending.isn {
+            Some(isn) => isn != segment.seq,
+            None => sending.packets > 0,
+        }
     }
 
     /// Takes in `segment` and tells what it was.
+    #[inline]
     pub fn take(&mut self, segment: &TcpSegment, mut moment: Moment) -> Segment {
         self.backwards += u64::from(moment.now < self.last);
         // Time that runs backwards counts as standing still.
@@ -167,6 +177,7 @@ impl Connection {
         }
     }
 
+    #[inline]
     fn side(&self, segment: &TcpSegment) -> usize {
         usize::from(segment.source != self.ends[0])
     }

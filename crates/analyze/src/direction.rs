@@ -5,7 +5,7 @@ use cclab_trace::captured::{Ecn, TcpFlags, TcpOptions, TcpSegment};
 use cclab_units::Time;
 
 use crate::limits::Limits;
-use crate::moments::Moments;
+use crate::moments::{Extremes, Moments};
 use crate::segments::{Flags, Kind, Segment};
 use crate::sent::{Seen, Sent, Timing};
 use crate::timeline::Timeline;
@@ -72,10 +72,10 @@ pub(crate) struct Sending {
     pub syn_options: Option<TcpOptions>,
     pub syn_flags: Option<TcpFlags>,
     pub timestamps: bool,
-    pub payload: Moments,
-    pub window: Moments,
+    pub payload: Extremes,
+    pub window: Extremes,
     pub zero_windows: u64,
-    pub outstanding: Moments,
+    pub outstanding: Extremes,
     pub initial_window_bytes: u64,
     pub initial_window_packets: u64,
     pub rtt: Moments,
@@ -89,6 +89,9 @@ pub(crate) struct Sending {
     pub lost: Timeline,
     /// Sequence number of the first SYN.
     pub isn: Option<u32>,
+    /// Whether windows of both directions are scaled, as far as is known, and how its own are.
+    scaling: Option<bool>,
+    shift: u8,
     /// Whether `window` holds scaled windows only.
     windows_scaled: bool,
     /// The window of its latest segment, scaled; None before any.
@@ -119,10 +122,14 @@ struct Probe {
 impl Sending {
     /// Takes in `segment` of this direction, `other` being the opposite one, and tells what it
     /// was; whose it was is left open.
+    #[inline]
     pub fn take(&mut self, segment: &TcpSegment, moment: Moment, other: &mut Sending) -> Segment {
         let now = moment.now;
         let flags = segment.flags;
         self.count(segment, now);
+        if flags.syn {
+            self.settle_scaling(other);
+        }
         let start = self.sent.position(segment.seq);
         let origin = *self.origin.get_or_insert(start - u64::from(!flags.syn));
         let (seen, mut kind) = self.take_bytes(segment, start, moment, other);
@@ -160,21 +167,34 @@ impl Sending {
         told
     }
 
-    /// Whether windows are scaled: both SYNs ask for it (RFC 7323 section 2.2). One that does not
-    /// is enough to know, and so is a SYN,ACK that does, for it may only after the SYN did. None
-    /// if nothing tells.
-    pub fn scaling(&self, other: &Sending) -> Option<bool> {
+    /// Whether windows are scaled; None if nothing tells.
+    pub fn scaling(&self) -> Option<bool> {
+        self.scaling
+    }
+
+    /// Works out whether windows are scaled: both SYNs ask for it (RFC 7323 section 2.2). One
+    /// that does not is enough to know, and so is a SYN,ACK that does, for it may only after the
+    /// SYN did.
+    fn settle_scaling(&mut self, other: &mut Sending) {
         let asks = |sending: &Sending| {
             let options = sending.syn_options.as_ref();
             options.map(|options| options.window_scale.is_some())
         };
         let answers = |sending: &Sending| sending.syn_flags.is_some_and(|flags| flags.ack);
-        match (asks(self), asks(other)) {
+        let scaling = match (asks(self), asks(other)) {
             (Some(own), Some(its)) => Some(own && its),
             (Some(false), None) | (None, Some(false)) => Some(false),
             (Some(true), None) => answers(self).then_some(true),
             (None, Some(true)) => answers(other).then_some(true),
             (None, None) => None,
+        };
+        for sending in [self, other] {
+            sending.scaling = scaling;
+            let shift = sending.syn_options.and_then(|options| options.window_scale);
+            sending.shift = match scaling {
+                Some(true) => shift.unwrap_or(0).min(MOST_SHIFT),
+                _ => 0,
+            };
         }
     }
 
@@ -193,6 +213,7 @@ impl Sending {
     }
 
     /// The sequence number `seq`, counted from the SYN's and without wraps.
+    #[inline]
     pub fn relative(&self, seq: u32) -> i64 {
         let position = self.sent.position(seq);
         let from = self.origin.or(self.sent.expected()).unwrap_or(position);
@@ -211,6 +232,7 @@ impl Sending {
     }
 
     /// The counters that need to know nothing of earlier segments.
+    #[inline]
     fn count(&mut self, segment: &TcpSegment, now: Time) {
         let flags = segment.flags;
         self.first.get_or_insert(now);
@@ -252,6 +274,7 @@ impl Sending {
 
     /// The bytes and control bits that take sequence numbers, from the position `start` on, and
     /// what they were to those before.
+    #[inline]
     fn take_bytes(
         &mut self,
         segment: &TcpSegment,
@@ -359,6 +382,7 @@ impl Sending {
 
     /// The acknowledgement in `segment`, which is about what `other` sent: whether it is a
     /// duplicate, and the RTT it measures.
+    #[inline]
     fn take_ack(
         &mut self,
         segment: &TcpSegment,
@@ -373,7 +397,7 @@ impl Sending {
             Some(end) => end > ack,
             None => !segment.options.sack.is_empty(),
         };
-        let same_window = self.last_window == Some(self.scaled_window(segment, other));
+        let same_window = self.last_window == Some(self.scaled_window(segment));
         // RFC 5681 section 2.
         let duplicate = other.acknowledged == Some(ack) && bare && in_flight && same_window;
         other.duplicate_acks += u64::from(duplicate);
@@ -413,8 +437,9 @@ impl Sending {
     }
 
     /// The window in `segment`, scaled, and what it allows `other` to send.
+    #[inline]
     fn take_window(&mut self, segment: &TcpSegment, now: Time, other: &mut Sending) -> u64 {
-        let window = self.scaled_window(segment, other);
+        let window = self.scaled_window(segment);
         self.last_window = Some(window);
         let flags = segment.flags;
         if flags.ack {
@@ -428,26 +453,24 @@ impl Sending {
         }
         // Windows of SYNs are never scaled (RFC 7323 section 2.2): beside scaled ones they would
         // only blur the mean.
-        if !flags.syn && !self.windows_scaled && self.scaling(other) == Some(true) {
+        if !flags.syn && !self.windows_scaled && self.scaling == Some(true) {
             self.windows_scaled = true;
-            self.window = Moments::default();
+            self.window = Extremes::default();
         }
         self.window.add(window);
         self.zero_windows += u64::from(flags.ack && window == 0);
         window
     }
 
-    fn scaled_window(&self, segment: &TcpSegment, other: &Sending) -> u64 {
-        let window = u64::from(segment.window);
-        if segment.flags.syn || self.scaling(other) != Some(true) {
-            return window;
-        }
-        let shift = self.syn_options.and_then(|options| options.window_scale);
-        window << shift.unwrap_or(0).min(MOST_SHIFT)
+    #[inline]
+    fn scaled_window(&self, segment: &TcpSegment) -> u64 {
+        let shift = if segment.flags.syn { 0 } else { self.shift };
+        u64::from(segment.window) << shift
     }
 
     /// Bytes in flight once `payload` bytes from `start` on are sent; all from the SYN on, or
     /// from the first seen, while nothing was acknowledged.
+    #[inline]
     fn outstanding_after(&self, start: u64, payload: u32) -> u64 {
         let first = self.origin.map_or(start, |origin| origin + 1);
         let below = self.acknowledged.unwrap_or(first);

@@ -5,7 +5,7 @@
 //! is in `docs/analyze.md`.
 //!
 //! Top down: [`Analysis`] is the document, [`Direction`] a row of its table and `row` how one is
-//! filled; `together` holds the connections against each other; `table` keeps them, `connection`
+//! filled; `reading` hands out segments; `together` holds the connections against each other; `table` keeps them, `connection`
 //! tells one from the next on the same ports, `direction` counts what one end sends. That rests
 //! on `sent` (which bytes were seen and acknowledged), `timeouts`, `limits` (what held the
 //! sender), `timeline` (amounts over time) and `moments`. [`segments`] is each segment with what
@@ -22,6 +22,7 @@ mod direction;
 pub mod fuzzing;
 mod limits;
 mod moments;
+mod reading;
 mod row;
 pub mod segments;
 mod sent;

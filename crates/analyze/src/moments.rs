@@ -1,30 +1,27 @@
 //! Minimum, mean, maximum and standard deviation of samples, without keeping them.
 
-/// A sum of samples. Whole numbers add up exactly, in any order.
+/// Count, extremes and sum of samples.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Moments {
+pub(crate) struct Extremes {
     /// How many there are.
     pub count: u64,
     least: u64,
     most: u64,
     sum: u128,
-    squares: u128,
 }
 
-impl Moments {
+impl Extremes {
     /// One more sample.
+    #[inline]
     pub fn add(&mut self, sample: u64) {
-        self.least = if self.count == 0 {
-            sample
-        } else {
-            self.least.min(sample)
-        };
-        self.most = self.most.max(sample);
+        if self.count == 0 || sample < self.least {
+            self.least = sample;
+        }
+        if sample > self.most {
+            self.most = sample;
+        }
         self.count += 1;
         self.sum += u128::from(sample);
-        let square = u128::from(sample) * u128::from(sample);
-        // Reached by samples of centuries only: a file may say anything.
-        self.squares = self.squares.saturating_add(square);
     }
 
     /// The least of them; None without any, here and below.
@@ -41,20 +38,59 @@ impl Moments {
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
+}
+
+/// The same with the sum of squares. Whole numbers add up exactly, in any order.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Moments {
+    extremes: Extremes,
+    squares: u128,
+}
+
+impl Moments {
+    /// One more sample.
+    #[inline]
+    pub fn add(&mut self, sample: u64) {
+        self.extremes.add(sample);
+        let square = u128::from(sample) * u128::from(sample);
+        // Reached by samples of centuries only: a file may say anything.
+        self.squares = self.squares.saturating_add(square);
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.extremes.count
+    }
+
+    /// The least of them; None without any, here and below.
+    pub fn min(&self) -> Option<u64> {
+        self.extremes.min()
+    }
+
+    /// The greatest of them.
+    pub fn max(&self) -> Option<u64> {
+        self.extremes.max()
+    }
+
+    /// Their mean.
+    pub fn mean(&self) -> Option<f64> {
+        self.extremes.mean()
+    }
 
     /// Their standard deviation, with one degree of freedom less than samples; None for one.
     pub fn stdev(&self) -> Option<f64> {
-        if self.count < 2 {
+        let Extremes { count, sum, .. } = self.extremes;
+        if count < 2 {
             return None;
         }
-        let n = self.count as f64;
+        let n = count as f64;
         // count * squares and sum * sum, exact where they fit; their difference is what matters.
         let spread = match (
-            self.squares.checked_mul(u128::from(self.count)),
-            self.sum.checked_mul(self.sum),
+            self.squares.checked_mul(u128::from(count)),
+            sum.checked_mul(sum),
         ) {
             (Some(all), Some(middle)) => all.saturating_sub(middle) as f64,
-            _ => (self.squares as f64 * n - self.sum as f64 * self.sum as f64).max(0.0),
+            _ => (self.squares as f64 * n - sum as f64 * sum as f64).max(0.0),
         };
         Some((spread / (n * (n - 1.0))).sqrt())
     }

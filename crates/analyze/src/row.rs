@@ -22,7 +22,7 @@ pub(crate) fn rows(number: u32, connection: &mut Connection) -> [Direction; 2] {
 fn row(number: u32, connection: &mut Connection, side: usize) -> Direction {
     let shares = connection.sending[side].limits.shares();
     let connection = &*connection;
-    let (own, other) = (&connection.sending[side], &connection.sending[1 - side]);
+    let own = &connection.sending[side];
     let (source, destination) = (connection.ends[side], connection.ends[1 - side]);
     let elapsed_s = (connection.last - connection.first).as_secs_f64();
     let since_first = |time: Option<Time>| time.map(|t| (t - connection.first).as_secs_f64());
@@ -35,10 +35,10 @@ fn row(number: u32, connection: &mut Connection, side: usize) -> Direction {
     let limit = limit(own, shares);
     Direction {
         connection: number,
-        source: source.ip().to_string(),
-        source_port: source.port().into(),
-        destination: destination.ip().to_string(),
-        destination_port: destination.port().into(),
+        source: source.address.to_string(),
+        source_port: source.port.into(),
+        destination: destination.address.to_string(),
+        destination_port: destination.port.into(),
         end: connection.end(),
         started_ns: connection.first.as_nanos(),
         elapsed_s,
@@ -77,7 +77,7 @@ fn row(number: u32, connection: &mut Connection, side: usize) -> Direction {
         urgent_packets: own.urgent,
         mss_announced_bytes: syn.and_then(|options| options.mss).map(u32::from),
         window_scale_announced: syn.and_then(|options| options.window_scale).map(u32::from),
-        window_scaling: own.scaling(other),
+        window_scaling: own.scaling(),
         sack_permitted: syn.map(|options| options.sack_permitted),
         timestamps: own.timestamps,
         ecn: connection.ecn(),
@@ -94,7 +94,7 @@ fn row(number: u32, connection: &mut Connection, side: usize) -> Direction {
         outstanding_max_bytes: own.outstanding.max(),
         initial_window_bytes: initial(own.initial_window_bytes),
         initial_window_packets: initial(own.initial_window_packets),
-        rtt_samples: own.rtt.count,
+        rtt_samples: own.rtt.count(),
         rtt_ambiguous: own.rtt_ambiguous,
         rtt_min_s: own.rtt.min().map(|ns| seconds(ns as f64)),
         rtt_mean_s: own.rtt.mean().map(seconds),

@@ -1,12 +1,12 @@
 //! The connections of a capture, as many as memory is meant for.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
 use std::num::NonZeroUsize;
 
 use cclab_trace::captured::TcpSegment;
 use cclab_units::Time;
 use foldhash::fast::FixedState;
-use lru::LruCache;
 
 use crate::connection::{Connection, Endpoints};
 use crate::direction::{Moment, tells_of_a_duplicate};
@@ -15,12 +15,20 @@ use crate::segments::{Sack, Watch};
 /// Bytes that connections may take beyond their own size, all together. Most take a few hundred.
 const MOST_MEMORY: usize = 256 << 20;
 
-/// Connections by number, those that were idle longest given up where there are too many.
+/// Connections, those that were idle longest given up where there are too many.
 pub(crate) struct Table {
-    /// By their number, in the order of their first packets; most recently used first.
-    connections: LruCache<u32, Known, FixedState>,
-    /// The number of the latest connection between two endpoints.
-    current: HashMap<Endpoints, u32, FixedState>,
+    /// Those that are kept, each at a place of its own; None where one was given up.
+    known: Vec<Option<Box<Known>>>,
+    /// Places that are free.
+    free: Vec<usize>,
+    /// The place of the latest connection between two endpoints.
+    current: HashMap<Endpoints, usize, FixedState>,
+    /// Each place once, by a count of segments at which its connection had been idle for no
+    /// longer than now: the least is looked at first when one is to be given up.
+    idle: BinaryHeap<Reverse<(u64, usize)>>,
+    most: usize,
+    /// Segments so far.
+    segments: u64,
     /// The number of the latest connection.
     latest: u32,
     /// Bytes that the connections take beyond their own size.
@@ -36,8 +44,11 @@ pub(crate) struct Table {
 }
 
 struct Known {
+    number: u32,
     between: Endpoints,
     connection: Connection,
+    /// The count of segments at its latest.
+    touched: u64,
     /// What it takes of `Table::memory`.
     memory: usize,
 }
@@ -45,12 +56,13 @@ struct Known {
 impl Table {
     /// A table of at most `most` connections.
     pub fn new(most: NonZeroUsize, interval: Option<(Time, Time)>) -> Table {
-        // It grows with its contents: `most` may be more than memory holds.
-        let mut connections = LruCache::unbounded_with_hasher(FixedState::default());
-        connections.resize(most);
         Table {
-            connections,
+            known: Vec::new(),
+            free: Vec::new(),
             current: HashMap::default(),
+            idle: BinaryHeap::new(),
+            most: most.get(),
+            segments: 0,
             latest: 0,
             memory: 0,
             origin: None,
@@ -74,6 +86,7 @@ impl Table {
     pub fn take(&mut self, segment: &TcpSegment, now: Time, watch: &mut impl Watch) {
         let origin = *self.origin.get_or_insert(now);
         self.until = self.until.max(now);
+        self.segments += 1;
         let moment = Moment {
             now,
             latest: None,
@@ -83,23 +96,23 @@ impl Table {
                 from <= since && since < to
             }),
         };
-        let between = Endpoints::of(segment);
-        let number = self.number(between, segment, now);
-        let Some(known) = self.connections.get_mut(&number) else {
+        let place = self.place(segment, now);
+        let Some(known) = &mut self.known[place] else {
             return;
         };
+        known.touched = self.segments;
         let mut told = known.connection.take(segment, moment);
         let memory = known.connection.memory();
         self.memory = self.memory + memory - known.memory;
         known.memory = memory;
         if watch.on() {
-            told.connection = number;
+            told.connection = known.number;
             watch.segment(told);
             let blocks = known.connection.sack_blocks(segment);
             for (index, (start, end)) in blocks.enumerate() {
                 watch.sack(Sack {
                     time: told.time,
-                    connection: number,
+                    connection: known.number,
                     sender: told.sender,
                     start,
                     end,
@@ -107,48 +120,77 @@ impl Table {
                 });
             }
         }
-        while self.memory > MOST_MEMORY && self.connections.len() > 1 {
-            let idle = self.connections.pop_lru();
-            idle.into_iter()
-                .for_each(|(number, known)| self.give_up(number, &known));
+        while self.memory > MOST_MEMORY && self.idle.len() > 1 {
+            self.give_up();
         }
     }
 
-    /// The number of the connection that `segment` is of, a new one if need be.
-    fn number(&mut self, between: Endpoints, segment: &TcpSegment, now: Time) -> u32 {
-        if let Some(&number) = self.current.get(&between)
-            && let Some(known) = self.connections.peek(&number)
+    /// The place of the connection that `segment` is of, a new one if need be.
+    #[inline]
+    fn place(&mut self, segment: &TcpSegment, now: Time) -> usize {
+        let between = Endpoints::of(segment);
+        if let Some(&place) = self.current.get(&between)
+            && let Some(known) = &self.known[place]
             && !known.connection.is_over_by(segment)
         {
-            return number;
+            return place;
         }
-        self.latest = self.latest.saturating_add(1);
-        let number = self.latest;
-        self.current.insert(between, number);
-        let known = Known {
-            between,
-            connection: Connection::new(segment, now),
-            memory: 0,
-        };
-        if let Some((number, given_up)) = self.connections.push(number, known) {
-            self.give_up(number, &given_up);
-        }
-        number
+        self.begin(between, segment, now)
     }
 
-    fn give_up(&mut self, number: u32, known: &Known) {
-        self.evicted += 1;
-        self.memory -= known.memory;
-        if self.current.get(&known.between) == Some(&number) {
-            self.current.remove(&known.between);
+    fn begin(&mut self, between: Endpoints, segment: &TcpSegment, now: Time) -> usize {
+        if self.idle.len() >= self.most {
+            self.give_up();
+        }
+        self.latest = self.latest.saturating_add(1);
+        let known = Box::new(Known {
+            number: self.latest,
+            between,
+            connection: Connection::new(segment, now),
+            touched: self.segments,
+            memory: 0,
+        });
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.known[place] = Some(known);
+                place
+            }
+            None => {
+                self.known.push(Some(known));
+                self.known.len() - 1
+            }
+        };
+        self.current.insert(between, place);
+        self.idle.push(Reverse((self.segments, place)));
+        place
+    }
+
+    /// Gives up the connection that was idle longest.
+    fn give_up(&mut self) {
+        while let Some(Reverse((since, place))) = self.idle.pop() {
+            let Some(known) = &self.known[place] else {
+                continue;
+            };
+            if known.touched > since {
+                self.idle.push(Reverse((known.touched, place)));
+                continue;
+            }
+            self.evicted += 1;
+            self.memory -= known.memory;
+            if self.current.get(&known.between) == Some(&place) {
+                self.current.remove(&known.between);
+            }
+            self.known[place] = None;
+            self.free.push(place);
+            return;
         }
     }
 
     /// The connections by number, in the order of their first packets.
-    pub fn into_connections(mut self) -> Vec<(u32, Connection)> {
-        let all = std::iter::from_fn(|| self.connections.pop_lru());
-        let mut numbered: Vec<_> = all
-            .map(|(number, known)| (number, known.connection))
+    pub fn into_connections(self) -> Vec<(u32, Connection)> {
+        let known = self.known.into_iter().flatten();
+        let mut numbered: Vec<_> = known
+            .map(|known| (known.number, known.connection))
             .collect();
         numbered.sort_unstable_by_key(|(number, _)| *number);
         numbered

@@ -77,7 +77,7 @@ impl CaptureFile {
 
     /// The capture that `bytes` hold; messages call it `name`.
     pub fn from_reader(
-        bytes: impl Read + 'static,
+        bytes: impl Read + Send + 'static,
         name: &Path,
     ) -> Result<CaptureFile, CaptureError> {
         let path = || PathBuf::from(name);

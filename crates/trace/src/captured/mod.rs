@@ -26,7 +26,7 @@ pub use fault::{CaptureError, Fault, Skipped, Skips};
 pub use file::{CaptureFile, Format};
 pub use link::LinkType;
 pub use source::Compression;
-pub use tcp::{Ecn, SackBlocks, TcpFlags, TcpOptions, TcpSegment};
+pub use tcp::{Ecn, Endpoint, SackBlocks, TcpFlags, TcpOptions, TcpSegment};
 
 use cclab_units::Time;
 

@@ -35,13 +35,13 @@ const COMPRESSED: usize = 64 * 1024;
 
 /// The decompressed bytes of `raw`, and how they were compressed.
 pub(super) fn decompressed(
-    mut raw: impl Read + 'static,
-) -> io::Result<(Box<dyn Read>, Compression)> {
+    mut raw: impl Read + Send + 'static,
+) -> io::Result<(Box<dyn Read + Send>, Compression)> {
     let mut first = Vec::new();
     raw.by_ref().take(4).read_to_end(&mut first)?;
     let compression = Compression::of(&first);
     let whole = Cursor::new(first).chain(raw);
-    let source: Box<dyn Read> = match compression {
+    let source: Box<dyn Read + Send> = match compression {
         Compression::None => Box::new(whole),
         Compression::Gzip => Box::new(MultiGzDecoder::new(BufReader::with_capacity(
             COMPRESSED, whole,

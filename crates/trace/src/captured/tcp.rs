@@ -1,6 +1,6 @@
 //! TCP segments.
 
-use std::net::SocketAddr;
+use std::net::IpAddr;
 
 use etherparse::{TcpOptionElement, TcpOptionsIterator};
 
@@ -103,13 +103,22 @@ pub struct TcpOptions {
     pub sack: SackBlocks,
 }
 
+/// An end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Endpoint {
+    /// Its address.
+    pub address: IpAddr,
+    /// Its port.
+    pub port: u16,
+}
+
 /// A TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpSegment {
     /// Who sent it.
-    pub source: SocketAddr,
+    pub source: Endpoint,
     /// To whom.
-    pub destination: SocketAddr,
+    pub destination: Endpoint,
     /// Sequence number of its first byte.
     pub seq: u32,
     /// The next sequence number its sender expects, if `flags.ack`.
@@ -145,8 +154,14 @@ impl TcpSegment {
         let options = &bytes[FIXED..header_len.min(bytes.len())];
         let bit = |number: u8| bits >> number & 1 == 1;
         Ok(Some(TcpSegment {
-            source: SocketAddr::new(ip.ends.source(), u16::from_be_bytes([p, q])),
-            destination: SocketAddr::new(ip.ends.destination(), u16::from_be_bytes([r, s])),
+            source: Endpoint {
+                address: ip.ends.source(),
+                port: u16::from_be_bytes([p, q]),
+            },
+            destination: Endpoint {
+                address: ip.ends.destination(),
+                port: u16::from_be_bytes([r, s]),
+            },
             seq: u32::from_be_bytes([a, b, c, d]),
             ack: u32::from_be_bytes([e, f, g, h]),
             window: u16::from_be_bytes([w, x]),

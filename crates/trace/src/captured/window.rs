@@ -7,7 +7,7 @@ const STRIDE: usize = 256 * 1024;
 
 /// A stretch of bytes that slides over a source and grows where more of it is wanted at once.
 pub(super) struct Window {
-    source: Box<dyn Read>,
+    source: Box<dyn Read + Send>,
     buffer: Vec<u8>,
     start: usize,
     end: usize,
@@ -17,7 +17,7 @@ pub(super) struct Window {
 
 impl Window {
     /// A window on the beginning of `source`.
-    pub fn new(source: Box<dyn Read>) -> Window {
+    pub fn new(source: Box<dyn Read + Send>) -> Window {
         Window {
             source,
             buffer: vec![0; STRIDE],
