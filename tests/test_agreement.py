@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agreement.comparison import FIELDS, compare, made
+import cclab
+from agreement import tcptrace, tshark
+from agreement.comparison import compare, made
 from agreement.kinds import FAMILIES, KINDS
 from agreement.page import page
 from conftest import ROOT, files_of
@@ -15,6 +17,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agreement.comparison import Comparison
+
+
+TIMEOUTS = {
+    "losses/duplicate_sack": 1,
+    "losses/timeout_with_backoff": 4,
+    "losses/lost_again": 1,
+    "losses/too_early": 1,
+    "losses/go_back": 1,
+    "losses/longer_again": 1,
+    "losses/shorter_again": 1,
+    "closing/fin_again": 1,
+    "closing/fin_with_data_again": 1,
+    "windows/opened_while_retransmitting": 1,
+}
+"""How often a timer sends data or a FIN again, in the captures that are made so."""
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +63,16 @@ def test_kinds_are_of_every_family_and_say_what_they_show() -> None:
     assert len(KINDS) == sum(len(family.KINDS) for family in FAMILIES) >= 50
     for name, kind in KINDS.items():
         assert kind.__doc__, name
-    fields = {(field.column, field.judge) for field in FIELDS}
-    assert len(fields) == len(FIELDS), "one column, one field of a judge"
+    for fields in (tcptrace.FIELDS, tshark.FIELDS):
+        assert len({field.column for field in fields}) == len(fields)
+
+
+def test_timeouts_are_those_that_the_captures_were_made_with(tmp_path: Path) -> None:
+    counted = {
+        name: sum(cclab.analyze(capture).connections["rto_events"])
+        for name, capture in made(tmp_path).items()
+    }
+    assert {name: count for name, count in counted.items() if count} == TIMEOUTS
 
 
 def test_the_same_captures_come_out_each_time(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agreement import tcptrace, tshark
+from agreement import tcptrace, tshark, tshark_segments
 from agreement.conversation import CLIENT
 from agreement.directions import testimonies
 from agreement.explained import EXPLAINED
@@ -18,21 +18,20 @@ if TYPE_CHECKING:
 
     from agreement.directions import Testimony
     from agreement.explained.explanation import Explanation
-    from agreement.field import Value
+    from agreement.field import Field, Subject, Value
 
 JUDGES = ("tcptrace", "tshark")
-FIELDS = tcptrace.FIELDS + tshark.FIELDS
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One direction of one kind on which cclab and a judge disagree."""
+    """One direction or segment of one kind on which cclab and a judge disagree."""
 
     judge: str
     column: str
     kind: str
-    direction: str
-    """Number of the connection, and `a` for what its first packet's sender sent or `b`."""
+    place: str
+    """The direction or the segment in the capture."""
     ours: Value
     """cclab's, converted as the judge counts."""
     theirs: Value
@@ -43,14 +42,15 @@ class Difference:
             explanation.judge == self.judge
             and self.column in explanation.columns
             and self.kind in explanation.kinds
-            and explanation.theirs in ("other", self._theirs_are())
+            and (explanation.theirs == "other" or self._theirs_are(explanation.theirs))
         )
 
-    def _theirs_are(self) -> str:
+    def _theirs_are(self, more_or_less: str) -> bool:
+        """Whether the judge's number is that beside cclab's; words are neither."""
         ours, theirs = (0 if value is None else value for value in (self.ours, self.theirs))
         if isinstance(ours, str) or isinstance(theirs, str):
-            return "other"
-        return "more" if theirs > ours else "less"
+            return True
+        return more_or_less == ("more" if theirs > ours else "less")
 
 
 @dataclass
@@ -62,12 +62,12 @@ class Score:
     how: str = ""
     """How the column is converted."""
     compared: int = 0
-    """Directions."""
+    """Directions, segments or SACK blocks."""
     differences: list[Difference] = field(default_factory=list)
 
     @property
     def equal(self) -> int:
-        """Directions on which both say the same."""
+        """Those on which both say the same."""
         return self.compared - len(self.differences)
 
 
@@ -79,6 +79,14 @@ class Comparison:
     """Each kind, and its segments."""
     scores: dict[tuple[str, str], Score]
     """By column and judge."""
+    columns: list[str]
+    """All that cclab has of a direction."""
+
+    def alone(self) -> list[str]:
+        """Columns that neither judge has. The ends are those by which rows are matched."""
+        ends = {"source", "source_port", "destination", "destination_port"}
+        compared = {column for column, _ in self.scores} | ends
+        return [column for column in self.columns if column not in compared]
 
     @property
     def differences(self) -> list[Difference]:
@@ -136,19 +144,32 @@ def _scored(found: dict[str, Testimony]) -> Comparison:
                     for number in range(1, count + 1)
                     for side in "ab"
                 ]
-        for it in FIELDS:
-            score = scores.setdefault((it.column, it.judge), Score(it.name, it.how))
-            for index, direction in enumerate(testimony.directions(it.judge)):
-                if it.theirs(direction) == UNTOLD:
-                    continue
-                score.compared += 1
-                if not it.agrees(direction):
-                    place = f"{index // 2 + 1}{'ab'[index % 2]}"
-                    ours, theirs_are = it.ours(direction), it.theirs(direction)
-                    score.differences.append(
-                        Difference(it.judge, it.column, kind, place, ours, theirs_are)
-                    )
+        _score(tcptrace.FIELDS, kind, testimony.directions("tcptrace"), scores)
+        _score(tshark.FIELDS, kind, testimony.directions("tshark"), scores)
+        _score(tshark_segments.SEGMENTS, kind, testimony.pairs(), scores)
+        _score(tshark_segments.SACKS, kind, testimony.sacked(), scores)
     segments = {
         kind: sum(row["packets"] for row in testimony.rows) for kind, testimony in found.items()
     }
-    return Comparison(segments, scores)
+    columns = list(next(iter(found.values())).rows[0])
+    return Comparison(segments, scores, columns)
+
+
+def _score(
+    fields: tuple[Field[Subject], ...],
+    kind: str,
+    subjects: list[Subject],
+    scores: dict[tuple[str, str], Score],
+) -> None:
+    """Adds to `scores` how `fields` of the `subjects` in a capture of that kind compare."""
+    for it in fields:
+        score = scores.setdefault((it.column, it.judge), Score(it.name, it.how))
+        for subject in subjects:
+            if it.theirs(subject) == UNTOLD:
+                continue
+            score.compared += 1
+            if not it.agrees(subject):
+                ours, theirs = it.ours(subject), it.theirs(subject)
+                score.differences.append(
+                    Difference(it.judge, it.column, kind, subject.place, ours, theirs)
+                )

@@ -1,9 +1,11 @@
-"""A direction of a connection as cclab, tcptrace and tshark have it, side by side."""
+"""What cclab, tcptrace and tshark say of a capture, side by side."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 import cclab
 from judges import Conversation, Report, dissected, merge, tcptrace_reports
@@ -28,6 +30,8 @@ FIELDS = (
     "tcp.completeness",
     "tcp.flags",
     "tcp.len",
+    "tcp.seq",
+    "tcp.ack",
     "tcp.time_relative",
     "tcp.window_size",
     "tcp.window_size_scalefactor",
@@ -35,6 +39,8 @@ FIELDS = (
     "tcp.options.wscale.shift",
     "tcp.options.sack_perm",
     "tcp.options.sack.count",
+    "tcp.options.sack_le",
+    "tcp.options.sack_re",
     "tcp.options.sack.dsack_le",
     "tcp.options.timestamp.tsval",
     "tcp.analysis.retransmission",
@@ -64,6 +70,8 @@ FIN, SYN, RST, PSH, ACK, URG, ECE, CWR = (1 << bit for bit in range(8))
 class Direction:
     """What is said of one direction of a connection."""
 
+    place: str
+    """Number of the connection, and `a` for what its first packet's sender sent, or `b`."""
     row: Row
     """By cclab, a row of `connections`."""
     report: Report
@@ -83,13 +91,47 @@ class Direction:
 
 
 @dataclass(frozen=True)
+class Pair:
+    """What is said of one segment."""
+
+    place: str
+    """Its number in the capture."""
+    row: Row
+    """By cclab, a row of `segments`."""
+    segment: Segment
+    """By tshark."""
+    first: int
+    """tshark's number of the capture's first connection."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """What is said of one SACK block."""
+
+    place: str
+    """The number of its segment in the capture."""
+    row: Row
+    """By cclab, a row of `sacks`."""
+    told: tuple[int, int, bool]
+    """By tshark: its first byte, the one after its last, whether it is a D-SACK."""
+
+
+@dataclass(frozen=True)
 class Testimony:
     """What is said of a capture."""
 
     rows: list[Row]
+    """By cclab, of each direction."""
+    table: list[Row]
+    """By cclab, of each segment."""
+    blocks: list[Row]
+    """By cclab, of each SACK block."""
     reports: list[Report]
+    """By tcptrace, of each connection."""
     segments: list[Segment]
+    """By tshark, of each segment."""
     conversations: list[Conversation]
+    """By tshark, of each connection."""
 
     def connections(self, judge: str) -> int:
         """As many as `judge` counts."""
@@ -108,6 +150,7 @@ class Testimony:
             of_stream = [s for s in self.segments if int(s["tcp.stream"]) == streams[number]]
             found.append(
                 Direction(
+                    f"{number + 1}{'ab'[side]}",
                     row,
                     report,
                     report.columns[side],
@@ -119,6 +162,28 @@ class Testimony:
                 )
             )
         return found
+
+    def pairs(self) -> list[Pair]:
+        """Each segment."""
+        first = min(int(segment["tcp.stream"]) for segment in self.segments)
+        return [
+            Pair(f"#{number}", row, segment, first)
+            for number, (row, segment) in enumerate(
+                zip(self.table, self.segments, strict=True), start=1
+            )
+        ]
+
+    def sacked(self) -> list[Block]:
+        """Each SACK block."""
+        theirs = [
+            block
+            for number, segment in enumerate(self.segments, start=1)
+            for block in _blocks(number, segment)
+        ]
+        return [
+            Block(f"#{number}", row, told)
+            for row, (number, told) in zip(self.blocks, theirs, strict=True)
+        ]
 
 
 NOTHING = Report(0, 0.0, "open", [{}, {}], [{}, {}])
@@ -136,17 +201,35 @@ def testimonies(captures: dict[str, Path], folder: Path) -> dict[str, Testimony]
     conversations.sort(key=lambda conversation: conversation.started_s)
     found = {}
     for name, capture in captures.items():
-        document = cclab.analyze(capture).document
+        series = folder / f"{capture.stem} series"
+        document = cclab.analyze(capture, series=series).document
         assert document["problems"] == [], f"{name}: {document['problems']}"
         rows = document["connections"]
         ends = {_source(row) for row in rows}
         found[name] = Testimony(
             rows,
+            pl.read_parquet(series / "segments.parquet").to_dicts(),
+            pl.read_parquet(series / "sacks.parquet").to_dicts(),
             tcptrace_reports(capture),
             [segment for segment in segments if set(_ends(segment)) <= ends],
             [conversation for conversation in conversations if set(conversation.ends) <= ends],
         )
     return found
+
+
+def _blocks(number: int, segment: Segment) -> list[tuple[int, tuple[int, int, bool]]]:
+    """The SACK blocks of tshark's segment with that number; only the first may be a D-SACK."""
+    if "tcp.options.sack_le" not in segment:
+        return []
+    starts, ends = (
+        [int(edge) for edge in segment[f"tcp.options.sack_{side}"].split(",")]
+        for side in ("le", "re")
+    )
+    duplicate = "tcp.options.sack.dsack_le" in segment
+    return [
+        (number, (start, end, duplicate and index == 0))
+        for index, (start, end) in enumerate(zip(starts, ends, strict=True))
+    ]
 
 
 def _source(row: Row) -> str:

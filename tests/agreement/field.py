@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agreement.directions import Direction
-
 Value = float | str | None
 
 UNTOLD = "untold"
-"""What a judge says that says nothing of a direction: there is nothing to compare."""
+"""What a judge says that says nothing: there is nothing to compare."""
+
+
+class Placed(Protocol):
+    """What both say something about: a direction of a connection, or a segment."""
+
+    @property
+    def place(self) -> str:
+        """Where in a capture it is."""
+
+
+Subject = TypeVar("Subject", bound=Placed)
 
 
 @dataclass(frozen=True)
-class Field:
+class Field(Generic[Subject]):
     """One column against one judge."""
 
     column: str
@@ -26,18 +35,18 @@ class Field:
     """`tcptrace` or `tshark`."""
     name: str
     """What the judge calls it."""
-    ours: Callable[[Direction], Value]
+    ours: Callable[[Subject], Value]
     """cclab's, converted to what the judge counts and in which unit."""
-    theirs: Callable[[Direction], Value]
+    theirs: Callable[[Subject], Value]
     """The judge's."""
     how: str = ""
     """What the conversion is; nothing if there is none."""
     rounding: float = 0.0
     """Half the last digit that the judge prints."""
 
-    def agrees(self, direction: Direction) -> bool:
+    def agrees(self, subject: Subject) -> bool:
         """Whether the two are equal, but for the judge's rounding."""
-        ours, theirs = self.ours(direction), self.theirs(direction)
+        ours, theirs = self.ours(subject), self.theirs(subject)
         if isinstance(ours, float | int) and isinstance(theirs, float | int):
             # The least of a binary fraction is no digit of either.
             return abs(ours - theirs) <= self.rounding + 1e-9 * max(1.0, abs(theirs))

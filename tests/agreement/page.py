@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from agreement.comparison import JUDGES, Comparison
@@ -34,6 +35,19 @@ at all, there is nothing to compare. [analyze.md](analyze.md) defines the column
 
 """
 
+TABLES = """
+## Segment by segment, block by block
+
+The tables `segments` and `sacks` beside tshark, row by row. Equal is in how many rows of how many.
+
+"""
+
+ALONE = """
+Neither says anything about
+{columns}:
+other tests are about them.
+"""
+
 REASONS = """
 ## Why they differ
 
@@ -61,10 +75,16 @@ def page(comparison: Comparison) -> str:
         made=len(KINDS),
         runs=len(comparison.kinds) - len(KINDS),
     )
+    columns = list(dict.fromkeys(column for column, _ in comparison.scores))
+    of_tables = [column for column in columns if "." in column]
+    of_directions = [column for column in columns if "." not in column]
     return "".join(
         [
             head,
-            *_table(comparison),
+            *_table(comparison, of_directions, JUDGES),
+            ALONE.format(columns=_listed([f"`{column}`" for column in comparison.alone()])),
+            TABLES,
+            *_table(comparison, of_tables, ("tshark",)),
             REASONS,
             *_reasons(comparison),
             "\n## The captures\n\n",
@@ -73,12 +93,15 @@ def page(comparison: Comparison) -> str:
     )
 
 
-def _table(comparison: Comparison) -> list[str]:
-    columns = list(dict.fromkeys(column for column, _ in comparison.scores))
-    lines = ["| column | " + " | ".join(f"{j} | equal | explained" for j in JUDGES) + " |\n"]
-    lines.append("| --- |" + " --- | ---: | ---: |" * len(JUDGES) + "\n")
+def _listed(words: list[str]) -> str:
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _table(comparison: Comparison, columns: list[str], judges: tuple[str, ...]) -> list[str]:
+    lines = ["| column | " + " | ".join(f"{j} | equal | explained" for j in judges) + " |\n"]
+    lines.append("| --- |" + " --- | ---: | ---: |" * len(judges) + "\n")
     for column in columns:
-        cells = [_cells(comparison.scores.get((column, judge))) for judge in JUDGES]
+        cells = [_cells(comparison.scores.get((column, judge))) for judge in judges]
         lines.append(f"| {_code(column)} | {' | '.join(cells)} |\n")
     return lines
 
@@ -88,11 +111,12 @@ def _cells(score: Score | None) -> str:
         return "| | "
     name = f"{score.name}: {score.how}" if score.how else score.name
     differs = str(len(score.differences)) if score.differences else ""
-    return f"{name} | {score.equal} of {score.compared} | {differs}"
+    return f"{name} | {score.equal:,} of {score.compared:,} | {differs}"
 
 
 def _code(column: str) -> str:
-    return " + ".join(f"`{name}`" for name in column.split(" + "))
+    """Names of columns as code, what else is said of them as it is."""
+    return re.sub(r"[a-z_]*[._][a-z_.]*|^[a-z]+$", lambda name: f"`{name.group()}`", column)
 
 
 def _reasons(comparison: Comparison) -> list[str]:
@@ -114,7 +138,7 @@ def _cases(comparison: Comparison, explanation: Explanation) -> list[str]:
     lines = []
     for column in explanation.columns:
         cases = [
-            f"{found.kind} {found.direction} {_value(found.ours)} / {_value(found.theirs)}"
+            f"{found.kind} {found.place} {_value(found.ours)} / {_value(found.theirs)}"
             for found in comparison.scores[column, explanation.judge].differences
             if found.kind in KINDS and found.is_explained_by(explanation)
         ]

@@ -57,7 +57,7 @@ def _number(
     ours: Callable[[Row], Value],
     how: str = "",
     rounding: float = 0.0,
-) -> Field:
+) -> Field[Direction]:
     """A number, which tcptrace shows as 0 (or not at all) where there is none."""
     return Field(
         column,
@@ -72,7 +72,7 @@ def _number(
 
 def _word(
     column: str, name: str, ours: Callable[[Row], Value], how: str, unshown: str | None = None
-) -> Field:
+) -> Field[Direction]:
     """A word such as `Y`, which is `unshown` where neither end has it."""
 
     def theirs(direction: Direction) -> Value:
@@ -92,15 +92,15 @@ def _yes(flag: object) -> str:
     return "Y" if flag else "N"
 
 
-def _same(column: str, name: str) -> Field:
+def _same(column: str, name: str) -> Field[Direction]:
     return _number(column, name, lambda row: row[column] or 0)
 
 
-def _in_milliseconds(column: str, name: str) -> Field:
+def _in_milliseconds(column: str, name: str) -> Field[Direction]:
     return _number(column, name, lambda row: (row[column] or 0) * 1e3, "in ms", 0.05)
 
 
-FIELDS = (
+FIELDS: tuple[Field[Direction], ...] = (
     *(_same(column, name) for column, name in SAME.items()),
     *(_in_milliseconds(column, name) for column, name in MILLISECONDS.items()),
     _number(

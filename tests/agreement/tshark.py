@@ -68,14 +68,14 @@ def _field(
     theirs: Callable[[Direction], Value],
     how: str = "",
     rounding: float = 0.0,
-) -> Field:
+) -> Field[Direction]:
     """A column as it is."""
     return Field(
         column, "tshark", name, lambda direction: direction.row[column], theirs, how, rounding
     )
 
 
-def _count(column: str, flag: str, *, of: Callable[[Segment], bool] = _is_data) -> Field:
+def _count(column: str, flag: str, *, of: Callable[[Segment], bool] = _is_data) -> Field[Direction]:
     """A column that counts the segments of the direction that `of` admits and that have a flag."""
     return _field(
         column,
@@ -84,7 +84,7 @@ def _count(column: str, flag: str, *, of: Callable[[Segment], bool] = _is_data) 
     )
 
 
-def _bits(column: str, name: str, bit: int, without: int = 0) -> Field:
+def _bits(column: str, name: str, bit: int, without: int = 0) -> Field[Direction]:
     """A column that counts the segments with a control bit, those `without` others."""
     return _field(
         column,
@@ -166,7 +166,7 @@ def _missed(direction: Direction) -> bool:
     )
 
 
-FIELDS = (
+FIELDS: tuple[Field[Direction], ...] = (
     _field("packets", "conv,tcp: frames", lambda direction: direction.packets),
     _field(
         "started_ns",

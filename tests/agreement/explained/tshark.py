@@ -24,7 +24,12 @@ _GUESSED = runs("bottleneck", "receiver")
 EXPLAINED = (
     Explanation(
         "tshark",
-        ("retransmitted_packets", "retransmitted_bytes", "out_of_order_packets"),
+        (
+            "retransmitted_packets",
+            "retransmitted_bytes",
+            "out_of_order_packets",
+            "segments.kind with payload",
+        ),
         (
             *kinds("losses", "sack", "many_sack_blocks"),
             "capturing/one_way_data",
@@ -37,7 +42,12 @@ EXPLAINED = (
     ),
     Explanation(
         "tshark",
-        ("retransmitted_packets", "retransmitted_bytes", "out_of_order_packets"),
+        (
+            "retransmitted_packets",
+            "retransmitted_bytes",
+            "out_of_order_packets",
+            "segments.kind with payload",
+        ),
         (*kinds("losses", "late_reordering", "loss_before_the_capture"), *_GUESSED),
         "behind the place of the loss a retransmission looks as a late segment does. It guesses by "
         "time and duplicate acknowledgements; here new bytes below the highest are out of order, "
@@ -55,7 +65,7 @@ EXPLAINED = (
     ),
     Explanation(
         "tshark",
-        ("duplicate_acks",),
+        ("duplicate_acks", "segments.kind without"),
         (
             *kinds("losses", "spurious", "duplication"),
             "capturing/twice",
@@ -80,7 +90,7 @@ EXPLAINED = (
     ),
     Explanation(
         "tshark",
-        ("window_probes", "keep_alives"),
+        ("window_probes", "keep_alives", "segments.kind without"),
         kinds("windows", "probed_as_linux_does"),
         "probes without data look as keep-alives do; but the window is closed",
         "cclab",
@@ -119,6 +129,26 @@ EXPLAINED = (
         (*kinds("losses", "longer_again", "overlapping"), *kinds("windows", "probe_taken")),
         "it does not take in the new bytes of a retransmission or of a probe, and then misses them",
         "cclab",
+    ),
+    Explanation(
+        "tshark",
+        ("segments.ack",),
+        (
+            *kinds("opening", "midstream", "syn_ack_only"),
+            *kinds("capturing", "one_way_data", "one_way_acks"),
+        ),
+        "the first number acknowledged of an end of which nothing was seen is 1 to it, as the "
+        "first byte after a SYN is; here it is 0",
+        "tshark",
+        "more",
+    ),
+    Explanation(
+        "tshark",
+        ("sacks.start, sacks.end",),
+        kinds("capturing", "one_way_acks"),
+        "the first number acknowledged of an end of which nothing was seen is 1 to it, as the "
+        "first byte after a SYN is; here it is 0",
+        "tshark",
     ),
     Explanation(
         "tshark",
