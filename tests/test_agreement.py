@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 import cclab
-from agreement import tcptrace, tshark
-from agreement.comparison import compare, made
+from agreement import directions, tcptrace, tshark
+from agreement.comparison import compare, made, scored
 from agreement.kinds import FAMILIES, KINDS
 from agreement.page import page
 from conftest import ROOT, files_of
@@ -46,6 +47,34 @@ def test_every_difference_has_its_explanation(comparison: Comparison) -> None:
 
 def test_every_explanation_is_still_needed(comparison: Comparison) -> None:
     assert comparison.idle() == []
+
+
+def test_a_wrong_number_in_any_column_is_noticed(comparison: Comparison, tmp_path: Path) -> None:
+    captures = made(tmp_path)
+    some = ("transfers/ecn", "transfers/timestamps", "losses/sack", "windows/scaled")
+    found = directions.testimonies({name: captures[name] for name in some}, tmp_path)
+    differing = len(scored(found).differences)
+    matched_by = {"connection", "source", "source_port", "destination", "destination_port"}
+    for column in set(comparison.columns) - set(comparison.alone()) - matched_by:
+        wrong = {
+            name: replace(said, rows=[{**row, column: other(row[column])} for row in said.rows])
+            for name, said in found.items()
+        }
+        assert len(scored(wrong).differences) > differing, column
+
+
+def other(value: object) -> object:
+    """Another value of the same kind, close to `value`."""
+    match value:
+        case bool():
+            return not value
+        case int():
+            return value + 1
+        case float():
+            return value * 1.01 + 2e-4
+        case str():
+            return f"{value}?"
+    return 1
 
 
 def test_the_page_is_what_comes_out(comparison: Comparison) -> None:

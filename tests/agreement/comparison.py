@@ -128,10 +128,11 @@ def compare(folder: Path) -> Comparison:
     for name, capture in (simulated(folder) | emulated(folder)).items():
         # Runs share addresses and ports.
         found |= testimonies({name: capture}, folder)
-    return _scored(found)
+    return scored(found)
 
 
-def _scored(found: dict[str, Testimony]) -> Comparison:
+def scored(found: dict[str, Testimony]) -> Comparison:
+    """How all fields compare, by what is said of each kind."""
     scores: dict[tuple[str, str], Score] = {}
     for kind, testimony in found.items():
         count = len(testimony.rows) // 2

@@ -102,6 +102,13 @@ class Pair:
     """By tshark."""
     first: int
     """tshark's number of the capture's first connection."""
+    source: str
+    """Who sent it, by cclab."""
+
+    @property
+    def sender(self) -> str:
+        """Who sent it, by tshark."""
+        return _ends(self.segment)[0]
 
 
 @dataclass(frozen=True)
@@ -112,6 +119,8 @@ class Block:
     """The number of its segment in the capture."""
     row: Row
     """By cclab, a row of `sacks`."""
+    of: Row
+    """By cclab, the row of `segments` that it should belong to."""
     told: tuple[int, int, bool]
     """By tshark: its first byte, the one after its last, whether it is a D-SACK."""
 
@@ -167,7 +176,7 @@ class Testimony:
         """Each segment."""
         first = min(int(segment["tcp.stream"]) for segment in self.segments)
         return [
-            Pair(f"#{number}", row, segment, first)
+            Pair(f"#{number}", row, segment, first, self._sender(row))
             for number, (row, segment) in enumerate(
                 zip(self.table, self.segments, strict=True), start=1
             )
@@ -181,9 +190,13 @@ class Testimony:
             for block in _blocks(number, segment)
         ]
         return [
-            Block(f"#{number}", row, told)
+            Block(f"#{number}", row, self.table[number - 1], told)
             for row, (number, told) in zip(self.blocks, theirs, strict=True)
         ]
+
+    def _sender(self, row: Row) -> str:
+        """The end that a row of `segments` names."""
+        return _source(self.rows[2 * (row["connection"] - 1) + row["sender"]])
 
 
 NOTHING = Report(0, 0.0, "open", [{}, {}], [{}, {}])

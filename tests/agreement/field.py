@@ -47,6 +47,8 @@ class Field(Generic[Subject]):
     def agrees(self, subject: Subject) -> bool:
         """Whether the two are equal, but for the judge's rounding."""
         ours, theirs = self.ours(subject), self.theirs(subject)
+        if isinstance(ours, int) and isinstance(theirs, int):
+            return ours == theirs
         if isinstance(ours, float | int) and isinstance(theirs, float | int):
             # The least of a binary fraction is no digit of either.
             return abs(ours - theirs) <= self.rounding + 1e-9 * max(1.0, abs(theirs))

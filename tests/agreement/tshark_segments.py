@@ -10,7 +10,7 @@ from agreement.field import UNTOLD, Field
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agreement.directions import Segment
+    from agreement.directions import Row, Segment
     from agreement.field import Value
 
 LETTERS = "FSRP.UEW"
@@ -76,6 +76,13 @@ def _rtt(pair: Pair) -> Value:
     return int(told.replace(".", ""))
 
 
+def _in_flight(pair: Pair) -> Value:
+    told = pair.segment.get("tcp.analysis.bytes_in_flight")
+    if told is None or pair.row["outstanding_bytes"] is None:
+        return UNTOLD
+    return int(told)
+
+
 def _kinds(column: str, payload: bool) -> Field[Pair]:
     """Kinds of segments that have payload, or have none."""
 
@@ -86,6 +93,10 @@ def _kinds(column: str, payload: bool) -> Field[Pair]:
     return Field(column, "tshark", "tcp.analysis", lambda pair: pair.row["kind"], theirs, how)
 
 
+def _where(row: Row) -> str:
+    return f"{row['connection']} {row['sender']} {row['time_ns']}"
+
+
 SEGMENTS: tuple[Field[Pair], ...] = (
     Field(
         "segments.connection",
@@ -94,6 +105,14 @@ SEGMENTS: tuple[Field[Pair], ...] = (
         lambda pair: pair.row["connection"],
         lambda pair: int(pair.segment["tcp.stream"]) - pair.first + 1,
         "from 1",
+    ),
+    Field(
+        "segments.sender",
+        "tshark",
+        "ip.src, tcp.srcport",
+        lambda pair: pair.source,
+        lambda pair: pair.sender,
+        "the `source` that it means",
     ),
     _field(
         "time_ns",
@@ -124,6 +143,14 @@ SEGMENTS: tuple[Field[Pair], ...] = (
         "RSTs left out",
     ),
     Field(
+        "segments.outstanding_bytes",
+        "tshark",
+        "tcp.analysis.bytes_in_flight",
+        lambda pair: pair.row["outstanding_bytes"],
+        _in_flight,
+        "where both have one",
+    ),
+    Field(
         "segments.rtt_ns",
         "tshark",
         "tcp.analysis.ack_rtt",
@@ -136,6 +163,14 @@ SEGMENTS: tuple[Field[Pair], ...] = (
 )
 
 SACKS: tuple[Field[Block], ...] = (
+    Field(
+        "sacks.connection, sacks.sender, sacks.time_ns",
+        "tshark",
+        "tcp.options.sack_le",
+        lambda block: _where(block.row),
+        lambda block: _where(block.of),
+        "those of the segment that has it",
+    ),
     Field(
         "sacks.start, sacks.end",
         "tshark",

@@ -152,6 +152,35 @@ EXPLAINED = (
     ),
     Explanation(
         "tshark",
+        ("segments.outstanding_bytes",),
+        (
+            *kinds("losses", "limited_transmit", "late_reordering", "loss_before_the_capture"),
+            *kinds("losses", "duplicate_sack"),
+            *runs("bottleneck", "receiver"),
+            *runs("sender", of=("simulator", "kernel", "kernel unscaled")),
+        ),
+        "it takes off what SACK blocks cover, D-SACKs too, and begins anew at a hole; here it is "
+        "from the acknowledgement to the highest byte",
+        "either",
+    ),
+    Explanation(
+        "tshark",
+        ("segments.outstanding_bytes",),
+        kinds("capturing", "one_way_data", "one_way_acks"),
+        "where no acknowledgement was seen, it counts the SYN among the bytes in flight",
+        "cclab",
+        "more",
+    ),
+    Explanation(
+        "tshark",
+        ("segments.outstanding_bytes",),
+        kinds("windows", "kept_alive_with_a_byte"),
+        "the byte of a keep-alive is in flight to it, although it was acknowledged before",
+        "cclab",
+        "more",
+    ),
+    Explanation(
+        "tshark",
         ("outstanding_max_bytes",),
         (
             *kinds("losses", "limited_transmit", "late_reordering", "loss_before_the_capture"),
