@@ -173,16 +173,16 @@ pub fn link_layers() -> Vec<(&'static str, u32, Vec<u8>)> {
         (
             "PPPoE",
             1,
-            ethernet(&[0x88, 0x64, 0x11, 0, 0, 1, 0, 9, 0x00, 0x21]),
+            ethernet(&[0x88, 0x64, 0x11, 0, 0, 1, 4, 0, 0x00, 0x21]),
         ),
         ("MPLS", 1, ethernet(&[0x88, 0x47, 0, 1, 0, 64, 0, 2, 1, 64])),
         (
             "802.3 with SNAP",
             1,
-            ethernet(&[0, 100, 0xaa, 0xaa, 3, 0, 0, 0, 0x08, 0x00]),
+            ethernet(&[5, 0xdc, 0xaa, 0xaa, 3, 0, 0, 0, 0x08, 0x00]),
         ),
-        // The upper half says that four bytes of the frame check sequence follow.
-        ("Ethernet with FCS", 0x4400_0001, ethernet(&[0x08, 0x00])),
+        // The upper half says that two 16-bit words of a frame check sequence follow.
+        ("Ethernet with FCS", 0x2400_0001, ethernet(&[0x08, 0x00])),
         ("raw", 101, vec![]),
         ("raw IPv4", 228, vec![]),
         ("raw of OpenBSD", 14, vec![]),
@@ -205,7 +205,7 @@ pub fn link_layers() -> Vec<(&'static str, u32, Vec<u8>)> {
         ("PPP, short", 9, vec![0x21]),
         ("PPP as HDLC", 50, vec![0xff, 0x03, 0x00, 0x21]),
         ("PPP of pppd", 166, vec![0x01, 0x03, 0x00, 0x21]),
-        ("PPPoE alone", 51, vec![0x11, 0, 0, 1, 0, 9, 0x00, 0x21]),
+        ("PPPoE alone", 51, vec![0x11, 0, 0, 1, 4, 0, 0x00, 0x21]),
         ("Cisco HDLC", 104, vec![0x0f, 0, 0x08, 0x00]),
     ]
 }

@@ -69,10 +69,11 @@ impl Window {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
-        if self.buffer.len() < wanted {
-            self.buffer.resize(wanted.next_multiple_of(STRIDE), 0);
-        }
         while self.end < wanted && !self.ended {
+            // It grows as bytes come, not as a file claims to have them.
+            if self.end == self.buffer.len() {
+                self.buffer.resize(2 * self.buffer.len(), 0);
+            }
             match self.source.read(&mut self.buffer[self.end..]) {
                 Ok(0) => self.ended = true,
                 Ok(bytes) => self.end += bytes,
