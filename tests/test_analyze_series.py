@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import cclab
+from agreement.comparison import made
 from captured import POINTS, SECOND, ack, block, data, tables_of, two_flows
 from cclab.series import figures, page, series
 from cclab.series.tables import name_of
@@ -31,6 +32,32 @@ def captures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def analyzed(captures: dict[str, Path]) -> dict[str, Capture]:
     """The same, analyzed."""
     return {point: cclab.analyze(file) for point, file in captures.items()}
+
+
+def test_series_add_up_for_every_kind_of_connection(tmp_path: Path) -> None:
+    for name, file in made(tmp_path).items():
+        capture = cclab.analyze(file)
+        for place, row in enumerate(capture.connections.iter_rows(named=True)):
+            peer = capture.connections.row(place ^ 1, named=True)
+
+            def of(kind: str, capture: Capture = capture, place: int = place) -> pl.DataFrame:
+                return capture.series(kind, connection=place // 2 + 1, sender=place % 2)
+
+            rate = of("throughput")
+            what = of("time-sequence")["what"]
+            assert {
+                "unique_bytes": round(rate["throughput_bps"].sum() * rate["bin_s"][0] / 8, 6),
+                "total_bytes": round(rate["sent_bps"].sum() * rate["bin_s"][0] / 8, 6),
+                "rtt_samples": len(of("rtt")),
+                "packets": len(of("inter-arrival")) + (row["packets"] > 0),
+                "retransmitted_packets": what.is_in(["retransmit", "spurious"]).sum(),
+                "out_of_order_packets": (what == "out-of-order").sum(),
+                "duplicate_acks": (what == "duplicate-ack").sum(),
+                "syns": (what == "syn").sum(),
+                "fins": (what == "fin").sum(),
+                "rsts": (what == "rst").sum(),
+            }.items() <= row.items(), name
+            assert of("window")["window_bytes"].max() == peer["window_max_bytes"], name
 
 
 @pytest.mark.parametrize("point", POINTS)
@@ -154,17 +181,18 @@ def test_a_small_capture_gives_the_series_computed_by_hand(tmp_path: Path) -> No
         (0.3, 300, 1000),
         (0.4, 200, 1000),
         (0.7, 0, 0),
-        (0.9, 0, 500),
+        (0.8, 1, 0),
+        (0.9, 1, 500),
         (1.0, 50, 500),
         (1.1, 0, 1000),
     ]
     assert rows("window") == [(0.1, 1000), (0.4, 1000), (0.7, 0), (0.9, 500), (1.1, 1000)]
     assert rows("rtt") == [(0.4, 0.2)]
-    # 100, 100, 100 and 50 bytes are new; 100 are repeated; a probe is nothing yet.
+    # 100, 100, 100, 1 and 49 bytes are new; 100 and 1 are repeated.
     assert rows("throughput", bin_s=0.5) == [
         (0.0, 0.5, 3200.0, 3200.0, 3200.0),
-        (0.5, 0.5, 1600.0, 3200.0, 2400.0),
-        (1.0, 0.5, 800.0, 800.0, round(2800 / 1.1, 9)),
+        (0.5, 0.5, 1616.0, 3216.0, 2408.0),
+        (1.0, 0.5, 784.0, 800.0, round(2800 / 1.1, 9)),
     ]
     gaps = [
         (round(0.1 * n, 9), gap)

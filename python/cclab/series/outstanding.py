@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from cclab.series.seen import NOT_DATA
+
 if TYPE_CHECKING:
     from cclab.series.tables import Direction
 
@@ -20,7 +22,7 @@ def compute(direction: Direction) -> pl.DataFrame:
     """A row for each segment that changes what is in flight, and for each answer."""
     own = pl.col("sender") == direction.sender
     # Control bits take sequence numbers but are no payload; RSTs take none.
-    carries = own & (pl.col("payload") > 0) & ~pl.col("kind").is_in(["keep-alive", "probe", "rst"])
+    carries = own & (pl.col("payload") > 0) & ~pl.col("kind").is_in(NOT_DATA)
     answers = ~own & pl.col("ack").is_not_null() & ~pl.col("flags").str.contains("R")
     begins = pl.col("seq") + pl.col("flags").str.contains("S").cast(pl.Int64)
     ends = begins + pl.col("payload").cast(pl.Int64)
@@ -31,7 +33,8 @@ def compute(direction: Direction) -> pl.DataFrame:
         first=pl.when(carries).then(begins).forward_fill().cum_min(),
     )
     grown = carries & (pl.col("end") > pl.col("end").shift(1).fill_null(-1))
-    since = pl.col("acknowledged").fill_null(pl.col("first"))
+    # An ACK of what was sent before the capture began is below its first byte.
+    since = pl.max_horizontal("acknowledged", "first")
     in_flight = (pl.col("end") - since).clip(lower_bound=0)
     shown = rows.filter((grown | answers) & pl.col("end").is_not_null())
     return shown.select(

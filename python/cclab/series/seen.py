@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 _BELOW = -(1 << 62)
 
-NOT_DATA = ("keep-alive", "probe", "rst")
-"""Kinds of segments whose payload, if any, is none of the stream, as in the rows of connections."""
+NOT_DATA = ("rst",)
+"""Kinds of segments whose payload, if any, is none of the stream."""
 
 
 class Seen:

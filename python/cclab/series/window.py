@@ -10,20 +10,16 @@ if TYPE_CHECKING:
     from cclab.series.tables import Direction
 
 COLUMNS = {
-    "time_s": "when an acknowledgement with it was captured",
+    "time_s": "when a segment with it was captured",
     "window_bytes": "the receiver's window, scaled",
 }
 
 
 def compute(direction: Direction) -> pl.DataFrame:
-    """A row for each acknowledgement of the receiver."""
-    shown = direction.answers.filter(advertised(direction))
-    return shown.select("time_s", pl.col("window_bytes").cast(pl.Int64))
-
-
-def advertised(direction: Direction) -> pl.Expr:
-    """Which segments have a window to be shown: those of SYNs are never scaled, unlike others."""
-    known = pl.col("window_bytes").is_not_null()
+    """A row for each segment of the receiver, RSTs excepted, which have none."""
+    shown = (pl.col("sender") != direction.sender) & pl.col("window_bytes").is_not_null()
     if direction.row["window_scaling"]:
-        return known & ~pl.col("flags").str.contains("S")
-    return known
+        # Those of SYNs are never scaled (RFC 7323 section 2.2).
+        shown = shown & ~pl.col("flags").str.contains("S")
+    rows = direction.segments.filter(shown)
+    return rows.select("time_s", pl.col("window_bytes").cast(pl.Int64))

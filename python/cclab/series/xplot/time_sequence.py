@@ -69,9 +69,9 @@ def _segment(drawn: Plot, time_ns: int, what: str, start: int, end: int) -> None
 
 
 def _block(drawn: Plot, time_ns: int, what: str, start: int, end: int) -> None:
-    """A SACK block; D-SACK blocks have tcptrace's colour of what is duplicated."""
+    """A SACK block."""
     duplicate = what == "duplicate-sack"
-    drawn.colour("blue" if duplicate else "purple")
+    drawn.colour("magenta" if duplicate else "purple")
     drawn.line(time_ns, start, time_ns, end)
     drawn.mark("htick", time_ns, start)
     drawn.mark("htick", time_ns, end)
