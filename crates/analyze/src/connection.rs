@@ -157,8 +157,8 @@ impl Connection {
                 let [a, b] = &mut self.sending;
                 let mss = Sending::mss_of(a, b);
                 let away = [now - answered, answered - asked];
-                a.limits.handshake(Some(away[side]), mss);
-                b.limits.handshake(Some(away[1 - side]), mss);
+                a.limits.handshake(away[side], mss);
+                b.limits.handshake(away[1 - side], mss);
             }
             _ => {}
         }

@@ -78,6 +78,8 @@ pub(crate) struct Sending {
     pub outstanding: Extremes,
     pub initial_window_bytes: u64,
     pub initial_window_packets: u64,
+    /// Times from one segment with data to the next that is as large as any.
+    pub gaps: Histogram,
     pub rtt: Moments,
     pub rtts: Histogram,
     pub rtt_ambiguous: u64,
@@ -158,7 +160,12 @@ impl Sending {
             self.initial_window_bytes += u64::from(segment.payload);
             self.initial_window_packets += 1;
         }
-        let new = segment.payload == 0 || seen.repeated < u64::from(segment.payload);
+        let new = match kind {
+            Kind::Ack | Kind::DuplicateAck => true,
+            Kind::Probe | Kind::KeepAlive => false,
+            Kind::Fin => seen.repeated == 0,
+            _ => seen.repeated < u64::from(segment.payload),
+        };
         if !flags.syn && new && !seen.out_of_order {
             let outstanding = self.outstanding_after(start, segment.payload);
             self.outstanding.add(outstanding);
@@ -216,7 +223,7 @@ impl Sending {
     #[inline]
     pub fn relative(&self, seq: u32) -> i64 {
         let position = self.sent.position(seq);
-        let from = self.origin.or(self.sent.expected()).unwrap_or(position);
+        let from = self.origin.unwrap_or(position);
         position.wrapping_sub(from).cast_signed()
     }
 
@@ -228,7 +235,11 @@ impl Sending {
     /// Bytes of memory that it takes beyond its own size.
     pub fn memory(&self) -> usize {
         let timelines = self.carried.memory() + self.lost.memory();
-        self.sent.memory() + self.rtts.bins_memory() + self.limits.memory() + timelines
+        self.sent.memory()
+            + self.rtts.bins_memory()
+            + self.gaps.bins_memory()
+            + self.limits.memory()
+            + timelines
     }
 
     /// The counters that need to know nothing of earlier segments.
@@ -252,6 +263,11 @@ impl Sending {
             self.data_packets += 1;
             self.total_bytes += u64::from(segment.payload);
             self.payload.add(u64::from(segment.payload));
+            if let Some(last) = self.last_data
+                && self.payload.max() == Some(u64::from(segment.payload))
+            {
+                self.gaps.record((now - last).as_nanos());
+            }
             self.first_data.get_or_insert(now);
             self.last_data = Some(now);
         } else if flags.ack && !flags.syn && !flags.fin && !flags.rst {
@@ -300,6 +316,9 @@ impl Sending {
         }
         let end = start + payload + controls;
         let acknowledged = self.acknowledged;
+        // What a probe was refused is sent as other data are.
+        self.probe
+            .take_if(|probe| start <= probe.start && probe.start < end);
         let seen = self.sent.send(start, end, moment.now);
         let repeated_controls = u64::from(flags.syn && self.syns > 1 && seen.repeated > 0)
             + u64::from(flags.fin && self.fins > 1 && seen.repeated > 0);
@@ -330,12 +349,15 @@ impl Sending {
             && let Some(before) = seen.before
         {
             self.timeouts
-                .first_sent_again(moment.now, before, self.limits.to_sender());
+                .first_sent_again(moment.now, before, self.limits.distance.estimate());
         }
         if payload > 0 {
             let again = repeated > 0 || seen.out_of_order;
             if again {
                 self.lost.add(moment.now - moment.origin, 1);
+            }
+            if let Some((_, echo)) = segment.options.timestamps {
+                self.limits.distance.sent(moment.now, echo);
             }
             self.limits
                 .sent(moment.now, start + payload, payload, again, flags.psh);
@@ -361,12 +383,11 @@ impl Sending {
         let behind = start + 1 == end && payload <= 1;
         let beyond = self.edges.is_some_and(|(edge, _)| start >= edge);
         if closed && payload > 0 && (beyond || payload == 1 && start == end) {
-            let again = self.probe.is_some_and(|probe| probe.start == start);
             self.probe = Some(Probe {
                 start,
                 end: start + payload,
                 sent: now,
-                again,
+                again: self.probe.is_some(),
             });
         } else if !behind || self.acknowledged.is_none_or(|ack| ack < end) {
             return None;
@@ -401,8 +422,14 @@ impl Sending {
         // RFC 5681 section 2.
         let duplicate = other.acknowledged == Some(ack) && bare && in_flight && same_window;
         other.duplicate_acks += u64::from(duplicate);
-        if let Some(probe) = other.probe.take_if(|probe| probe.start < ack) {
+        if let Some(probe) = other.probe.take()
+            && probe.start < ack
+        {
             other.probe_accepted(probe);
+        }
+        if other.origin.is_none() {
+            // Nothing was seen of what it acknowledges.
+            other.origin = Some(ack - 1);
         }
         let mut measured = None;
         match other.sent.acknowledge(ack, now) {
@@ -410,6 +437,7 @@ impl Sending {
                 other.rtt.add(rtt.as_nanos());
                 other.rtts.record(rtt.as_nanos());
                 other.timeouts.sample(rtt);
+                other.limits.sample(rtt);
                 measured = Some(rtt);
             }
             Timing::Ambiguous => other.rtt_ambiguous += 1,
@@ -447,7 +475,12 @@ impl Sending {
             let edge = ack + window;
             let highest = other.edges.map_or(edge, |(highest, _)| highest.max(edge));
             other.edges = Some((highest, edge));
-            other.limits.acknowledged(now, ack, edge);
+            other
+                .limits
+                .acknowledged(now, ack, edge, flags.ece && !flags.syn);
+            if let Some((value, _)) = segment.options.timestamps {
+                other.limits.distance.acknowledged(now, value);
+            }
         } else if !flags.syn {
             return window;
         }

@@ -19,6 +19,7 @@ mod analysis;
 mod connection;
 mod connections;
 mod direction;
+mod distance;
 pub mod fuzzing;
 mod limits;
 mod moments;

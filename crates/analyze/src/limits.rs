@@ -12,11 +12,18 @@ use std::collections::VecDeque;
 
 use cclab_units::Time;
 
+use crate::distance::Distance;
+
 /// Acknowledgements on their way to the sender that are remembered at most.
 const MOST_UNDERWAY: usize = 1 << 12;
 
 /// The least MSS of IPv4 (RFC 9293 section 3.7.1): what is smaller is no full segment.
 const LEAST_MSS: u64 = 536;
+
+/// A sender that has less in flight than a round trip ago, by two full segments or more, and
+/// sends nothing for this part of a round trip has nothing to send: at an acknowledgement,
+/// congestion control would have sent.
+const PATIENCE: u64 = 8;
 
 /// What keeps a sender from sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +34,8 @@ pub(crate) enum Hold {
     Rwnd,
     /// It has nothing to send.
     Application,
+    /// It may send more than it does: the application's doing if it lasts.
+    Slack,
 }
 
 /// An acknowledgement at the capture point.
@@ -35,13 +44,14 @@ struct Underway {
     arrives: Time,
     ack: u64,
     edge: u64,
+    marked: bool,
 }
 
 /// The sender of one direction.
 #[derive(Debug, Default)]
 pub(crate) struct Limits {
-    /// Time from the capture point to the sender and back.
-    to_sender: Time,
+    /// How far the sender is.
+    pub distance: Distance,
     /// Acknowledgements that have not reached the sender.
     underway: VecDeque<Underway>,
     /// When its first data were seen; None before any.
@@ -52,7 +62,7 @@ pub(crate) struct Limits {
     since: Time,
     hold: Option<Hold>,
     /// Time held so far, by `Hold`.
-    held: [Time; 3],
+    held: [Time; 4],
     /// Time without anything in flight, which counts if more data follow.
     idle_since: Option<Time>,
     /// Everything below was acknowledged, as the sender knows.
@@ -69,9 +79,15 @@ pub(crate) struct Limits {
     mss: Option<u64>,
     /// The largest payload that was not more than the MSS.
     largest: u64,
-    /// The most that was in flight, and when it last grew by an MSS.
+    /// The most that was in flight, and what had been held by cwnd when it last grew by an MSS.
     peak: u64,
     grew: Time,
+    /// The most that was in flight in this round trip and in the one before, none of which was
+    /// in recovery, and where this round ends.
+    recent: [u64; 2],
+    round_ends: u64,
+    /// Smoothed RTT from the capture point to the receiver (RFC 6298).
+    srtt: Time,
 }
 
 /// Shares of the time from a direction's first data to the acknowledgement of its last.
@@ -82,33 +98,45 @@ pub(crate) struct Shares {
     pub cwnd: f64,
     pub rwnd: f64,
     pub application: f64,
-    /// Share of the time that had passed when the data in flight last grew.
+    /// Share of the time held by cwnd that had passed when the data in flight last grew.
     pub grew_until: f64,
 }
 
 impl Limits {
     /// The handshake showed how far the sender is and what its segments hold at most.
-    pub fn handshake(&mut self, to_sender: Option<Time>, mss: Option<u64>) {
-        self.to_sender = to_sender.unwrap_or_default();
+    pub fn handshake(&mut self, to_sender: Time, mss: Option<u64>) {
+        self.distance.handshake(to_sender);
         self.mss = mss;
+    }
+
+    /// A sample of the RTT.
+    #[inline]
+    pub fn sample(&mut self, rtt: Time) {
+        self.srtt = if self.srtt == Time::ZERO {
+            rtt
+        } else {
+            self.srtt - self.srtt / 8 + rtt / 8
+        };
     }
 
     /// It sent `payload` bytes up to the position `end`, of which `again` were or may have been
     /// lost before; `pushed` tells whether the segment has the PSH bit.
+    #[inline]
     pub fn sent(&mut self, now: Time, end: u64, payload: u64, again: bool, pushed: bool) {
         self.reach(now);
         if self.began.is_none() {
             self.began = Some(now);
             self.since = now;
-            self.grew = now;
             self.una = self.una.max(end - payload);
         }
         if let Some(idle_since) = self.idle_since.take() {
             self.held[Hold::Application as usize] += now - idle_since;
             self.since = now;
         }
+        self.settle(now);
+        self.settle_slack(again);
         if again {
-            self.recovery = Some(self.nxt.max(end));
+            self.recover(self.nxt.max(end));
         }
         if end > self.nxt {
             self.nxt = end;
@@ -117,22 +145,26 @@ impl Limits {
         let flight = self.nxt.saturating_sub(self.una);
         if flight > self.peak + self.full() / 2 {
             self.peak = flight;
-            self.grew = now;
+            self.grew = self.held[Hold::Cwnd as usize];
         }
+        self.recent[0] = self.recent[0].max(flight);
         self.until = now;
         self.judge(now);
     }
 
-    /// The receiver acknowledged everything below `ack`, and `edge` is the end of its window.
+    /// The receiver acknowledged everything below `ack`, and `edge` is the end of its window;
+    /// `marked` if it told of a mark.
     #[inline]
-    pub fn acknowledged(&mut self, now: Time, ack: u64, edge: u64) {
+    pub fn acknowledged(&mut self, now: Time, ack: u64, edge: u64, marked: bool) {
         self.reach(now);
+        let to_sender = self.distance.estimate();
         let underway = Underway {
-            arrives: now + self.to_sender,
+            arrives: now + to_sender,
             ack,
             edge,
+            marked,
         };
-        if self.to_sender == Time::ZERO {
+        if to_sender == Time::ZERO && self.underway.is_empty() {
             self.hear(underway);
         } else {
             if self.underway.len() == MOST_UNDERWAY {
@@ -143,35 +175,34 @@ impl Limits {
         }
     }
 
-    /// Time from the capture point to the sender and back, as far as the handshake told.
-    pub fn to_sender(&self) -> Time {
-        self.to_sender
-    }
-
     /// Shares of the time; None if no time passed.
     pub fn shares(&mut self) -> Option<Shares> {
         while let Some(next) = self.underway.pop_front() {
             self.hear(next);
         }
-        let began = self.began?;
-        let of: Time = self.held.iter().copied().fold(Time::ZERO, |a, b| a + b);
+        self.began?;
+        self.settle_slack(false);
+        let of = self.held.iter().fold(Time::ZERO, |sum, &held| sum + held);
         if of == Time::ZERO {
             return None;
         }
-        let share = |hold: Hold| self.held[hold as usize].as_secs_f64() / of.as_secs_f64();
-        let grew = self.grew - began;
+        let held = |hold: Hold| self.held[hold as usize];
+        let share = |part: Time, of: Time| match of {
+            Time::ZERO => 0.0,
+            of => part.as_secs_f64() / of.as_secs_f64(),
+        };
         Some(Shares {
             of,
-            cwnd: share(Hold::Cwnd),
-            rwnd: share(Hold::Rwnd),
-            application: share(Hold::Application),
-            grew_until: grew.as_secs_f64() / of.as_secs_f64(),
+            cwnd: share(held(Hold::Cwnd), of),
+            rwnd: share(held(Hold::Rwnd), of),
+            application: share(held(Hold::Application), of),
+            grew_until: share(self.grew, held(Hold::Cwnd)),
         })
     }
 
     /// Bytes of memory that it takes beyond its own size.
     pub fn memory(&self) -> usize {
-        self.underway.capacity() * size_of::<Underway>()
+        self.underway.capacity() * size_of::<Underway>() + self.distance.memory()
     }
 
     /// Hands the acknowledgements that arrive by `now` to the sender.
@@ -187,7 +218,8 @@ impl Limits {
     }
 
     fn hear(&mut self, arrived: Underway) {
-        let now = arrived.arrives;
+        // Where the way to the sender became shorter, one may seem to overtake another.
+        let now = arrived.arrives.max(self.since);
         self.edge = Some(arrived.edge);
         if arrived.ack > self.una {
             self.una = arrived.ack;
@@ -195,20 +227,56 @@ impl Limits {
                 self.until = self.until.max(now);
             }
         }
+        if arrived.marked && self.recovery.is_none() && self.nxt > self.una {
+            // It halves its window without a loss, and waits as in recovery.
+            self.recover(self.nxt);
+        }
         if self.recovery.is_some_and(|point| self.una >= point) {
             self.recovery = None;
         }
+        if self.una >= self.round_ends {
+            self.recent = [0, self.recent[0]];
+            self.round_ends = self.nxt;
+        }
         if self.began.is_some() && self.idle_since.is_none() {
+            self.settle(now);
             self.judge(now);
         }
     }
 
-    /// Settles the time up to `now`, and what holds the sender from now on.
-    fn judge(&mut self, now: Time) {
+    /// It recovers until everything below `point` is acknowledged. What was in flight before
+    /// says nothing of what may be.
+    fn recover(&mut self, point: u64) {
+        self.recovery = Some(point);
+        self.recent = [0, 0];
+    }
+
+    /// Settles the time up to `now`.
+    fn settle(&mut self, now: Time) {
         if let Some(hold) = self.hold {
             self.held[hold as usize] += now - self.since;
         }
         self.since = self.since.max(now);
+    }
+
+    /// Settles whose the slack was, now that it is over: if a loss is mended, or if it was short,
+    /// the sender's own; else the application's.
+    fn settle_slack(&mut self, again: bool) {
+        let slack = std::mem::take(&mut self.held[Hold::Slack as usize]);
+        if slack == Time::ZERO {
+            return;
+        }
+        let patience = (self.srtt + self.distance.estimate()) / PATIENCE;
+        let whose = if again || slack <= patience {
+            Hold::Cwnd
+        } else {
+            Hold::Application
+        };
+        self.held[whose as usize] += slack;
+    }
+
+    /// Finds what holds the sender from `now` on.
+    fn judge(&mut self, now: Time) {
         let hold = self.hold_now();
         if self.nxt <= self.una && hold == Hold::Application {
             self.idle_since = Some(now);
@@ -221,15 +289,17 @@ impl Limits {
     fn hold_now(&self) -> Hold {
         let recovering = self.recovery.is_some() && self.nxt > self.una;
         let room = self.edge.map(|edge| edge.saturating_sub(self.nxt));
-        // The least room that a sender waits for grows with the window (RFC 9293 section
-        // 3.8.6.2.1): where a window is smaller than two segments, half of it is enough.
         let closed = room.is_some_and(|room| room < self.full());
+        let flight = self.nxt.saturating_sub(self.una);
+        let recent = self.recent[0].max(self.recent[1]);
         if recovering {
             Hold::Cwnd
         } else if closed {
             Hold::Rwnd
-        } else if self.nxt <= self.una || self.short {
+        } else if flight == 0 || self.short {
             Hold::Application
+        } else if flight + 2 * self.full() <= recent {
+            Hold::Slack
         } else {
             Hold::Cwnd
         }
@@ -268,8 +338,8 @@ mod tests {
 
     fn begun(to_sender: Time) -> Limits {
         let mut limits = Limits::default();
-        limits.handshake(Some(to_sender), Some(1000));
-        limits.acknowledged(ms(0), 0, 3000);
+        limits.handshake(to_sender, Some(1000));
+        limits.acknowledged(ms(0), 0, 3000, false);
         limits
     }
 
@@ -282,7 +352,7 @@ mod tests {
                 limits.sent(ms(10 * round), end, 1000, false, segment == 3);
             }
             let end = (round + 1) * 3000;
-            limits.acknowledged(ms(10 * round + 10), end, end + 3000);
+            limits.acknowledged(ms(10 * round + 10), end, end + 3000, false);
         }
         let shares = limits.shares().expect("time passed");
         assert_eq!((shares.rwnd, shares.cwnd), (1.0, 0.0));
@@ -295,7 +365,7 @@ mod tests {
         for round in 0..4 {
             let end = (round + 1) * 1000;
             limits.sent(ms(10 * round), end, 1000, false, false);
-            limits.acknowledged(ms(10 * round + 10), end, end + 3000);
+            limits.acknowledged(ms(10 * round + 10), end, end + 3000, false);
         }
         assert_eq!(limits.shares().map(|shares| shares.cwnd), Some(1.0));
     }
@@ -306,7 +376,7 @@ mod tests {
         for write in 0..4 {
             let end = (write + 1) * 10;
             limits.sent(ms(100 * write), end, 10, false, true);
-            limits.acknowledged(ms(100 * write + 10), end, end + 3000);
+            limits.acknowledged(ms(100 * write + 10), end, end + 3000, false);
         }
         let shares = limits.shares().expect("time passed");
         assert_eq!(shares.application, 1.0);
@@ -323,7 +393,7 @@ mod tests {
             for segment in 1..=3 {
                 let end = (round - 1) * 3000 + segment * 1000;
                 limits.sent(ms(10 * round), end, 1000, false, false);
-                limits.acknowledged(ms(10 * round), end, end + 3000);
+                limits.acknowledged(ms(10 * round), end, end + 3000, false);
             }
         }
         assert_eq!(limits.shares().map(|shares| shares.rwnd), Some(1.0));
@@ -335,10 +405,43 @@ mod tests {
         for segment in 1..=3 {
             limits.sent(ms(0), segment * 1000, 1000, false, false);
         }
-        limits.acknowledged(ms(10), 0, 3000);
+        limits.acknowledged(ms(10), 0, 3000, false);
         limits.sent(ms(10), 1000, 1000, true, false);
-        limits.acknowledged(ms(20), 3000, 6000);
+        limits.acknowledged(ms(20), 3000, 6000, false);
         let shares = limits.shares().expect("time passed");
         assert_eq!((shares.rwnd, shares.cwnd), (0.5, 0.5));
+    }
+
+    #[test]
+    fn a_burst_of_full_segments_that_nothing_follows_is_the_applications() {
+        let mut limits = begun(ms(0));
+        limits.acknowledged(ms(0), 0, 100_000, false);
+        for burst in 0..3 {
+            let (at, first) = (1000 * burst, 6000 * burst);
+            for segment in 1..=6 {
+                limits.sent(ms(at), first + segment * 1000, 1000, false, false);
+            }
+            for segment in [2, 4, 6] {
+                limits.sample(ms(80));
+                let acked = first + segment * 1000;
+                limits.acknowledged(ms(at + 80 + segment), acked, 100_000, false);
+            }
+        }
+        let shares = limits.shares().expect("time passed");
+        assert!(shares.application > 0.8, "{shares:?}");
+    }
+
+    #[test]
+    fn the_silence_before_a_timeout_is_not_the_applications() {
+        let mut limits = begun(ms(0));
+        limits.acknowledged(ms(0), 0, 100_000, false);
+        for segment in 1..=6 {
+            limits.sent(ms(0), segment * 1000, 1000, false, false);
+        }
+        limits.sample(ms(80));
+        limits.acknowledged(ms(80), 3000, 100_000, false);
+        limits.sent(ms(400), 4000, 1000, true, false);
+        limits.acknowledged(ms(480), 6000, 100_000, false);
+        assert_eq!(limits.shares().map(|shares| shares.cwnd), Some(1.0));
     }
 }

@@ -11,6 +11,9 @@ use crate::limits::Shares;
 /// sender fills.
 const QUEUED: f64 = 1.5;
 
+/// Data that come at this share of the rate of the closest segments come at the clock of a link.
+const EVEN: f64 = 0.9;
+
 /// A window that has not grown for this share of the time is one that is not meant to grow.
 const SETTLED: f64 = 0.5;
 
@@ -32,7 +35,8 @@ fn row(number: u32, connection: &mut Connection, side: usize) -> Direction {
     let syn = own.syn_options;
     let initial = |count| (own.isn.is_some() && own.data_packets > 0).then_some(count);
     let percentile = |q| own.rtts.quantile(q).map(seconds);
-    let limit = limit(own, shares);
+    let other = &connection.sending[1 - side];
+    let limit = limit(own, other, shares);
     Direction {
         connection: number,
         source: source.address.to_string(),
@@ -114,7 +118,7 @@ fn row(number: u32, connection: &mut Connection, side: usize) -> Direction {
 
 /// What limited the sender, and what that rests on. Zhang et al. and Siekkinen et al. decide in
 /// the same order: application, receiver's window, losses, rate of the path, sender.
-fn limit(own: &Sending, shares: Option<Shares>) -> Option<(Limit, String)> {
+fn limit(own: &Sending, other: &Sending, shares: Option<Shares>) -> Option<(Limit, String)> {
     let shares = shares?;
     let of = format!("of {:.3} s with data", shares.of.as_secs_f64());
     if shares.application >= shares.rwnd && shares.application >= shares.cwnd {
@@ -136,7 +140,8 @@ fn limit(own: &Sending, shares: Option<Shares>) -> Option<(Limit, String)> {
         shares.cwnd * 100.0
     );
     let lost = own.retransmitted_packets + own.out_of_order;
-    let marked = own.ce;
+    // Behind the queue that marks there are CE, before it only what the receiver tells of them.
+    let marked = own.ce.max(other.ece);
     if lost + marked > 0 {
         let because = format!(
             "{held}, and of {} segments {lost} were sent again or came late and {marked} were \
@@ -145,19 +150,27 @@ fn limit(own: &Sending, shares: Option<Shares>) -> Option<(Limit, String)> {
         );
         return Some((Limit::Congestion, because));
     }
-    let queued = own
-        .rtts
-        .quantile(0.95)
-        .zip(own.rtt.min())
-        .map(|(high, least)| (high, least as f64));
-    if let Some((high, least)) = queued
-        && high >= QUEUED * least
+    let to_sender = own.limits.distance.estimate().as_nanos() as f64;
+    if let (Some(high), Some(least)) = (own.rtts.quantile(0.95), own.rtt.min()) {
+        let (high, least) = (high + to_sender, least as f64 + to_sender);
+        if high >= QUEUED * least {
+            let because = format!(
+                "{held} without a loss, while the RTT rose from {:.1} to {:.1} ms: a queue took \
+                 what was more than the path's rate",
+                least / 1e6,
+                high / 1e6
+            );
+            return Some((Limit::Bandwidth, because));
+        }
+    }
+    if let Some((goodput, clock)) = evenly(own)
+        && goodput >= EVEN * clock
     {
         let because = format!(
-            "{held} without a loss, while the RTT rose from {:.1} to {:.1} ms: a queue took what \
-             was more than the path's rate",
-            least / 1e6,
-            high / 1e6
+            "{held} without a loss, and its segments came evenly, at {:.0} % of the {:.3} Mbit/s of \
+             those closest together: the clock of a full link",
+            100.0 * goodput / clock,
+            clock / 1e6
         );
         return Some((Limit::Bandwidth, because));
     }
@@ -171,6 +184,15 @@ fn limit(own: &Sending, shares: Option<Shares>) -> Option<(Limit, String)> {
         (1.0 - shares.grew_until) * 100.0
     );
     Some((Limit::SenderWindow, because))
+}
+
+/// Bits per second of the data, and of the tenth of full segments that came closest together.
+fn evenly(own: &Sending) -> Option<(f64, f64)> {
+    let data = own.first_data.zip(own.last_data);
+    let seconds = data.map(|(first, last)| (last - first).as_secs_f64())?;
+    let gap = own.gaps.quantile(0.1).filter(|&gap| gap > 0.0)?;
+    let goodput = own.unique_bytes as f64 * 8.0 / seconds;
+    Some((goodput, own.payload.max()? as f64 * 8e9 / gap))
 }
 
 fn seconds(ns: f64) -> f64 {

@@ -79,11 +79,6 @@ impl Sent {
         self.end
     }
 
-    /// The first acknowledgement of a direction of which nothing had been seen by then.
-    pub fn expected(&self) -> Option<u64> {
-        self.expected
-    }
-
     /// Bytes of memory that the ranges take.
     pub fn memory(&self) -> usize {
         self.flying.capacity() * size_of::<Range>() + self.acknowledged.memory()
