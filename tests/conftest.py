@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import pytest
 
@@ -79,12 +79,16 @@ def cli(tmp_path: Path) -> Cli:
     """Runs `cclab` with arguments in an empty folder; standard streams are pipes."""
 
     def run(
-        *arguments: object, cwd: Path = tmp_path, **environment: str
+        *arguments: object,
+        cwd: Path = tmp_path,
+        stdin: IO[bytes] | int | None = None,
+        **environment: str,
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "cclab", *map(str, arguments)],
             cwd=cwd,
             env={**os.environ, **environment},
+            stdin=stdin,
             capture_output=True,
             text=True,
             timeout=120,

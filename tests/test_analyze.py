@@ -5,6 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,8 +22,6 @@ from guests import results_of
 from judges import packets, tcptrace_reports
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from cclab import Results
     from conftest import Cli
     from judges import Report
@@ -260,6 +264,47 @@ def test_the_command_prints_a_table_csv_or_json(cli: Cli, results: Results, tmp_
     done = cli("analyze", packed)
     assert done.returncode == DONE
     assert done.stderr.startswith("cut-off: 1\n")
+
+
+def test_a_capture_comes_through_a_pipe_as_well(cli: Cli, results: Results, tmp_path: Path) -> None:
+    capture = results.runs[0].entry / "bottleneck.pcapng"
+    from_file = cli("analyze", capture, "--csv")
+    with subprocess.Popen(["cat", capture], stdout=subprocess.PIPE) as pipe:
+        piped = cli("analyze", "-", "--csv", stdin=pipe.stdout)
+    assert (piped.returncode, piped.stdout) == (DONE, from_file.stdout)
+
+    os.mkfifo(tmp_path / "named")
+    with subprocess.Popen(["cp", capture, tmp_path / "named"]):
+        named = cli("analyze", "named", "--csv")
+    assert (named.returncode, named.stdout) == (DONE, from_file.stdout)
+
+    refused = cli("analyze", "-", stdin=subprocess.DEVNULL)
+    assert refused.returncode == WRONG_INPUT
+    assert refused.stderr.startswith("error: standard input: not a packet capture: it is empty")
+
+
+def test_an_interrupt_ends_the_program_that_captures_and_what_it_wrote_is_analyzed(
+    cli: Cli, results: Results
+) -> None:
+    capture = results.runs[0].entry / "bottleneck.pcapng"
+    writer = subprocess.Popen(
+        ["sh", "-c", 'cat "$0"; exec sleep 60', capture], stdout=subprocess.PIPE
+    )
+    command = [sys.executable, "-m", "cclab", "analyze", "-", "--csv"]
+    with writer, subprocess.Popen(command, stdin=writer.stdout, stdout=subprocess.PIPE) as reader:
+        while not _ignores_interrupts(reader):
+            assert reader.poll() is None
+            time.sleep(0.01)
+        for process in (reader, writer):
+            process.send_signal(signal.SIGINT)
+        told = reader.communicate(timeout=60)[0].decode()
+    assert (reader.returncode, told) == (DONE, cli("analyze", capture, "--csv").stdout)
+
+
+def _ignores_interrupts(process: subprocess.Popen[bytes]) -> bool:
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    ignored = next(line for line in status.splitlines() if line.startswith("SigIgn:"))
+    return bool(int(ignored.split()[1], 16) & 1 << (signal.SIGINT - 1))
 
 
 @pytest.mark.parametrize(

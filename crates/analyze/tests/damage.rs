@@ -145,6 +145,7 @@ fn what_is_odd_in_every_record_is_no_damage() {
     // Nanoseconds where microseconds are meant; less on the wire than kept.
     assert_lost("fractions", &change(4, 999_999_999), 0, &[], None);
     assert_lost("lengths", &change(12, 60), 0, &[], None);
+    assert_lost("no length", &change(12, 0), 0, &[], None);
     // A clock that was set in the middle.
     let mut file = pcap_file();
     for n in 20..PACKETS as usize {

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import stat
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +22,8 @@ from cclab.cli.console import count, note, print_json, show, stderr, stdout, tel
 from cclab.errors import CaptureError, InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from cclab.captures import Capture
 
 _MOST_ROWS = 40
@@ -43,7 +49,11 @@ _TEXT_COLUMNS = 4
 
 def analyze(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A pcap or pcapng file, compressed or not.")
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A pcap or pcapng file, compressed or not; - for standard input.",
+        ),
     ],
     json: options.Json = False,
     csv: Annotated[bool, typer.Option("--csv", help="All numbers, a line per direction.")] = False,
@@ -83,10 +93,11 @@ def analyze(
     formats = _formats(series or [], xplot)
     if connection and not (out or formats):
         raise InputError("--connection chooses what is written: give --out DIR too")
-    if out or formats:
-        capture = _written(file, out, max_connections, connection, formats)
-    else:
-        capture = analyze_capture(file, max_connections=max_connections)
+    with _an_interrupt_ends_the_writer(file):
+        if out or formats:
+            capture = _written(file, out, max_connections, connection, formats)
+        else:
+            capture = analyze_capture(file, max_connections=max_connections)
     if json:
         print_json(capture.document)
     elif csv:
@@ -94,6 +105,22 @@ def analyze(
     else:
         _print_table(capture)
     _print_problems(capture)
+
+
+@contextmanager
+def _an_interrupt_ends_the_writer(file: Path) -> Iterator[None]:
+    """Leaves Ctrl-C to the program that writes into our standard input: what it wrote is analysed.
+
+    A capture through a pipe has no other end than that.
+    """
+    piped = str(file) == "-" and stat.S_ISFIFO(os.fstat(sys.stdin.fileno()).st_mode)
+    before = signal.getsignal(signal.SIGINT)
+    if piped:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _formats(series: list[str], xplot: bool) -> list[str]:

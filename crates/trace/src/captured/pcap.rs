@@ -127,7 +127,7 @@ impl Pcap {
         let record = Record {
             time: Time::from_nanos(u64::from(header.seconds) * 1_000_000_000 + fraction),
             link: self.link,
-            wire_len: header.wire_len,
+            wire_len: header.wire_len.max(header.kept),
             data,
         };
         Found::Record(record, skipped)
@@ -213,13 +213,13 @@ impl Pcap {
 
     #[inline]
     fn is_believed(&self, header: &Header, near: Option<u32>, belief: Belief) -> bool {
-        if header.kept > LONGEST || header.wire_len == 0 {
+        if header.kept > LONGEST {
             return false;
         }
         match belief {
             Belief::Strict => {
                 header.kept <= header.wire_len
-                    && header.wire_len <= LONGEST_PACKET
+                    && (1..=LONGEST_PACKET).contains(&header.wire_len)
                     && header.fraction < self.fractions
                     && near.is_none_or(|near| near.abs_diff(header.seconds) <= DAY)
             }
