@@ -66,10 +66,12 @@ impl Window {
 
     #[cold]
     fn read_on(&mut self, wanted: usize) -> bool {
-        self.buffer.copy_within(self.start..self.end, 0);
-        self.end -= self.start;
-        self.start = 0;
-        while self.end < wanted && !self.ended {
+        if self.start + wanted > self.buffer.len() {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        while self.end - self.start < wanted && !self.ended {
             // It grows as bytes come, not as a file claims to have them.
             if self.end == self.buffer.len() {
                 self.buffer.resize(2 * self.buffer.len(), 0);
@@ -84,7 +86,7 @@ impl Window {
                 }
             }
         }
-        self.end >= wanted
+        self.end - self.start >= wanted
     }
 }
 
