@@ -44,7 +44,6 @@ SAME = {
 MILLISECONDS = {
     "idle_max_s": "idletime max",
     "rtt_min_s": "RTT min",
-    "rtt_mean_s": "RTT avg",
     "rtt_max_s": "RTT max",
     "rtt_stdev_s": "RTT stdev",
 }
@@ -103,6 +102,15 @@ def _in_milliseconds(column: str, name: str) -> Field[Direction]:
 FIELDS: tuple[Field[Direction], ...] = (
     *(_same(column, name) for column, name in SAME.items()),
     *(_in_milliseconds(column, name) for column, name in MILLISECONDS.items()),
+    _number(
+        "rtt_mean_s",
+        "RTT avg",
+        lambda row: (
+            (row["rtt_mean_s"] or 0) * 1e3 * row["rtt_samples"] / (row["rtt_samples"] + 1e-4)
+        ),
+        "in ms; its sum is divided by 0.0001 more than there are samples",
+        0.05,
+    ),
     _number(
         "retransmitted_packets",
         "rexmt data pkts",

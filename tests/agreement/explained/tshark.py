@@ -68,7 +68,8 @@ EXPLAINED = (
         ("duplicate_acks", "segments.kind without"),
         (
             *kinds("losses", "spurious", "duplication"),
-            "capturing/twice",
+            *kinds("opening", "syn_ack_after_data", "syn_ack_late"),
+            *kinds("capturing", "twice", "missed_and_again"),
             *runs("bottleneck", "receiver", of=("simulator unscaled",)),
         ),
         "it counts answers to data that had arrived before, although nothing is in flight (RFC "
@@ -97,9 +98,33 @@ EXPLAINED = (
     ),
     Explanation(
         "tshark",
+        (
+            "retransmitted_packets",
+            "retransmitted_bytes",
+            "spurious_retransmits",
+            "out_of_order_packets",
+            "segments.kind with payload",
+        ),
+        kinds("capturing", "missed_and_again"),
+        "data that come after their acknowledgement are sent again to it, although the first time "
+        "was not captured. Here only those that were: captures of several queues often have "
+        "acknowledgements before the data",
+        "either",
+    ),
+    Explanation(
+        "tshark",
+        ("window_scaling", "window_min_bytes", "window_mean_bytes", "window_max_bytes"),
+        kinds("windows", "scaled_and_silent"),
+        "of an end that sends nothing after its SYN it does not tell whether windows are scaled; "
+        "and the window of the SYN, which is left out where others are, is the only one",
+        "either",
+    ),
+    Explanation(
+        "tshark",
         ("handshake_rtt_s",),
         (
-            *kinds("opening", "syn_again", "syn_ack_again", "crossing"),
+            *kinds("opening", "syn_again", "syn_ack_again", "syn_ack_after_data", "syn_ack_late"),
+            *kinds("opening", "crossing"),
             *kinds("capturing", "twice"),
         ),
         "which of two SYNs was answered is not known (Karn's rule, RFC 6298 section 3): none here",
@@ -115,9 +140,19 @@ EXPLAINED = (
     ),
     Explanation(
         "tshark",
+        ("end",),
+        kinds("closing", "fin_unanswered"),
+        "one FIN is enough for it; here and in tcptrace a connection is complete when both ends "
+        "have closed (RFC 9293 section 3.6)",
+        "cclab",
+    ),
+    Explanation(
+        "tshark",
         ("missed_bytes",),
         (
             *kinds("losses", "reordering", "late_reordering", "loss_before_the_capture"),
+            *kinds("losses", "hole_across_a_quarter"),
+            *kinds("capturing", "missed_and_again"),
             *runs("bottleneck", "receiver"),
         ),
         "it tells of a hole when it appears; here a hole that is filled later was none",
@@ -129,26 +164,6 @@ EXPLAINED = (
         (*kinds("losses", "longer_again", "overlapping"), *kinds("windows", "probe_taken")),
         "it does not take in the new bytes of a retransmission or of a probe, and then misses them",
         "cclab",
-    ),
-    Explanation(
-        "tshark",
-        ("segments.ack",),
-        (
-            *kinds("opening", "midstream", "syn_ack_only"),
-            *kinds("capturing", "one_way_data", "one_way_acks"),
-        ),
-        "the first number acknowledged of an end of which nothing was seen is 1 to it, as the "
-        "first byte after a SYN is; here it is 0",
-        "tshark",
-        "more",
-    ),
-    Explanation(
-        "tshark",
-        ("sacks.start, sacks.end",),
-        kinds("capturing", "one_way_acks"),
-        "the first number acknowledged of an end of which nothing was seen is 1 to it, as the "
-        "first byte after a SYN is; here it is 0",
-        "tshark",
     ),
     Explanation(
         "tshark",
@@ -173,18 +188,11 @@ EXPLAINED = (
     ),
     Explanation(
         "tshark",
-        ("segments.outstanding_bytes",),
-        kinds("windows", "kept_alive_with_a_byte"),
-        "the byte of a keep-alive is in flight to it, although it was acknowledged before",
-        "cclab",
-        "more",
-    ),
-    Explanation(
-        "tshark",
         ("outstanding_max_bytes",),
         (
             *kinds("losses", "limited_transmit", "late_reordering", "loss_before_the_capture"),
-            "capturing/missed_data",
+            *kinds("losses", "hole_across_a_quarter"),
+            *kinds("capturing", "missed_data", "missed_and_again"),
             *runs("bottleneck", "sender", "receiver", of=("simulator", "kernel")),
             *runs("bottleneck", "sender", "receiver", of=("kernel unscaled",)),
         ),
@@ -222,10 +230,12 @@ EXPLAINED = (
                 "reordering",
                 "late_reordering",
                 "loss_before_the_capture",
+                "hole_across_a_quarter",
+                "first_lost",
                 "duplication",
                 "shorter_again",
             ),
-            *kinds("opening", "syn_again", "syn_ack_again", "crossing"),
+            *kinds("opening", "syn_again", "syn_ack_again", "syn_ack_after_data", "crossing"),
             *kinds("closing", "fin_again", "fin_with_data_again"),
             *kinds("windows", "opened_while_retransmitting"),
             *kinds("capturing", *LINKS_AND_HEADERS, "ipv6_extended", "twice"),
@@ -234,14 +244,6 @@ EXPLAINED = (
         "it times whatever is acknowledged, from when it was sent first or last; Karn's rule "
         "excludes what was sent again and what waited for it (RFC 6298 section 3)",
         "cclab",
-    ),
-    Explanation(
-        "tshark",
-        ("rtt_samples", "rtt_mean_s"),
-        kinds("windows", "closed_and_probed"),
-        "the probes were refused, and the segment that begins with their byte was sent once: its "
-        "acknowledgement is a sample",
-        "tshark",
     ),
     Explanation(
         "tshark",
@@ -260,9 +262,10 @@ EXPLAINED = (
                 "limited_transmit",
                 "go_back",
                 "loss_before_the_capture",
+                "first_lost",
                 "shorter_again",
             ),
-            *kinds("opening", "syn_again", "syn_ack_again", "crossing"),
+            *kinds("opening", "syn_again", "syn_ack_again", "syn_ack_after_data", "crossing"),
             *kinds("closing", "fin_again", "fin_with_data_again"),
             *kinds("windows", "opened_while_retransmitting"),
             *kinds("capturing", *LINKS_AND_HEADERS, "ipv6_extended", "twice"),
@@ -300,8 +303,9 @@ EXPLAINED = (
     Explanation(
         "tshark",
         ("rtt_samples",),
-        kinds("windows", "kept_alive_with_a_byte"),
-        "it takes the byte of a keep-alive, which was sent before, for a sample",
+        ("windows/kept_alive_with_a_byte", "opening/syn_ack_late"),
+        "it takes the second acknowledgement of the same for a sample: of the byte of a "
+        "keep-alive, of a SYN",
         "cclab",
         "more",
     ),
@@ -312,5 +316,13 @@ EXPLAINED = (
         "it shows no round-trip time of 0, which an answer at the same microsecond has; and Karn's "
         "rule (RFC 6298 section 3)",
         "cclab",
+    ),
+    Explanation(
+        "tshark",
+        ("window_min_bytes", "window_mean_bytes"),
+        kinds("opening", "syn_ack_late"),
+        "a SYN that comes a second time has an unscaled window; here it is among the scaled ones",
+        "tshark",
+        "more",
     ),
 )

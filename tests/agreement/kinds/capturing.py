@@ -140,6 +140,25 @@ def missed_data() -> Conversation:
     return talk
 
 
+def missed_and_again() -> Conversation:
+    """The capture dropped data that were acknowledged, and then they come again."""
+    talk = Conversation()
+    talk.open()
+    talk.a.send(MSS)
+    talk.wait(0.1)
+    with talk.unseen():
+        talk.a.send(MSS)
+    talk.a.send(MSS)
+    talk.wait(40)
+    talk.b.ack()
+    talk.wait(260)
+    talk.a.send(MSS, at=MSS)
+    talk.wait(40)
+    talk.b.ack(sack=((MSS, 2 * MSS),))
+    talk.close()
+    return talk
+
+
 def missed_end() -> Conversation:
     """The capture missed the last data of all, which are acknowledged."""
     talk = Conversation()
@@ -194,6 +213,7 @@ KINDS = (
     one_way_data,
     one_way_acks,
     missed_data,
+    missed_and_again,
     missed_end,
     missed_acks,
 )

@@ -49,6 +49,15 @@ def half_closed() -> Conversation:
     return talk
 
 
+def fin_unanswered() -> Conversation:
+    """`a` closes; `b` does not before the capture ends."""
+    talk = _begun()
+    talk.a.fin()
+    talk.wait(40)
+    talk.b.ack()
+    return talk
+
+
 def fin_with_data() -> Conversation:
     """The FINs come with the last data."""
     talk = _begun()
@@ -134,6 +143,7 @@ def data_after_reset() -> Conversation:
 KINDS = (
     crossing,
     half_closed,
+    fin_unanswered,
     fin_with_data,
     fin_again,
     fin_with_data_again,

@@ -327,6 +327,44 @@ def loss_before_the_capture() -> Conversation:
     return talk
 
 
+def hole_across_a_quarter() -> Conversation:
+    """Beside the receiver: a segment fills a hole that ends at a quarter of the sequence space."""
+    talk = Conversation(replace(CLIENT, isn=2**31 - 1 - 2 * MSS))
+    talk.open()
+    _burst(talk, 1)
+    talk.b.ack()
+    talk.wait(0.5)
+    talk.a.send(MSS, at=2 * MSS)
+    talk.wait(0.05)
+    talk.b.ack(MSS, sack=((2 * MSS, 3 * MSS),))
+    talk.wait(0.5)
+    talk.a.send(MSS, at=MSS)
+    talk.wait(0.05)
+    talk.b.ack()
+    talk.close()
+    return talk
+
+
+def first_lost() -> Conversation:
+    """The first data are lost; duplicates acknowledge nothing but the SYN."""
+    talk = Conversation()
+    talk.open()
+    _burst(talk, 4)
+    talk.wait(39)
+    for upto in (2, 3, 4):
+        talk.b.ack(0, sack=((MSS, upto * MSS),))
+        talk.wait(0.1)
+    talk.a.send(MSS, at=0)
+    talk.wait(40)
+    talk.b.ack()
+    talk.wait(0.1)
+    _burst(talk, 2)
+    talk.wait(40)
+    talk.b.ack()
+    talk.close()
+    return talk
+
+
 def duplication() -> Conversation:
     """Beside the receiver: the network delivers a segment twice, and an acknowledgement."""
     talk = Conversation()
@@ -412,6 +450,8 @@ KINDS = (
     reordering,
     late_reordering,
     loss_before_the_capture,
+    hole_across_a_quarter,
+    first_lost,
     duplication,
     longer_again,
     shorter_again,

@@ -46,6 +46,39 @@ def syn_ack_again() -> Conversation:
     return talk
 
 
+def syn_ack_after_data() -> Conversation:
+    """The last segment of the handshake and the data are lost; the other end answers again."""
+    talk = Conversation(replace(CLIENT, scale=3), replace(SERVER, scale=3))
+    talk.open()
+    talk.a.send(1000)
+    talk.wait(950)
+    talk.b.syn("SA")
+    talk.wait(0.1)
+    talk.a.ack()
+    talk.wait(250)
+    talk.a.send(1000, at=0)
+    talk.wait(40)
+    talk.b.ack(1000)
+    talk.wait(1)
+    _exchange(talk)
+    talk.close()
+    return talk
+
+
+def syn_ack_late() -> Conversation:
+    """Beside `a`: the network delivers the answer to the SYN twice, the second time after data."""
+    talk = Conversation(replace(CLIENT, scale=3), replace(SERVER, scale=3))
+    talk.open()
+    _exchange(talk)
+    talk.duplicate(1)
+    talk.wait(0.1)
+    talk.a.ack()
+    talk.wait(1)
+    _exchange(talk)
+    talk.close()
+    return talk
+
+
 def unanswered() -> Conversation:
     """SYNs that nobody answers, the timer doubled each time: a half-open connection."""
     talk = Conversation()
@@ -155,6 +188,8 @@ def with_data() -> Conversation:
 KINDS = (
     syn_again,
     syn_ack_again,
+    syn_ack_after_data,
+    syn_ack_late,
     unanswered,
     refused,
     crossing,

@@ -39,6 +39,19 @@ def delayed_acks() -> Conversation:
     return talk
 
 
+def uneven() -> Conversation:
+    """Round-trip times with all digits that a capture has."""
+    talk = Conversation()
+    talk.open(rtt_ms=121.758)
+    for rtt_ms in (200.061, 130.06, 10.051, 0.003):
+        talk.a.send(777)
+        talk.wait(rtt_ms)
+        talk.b.ack()
+        talk.wait(0.777)
+    talk.close(rtt_ms=201.959)
+    return talk
+
+
 def telnet() -> Conversation:
     """One byte at a time, each echoed and the echo acknowledged."""
     talk = Conversation()
@@ -157,6 +170,19 @@ def wrapped() -> Conversation:
     return talk
 
 
+def wrapped_in_flight() -> Conversation:
+    """Sequence numbers wrap around between two segments that are in flight."""
+    talk = Conversation(replace(CLIENT, isn=2**32 - 1 - MSS))
+    talk.open()
+    for _ in range(3):
+        talk.a.send(MSS)
+        talk.wait(0.1)
+    talk.wait(40)
+    talk.b.ack()
+    talk.close()
+    return talk
+
+
 def quarter() -> Conversation:
     """A segment that lies across a quarter of the sequence space."""
     talk = Conversation(replace(CLIENT, isn=2**30 - 4_000))
@@ -230,6 +256,7 @@ def urgent() -> Conversation:
 KINDS = (
     plain,
     delayed_acks,
+    uneven,
     telnet,
     requests,
     both_ways,
@@ -237,6 +264,7 @@ KINDS = (
     timestamps,
     at_the_receiver,
     wrapped,
+    wrapped_in_flight,
     quarter,
     without_options,
     ecn,

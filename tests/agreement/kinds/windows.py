@@ -24,6 +24,16 @@ def scaled() -> Conversation:
     return talk
 
 
+def scaled_and_silent() -> Conversation:
+    """Both ends scale, and one sends nothing after its SYN."""
+    talk = Conversation(replace(CLIENT, scale=3), replace(SERVER, scale=3))
+    talk.open()
+    for _ in range(4):
+        talk.a.send(MSS)
+        talk.wait(0.1)
+    return talk
+
+
 def scaling_refused() -> Conversation:
     """One end asks for scaling and the other does not answer: no window is scaled."""
     talk = Conversation(replace(CLIENT, scale=7))
@@ -261,6 +271,7 @@ def kept_alive_with_a_byte() -> Conversation:
 
 KINDS = (
     scaled,
+    scaled_and_silent,
     scaling_refused,
     shift_of_zero,
     shift_too_large,
