@@ -7,7 +7,8 @@ use std::path::Path;
 use cclab_trace::captured::CaptureFile;
 use cclab_units::Time;
 
-use crate::{Analysis, Options, analyze_file};
+use crate::segments::{Kind, Sack, Segment};
+use crate::{Analysis, Options, Watch, analyze_file};
 
 /// Analyses `data` as a capture file and checks what holds of every analysis.
 pub fn fuzz_capture(data: &[u8]) {
@@ -19,7 +20,143 @@ pub fn fuzz_capture(data: &[u8]) {
         max_connections: NonZeroUsize::new(4).expect("not zero"),
         interval: Some((Time::from_secs(1), Time::from_secs(5))),
     };
-    check(&analyze_file(file, options, &mut ()));
+    let mut told = Told::default();
+    let analysis = analyze_file(file, options, &mut told);
+    check(&analysis);
+    told.check(&analysis);
+}
+
+/// Analyses `data` as a conversation, [`STEP`] bytes for a segment: sequence numbers lie near one
+/// another, so that what TCP does is met more often than in any bytes.
+pub fn fuzz_conversation(data: &[u8]) {
+    let (mut time, mut next) = (0, [0u32, 0]);
+    // Little endian, microseconds, IPv4 without a link layer.
+    let mut file = vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0];
+    for value in [0u32, 0, 65_535, 228] {
+        file.extend(value.to_le_bytes());
+    }
+    for step in data.as_chunks::<STEP>().0 {
+        let &[
+            who,
+            flags,
+            wait_high,
+            wait_low,
+            seq_high,
+            seq_low,
+            ..,
+            options,
+        ] = step;
+        let &[
+            ..,
+            ack_high,
+            ack_low,
+            window,
+            size_high,
+            size_low,
+            sack_from,
+            _,
+        ] = step;
+        let side = usize::from(who & 1);
+        time += u64::from(u16::from_be_bytes([wait_high, wait_low])) * 100;
+        let delta = i16::from_be_bytes([seq_high, seq_low]);
+        let seq = next[side].wrapping_add_signed(i32::from(delta >> 4) * 100);
+        let back = i16::from_be_bytes([ack_high, ack_low]);
+        let ack = next[1 - side].wrapping_add_signed(i32::from(back >> 4) * 100);
+        let payload = match flags & 0b110 {
+            // Neither SYN nor RST.
+            0 => u16::from_be_bytes([size_high, size_low]) % 1461,
+            _ => 0,
+        };
+        let options = tcp_options(options, ack, sack_from);
+        let header = 20 + options.len() as u16;
+        let mut packet = vec![0x45, who >> 6];
+        packet.extend((20 + header + payload).to_be_bytes());
+        packet.extend([0, 0, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1 + side as u8]);
+        packet.extend([10, 0, 0, 2 - side as u8]);
+        // Two pairs of ports.
+        let ports = [4000 + u16::from(who >> 1 & 1), 80];
+        packet.extend(ports[side].to_be_bytes());
+        packet.extend(ports[1 - side].to_be_bytes());
+        packet.extend(seq.to_be_bytes());
+        packet.extend(ack.to_be_bytes());
+        packet.extend([(header / 4 << 4) as u8, flags, window, 0, 0, 0, 0, 0]);
+        packet.extend(options);
+        let controls = u32::from(flags & 1) + u32::from(flags >> 1 & 1);
+        next[side] = seq.wrapping_add(u32::from(payload) + controls);
+        let kept = packet.len() as u32;
+        let (seconds, fraction) = (time / 1_000_000, time % 1_000_000);
+        let wire_len = kept + u32::from(payload);
+        for value in [seconds as u32, fraction as u32, kept, wire_len] {
+            file.extend(value.to_le_bytes());
+        }
+        file.extend(packet);
+    }
+    fuzz_capture(&file);
+}
+
+/// Bytes of a segment of [`fuzz_conversation`].
+const STEP: usize = 13;
+
+/// The options that `which` has the bits of: of a SYN, timestamps, a SACK block near `ack`.
+fn tcp_options(which: u8, ack: u32, sack_from: u8) -> Vec<u8> {
+    let mut options = Vec::new();
+    if which & 1 != 0 {
+        options.extend([2, 4, 5, 180, 4, 2, 3, 3, which >> 4, 1, 1, 1]);
+    }
+    if which & 2 != 0 {
+        options.extend([1, 1, 8, 10, 0, 0, 1, which, 0, 0, 0, 1]);
+    }
+    if which & 4 != 0 {
+        let from = ack.wrapping_add_signed(i32::from(sack_from as i8) * 100);
+        options.extend([1, 1, 5, 10]);
+        options.extend(from.to_be_bytes());
+        options.extend(from.wrapping_add(u32::from(which) * 10).to_be_bytes());
+    }
+    options
+}
+
+/// What a watcher was told.
+#[derive(Default)]
+struct Told {
+    segments: u64,
+    sacks: u64,
+    payload: u64,
+}
+
+impl Watch for Told {
+    fn segment(&mut self, segment: Segment) {
+        self.segments += 1;
+        self.payload += u64::from(segment.payload);
+        match segment.kind {
+            Kind::New | Kind::Retransmit | Kind::Spurious | Kind::OutOfOrder => {}
+            Kind::Ack | Kind::DuplicateAck => assert_eq!(segment.payload, 0),
+            Kind::Syn => assert!(segment.flags.0.syn),
+            Kind::Fin => assert!(segment.flags.0.fin),
+            Kind::Rst => assert!(segment.flags.0.rst),
+            Kind::Probe | Kind::KeepAlive => {}
+        }
+        assert!(segment.connection > 0 && segment.sender < 2);
+    }
+    fn sack(&mut self, sack: Sack) {
+        self.sacks += 1;
+        assert!(sack.connection > 0 && sack.sender < 2);
+    }
+}
+
+impl Told {
+    fn check(&self, analysis: &Analysis) {
+        assert_eq!(self.segments, analysis.tcp_packets);
+        let rows = &analysis.connections;
+        let kept = |count: fn(&crate::Direction) -> u64| rows.iter().map(count).sum::<u64>();
+        assert!(kept(|row| row.total_bytes) <= self.payload);
+        assert!(kept(|row| row.sack_blocks) <= self.sacks);
+        let given_up = |problem: &crate::Problem| problem.code == "connections-given-up";
+        if !analysis.problems.iter().any(given_up) {
+            assert_eq!(kept(|row| row.packets), self.segments);
+            assert_eq!(kept(|row| row.total_bytes), self.payload);
+            assert_eq!(kept(|row| row.sack_blocks), self.sacks);
+        }
+    }
 }
 
 fn check(analysis: &Analysis) {

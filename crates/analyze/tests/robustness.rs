@@ -3,7 +3,7 @@
 #[expect(dead_code, reason = "shared by several tests")]
 mod wire;
 
-use cclab_analyze::fuzzing::fuzz_capture;
+use cclab_analyze::fuzzing::{fuzz_capture, fuzz_conversation};
 use cclab_trace::captured::Format;
 use cclab_trace::captured::fuzzing::{fuzz_file, fuzz_frame, fuzz_packets, fuzz_segment};
 use proptest::prelude::*;
@@ -62,6 +62,7 @@ fn fuzz(target: &str, data: &[u8]) {
         "fragments" => fuzz_packets(data),
         "segment" => fuzz_segment(data),
         "capture" => fuzz_capture(data),
+        "conversation" => fuzz_conversation(data),
         other => panic!("no target {other}"),
     }
 }
@@ -77,6 +78,11 @@ proptest! {
         let seeds = seeds();
         let Seed { target, data } = seed.get(&seeds);
         fuzz(target, &changed(data.clone(), &changes));
+    }
+
+    #[test]
+    fn any_conversation_is_analyzed(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+        fuzz_conversation(&bytes);
     }
 
     #[test]
@@ -101,7 +107,7 @@ fn every_fuzz_target_of_captures_has_seeds_and_takes_them() {
         let path = entry.expect("an entry").path();
         let text = std::fs::read_to_string(&path).expect("its text");
         let target = path.file_stem().expect("a name").to_string_lossy();
-        if text.contains("captured::") || text.contains("analyze::") {
+        if text.contains("captured::") || text.contains("cclab_analyze::") {
             let has = seeds.iter().any(|seed| seed.target == target);
             assert!(has, "no seeds for {target}");
         }

@@ -210,6 +210,57 @@ pub fn link_layers() -> Vec<(&'static str, u32, Vec<u8>)> {
     ]
 }
 
+/// Steps of conversations: who, flags, 100 us since the last, the distances of sequence and
+/// acknowledgement number from those expected, window, payload, SACK and options.
+fn conversations() -> Vec<Vec<u8>> {
+    let (syn, answer) = (
+        [0, SYN, 0, 0, 0, 0, 0, 0, 200, 0, 0, 0, 1 | 7 << 4],
+        [1, SYN | ACK, 0, 9, 0, 0, 0, 0, 200, 0, 0, 0, 1],
+    );
+    let data = |back: i8| {
+        let [high, low] = (i16::from(back) * 16 * 10).to_be_bytes();
+        [0, ACK, 0, 20, high, low, 0, 0, 200, 3, 0xe8, 0, 2]
+    };
+    let ack = |lost: i8, options: u8| {
+        let [high, low] = (i16::from(lost) * 16 * 10).to_be_bytes();
+        [1, ACK, 0, 90, 0, 0, high, low, 180, 0, 0, 10, options]
+    };
+    let closed = [1, ACK, 0, 90, 0, 0, 0, 0, 0, 0, 0, 0, 2];
+    let fin = [0, FIN | ACK, 9, 90, 0, 0, 0, 0, 200, 0, 0, 0, 2];
+    let rst = [1, RST, 0, 90, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let late = [0, ACK, 40, 0, 0xff, 0x60, 0, 0, 200, 3, 0xe8, 0, 2];
+    vec![
+        [syn, answer, data(0), data(0), ack(0, 2), fin, rst].concat(),
+        [
+            syn,
+            answer,
+            data(0),
+            data(0),
+            data(0),
+            ack(-2, 6),
+            ack(-2, 6),
+            data(-2),
+            ack(0, 2),
+        ]
+        .concat(),
+        [syn, answer, data(0), late, ack(0, 2), data(-1), ack(0, 6)].concat(),
+        [
+            syn,
+            syn,
+            answer,
+            data(0),
+            closed,
+            data(0),
+            data(-1),
+            ack(0, 2),
+            fin,
+            fin,
+        ]
+        .concat(),
+        [data(0), data(0), ack(0, 2), data(1), data(-2), rst].concat(),
+    ]
+}
+
 /// A seed of a fuzz target.
 pub struct Seed {
     pub target: &'static str,
@@ -238,5 +289,6 @@ pub fn seeds() -> Vec<Seed> {
         .chain(of("fragments", sequences))
         .chain(of("segment", segments))
         .chain(of("capture", files))
+        .chain(of("conversation", conversations()))
         .collect()
 }
