@@ -79,7 +79,7 @@ pub fn fuzz_conversation(data: &[u8]) {
         packet.extend(ports[1 - side].to_be_bytes());
         packet.extend(seq.to_be_bytes());
         packet.extend(ack.to_be_bytes());
-        packet.extend([(header / 4 << 4) as u8, flags, window, 0, 0, 0, 0, 0]);
+        packet.extend([((header / 4) << 4) as u8, flags, window, 0, 0, 0, 0, 0]);
         packet.extend(options);
         let controls = u32::from(flags & 1) + u32::from(flags >> 1 & 1);
         next[side] = seq.wrapping_add(u32::from(payload) + controls);
