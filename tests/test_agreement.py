@@ -28,6 +28,7 @@ TIMEOUTS = {
     "losses/go_back": 1,
     "losses/longer_again": 1,
     "losses/shorter_again": 1,
+    "losses/one_byte_again": 1,
     "opening/syn_ack_after_data": 1,
     "closing/fin_again": 1,
     "closing/fin_with_data_again": 1,

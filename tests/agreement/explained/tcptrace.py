@@ -83,6 +83,7 @@ EXPLAINED = (
                 "loss_before_the_capture",
                 "hole_across_a_quarter",
                 "first_lost",
+                "one_byte_again",
                 "duplication",
                 "longer_again",
                 "shorter_again",
@@ -94,6 +95,7 @@ EXPLAINED = (
                 "syn_ack_again",
                 "syn_ack_after_data",
                 "syn_ack_late",
+                "syn_late",
                 "crossing",
                 "syn_ack_only",
                 "reused",
@@ -122,6 +124,7 @@ EXPLAINED = (
                 "probed_as_linux_does",
                 "probe_taken",
                 "opened_while_retransmitting",
+                "closed_at_the_end",
                 "kept_alive",
                 "kept_alive_with_a_byte",
             ),
@@ -176,6 +179,7 @@ EXPLAINED = (
             "probed_as_linux_does",
             "probe_taken",
             "opened_while_retransmitting",
+            "closed_at_the_end",
         ),
         "it leaves windows of zero out; a window of zero is one (RFC 9293 section 3.8.6.1)",
         "cclab",
@@ -193,7 +197,7 @@ EXPLAINED = (
     Explanation(
         "tcptrace",
         ("window_scale_announced",),
-        ("opening/syn_ack_only", "windows/scaling_refused"),
+        ("opening/syn_ack_only", "opening/answer_missed", "windows/scaling_refused"),
         "it forgets what a SYN announced where the other end did not announce it as well; whether "
         "windows are scaled is another column here, `window_scaling`",
         "cclab",
@@ -202,7 +206,14 @@ EXPLAINED = (
     Explanation(
         "tcptrace",
         ("rtt_stdev_s",),
-        kinds("opening", "syn_again", "crossing", "syn_ack_only", "reused_after_silence"),
+        kinds(
+            "opening",
+            "syn_again",
+            "answer_missed",
+            "crossing",
+            "syn_ack_only",
+            "reused_after_silence",
+        ),
         "it takes the deviation of two samples for 0",
         "cclab",
         "less",
@@ -385,5 +396,21 @@ EXPLAINED = (
         "after a SYN that is there twice it takes nothing for acknowledged",
         "cclab",
         "more",
+    ),
+    Explanation(
+        "tcptrace",
+        ("outstanding_max_bytes",),
+        kinds("opening", "answer_missed"),
+        "where no acknowledgement was seen, it counts the SYN among the bytes in flight",
+        "cclab",
+        "more",
+    ),
+    Explanation(
+        "tcptrace",
+        ("window_probes", "rtt_samples", "rtt_stdev_s"),
+        kinds("windows", "closed_at_the_end"),
+        "a FIN that is sent into a closed window probes it to it, and is not timed; it is sent as "
+        "soon as there is nothing more to send, and answered like any other",
+        "cclab",
     ),
 )

@@ -68,7 +68,7 @@ EXPLAINED = (
         ("duplicate_acks", "segments.kind without"),
         (
             *kinds("losses", "spurious", "duplication"),
-            *kinds("opening", "syn_ack_after_data", "syn_ack_late"),
+            *kinds("opening", "syn_ack_after_data", "syn_ack_late", "syn_late"),
             *kinds("capturing", "twice", "missed_and_again"),
             *runs("bottleneck", "receiver", of=("simulator unscaled",)),
         ),
@@ -121,10 +121,40 @@ EXPLAINED = (
     ),
     Explanation(
         "tshark",
+        (
+            "keep_alives",
+            "retransmitted_packets",
+            "retransmitted_bytes",
+            "retransmitted_packets + out_of_order_packets",
+            "segments.kind with payload",
+        ),
+        kinds("losses", "one_byte_again"),
+        "one byte that was sent before is a keep-alive to it; but the byte was not acknowledged, "
+        "and a keep-alive is sent only when nothing is in flight (RFC 9293 section 3.8.4)",
+        "cclab",
+    ),
+    Explanation(
+        "tshark",
+        ("window_scaling", "window_min_bytes", "window_mean_bytes", "segments.window_bytes"),
+        kinds("opening", "answer_missed"),
+        "it scales the windows of an end that offered to, without knowing of the answer; here they "
+        "are as the header has them, and `window_scaling` tells that this is not known",
+        "either",
+    ),
+    Explanation(
+        "tshark",
+        ("zero_windows",),
+        kinds("windows", "closed_at_the_end"),
+        "a FIN has a window as well",
+        "cclab",
+        "less",
+    ),
+    Explanation(
+        "tshark",
         ("handshake_rtt_s",),
         (
             *kinds("opening", "syn_again", "syn_ack_again", "syn_ack_after_data", "syn_ack_late"),
-            *kinds("opening", "crossing"),
+            *kinds("opening", "syn_late", "crossing"),
             *kinds("capturing", "twice"),
         ),
         "which of two SYNs was answered is not known (Karn's rule, RFC 6298 section 3): none here",
@@ -133,7 +163,7 @@ EXPLAINED = (
     Explanation(
         "tshark",
         ("handshake_rtt_s",),
-        (*kinds("opening", "refused"), *kinds("capturing", "one_way_data")),
+        (*kinds("opening", "refused", "answer_missed"), *kinds("capturing", "one_way_data")),
         "it takes an RST, or an acknowledgement of a SYN that was not seen, for the end of the "
         "handshake",
         "either",
@@ -181,7 +211,7 @@ EXPLAINED = (
     Explanation(
         "tshark",
         ("segments.outstanding_bytes",),
-        kinds("capturing", "one_way_data", "one_way_acks"),
+        (*kinds("capturing", "one_way_data", "one_way_acks"), "opening/answer_missed"),
         "where no acknowledgement was seen, it counts the SYN among the bytes in flight",
         "cclab",
         "more",
@@ -205,7 +235,7 @@ EXPLAINED = (
     Explanation(
         "tshark",
         ("outstanding_max_bytes",),
-        kinds("capturing", "one_way_acks"),
+        ("capturing/one_way_acks", "opening/answer_missed"),
         "where no acknowledgement was seen, it counts the SYN among the bytes in flight",
         "cclab",
         "more",
@@ -232,6 +262,7 @@ EXPLAINED = (
                 "loss_before_the_capture",
                 "hole_across_a_quarter",
                 "first_lost",
+                "one_byte_again",
                 "duplication",
                 "shorter_again",
             ),
@@ -263,6 +294,7 @@ EXPLAINED = (
                 "go_back",
                 "loss_before_the_capture",
                 "first_lost",
+                "one_byte_again",
                 "shorter_again",
             ),
             *kinds("opening", "syn_again", "syn_ack_again", "syn_ack_after_data", "crossing"),

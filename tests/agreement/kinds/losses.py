@@ -365,6 +365,24 @@ def first_lost() -> Conversation:
     return talk
 
 
+def one_byte_again() -> Conversation:
+    """A segment of one byte is lost and sent again: no keep-alive, although it looks like one."""
+    talk = Conversation()
+    talk.open()
+    for _ in range(2):
+        talk.a.send(1)
+        talk.wait(40)
+        talk.b.ack()
+        talk.wait(100)
+    talk.a.send(1)
+    talk.wait(250)
+    talk.a.send(1, at=2)
+    talk.wait(40)
+    talk.b.ack()
+    talk.close()
+    return talk
+
+
 def duplication() -> Conversation:
     """Beside the receiver: the network delivers a segment twice, and an acknowledgement."""
     talk = Conversation()
@@ -452,6 +470,7 @@ KINDS = (
     loss_before_the_capture,
     hole_across_a_quarter,
     first_lost,
+    one_byte_again,
     duplication,
     longer_again,
     shorter_again,

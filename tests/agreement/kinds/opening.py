@@ -79,6 +79,35 @@ def syn_ack_late() -> Conversation:
     return talk
 
 
+def syn_late() -> Conversation:
+    """Beside `b`: the network delivers the SYN twice, the second time after data."""
+    talk = Conversation()
+    talk.open()
+    _exchange(talk)
+    talk.duplicate(0)
+    talk.wait(0.1)
+    talk.b.ack()
+    talk.wait(1)
+    _exchange(talk)
+    talk.close()
+    return talk
+
+
+def answer_missed() -> Conversation:
+    """The capture dropped the answer to the SYN, which would tell whether windows are scaled."""
+    talk = Conversation(replace(CLIENT, scale=7), replace(SERVER, scale=7))
+    talk.a.syn()
+    talk.wait(40)
+    with talk.unseen():
+        talk.b.syn("SA")
+    talk.wait(0.1)
+    talk.a.ack(0, window=500)
+    talk.wait(1)
+    _exchange(talk)
+    talk.close()
+    return talk
+
+
 def unanswered() -> Conversation:
     """SYNs that nobody answers, the timer doubled each time: a half-open connection."""
     talk = Conversation()
@@ -190,6 +219,8 @@ KINDS = (
     syn_ack_again,
     syn_ack_after_data,
     syn_ack_late,
+    syn_late,
+    answer_missed,
     unanswered,
     refused,
     crossing,

@@ -237,6 +237,19 @@ def opened_while_retransmitting() -> Conversation:
     return talk
 
 
+def closed_at_the_end() -> Conversation:
+    """The window closes, and its end closes the connection with it."""
+    talk = Conversation(b=replace(SERVER, window=2 * MSS))
+    talk.open()
+    for _ in range(2):
+        talk.a.send(MSS)
+        talk.wait(0.1)
+    talk.wait(40)
+    talk.b.ack(window=0)
+    talk.close()
+    return talk
+
+
 def kept_alive() -> Conversation:
     """Keep-alives without data, one number before the next (RFC 9293 section 3.8.4)."""
     talk = Conversation()
@@ -283,6 +296,7 @@ KINDS = (
     probed_as_linux_does,
     probe_taken,
     opened_while_retransmitting,
+    closed_at_the_end,
     kept_alive,
     kept_alive_with_a_byte,
 )
