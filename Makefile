@@ -109,6 +109,13 @@ bench-linux: kernel ## Speed of the linux backend beside real time (BENCH_FLAGS=
 	cargo build --release -p cclab-linux --example guest_bench
 	$(or $(PYTHON),python3) benches/linux.py $(BENCH_FLAGS)
 
+.PHONY: bench-analyze
+bench-analyze: .venv/.core ## Speed and memory of `cclab analyze` beside tcptrace and tshark
+	@tests/install-packages.sh tcptrace:tcptrace tshark:tshark
+	cargo build --release -p cclab-analyze --example bulk
+	$(BIN)/python benches/analyze.py --cclab $(BIN)/cclab \
+		--bulk $(TARGET)/release/examples/bulk $(BENCH_FLAGS)
+
 # Debian's libraries, as an ns-3 user has them. Their pkg-config files name libraries that
 # libns3-dev does not bring.
 $(TARGET)/peers/ns3-dumbbell: benches/ns3/dumbbell.cc

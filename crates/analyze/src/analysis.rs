@@ -89,8 +89,9 @@ pub fn analyze_file(file: CaptureFile, options: Options, watch: &mut impl Watch)
     let evicted = table.evicted;
     let started_ns = table.origin().as_nanos();
     let lasted = table.lasted();
-    let mut connections = table.into_connections();
-    let backwards = connections.iter().map(|(_, c)| c.backwards).sum();
+    let connections = table.into_connections();
+    let backwards = connections.iter().map(|k| k.connection.backwards).sum();
+    let together = Together::new(&connections, lasted, options.interval);
     Analysis {
         schema: "cclab-analyze/2",
         format: match format {
@@ -105,10 +106,11 @@ pub fn analyze_file(file: CaptureFile, options: Options, watch: &mut impl Watch)
         packets,
         tcp_packets,
         started_ns,
-        together: Together::new(&connections, lasted, options.interval),
+        together,
+        // Each is let go as soon as its rows are there.
         connections: connections
-            .iter_mut()
-            .flat_map(|(number, connection)| row::rows(*number, connection))
+            .into_iter()
+            .flat_map(|mut known| row::rows(known.number, &mut known.connection))
             .collect(),
         problems: problems(&skips, evicted, backwards),
     }

@@ -6,6 +6,7 @@ use cclab_units::Time;
 
 use crate::limits::Limits;
 use crate::moments::{Extremes, Moments};
+use crate::quantile::Quantile;
 use crate::segments::{Flags, Kind, Segment};
 use crate::sent::{Seen, Sent, Timing};
 use crate::timeline::Timeline;
@@ -20,6 +21,9 @@ const MOST_SHIFT: u8 = 14;
 
 /// Bytes that timestamps take of each segment, padding included (RFC 7323 appendix A).
 const TIMESTAMPS_LEN: u64 = 12;
+
+/// Each so many segments with data a gap between two of them is looked at.
+const GAPS_SAMPLED: u64 = 8;
 
 /// When a segment was seen.
 #[derive(Clone, Copy, Debug)]
@@ -78,8 +82,8 @@ pub(crate) struct Sending {
     pub outstanding: Extremes,
     pub initial_window_bytes: u64,
     pub initial_window_packets: u64,
-    /// Times from one segment with data to the next that is as large as any.
-    pub gaps: Histogram,
+    /// Times from one segment with data to the next that is as large as any, of some of them.
+    pub gaps: Gaps,
     pub rtt: Moments,
     pub rtts: Histogram,
     pub rtt_ambiguous: u64,
@@ -110,6 +114,16 @@ pub(crate) struct Sending {
     acknowledged: Option<u64>,
     /// Whether the other acknowledged more than the SYN.
     data_acknowledged: bool,
+}
+
+/// The time that a tenth of the gaps between full segments do not pass.
+#[derive(Debug)]
+pub(crate) struct Gaps(pub Quantile);
+
+impl Default for Gaps {
+    fn default() -> Gaps {
+        Gaps(Quantile::new(0.1))
+    }
 }
 
 /// Data that were sent into a closed window.
@@ -235,11 +249,7 @@ impl Sending {
     /// Bytes of memory that it takes beyond its own size.
     pub fn memory(&self) -> usize {
         let timelines = self.carried.memory() + self.lost.memory();
-        self.sent.memory()
-            + self.rtts.bins_memory()
-            + self.gaps.bins_memory()
-            + self.limits.memory()
-            + timelines
+        self.sent.memory() + self.rtts.bins_memory() + self.limits.memory() + timelines
     }
 
     /// The counters that need to know nothing of earlier segments.
@@ -264,9 +274,10 @@ impl Sending {
             self.total_bytes += u64::from(segment.payload);
             self.payload.add(u64::from(segment.payload));
             if let Some(last) = self.last_data
+                && self.data_packets.is_multiple_of(GAPS_SAMPLED)
                 && self.payload.max() == Some(u64::from(segment.payload))
             {
-                self.gaps.record((now - last).as_nanos());
+                self.gaps.0.add((now - last).as_nanos() as f64);
             }
             self.first_data.get_or_insert(now);
             self.last_data = Some(now);

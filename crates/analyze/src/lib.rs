@@ -8,7 +8,8 @@
 //! filled; `reading` hands out segments; `together` holds the connections against each other; `table` keeps them, `connection`
 //! tells one from the next on the same ports, `direction` counts what one end sends. That rests
 //! on `sent` (which bytes were seen and acknowledged), `timeouts`, `limits` (what held the
-//! sender), `timeline` (amounts over time) and `moments`. [`segments`] is each segment with what
+//! sender), `timeline` (amounts over time), `moments` and
+//! `quantile`. [`segments`] is each segment with what
 //! it was, for those who [`Watch`].
 
 #![forbid(unsafe_code)]
@@ -23,6 +24,7 @@ mod distance;
 pub mod fuzzing;
 mod limits;
 mod moments;
+mod quantile;
 mod reading;
 mod row;
 pub mod segments;

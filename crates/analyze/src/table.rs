@@ -13,7 +13,10 @@ use crate::direction::{Moment, tells_of_a_duplicate};
 use crate::segments::{Sack, Watch};
 
 /// Bytes that connections may take beyond their own size, all together. Most take a few hundred.
-const MOST_MEMORY: usize = 256 << 20;
+const MOST_MEMORY: usize = 160 << 20;
+
+/// Segments of a connection after which its memory is counted anew.
+const WEIGHED: u64 = 64;
 
 /// Connections, those that were idle longest given up where there are too many.
 pub(crate) struct Table {
@@ -43,12 +46,17 @@ pub(crate) struct Table {
     pub evicted: u64,
 }
 
-struct Known {
-    number: u32,
+/// A connection in the table.
+pub(crate) struct Known {
+    /// Its number, from 1, in the order of first packets.
+    pub number: u32,
+    /// What was counted of it.
+    pub connection: Connection,
     between: Endpoints,
-    connection: Connection,
     /// The count of segments at its latest.
     touched: u64,
+    /// Its segments so far.
+    segments: u64,
     /// What it takes of `Table::memory`.
     memory: usize,
 }
@@ -102,9 +110,13 @@ impl Table {
         };
         known.touched = self.segments;
         let mut told = known.connection.take(segment, moment);
-        let memory = known.connection.memory();
-        self.memory = self.memory + memory - known.memory;
-        known.memory = memory;
+        known.segments += 1;
+        // Often at the beginning, now and then later: it grows slowly.
+        if known.segments.is_power_of_two() || known.segments.is_multiple_of(WEIGHED) {
+            let memory = known.connection.memory();
+            self.memory = self.memory + memory - known.memory;
+            known.memory = memory;
+        }
         if watch.on() {
             told.connection = known.number;
             watch.segment(told);
@@ -148,6 +160,7 @@ impl Table {
             between,
             connection: Connection::new(segment, now),
             touched: self.segments,
+            segments: 0,
             memory: 0,
         });
         let place = match self.free.pop() {
@@ -186,13 +199,10 @@ impl Table {
         }
     }
 
-    /// The connections by number, in the order of their first packets.
-    pub fn into_connections(self) -> Vec<(u32, Connection)> {
-        let known = self.known.into_iter().flatten();
-        let mut numbered: Vec<_> = known
-            .map(|known| (known.number, known.connection))
-            .collect();
-        numbered.sort_unstable_by_key(|(number, _)| *number);
-        numbered
+    /// The connections in the order of their first packets.
+    pub fn into_connections(self) -> Vec<Box<Known>> {
+        let mut known: Vec<_> = self.known.into_iter().flatten().collect();
+        known.sort_unstable_by_key(|known| known.number);
+        known
     }
 }

@@ -7,7 +7,7 @@
 use cclab_units::Time;
 use serde::Serialize;
 
-use crate::connection::Connection;
+use crate::table::Known;
 use crate::timeline::Timeline;
 
 /// Flows with less data than this share of the largest are left out: beside bulk transfers,
@@ -92,17 +92,18 @@ struct Flow {
 }
 
 impl Together {
-    /// Of `connections`, whose numbers they come with, in a capture that `lasted` so long; `asked`
+    /// Of `connections` in a capture that `lasted` so long; `asked`
     /// is an interval since its beginning.
     pub(crate) fn new(
-        connections: &[(u32, Connection)],
+        connections: &[Box<Known>],
         lasted: Time,
         asked: Option<(Time, Time)>,
     ) -> Together {
-        let senders = connections.iter().filter_map(|(number, connection)| {
+        let senders = connections.iter().filter_map(|known| {
+            let (number, connection) = (known.number, &known.connection);
             let [a, b] = connection.sending.each_ref().map(|s| s.unique_bytes);
             let sender = usize::from(b > a);
-            (a.max(b) > 0).then_some((*number, sender, &connection.sending[sender]))
+            (a.max(b) > 0).then_some((number, sender, &connection.sending[sender]))
         });
         let senders: Vec<_> = senders.collect();
         let most = senders
