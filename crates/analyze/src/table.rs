@@ -200,6 +200,10 @@ impl Table {
     }
 
     /// The connections in the order of their first packets.
+    #[expect(
+        clippy::vec_box,
+        reason = "they stay where they are, and are let go one by one"
+    )]
     pub fn into_connections(self) -> Vec<Box<Known>> {
         let mut known: Vec<_> = self.known.into_iter().flatten().collect();
         known.sort_unstable_by_key(|known| known.number);
