@@ -41,7 +41,8 @@ pub(super) struct Fragments {
     pub crowded_out: u64,
 }
 
-/// What tells a packet from others (RFC 791 section 3.2; RFC 8200 leaves the protocol out).
+/// What tells a packet from others (RFC 791 section 3.2). RFC 8200 leaves the protocol out, which is
+/// the same in all fragments of a packet wherever one is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     source: IpAddr,

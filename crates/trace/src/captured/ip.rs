@@ -217,9 +217,12 @@ fn cut_off(length: u32, wanted: usize) -> Fault {
     }
 }
 
+/// The longest header without extensions: IPv4's, with all options.
+const LONGEST_HEADER: usize = 60;
+
 /// Why `bytes` of a packet of `wire_len` are no header.
 fn short(bytes: &[u8], wire_len: u32) -> Fault {
-    if bytes.len() < 40 && wire_len as usize > bytes.len() {
+    if bytes.len() < LONGEST_HEADER && wire_len as usize > bytes.len() {
         Fault::HeaderCut
     } else {
         Fault::BadHeader

@@ -6,6 +6,8 @@
 //!
 //! The formats are read by hand: libraries of them stop at the first record that makes no sense.
 
+#![forbid(unsafe_code)]
+
 mod bytes;
 mod dissector;
 mod fault;
