@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cclab.comparison.results import Comparison
     from cclab.reproduction import Reproduced, reproduce
     from cclab.results import Results
+    from cclab.verification import Verified, verify
 
 __version__ = _core.VERSION
 
@@ -34,12 +35,14 @@ __all__ = [
     "StoreError",
     "Study",
     "StudyError",
+    "Verified",
     "__version__",
     "analyze",
     "compare",
     "load",
     "reproduce",
     "run",
+    "verify",
 ]
 
 
@@ -47,7 +50,9 @@ _LATE = {
     "Comparison": "cclab.comparison.results",
     "Reproduced": "cclab.reproduction",
     "Results": "cclab.results",
+    "Verified": "cclab.verification",
     "reproduce": "cclab.reproduction",
+    "verify": "cclab.verification",
 }
 """What is loaded when it is asked for: its libraries take longer to load than many commands run."""
 

@@ -26,6 +26,7 @@ from cclab.cli import (
     reproduce,
     run,
     schema,
+    verify,
 )
 from cclab.cli.console import complain, tell
 from cclab.errors import CaptureError, DamageError, InputError, RunError, StoreError, StudyError
@@ -65,6 +66,7 @@ app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.command("reproduce")(reproduce.reproduce)
 app.command("analyze")(analyze.analyze)
+app.command("verify")(verify.verify)
 app.command("list")(listing.listing)
 app.command("doctor")(doctor.doctor)
 app.add_typer(kernel.app, name="kernel")

@@ -1,0 +1,128 @@
+"""`cclab verify`: the traces of a results folder held against its packet captures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from cclab.cli import options
+from cclab.cli.console import complain, count, note, print_json, show, stdout, tell
+
+if TYPE_CHECKING:
+    from cclab.verification import Verified
+    from cclab.verification.verified import Compared, Line
+
+_EXPECTATION_FAILED = 1
+_MOST_TOLD = 40
+_HEADINGS = ("number", "at", "agree", "worst difference", "trace", "capture", "of")
+
+
+def verify(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")],
+    json: options.Json = False,
+) -> None:
+    """Hold what a run measured against its packet captures, number by number."""
+    # Its libraries take longer to load than many commands to run.
+    from cclab import verification
+
+    verified = verification.verify(folder)
+    if json:
+        print_json(verified.document())
+    else:
+        _print(verified)
+    _tell_what_lacks(verified, verification.REMEDY)
+    if not verified.agrees:
+        complain(
+            f"{count(len(verified.differing), 'number')} of the captures "
+            f"contradict{'s' if len(verified.differing) == 1 else ''} the trace"
+        )
+        raise typer.Exit(_EXPECTATION_FAILED)
+
+
+def _print(verified: Verified) -> None:
+    with_captures = verified.runs - len(verified.without_captures)
+    tell(f"{count(with_captures, 'run')} of {verified.folder}: traces beside packet captures")
+    table = Table(header_style="bold", box=SIMPLE_HEAD)
+    for index, heading in enumerate(_HEADINGS):
+        right = 2 <= index < len(_HEADINGS) - 1
+        table.add_column(heading, justify="right" if right else "left", no_wrap=True)
+    for line in verified.lines:
+        table.add_row(*_cells(line), style=None if not line.differing else "red")
+    show(stdout(), table)
+    for one in verified.differing[:_MOST_TOLD]:
+        tell(_told(one))
+    hidden = len(verified.differing) - _MOST_TOLD
+    if hidden > 0:
+        tell(f"and {hidden} more; --json has all")
+
+
+def _cells(line: Line) -> list[str]:
+    total = len(line.compared)
+    agree = f"{total - len(line.differing)} of {total}" if line.judged else "not judged"
+    worst = line.worst
+    apart = worst.difference
+    where = worst.subject.run.measured.run.id[:8]
+    if worst.subject.flow is not None:
+        where = f"{worst.subject.flow}, {where}"
+    if apart is None:
+        far = "one side lacks it"
+    elif apart == 0:
+        far = "none"
+    elif line.relative:
+        far = f"{apart * 100:+.3g} %"
+    else:
+        far = f"{apart:+.6g}{_unit(line.unit)}"
+    shown = ("", "", "") if apart == 0 else (_value(worst.trace), _value(worst.capture), where)
+    return [line.number, line.place, agree, far, *shown]
+
+
+def _unit(unit: str) -> str:
+    return "" if unit == "1" else f" {unit}"
+
+
+def _value(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return str(value) if isinstance(value, int) else f"{value:.9g}"
+
+
+def _told(one: Compared) -> str:
+    """A contradiction in a line."""
+    from cclab.plan import short_key, text
+
+    run, flow = one.subject.run, one.subject.flow
+    swept = "".join(f", {short_key(key)} = {text(value)}" for key, value in run.params.items())
+    what = f"{one.number} at {one.subject.point}"
+    whose = "" if flow is None else f"flow {flow}, "
+    unit = _unit(one.unit)
+    least, most = one.allowed or (0.0, 0.0)
+    bound = "they must be equal" if least == most == 0 else f"allowed {least:.6g} to {most:.6g}"
+    if one.relative:
+        bound += " of the trace's"
+    return (
+        f"{whose}run {run.measured.run.id} (seed {run.measured.run.seed}{swept}): {what}: "
+        f"trace {_value(one.trace)}{unit}, capture {_value(one.capture)}{unit}; {bound}"
+    )
+
+
+def _tell_what_lacks(verified: Verified, remedy: str) -> None:
+    if verified.without_captures:
+        lacking = len(verified.without_captures)
+        have = "has" if lacking == 1 else "have"
+        note(
+            f"{lacking} of {count(verified.runs, 'run')} {have} no packet captures; {remedy} "
+            "asks for one"
+        )
+    if verified.absent:
+        note(f"{count(verified.absent, 'run')} of the plan missing; `cclab run` goes on with them")
+    reasons: dict[str, list[str]] = {}
+    for skipped, _ in verified.not_compared:
+        names = reasons.setdefault(skipped.why, [])
+        if skipped.number not in names:
+            names.append(skipped.number)
+    for why, names in reasons.items():
+        note(f"not compared everywhere: {', '.join(names)}: {why}")

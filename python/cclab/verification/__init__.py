@@ -1,0 +1,163 @@
+"""A results folder's traces held against its packet captures.
+
+Both tell of the same packets by different ways: the trace by what the simulator or the kernel
+counted, the capture by what `cclab analyze` makes of the packets. What either gets wrong shows as
+a difference. docs/verify.md says what is compared.
+"""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from cclab import _core
+from cclab.errors import CaptureError, DamageError, InputError
+from cclab.results import Measured
+from cclab.store import Store
+from cclab.verification.numbers import NUMBERS
+from cclab.verification.sides import Run, captured, flows_at
+from cclab.verification.verified import Compared, Skipped, Subject, Verified
+from cclab.verification.whole import ACROSS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from cclab.verification.declared import Number
+    from cclab.verification.sides import Captured, Flow, Seen
+    from cclab.verification.whole import Across, Captures
+
+__all__ = ["Verified", "verify"]
+
+REMEDY = "--set 'trace.capture=[\"bottleneck\"]'"
+"""What a run lacks that has no captures."""
+
+
+def verify(folder: str | Path) -> Verified:
+    """Holds the trace of each run in the results folder `folder` against its packet captures.
+
+    Raises `StoreError` if it is not a results folder, `InputError` if no run of it has captures,
+    and `DamageError` if one of its captures or traces cannot be read.
+    """
+    store = Store(folder)
+    runs, absent = _runs(store)
+    if not runs:
+        raise InputError(f"{folder} holds none of its runs; run the study first")
+    with_captures = [run for run in runs if run.points]
+    if not with_captures:
+        raise InputError(
+            f"no run in {folder} has a packet capture to hold its trace against; "
+            f"run the study again with {REMEDY}"
+        )
+    compared: list[Compared] = []
+    skipped: list[Skipped] = []
+    for run in with_captures:
+        captures = _read(store.path, run)
+        for one in _compare(run, captures):
+            if isinstance(one, Compared):
+                compared.append(one)
+            else:
+                skipped.append(one)
+    without = [run.measured.run.id for run in runs if not run.points]
+    return Verified(store.path, len(runs), absent, without, compared, skipped)
+
+
+def _runs(store: Store) -> tuple[list[Run], int]:
+    """The runs that `store` has of its plan, whether or not files changed since, and how many not.
+
+    Raises `DamageError` for one whose trace cannot be read.
+    """
+    plan = store.plan()
+    runs: dict[str, Run] = {}
+    for point in plan.points:
+        for run in point.runs:
+            entry = store.entry(run.id)
+            if run.id in runs or not entry.is_dir():
+                continue
+            try:
+                metrics = json.loads(_core.measure(str(entry)))
+            except (_core.RunError, ValueError) as error:
+                raise DamageError(store.path, [run.id], str(error)) from error
+            runs[run.id] = Run(Measured(run, entry, metrics), point.params)
+    return list(runs.values()), len(plan.runs) - len(runs)
+
+
+def _read(folder: Path, run: Run) -> Captures:
+    """The captures of `run`, by their points."""
+
+    def read(point: str) -> Captured | CaptureError:
+        try:
+            return captured(run, point)
+        except CaptureError as error:
+            return error
+
+    with ThreadPoolExecutor() as pool:
+        found = list(pool.map(read, run.points))
+    captures = {}
+    for point, capture in zip(run.points, found, strict=True):
+        if isinstance(capture, CaptureError):
+            raise DamageError(folder, [run.measured.run.id], str(capture)) from capture
+        for problem in capture.unreadable:
+            why = f"{point}.pcapng: {problem.code}, {problem.message}"
+            raise DamageError(folder, [run.measured.run.id], why)
+        captures[point] = capture
+    return captures
+
+
+def _compare(run: Run, captures: Captures) -> Iterator[Compared | Skipped]:
+    for point, capture in captures.items():
+        for flow in flows_at(run, point):
+            seen = capture.of(flow)
+            for number in NUMBERS:
+                if capture.place in number.at:
+                    yield _one(number, flow, seen, Subject(run, flow.name, point))
+    for across in ACROSS:
+        flows: list[Flow | None] = [*run.flows] if across.of_flows else [None]
+        for flow_or_all in flows:
+            yield _across(across, run, captures, flow_or_all)
+
+
+def _one(number: Number, flow: Flow, seen: Seen, subject: Subject) -> Compared | Skipped:
+    place = seen.capture.place
+    for condition in number.conditions:
+        if not condition.holds(flow, seen):
+            return Skipped(number.name, place, condition.unless)
+    trace, capture = number.trace(flow, seen), number.capture(flow, seen)
+    if trace is None and capture is None:
+        return Skipped(number.name, place, "neither side tells it")
+    bound = number.bound
+    allowed = None if bound is None else (bound.least(flow, seen), bound.most(flow, seen))
+    return Compared(
+        number.name, number.unit, place, number.relative, subject, trace, capture, allowed
+    )
+
+
+def _across(across: Across, run: Run, captures: Captures, flow: Flow | None) -> Compared | Skipped:
+    why = across.needs(run, captures, flow)
+    if why is not None:
+        return Skipped(across.name, across.point, why)
+    both = across.both(run, captures, flow)
+    if both.trace is None and both.capture is None:
+        return Skipped(across.name, across.point, "neither side tells it")
+    subject = Subject(run, None if flow is None else flow.name, across.point)
+    allowed = (both.least, both.most)
+    return Compared(
+        across.name, across.unit, across.point, False, subject, both.trace, both.capture, allowed
+    )
+
+
+def rows() -> list[str]:
+    """The numbers as the table of docs/verify.md shows them, a line each."""
+    flows = [
+        (
+            number.name,
+            ", ".join(number.at),
+            number.of_trace,
+            number.of_capture,
+            "not judged" if number.bound is None else number.bound.why,
+        )
+        for number in NUMBERS
+    ]
+    across = [(one.name, one.point, one.of_trace, one.of_capture, one.why) for one in ACROSS]
+    return [f"| {' | '.join((f'`{cells[0]}`', *cells[1:]))} |" for cells in (*flows, *across)]

@@ -1,0 +1,64 @@
+"""What must hold for a number to be comparable."""
+
+from __future__ import annotations
+
+from cclab.verification.declared import Condition
+
+WHOLE = Condition(
+    "captures do not cover the whole run (trace.from, trace.until)",
+    lambda flow, _: flow.run.covered == (0, flow.run.end_ns),
+)
+SEEN = Condition("the capture shows nothing of the flow", lambda _, seen: bool(seen.rows))
+ONE = Condition(
+    "a program opened several connections, whose times and rates are none of one connection",
+    lambda _, seen: len(seen.rows) == 1,
+)
+ENDED = Condition(
+    "the flow had not ended: what was under way had not passed this point",
+    lambda flow, _: flow.ended,
+)
+DIRECT = Condition(
+    "the sender's capture point lies behind the delay that `delay_at` adds",
+    lambda flow, seen: seen.capture.place != "sender" or not flow.delayed_at_sender,
+)
+UNHELD = Condition(
+    "the flow had not ended, and what its host delays (`delay_at`) had not passed this point",
+    lambda flow, seen: flow.ended or DIRECT.holds(flow, seen),
+)
+BULK = Condition(
+    "a program opens as many connections as it likes, and ends when it likes",
+    lambda f, _: not f.is_program,
+)
+CLEAN = Condition(
+    "segments were sent again or acknowledged selectively: a sender then samples the RTT from "
+    "SACKs and timestamps too, a capture does not",
+    lambda flow, seen: flow.row["retransmits"] == 0 and all(row["sacks"] == 0 for row in seen.back),
+)
+FULL = Condition(
+    "the flow had no full segment to send",
+    lambda flow, seen: seen.sum("unique_bytes") >= 2 * flow.row["mss_bytes"],
+)
+SIMULATED = Condition(
+    "a kernel counts the segments that marked acknowledgements deliver",
+    lambda flow, _: not flow.run.on_kernel,
+)
+FULL_SEGMENTS = Condition(
+    "a kernel counts segments in flight, and not all were full",
+    lambda flow, seen: (
+        not flow.run.on_kernel
+        or seen.sum("data_packets") * flow.row["mss_bytes"] - seen.sum("total_bytes")
+        < flow.row["mss_bytes"]
+    ),
+)
+STEADY = Condition(
+    "there is no time in which all flows were active",
+    lambda flow, _: flow.run.steady_ns is not None,
+)
+SAMPLED = Condition(
+    "the trace has no samples of the flow while captures cover the run",
+    lambda flow, _: not flow.samples.is_empty(),
+)
+BEGUN = Condition(
+    "captures begin after the run did (trace.from): what was before is not in them",
+    lambda flow, _: flow.run.covered[0] == 0,
+)

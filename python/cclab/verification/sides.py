@@ -1,0 +1,377 @@
+"""The two sides of a run: what its trace says of a flow, and what a capture shows of it."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from cclab.captures import analyze
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cclab.captures import Problem
+    from cclab.results import Measured
+
+NANOSECONDS = 1e9
+
+_OF_THE_FILE = frozenset(
+    {
+        "cut-off",
+        "lost-track",
+        "unreadable",
+        "damaged-block",
+        "unknown-interface",
+        "no-time",
+        "unknown-link-layer",
+        "bad-header",
+        "bad-ip-fragment",
+        "bad-tcp-header",
+        "time-backwards",
+    }
+)
+"""Problems that no capture has as cclab wrote it: something happened to the file since."""
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A run: its flows as the trace has them, and where and when it was captured."""
+
+    measured: Measured
+    params: dict[str, Any]
+
+    @property
+    def entry(self) -> Path:
+        """The folder of its trace."""
+        return self.measured.entry
+
+    @property
+    def scenario(self) -> dict[str, Any]:
+        """What ran."""
+        return self.measured.run.scenario
+
+    @property
+    def on_kernel(self) -> bool:
+        """Whether a kernel ran it, not the simulator."""
+        return self.measured.run.backend != "sim"
+
+    @property
+    def points(self) -> list[str]:
+        """Where packets were captured."""
+        points: list[str] = self.scenario["trace"]["capture"]
+        return points
+
+    @cached_property
+    def covered(self) -> tuple[int, int]:
+        """The time that captures cover, in nanoseconds since the beginning of the run."""
+        trace = self.scenario["trace"]
+        until = trace["until"]
+        return trace["from"] or 0, self.end_ns if until is None else min(until, self.end_ns)
+
+    @property
+    def end_ns(self) -> int:
+        """When the run ended."""
+        return int(self._summary["end_ns"])
+
+    @cached_property
+    def slack_ns(self) -> int:
+        """How late the trace may note what a capture has at its time.
+
+        The simulator's clock is one. An agent notes when it hears of a thing: in virtual time it
+        is woken within the kernel's slack of 50 us, in real time as late as its timers were.
+        """
+        if not self.on_kernel:
+            return 0
+        late = (self._summary.get("fidelity") or {}).get("timer_late_max_ns")
+        return 100_000 if late is None else 1_000_000 + int(late)
+
+    @cached_property
+    def flows(self) -> list[Flow]:
+        """Its flows, in the scenario's order."""
+        rows = pl.read_parquet(self.entry / "flows.parquet").to_dicts()
+        metrics = self.measured.metrics["flows"]
+        written = self.scenario["flows"]
+        return [
+            Flow(self, index, *sides)
+            for index, sides in enumerate(zip(rows, metrics, written, strict=True))
+        ]
+
+    @cached_property
+    def links(self) -> list[dict[str, Any]]:
+        """What its links did; the first is the bottleneck, the second its way back."""
+        return pl.read_parquet(self.entry / "links.parquet").to_dicts()
+
+    @cached_property
+    def steady_ns(self) -> tuple[int, int] | None:
+        """The steady window of docs/metrics.md; None if it is empty."""
+        started = [flow for flow in self.flows if flow.row["started_ns"] is not None]
+        starts = [flow.row["started_ns"] for flow in started]
+        ends = [flow.row["ended_ns"] for flow in started if flow.row["ended_ns"] is not None]
+        begin = max([self.scenario["warmup"] or 0, *starts])
+        end = min([self.end_ns, *ends])
+        return (begin, end) if starts and begin < end else None
+
+    def table(self, name: str) -> pl.DataFrame | None:
+        """A table of its trace as it lies on the disk; None if the study did not ask for it."""
+        file = self.entry / f"{name}.parquet"
+        return pl.read_parquet(file) if file.is_file() else None
+
+    @cached_property
+    def _summary(self) -> dict[str, Any]:
+        summary: dict[str, Any] = json.loads((self.entry / "summary.json").read_bytes())
+        return summary
+
+
+@dataclass(frozen=True, eq=False)
+class Flow:
+    """A flow, as the trace has it."""
+
+    run: Run
+    index: int
+    row: dict[str, Any]
+    """Its row of `flows.parquet`."""
+    metrics: dict[str, Any]
+    """Its metrics, as docs/metrics.md defines them."""
+    written: dict[str, Any]
+    """What the scenario says of it."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self.row["name"])
+
+    @property
+    def ended(self) -> bool:
+        """Whether all that it had to send was acknowledged."""
+        return self.row["ended_ns"] is not None
+
+    @property
+    def is_program(self) -> bool:
+        """Whether a program opens its connections, as many as it likes."""
+        return self.written.get("command") is not None
+
+    @property
+    def delayed_at_sender(self) -> bool:
+        """Whether the sender's capture point lies behind the delay that the study adds."""
+        return self.run.on_kernel and self.written.get("delay_at") == "sender"
+
+    @property
+    def addresses(self) -> tuple[str, str]:
+        """Of its sender and its receiver, by docs/trace-schema.md."""
+        x, y = self.index // 250, self.index % 250 + 1
+        return f"10.0.{x}.{y}", f"10.1.{x}.{y}"
+
+    @property
+    def ports(self) -> tuple[int, int]:
+        """Of its sender and its receiver, unless it is a program."""
+        return 40_000 + self.index % 20_000, 5001 + self.index % 20_000
+
+    @cached_property
+    def samples(self) -> pl.DataFrame:
+        """Its state at each multiple of the sampling interval while captures cover the run."""
+        table = self.run.table("flow_samples")
+        assert table is not None, "every trace has samples, if none then an empty table"
+        begin, end = self.run.covered
+        own = table.filter(pl.col("flow") == self.index, pl.col("time_ns").is_between(begin, end))
+        if self.run.on_kernel and not self.ended:
+            # The last is taken a moment after the run's end, and captures end with the run.
+            own = own.filter(pl.col("time_ns") < self.run.end_ns)
+        return own
+
+    @cached_property
+    def last_snd_nxt(self) -> int | None:
+        """The data it had sent when the run was over; None if that was not sampled."""
+        table = self.run.table("flow_samples")
+        assert table is not None, "every trace has samples, if none then an empty table"
+        own = table.filter(pl.col("flow") == self.index)
+        return None if own.is_empty() else int(own["snd_nxt_bytes"][-1])
+
+    def owns(self, row: dict[str, Any]) -> bool:
+        """Whether a direction of a connection is that of its data."""
+        if self.is_program:
+            return (row["source"], row["destination"]) == self.addresses
+        return (row["source_port"], row["destination_port"]) == self.ports
+
+
+@dataclass(frozen=True, eq=False)
+class Captured:
+    """What a capture shows of a run."""
+
+    point: str
+    packets: int
+    problems: list[Problem]
+    rows: list[dict[str, Any]]
+    """Directions of connections, in pairs."""
+    segments: pl.DataFrame
+
+    @property
+    def place(self) -> str:
+        """The kind of its point: `bottleneck`, `sender` or `receiver`."""
+        return self.point.rpartition(".")[2]
+
+    @property
+    def unreadable(self) -> list[Problem]:
+        """What shows that the file is not as it was written."""
+        return [problem for problem in self.problems if problem.code in _OF_THE_FILE]
+
+    def of(self, flow: Flow) -> Seen:
+        """What it shows of `flow`, which may be nothing."""
+        return Seen(flow, self, [i for i, row in enumerate(self.rows) if flow.owns(row)])
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What a capture shows of a flow."""
+
+    flow: Flow
+    capture: Captured
+    places: list[int]
+    """Where the rows of its data's direction are among the capture's."""
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The direction of its data, of each of its connections."""
+        return [self.capture.rows[place] for place in self.places]
+
+    @property
+    def back(self) -> list[dict[str, Any]]:
+        """The direction of its acknowledgements, of each of its connections."""
+        return [self.capture.rows[place ^ 1] for place in self.places]
+
+    def sum(self, column: str) -> int:
+        """A counter over its connections."""
+        return sum(row[column] for row in self.rows)
+
+    @property
+    def only(self) -> dict[str, Any]:
+        """The direction of its data, where it has one connection."""
+        [row] = self.rows
+        return row
+
+    @cached_property
+    def data(self) -> pl.DataFrame:
+        """Segments with data of its only connection."""
+        return self._sent_by(self.places[0] % 2).filter(pl.col("payload") > 0)
+
+    @cached_property
+    def acks(self) -> pl.DataFrame:
+        """What comes back on its only connection."""
+        return self._sent_by(1 - self.places[0] % 2).filter(pl.col("ack").is_not_null())
+
+    @cached_property
+    def syn_ns(self) -> int | None:
+        """When the first packet of its only connection was seen, if that is a SYN."""
+        return int(self.only["started_ns"]) if self.only["syns"] > 0 else None
+
+    @cached_property
+    def sent_bytes(self) -> int:
+        """The end of the data of its only connection that were seen."""
+        end = self.data.select((pl.col("seq") + pl.col("payload")).max()).item()
+        return 0 if end is None else int(end) - 1
+
+    @cached_property
+    def acked_bytes(self) -> int:
+        """The data of its only connection that were acknowledged, without the FIN."""
+        highest = self.acks["ack"].max()
+        assert isinstance(highest, int | None)
+        return 0 if highest is None else min(highest - 1, self.sent_bytes)
+
+    def acknowledged_ns(self, data: int) -> int | None:
+        """When the first `data` bytes of its only connection were acknowledged."""
+        at = self.acks.filter(pl.col("ack") > data)["time_ns"].min()
+        assert isinstance(at, int | None)
+        return at
+
+    @cached_property
+    def arrived(self) -> tuple[int, int | None, int | None]:
+        """Bytes of its only connection up to the first hole, when the first and the last came."""
+        return self.arrived_by(None)
+
+    def arrived_by(self, now_ns: int | None) -> tuple[int, int | None, int | None]:
+        """The same of what came by `now_ns`; None: by the end."""
+        data = self.data if now_ns is None else self.data.filter(pl.col("time_ns") <= now_ns)
+        once = data.unique("seq", keep="first", maintain_order=True).sort("seq")
+        ends = (pl.col("seq") + pl.col("payload")).cum_max()
+        before = ends.shift(1, fill_value=1)
+        whole = once.with_columns(hole=(pl.col("seq") > before).cum_max(), end=ends)
+        whole = whole.filter(~pl.col("hole"))
+        if whole.is_empty():
+            return 0, None, None
+        told = whole.select(
+            pl.col("end").max(), first=pl.col("time_ns").first(), last=pl.col("time_ns").max()
+        )
+        end, first, last = told.row(0)
+        return int(end) - 1, int(first), int(last)
+
+    def acked_by(self, now_ns: int) -> int:
+        """The data of its only connection that were acknowledged by `now_ns`."""
+        highest = self.acks.filter(pl.col("time_ns") <= now_ns)["ack"].max()
+        return min(max(highest - 1, 0), self.sent_bytes) if isinstance(highest, int) else 0
+
+    @cached_property
+    def first_rtts(self) -> pl.Series:
+        """From the first segment that an acknowledgement acknowledges, in seconds.
+
+        Of its only connection; where any of those it acknowledges was sent again, none.
+        """
+        sent = self.data.group_by("seq", maintain_order=True).agg(
+            sent_ns=pl.col("time_ns").first(), times=pl.len()
+        )
+        again = sent.filter(pl.col("times") > 1).select(start=pl.col("seq")).sort("start")
+        before = pl.col("ack").cum_max().shift(1)
+        advances = self.acks.with_columns(before=before).filter(pl.col("ack") > pl.col("before"))
+        timed = advances.join(sent, left_on="before", right_on="seq", how="inner", coalesce=False)
+        # The first segment sent again from `before` on, if that is below the acknowledgement.
+        timed = timed.sort("before").join_asof(
+            again, left_on="before", right_on="start", strategy="forward"
+        )
+        once = timed.filter(pl.col("start").is_null() | (pl.col("start") >= pl.col("ack")))
+        return once.select((pl.col("time_ns") - pl.col("sent_ns")) / NANOSECONDS).to_series()
+
+    @cached_property
+    def syn_rtt_s(self) -> float | None:
+        """From the SYN of its only connection to the answer, if each was sent once."""
+        answer = self.acks.filter(pl.col("kind") == "syn")["time_ns"]
+        syns = self.only["syns"], self.back[0]["syns"]
+        if self.syn_ns is None or syns != (1, 1) or answer.is_empty():
+            return None
+        return float(answer[0] - self.syn_ns) / NANOSECONDS
+
+    def sent_by(self, now_ns: int, *kinds: str) -> int:
+        """Segments with data, of these kinds if any are named, that were seen by `now_ns`."""
+        sent = self.data.filter(pl.col("time_ns") <= now_ns)
+        return len(sent.filter(pl.col("kind").is_in(kinds)) if kinds else sent)
+
+    @cached_property
+    def window_bytes(self) -> int | None:
+        """The largest window that its receiver advertised, scaled."""
+        windows = [row["window_max_bytes"] for row in self.back]
+        return max((window for window in windows if window is not None), default=None)
+
+    def _sent_by(self, sender: int) -> pl.DataFrame:
+        [place] = self.places
+        of = pl.col("connection") == self.capture.rows[place]["connection"]
+        return self.capture.segments.filter(of, pl.col("sender") == sender)
+
+
+def captured(run: Run, point: str) -> Captured:
+    """Reads the capture of `run` at `point`. Raises `CaptureError` if it is none."""
+    with tempfile.TemporaryDirectory(prefix="cclab-verify-") as folder:
+        capture = analyze(run.entry / f"{point}.pcapng", series=folder)
+        segments = pl.read_parquet(Path(folder) / "segments.parquet")
+    rows = capture.connections.to_dicts()
+    return Captured(point, capture.packets, capture.problems, rows, segments)
+
+
+def flows_at(run: Run, point: str) -> Iterator[Flow]:
+    """The flows that pass `point`, as far as its name tells: a host's has one flow's packets."""
+    flow, dot, _ = point.rpartition(".")
+    for candidate in run.flows:
+        if not dot or candidate.name == flow:
+            yield candidate

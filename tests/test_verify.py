@@ -1,0 +1,339 @@
+"""`cclab verify`: traces and captures of the same runs agree, and what was changed is found."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import polars as pl
+import pytest
+
+import cclab
+from cclab import verification
+from cclab.cli.main import DONE, EXPECTATION_FAILED, RUN_FAILED, WRONG_INPUT
+from cclab.verification import conditions
+from cclab.verification.numbers import NUMBERS
+from cclab.verification.whole import ACROSS
+from conftest import ROOT
+from guests import results_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cclab import Verified
+    from conftest import Cli
+
+STUDY = """
+title    = "Two transfers and one that goes on"
+duration = "4s"
+warmup   = "500ms"
+seed     = 5
+
+[network.bottleneck]
+rate   = "10Mbit"
+delay  = "5ms"
+queue  = { kind = "droptail", limit = "30p" }
+loss   = "0.5%"
+outage = { start = "1200ms", duration = "500ms" }
+
+[[flow]]
+name     = "short"
+cc       = "cubic"
+rtt      = "20ms"
+transfer = "1000003B"
+
+[[flow]]
+name     = "back"
+cc       = "reno"
+rtt      = "40ms"
+start    = "300ms"
+transfer = "500kB"
+direction = "reverse"
+
+[[flow]]
+name = "long"
+cc   = "reno"
+rtt  = "80ms"
+
+[trace]
+capture = ["bottleneck", "short.sender", "short.receiver", "back.sender", "back.receiver",
+           "long.sender", "long.receiver"]
+events  = ["ack", "drop"]
+"""
+
+CLEAN = """
+duration = "3s"
+warmup   = "1s"
+
+[network.bottleneck]
+rate  = "20Mbit"
+delay = "5ms"
+queue = { kind = "codel", limit = "1000p", ecn = true }
+
+[[flow]]
+name = "marked"
+rtt  = "30ms"
+ecn  = true
+
+[[flow]]
+name = "narrow"
+rtt  = "60ms"
+rwnd = "30kB"
+
+[[flow]]
+name = "lazy"
+rtt  = "40ms"
+write_size = "9kB"
+writes_per_second = 20
+
+[trace]
+capture = ["bottleneck", "marked.sender", "marked.receiver", "narrow.sender", "narrow.receiver",
+           "lazy.sender", "lazy.receiver"]
+snaplen = "80B"
+"""
+
+SHOWN = {"rtt_mean_s", "limited.cwnd", "limited.rwnd", "limited.application"}
+"""Numbers that are not judged."""
+
+
+def simulated(folder: Path, study: str) -> Path:
+    """The store of `study`, run on the simulator."""
+    folder.mkdir(exist_ok=True)
+    file = folder / "study.toml"
+    file.write_text(study)
+    cclab.run(file, out=folder / "store")
+    return folder / "store"
+
+
+@pytest.fixture(scope="module")
+def lossy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of the simulator, to look at only."""
+    return simulated(tmp_path_factory.mktemp("lossy"), STUDY)
+
+
+@pytest.fixture
+def store(lossy: Path, tmp_path: Path) -> Path:
+    """A copy of it, to change."""
+    return shutil.copytree(lossy, tmp_path / "store")
+
+
+def entry_of(store: Path) -> Path:
+    """The folder of its only run."""
+    [entry] = (store / "runs").iterdir()
+    return entry
+
+
+def judged(verified: Verified) -> set[str]:
+    """Numbers that were compared and judged at least once."""
+    return {line.number for line in verified.lines if line.judged}
+
+
+def assert_agrees(verified: Verified) -> None:
+    """Checks that nothing contradicts, with all that does in the message."""
+    assert [one.document() for one in verified.differing] == []
+    assert verified.agrees
+
+
+DECLARED = {number.name for number in NUMBERS} | {across.name for across in ACROSS}
+
+
+def test_the_simulators_traces_and_captures_agree(lossy: Path, tmp_path: Path) -> None:
+    verified = cclab.verify(lossy)
+    assert_agrees(verified)
+    clean = cclab.verify(simulated(tmp_path / "clean", CLEAN))
+    assert_agrees(clean)
+    assert judged(verified) | judged(clean) | SHOWN == DECLARED
+    # There was something to tell.
+    worst = {line.number: line.worst for line in verified.lines}
+    assert all(
+        max(one.trace or 0 for one in verified.compared if one.number == name) > least
+        for name, least in [("retransmits", 10), ("rtos", 0), ("data_lost", 10)]
+    ), worst
+    assert max(one.trace or 0 for one in clean.compared if one.number == "ecn_marks") > 0
+
+
+@pytest.mark.usefixtures("kernel")
+def test_the_kernels_traces_and_captures_agree(tmp_path: Path) -> None:
+    verified = cclab.verify(results_of(tmp_path / "lossy", STUDY).store.path)
+    assert_agrees(verified)
+    clean = cclab.verify(results_of(tmp_path / "clean", CLEAN).store.path)
+    assert_agrees(clean)
+    assert judged(verified) | judged(clean) | SHOWN | {"ecn_echoes"} == DECLARED
+    at_sender = STUDY.replace('rtt      = "20ms"', 'rtt = "20ms"\ndelay_at = "sender"')
+    delayed = cclab.verify(results_of(tmp_path / "delayed", at_sender).store.path)
+    assert_agrees(delayed)
+    why = {skipped.number: skipped.why for skipped, _ in delayed.not_compared}
+    assert "behind the delay" in why["started_s"]
+
+
+@pytest.mark.usefixtures("kernel")
+def test_a_programs_connections_are_summed(tmp_path: Path) -> None:
+    verified = cclab.verify(
+        results_of(
+            tmp_path,
+            """
+            duration = "3s"
+            [network.bottleneck]
+            rate  = "10Mbit"
+            queue = { limit = "50p" }
+            [[flow]]
+            name     = "probe"
+            rtt      = "20ms"
+            start    = "0s"
+            command  = ["iperf3", "-c", "{dst}", "-n", "1M"]
+            [trace]
+            capture = ["bottleneck", "probe.sender", "probe.receiver"]
+            """,
+        ).store.path
+    )
+    assert_agrees(verified)
+    assert {"segments_sent", "retransmits"} <= judged(verified)
+    assert "connections" not in judged(verified)
+
+
+def test_a_deleted_packet_is_found(store: Path, cli: Cli) -> None:
+    capture = entry_of(store) / "short.sender.pcapng"
+    shorter = store.parent / "shorter.pcapng"
+    cclab.analyze(capture, series=store.parent / "series")
+    segments = pl.read_parquet(store.parent / "series/segments.parquet").with_row_index("frame", 1)
+    news = segments.filter(pl.col("kind") == "new")
+    subprocess.run(["editcap", capture, shorter, str(news["frame"][200])], check=True)
+    shutil.move(shorter, capture)
+    done = cli("verify", store)
+    assert done.returncode == EXPECTATION_FAILED, done.stderr
+    told = [line for line in done.stdout.splitlines() if line.startswith("flow short, run ")]
+    assert any("segments_sent at short.sender: trace " in line for line in told), told
+    assert f"run {entry_of(store).name} (seed 5)" in told[0]
+    assert "contradict" in done.stderr
+    assert not any(" at short.receiver" in line for line in told), "it is as it was"
+    document = json.loads(cli("verify", store, "--json").stdout)
+    [counted] = [d for d in document["differences"] if d["number"] == "segments_sent"]
+    assert (counted["point"], counted["difference"]) == ("short.sender", -1)
+
+
+def test_a_changed_byte_count_is_found(store: Path) -> None:
+    file = entry_of(store) / "long.receiver.pcapng"
+    content = bytearray(file.read_bytes())
+    at = nth_long_packet(content, 100)
+    [length] = struct.unpack_from(">H", content, at + 2)
+    struct.pack_into(">H", content, at + 2, length - 1)
+    file.write_bytes(content)
+    verified = cclab.verify(store)
+    found = {(one.number, one.subject.flow, one.subject.point) for one in verified.differing}
+    assert ("bytes_received", "long", "long.receiver") in found
+    assert {point for _, _, point in found} <= {"long.receiver", "receivers"}
+
+
+def nth_long_packet(content: bytes | bytearray, number: int) -> int:
+    """Where the IPv4 header of the packet of that number begins, of those of 1000 bytes or more."""
+    at = 0
+    while True:
+        kind, length = struct.unpack_from("<II", content, at)
+        # An enhanced packet block: interface, time in two halves, captured and original length.
+        if kind == 6 and struct.unpack_from("<I", content, at + 24)[0] >= 1000:
+            number -= 1
+            if number == 0:
+                return at + 28
+        at += length
+
+
+@pytest.mark.parametrize("points", [["bottleneck"], ["short.receiver"]])
+def test_captures_that_end_early_are_compared_as_far_as_they_go(
+    tmp_path: Path, points: list[str]
+) -> None:
+    capture = f"capture = {json.dumps(points)}\nuntil = "
+    study = STUDY[: STUDY.index("capture =")] + capture
+    verified = cclab.verify(simulated(tmp_path / "until", study + '"1050ms"\n'))
+    assert_agrees(verified)
+    why = {skipped.number: skipped.why for skipped, _ in verified.not_compared}
+    assert "do not cover the whole run" in why["limited.cwnd"]
+    if points == ["short.receiver"]:
+        [line] = [x for x in verified.lines if x.number == "bytes_received at a sample"]
+        assert 100_000 < (line.worst.trace or 0) < 1_000_003
+
+
+def test_captures_that_begin_late_say_what_is_not_compared(tmp_path: Path) -> None:
+    verified = cclab.verify(simulated(tmp_path / "from", STUDY + 'from = "1s"\n'))
+    assert_agrees(verified)
+    whys = {one.why for one, _ in verified.not_compared if one.number.startswith("segments_sent")}
+    assert any("do not cover the whole run" in why for why in whys)
+    assert any("begin after the run did" in why for why in whys)
+    assert judged(verified) == {"mss_bytes"}
+
+
+def test_runs_without_captures_are_told_with_the_remedy(tmp_path: Path, cli: Cli) -> None:
+    bare = simulated(tmp_path / "bare", STUDY[: STUDY.index("[trace]")])
+    refused = cli("verify", bare)
+    assert refused.returncode == WRONG_INPUT
+    assert refused.stdout == ""
+    assert "has a packet capture" in refused.stderr
+    assert "--set 'trace.capture=[\"bottleneck\"]'" in refused.stderr
+
+    swept = STUDY[: STUDY.index("[trace]")] + '[sweep]\n"trace.capture" = [[], ["bottleneck"]]\n'
+    some = simulated(tmp_path / "some", swept)
+    done = cli("verify", some)
+    assert done.returncode == DONE, done.stderr
+    assert "1 of 2 runs has no packet captures; --set" in done.stderr
+
+
+def test_the_command_prints_a_table_or_a_document(lossy: Path, cli: Cli) -> None:
+    done = cli("verify", lossy)
+    assert done.returncode == DONE, done.stderr
+    [segments] = [x for x in done.stdout.splitlines() if x.split()[:1] == ["segments_sent"]][:1]
+    assert "3 of 3" in segments
+    document: dict[str, Any] = json.loads(cli("verify", lossy, "--json").stdout)
+    schema = json.loads((ROOT / "docs/verify.schema.json").read_text())
+    jsonschema.validate(document, schema)
+    assert document["schema"] == "cclab-verify/1"
+    assert document["agrees"] is True
+    assert document == json.loads(json.dumps(cclab.verify(lossy).document()))
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "complaint"),
+    [
+        ("nothing of the kind", WRONG_INPUT, "is not a results folder"),
+        ("no runs", WRONG_INPUT, "holds none of its runs"),
+        ("cut", RUN_FAILED, "long.sender.pcapng: cut-off"),
+        ("other", RUN_FAILED, "long.sender.pcapng: not a packet capture"),
+        ("gone", RUN_FAILED, "long.sender.pcapng: No such file"),
+        ("trace", RUN_FAILED, "flows.parquet"),
+    ],
+)
+def test_what_cannot_be_read_is_one_message(
+    store: Path, cli: Cli, change: str, code: int, complaint: str
+) -> None:
+    capture = entry_of(store) / "long.sender.pcapng"
+    match change:
+        case "nothing of the kind":
+            store = store / "runs"
+        case "no runs":
+            shutil.rmtree(entry_of(store))
+        case "cut":
+            capture.write_bytes(capture.read_bytes()[:-10])
+        case "other":
+            capture.write_text("not a capture at all, only words\n" * 9)
+        case "gone":
+            capture.unlink()
+        case "trace":
+            (entry_of(store) / "flows.parquet").write_bytes(b"PAR1")
+    refused = cli("verify", store)
+    assert refused.returncode == code, refused.stderr
+    assert complaint in refused.stderr
+    assert refused.stderr.startswith("error: ")
+    assert refused.stdout == ""
+    assert "Traceback" not in refused.stderr
+
+
+def test_the_page_has_every_number_as_it_is_declared() -> None:
+    page = (ROOT / "docs/verify.md").read_text()
+    for row in verification.rows():
+        assert f"{row}\n" in page, f"docs/verify.md lacks: {row}"
+    for name in dir(conditions):
+        if name.isupper():
+            unless = getattr(conditions, name).unless
+            assert f"- {unless}\n" in page, f"docs/verify.md lacks: {unless}"
