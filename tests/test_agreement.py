@@ -12,7 +12,7 @@ from agreement import directions, tcptrace, tshark
 from agreement.comparison import compare, made, scored
 from agreement.kinds import FAMILIES, KINDS
 from agreement.page import page
-from conftest import ROOT, files_of
+from conftest import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,9 +38,17 @@ TIMEOUTS = {
 
 
 @pytest.fixture(scope="module")
-def comparison(kernel: None, tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+def captures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Those that are written by hand, by kind."""
+    return made(tmp_path_factory.mktemp("captures"))
+
+
+@pytest.fixture(scope="module")
+def comparison(
+    kernel: None, captures: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
+) -> Comparison:
     """All fields on all kinds."""
-    return compare(tmp_path_factory.mktemp("agreement"))
+    return compare(captures, tmp_path_factory.mktemp("agreement"))
 
 
 def test_every_difference_has_its_explanation(comparison: Comparison) -> None:
@@ -51,8 +59,9 @@ def test_every_explanation_is_still_needed(comparison: Comparison) -> None:
     assert comparison.idle() == []
 
 
-def test_a_wrong_number_in_any_column_is_noticed(comparison: Comparison, tmp_path: Path) -> None:
-    captures = made(tmp_path)
+def test_a_wrong_number_in_any_column_is_noticed(
+    comparison: Comparison, captures: dict[str, Path], tmp_path: Path
+) -> None:
     some = ("transfers/ecn", "transfers/timestamps", "losses/sack", "windows/scaled")
     found = directions.testimonies({name: captures[name] for name in some}, tmp_path)
     differing = len(scored(found).differences)
@@ -98,16 +107,14 @@ def test_kinds_are_of_every_family_and_say_what_they_show() -> None:
         assert len({field.column for field in fields}) == len(fields)
 
 
-def test_timeouts_are_those_that_the_captures_were_made_with(tmp_path: Path) -> None:
+def test_timeouts_are_those_that_the_captures_were_made_with(captures: dict[str, Path]) -> None:
     counted = {
         name: sum(cclab.analyze(capture).connections["rto_events"])
-        for name, capture in made(tmp_path).items()
+        for name, capture in captures.items()
     }
     assert {name: count for name, count in counted.items() if count} == TIMEOUTS
 
 
-def test_the_same_captures_come_out_each_time(tmp_path: Path) -> None:
-    for name in ("first", "second"):
-        (tmp_path / name).mkdir()
-        made(tmp_path / name)
-    assert files_of(tmp_path / "first") == files_of(tmp_path / "second")
+def test_the_same_captures_come_out_each_time(captures: dict[str, Path], tmp_path: Path) -> None:
+    for name, capture in made(tmp_path).items():
+        assert capture.read_bytes() == captures[name].read_bytes(), name

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from agreement.comparison import compare
+from agreement.comparison import compare, made
 from agreement.page import page
 from conftest import ROOT
 
@@ -14,7 +14,7 @@ FILE = ROOT / "docs/analyze-agreement.md"
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
-        comparison = compare(Path(folder))
+        comparison = compare(made(Path(folder)), Path(folder))
     FILE.write_text(page(comparison))
     for found in comparison.unexplained():
         print(f"not explained, or more than once: {found}", file=sys.stderr)

@@ -122,9 +122,9 @@ def made(folder: Path) -> dict[str, Path]:
     return found
 
 
-def compare(folder: Path) -> Comparison:
-    """Makes all captures in `folder` and compares them."""
-    found = testimonies(made(folder), folder)
+def compare(captures: dict[str, Path], folder: Path) -> Comparison:
+    """Compares `captures`, and those of the simulator and the kernel, which run in `folder`."""
+    found = testimonies(captures, folder)
     for name, capture in (simulated(folder) | emulated(folder)).items():
         # Runs share addresses and ports.
         found |= testimonies({name: capture}, folder)
