@@ -102,7 +102,7 @@ def test_graphs_of_every_kind_of_connection_are_those_of_tcptrace(tmp_path: Path
         theirs = tcptrace_graphs(capture, tmp_path / name.replace("/", " "))
         for direction in directions_of(cclab.analyze(capture)):
             other = theirs[f"{direction.name}_tsg.xpl"]
-            own = Graph.read(xplot.files(direction)[f"{direction.name}_tsg.xpl"].decode())
+            own = Graph.read(str(xplot.time_sequence.plot(direction)))
             if drawn(own, 0) != drawn(other, first_sequence_number(other)):
                 unlike.add(name)
             compared += len(own.bars("white"))

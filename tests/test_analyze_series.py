@@ -249,7 +249,7 @@ def test_a_long_transfer_loses_no_retransmission(tmp_path: Path) -> None:
     marks = next(line for line in figure.axes[0].lines if line.get_marker() == "x")
     # The last two fall on one dot.
     assert np.size(marks.get_xdata()) == 2
-    html = page.html("long", document, tables, [1])
+    html = page.html("long", document, tables, [page.drawn(tables.direction(1))])
     assert len(html) < 3_000_000
     content = json.loads(re.findall(r'id="data">(.*?)</script>', html, re.DOTALL)[0])
     [direction] = content["directions"]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from cclab.series.tables import Tables
 
-_BATCH = 2_000_000
+_BATCH = 500_000
 """Segments in memory at a time."""
 
 _LEAST_BINS = 20
@@ -38,8 +38,17 @@ class Across:
 
 
 def across(tables: Tables, bin_s: float | None = None) -> Across:
-    """All of the capture, in bins of `bin_s` seconds (a length that suits its span if None)."""
-    main = [2 * i + tables.main_sender(n) for i, n in enumerate(tables.numbers)]
+    """All of the capture, in bins of `bin_s` seconds (a length that suits its span if None).
+
+    It is a pass over all segments: `tables` keeps what comes of it.
+    """
+    if bin_s not in tables.sums:
+        tables.sums[bin_s] = _summed(tables, bin_s)
+    return tables.sums[bin_s]
+
+
+def _summed(tables: Tables, bin_s: float | None) -> Across:
+    main = [2 * place + tables.main_sender(n) for place, n in enumerate(tables.numbers)]
     rows = tables.connections[main]
     spans = rows.select(
         "connection",

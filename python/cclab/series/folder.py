@@ -12,7 +12,7 @@ from cclab.series import ACROSS, SERIES
 from cclab.series.tables import SACKS, SEGMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     import polars as pl
@@ -59,15 +59,16 @@ class Folder:
         # Whatever becomes of this analysis, the next one may replace what it leaves.
         self._remember(self._earlier | set(_FIXED))
 
-    def put(self, files: dict[str, bytes]) -> None:
+    def put(self, files: Iterable[tuple[str, bytes]]) -> None:
         """Writes `files` beside the tables that are there already, and removes what an earlier
         analysis wrote and this one does not. Raises as the constructor does.
         """
-        self._refuse_strangers(files)
-        now = set(files) | set(_FIXED)
-        self._remember(self._earlier | now)
+        now = set(_FIXED)
         try:
-            for name, content in files.items():
+            for name, content in files:
+                self._refuse_strangers([name])
+                now.add(name)
+                self._remember(self._earlier | now)
                 (self.path / name).write_bytes(content)
             for name in self._earlier - now:
                 (self.path / name).unlink(missing_ok=True)
@@ -83,7 +84,7 @@ class Folder:
         if self._made:
             self.path.rmdir()
 
-    def _refuse_strangers(self, names: Sequence[str] | dict[str, bytes]) -> None:
+    def _refuse_strangers(self, names: Sequence[str]) -> None:
         strange = [n for n in names if n not in self._earlier and (self.path / n).exists()]
         if strange:
             more = f" and {len(strange) - 1} more" if len(strange) > 1 else ""
@@ -114,17 +115,18 @@ def fill(
     """
     tables = capture.tables
     chosen = tables.largest(MOST_CONNECTIONS) if connections is None else sorted(set(connections))
-    files = contents(title, capture.document, tables, chosen, formats)
+    for number in chosen:
+        tables.main_sender(number)
+    unknown = [f for f in formats if f not in FORMATS]
+    if unknown:
+        raise InputError(f"no format {unknown[0]!r} for series; they are {', '.join(FORMATS)}")
     try:
         for name in (SEGMENTS, SACKS):
-            if (
-                not (folder.path / name).exists()
-                or tables.folder.resolve() != folder.path.resolve()
-            ):
+            if tables.folder.resolve() != folder.path.resolve():
                 shutil.copyfile(tables.folder / name, folder.path / name)
     except OSError as error:
         raise StoreError(f"cannot write to {folder.path}: {error.strerror}") from error
-    folder.put(files)
+    folder.put(contents(title, capture.document, tables, chosen, formats))
     return folder.path / PAGE
 
 
@@ -134,8 +136,8 @@ def contents(
     tables: Tables,
     connections: Sequence[int],
     formats: Sequence[str] = (),
-) -> dict[str, bytes]:
-    """The files of an analysis but for the tables of segments, by name.
+) -> Iterator[tuple[str, bytes]]:
+    """The files of an analysis but for the tables of segments, by name, one after the other.
 
     The page, the figures, and series in each of `formats`, are those of `connections`; `title` is
     the page's, and `document` is what `cclab analyze --json` prints. Equal tables give equal bytes.
@@ -143,44 +145,37 @@ def contents(
     # They take longer to load than all else here.
     from cclab.series import figures, page, xplot
 
-    unknown = [f for f in formats if f not in FORMATS]
-    if unknown:
-        raise InputError(f"no format {unknown[0]!r} for series; they are {', '.join(FORMATS)}")
-    tables.load(connections)
-    files = {
-        CONNECTIONS: _parquet(tables.connections),
-        DOCUMENT: (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode(),
-        PAGE: page.html(title, document, tables, connections).encode(),
-    }
+    yield CONNECTIONS, _parquet(tables.connections)
+    yield DOCUMENT, (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
     for over in figures.ACROSS:
         drawing = figures.figure(tables, over.name)
         if drawing is not None:
-            files[f"{over.name}.svg"] = figures.svg(drawing)
+            yield f"{over.name}.svg", figures.svg(drawing)
     for across in ACROSS:
-        files |= _written(across.name, across.compute(tables, None), formats)
+        yield from _written(across.name, across.compute(tables, None), formats)
+    drawn = []
     for number in connections:
         for sender in tables.carrying(number):
             direction = tables.direction(number, sender)
+            drawn.append(page.drawn(direction))
             for kind in figures.FIGURES:
                 drawing = figures.drawn(kind, direction)
                 if drawing is not None:
-                    files[f"{direction.name}_{kind.name}.svg"] = figures.svg(drawing)
-            for series in SERIES:
+                    yield f"{direction.name}_{kind.name}.svg", figures.svg(drawing)
+            for series in SERIES if set(formats) - {"xplot"} else ():
                 name = f"{direction.name}_{series.name}"
-                files |= _written(name, series.compute(direction), formats)
+                yield from _written(name, series.compute(direction), formats)
             if "xplot" in formats:
-                files |= xplot.files(direction)
-    return files
+                yield from xplot.files(direction)
+    yield PAGE, page.html(title, document, tables, drawn).encode()
 
 
-def _written(name: str, frame: pl.DataFrame, formats: Sequence[str]) -> dict[str, bytes]:
+def _written(name: str, frame: pl.DataFrame, formats: Sequence[str]) -> Iterator[tuple[str, bytes]]:
     """A series in each of the formats that are tables."""
-    files = {}
     if "csv" in formats:
-        files[f"{name}.csv"] = frame.write_csv().encode()
+        yield f"{name}.csv", frame.write_csv().encode()
     if "parquet" in formats:
-        files[f"{name}.parquet"] = _parquet(frame)
-    return files
+        yield f"{name}.parquet", _parquet(frame)
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:

@@ -23,8 +23,8 @@ def compute(direction: Direction) -> pl.DataFrame:
     own = pl.col("sender") == direction.sender
     # Control bits take sequence numbers but are no payload; RSTs take none.
     carries = own & (pl.col("payload") > 0) & ~pl.col("kind").is_in(NOT_DATA)
-    answers = ~own & pl.col("ack").is_not_null() & ~pl.col("flags").str.contains("R")
-    begins = pl.col("seq") + pl.col("flags").str.contains("S").cast(pl.Int64)
+    answers = ~own & pl.col("ack").is_not_null() & ~pl.col("rst")
+    begins = pl.col("seq") + pl.col("syn").cast(pl.Int64)
     ends = begins + pl.col("payload").cast(pl.Int64)
     rows = direction.segments.with_columns(
         end=pl.when(carries).then(ends).cum_max().forward_fill(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _BELOW = -(1 << 62)
+
+_MOST_HOLES = 1 << 17
+"""Holes that are kept at least, as many as the core keeps. What fills one that was given up is not
+counted.
+"""
 
 NOT_DATA = ("rst",)
 """Kinds of segments whose payload, if any, is none of the stream."""
@@ -22,7 +28,8 @@ class Seen:
     def __init__(self) -> None:
         """None yet."""
         self._highest: int | None = None
-        self._holes: list[tuple[int, int]] = []
+        self._begins: list[int] = []
+        self._ends: list[int] = []
 
     def take(self, start: np.ndarray, payload: np.ndarray) -> np.ndarray:
         """How many bytes of each of these segments, in their order, are new; and takes them in."""
@@ -30,7 +37,7 @@ class Seen:
             return np.zeros(0, dtype=np.int64)
         if self._highest is None:
             self._highest = int(start[0])
-            self._holes = [(_BELOW, self._highest)]
+            self._open(_BELOW, self._highest)
         end = start + payload
         reached = np.maximum.accumulate(np.concatenate(([self._highest], end)))
         before = reached[:-1]
@@ -39,25 +46,32 @@ class Seen:
         for i in np.flatnonzero(start != before):
             low, high, top = int(start[i]), int(end[i]), int(before[i])
             if low > top:
-                self._holes.append((top, low))
+                self._open(top, low)
             else:
                 new[i] += self._fill(low, min(high, top))
         self._highest = int(reached[-1])
         return np.asarray(new)
 
+    def _open(self, begin: int, end: int) -> None:
+        """A hole above all others; the lowest is given up if there are too many."""
+        self._begins.append(begin)
+        self._ends.append(end)
+        if len(self._begins) > 2 * _MOST_HOLES:
+            del self._begins[:_MOST_HOLES], self._ends[:_MOST_HOLES]
+
     def _fill(self, low: int, high: int) -> int:
         """Fills the holes between `low` and `high`, and counts their bytes."""
-        filled = 0
-        left = []
-        for begin, end in self._holes:
-            inner = min(end, high) - max(begin, low)
-            if inner <= 0:
-                left.append((begin, end))
-                continue
-            filled += inner
-            left += [part for part in ((begin, low), (high, end)) if part[0] < part[1]]
-        self._holes = left
-        return filled
+        # Holes are in order, and none overlaps another: these are the first that ends above
+        # `low` and the first that begins at `high` or above.
+        first, last = bisect_right(self._ends, low), bisect_left(self._begins, high)
+        if first >= last:
+            return 0
+        begins, ends = self._begins[first:last], self._ends[first:last]
+        left = [(begins[0], low)] * (begins[0] < low) + [(high, ends[-1])] * (high < ends[-1])
+        self._begins[first:last] = [begin for begin, _ in left]
+        self._ends[first:last] = [end for _, end in left]
+        held = sum(ends) - sum(begins)
+        return held - sum(end - begin for begin, end in left)
 
 
 def payload(sent: pl.DataFrame) -> pl.DataFrame:

@@ -15,10 +15,13 @@ import polars as pl
 from cclab.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from cclab.series.across import Across
 
 SEGMENTS = "segments.parquet"
 SACKS = "sacks.parquet"
+
+CONTROLS = ("syn", "fin", "rst")
+"""Control bits of segments; the first letter of each is the one among their flags."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,9 @@ class Direction:
     epoch_ns: int
     """What times in seconds are since: the first packet of the capture's first connection."""
     segments: pl.DataFrame
-    """Segments of both ends, in the order of the capture, with `time_s`."""
+    """Segments of both ends, in the order of the capture, with `time_s`, and a column of each of
+    the `CONTROLS` in place of the flags.
+    """
     sacks: pl.DataFrame
     """The SACK blocks about this direction's data, with `time_s`."""
 
@@ -61,7 +66,7 @@ class Direction:
     def answers(self) -> pl.DataFrame:
         """The other end's segments that acknowledge, RSTs excepted."""
         of_other = (pl.col("sender") != self.sender) & pl.col("ack").is_not_null()
-        return self.segments.filter(of_other & ~pl.col("flags").str.contains("R"))
+        return self.segments.filter(of_other & ~pl.col("rst"))
 
     @property
     def began_s(self) -> float:
@@ -76,7 +81,9 @@ class Tables:
         """Those of which `connections` has the rows and `folder` the files."""
         self.connections = connections
         self.folder = folder
-        self._directions: dict[tuple[int, int], Direction] = {}
+        self.sums: dict[float | None, Across] = {}
+        """What `across` came to, by the length of bins that was asked for."""
+        self._loaded: tuple[Direction, Direction] | None = None
 
     @property
     def segments(self) -> pl.LazyFrame:
@@ -99,19 +106,36 @@ class Tables:
         """The numbers of all connections."""
         return self.connections["connection"][::2].to_list()
 
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        return {number: place for place, number in enumerate(self.numbers)}
+
+    @cached_property
+    def _unique_bytes(self) -> list[int]:
+        return self.connections["unique_bytes"].to_list()
+
+    @cached_property
+    def _total_bytes(self) -> list[int]:
+        return self.connections["total_bytes"].to_list()
+
+    def unique_bytes(self, connection: int, sender: int) -> int:
+        """Payload that the end `sender` sent, each byte counted once."""
+        return self._unique_bytes[2 * self._place(connection) + sender]
+
     def row(self, connection: int, sender: int) -> dict[str, Any]:
         """The row of a direction. Raises `InputError` if there is no such connection."""
         return self.connections.row(2 * self._place(connection) + sender, named=True)
 
     def main_sender(self, connection: int) -> int:
         """The end of `connection` that sent more data, each byte counted once."""
-        there, back = (self.row(connection, sender)["unique_bytes"] for sender in (0, 1))
-        return int(back > there)
+        place = 2 * self._place(connection)
+        return int(self._unique_bytes[place + 1] > self._unique_bytes[place])
 
     def carrying(self, connection: int) -> list[int]:
         """The ends of `connection` that sent data, the one that sent more first."""
         main = self.main_sender(connection)
-        return [s for s in (main, 1 - main) if self.row(connection, s)["total_bytes"] > 0]
+        place = 2 * self._place(connection)
+        return [sender for sender in (main, 1 - main) if self._total_bytes[place + sender] > 0]
 
     def largest(self, most: int) -> list[int]:
         """The `most` connections with the most data, in the order of their numbers."""
@@ -126,33 +150,6 @@ class Tables:
         carrying = self.connections.filter(pl.col("total_bytes") > 0)
         return int(carrying["connection"].n_unique())
 
-    def load(self, connections: Sequence[int]) -> None:
-        """Reads the segments of `connections` in one pass over the files."""
-        missing = [c for c in connections if (c, 0) not in self._directions]
-        for number in missing:
-            self._place(number)
-        if not missing:
-            return
-        chosen = pl.col("connection").is_in(missing)
-        timed = (pl.col("time_ns").cast(pl.Int64) - self.epoch_ns) * 1e-9
-        segments, sacks = (
-            lazy.filter(chosen).with_columns(timed.alias("time_s")).collect()
-            for lazy in (self.segments, self.sacks)
-        )
-        for number in missing:
-            both = segments.filter(connection=number)
-            blocks = sacks.filter(connection=number)
-            for sender in (0, 1):
-                self._directions[number, sender] = Direction(
-                    number,
-                    sender,
-                    self.row(number, sender),
-                    self.row(number, 1 - sender),
-                    self.epoch_ns,
-                    both,
-                    blocks.filter(pl.col("sender") != sender),
-                )
-
     def direction(self, connection: int, sender: int | None = None) -> Direction:
         """What the end `sender` of `connection` sent; the end that sent more if None.
 
@@ -160,14 +157,42 @@ class Tables:
         """
         if sender not in (0, 1, None):
             raise InputError(f"sender is {sender}; it is 0 (began the connection) or 1")
-        self.load([connection])
         which = self.main_sender(connection) if sender is None else sender
-        return self._directions[connection, which]
+        return self._both(connection)[which]
+
+    def _both(self, connection: int) -> tuple[Direction, Direction]:
+        """Both directions. Those of one connection are kept: the next may be as large."""
+        if self._loaded is not None and self._loaded[0].connection == connection:
+            return self._loaded
+        self._loaded = None
+        chosen = pl.col("connection") == connection
+        timed = (pl.col("time_ns").cast(pl.Int64) - self.epoch_ns) * 1e-9
+        own = self.segments.filter(chosen).drop("connection", "outstanding_bytes")
+        bits = {what: pl.col("flags").str.contains(what[0].upper()) for what in CONTROLS}
+        segments = own.with_columns(timed.alias("time_s"), **bits).drop("flags")
+        both, blocks = pl.collect_all(
+            [segments, self.sacks.filter(chosen).with_columns(timed.alias("time_s"))],
+            engine="streaming",
+        )
+        there, back = (
+            Direction(
+                connection,
+                sender,
+                self.row(connection, sender),
+                self.row(connection, 1 - sender),
+                self.epoch_ns,
+                both,
+                blocks.filter(pl.col("sender") != sender),
+            )
+            for sender in (0, 1)
+        )
+        self._loaded = (there, back)
+        return self._loaded
 
     def _place(self, connection: int) -> int:
         try:
-            return self.numbers.index(connection)
-        except ValueError:
+            return self._places[connection]
+        except KeyError:
             count = len(self.numbers)
             known = f"they are 1 to {count}" if count else "there are none"
             raise InputError(f"no connection {connection} in the capture; {known}") from None

@@ -49,21 +49,23 @@ def line(x: np.ndarray, y: np.ndarray, across: int) -> np.ndarray:
 
 
 def bars(
-    x: np.ndarray, low: np.ndarray, high: np.ndarray, across: int
+    x: np.ndarray, low: np.ndarray, high: np.ndarray, across: int, up: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Vertical bars, those in one of `across` columns that touch or overlap joined to one."""
+    """Vertical bars, those in one of `across` columns that overlap or touch joined to one.
+
+    A gap of less than one of `up` rows is none.
+    """
     if len(x) <= across:
         return x, low, high
     column = _place(x, across)
     order = np.lexsort((low, column))
     column, x, low, high = (a[order] for a in (column, x, low, high))
     # Within a column, a bar begins one of its own where it lies above all before it.
-    lift = np.int64(max(1, int(high.max()) - int(low.min()) + 1))
-    reach = np.maximum.accumulate(high.astype(np.int64) + column * lift)
-    new = np.ones(len(x), dtype=bool)
-    new[1:] = (low[1:].astype(np.int64) + column[1:] * lift > reach[:-1]) | (
-        column[1:] != column[:-1]
-    )
+    span = int(high.max()) - int(low.min()) + 1
+    reach = np.maximum.accumulate(high.astype(np.int64) + column * (2 * span))
+    above = low.astype(np.int64) + column * (2 * span) > np.roll(reach, 1) + span // up
+    new = above | (column != np.roll(column, 1))
+    new[0] = True
     first = np.flatnonzero(new)
     return x[first], low[first], np.maximum.reduceat(high, first)
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from cclab.series.tables import CONTROLS
+
 if TYPE_CHECKING:
     from cclab.series.tables import Direction
 
@@ -24,8 +26,6 @@ COLUMNS = {
 }
 SENT = ("new", "retransmit", "out-of-order", "spurious", "keep-alive", "probe")
 """What segments with payload are."""
-CONTROLS = {"syn": "S", "fin": "F", "rst": "R"}
-"""Bits that are marked, and their letters among the flags."""
 
 
 def compute(direction: Direction) -> pl.DataFrame:
@@ -35,7 +35,7 @@ def compute(direction: Direction) -> pl.DataFrame:
     """
     parts = [
         _payload(direction),
-        *(_control(direction, what, letter) for what, letter in CONTROLS.items()),
+        *(_control(direction, what) for what in CONTROLS),
         *_answers(direction),
         _sacks(direction),
     ]
@@ -47,12 +47,12 @@ def _payload(direction: Direction) -> pl.DataFrame:
     # One with a SYN or a FIN that carries data too is named after the bit.
     what = pl.when(pl.col("kind").is_in(SENT)).then("kind").otherwise(pl.lit("new"))
     # The SYN itself takes the number before its data.
-    start = pl.col("seq") + pl.col("flags").str.contains("S").cast(pl.Int64)
+    start = pl.col("seq") + pl.col("syn").cast(pl.Int64)
     return _rows(sent, what, start, start + pl.col("payload").cast(pl.Int64))
 
 
-def _control(direction: Direction, what: str, letter: str) -> pl.DataFrame:
-    sent = direction.sent.filter(pl.col("flags").str.contains(letter))
+def _control(direction: Direction, what: str) -> pl.DataFrame:
+    sent = direction.sent.filter(pl.col(what))
     at = pl.col("seq")
     if what != "syn":
         at = at + pl.col("payload").cast(pl.Int64)

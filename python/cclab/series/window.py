@@ -20,6 +20,6 @@ def compute(direction: Direction) -> pl.DataFrame:
     shown = (pl.col("sender") != direction.sender) & pl.col("window_bytes").is_not_null()
     if direction.row["window_scaling"]:
         # Those of SYNs are never scaled (RFC 7323 section 2.2).
-        shown = shown & ~pl.col("flags").str.contains("S")
+        shown = shown & ~pl.col("syn")
     rows = direction.segments.filter(shown)
     return rows.select("time_s", pl.col("window_bytes").cast(pl.Int64))

@@ -88,7 +88,7 @@ def _marks(axes: Axes, rows: pl.DataFrame, what: str, unit: float) -> Line2D | N
     look = LOOKS[what]
     x, low, high = (own[c].to_numpy() for c in ("time_s", "start_bytes", "end_bytes"))
     if look.bar:
-        at, foot, head = thin.bars(x, low, high, _ACROSS) if what == "new" else (x, low, high)
+        at, foot, head = thin.bars(x, low, high, _ACROSS, _UP) if what == "new" else (x, low, high)
         if what != "new":
             kept = thin.dots(x, low, _ACROSS, _UP)
             at, foot, head = x[kept], low[kept], high[kept]

@@ -17,7 +17,7 @@ from cclab.series.tables import endpoint, name_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cclab.series.tables import Tables
+    from cclab.series.tables import Direction, Tables
 
 MOST_ROWS = 500
 """Rows of the table of connections."""
@@ -58,15 +58,15 @@ _WORDS = (
 )
 
 
-def html(title: str, document: dict[str, Any], tables: Tables, connections: Sequence[int]) -> str:
-    """The page of a capture, with the series of `connections`.
+def html(
+    title: str, document: dict[str, Any], tables: Tables, directions: Sequence[dict[str, Any]]
+) -> str:
+    """The page of a capture, with the series of `directions`, each as `drawn` gives it.
 
     `document` is what `cclab analyze --json` prints of it.
     """
-    tables.load(connections)
-    chosen = [(number, sender) for number in connections for sender in tables.carrying(number)]
     sums = across(tables)
-    directions = [_direction(tables, number, sender) for number, sender in chosen]
+    chosen = {direction["name"] for direction in directions}
     over = data.across(sums)
     ends = [row[1] for row in (d["span"] for d in directions)]
     content = {
@@ -77,7 +77,7 @@ def html(title: str, document: dict[str, Any], tables: Tables, connections: Sequ
     }
     own = files("cclab.series.page")
     vendored = own / "vendor" / "uplot"
-    rows, hidden = _rows(tables, set(chosen))
+    rows, hidden = _rows(tables, chosen)
     return template("page.html.j2", "cclab.series.page").render(
         title=title,
         facts=_facts(document, tables),
@@ -99,13 +99,13 @@ def html(title: str, document: dict[str, Any], tables: Tables, connections: Sequ
     )
 
 
-def _direction(tables: Tables, number: int, sender: int) -> dict[str, Any]:
-    direction = tables.direction(number, sender)
+def drawn(direction: Direction) -> dict[str, Any]:
+    """What the page shows of a direction: no more than a screen can, however long it is."""
     panels, kept, total = data.panels(direction)
     began = direction.began_s
     return {
         "name": direction.name,
-        "connection": number,
+        "connection": direction.connection,
         "title": direction.title,
         "span": [began, began + max(direction.row["elapsed_s"], 1e-6)],
         "kept": kept,
@@ -122,11 +122,14 @@ def _facts(document: dict[str, Any], tables: Tables) -> str:
     )
 
 
-def _rows(tables: Tables, chosen: set[tuple[int, int]]) -> tuple[list[dict[str, Any]], str]:
+def _rows(tables: Tables, chosen: set[str]) -> tuple[list[dict[str, Any]], str]:
     """The rows of the table, those with series first, and what is not in it."""
     carrying = [(number, sender) for number in tables.numbers for sender in tables.carrying(number)]
-    by_size = sorted(carrying, key=lambda key: (key not in chosen, -_bytes(tables, key), key))
-    shown = by_size[:MOST_ROWS]
+
+    def size(key: tuple[int, int]) -> tuple[bool, int, tuple[int, int]]:
+        return (name_of(*key) not in chosen, -tables.unique_bytes(*key), key)
+
+    shown = sorted(carrying, key=size)[:MOST_ROWS]
     without = len(carrying) - len(chosen)
     words = []
     if without:
@@ -136,11 +139,7 @@ def _rows(tables: Tables, chosen: set[tuple[int, int]]) -> tuple[list[dict[str, 
         )
     if len(carrying) > len(shown):
         words.append(f"{len(carrying) - len(shown):,} of them are not in the table.")
-    return [_row(tables, key, key in chosen) for key in shown], " ".join(words)
-
-
-def _bytes(tables: Tables, key: tuple[int, int]) -> int:
-    return int(tables.row(*key)["unique_bytes"])
+    return [_row(tables, key, name_of(*key) in chosen) for key in shown], " ".join(words)
 
 
 def _row(tables: Tables, key: tuple[int, int], chosen: bool) -> dict[str, Any]:

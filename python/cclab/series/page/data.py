@@ -89,7 +89,7 @@ def _sequence(direction: Direction, tally: _Tally) -> list[Layer]:
         if len(x) == 0:
             continue
         if what == "new" and len(x) > MOST:
-            x, low, high = thin.bars(x, low, high, _COLUMNS)
+            x, low, high = thin.bars(x, low, high, *thin.FINEST)
         kept = thin.dots_at_most(x, low, MOST)
         x, low, high = x[kept], low[kept], high[kept]
         tally.count(len(x), len(own))

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from cclab.series.xplot import curves, time_sequence
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from cclab.series.tables import Direction
 
 __all__ = ["files"]
@@ -14,9 +16,7 @@ __all__ = ["files"]
 _GRAPHS = {time_sequence.SUFFIX: time_sequence.plot, **curves.SUFFIXES}
 
 
-def files(direction: Direction) -> dict[str, bytes]:
-    """The graphs of a direction, by the names of their files."""
-    return {
-        f"{direction.name}_{suffix}.xpl": str(plot(direction)).encode()
-        for suffix, plot in _GRAPHS.items()
-    }
+def files(direction: Direction) -> Iterator[tuple[str, bytes]]:
+    """The graphs of a direction, with the names of their files."""
+    for suffix, plot in _GRAPHS.items():
+        yield f"{direction.name}_{suffix}.xpl", str(plot(direction)).encode()
