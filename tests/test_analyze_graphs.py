@@ -101,8 +101,12 @@ def test_graphs_of_every_kind_of_connection_are_those_of_tcptrace(tmp_path: Path
             continue
         theirs = tcptrace_graphs(capture, tmp_path / name.replace("/", " "))
         for direction in directions_of(cclab.analyze(capture)):
+            for _, graph in xplot.files(direction):
+                assert graph.isascii(), name
+                assert graph.startswith(b"timeval double\ntitle\n"), name
+                assert graph.endswith(b"\ngo\n"), name
             other = theirs[f"{direction.name}_tsg.xpl"]
-            own = Graph.read(str(xplot.time_sequence.plot(direction)))
+            own = Graph.read(xplot.time_sequence.plot(direction).decode())
             if drawn(own, 0) != drawn(other, first_sequence_number(other)):
                 unlike.add(name)
             compared += len(own.bars("white"))

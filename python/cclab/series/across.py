@@ -48,20 +48,20 @@ def across(tables: Tables, bin_s: float | None = None) -> Across:
 
 
 def _summed(tables: Tables, bin_s: float | None) -> Across:
-    main = [2 * place + tables.main_sender(n) for place, n in enumerate(tables.numbers)]
-    rows = tables.connections[main]
+    senders = [tables.main_sender(number) for number in tables.numbers]
+    rows = tables.connections[[2 * place + sender for place, sender in enumerate(senders)]]
     spans = rows.select(
         "connection",
-        sender=pl.Series([place % 2 for place in main], dtype=pl.UInt32),
         end=(pl.col("started_ns") - tables.epoch_ns) * 1e-9 + pl.col("last_packet_s"),
     )
     end = spans["end"].max()
     span_s = end if isinstance(end, float) else 0.0
     length = bins.asked(bin_s, span_s, _round_trip(rows, span_s))
     place = (pl.col("time_s") / length).floor().cast(pl.Int64)
+    main = [2 * n + sender for n, sender in zip(tables.numbers, senders, strict=True)]
     sums = [
         own.with_columns(bin=place).group_by("bin", "connection").agg(pl.col("new_bytes").sum())
-        for own in seen.new_bytes(_batches(tables, spans.select("connection", "sender")))
+        for own in seen.new_bytes(_batches(tables, main))
     ]
     schema = {"bin": pl.Int64, "connection": pl.UInt32, "new_bytes": pl.Int64}
     whole = pl.concat([pl.DataFrame(schema=schema), *sums])
@@ -87,15 +87,15 @@ def _round_trip(rows: pl.DataFrame, span_s: float) -> float:
     return min(longest, span_s / _LEAST_BINS) if isinstance(longest, float) else 0.0
 
 
-def _batches(tables: Tables, main: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """The segments with payload of the directions in `main`, in the order of the capture."""
+def _batches(tables: Tables, main: list[int]) -> Iterator[pl.DataFrame]:
+    """The segments with payload of directions, in the order of the capture.
+
+    `main` has twice the number of each connection, and its sender added.
+    """
     columns = ["connection", "sender", "time_ns", "seq", "payload", "kind"]
+    chosen = (2 * pl.col("connection").cast(pl.Int64) + pl.col("sender")).is_in(main)
+    timed = (pl.col("time_ns").cast(pl.Int64) - tables.epoch_ns) * 1e-9
     rows = int(tables.segments.select(pl.len()).collect().item())
-    main = main.with_columns(pl.col("connection").cast(pl.UInt32))
     for offset in range(0, rows, _BATCH):
         batch = tables.segments.slice(offset, _BATCH).select(columns).collect()
-        timed = (pl.col("time_ns").cast(pl.Int64) - tables.epoch_ns) * 1e-9
-        carrying = batch.filter(pl.col("payload") > 0)
-        yield carrying.join(
-            main, ["connection", "sender"], "semi", maintain_order="left"
-        ).with_columns(time_s=timed)
+        yield batch.filter((pl.col("payload") > 0) & chosen).with_columns(time_s=timed)

@@ -170,10 +170,8 @@ class Tables:
         own = self.segments.filter(chosen).drop("connection", "outstanding_bytes")
         bits = {what: pl.col("flags").str.contains(what[0].upper()) for what in CONTROLS}
         segments = own.with_columns(timed.alias("time_s"), **bits).drop("flags")
-        both, blocks = pl.collect_all(
-            [segments, self.sacks.filter(chosen).with_columns(timed.alias("time_s"))],
-            engine="streaming",
-        )
+        both = segments.collect()
+        blocks = self.sacks.filter(chosen).with_columns(timed.alias("time_s")).collect()
         there, back = (
             Direction(
                 connection,

@@ -19,4 +19,4 @@ _GRAPHS = {time_sequence.SUFFIX: time_sequence.plot, **curves.SUFFIXES}
 def files(direction: Direction) -> Iterator[tuple[str, bytes]]:
     """The graphs of a direction, with the names of their files."""
     for suffix, plot in _GRAPHS.items():
-        yield f"{direction.name}_{suffix}.xpl", str(plot(direction)).encode()
+        yield f"{direction.name}_{suffix}.xpl", plot(direction)

@@ -7,60 +7,54 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from cclab.series import inter_arrival, outstanding, rtt, throughput, window
-from cclab.series.xplot.plot import Plot, titled
+from cclab.series.xplot.plot import curve, graph, placed, stairs, titled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from cclab.series.tables import Direction
 
 
-def outstanding_data(direction: Direction) -> Plot:
+def outstanding_data(direction: Direction) -> bytes:
     """Payload in flight (red) and the window (yellow), in bytes."""
-    drawn = Plot(f"{titled(direction)} (outstanding data)", "outstanding data (bytes)")
-    frame = outstanding.compute(direction)
-    for colour, column, label in (
-        ("red", "outstanding_bytes", "in flight"),
-        ("yellow", "window_bytes", "window"),
-    ):
-        drawn.colour(colour)
-        drawn.curve(_points(direction, frame, column), label)
-    return drawn
+    rows = placed(direction, outstanding.compute(direction))
+    parts = [
+        curve(rows.drop_nulls("outstanding_bytes"), "outstanding_bytes", "red", "in flight"),
+        curve(rows.drop_nulls("window_bytes"), "window_bytes", "yellow", "window"),
+    ]
+    return graph(f"{titled(direction)} (outstanding data)", "outstanding data (bytes)", parts)
 
 
-def windows(direction: Direction) -> Plot:
+def windows(direction: Direction) -> bytes:
     """The receiver's window in bytes."""
-    drawn = Plot(f"{titled(direction)} (window)", "advertised window (bytes)")
-    drawn.colour("yellow")
-    drawn.stairs(_points(direction, window.compute(direction), "window_bytes"))
-    return drawn
+    rows = placed(direction, window.compute(direction))
+    parts = [stairs(rows, "window_bytes", "yellow")]
+    return graph(f"{titled(direction)} (window)", "advertised window (bytes)", parts)
 
 
-def rates(direction: Direction) -> Plot:
+def rates(direction: Direction) -> bytes:
     """Throughput in bins (red) and since the beginning (blue), in bits per second."""
-    drawn = Plot(f"{titled(direction)} (throughput)", "throughput (bits/s)")
-    frame = throughput.compute(direction)
-    for colour, column, label in (
-        ("red", "throughput_bps", "throughput"),
-        ("blue", "mean_bps", "mean"),
-    ):
-        drawn.colour(colour)
-        drawn.curve(_points(direction, frame, column), label)
-    return drawn
+    rows = placed(direction, throughput.compute(direction))
+    whole = rows.with_columns(pl.col("throughput_bps", "mean_bps").round().cast(pl.Int64))
+    parts = [
+        curve(whole, "throughput_bps", "red", "throughput"),
+        curve(whole.drop_nulls("mean_bps"), "mean_bps", "blue", "mean"),
+    ]
+    return graph(f"{titled(direction)} (throughput)", "throughput (bits/s)", parts)
 
 
-def round_trips(direction: Direction) -> Plot:
+def round_trips(direction: Direction) -> bytes:
     """RTT samples in milliseconds."""
     return _dots(direction, rtt.compute(direction), "rtt_s", "rtt samples", "rtt (ms)")
 
 
-def gaps(direction: Direction) -> Plot:
+def gaps(direction: Direction) -> bytes:
     """Time between packets in milliseconds."""
     frame = inter_arrival.compute(direction)
     return _dots(direction, frame, "gap_s", "inter-arrival times", "inter-arrival time (ms)")
 
 
-SUFFIXES: dict[str, Callable[[Direction], Plot]] = {
+SUFFIXES: dict[str, Callable[[Direction], bytes]] = {
     "owin": outstanding_data,
     "win": windows,
     "tput": rates,
@@ -70,14 +64,9 @@ SUFFIXES: dict[str, Callable[[Direction], Plot]] = {
 """By the end of their files' names, which is tcptrace's where it has the graph."""
 
 
-def _dots(direction: Direction, frame: pl.DataFrame, column: str, what: str, label: str) -> Plot:
-    drawn = Plot(f"{titled(direction)} ({what})", label)
-    drawn.colour("red")
-    for time_ns, value in _points(direction, frame.with_columns(pl.col(column) * 1e3), column):
-        drawn.mark("dot", time_ns, value)
-    return drawn
-
-
-def _points(direction: Direction, frame: pl.DataFrame, column: str) -> Iterator[tuple[int, float]]:
-    for time_s, value in frame.select("time_s", column).drop_nulls().iter_rows():
-        yield direction.epoch_ns + round(time_s * 1e9), value
+def _dots(direction: Direction, frame: pl.DataFrame, column: str, what: str, label: str) -> bytes:
+    # Whole nanoseconds: the digits below are not of the capture.
+    rows = placed(direction, frame).with_columns(y=(pl.col(column) * 1e3).round(6))
+    dot = pl.format("dot {} {}\n", "t", "y")
+    parts = [rows.with_columns(commands=dot, colour=pl.lit("red"))]
+    return graph(f"{titled(direction)} ({what})", label, parts)

@@ -8,77 +8,59 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from cclab.series.tables import Direction
 
-Number = int | float
+COLUMNS = ("place", "colour", "commands")
+"""What is drawn: its place in the order of drawing, its colour, and its commands, whole lines."""
 
 
-class Plot:
-    """A graph, drawn one thing after the other: the later ones lie over the earlier."""
+def graph(title: str, ylabel: str, parts: Sequence[pl.DataFrame]) -> bytes:
+    """The file of a graph of all `parts`, which have `COLUMNS`; later things lie over earlier."""
+    # `unsigned`, the other choice for sequence numbers, ends at 4 GiB.
+    head = f"timeval double\ntitle\n{title}\nxlabel\ntime\nylabel\n{ylabel}\n"
+    drawn = pl.concat([part.select(COLUMNS) for part in parts]).sort("place", maintain_order=True)
+    new = pl.col("colour") != pl.col("colour").shift(1)
+    colour = pl.when(new.fill_null(True)).then(pl.col("colour") + "\n").otherwise(pl.lit(""))
+    body = drawn.select((colour + pl.col("commands")).str.join("")).item()
+    return f"{head}{body}go\n".encode()
 
-    def __init__(self, title: str, ylabel: str) -> None:
-        """An empty one, with time to the right."""
-        # `unsigned`, the other choice for sequence numbers, ends at 4 GiB.
-        self._lines = [f"timeval double\ntitle\n{title}\nxlabel\ntime\nylabel\n{ylabel}\n"]
-        self._colour = ""
 
-    def colour(self, name: str) -> None:
-        """What is drawn from here on has this colour."""
-        if name != self._colour:
-            self._lines.append(f"{name}\n")
-            self._colour = name
+def placed(direction: Direction, frame: pl.DataFrame) -> pl.DataFrame:
+    """A series with its order as `place` and its times as xplot's text `t`."""
+    nanoseconds = (pl.col("time_s") * 1e9).round().cast(pl.Int64) + direction.epoch_ns
+    microseconds = nanoseconds // 1000
+    rest = (microseconds % 1_000_000).cast(pl.String).str.zfill(6)
+    text = pl.format("{}.{}", microseconds // 1_000_000, rest)
+    # In one piece: polars 2.1 panics over texts of frames some of whose chunks are empty.
+    return frame.rechunk().with_row_index("place").with_columns(t=text)
 
-    def mark(self, what: str, time_ns: int, y: Number) -> None:
-        """A mark: `dot`, `diamond`, `box`, `x`, `plus`, `utick`, `dtick`, `htick`, `uarrow`, ..."""
-        self._lines.append(f"{what} {_time(time_ns)} {_number(y)}\n")
 
-    def line(self, from_ns: int, from_y: Number, to_ns: int, to_y: Number) -> None:
-        """A straight line."""
-        ends = f"{_time(from_ns)} {_number(from_y)} {_time(to_ns)} {_number(to_y)}"
-        self._lines.append(f"line {ends}\n")
+def stairs(points: pl.DataFrame, y: str, colour: str, tick: str = "") -> pl.DataFrame:
+    """A line that keeps each value until the next; with a `tick` where it stays as it was."""
+    before = points.with_columns(t0=pl.col("t").shift(1), y0=pl.col(y).shift(1))
+    level = pl.format("line {} {} {} {}\n", "t0", "y0", "t", "y0")
+    step = pl.format("line {} {} {} {}\n", "t", "y0", "t", y)
+    mark = pl.format(tick + " {} {}\n", "t", y) if tick else pl.lit("")
+    changed = pl.when(pl.col(y) == pl.col("y0")).then(mark).otherwise(step)
+    commands = pl.when(pl.col("t0").is_null()).then(mark).otherwise(level + changed)
+    return before.with_columns(commands=commands, colour=pl.lit(colour))
 
-    def text(self, time_ns: int, y: Number, text: str, where: str = "a") -> None:
-        """A text above, below, left of or right of a point: `a`, `b`, `l` or `r`."""
-        self._lines.append(f"{where}text {_time(time_ns)} {_number(y)}\n{text}\n")
 
-    def curve(self, points: Iterable[tuple[int, Number]], label: str) -> None:
-        """Dots joined by lines, with its name at the first."""
-        last: tuple[int, Number] | None = None
-        for time_ns, y in points:
-            if last is None:
-                self.text(time_ns, y, label, "l")
-            else:
-                self.line(*last, time_ns, y)
-            self.mark("dot", time_ns, y)
-            last = (time_ns, y)
-
-    def stairs(self, points: Iterable[tuple[int, Number]]) -> None:
-        """A line that keeps each value until the next."""
-        last: tuple[int, Number] | None = None
-        for time_ns, y in points:
-            if last is not None:
-                self.line(*last, time_ns, last[1])
-                if y != last[1]:
-                    self.line(time_ns, last[1], time_ns, y)
-            last = (time_ns, y)
-
-    def __str__(self) -> str:
-        """The file."""
-        return "".join(self._lines) + "go\n"
+def curve(points: pl.DataFrame, y: str, colour: str, label: str) -> pl.DataFrame:
+    """Dots joined by lines, with the curve's name at the first."""
+    before = points.with_columns(t0=pl.col("t").shift(1), y0=pl.col(y).shift(1))
+    first = pl.format(f"ltext {{}} {{}}\n{label}\n", "t", y)
+    joined = pl.format("line {} {} {} {}\n", "t0", "y0", "t", y)
+    start = pl.when(pl.col("t0").is_null()).then(first).otherwise(joined)
+    dot = pl.format("dot {} {}\n", "t", y)
+    return before.with_columns(commands=start + dot, colour=pl.lit(colour))
 
 
 def titled(direction: Direction) -> str:
     """The ends of a direction as tcptrace writes them: xplot knows ASCII alone."""
     return direction.title.replace(" → ", "_==>_")
-
-
-def _time(time_ns: int) -> str:
-    microseconds = time_ns // 1000
-    return f"{microseconds // 1_000_000}.{microseconds % 1_000_000:06d}"
-
-
-def _number(value: Number) -> str:
-    return str(value) if isinstance(value, int) else f"{value:.6f}".rstrip("0").rstrip(".")

@@ -4,88 +4,66 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from cclab.series import time_sequence
-from cclab.series.xplot.plot import Plot, titled
+from cclab.series.xplot.plot import graph, placed, stairs, titled
 
 if TYPE_CHECKING:
     from cclab.series.tables import Direction
 
 SUFFIX = "tsg"
 
-_COLOURS = {
-    "new": "white",
-    "retransmit": "red",
-    "spurious": "red",
-    "out-of-order": "pink",
-    "keep-alive": "blue",
-    "probe": "orange",
+_SEGMENTS = {
+    "new": ("white", ""),
+    "retransmit": ("red", "R"),
+    "spurious": ("red", "R"),
+    "out-of-order": ("pink", "O"),
+    "keep-alive": ("blue", "K"),
+    "probe": ("orange", "P"),
 }
-_LETTERS = {
-    "retransmit": "R",
-    "spurious": "R",
-    "out-of-order": "O",
-    "probe": "P",
-    "keep-alive": "K",
-}
+"""Colours of segments, and letters above them."""
+_CONTROLS = {"syn": ("orange", "diamond"), "fin": ("orange", "box"), "rst": ("red", "box")}
+"""Colours of control bits, and marks at their sequence numbers."""
+_BLOCKS = {"sack": ("purple", "S"), "duplicate-sack": ("magenta", "D")}
+"""Colours of SACK blocks, and letters above them."""
 
 
-def plot(direction: Direction) -> Plot:
+def plot(direction: Direction) -> bytes:
     """Segments as bars with arrows, the ACK and the window as stairs, and what is to be noticed.
 
     Sequence numbers are relative to the sender's initial one, unlike tcptrace's: they do not wrap.
     """
-    drawn = Plot(f"{titled(direction)} (time sequence graph)", "sequence number")
-    acknowledged: tuple[int, int] | None = None
-    edge: tuple[int, int] | None = None
-    for time_s, what, start, end in time_sequence.compute(direction).iter_rows():
-        time_ns = direction.epoch_ns + round(time_s * 1e9)
-        if what in _COLOURS:
-            _segment(drawn, time_ns, what, start, end)
-        elif what in ("syn", "fin", "rst"):
-            drawn.colour("orange" if what != "rst" else "red")
-            drawn.text(time_ns, end, what.upper())
-            drawn.line(time_ns, start, time_ns, end)
-            drawn.mark("diamond" if what == "syn" else "box", time_ns, start)
-        elif what in ("ack", "duplicate-ack"):
-            drawn.colour("green")
-            acknowledged = _step(drawn, acknowledged, (time_ns, end), "dtick")
-        elif what in ("window", "zero-window"):
-            drawn.colour("yellow")
-            edge = _step(drawn, edge, (time_ns, end), "utick")
-            if what == "zero-window":
-                drawn.text(time_ns, end, "Z")
-        else:
-            _block(drawn, time_ns, what, start, end)
-    return drawn
+    rows = placed(direction, time_sequence.compute(direction))
+    bar = pl.format("line {} {} {} {}\n", "t", "start_bytes", "t", "end_bytes")
+    low, high = "start_bytes", "end_bytes"
+    parts = []
+    for what, (colour, letter) in _SEGMENTS.items():
+        arrows = pl.format("darrow {} {}\nuarrow {} {}\n", "t", low, "t", high)
+        parts.append(_things(rows, what, colour, arrows + bar + _text(letter)))
+    for what, (colour, mark) in _CONTROLS.items():
+        at = pl.format(mark + " {} {}\n", "t", low)
+        parts.append(_things(rows, what, colour, _text(what.upper()) + bar + at))
+    for what, (colour, letter) in _BLOCKS.items():
+        ticks = pl.format("htick {} {}\nhtick {} {}\n", "t", low, "t", high)
+        parts.append(_things(rows, what, colour, bar + ticks + _text(letter)))
+    acks = rows.filter(pl.col("what").is_in(["ack", "duplicate-ack"]))
+    edges = rows.filter(pl.col("what").is_in(["window", "zero-window"]))
+    parts += [
+        stairs(acks, high, "green", "dtick"),
+        stairs(edges, high, "yellow", "utick"),
+        _things(rows, "zero-window", "yellow", _text("Z")),
+    ]
+    return graph(f"{titled(direction)} (time sequence graph)", "sequence number", parts)
 
 
-def _segment(drawn: Plot, time_ns: int, what: str, start: int, end: int) -> None:
-    drawn.colour(_COLOURS[what])
-    drawn.mark("darrow", time_ns, start)
-    drawn.mark("uarrow", time_ns, end)
-    drawn.line(time_ns, start, time_ns, end)
-    if what in _LETTERS:
-        drawn.text(time_ns, end, _LETTERS[what])
+def _things(rows: pl.DataFrame, what: str, colour: str, commands: pl.Expr) -> pl.DataFrame:
+    own = rows.filter(what=what)
+    return own.with_columns(commands=commands, colour=pl.lit(colour))
 
 
-def _block(drawn: Plot, time_ns: int, what: str, start: int, end: int) -> None:
-    """A SACK block."""
-    duplicate = what == "duplicate-sack"
-    drawn.colour("magenta" if duplicate else "purple")
-    drawn.line(time_ns, start, time_ns, end)
-    drawn.mark("htick", time_ns, start)
-    drawn.mark("htick", time_ns, end)
-    drawn.text(time_ns, end, "D" if duplicate else "S")
-
-
-def _step(
-    drawn: Plot, last: tuple[int, int] | None, now: tuple[int, int], tick: str
-) -> tuple[int, int]:
-    """The stairs go on from `last` to `now`; what stays as it was has a tick."""
-    if last is not None:
-        drawn.line(*last, now[0], last[1])
-        if now[1] != last[1]:
-            drawn.line(now[0], last[1], *now)
-            return now
-    drawn.mark(tick, *now)
-    return now
+def _text(letter: str) -> pl.Expr:
+    """A text above the end."""
+    if not letter:
+        return pl.lit("")
+    return pl.format(f"atext {{}} {{}}\n{letter}\n", "t", "end_bytes")
