@@ -136,7 +136,7 @@ direction! {
     "rtt_p99_s": Option<f64> = rtt_p99_s, "The 99th percentile.";
     "limited_cwnd": Option<f64> = limited_cwnd, "Share of the time, from the first data to the last acknowledged, in which the sender was held by its congestion window, or by losses it recovered from.";
     "limited_rwnd": Option<f64> = limited_rwnd, "Share in which the receiver's window had no room for a full segment.";
-    "limited_application": Option<f64> = limited_application, "Share in which the sender had nothing to send: nothing was in flight, its last segment was not full, or acknowledgements made room that it did not use. Where data are lost before the capture point, the silence until a timeout looks the same.";
+    "limited_application": Option<f64> = limited_application, "Share in which the sender had nothing to send: nothing was in flight, its last segment was not full, or, as far as that can be seen near the sender, acknowledgements made room that it did not use. Where data are lost before the capture point, the silence until a timeout looks the same.";
     "limited_by": Option<Limit> = limited_by, "An estimate of what limited the rate: `application`, `receiver-window`, `sender-window`, `congestion`, `bandwidth`, `opportunity`; null without data.";
     "limited_because": Option<String> = limited_because, "What the estimate rests on.";
 }

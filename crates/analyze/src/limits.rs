@@ -22,7 +22,8 @@ const LEAST_MSS: u64 = 536;
 
 /// A sender that has less in flight than a round trip ago, by two full segments or more, and
 /// sends nothing for this part of a round trip has nothing to send: at an acknowledgement,
-/// congestion control would have sent.
+/// congestion control would have sent. That can be seen near the sender, within this part of a
+/// round trip.
 const PATIENCE: u64 = 8;
 
 /// What keeps a sender from sending.
@@ -266,8 +267,9 @@ impl Limits {
         if slack == Time::ZERO {
             return;
         }
-        let patience = (self.srtt + self.distance.estimate()) / PATIENCE;
-        let whose = if again || slack <= patience {
+        // Behind a queue, data come later than the sender sent them, and slack says nothing.
+        let far = self.distance.estimate() > self.srtt / PATIENCE;
+        let whose = if again || far || slack <= self.srtt / PATIENCE {
             Hold::Cwnd
         } else {
             Hold::Application

@@ -7,18 +7,17 @@ import signal
 import stat
 import sys
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
 
+from cclab import _core
 from cclab.captures import analyze as analyze_capture
 from cclab.cli import options
-from cclab.cli.console import count, note, print_json, show, stderr, stdout, tell
+from cclab.cli.connections import print_capture, print_problems
+from cclab.cli.console import count, note, print_json
 from cclab.errors import CaptureError, InputError
 
 if TYPE_CHECKING:
@@ -26,25 +25,7 @@ if TYPE_CHECKING:
 
     from cclab.captures import Capture
 
-_MOST_ROWS = 40
 _MOST_CONNECTIONS = 2**32 - 1
-_HEADINGS = (
-    "#",
-    "from",
-    "to",
-    "end",
-    "elapsed (s)",
-    "data (bytes)",
-    "throughput (Mbit/s)",
-    "packets",
-    "retransmitted",
-    "RTT min (ms)",
-    "mean",
-    "max",
-    "in flight, max (bytes)",
-    "peer's window, mean (bytes)",
-)
-_TEXT_COLUMNS = 4
 
 
 def analyze(
@@ -78,6 +59,13 @@ def analyze(
             help="Write series of this connection, not of the largest; repeatable.",
         ),
     ] = None,
+    interval: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            metavar="FROM TO",
+            help="Tell how flows shared this time, such as 10s 20s after the first segment.",
+        ),
+    ] = None,
     max_connections: Annotated[
         int | None,
         typer.Option(
@@ -93,18 +81,19 @@ def analyze(
     formats = _formats(series or [], xplot)
     if connection and not (out or formats):
         raise InputError("--connection chooses what is written: give --out DIR too")
+    bounds = _Bounds(max_connections, _seconds(interval))
     with _an_interrupt_ends_the_writer(file):
         if out or formats:
-            capture = _written(file, out, max_connections, connection, formats)
+            capture = _written(file, out, bounds, connection, formats)
         else:
-            capture = analyze_capture(file, max_connections=max_connections)
+            capture = bounds.analyze(file)
     if json:
         print_json(capture.document)
     elif csv:
         sys.stdout.write(capture.connections.write_csv())
     else:
-        _print_table(capture)
-    _print_problems(capture)
+        print_capture(capture)
+    print_problems(capture)
 
 
 @contextmanager
@@ -123,6 +112,32 @@ def _an_interrupt_ends_the_writer(file: Path) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+@dataclass(frozen=True)
+class _Bounds:
+    """What bounds an analysis, and what it is asked for."""
+
+    max_connections: int | None
+    interval: tuple[float, float] | None
+
+    def analyze(self, file: Path, series: Path | None = None) -> Capture:
+        return analyze_capture(
+            file, max_connections=self.max_connections, interval=self.interval, series=series
+        )
+
+
+def _seconds(interval: tuple[str, str] | None) -> tuple[float, float] | None:
+    if interval is None:
+        return None
+    borders = []
+    for text in interval:
+        # A number alone has no unit, and "10" might be anything.
+        seconds = _core.number(text) if text.endswith("s") else None
+        if seconds is None:
+            raise InputError(f'--interval {" ".join(interval)}: {text} is no time such as "10s"')
+        borders.append(seconds)
+    return borders[0], borders[1]
+
+
 def _formats(series: list[str], xplot: bool) -> list[str]:
     """What series are to be written as, beside the figures."""
     wrong = [f for f in series if f not in ("csv", "parquet")]
@@ -134,7 +149,7 @@ def _formats(series: list[str], xplot: bool) -> list[str]:
 def _written(
     file: Path,
     out: Path | None,
-    max_connections: int | None,
+    bounds: _Bounds,
     connections: list[int] | None,
     formats: list[str],
 ) -> Capture:
@@ -144,7 +159,7 @@ def _written(
     name = "standard input" if str(file) == "-" else file.name
     folder = folders.Folder(out or Path(f"{name.replace(' ', '-')}.analysis"))
     try:
-        capture = analyze_capture(file, max_connections=max_connections, series=folder.path)
+        capture = bounds.analyze(file, series=folder.path)
     except CaptureError:
         folder.abandon()
         raise
@@ -158,59 +173,3 @@ def _written(
             f"{count(left, 'other')} carried data too: --connection N chooses"
         )
     return capture
-
-
-def _print_table(capture: Capture) -> None:
-    rows: list[dict[str, Any]] = capture.document["connections"]
-    peers = [rows[index ^ 1] for index in range(len(rows))]
-    carrying = [pair for pair in zip(rows, peers, strict=True) if pair[0]["total_bytes"]]
-    chosen = sorted(carrying, key=lambda pair: -pair[0]["unique_bytes"])[:_MOST_ROWS]
-    kept = {id(row) for row, _ in chosen}
-    table = Table(header_style="bold", box=SIMPLE_HEAD)
-    for index, heading in enumerate(_HEADINGS):
-        text = 0 < index < _TEXT_COLUMNS
-        table.add_column(heading, justify="left" if text else "right", no_wrap=True)
-    for row, peer in carrying:
-        if id(row) in kept:
-            table.add_row(*(Text(cell) for cell in _cells(row, peer)))
-    total = count(len(rows) // 2, "TCP connection")
-    tell(f"{total} in {capture.tcp_packets} of {count(capture.packets, 'packet')}")
-    if chosen:
-        show(stdout(), table)
-    hidden = len(carrying) - len(chosen)
-    if hidden:
-        note(f"{count(hidden, 'direction')} with less data not shown; --csv and --json have all")
-
-
-def _cells(row: dict[str, Any], peer: dict[str, Any]) -> list[str]:
-    return [
-        str(row["connection"]),
-        _endpoint(row["source"], row["source_port"]),
-        _endpoint(row["destination"], row["destination_port"]),
-        row["end"],
-        f"{row['elapsed_s']:.3f}",
-        str(row["unique_bytes"]),
-        _number(row["throughput_bps"], 1e-6, 3),
-        str(row["packets"]),
-        str(row["retransmitted_packets"]),
-        _number(row["rtt_min_s"], 1e3, 1),
-        _number(row["rtt_mean_s"], 1e3, 1),
-        _number(row["rtt_max_s"], 1e3, 1),
-        _number(row["outstanding_max_bytes"], 1, 0),
-        _number(peer["window_mean_bytes"], 1, 0),
-    ]
-
-
-def _endpoint(address: str, port: int) -> str:
-    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
-
-
-def _number(value: float | None, scale: float, digits: int) -> str:
-    return "" if value is None else f"{value * scale:.{digits}f}"
-
-
-def _print_problems(capture: Capture) -> None:
-    for problem in capture.problems:
-        head = Text.assemble((problem.code, "yellow"), f": {problem.count}")
-        show(stderr(), head)
-        show(stderr(), Padding(Text(problem.message, style="dim"), (0, 0, 0, 2), expand=False))
