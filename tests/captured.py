@@ -103,6 +103,8 @@ def tables_of(folder: Path, segments: list[dict[str, Any]], sacks: list[dict[str
                     "retransmitted_packets": 0,
                     "window_scaling": False,
                     "rtt_mean_s": None,
+                    "limited_by": None,
+                    "limited_because": None,
                 }
             )
     return Tables(pl.DataFrame(directions), folder)

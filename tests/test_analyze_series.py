@@ -241,7 +241,10 @@ def test_a_long_transfer_loses_no_retransmission(tmp_path: Path) -> None:
     for n in again:
         segments[n] |= {"kind": "retransmit", "seq": 1 + 1000 * (n - 30_000)}
     tables = tables_of(tmp_path, segments, [])
-    document = {"packets": count, "tcp_packets": count, "problems": []}
+    together = dict.fromkeys(("whole", "overlap", "congested", "asked"))
+    document = {
+        "packets": count, "tcp_packets": count, "problems": [], "together": together
+    }  # fmt: skip
     figure = figures.figure(tables, "time-sequence", connection=1)
     assert figure is not None
     svg = figures.svg(figure)

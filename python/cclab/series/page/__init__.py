@@ -41,7 +41,15 @@ _HEADINGS = (
     ("RTT mean (ms)", True),
     ("began (s)", True),
     ("lasted (s)", True),
+    ("limited by", False),
 )
+_TOGETHER = {
+    "whole": "from the first data to the last",
+    "overlap": "while all flows were active",
+    "congested": "while the bottleneck was congested",
+    "asked": "as asked for",
+}
+"""The intervals in which flows are compared, in words."""
 _WORDS = (
     ("segment", "A bar from its first sequence number to its last, when it was captured."),
     ("sequence number", "Relative to the sender's initial one: the first byte of data is 1."),
@@ -73,6 +81,7 @@ def html(
         "span": [0.0, max([sums.bins * sums.bin_s, *ends, 1e-3])],
         "rule": RULE,
         "across": over,
+        "congested": _congested(document),
         "directions": directions,
     }
     own = files("cclab.series.page")
@@ -86,6 +95,8 @@ def html(
         rows=rows,
         hidden=hidden,
         across=over,
+        together=_together(document),
+        congested=_congested(document),
         bin=f"{1e3 * sums.bin_s:g} ms",
         definitions=_WORDS,
         version=_core.VERSION,
@@ -107,11 +118,34 @@ def drawn(direction: Direction) -> dict[str, Any]:
         "name": direction.name,
         "connection": direction.connection,
         "title": direction.title,
+        "limits": direction.row["limited_because"] or "",
         "span": [began, began + max(direction.row["elapsed_s"], 1e-6)],
         "kept": kept,
         "all": total,
         "panels": panels,
     }
+
+
+def _congested(document: dict[str, Any]) -> list[float] | None:
+    """When the bottleneck was congested, from and to; None if that was not found."""
+    interval = document["together"]["congested"]
+    return None if interval is None else [interval["from_s"], interval["to_s"]]
+
+
+def _together(document: dict[str, Any]) -> list[tuple[str, ...]]:
+    """What all flows got in each interval that was found, as cells."""
+    found = [(document["together"][name], words) for name, words in _TOGETHER.items()]
+    return [
+        (
+            words,
+            f"{interval['from_s']:.3f} to {interval['to_s']:.3f}",
+            _number(interval["throughput_bps"], 1e-6, 3),
+            _number(interval["jain"], 1, 3),
+            f"{interval['retransmitted_packets']:,}",
+        )
+        for interval, words in found
+        if interval is not None
+    ]
 
 
 def _facts(document: dict[str, Any], tables: Tables) -> str:
@@ -154,6 +188,7 @@ def _row(tables: Tables, key: tuple[int, int], chosen: bool) -> dict[str, Any]:
         _number(row["rtt_mean_s"], 1e3, 2),
         f"{(row['started_ns'] - tables.epoch_ns) * 1e-9:.3f}",
         f"{row['elapsed_s']:.3f}",
+        row["limited_by"] or "",
     )
     numbers = [number for _, number in _HEADINGS[1:]]
     return {

@@ -303,7 +303,21 @@
           u.ctx.beginPath();
           u.ctx.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
           u.ctx.clip();
+          const congested = DATA.across.includes(panel) && DATA.congested?.map((at) => u.valToPos(at, "x", true));
+          if (congested) {
+            const [left, right] = congested;
+            u.ctx.fillStyle = css("--doubt-paper");
+            u.ctx.fillRect(left, u.bbox.top, right - left, u.bbox.height);
+          }
           for (const layer of panel.layers) if (layer.shown && layer.x.length) draw(u, layer);
+          if (congested) {
+            // Areas hide the shade, so its ends are drawn over them.
+            u.ctx.strokeStyle = css("--doubt");
+            u.ctx.setLineDash([4 * devicePixelRatio, 3 * devicePixelRatio]);
+            u.ctx.beginPath();
+            for (const x of congested) { u.ctx.moveTo(x, u.bbox.top); u.ctx.lineTo(x, u.bbox.top + u.bbox.height); }
+            u.ctx.stroke();
+          }
           u.ctx.restore();
         }],
         setCursor: [(u) => answer(u)],
@@ -400,6 +414,7 @@
     home = direction ? direction.span : DATA.span;
     if (direction) {
       document.getElementById("chosen").textContent = `Connection ${direction.connection}: ${direction.title}`;
+      document.getElementById("limits").textContent = direction.limits ? `What limited it: ${direction.limits}` : "";
       document.getElementById("kept").textContent = direction.kept < direction.all
         ? `${grouped(direction.kept)} of ${grouped(direction.all)} points are on this page: ${DATA.rule}`
         : "";
