@@ -77,7 +77,9 @@ pub(crate) struct Sending {
     pub syn_flags: Option<TcpFlags>,
     pub timestamps: bool,
     pub payload: Extremes,
-    pub window: Extremes,
+    /// Windows of segments other than SYNs, and those of SYNs, which are never scaled.
+    window: Extremes,
+    syn_window: Extremes,
     pub zero_windows: u64,
     pub outstanding: Extremes,
     pub initial_window_bytes: u64,
@@ -98,8 +100,6 @@ pub(crate) struct Sending {
     /// Whether windows of both directions are scaled, as far as is known, and how its own are.
     scaling: Option<bool>,
     shift: u8,
-    /// Whether `window` holds scaled windows only.
-    windows_scaled: bool,
     /// The window of its latest segment, scaled; None before any.
     last_window: Option<u64>,
     /// The highest end of a window that the other advertised, and the latest.
@@ -191,6 +191,15 @@ impl Sending {
     /// Whether windows are scaled; None if nothing tells.
     pub fn scaling(&self) -> Option<bool> {
         self.scaling
+    }
+
+    /// The windows it advertised. Beside scaled ones those of SYNs, which never are (RFC 7323
+    /// section 2.2), would only blur the mean.
+    pub fn windows(&self) -> Extremes {
+        match self.scaling {
+            Some(true) => self.window,
+            _ => self.window.and(&self.syn_window),
+        }
     }
 
     /// Works out whether windows are scaled: both SYNs ask for it (RFC 7323 section 2.2). One
@@ -495,13 +504,11 @@ impl Sending {
         } else if !flags.syn {
             return window;
         }
-        // Windows of SYNs are never scaled (RFC 7323 section 2.2): beside scaled ones they would
-        // only blur the mean.
-        if !flags.syn && !self.windows_scaled && self.scaling == Some(true) {
-            self.windows_scaled = true;
-            self.window = Extremes::default();
+        if flags.syn {
+            self.syn_window.add(window);
+        } else {
+            self.window.add(window);
         }
-        self.window.add(window);
         self.zero_windows += u64::from(flags.ack && window == 0);
         window
     }

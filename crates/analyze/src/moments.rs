@@ -24,6 +24,20 @@ impl Extremes {
         self.sum += u128::from(sample);
     }
 
+    /// These and `others`.
+    pub fn and(&self, others: &Extremes) -> Extremes {
+        match (self.count, others.count) {
+            (0, _) => *others,
+            (_, 0) => *self,
+            _ => Extremes {
+                count: self.count + others.count,
+                least: self.least.min(others.least),
+                most: self.most.max(others.most),
+                sum: self.sum + others.sum,
+            },
+        }
+    }
+
     /// The least of them; None without any, here and below.
     pub fn min(&self) -> Option<u64> {
         (self.count > 0).then_some(self.least)

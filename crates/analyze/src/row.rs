@@ -34,6 +34,7 @@ fn row(number: u32, connection: &mut Connection, side: usize) -> Direction {
     let rate = |seconds: f64| (seconds > 0.0).then(|| own.unique_bytes as f64 * 8.0 / seconds);
     let syn = own.syn_options;
     let initial = |count| (own.isn.is_some() && own.data_packets > 0).then_some(count);
+    let windows = own.windows();
     let percentile = |q| own.rtts.quantile(q).map(seconds);
     let other = &connection.sending[1 - side];
     let limit = limit(own, other, shares);
@@ -90,9 +91,9 @@ fn row(number: u32, connection: &mut Connection, side: usize) -> Direction {
         cwr_packets: own.cwr,
         segment_min_bytes: own.payload.min(),
         segment_max_bytes: own.payload.max(),
-        window_min_bytes: own.window.min(),
-        window_mean_bytes: own.window.mean(),
-        window_max_bytes: own.window.max(),
+        window_min_bytes: windows.min(),
+        window_mean_bytes: windows.mean(),
+        window_max_bytes: windows.max(),
         zero_windows: own.zero_windows,
         outstanding_mean_bytes: own.outstanding.mean(),
         outstanding_max_bytes: own.outstanding.max(),
