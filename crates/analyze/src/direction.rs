@@ -157,7 +157,7 @@ impl Sending {
             ..Segment::default()
         };
         if flags.ack {
-            let (duplicate, rtt) = self.take_ack(segment, now, other);
+            let (duplicate, rtt) = self.take_ack(segment, moment, other);
             told.ack = Some(other.relative(segment.ack));
             told.rtt = rtt;
             if duplicate && kind == Kind::Ack {
@@ -345,14 +345,8 @@ impl Sending {
         let repeated = seen.repeated.saturating_sub(repeated_controls);
         let fresh = payload.saturating_sub(repeated);
         self.repeated_syn_fin += repeated_controls;
-        self.unique_bytes += fresh;
+        self.carry(fresh, moment);
         self.out_of_order += u64::from(seen.out_of_order);
-        if fresh > 0 {
-            self.carried.add(moment.now - moment.origin, fresh);
-            if moment.counted {
-                self.interval_bytes += fresh;
-            }
-        }
         let mut spurious = false;
         if repeated > 0 && payload > 0 {
             self.retransmitted_packets += 1;
@@ -427,9 +421,10 @@ impl Sending {
     fn take_ack(
         &mut self,
         segment: &TcpSegment,
-        now: Time,
+        moment: Moment,
         other: &mut Sending,
     ) -> (bool, Option<Time>) {
+        let now = moment.now;
         let ack = other.sent.position(segment.ack);
         let flags = segment.flags;
         let bare = segment.payload == 0 && !flags.syn && !flags.fin && !flags.rst;
@@ -445,7 +440,7 @@ impl Sending {
         if let Some(probe) = other.probe.take()
             && probe.start < ack
         {
-            other.probe_accepted(probe);
+            other.probe_accepted(probe, moment);
         }
         if other.origin.is_none() {
             // Nothing was seen of what it acknowledges.
@@ -473,10 +468,20 @@ impl Sending {
         (duplicate, measured)
     }
 
-    /// Data in a probe were taken after all: they count as any other.
-    fn probe_accepted(&mut self, probe: Probe) {
+    /// Data that were not seen before.
+    fn carry(&mut self, bytes: u64, moment: Moment) {
+        if bytes > 0 {
+            self.unique_bytes += bytes;
+            self.carried.add(moment.now - moment.origin, bytes);
+            self.interval_bytes += bytes * u64::from(moment.counted);
+        }
+    }
+
+    /// Data in a probe were taken after all: they count as any other, from now on.
+    fn probe_accepted(&mut self, probe: Probe, moment: Moment) {
         let mut seen = self.sent.send(probe.start, probe.end, probe.sent);
-        self.unique_bytes += (probe.end - probe.start).saturating_sub(seen.repeated);
+        let fresh = (probe.end - probe.start).saturating_sub(seen.repeated);
+        self.carry(fresh, moment);
         if probe.again && seen.repeated == 0 {
             // Which of the probes is acknowledged is not known (Karn's rule).
             seen = self.sent.send(probe.start, probe.end, probe.sent);

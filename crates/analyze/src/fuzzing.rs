@@ -166,7 +166,8 @@ fn check(analysis: &Analysis) {
     let together = &analysis.together;
     let intervals = [&together.whole, &together.overlap, &together.congested];
     for interval in intervals.into_iter().flatten() {
-        assert!(interval.from_s < interval.to_s);
+        assert!(interval.from_s <= interval.to_s, "{interval:?}");
+        assert!(interval.throughput_bps.is_finite(), "{interval:?}");
         let least = 1.0 / together.flows as f64;
         let fair = interval
             .jain

@@ -238,27 +238,28 @@ impl Grid {
             .lasted
             .max(Time::from_nanos(from.saturating_mul(1 << self.shift) + 1));
         let border = |bin: u64| Time::from_nanos(bin.saturating_mul(1 << self.shift)).min(end);
-        let seconds = |bin: u64| border(bin).as_secs_f64();
         let lost = self.flows.iter().map(|flow| within(&flow.lost)).sum();
         Interval {
             retransmitted_packets: Some(lost),
-            ..self.shared(seconds(from), seconds(to), |flow| within(&flow.bytes))
+            ..self.shared(border(from), border(to), |flow| within(&flow.bytes))
         }
     }
 
     fn asked(&self, from: Time, to: Time) -> Interval {
-        self.shared(from.as_secs_f64(), to.as_secs_f64(), |flow| flow.asked)
+        self.shared(from, to, |flow| flow.asked)
     }
 
-    fn shared(&self, from_s: f64, to_s: f64, bytes: impl Fn(&Flow) -> u64) -> Interval {
-        let of = |bytes: u64| bytes as f64 * 8.0 / (to_s - from_s);
+    fn shared(&self, from: Time, to: Time, bytes: impl Fn(&Flow) -> u64) -> Interval {
+        // The difference of seconds would be 0 for an interval of nanoseconds after years.
+        let lasted = (to - from).as_secs_f64();
+        let of = |bytes: u64| bytes as f64 * 8.0 / lasted;
         let all: Vec<u64> = self.flows.iter().map(bytes).collect();
         let sum: u64 = all.iter().sum();
         let squares: f64 = all.iter().map(|&bytes| (bytes as f64).powi(2)).sum();
         let shares = self.flows.iter().zip(&all).take(MOST_FLOWS);
         Interval {
-            from_s,
-            to_s,
+            from_s: from.as_secs_f64(),
+            to_s: to.as_secs_f64(),
             throughput_bps: of(sum),
             jain: (sum > 0).then(|| (sum as f64).powi(2) / (all.len() as f64 * squares)),
             retransmitted_packets: None,

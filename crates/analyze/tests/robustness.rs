@@ -1,6 +1,5 @@
 //! Whatever becomes of the bytes of a capture, reading them does not fail by itself.
 
-#[expect(dead_code, reason = "shared by several tests")]
 mod wire;
 
 use cclab_analyze::fuzzing::{fuzz_capture, fuzz_conversation};
@@ -9,6 +8,7 @@ use cclab_trace::captured::fuzzing::{fuzz_file, fuzz_frame, fuzz_packets, fuzz_s
 use proptest::prelude::*;
 use proptest::sample::Index;
 use wire::seeds::{Seed, pcap_files, pcapng_files, seeds};
+use wire::{ACK, Segment};
 
 /// Changes of a file: at a place, what becomes of the bytes there.
 #[derive(Clone, Debug)]
@@ -115,4 +115,27 @@ fn every_fuzz_target_of_captures_has_seeds_and_takes_them() {
     for seed in &seeds {
         fuzz(seed.target, &seed.data);
     }
+}
+
+#[test]
+fn data_that_a_closed_window_took_after_all_have_their_time() {
+    let probed = [
+        (0, Segment::new(ACK, 1, 1).window(0).back()),
+        (100, Segment::new(ACK, 1, 1).data(1000)),
+        (200, Segment::new(ACK, 1, 1001).back()),
+    ];
+    let whole = wire::analysis(&probed).together.whole.expect("a flow");
+    assert!(whole.from_s < whole.to_s, "{whole:?}");
+    assert!(whole.throughput_bps > 0.0, "{whole:?}");
+    assert_eq!(whole.flows[0].bytes, 1000);
+}
+
+#[test]
+fn an_interval_of_nanoseconds_after_years_has_a_rate() {
+    // At the very beginning of a bin of the timeline, whose width is 2^20 ns.
+    let years = (1 << 14) * 57_000_000;
+    let of = |n: u32| Segment::new(ACK, 1 + n, 1).data(1);
+    let whole = wire::analysis(&[(0, Segment::new(ACK, 1, 1).back()), (years, of(0))]);
+    let whole = whole.together.whole.expect("a flow");
+    assert!(whole.throughput_bps.is_finite(), "{whole:?}");
 }
