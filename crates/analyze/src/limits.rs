@@ -20,8 +20,8 @@ const MOST_UNDERWAY: usize = 1 << 12;
 /// The least MSS of IPv4 (RFC 9293 section 3.7.1): what is smaller is no full segment.
 const LEAST_MSS: u64 = 536;
 
-/// A sender that has less in flight than a round trip ago, by two full segments or more, and
-/// sends nothing for this part of a round trip has nothing to send: at an acknowledgement,
+/// A sender that has less in flight than a round trip ago, by a full segment or more, and sends
+/// nothing at an acknowledgement nor for this part of a round trip after it has nothing to send:
 /// congestion control would have sent. That can be seen near the sender, within this part of a
 /// round trip.
 const PATIENCE: u64 = 8;
@@ -148,9 +148,11 @@ impl Limits {
             self.peak = flight;
             self.grew = self.held[Hold::Cwnd as usize];
         }
-        self.recent[0] = self.recent[0].max(flight);
+        if self.recovery.is_none() {
+            self.recent[0] = self.recent[0].max(flight);
+        }
         self.until = now;
-        self.judge(now);
+        self.judge(now, false);
     }
 
     /// The receiver acknowledged everything below `ack`, and `edge` is the end of its window;
@@ -234,6 +236,7 @@ impl Limits {
         }
         if self.recovery.is_some_and(|point| self.una >= point) {
             self.recovery = None;
+            self.recent = [self.nxt.saturating_sub(self.una), 0];
         }
         if self.una >= self.round_ends {
             self.recent = [0, self.recent[0]];
@@ -241,15 +244,14 @@ impl Limits {
         }
         if self.began.is_some() && self.idle_since.is_none() {
             self.settle(now);
-            self.judge(now);
+            self.judge(now, true);
         }
     }
 
-    /// It recovers until everything below `point` is acknowledged. What was in flight before
-    /// says nothing of what may be.
+    /// It recovers until everything below `point` is acknowledged. What was in flight before and
+    /// meanwhile says nothing of what may be afterwards.
     fn recover(&mut self, point: u64) {
         self.recovery = Some(point);
-        self.recent = [0, 0];
     }
 
     /// Settles the time up to `now`.
@@ -277,9 +279,9 @@ impl Limits {
         self.held[whose as usize] += slack;
     }
 
-    /// Finds what holds the sender from `now` on.
-    fn judge(&mut self, now: Time) {
-        let hold = self.hold_now();
+    /// Finds what holds the sender from `now` on, after an acknowledgement or after data.
+    fn judge(&mut self, now: Time, after_ack: bool) {
+        let hold = self.hold_now(after_ack);
         if self.nxt <= self.una && hold == Hold::Application {
             self.idle_since = Some(now);
             self.hold = None;
@@ -288,7 +290,7 @@ impl Limits {
         }
     }
 
-    fn hold_now(&self) -> Hold {
+    fn hold_now(&self, after_ack: bool) -> Hold {
         let recovering = self.recovery.is_some() && self.nxt > self.una;
         let room = self.edge.map(|edge| edge.saturating_sub(self.nxt));
         let closed = room.is_some_and(|room| room < self.full());
@@ -300,7 +302,7 @@ impl Limits {
             Hold::Rwnd
         } else if flight == 0 || self.short {
             Hold::Application
-        } else if flight + 2 * self.full() <= recent {
+        } else if after_ack && flight + self.full() <= recent {
             Hold::Slack
         } else {
             Hold::Cwnd
