@@ -10,6 +10,7 @@ import pytest
 import cclab
 from agreement import directions, tcptrace, tshark
 from agreement.comparison import compare, made, scored
+from agreement.explained.explanation import RUNS
 from agreement.kinds import FAMILIES, KINDS
 from agreement.page import page
 from conftest import ROOT
@@ -105,6 +106,30 @@ def test_kinds_are_of_every_family_and_say_what_they_show() -> None:
         assert kind.__doc__, name
     for fields in (tcptrace.FIELDS, tshark.FIELDS):
         assert len({field.column for field in fields}) == len(fields)
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_the_runs_have_what_is_to_be_compared(comparison: Comparison, run: str) -> None:
+    there, back = comparison.rows[f"{run}/sender"]
+    assert there["unique_bytes"] > 1_000_000
+    assert there["retransmitted_packets"] > 5
+    assert there["rtt_ambiguous"] > 0
+    assert there["rtt_samples"] > 300
+    assert there["timer_retransmits"] > 0, "the outage is longer than any RTT"
+    assert there["window_scaling"] is not run.endswith("unscaled")
+    assert (back["window_max_bytes"] > 65_535) is there["window_scaling"]
+    there, _ = comparison.rows[f"{run}/receiver"]
+    assert there["out_of_order_packets"] > 5
+    assert there["unique_bytes"] > 1_000_000
+    assert len(comparison.rows[f"{run}/bottleneck"]) == 4
+
+
+def test_delay_added_before_the_capture_point_is_not_in_the_rtt(comparison: Comparison) -> None:
+    # With `delay_at = "sender"` packets are captured after they were delayed.
+    there, _ = comparison.rows["kernel/sender"]
+    assert there["rtt_min_s"] < 0.015
+    there, _ = comparison.rows["simulator/sender"]
+    assert there["rtt_min_s"] > 0.02
 
 
 def test_timeouts_are_those_that_the_captures_were_made_with(captures: dict[str, Path]) -> None:

@@ -16,7 +16,7 @@ from agreement.runs import emulated, simulated
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agreement.directions import Testimony
+    from agreement.directions import Row, Testimony
     from agreement.explained.explanation import Explanation
     from agreement.field import Field, Subject, Value
 
@@ -75,12 +75,15 @@ class Score:
 class Comparison:
     """All fields on all kinds."""
 
-    kinds: dict[str, int]
-    """Each kind, and its segments."""
+    rows: dict[str, list[Row]]
+    """Of each kind, what cclab says of its directions."""
     scores: dict[tuple[str, str], Score]
     """By column and judge."""
-    columns: list[str]
-    """All that cclab has of a direction."""
+
+    @property
+    def columns(self) -> list[str]:
+        """All that cclab has of a direction."""
+        return list(next(iter(self.rows.values()))[0])
 
     def alone(self) -> list[str]:
         """Columns that neither judge has. The ends are those by which rows are matched."""
@@ -102,15 +105,21 @@ class Comparison:
         ]
 
     def idle(self) -> list[tuple[str, str, str]]:
-        """What is explained and does not occur: judge, column, kind."""
+        """What is explained and does not occur: judge, column, kind (`runs`: on none of them)."""
         met = {(found.judge, found.column, found.kind) for found in self.differences}
-        told = [
-            (explanation.judge, column, kind)
-            for explanation in EXPLAINED
-            for column in explanation.columns
-            for kind in explanation.kinds
-        ]
-        return [about for about in told if about not in met]
+        missing = []
+        for explanation in EXPLAINED:
+            runs = [kind for kind in explanation.kinds if kind not in KINDS]
+            for column in explanation.columns:
+                about = explanation.judge, column
+                missing += [
+                    (*about, kind)
+                    for kind in explanation.kinds
+                    if kind in KINDS and (*about, kind) not in met
+                ]
+                if runs and not any((*about, run) in met for run in runs):
+                    missing.append((*about, "runs"))
+        return missing
 
 
 def made(folder: Path) -> dict[str, Path]:
@@ -149,11 +158,7 @@ def scored(found: dict[str, Testimony]) -> Comparison:
         _score(tshark.FIELDS, kind, testimony.directions("tshark"), scores)
         _score(tshark_segments.SEGMENTS, kind, testimony.pairs(), scores)
         _score(tshark_segments.SACKS, kind, testimony.sacked(), scores)
-    segments = {
-        kind: sum(row["packets"] for row in testimony.rows) for kind, testimony in found.items()
-    }
-    columns = list(next(iter(found.values())).rows[0])
-    return Comparison(segments, scores, columns)
+    return Comparison({kind: testimony.rows for kind, testimony in found.items()}, scores)
 
 
 def _score(

@@ -25,7 +25,7 @@ HEAD = """\
 written segment by segment, each for one thing (`tests/agreement/kinds/`); {runs} are of the
 simulator and of the real kernel. Times are in microseconds, as tcptrace reads them. Two numbers
 are equal if they differ by less than half of the last digit that the other program prints. Where
-they are not, the reason is below, and the tests fail as well on a reason that no longer holds.
+they are not, the reason is below; the tests also fail on a reason that no longer holds.
 
 ## Field by field
 
@@ -69,11 +69,11 @@ def page(comparison: Comparison) -> str:
     """The page, in Markdown."""
     directions = comparison.scores["connection", "tshark"].compared
     head = HEAD.format(
-        kinds=len(comparison.kinds),
+        kinds=len(comparison.rows),
         directions=directions,
-        segments=f"{sum(comparison.kinds.values()):,}",
+        segments=f"{sum(row['packets'] for rows in comparison.rows.values() for row in rows):,}",
         made=len(KINDS),
-        runs=len(comparison.kinds) - len(KINDS),
+        runs=len(comparison.rows) - len(KINDS),
     )
     columns = list(dict.fromkeys(column for column, _ in comparison.scores))
     of_tables = [column for column in columns if "." in column]
@@ -145,7 +145,11 @@ def _cases(comparison: Comparison, explanation: Explanation) -> list[str]:
         if cases:
             label = f"{_code(column)}: " if len(explanation.columns) > 1 else ""
             lines.append(f"  - {label}{', '.join(cases)}\n")
-    runs = [kind for kind in explanation.kinds if kind not in KINDS]
+    runs = dict.fromkeys(
+        found.kind
+        for found in comparison.differences
+        if found.kind not in KINDS and found.is_explained_by(explanation)
+    )
     if runs:
         lines.append(f"  - {', '.join(runs)}\n")
     return lines

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NETWORK = """
-duration = "3s"
+duration = "5s"
 seed     = 5
 
 [network.bottleneck]
@@ -26,7 +26,7 @@ outage = { start = "1200ms", duration = "300ms" }
 name     = "short"
 cc       = "cubic"
 rtt      = "20ms"
-transfer = "1000003B"
+transfer = "2000003B"
 MORE
 
 [[flow]]
@@ -62,10 +62,14 @@ def simulated(folder: Path) -> dict[str, Path]:
 
 
 def emulated(folder: Path) -> dict[str, Path]:
-    """What the kernel's captures are by name: with window scaling, and without."""
+    """What the kernel's captures are by name: with window scaling, and without.
+
+    Delay is added on the sending hosts, so that packets are captured after it.
+    """
     found: dict[str, Path] = {}
+    delayed = 'delay_at = "sender"'
     unscaled = 'sysctl = { "net.ipv4.tcp_window_scaling" = 0 }'
-    for name, more in (("kernel", ""), ("kernel unscaled", unscaled)):
+    for name, more in (("kernel", delayed), ("kernel unscaled", f"{delayed}\n{unscaled}")):
         entry = results_of(folder / name, NETWORK.replace("MORE", more)).runs[0].entry
         found |= _captures(name, entry, folder)
     return found

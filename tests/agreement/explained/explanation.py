@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from agreement.runs import POINTS
+
 RUNS = ("simulator", "simulator unscaled", "kernel", "kernel unscaled")
 
 
@@ -15,7 +17,7 @@ class Explanation:
     judge: str
     columns: tuple[str, ...]
     kinds: tuple[str, ...]
-    """All of them, and none on which the columns agree."""
+    """All on which the columns differ for that reason, and none on which they agree."""
     why: str
     right: Literal["cclab", "tcptrace", "tshark", "either"]
     """Who is; either, where it is a matter of what one wants to know."""
@@ -28,6 +30,10 @@ def kinds(family: str, *names: str) -> tuple[str, ...]:
     return tuple(f"{family}/{name}" for name in names)
 
 
-def runs(*points: str, of: tuple[str, ...] = RUNS) -> tuple[str, ...]:
-    """Captures of runs at some points."""
-    return tuple(f"{run}/{point}" for run in of for point in points)
+def runs(*points: str) -> tuple[str, ...]:
+    """Captures of all runs at some points, at all of them if none is named.
+
+    What the dice of a run come to changes with the simulator and the kernel: an explanation need
+    not hold of each of its runs, but of one at least.
+    """
+    return tuple(f"{run}/{point}" for run in RUNS for point in points or POINTS)

@@ -144,8 +144,7 @@ EXPLAINED = (
                 "missed_end",
                 "missed_acks",
             ),
-            *runs("bottleneck", "receiver", of=("simulator unscaled",)),
-            *runs("bottleneck", "sender", "receiver", of=("kernel",)),
+            *runs(),
         ),
         "it counts every acknowledgement that repeats one: of a SYN by the first data, of a FIN by "
         "the other FIN, those that only move the window, answers to keep-alives and probes. In RFC "
@@ -205,14 +204,19 @@ EXPLAINED = (
     ),
     Explanation(
         "tcptrace",
+        ("rtt_min_s",),
+        runs("receiver"),
+        "it takes a sample of 0 for none, and forgets it when the next one comes",
+        "cclab",
+        "more",
+    ),
+    Explanation(
+        "tcptrace",
         ("rtt_stdev_s",),
-        kinds(
-            "opening",
-            "syn_again",
-            "answer_missed",
-            "crossing",
-            "syn_ack_only",
-            "reused_after_silence",
+        (
+            *kinds("opening", "syn_again", "answer_missed", "crossing", "syn_ack_only"),
+            *kinds("opening", "reused_after_silence"),
+            *runs(),
         ),
         "it takes the deviation of two samples for 0",
         "cclab",

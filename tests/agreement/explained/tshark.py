@@ -33,7 +33,7 @@ EXPLAINED = (
         (
             *kinds("losses", "sack", "many_sack_blocks"),
             "capturing/one_way_data",
-            *runs("sender", of=("simulator", "simulator unscaled", "kernel")),
+            *runs("sender"),
         ),
         "it takes a retransmission that follows the highest segment within the first round-trip "
         "time for reordering; but the same bytes were seen before. The sum of both counts is "
@@ -70,7 +70,7 @@ EXPLAINED = (
             *kinds("losses", "spurious", "duplication"),
             *kinds("opening", "syn_ack_after_data", "syn_ack_late", "syn_late"),
             *kinds("capturing", "twice", "missed_and_again"),
-            *runs("bottleneck", "receiver", of=("simulator unscaled",)),
+            *runs(),
         ),
         "it counts answers to data that had arrived before, although nothing is in flight (RFC "
         "5681 section 2, condition a)",
@@ -201,8 +201,7 @@ EXPLAINED = (
         (
             *kinds("losses", "limited_transmit", "late_reordering", "loss_before_the_capture"),
             *kinds("losses", "duplicate_sack"),
-            *runs("bottleneck", "receiver"),
-            *runs("sender", of=("simulator", "kernel", "kernel unscaled")),
+            *runs(),
         ),
         "it takes off what SACK blocks cover, D-SACKs too, and begins anew at a hole; here it is "
         "from the acknowledgement to the highest byte",
@@ -223,8 +222,7 @@ EXPLAINED = (
             *kinds("losses", "limited_transmit", "late_reordering", "loss_before_the_capture"),
             *kinds("losses", "hole_across_a_quarter"),
             *kinds("capturing", "missed_data", "missed_and_again"),
-            *runs("bottleneck", "sender", "receiver", of=("simulator", "kernel")),
-            *runs("bottleneck", "sender", "receiver", of=("kernel unscaled",)),
+            *runs(),
         ),
         "it adds up the segments that it saw and that no acknowledgement or SACK block covers, and "
         "gives up at a hole; here it is from the acknowledgement to the highest byte, as in "
