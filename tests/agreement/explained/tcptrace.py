@@ -417,4 +417,22 @@ EXPLAINED = (
         "soon as there is nothing more to send, and answered like any other",
         "cclab",
     ),
+    Explanation(
+        "tcptrace",
+        ("window_min_bytes", "window_mean_bytes", "window_max_bytes"),
+        kinds("windows", "scaled_and_silent"),
+        "where nothing follows the SYN, it shows the window of the SYN; here those of SYNs do not "
+        "count where windows are scaled, whatever follows",
+        "either",
+        "more",
+    ),
+    Explanation(
+        "tcptrace",
+        ("window_min_bytes", "window_mean_bytes"),
+        kinds("opening", "syn_ack_late"),
+        "a SYN that comes a second time counts, with its unscaled window (RFC 7323 section 2.2), "
+        "among the scaled ones",
+        "cclab",
+        "less",
+    ),
 )

@@ -113,11 +113,10 @@ EXPLAINED = (
     ),
     Explanation(
         "tshark",
-        ("window_scaling", "window_min_bytes", "window_mean_bytes", "window_max_bytes"),
+        ("window_scaling",),
         kinds("windows", "scaled_and_silent"),
-        "of an end that sends nothing after its SYN it does not tell whether windows are scaled; "
-        "and the window of the SYN, which is left out where others are, is the only one",
-        "either",
+        "of an end that sends nothing after its SYN it does not tell whether windows are scaled",
+        "cclab",
     ),
     Explanation(
         "tshark",
@@ -346,13 +345,5 @@ EXPLAINED = (
         "it shows no round-trip time of 0, which an answer at the same microsecond has; and Karn's "
         "rule (RFC 6298 section 3)",
         "cclab",
-    ),
-    Explanation(
-        "tshark",
-        ("window_min_bytes", "window_mean_bytes"),
-        kinds("opening", "syn_ack_late"),
-        "a SYN that comes a second time has an unscaled window; here it is among the scaled ones",
-        "tshark",
-        "more",
     ),
 )
