@@ -145,14 +145,29 @@ def _steady_slack(flow: Flow, seen: Seen) -> float:
     slack = flow.run.slack_ns
     near = [seen.arrived_by(t + slack)[0] - seen.arrived_by(t - 1 - slack)[0] for t in steady]
     length = (steady[1] - steady[0]) / NANOSECONDS
-    # A counter that was not sampled at the window's very end is interpolated over the delay.
-    between = 2 * _late(flow, seen) / length * (flow.metrics["steady_goodput_bps"] or 0.0)
-    return 8 * sum(near) / length + between + 1e-3
+    between = sum(_between_samples(flow, seen, t) for t in steady)
+    return 8 * (sum(near) + between) / length + 1e-3
+
+
+def _between_samples(flow: Flow, seen: Seen, now_ns: int) -> int:
+    """What arrived between the samples around an instant that was not sampled.
+
+    In the simulator it always is.
+    """
+    if not flow.run.on_kernel:
+        return 0
+    times = flow.all_samples["time_ns"]
+    if any(abs(time - now_ns) <= 1 for time in times):
+        return 0
+    before = max((time for time in times if time < now_ns), default=0)
+    after = min((time for time in times if time > now_ns), default=flow.run.end_ns)
+    return seen.arrived_by(after)[0] - seen.arrived_by(before)[0]
 
 
 STEADY_RATE = Bound(
     "equal; what arrived at the very instants of the window's ends, and on a kernel within its "
-    "agent's delay of them, may count or not",
+    "agent's delay of them, may count or not; between the two samples around an end that was not "
+    "sampled the trace interpolates",
     lambda flow, seen: -_steady_slack(flow, seen),
     _steady_slack,
 )

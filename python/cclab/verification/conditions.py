@@ -25,6 +25,11 @@ UNHELD = Condition(
     "the flow had not ended, and what its host delays (`delay_at`) had not passed this point",
     lambda flow, seen: flow.ended or DIRECT.holds(flow, seen),
 )
+UNLOST = Condition(
+    "packets are lost on the host, where a kernel's capture point has those that a sender lost "
+    "no more, and those that a receiver loses still",
+    lambda flow, seen: not flow.loses_packets_at(seen.capture.place),
+)
 BULK = Condition(
     "a program opens as many connections as it likes, and ends when it likes",
     lambda f, _: not f.is_program,
@@ -32,7 +37,19 @@ BULK = Condition(
 CLEAN = Condition(
     "segments were sent again or acknowledged selectively: a sender then samples the RTT from "
     "SACKs and timestamps too, a capture does not",
-    lambda flow, seen: flow.row["retransmits"] == 0 and all(row["sacks"] == 0 for row in seen.back),
+    lambda flow, seen: (
+        flow.row["retransmits"] == 0
+        and all(row["sacks"] == 0 and row["retransmitted_syn_fin"] == 0 for row in seen.back)
+        and all(row["retransmitted_syn_fin"] == 0 for row in seen.rows)
+    ),
+)
+LONG_TIMER = Condition(
+    "the stack's timeout may be shorter than its smoothed RTT and 200 ms, which tells timeouts "
+    "apart in a capture",
+    lambda flow, _: (
+        flow.run.scenario["stack"] != "ns2"
+        and not any("rto" in name for name in flow.written.get("sysctl") or {})
+    ),
 )
 FULL = Condition(
     "the flow had no full segment to send",
@@ -48,6 +65,14 @@ FULL_SEGMENTS = Condition(
         not flow.run.on_kernel
         or seen.sum("data_packets") * flow.row["mss_bytes"] - seen.sum("total_bytes")
         < flow.row["mss_bytes"]
+    ),
+)
+TIMED = Condition(
+    "a kernel's agent notes times too late for data that came that soon one after the other",
+    lambda flow, _: (
+        not flow.run.on_kernel
+        or (flow.row["last_byte_ns"] or 0) - (flow.row["first_byte_ns"] or 0)
+        > 4 * flow.run.slack_ns
     ),
 )
 STEADY = Condition(

@@ -32,12 +32,15 @@ from cclab.verification.conditions import (
     ENDED,
     FULL,
     FULL_SEGMENTS,
+    LONG_TIMER,
     ONE,
     SAMPLED,
     SEEN,
     SIMULATED,
     STEADY,
+    TIMED,
     UNHELD,
+    UNLOST,
     WHOLE,
 )
 from cclab.verification.declared import Number, Value
@@ -152,7 +155,7 @@ def _atlast_sample(
         of_trace=f"`{column}` of the last of flow_samples while captures cover the run",
         of_capture="the same of what was seen until then",
         bound=sampled(by),
-        conditions=(BEGUN, SEEN, ONE, SAMPLED, DIRECT),
+        conditions=(BEGUN, SEEN, ONE, SAMPLED, DIRECT, UNLOST),
     )
 
 
@@ -209,7 +212,7 @@ NUMBERS: tuple[Number, ...] = (
         of_trace="`received_bytes` of flows",
         of_capture="data that were seen, up to the first hole",
         bound=EXACT,
-        conditions=(WHOLE, SEEN, ONE),
+        conditions=(WHOLE, SEEN, ONE, UNLOST),
     ),
     Number(
         "unique_bytes",
@@ -231,7 +234,7 @@ NUMBERS: tuple[Number, ...] = (
         of_trace="`segments_sent` of flows",
         of_capture="`data_packets`",
         bound=COUNTED,
-        conditions=(WHOLE, SEEN, UNHELD),
+        conditions=(WHOLE, SEEN, UNHELD, UNLOST),
     ),
     Number(
         "retransmits",
@@ -242,7 +245,7 @@ NUMBERS: tuple[Number, ...] = (
         of_trace="`retransmits` of flows",
         of_capture="`retransmitted_packets`",
         bound=COUNTED,
-        conditions=(WHOLE, SEEN, UNHELD),
+        conditions=(WHOLE, SEEN, UNHELD, UNLOST),
     ),
     Number(
         "rtos",
@@ -253,7 +256,7 @@ NUMBERS: tuple[Number, ...] = (
         of_trace="`rtos` of flows",
         of_capture="`rto_events`",
         bound=TIMERS,
-        conditions=(WHOLE, SEEN, DIRECT),
+        conditions=(WHOLE, SEEN, DIRECT, LONG_TIMER, UNLOST),
     ),
     Number(
         "started_s",
@@ -264,7 +267,7 @@ NUMBERS: tuple[Number, ...] = (
         of_trace="`started_ns` of flows",
         of_capture="time of the first SYN",
         bound=NOTED,
-        conditions=(WHOLE, SEEN, ONE, DIRECT),
+        conditions=(WHOLE, SEEN, ONE, DIRECT, UNLOST),
     ),
     Number(
         "ended_s",
@@ -286,7 +289,7 @@ NUMBERS: tuple[Number, ...] = (
         of_trace="`elapsed_s` of the metrics",
         of_capture="from the first SYN to the acknowledgement of all data, or to the run's end",
         bound=NOTED,
-        conditions=(WHOLE, SEEN, ONE, DIRECT, BULK),
+        conditions=(WHOLE, SEEN, ONE, DIRECT, BULK, UNLOST),
     ),
     Number(
         "throughput_bps",
@@ -297,7 +300,7 @@ NUMBERS: tuple[Number, ...] = (
         of_trace="`throughput_bps` of the metrics",
         of_capture="acknowledged data over that time",
         bound=THROUGHPUT,
-        conditions=(WHOLE, SEEN, ONE, ENDED, DIRECT, BULK),
+        conditions=(WHOLE, SEEN, ONE, ENDED, DIRECT, BULK, UNLOST),
         relative=True,
     ),
     Number(
@@ -309,7 +312,7 @@ NUMBERS: tuple[Number, ...] = (
         of_trace="`goodput_bps` of the metrics",
         of_capture="data up to the first hole, over the time from the first of them to the last",
         bound=RATE,
-        conditions=(WHOLE, SEEN, ONE, BULK),
+        conditions=(WHOLE, SEEN, ONE, BULK, UNLOST, TIMED),
         relative=True,
     ),
     Number(
@@ -321,7 +324,7 @@ NUMBERS: tuple[Number, ...] = (
         of_trace="`steady_goodput_bps` of the metrics",
         of_capture="data up to the first hole that came within the steady window, over its length",
         bound=STEADY_RATE,
-        conditions=(WHOLE, SEEN, ONE, STEADY, SAMPLED, BULK),
+        conditions=(WHOLE, SEEN, ONE, STEADY, SAMPLED, BULK, UNLOST),
     ),
     Number(
         "rtt_min_s",

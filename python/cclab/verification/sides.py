@@ -161,6 +161,18 @@ class Flow:
         """Whether the sender's capture point lies behind the delay that the study adds."""
         return self.run.on_kernel and self.written.get("delay_at") == "sender"
 
+    def loses_packets_at(self, end: str) -> bool:
+        """Whether packets are lost on its host at that end, where a kernel captures others.
+
+        What is lost at the sender, a kernel loses before the capture point, and what is lost at
+        the receiver behind it.
+        """
+        bottleneck = self.run.scenario["network"]["bottleneck"]
+        lossy = [*(bottleneck.get("loss") or []), *(bottleneck.get("outage") or [])]
+        if end == "sender" and self.delayed_at_sender and "delay_limit" in self.written:
+            return True
+        return self.run.on_kernel and any(place.get("at") == end for place in lossy)
+
     @property
     def addresses(self) -> tuple[str, str]:
         """Of its sender and its receiver, by docs/trace-schema.md."""
@@ -173,12 +185,16 @@ class Flow:
         return 40_000 + self.index % 20_000, 5001 + self.index % 20_000
 
     @cached_property
-    def samples(self) -> pl.DataFrame:
-        """Its state at each multiple of the sampling interval while captures cover the run."""
+    def all_samples(self) -> pl.DataFrame:
+        """Its state at each multiple of the sampling interval, and at the marks."""
         table = self.run.table("flow_samples")
         assert table is not None, "every trace has samples, if none then an empty table"
-        begin, end = self.run.covered
-        own = table.filter(pl.col("flow") == self.index, pl.col("time_ns").is_between(begin, end))
+        return table.filter(pl.col("flow") == self.index)
+
+    @cached_property
+    def samples(self) -> pl.DataFrame:
+        """Those while captures cover the run."""
+        own = self.all_samples.filter(pl.col("time_ns").is_between(*self.run.covered))
         if self.run.on_kernel and not self.ended:
             # The last is taken a moment after the run's end, and captures end with the run.
             own = own.filter(pl.col("time_ns") < self.run.end_ns)
@@ -187,10 +203,8 @@ class Flow:
     @cached_property
     def last_snd_nxt(self) -> int | None:
         """The data it had sent when the run was over; None if that was not sampled."""
-        table = self.run.table("flow_samples")
-        assert table is not None, "every trace has samples, if none then an empty table"
-        own = table.filter(pl.col("flow") == self.index)
-        return None if own.is_empty() else int(own["snd_nxt_bytes"][-1])
+        sent = self.all_samples["snd_nxt_bytes"]
+        return None if sent.is_empty() else int(sent[-1])
 
     def owns(self, row: dict[str, Any]) -> bool:
         """Whether a direction of a connection is that of its data."""
@@ -352,6 +366,12 @@ class Seen:
     def window_bytes(self) -> int | None:
         """The largest window that its receiver advertised, scaled."""
         windows = [row["window_max_bytes"] for row in self.back]
+        # Those of SYNs, which are never scaled, are in the segments alone.
+        of_connections = pl.col("connection").is_in([row["connection"] for row in self.back])
+        syns = self.capture.segments.filter(
+            of_connections, pl.col("kind") == "syn", pl.col("ack").is_not_null()
+        )
+        windows += syns["window_bytes"].to_list()
         return max((window for window in windows if window is not None), default=None)
 
     def _sent_by(self, sender: int) -> pl.DataFrame:

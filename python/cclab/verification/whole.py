@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from cclab.verification.bounds import rate_slack
+from cclab.verification.conditions import TIMED, UNLOST
 from cclab.verification.numbers import goodput_seen
 from cclab.verification.sides import NANOSECONDS
 
@@ -96,7 +97,7 @@ def _delivered_back(run: Run, captures: Captures, _flow: Flow | None) -> Both:
         changes = bottleneck.get("schedule") or []
         delays = [bottleneck["delay"], *(c["delay"] for c in changes if c.get("delay"))]
         rates = [link["rate_bps"] or 0, *(c["rate"] for c in changes if c.get("rate"))]
-        wire = max(delays) / NANOSECONDS * max(rates) / (8 * _HEADERS) + 1
+        wire = max(delays) / NANOSECONDS * max(rates) / (8 * _LEAST_HEADERS) + 1
     return Both(link["delivered_packets"], seen, -wire, 0.0)
 
 
@@ -119,12 +120,21 @@ def _no_pair(run: Run, captures: Captures, flow: Flow | None) -> str | None:
         return "only one of the flow's hosts was captured"
     if run.table("drops") is None:
         return 'the study does not record drops (trace.events = ["drop"])'
-    if any(link["duplicates"] for link in run.links):
+    network = run.scenario["network"]
+    if any(network[link].get("duplicate") for link in ("bottleneck", "access")):
         return "links copied packets"
+    if any(flow.loses_packets_at(end) for end in ("sender", "receiver")):
+        return UNLOST.unless
     if flow.is_program:
         return "a program ends when it likes: what was under way is not lost"
     if not flow.ended:
         return "the flow had not ended: what was under way is not lost"
+    seen = captures[f"{flow.name}.sender"].of(flow)
+    if len(seen.rows) != 1:
+        return "the capture shows nothing of the flow"
+    payload = seen.data["payload"]
+    if payload.is_empty() or payload[0] <= _MOST_HEADERS - _LEAST_HEADERS:
+        return "the first segment is as short as those without data"
     return _not_whole(run)
 
 
@@ -132,10 +142,9 @@ def _lost(run: Run, captures: Captures, flow: Flow | None) -> Both:
     assert flow is not None
     drops = run.table("drops")
     assert drops is not None
-    data_go_back = flow.written["direction"] == "reverse"
-    way = [link["link"] for link in run.links if link["name"].endswith(".reverse") is data_go_back]
-    own = drops.filter(pl.col("flow") == flow.index, pl.col("link").is_in(way))
-    lost = own.filter(pl.col("wire_len_bytes") > _HEADERS)
+    own = drops.filter(pl.col("flow") == flow.index)
+    # Without data the offset is 0: of acknowledgements, SYNs and FINs.
+    lost = own.filter((pl.col("offset_bytes") > 0) | (pl.col("wire_len_bytes") > _MOST_HEADERS))
     sent, got = (
         captures[f"{flow.name}.{end}"].of(flow).sum("data_packets")
         for end in ("sender", "receiver")
@@ -143,8 +152,9 @@ def _lost(run: Run, captures: Captures, flow: Flow | None) -> Both:
     return Both(len(lost), sent - got)
 
 
-_HEADERS = 14 + 20 + 20 + 12
-"""Bytes of a packet on the data's way that carries none: Ethernet, IPv4, TCP, timestamps."""
+_LEAST_HEADERS = 20 + 20
+_MOST_HEADERS = 14 + 20 + 60
+"""Bytes of headers on a link, of the shortest and the longest: Ethernet, IPv4, TCP and options."""
 
 
 def _no_receivers(run: Run, captures: Captures, _flow: Flow | None) -> str | None:
@@ -152,6 +162,11 @@ def _no_receivers(run: Run, captures: Captures, _flow: Flow | None) -> str | Non
         return "not every receiver was captured"
     if any(flow.is_program for flow in run.flows):
         return "a program opened several connections"
+    for flow in run.flows:
+        seen = captures[f"{flow.name}.receiver"].of(flow)
+        for condition in (UNLOST, TIMED):
+            if flow.row["received_bytes"] > 0 and not condition.holds(flow, seen):
+                return condition.unless
     return _not_whole(run)
 
 
@@ -210,6 +225,8 @@ def _no_jain_at_bottleneck(run: Run, captures: Captures, flow: Flow | None) -> s
     seen = captures.get("bottleneck")
     if seen is not None and any(len(seen.of(flow).rows) != 1 for flow in run.flows):
         return "not every flow is one connection that passes the bottleneck"
+    if seen is not None and any(not TIMED.holds(flow, seen.of(flow)) for flow in run.flows):
+        return TIMED.unless
     return _no_bottleneck(run, captures, flow)
 
 
@@ -249,7 +266,7 @@ ACROSS: tuple[Across, ...] = (
         "data_lost",
         "1",
         "sender, receiver",
-        "rows of drops with data, on the data's way",
+        "rows of drops with data",
         "`data_packets` at the sender less those at the receiver",
         "equal",
         _no_pair,
