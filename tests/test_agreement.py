@@ -10,9 +10,9 @@ import pytest
 import cclab
 from agreement import directions, tcptrace, tshark
 from agreement.comparison import compare, made, scored
-from agreement.explained.explanation import RUNS
 from agreement.kinds import FAMILIES, KINDS
 from agreement.page import page
+from agreement.runs import RUNS
 from conftest import ROOT
 
 if TYPE_CHECKING:

@@ -44,22 +44,18 @@ FIELDS = (
     "tcp.options.sack.dsack_le",
     "tcp.options.timestamp.tsval",
     "tcp.analysis.retransmission",
-    "tcp.analysis.fast_retransmission",
     "tcp.analysis.spurious_retransmission",
     "tcp.analysis.out_of_order",
     "tcp.analysis.duplicate_ack",
     "tcp.analysis.lost_segment",
     "tcp.analysis.ack_lost_segment",
     "tcp.analysis.keep_alive",
-    "tcp.analysis.keep_alive_ack",
     "tcp.analysis.zero_window",
     "tcp.analysis.zero_window_probe",
     "tcp.analysis.window_full",
-    "tcp.analysis.window_update",
     "tcp.analysis.bytes_in_flight",
     "tcp.analysis.ack_rtt",
     "tcp.analysis.initial_rtt",
-    "tcp.analysis.reused_ports",
 )
 """What is asked of tshark."""
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from agreement.comparison import JUDGES, Comparison
 from agreement.explained import EXPLAINED
-from agreement.explained.explanation import RUNS
 from agreement.kinds import FAMILIES, KINDS
-from agreement.runs import SAYS
+from agreement.runs import RUNS, SAYS
 
 if TYPE_CHECKING:
     from agreement.comparison import Score

@@ -40,6 +40,9 @@ capture = ["bottleneck", "short.sender", "short.receiver"]
 """
 """Two flows, random loss, an outage that is longer than any round trip."""
 
+RUNS = ("simulator", "simulator unscaled", "kernel", "kernel unscaled")
+"""With window scaling, and without."""
+
 POINTS = {"bottleneck": "bottleneck", "sender": "short.sender", "receiver": "short.receiver"}
 
 SAYS = {
@@ -52,7 +55,7 @@ SAYS = {
 def simulated(folder: Path) -> dict[str, Path]:
     """What the simulator's captures are by name: with window scaling, and without."""
     found: dict[str, Path] = {}
-    for name, stack in (("simulator", "linux-6.12"), ("simulator unscaled", "ns3-3.1x")):
+    for name, stack in zip(RUNS[:2], ("linux-6.12", "ns3-3.1x"), strict=True):
         study = f'stack = "{stack}"\n' + NETWORK.replace("MORE", "")
         file = folder / f"{name}.toml"
         file.write_text(study)
@@ -69,7 +72,7 @@ def emulated(folder: Path) -> dict[str, Path]:
     found: dict[str, Path] = {}
     delayed = 'delay_at = "sender"'
     unscaled = 'sysctl = { "net.ipv4.tcp_window_scaling" = 0 }'
-    for name, more in (("kernel", delayed), ("kernel unscaled", f"{delayed}\n{unscaled}")):
+    for name, more in zip(RUNS[2:], (delayed, f"{delayed}\n{unscaled}"), strict=True):
         entry = results_of(folder / name, NETWORK.replace("MORE", more)).runs[0].entry
         found |= _captures(name, entry, folder)
     return found

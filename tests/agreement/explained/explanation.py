@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from agreement.runs import POINTS
-
-RUNS = ("simulator", "simulator unscaled", "kernel", "kernel unscaled")
+from agreement.runs import POINTS, RUNS
 
 
 @dataclass(frozen=True)
