@@ -20,9 +20,10 @@ const MOST_UNDERWAY: usize = 1 << 12;
 /// The least MSS of IPv4 (RFC 9293 section 3.7.1): what is smaller is no full segment.
 const LEAST_MSS: u64 = 536;
 
-/// A sender that has less in flight than a round trip ago, by a full segment or more, and sends
-/// nothing at an acknowledgement nor for this part of a round trip after it has nothing to send:
-/// congestion control would have sent. That can be seen near the sender, within this part of a
+/// A sender that has no more than half in flight of what it had a round trip ago, and sends
+/// nothing at an acknowledgement nor for this part of a round trip after it, has nothing to send:
+/// congestion control would have sent, and so would one with a full send buffer (Linux wakes a
+/// writer when a third of it is free). That can be seen near the sender, within this part of a
 /// round trip.
 const PATIENCE: u64 = 8;
 
@@ -302,7 +303,7 @@ impl Limits {
             Hold::Rwnd
         } else if flight == 0 || self.short {
             Hold::Application
-        } else if after_ack && flight + self.full() <= recent {
+        } else if after_ack && flight.saturating_mul(2) <= recent {
             Hold::Slack
         } else {
             Hold::Cwnd
