@@ -96,7 +96,9 @@ def _marks(axes: Axes, rows: pl.DataFrame, what: str, unit: float) -> Line2D | N
         width = 1.1 if what in time_sequence.SENT else 0.7
         axes.add_collection(LineCollection(list(ends), colors=look.colour, linewidths=width))
     style: dict[str, Any] = {"linestyle": "none", "color": look.colour, "markersize": 4.2}
-    style["markeredgewidth"] = 0.9
+    # Ticks on the line of ACKs are many, and what they say is no news.
+    ticks = look.marker == "|"
+    style |= {"markeredgewidth": 0.5, "markersize": 3.0} if ticks else {"markeredgewidth": 0.9}
     if look.hollow:
         style["markerfacecolor"] = "none"
     if look.marker is None:
