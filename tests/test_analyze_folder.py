@@ -238,3 +238,24 @@ def test_the_page_works_in_a_browser_without_a_network(capture: Path, tmp_path: 
     assert (b3, e3) == (b0, e0)
     assert e1 - b1 == pytest.approx((e0 - b0) / 2, abs=1e-5)
     assert b2 - b1 == pytest.approx(0.2 * (e1 - b1), abs=1e-5)
+
+
+def test_a_figure_of_a_stretch_of_time_shows_what_is_in_it(capture: Path) -> None:
+    analyzed = cclab.analyze(capture)
+    series = analyzed.series("time-sequence", connection=1)
+    inside = series.filter(pl.col("time_s").is_between(0.2, 0.4))
+    figure = analyzed.figure("time-sequence", connection=1, between=(0.2, 0.4))
+    assert figure is not None
+    [axes] = figure.axes
+    assert axes.get_xlim() == (0.2, 0.4)
+    data = inside.filter(pl.col("what").is_in(["new", "out-of-order"]))
+    low, high = (value * 1e3 for value in axes.get_ylim())
+    assert low > 0.8 * min(data["start_bytes"].to_list()) > 0
+    assert high > max(data["end_bytes"].to_list())
+    for kind in FIGURES:
+        narrow = analyzed.figure(kind.name, connection=1, between=(0.2, 0.4))
+        assert narrow is not None
+        assert narrow.axes[0].get_xlim() == (0.2, 0.4)
+    assert analyzed.figure("rtt", connection=1, between=(90, 91)) is None
+    with pytest.raises(cclab.InputError, match=r"between is 2 and 1 s; it must end after"):
+        analyzed.figure("rtt", connection=1, between=(2, 1))

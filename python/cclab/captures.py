@@ -141,15 +141,21 @@ class Capture:
         return series(self.tables, name, connection=connection, sender=sender, bin_s=bin_s)
 
     def figure(
-        self, name: str, *, connection: int | None = None, sender: int | None = None
+        self,
+        name: str,
+        *,
+        connection: int | None = None,
+        sender: int | None = None,
+        between: tuple[float, float] | None = None,
     ) -> Drawing | None:
         """The figure of the series called `name`; None where there is nothing to show in it.
 
+        `between` are the seconds from which and to which it is shown; None is all of its time.
         Notebooks show it by themselves. The rest is as for `series`.
         """
         from cclab.series.figures import figure
 
-        return figure(self.tables, name, connection=connection, sender=sender)
+        return figure(self.tables, name, connection=connection, sender=sender, between=between)
 
     def write(
         self,

@@ -19,7 +19,7 @@ def compute(direction: Direction) -> pl.DataFrame:
     """A row for each segment of the receiver, RSTs excepted, which have none."""
     known = (pl.col("sender") != direction.sender) & pl.col("window_bytes").is_not_null()
     rows = direction.segments.filter(known)
-    if direction.row["window_scaling"] and not rows["syn"].all():
+    if direction.row["window_scaling"]:
         # Those of SYNs are never scaled (RFC 7323 section 2.2).
         rows = rows.filter(~pl.col("syn"))
     return rows.select("time_s", pl.col("window_bytes").cast(pl.Int64))

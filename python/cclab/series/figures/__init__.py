@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cclab.report.figures.style import Drawing
+    from cclab.series.figures.curves import Between
     from cclab.series.tables import Direction, Tables
 
 __all__ = ["ACROSS", "FIGURES", "Across", "Kind", "figure", "svg"]
@@ -27,8 +28,8 @@ class Kind:
     """What it shows, as a heading."""
     caption: str
     """How to read it."""
-    draw: Callable[[Direction], Drawing | None]
-    """Makes it; None where there is nothing to show."""
+    draw: Callable[[Direction, Between], Drawing | None]
+    """Makes it, of a stretch of time; None where there is nothing to show."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,17 @@ ACROSS: tuple[Across, ...] = (
 
 
 def figure(
-    tables: Tables, name: str, *, connection: int | None = None, sender: int | None = None
+    tables: Tables,
+    name: str,
+    *,
+    connection: int | None = None,
+    sender: int | None = None,
+    between: Between = None,
 ) -> Drawing | None:
     """The figure of the series called `name`; None where there is nothing to show in it.
 
-    `connection` and `sender` choose the direction, as they do for `series`. Raises `InputError`
+    `connection` and `sender` choose the direction, as they do for `series`, and `between` the
+    seconds from which and to which it is shown; None is all of its time. Raises `InputError`
     if there is no such figure or connection, or if they do not go together.
     """
     kind = next((k for k in FIGURES if k.name == name), None)
@@ -70,6 +77,8 @@ def figure(
     if over is not None:
         if connection is not None:
             raise InputError(f"{name} is across all connections: leave the connection out")
+        if between is not None:
+            raise InputError(f"{name} is of the whole capture: leave between out")
         with styled():
             return laid_out(over.draw(tables))
     if kind is None:
@@ -77,13 +86,15 @@ def figure(
         raise InputError(f"no figure called {name!r}; the figures are {known}")
     if connection is None:
         raise InputError(f"{name} is of one connection: which?")
-    return drawn(kind, tables.direction(connection, sender))
+    if between is not None and not between[0] < between[1]:
+        raise InputError(f"between is {between[0]} and {between[1]} s; it must end after it begins")
+    return drawn(kind, tables.direction(connection, sender), between)
 
 
-def drawn(kind: Kind, direction: Direction) -> Drawing | None:
+def drawn(kind: Kind, direction: Direction, between: Between = None) -> Drawing | None:
     """The figure of `kind` of `direction`; None where there is nothing to show."""
     with styled():
-        return laid_out(kind.draw(direction))
+        return laid_out(kind.draw(direction, between))
 
 
 def laid_out(made: Drawing | None) -> Drawing | None:

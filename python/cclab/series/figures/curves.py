@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 from matplotlib.lines import Line2D
 
 from cclab.report import units
@@ -16,10 +17,12 @@ from cclab.series import inter_arrival, outstanding, rtt, thin, throughput, wind
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import polars as pl
     from matplotlib.axes import Axes
 
     from cclab.series.tables import Direction
+
+Between = tuple[float, float] | None
+"""The seconds from which and to which a figure shows something; None is all of it."""
 
 _ACROSS, _UP = 1600, 400
 _SIZE_IN = (9.0, 3.0)
@@ -29,13 +32,13 @@ AMBER, GREEN = LOOKS["lp"].colour, LOOKS["bbr"].colour
 _DASHED: tuple[float, tuple[float, ...]] = (0, (4.0, 1.4))
 
 
-def _outstanding(direction: Direction) -> Drawing | None:
-    frame = outstanding.compute(direction)
+def _outstanding(direction: Direction, between: Between = None) -> Drawing | None:
+    frame = within(outstanding.compute(direction), between)
     if frame.is_empty():
         return None
     most = _most(frame, "outstanding_bytes", "window_bytes")
     unit, name = units.size(most)
-    figure, axes = _frame(direction, f"bytes ({name})")
+    figure, axes = _frame(direction, between, f"bytes ({name})")
     steps = {"drawstyle": "steps-post"}
     _line(axes, frame, "window_bytes", unit, color=AMBER, linestyle=_DASHED, **steps)
     _line(axes, frame, "outstanding_bytes", unit, color=BLUE, linewidth=1.0, **steps)
@@ -49,22 +52,22 @@ def _outstanding(direction: Direction) -> Drawing | None:
     return figure
 
 
-def _window(direction: Direction) -> Drawing | None:
-    frame = window.compute(direction)
+def _window(direction: Direction, between: Between = None) -> Drawing | None:
+    frame = within(window.compute(direction), between)
     if frame.is_empty():
         return None
     unit, name = units.size(_most(frame, "window_bytes"))
-    figure, axes = _frame(direction, f"window ({name})")
+    figure, axes = _frame(direction, between, f"window ({name})")
     _line(axes, frame, "window_bytes", unit, color=AMBER, drawstyle="steps-post")
     return figure
 
 
-def _throughput(direction: Direction) -> Drawing | None:
+def _throughput(direction: Direction, between: Between = None) -> Drawing | None:
     if not direction.row["unique_bytes"]:
         return None
-    frame = throughput.compute(direction)
+    frame = within(throughput.compute(direction), between)
     unit, name = units.rate(_most(frame, "sent_bps"))
-    figure, axes = _frame(direction, f"rate ({name})")
+    figure, axes = _frame(direction, between, f"rate ({name})")
     steps = {"drawstyle": "steps-post"}
     _line(axes, frame, "sent_bps", unit, color=VERMILLION, linewidth=0.8, **steps)
     _line(axes, frame, "throughput_bps", unit, color=BLUE, linewidth=1.1, **steps)
@@ -81,22 +84,22 @@ def _throughput(direction: Direction) -> Drawing | None:
     return figure
 
 
-def _rtt(direction: Direction) -> Drawing | None:
-    frame = rtt.compute(direction)
+def _rtt(direction: Direction, between: Between = None) -> Drawing | None:
+    frame = within(rtt.compute(direction), between, early=False)
     if frame.is_empty():
         return None
     unit, name = units.time(_most(frame, "rtt_s"))
-    figure, axes = _frame(direction, f"RTT ({name})")
+    figure, axes = _frame(direction, between, f"RTT ({name})")
     _dots(axes, frame["time_s"].to_numpy(), frame["rtt_s"].to_numpy(), unit)
     axes.set_ylim(bottom=0)
     return figure
 
 
-def _inter_arrival(direction: Direction) -> Drawing | None:
-    frame = inter_arrival.compute(direction)
+def _inter_arrival(direction: Direction, between: Between = None) -> Drawing | None:
+    frame = within(inter_arrival.compute(direction), between, early=False)
     if frame.is_empty():
         return None
-    figure, axes = _frame(direction, "time since the packet before (s)")
+    figure, axes = _frame(direction, between, "time since the packet before (s)")
     gap = frame["gap_s"].to_numpy()
     positive = gap[gap > 0]
     # Packets that were captured in the same instant lie on the lowest line.
@@ -118,7 +121,7 @@ _DOT: dict[str, Any] = {
     "alpha": 0.7,
 }
 
-CURVES: tuple[tuple[str, str, str, Callable[[Direction], Drawing | None]], ...] = (
+CURVES: tuple[tuple[str, str, str, Callable[[Direction, Between], Drawing | None]], ...] = (
     (
         "outstanding",
         "Outstanding data",
@@ -152,12 +155,22 @@ CURVES: tuple[tuple[str, str, str, Callable[[Direction], Drawing | None]], ...] 
 """Name, title, caption and function of each."""
 
 
-def _frame(direction: Direction, ylabel: str) -> tuple[Drawing, Axes]:
+def within(frame: pl.DataFrame, between: Between, *, early: bool = True) -> pl.DataFrame:
+    """The rows of a series in a stretch of time, and the `early` one from which a curve goes on."""
+    if between is None:
+        return frame
+    before = frame.filter(pl.col("time_s") < between[0]).tail(int(early))
+    return pl.concat([before, frame.filter(pl.col("time_s").is_between(*between))])
+
+
+def _frame(direction: Direction, between: Between, ylabel: str) -> tuple[Drawing, Axes]:
     figure = Drawing(figsize=_SIZE_IN, layout="constrained")
     axes = figure.add_subplot()
     axes.set_xlabel("time (s)")
     axes.set_ylabel(ylabel)
     axes.margins(x=0.01)
+    if between is not None:
+        axes.set_xlim(*between)
     axes.set_title(direction.title)
     return figure, axes
 

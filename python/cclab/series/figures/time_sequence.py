@@ -18,6 +18,7 @@ from cclab.series.looks import ACK, LOOKS, WINDOW
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from cclab.series.figures.curves import Between
     from cclab.series.looks import Look
     from cclab.series.tables import Direction
 
@@ -30,12 +31,17 @@ CAPTION = (
 )
 
 _ACROSS, _UP = 1600, 800
+_ACKS, _EDGES = ("ack", "duplicate-ack"), ("window", "zero-window")
 _SIZE_IN = (9.0, 5.0)
 
 
-def draw(direction: Direction) -> Drawing | None:
-    """The figure; None if the direction carries no data."""
+def draw(direction: Direction, between: Between = None) -> Drawing | None:
+    """The figure; None if the direction carries no data then."""
     rows = time_sequence.compute(direction)
+    if between is not None:
+        early = rows.filter(pl.col("time_s") < between[0])
+        stairs = [early.filter(pl.col("what").is_in(those)).tail(1) for those in (_ACKS, _EDGES)]
+        rows = pl.concat([*stairs, rows.filter(pl.col("time_s").is_between(*between))])
     if rows.filter(pl.col("what").is_in(time_sequence.SENT)).is_empty():
         return None
     unit, name = units.size(float(max(1, _highest(rows))))
@@ -46,6 +52,8 @@ def draw(direction: Direction) -> Drawing | None:
     axes.set_xlabel("time (s)")
     axes.set_ylabel(f"sequence number ({name})")
     axes.margins(x=0.01, y=0.03)
+    if between is not None:
+        axes.set_xlim(*between)
     axes.set_title(direction.title)
     above(figure, handles)
     return figure
@@ -54,12 +62,10 @@ def draw(direction: Direction) -> Drawing | None:
 def lines(rows: pl.DataFrame, which: Look) -> pl.DataFrame:
     """`time_s` and `end_bytes` of the stairs of ACKs or of windows."""
     if which is ACK:
-        acks = rows.filter(pl.col("what").is_in(["ack", "duplicate-ack"]))
+        acks = rows.filter(pl.col("what").is_in(_ACKS))
         # One that arrives late takes nothing back.
         return acks.select("time_s", pl.col("end_bytes").cum_max())
-    return rows.filter(pl.col("what").is_in(["window", "zero-window"])).select(
-        "time_s", "end_bytes"
-    )
+    return rows.filter(pl.col("what").is_in(_EDGES)).select("time_s", "end_bytes")
 
 
 def _highest(rows: pl.DataFrame) -> int:
