@@ -162,21 +162,26 @@ impl Limits {
     pub fn acknowledged(&mut self, now: Time, ack: u64, edge: u64, marked: bool) {
         self.reach(now);
         let to_sender = self.distance.estimate();
-        let underway = Underway {
-            arrives: now + to_sender,
+        let arrives = now + to_sender;
+        if to_sender == Time::ZERO && self.underway.is_empty() {
+            self.hear(Underway {
+                arrives,
+                ack,
+                edge,
+                marked,
+            });
+            return;
+        }
+        if self.underway.len() == MOST_UNDERWAY {
+            let first = self.underway.pop_front();
+            first.into_iter().for_each(|first| self.hear(first));
+        }
+        self.underway.push_back(Underway {
+            arrives,
             ack,
             edge,
             marked,
-        };
-        if to_sender == Time::ZERO && self.underway.is_empty() {
-            self.hear(underway);
-        } else {
-            if self.underway.len() == MOST_UNDERWAY {
-                let first = self.underway.pop_front();
-                first.into_iter().for_each(|first| self.hear(first));
-            }
-            self.underway.push_back(underway);
-        }
+        });
     }
 
     /// Shares of the time; None if no time passed.
