@@ -14,6 +14,7 @@ import pytest
 
 import cclab
 from cclab import verification
+from cclab.backends.host import Host
 from cclab.cli.main import DONE, EXPECTATION_FAILED, RUN_FAILED, WRONG_INPUT
 from cclab.verification import conditions
 from cclab.verification.numbers import NUMBERS
@@ -168,6 +169,36 @@ def test_the_kernels_traces_and_captures_agree(tmp_path: Path) -> None:
     assert_agrees(delayed)
     why = {skipped.number: skipped.why for skipped, _ in delayed.not_compared}
     assert "behind the delay" in why["started_s"]
+
+
+def test_traces_and_captures_of_this_host_agree(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(
+        """
+        backend = "netns"
+        duration = "2s"
+        [network.bottleneck]
+        rate  = "10Mbit"
+        delay = "0s"
+        queue = { limit = "30p" }
+        [[flow]]
+        name     = "short"
+        transfer = "500kB"
+        [[flow]]
+        name = "long"
+        cc   = "reno"
+        [trace]
+        capture = ["bottleneck", "short.sender", "short.receiver", "long.sender", "long.receiver"]
+        """
+    )
+    if Host.probe().unprivileged is not None:
+        with pytest.raises(cclab.InputError):
+            cclab.run(file, out=tmp_path / "store")
+        return
+    cclab.run(file, out=tmp_path / "store")
+    verified = cclab.verify(tmp_path / "store")
+    assert_agrees(verified)
+    assert {"segments_sent", "goodput_bps", "bytes_acked at a sample"} <= judged(verified)
 
 
 @pytest.mark.usefixtures("kernel")

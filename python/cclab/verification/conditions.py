@@ -30,6 +30,11 @@ UNLOST = Condition(
     "no more, and those that a receiver loses still",
     lambda flow, seen: not flow.loses_packets_at(seen.capture.place),
 )
+READ_IN_TIME = Condition(
+    "in real time a kernel's counters are read some time after the run's end: of a flow that had "
+    "not ended they have more",
+    lambda flow, _: flow.ended or not flow.run.in_real_time,
+)
 BULK = Condition(
     "a program opens as many connections as it likes, and ends when it likes",
     lambda f, _: not f.is_program,

@@ -34,6 +34,7 @@ from cclab.verification.conditions import (
     FULL_SEGMENTS,
     LONG_TIMER,
     ONE,
+    READ_IN_TIME,
     SAMPLED,
     SEEN,
     SIMULATED,
@@ -201,7 +202,7 @@ NUMBERS: tuple[Number, ...] = (
         of_trace="`acked_bytes` of flows",
         of_capture="the highest acknowledgement, without the FIN",
         bound=EXACT,
-        conditions=(WHOLE, SEEN, ONE, UNHELD),
+        conditions=(WHOLE, SEEN, ONE, UNHELD, READ_IN_TIME),
     ),
     Number(
         "bytes_received",
@@ -212,7 +213,7 @@ NUMBERS: tuple[Number, ...] = (
         of_trace="`received_bytes` of flows",
         of_capture="data that were seen, up to the first hole",
         bound=EXACT,
-        conditions=(WHOLE, SEEN, ONE, UNLOST),
+        conditions=(WHOLE, SEEN, ONE, UNLOST, READ_IN_TIME),
     ),
     Number(
         "unique_bytes",
@@ -234,7 +235,7 @@ NUMBERS: tuple[Number, ...] = (
         of_trace="`segments_sent` of flows",
         of_capture="`data_packets`",
         bound=COUNTED,
-        conditions=(WHOLE, SEEN, UNHELD, UNLOST),
+        conditions=(WHOLE, SEEN, UNHELD, UNLOST, READ_IN_TIME),
     ),
     Number(
         "retransmits",
@@ -245,7 +246,7 @@ NUMBERS: tuple[Number, ...] = (
         of_trace="`retransmits` of flows",
         of_capture="`retransmitted_packets`",
         bound=COUNTED,
-        conditions=(WHOLE, SEEN, UNHELD, UNLOST),
+        conditions=(WHOLE, SEEN, UNHELD, UNLOST, READ_IN_TIME),
     ),
     Number(
         "rtos",
@@ -256,7 +257,7 @@ NUMBERS: tuple[Number, ...] = (
         of_trace="`rtos` of flows",
         of_capture="`rto_events`",
         bound=TIMERS,
-        conditions=(WHOLE, SEEN, DIRECT, LONG_TIMER, UNLOST),
+        conditions=(WHOLE, SEEN, DIRECT, LONG_TIMER, UNLOST, READ_IN_TIME),
     ),
     Number(
         "started_s",
@@ -312,7 +313,7 @@ NUMBERS: tuple[Number, ...] = (
         of_trace="`goodput_bps` of the metrics",
         of_capture="data up to the first hole, over the time from the first of them to the last",
         bound=RATE,
-        conditions=(WHOLE, SEEN, ONE, BULK, UNLOST, TIMED),
+        conditions=(WHOLE, SEEN, ONE, BULK, UNLOST, TIMED, READ_IN_TIME),
         relative=True,
     ),
     Number(
@@ -392,7 +393,7 @@ NUMBERS: tuple[Number, ...] = (
         of_trace="the largest `in_flight_bytes` of flow_samples and acks",
         of_capture="`outstanding_max_bytes`",
         bound=FLIGHT,
-        conditions=(WHOLE, SEEN, ONE, DIRECT, FULL_SEGMENTS),
+        conditions=(WHOLE, SEEN, ONE, DIRECT, FULL_SEGMENTS, READ_IN_TIME),
     ),
     Number(
         "ecn_echoes",

@@ -62,6 +62,11 @@ class Run:
         return self.measured.run.backend != "sim"
 
     @property
+    def in_real_time(self) -> bool:
+        """Whether its host took time for what it did."""
+        return self.measured.run.backend == "netns"
+
+    @property
     def points(self) -> list[str]:
         """Where packets were captured."""
         points: list[str] = self.scenario["trace"]["capture"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from cclab.verification.bounds import rate_slack
-from cclab.verification.conditions import TIMED, UNLOST
+from cclab.verification.conditions import READ_IN_TIME, TIMED, UNLOST
 from cclab.verification.numbers import goodput_seen
 from cclab.verification.sides import NANOSECONDS
 
@@ -66,6 +66,8 @@ def _mixed(run: Run, captures: Captures, flow: Flow | None) -> str | None:
     why = _no_bottleneck(run, captures, flow)
     if why is not None:
         return why
+    if run.in_real_time and not all(flow.ended for flow in run.flows):
+        return READ_IN_TIME.unless
     capture = captures["bottleneck"]
     owned = sum(row["packets"] for row in _ways(run, capture, 0) + _ways(run, capture, 1))
     return None if owned == capture.packets else "packets of others than flows passed it too"
@@ -164,7 +166,7 @@ def _no_receivers(run: Run, captures: Captures, _flow: Flow | None) -> str | Non
         return "a program opened several connections"
     for flow in run.flows:
         seen = captures[f"{flow.name}.receiver"].of(flow)
-        for condition in (UNLOST, TIMED):
+        for condition in (UNLOST, TIMED, READ_IN_TIME):
             if flow.row["received_bytes"] > 0 and not condition.holds(flow, seen):
                 return condition.unless
     return _not_whole(run)
@@ -227,6 +229,8 @@ def _no_jain_at_bottleneck(run: Run, captures: Captures, flow: Flow | None) -> s
         return "not every flow is one connection that passes the bottleneck"
     if seen is not None and any(not TIMED.holds(flow, seen.of(flow)) for flow in run.flows):
         return TIMED.unless
+    if not all(flow.ended for flow in run.flows) and run.in_real_time:
+        return READ_IN_TIME.unless
     return _no_bottleneck(run, captures, flow)
 
 
