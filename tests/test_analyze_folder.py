@@ -259,3 +259,16 @@ def test_a_figure_of_a_stretch_of_time_shows_what_is_in_it(capture: Path) -> Non
     assert analyzed.figure("rtt", connection=1, between=(90, 91)) is None
     with pytest.raises(cclab.InputError, match=r"between is 2 and 1 s; it must end after"):
         analyzed.figure("rtt", connection=1, between=(2, 1))
+
+
+def test_a_capture_without_connections_has_a_page_too(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.pcap"
+    empty.write_bytes(bytes.fromhex("d4c3b2a1 02000400 00000000 00000000 ffff0000 65000000"))
+    page = cclab.analyze(empty).write(tmp_path / "out", formats=["csv", "xplot"])
+    assert set(files_of(page.parent)) == (ALWAYS | {"share.csv", "jain.csv"}) - {
+        "share.svg",
+        "jain.svg",
+    }
+    after = in_browser(page, "", tmp_path)
+    assert "<title>Packet capture</title>" in after
+    assert "Zoom in" not in after

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
@@ -82,13 +83,23 @@ def payload(sent: pl.DataFrame) -> pl.DataFrame:
 
 
 def new_bytes(batches: Iterable[pl.DataFrame]) -> Iterable[pl.DataFrame]:
-    """`new_bytes` of the segments with payload in `batches`, of any number of directions."""
-    seen: dict[tuple[object, ...], Seen] = {}
+    """`new_bytes` of the segments with payload in `batches`, of any number of directions.
+
+    The rows of a batch come out by direction.
+    """
+    seen: dict[int, Seen] = {}
     for batch in batches:
         data = batch.filter((pl.col("payload") > 0) & ~pl.col("kind").is_in(NOT_DATA))
-        for key, own in data.group_by("connection", "sender", maintain_order=True):
-            new = seen.setdefault(key, Seen()).take(*_arrays(own))
-            yield own.with_columns(pl.Series("new_bytes", new, dtype=pl.Int64))
+        which = 2 * pl.col("connection").cast(pl.Int64) + pl.col("sender")
+        by_direction = data.sort(which, maintain_order=True)
+        directions = by_direction.select(which).to_series().to_numpy()
+        start, length = _arrays(by_direction)
+        new = np.zeros(len(start), dtype=np.int64)
+        firsts = np.flatnonzero(np.diff(directions, prepend=-1))
+        for first, end in itertools.pairwise([*firsts.tolist(), len(start)]):
+            direction = seen.setdefault(int(directions[first]), Seen())
+            new[first:end] = direction.take(start[first:end], length[first:end])
+        yield by_direction.with_columns(pl.Series("new_bytes", new, dtype=pl.Int64))
 
 
 def _arrays(data: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:

@@ -94,6 +94,7 @@ def html(
         headings=_HEADINGS,
         rows=rows,
         hidden=hidden,
+        directions=directions,
         across=over,
         together=_together(document),
         congested=_congested(document),
