@@ -63,7 +63,7 @@ rtt  = "80ms"
 [trace]
 capture = ["bottleneck", "short.sender", "short.receiver", "back.sender", "back.receiver",
            "long.sender", "long.receiver"]
-events  = ["ack", "drop"]
+events  = ["ack", "queue", "drop"]
 """
 
 CLEAN = """
@@ -277,14 +277,16 @@ def test_captures_that_end_early_are_compared_as_far_as_they_go(
     tmp_path: Path, points: list[str]
 ) -> None:
     capture = f"capture = {json.dumps(points)}\nuntil = "
-    study = STUDY[: STUDY.index("capture =")] + capture
+    study = STUDY[: STUDY.index("capture =")] + 'events = ["queue"]\n' + capture
     verified = cclab.verify(simulated(tmp_path / "until", study + '"1050ms"\n'))
     assert_agrees(verified)
     why = {skipped.number: skipped.why for skipped, _ in verified.not_compared}
     assert "do not cover the whole run" in why["limited.cwnd"]
-    if points == ["short.receiver"]:
-        [line] = [x for x in verified.lines if x.number == "bytes_received at a sample"]
-        assert 100_000 < (line.worst.trace or 0) < 1_000_003
+    name = "bytes_passed" if points == ["bottleneck"] else "bytes_received"
+    compared = [x for x in verified.compared if x.number == f"{name} at a sample"]
+    assert len(compared) == (3 if points == ["bottleneck"] else 1)
+    [short] = [x for x in compared if x.subject.flow == "short"]
+    assert 100_000 < (short.trace or 0) < 1_000_003
 
 
 def test_captures_that_begin_late_say_what_is_not_compared(tmp_path: Path) -> None:
@@ -293,7 +295,7 @@ def test_captures_that_begin_late_say_what_is_not_compared(tmp_path: Path) -> No
     whys = {one.why for one, _ in verified.not_compared if one.number.startswith("segments_sent")}
     assert any("do not cover the whole run" in why for why in whys)
     assert any("begin after the run did" in why for why in whys)
-    assert judged(verified) == {"mss_bytes"}
+    assert judged(verified) == {"mss_bytes", "dequeued_packets"}
 
 
 def test_runs_without_captures_are_told_with_the_remedy(tmp_path: Path, cli: Cli) -> None:

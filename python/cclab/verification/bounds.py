@@ -202,6 +202,27 @@ def sampled(by: Callable[[Seen, int], int]) -> Bound:
     )
 
 
+def _passed(flow: Flow, seen: Seen, apart_ns: int) -> float:
+    at = last_sample(flow)["time_ns"]
+    return float(seen.arrived_by(at + apart_ns)[0] - seen.arrived_by(at)[0])
+
+
+PASSED = Bound(
+    "what arrived had passed before, and what passed was sent: from nothing more to all that was "
+    "sent and had not arrived; what passed at the instant of the sample may count or not",
+    lambda flow, seen: -_passed(flow, seen, flow.run.slack_ns),
+    lambda flow, seen: (
+        float(last_sample(flow)["snd_nxt_bytes"] - last_sample(flow)["received_bytes"])
+        - _passed(flow, seen, -1 - flow.run.slack_ns)
+    ),
+)
+DEQUEUED = Bound(
+    "equal; on a kernel the packets at the two ends of the captured time may count or not",
+    lambda flow, _: -2.0 if flow.run.on_kernel else 0.0,
+    lambda flow, _: 2.0 if flow.run.on_kernel else 0.0,
+)
+
+
 def last_sample(flow: Flow) -> dict[str, Any]:
     return flow.samples.row(-1, named=True)
 

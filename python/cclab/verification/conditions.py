@@ -80,6 +80,10 @@ TIMED = Condition(
         > 4 * flow.run.slack_ns
     ),
 )
+QUEUE_TOLD = Condition(
+    'the study does not record queue events (trace.events = ["queue"])',
+    lambda flow, _: flow.run.table("queue_events") is not None,
+)
 STEADY = Condition(
     "there is no time in which all flows were active",
     lambda flow, _: flow.run.steady_ns is not None,

@@ -12,9 +12,11 @@ import polars as pl
 from cclab.verification.bounds import (
     BINS,
     COUNTED,
+    DEQUEUED,
     EXACT,
     FLIGHT,
     NOTED,
+    PASSED,
     RATE,
     RTT,
     STEADY_RATE,
@@ -34,6 +36,7 @@ from cclab.verification.conditions import (
     FULL_SEGMENTS,
     LONG_TIMER,
     ONE,
+    QUEUE_TOLD,
     READ_IN_TIME,
     SAMPLED,
     SEEN,
@@ -140,7 +143,7 @@ _COUNTERS: tuple[tuple[str, str, str, str, Callable[[Seen, int], int]], ...] = (
 """Name, unit, point and column in flow_samples of what is sampled; what was seen by then."""
 
 
-def _atlast_sample(
+def _at_last_sample(
     name: str, unit: str, point: str, column: str, by: Callable[[Seen, int], int]
 ) -> Number:
     return Number(
@@ -173,6 +176,25 @@ def _rtt_p95(flow: Flow, seen: Seen) -> Value:
         high: Value = seen.only["rtt_p95_s"]
         return high
     return seen.first_rtts.quantile(0.95, "nearest")
+
+
+def _dequeued(flow: Flow, _seen: Seen) -> Value:
+    events = flow.run.table("queue_events")
+    assert events is not None
+    begin, end = flow.run.covered
+    return len(
+        events.filter(
+            pl.col("flow") == flow.index,
+            pl.col("link") == 0,
+            pl.col("action").cast(pl.Utf8) == "dequeue",
+            pl.col("time_ns").is_between(begin, end),
+        )
+    )
+
+
+def _dequeued_seen(flow: Flow, seen: Seen) -> Value:
+    way = seen.back if flow.written["direction"] == "reverse" else seen.rows
+    return sum(int(row["packets"]) for row in way)
 
 
 def _connections(flow: Flow, seen: Seen) -> Value:
@@ -406,7 +428,29 @@ NUMBERS: tuple[Number, ...] = (
         bound=EXACT,
         conditions=(WHOLE, SEEN, SIMULATED),
     ),
-    *(_atlast_sample(*counter) for counter in _COUNTERS),
+    *(_at_last_sample(*counter) for counter in _COUNTERS),
+    Number(
+        "bytes_passed at a sample",
+        "byte",
+        ("bottleneck",),
+        trace=lambda flow, _: last_sample(flow)["received_bytes"],
+        capture=lambda flow, seen: seen.arrived_by(last_sample(flow)["time_ns"])[0],
+        of_trace="`received_bytes` of the last of flow_samples while captures cover the run",
+        of_capture="data up to the first hole that were seen until then",
+        bound=PASSED,
+        conditions=(BEGUN, SEEN, ONE, SAMPLED, BULK),
+    ),
+    Number(
+        "dequeued_packets",
+        "1",
+        ("bottleneck",),
+        trace=_dequeued,
+        capture=_dequeued_seen,
+        of_trace="rows of queue_events that leave the bottleneck, of the flow",
+        of_capture="`packets` of the flow that way",
+        bound=DEQUEUED,
+        conditions=(SEEN, QUEUE_TOLD),
+    ),
     *(
         Number(
             f"limited.{name}",
