@@ -158,7 +158,7 @@ def analyze(
     """What each TCP connection in the packet capture at `path` did.
 
     The document as JSON, and its table `connections` as a Parquet file. At most `max_connections`
-    are kept (100,000 if None). `interval` is one in nanoseconds since the first segment, whose
+    are kept (50,000 if None). `interval` is one in nanoseconds since the first segment, whose
     shares are told. The tables of all segments are written into the folder `series`, which is
     there. Raises `CaptureError` if the file is no capture or cannot be read, and `RunError` if a
     table cannot be written; what is wrong in places is among the document's `problems`.

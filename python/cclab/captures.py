@@ -185,7 +185,7 @@ def analyze(
 ) -> Capture:
     """Analyses the packet capture at `path`: pcap or pcapng, compressed by gzip or zstd or not.
 
-    At most `max_connections` are kept (100,000 if None): where there are more, those that were
+    At most `max_connections` are kept (50,000 if None): where there are more, those that were
     idle longest are not shown. `interval` is one in seconds since the first TCP segment:
     `together["asked"]` says what each flow got in it. Into the folder `series`, which is made if
     need be, go the tables `segments` and `sacks`. Raises `CaptureError` if the file is no capture
@@ -195,7 +195,10 @@ def analyze(
         raise InputError(f"max_connections is {max_connections}; it must be at least 1")
     nanoseconds = None
     if interval is not None:
-        from_s, to_s = interval
+        try:
+            from_s, to_s = (float(border) for border in interval)
+        except (TypeError, ValueError):
+            raise InputError(f"interval is {interval!r}; it is two numbers, of seconds") from None
         if not 0 <= from_s < to_s < _LONGEST_S:
             raise InputError(
                 f"interval is {from_s} to {to_s}; it begins at 0 or later and ends after that"
@@ -214,5 +217,10 @@ def analyze(
             raise InputError("standard input is read once: series=FOLDER keeps its segments")
         return _core.analyze(file, max_connections, nanoseconds, folder)
 
-    head, connections = _core.analyze(file, max_connections, nanoseconds, series)
-    return Capture(json.loads(head), connections, again, None if series is None else Path(series))
+    told, connections = _core.analyze(file, max_connections, nanoseconds, series)
+    head = json.loads(told)
+    if interval is not None and head["tcp_packets"] and head["together"]["asked"] is None:
+        raise InputError(
+            f"interval begins at {interval[0]} s, and the capture ends at {head['lasted_s']:.3f} s"
+        )
+    return Capture(head, connections, again, None if series is None else Path(series))

@@ -26,7 +26,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options {
-            max_connections: NonZeroUsize::new(100_000).expect("not zero"),
+            max_connections: NonZeroUsize::new(50_000).expect("not zero"),
             interval: None,
         }
     }
@@ -47,6 +47,8 @@ pub struct Analysis {
     pub tcp_packets: u64,
     /// Time of the first TCP segment, nanoseconds since the epoch.
     pub started_ns: u64,
+    /// From there to the latest, in seconds.
+    pub lasted_s: f64,
     /// Two rows for each connection, in the order of first packets: what the end that sent the
     /// first packet sent, and what the other sent.
     #[serde(skip)]
@@ -85,7 +87,13 @@ pub fn analyze_file(file: CaptureFile, options: Options, watch: &mut impl Watch)
         packets,
         tcp_packets,
         skips,
-    } = reading::each_segment(file, |segment, time| table.take(segment, time, watch));
+    } = reading::each_segment(file, |next| match next {
+        Some((segment, time)) => {
+            table.take(segment, time, watch);
+            true
+        }
+        None => watch.goes_on(),
+    });
     let evicted = table.evicted;
     let started_ns = table.origin().as_nanos();
     let lasted = table.lasted();
@@ -106,6 +114,7 @@ pub fn analyze_file(file: CaptureFile, options: Options, watch: &mut impl Watch)
         packets,
         tcp_packets,
         started_ns,
+        lasted_s: lasted.as_secs_f64(),
         together,
         // Each is let go as soon as its rows are there.
         connections: connections

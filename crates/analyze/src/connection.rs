@@ -90,10 +90,13 @@ impl Connection {
         if !segment.flags.syn {
             return false;
         }
-        let sending = &self.sending[self.side(segment)];
+        let side = self.side(segment);
+        let (sending, other) = (&self.sending[side], &self.sending[1 - side]);
+        // What it sent before may have been about an older connection.
+        let answers = |isn: u32| segment.flags.ack && segment.ack == isn.wrapping_add(1);
         match sending.isn {
             Some(isn) => isn != segment.seq,
-            None => sending.packets > 0,
+            None => sending.packets > 0 && !other.isn.is_some_and(answers),
         }
     }
 

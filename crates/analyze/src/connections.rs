@@ -107,7 +107,7 @@ direction! {
     "urgent_packets": u64 = urgent_packets, "Segments with URG.";
     "mss_announced_bytes": Option<u32> = mss_announced_bytes, "MSS in this direction's first SYN; null if none was seen, or it has none.";
     "window_scale_announced": Option<u32> = window_scale_announced, "Window scale in it.";
-    "window_scaling": Option<bool> = window_scaling, "Whether windows are scaled: both SYNs ask for it; null if one was not seen, and then windows are as the headers have them.";
+    "window_scaling": Option<bool> = window_scaling, "Whether windows are scaled: both SYNs ask for it; null if one was not seen and the other leaves it open; then windows are as the headers have them, and so are those of an end whose own SYN was not seen.";
     "sack_permitted": Option<bool> = sack_permitted, "Whether this direction's SYN permits SACK.";
     "timestamps": bool = timestamps, "Whether this direction has timestamps.";
     "ecn": Option<bool> = ecn, "Whether both SYNs agree on ECN (RFC 3168 section 6.1.1).";
@@ -124,7 +124,7 @@ direction! {
     "outstanding_max_bytes": Option<u64> = outstanding_max_bytes, "The most.";
     "initial_window_bytes": Option<u64> = initial_window_bytes, "Payload sent before the first acknowledgement of payload; null if no SYN or no payload was seen.";
     "initial_window_packets": Option<u64> = initial_window_packets, "Segments of it.";
-    "rtt_samples": u64 = rtt_samples, "Segments whose acknowledgement times them: it ends where they end, they were sent once (Karn's rule), and none before them was sent again since. SYNs and FINs count.";
+    "rtt_samples": u64 = rtt_samples, "Segments whose acknowledgement times them: it ends where they end, they were sent once (Karn's rule), and none before them was sent again since. SYNs and FINs count, and segments of which a part was acknowledged before.";
     "rtt_ambiguous": u64 = rtt_ambiguous, "Acknowledgements of segments that were sent more than once, which time nothing.";
     "rtt_min_s": Option<f64> = rtt_min_s, "The least sample of the RTT, from the capture point to the receiver and back.";
     "rtt_mean_s": Option<f64> = rtt_mean_s, "The mean.";
@@ -135,7 +135,7 @@ direction! {
     "rtt_p95_s": Option<f64> = rtt_p95_s, "The 95th percentile.";
     "rtt_p99_s": Option<f64> = rtt_p99_s, "The 99th percentile.";
     "limited_cwnd": Option<f64> = limited_cwnd, "Share of the time, from the first data to the last acknowledged, in which the sender was held by its congestion window, or by losses it recovered from.";
-    "limited_rwnd": Option<f64> = limited_rwnd, "Share in which the receiver's window had no room for a full segment.";
+    "limited_rwnd": Option<f64> = limited_rwnd, "Share in which the receiver's window had no room for a full segment; 0 where it was not seen how windows are scaled.";
     "limited_application": Option<f64> = limited_application, "Share in which the sender had nothing to send: nothing was in flight, its last segment was not full, or, as far as that can be seen near the sender, acknowledgements made room that it did not use. Where data are lost before the capture point, the silence until a timeout looks the same.";
     "limited_by": Option<Limit> = limited_by, "An estimate of what limited the rate: `application`, `receiver-window`, `sender-window`, `congestion`, `bandwidth`, `opportunity`; null without data.";
     "limited_because": Option<String> = limited_because, "What the estimate rests on.";

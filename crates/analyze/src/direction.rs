@@ -19,6 +19,9 @@ const SILENCE: Time = Time::from_millis(200);
 /// The largest shift of a window (RFC 7323 section 2.3): a greater one counts as this.
 const MOST_SHIFT: u8 = 14;
 
+/// Bytes beyond all that were seen or allowed that an acknowledgement is believed to tell of.
+const MOST_MISSED: u64 = 1 << 24;
+
 /// Bytes that timestamps take of each segment, padding included (RFC 7323 appendix A).
 const TIMESTAMPS_LEN: u64 = 12;
 
@@ -88,6 +91,8 @@ pub(crate) struct Sending {
     pub gaps: Gaps,
     pub rtt: Moments,
     pub rtts: Histogram,
+    /// The least RTT of data: that of a SYN knows of no delayed acknowledgement.
+    pub data_rtt_min: Option<Time>,
     pub rtt_ambiguous: u64,
     pub timeouts: Timeouts,
     pub limits: Limits,
@@ -147,6 +152,10 @@ impl Sending {
             self.settle_scaling(other);
         }
         let start = self.sent.position(segment.seq);
+        if flags.syn && self.syns == 1 {
+            // Whatever was seen before was about an older connection, or came too early.
+            self.origin = Some(start);
+        }
         let origin = *self.origin.get_or_insert(start - u64::from(!flags.syn));
         let (seen, mut kind) = self.take_bytes(segment, start, moment, other);
         let mut told = Segment {
@@ -156,7 +165,11 @@ impl Sending {
             flags: Flags(flags),
             ..Segment::default()
         };
-        if flags.ack {
+        let believed = flags.ack && other.can_have_sent(segment.ack);
+        if flags.ack && !believed {
+            told.ack = Some(other.relative(segment.ack));
+        }
+        if believed {
             let (duplicate, rtt) = self.take_ack(segment, moment, other);
             told.ack = Some(other.relative(segment.ack));
             told.rtt = rtt;
@@ -169,7 +182,7 @@ impl Sending {
             // Its window means nothing, and nothing follows it.
             return told;
         }
-        told.window = Some(self.take_window(segment, now, other));
+        told.window = Some(self.take_window(segment, now, believed, other));
         if segment.payload > 0 && seen.repeated == 0 && !self.data_acknowledged {
             self.initial_window_bytes += u64::from(segment.payload);
             self.initial_window_packets += 1;
@@ -191,6 +204,17 @@ impl Sending {
     /// Whether windows are scaled; None if nothing tells.
     pub fn scaling(&self) -> Option<bool> {
         self.scaling
+    }
+
+    /// Whether it is known how its windows are scaled: where both SYNs were not seen, a window of
+    /// the header may stand for one 2^14 times as large.
+    #[inline]
+    pub fn windows_are_known(&self, flags: TcpFlags) -> bool {
+        match self.scaling {
+            Some(true) => self.syn_options.is_some(),
+            Some(false) => true,
+            None => flags.syn,
+        }
     }
 
     /// The windows it advertised. Beside scaled ones those of SYNs, which never are (RFC 7323
@@ -226,6 +250,17 @@ impl Sending {
                 _ => 0,
             };
         }
+    }
+
+    /// Whether an acknowledgement of `seq` can be of what it sent, as far as that was seen: a
+    /// host that knows of another connection acknowledges anything (RFC 9293 section 3.10.7.3,
+    /// RFC 5961 section 4), and a capture may have missed some data, but not that many.
+    fn can_have_sent(&self, seq: u32) -> bool {
+        let Some(end) = self.sent.end() else {
+            return true;
+        };
+        let allowed = self.edges.map_or(end, |(highest, _)| highest.max(end));
+        self.sent.position(seq) <= allowed + MOST_MISSED
     }
 
     /// Payload of a full segment, as both SYNs leave it; None if neither tells.
@@ -303,8 +338,11 @@ impl Sending {
         }
         if flags.syn {
             self.isn.get_or_insert(segment.seq);
-            self.syn_options.get_or_insert(*options);
             self.syn_flags.get_or_insert(flags);
+            // Of options that were not kept nothing is known.
+            if !segment.options_cut {
+                self.syn_options.get_or_insert(*options);
+            }
         }
     }
 
@@ -437,9 +475,7 @@ impl Sending {
         // RFC 5681 section 2.
         let duplicate = other.acknowledged == Some(ack) && bare && in_flight && same_window;
         other.duplicate_acks += u64::from(duplicate);
-        if let Some(probe) = other.probe.take()
-            && probe.start < ack
-        {
+        if let Some(probe) = other.probe.take_if(|probe| probe.start < ack) {
             other.probe_accepted(probe, moment);
         }
         if other.origin.is_none() {
@@ -450,6 +486,13 @@ impl Sending {
         match other.sent.acknowledge(ack, now) {
             Timing::Sample(rtt) => {
                 other.rtt.add(rtt.as_nanos());
+                let of_data = other
+                    .isn
+                    .is_none_or(|isn| segment.ack != isn.wrapping_add(1));
+                if of_data {
+                    let least = other.data_rtt_min.map_or(rtt, |least| least.min(rtt));
+                    other.data_rtt_min = Some(least);
+                }
                 other.rtts.record(rtt.as_nanos());
                 other.timeouts.sample(rtt);
                 other.limits.sample(rtt);
@@ -489,24 +532,36 @@ impl Sending {
         }
     }
 
-    /// The window in `segment`, scaled, and what it allows `other` to send.
+    /// The window in `segment`, scaled, and what it allows `other` to send, if its
+    /// acknowledgement is `believed`.
     #[inline]
-    fn take_window(&mut self, segment: &TcpSegment, now: Time, other: &mut Sending) -> u64 {
+    fn take_window(
+        &mut self,
+        segment: &TcpSegment,
+        now: Time,
+        believed: bool,
+        other: &mut Sending,
+    ) -> u64 {
         let window = self.scaled_window(segment);
         self.last_window = Some(window);
         let flags = segment.flags;
-        if flags.ack {
+        if believed {
             let ack = other.sent.position(segment.ack);
-            let edge = ack + window;
-            let highest = other.edges.map_or(edge, |(highest, _)| highest.max(edge));
-            other.edges = Some((highest, edge));
+            let edge = self.windows_are_known(flags).then(|| ack + window);
+            if let Some(edge) = edge {
+                let highest = other.edges.map_or(edge, |(highest, _)| highest.max(edge));
+                other.edges = Some((highest, edge));
+            }
             other
                 .limits
                 .acknowledged(now, ack, edge, flags.ece && !flags.syn);
-            if let Some((value, _)) = segment.options.timestamps {
+            if other.limits.has_begun()
+                && let Some((value, _)) = segment.options.timestamps
+            {
                 other.limits.distance.acknowledged(now, value);
             }
-        } else if !flags.syn {
+        }
+        if !flags.ack && !flags.syn {
             return window;
         }
         if flags.syn {

@@ -5,8 +5,10 @@ use std::collections::VecDeque;
 
 use cclab_units::Time;
 
-/// Timestamps that wait for their echo at most.
-const MOST_WAITING: usize = 1 << 12;
+/// Timestamps that wait for their echo at most, and how many of the time that they take to come:
+/// acknowledgements in between are not waited for.
+const MOST_WAITING: usize = 1 << 6;
+const PER_DISTANCE: u64 = 1 << 5;
 
 /// The least distance of at least as long counts.
 const ROUND: Time = Time::from_secs(1);
@@ -40,7 +42,9 @@ impl Distance {
     /// An acknowledgement with the timestamp `value` was seen.
     #[inline]
     pub fn acknowledged(&mut self, now: Time, value: u32) {
-        if self.waiting.back().is_some_and(|&(last, _)| last == value) {
+        let apart = self.estimate / PER_DISTANCE;
+        let soon = |&(last, seen): &(u32, Time)| last == value || now - seen < apart;
+        if self.waiting.back().is_some_and(soon) {
             return;
         }
         if self.waiting.len() == MOST_WAITING {

@@ -45,7 +45,7 @@ pub(crate) enum Hold {
 struct Underway {
     arrives: Time,
     ack: u64,
-    edge: u64,
+    edge: Option<u64>,
     marked: bool,
 }
 
@@ -58,8 +58,6 @@ pub(crate) struct Limits {
     underway: VecDeque<Underway>,
     /// When its first data were seen; None before any.
     began: Option<Time>,
-    /// When its latest data were sent or acknowledged.
-    until: Time,
     /// Since when `hold` holds.
     since: Time,
     hold: Option<Hold>,
@@ -152,14 +150,14 @@ impl Limits {
         if self.recovery.is_none() {
             self.recent[0] = self.recent[0].max(flight);
         }
-        self.until = now;
         self.judge(now, false);
     }
 
-    /// The receiver acknowledged everything below `ack`, and `edge` is the end of its window;
+    /// The receiver acknowledged everything below `ack`, and `edge` is the end of its window, if
+    /// that is known;
     /// `marked` if it told of a mark.
     #[inline]
-    pub fn acknowledged(&mut self, now: Time, ack: u64, edge: u64, marked: bool) {
+    pub fn acknowledged(&mut self, now: Time, ack: u64, edge: Option<u64>, marked: bool) {
         self.reach(now);
         let to_sender = self.distance.estimate();
         let arrives = now + to_sender;
@@ -182,6 +180,12 @@ impl Limits {
             edge,
             marked,
         });
+    }
+
+    /// Whether it has sent data.
+    #[inline]
+    pub fn has_begun(&self) -> bool {
+        self.began.is_some()
     }
 
     /// Shares of the time; None if no time passed.
@@ -229,12 +233,9 @@ impl Limits {
     fn hear(&mut self, arrived: Underway) {
         // Where the way to the sender became shorter, one may seem to overtake another.
         let now = arrived.arrives.max(self.since);
-        self.edge = Some(arrived.edge);
+        self.edge = arrived.edge;
         if arrived.ack > self.una {
             self.una = arrived.ack;
-            if self.began.is_some() && self.idle_since.is_none() {
-                self.until = self.until.max(now);
-            }
         }
         if arrived.marked && self.recovery.is_none() && self.nxt > self.una {
             // It halves its window without a loss, and waits as in recovery.
@@ -349,7 +350,7 @@ mod tests {
     fn begun(to_sender: Time) -> Limits {
         let mut limits = Limits::default();
         limits.handshake(to_sender, Some(1000));
-        limits.acknowledged(ms(0), 0, 3000, false);
+        limits.acknowledged(ms(0), 0, Some(3000), false);
         limits
     }
 
@@ -362,7 +363,7 @@ mod tests {
                 limits.sent(ms(10 * round), end, 1000, false, segment == 3);
             }
             let end = (round + 1) * 3000;
-            limits.acknowledged(ms(10 * round + 10), end, end + 3000, false);
+            limits.acknowledged(ms(10 * round + 10), end, Some(end + 3000), false);
         }
         let shares = limits.shares().expect("time passed");
         assert_eq!((shares.rwnd, shares.cwnd), (1.0, 0.0));
@@ -375,7 +376,7 @@ mod tests {
         for round in 0..4 {
             let end = (round + 1) * 1000;
             limits.sent(ms(10 * round), end, 1000, false, false);
-            limits.acknowledged(ms(10 * round + 10), end, end + 3000, false);
+            limits.acknowledged(ms(10 * round + 10), end, Some(end + 3000), false);
         }
         assert_eq!(limits.shares().map(|shares| shares.cwnd), Some(1.0));
     }
@@ -386,7 +387,7 @@ mod tests {
         for write in 0..4 {
             let end = (write + 1) * 10;
             limits.sent(ms(100 * write), end, 10, false, true);
-            limits.acknowledged(ms(100 * write + 10), end, end + 3000, false);
+            limits.acknowledged(ms(100 * write + 10), end, Some(end + 3000), false);
         }
         let shares = limits.shares().expect("time passed");
         assert_eq!(shares.application, 1.0);
@@ -403,7 +404,7 @@ mod tests {
             for segment in 1..=3 {
                 let end = (round - 1) * 3000 + segment * 1000;
                 limits.sent(ms(10 * round), end, 1000, false, false);
-                limits.acknowledged(ms(10 * round), end, end + 3000, false);
+                limits.acknowledged(ms(10 * round), end, Some(end + 3000), false);
             }
         }
         assert_eq!(limits.shares().map(|shares| shares.rwnd), Some(1.0));
@@ -415,9 +416,9 @@ mod tests {
         for segment in 1..=3 {
             limits.sent(ms(0), segment * 1000, 1000, false, false);
         }
-        limits.acknowledged(ms(10), 0, 3000, false);
+        limits.acknowledged(ms(10), 0, Some(3000), false);
         limits.sent(ms(10), 1000, 1000, true, false);
-        limits.acknowledged(ms(20), 3000, 6000, false);
+        limits.acknowledged(ms(20), 3000, Some(6000), false);
         let shares = limits.shares().expect("time passed");
         assert_eq!((shares.rwnd, shares.cwnd), (0.5, 0.5));
     }
@@ -425,7 +426,7 @@ mod tests {
     #[test]
     fn a_burst_of_full_segments_that_nothing_follows_is_the_applications() {
         let mut limits = begun(ms(0));
-        limits.acknowledged(ms(0), 0, 100_000, false);
+        limits.acknowledged(ms(0), 0, Some(100_000), false);
         for burst in 0..3 {
             let (at, first) = (1000 * burst, 6000 * burst);
             for segment in 1..=6 {
@@ -434,7 +435,7 @@ mod tests {
             for segment in [2, 4, 6] {
                 limits.sample(ms(80));
                 let acked = first + segment * 1000;
-                limits.acknowledged(ms(at + 80 + segment), acked, 100_000, false);
+                limits.acknowledged(ms(at + 80 + segment), acked, Some(100_000), false);
             }
         }
         let shares = limits.shares().expect("time passed");
@@ -444,14 +445,14 @@ mod tests {
     #[test]
     fn the_silence_before_a_timeout_is_not_the_applications() {
         let mut limits = begun(ms(0));
-        limits.acknowledged(ms(0), 0, 100_000, false);
+        limits.acknowledged(ms(0), 0, Some(100_000), false);
         for segment in 1..=6 {
             limits.sent(ms(0), segment * 1000, 1000, false, false);
         }
         limits.sample(ms(80));
-        limits.acknowledged(ms(80), 3000, 100_000, false);
+        limits.acknowledged(ms(80), 3000, Some(100_000), false);
         limits.sent(ms(400), 4000, 1000, true, false);
-        limits.acknowledged(ms(480), 6000, 100_000, false);
+        limits.acknowledged(ms(480), 6000, Some(100_000), false);
         assert_eq!(limits.shares().map(|shares| shares.cwnd), Some(1.0));
     }
 }

@@ -1,9 +1,10 @@
 //! A capture is read and taken apart on one core while its segments are counted on another.
 
-use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_channel};
 use std::thread;
+use std::time::Duration;
 
-use cclab_trace::captured::{CaptureFile, Dissector, Skips, TcpSegment};
+use cclab_trace::captured::{CaptureFile, Dissector, Fault, Skips, TcpSegment};
 use cclab_units::Time;
 
 /// Segments that are handed over at once: few enough to stay in a core's cache.
@@ -12,9 +13,13 @@ const BATCH: usize = 1024;
 /// Batches that wait at most.
 const WAITING: usize = 4;
 
+/// How long nothing comes before `take` is asked whether to go on.
+const PATIENCE: Duration = Duration::from_millis(100);
+
 type Batch = Vec<(Time, TcpSegment)>;
 
 /// What was read.
+#[derive(Default)]
 pub(crate) struct Read {
     /// Packets.
     pub packets: u64,
@@ -24,34 +29,42 @@ pub(crate) struct Read {
     pub skips: Skips,
 }
 
-/// Hands every segment of `file` to `take`, in the order of the file.
-pub(crate) fn each_segment(file: CaptureFile, mut take: impl FnMut(&TcpSegment, Time)) -> Read {
+/// Hands every segment of `file` to `take`, in the order of the file, and None between them, also
+/// while none comes; `take` then tells whether to go on.
+pub(crate) fn each_segment(
+    file: CaptureFile,
+    mut take: impl FnMut(Option<(&TcpSegment, Time)>) -> bool,
+) -> Read {
     let (full, filled) = sync_channel(WAITING);
     // Batches go back when they are empty, so that their memory is used again.
     let (empty, emptied) = channel();
-    thread::scope(|scope| {
-        let reader = scope.spawn(move || read(file, &full, &emptied));
-        for mut batch in filled {
-            for (time, segment) in &batch {
-                take(segment, *time);
+    let reader = thread::spawn(move || read(file, &full, &emptied));
+    loop {
+        match filled.recv_timeout(PATIENCE) {
+            Ok(mut batch) => {
+                for (time, segment) in &batch {
+                    take(Some((segment, *time)));
+                }
+                batch.clear();
+                // The reader may be through.
+                let _ = empty.send(batch);
             }
-            batch.clear();
-            // The reader may be through.
-            let _ = empty.send(batch);
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
         }
-        reader
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
+        if !take(None) {
+            // The reader ends when it next has something to hand over; nobody waits for that.
+            return Read::default();
+        }
+    }
+    reader
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 fn read(mut file: CaptureFile, full: &SyncSender<Batch>, emptied: &Receiver<Batch>) -> Read {
     let mut dissector = Dissector::default();
-    let mut read = Read {
-        packets: 0,
-        tcp_packets: 0,
-        skips: Skips::default(),
-    };
+    let mut read = Read::default();
     let mut batch = Batch::with_capacity(BATCH);
     while let Some(next) = file.next_frame() {
         let frame = match next {
@@ -65,6 +78,9 @@ fn read(mut file: CaptureFile, full: &SyncSender<Batch>, emptied: &Receiver<Batc
         match dissector.segment(&frame) {
             Ok(Some(segment)) => {
                 read.tcp_packets += 1;
+                if segment.options_cut {
+                    read.skips.add(Fault::OptionsCut.into());
+                }
                 batch.push((frame.time, segment));
             }
             Ok(None) => {}
@@ -75,7 +91,7 @@ fn read(mut file: CaptureFile, full: &SyncSender<Batch>, emptied: &Receiver<Batc
                 .try_recv()
                 .unwrap_or_else(|_| Batch::with_capacity(BATCH));
             if full.send(std::mem::replace(&mut batch, next)).is_err() {
-                // Nobody takes segments any more: the other side panicked, and will say so.
+                // Nobody takes segments any more.
                 return read;
             }
         }

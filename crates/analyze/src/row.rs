@@ -1,5 +1,6 @@
 //! From the counters of a connection to its rows in the table, and to what limited it.
 
+use cclab_trace::captured::TcpFlags;
 use cclab_units::Time;
 
 use crate::connection::Connection;
@@ -35,9 +36,23 @@ fn row(number: u32, connection: &mut Connection, side: usize) -> Direction {
     let syn = own.syn_options;
     let initial = |count| (own.isn.is_some() && own.data_packets > 0).then_some(count);
     let windows = own.windows();
-    let percentile = |q| own.rtts.quantile(q).map(seconds);
+    // The middle of a bin may lie beyond the samples in it.
+    let bounds = own.rtt.min().zip(own.rtt.max());
+    let percentile = |q| {
+        let (least, most) = bounds?;
+        let within = own.rtts.quantile(q)?.clamp(least as f64, most as f64);
+        Some(seconds(within))
+    };
     let other = &connection.sending[1 - side];
-    let limit = limit(own, other, shares);
+    let limit = limit(own, other, shares).map(|(limit, because)| {
+        if other.windows_are_known(TcpFlags::default()) {
+            (limit, because)
+        } else {
+            let doubt =
+                "how windows are scaled was not seen, so that the receiver's may have held it";
+            (limit, format!("{because}; {doubt}"))
+        }
+    });
     Direction {
         connection: number,
         source: source.address.to_string(),
@@ -121,7 +136,7 @@ fn row(number: u32, connection: &mut Connection, side: usize) -> Direction {
 /// the same order: application, receiver's window, losses, rate of the path, sender.
 fn limit(own: &Sending, other: &Sending, shares: Option<Shares>) -> Option<(Limit, String)> {
     let shares = shares?;
-    let of = format!("of {:.3} s with data", shares.of.as_secs_f64());
+    let of = "of the time with data";
     if shares.application >= shares.rwnd && shares.application >= shares.cwnd {
         let because = format!(
             "for {:.0} % {of} the sender had nothing to send",
@@ -140,7 +155,11 @@ fn limit(own: &Sending, other: &Sending, shares: Option<Shares>) -> Option<(Limi
         "for {:.0} % {of} the sender held itself back",
         shares.cwnd * 100.0
     );
-    let lost = own.retransmitted_packets + own.out_of_order;
+    // What comes late was lost before, or was overtaken: a loss is told by three duplicate
+    // acknowledgements or more (RFC 5681 section 3.2), or as many with SACK blocks.
+    let told = own.duplicate_acks.max(other.sacks) / 3;
+    let late = own.out_of_order.min(told);
+    let lost = own.retransmitted_packets + late;
     // Behind the queue that marks there are CE, before it only what the receiver tells of them.
     let marked = own.ce.max(other.ece);
     if lost + marked > 0 {
@@ -152,8 +171,8 @@ fn limit(own: &Sending, other: &Sending, shares: Option<Shares>) -> Option<(Limi
         return Some((Limit::Congestion, because));
     }
     let to_sender = own.limits.distance.estimate().as_nanos() as f64;
-    if let (Some(high), Some(least)) = (own.rtts.quantile(0.95), own.rtt.min()) {
-        let (high, least) = (high + to_sender, least as f64 + to_sender);
+    if let (Some(high), Some(least)) = (own.rtts.quantile(0.95), own.data_rtt_min) {
+        let (high, least) = (high + to_sender, least.as_nanos() as f64 + to_sender);
         if high >= QUEUED * least {
             let because = format!(
                 "{held} without a loss, while the RTT rose from {:.1} to {:.1} ms: a queue took \

@@ -1,9 +1,10 @@
 //! Every segment with what it was, for those who want to see the course of a connection.
 
-use std::path::Path;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
 
 use cclab_trace::captured::TcpFlags;
-use cclab_trace::table::{Cell, Kind as CellKind, Values};
+use cclab_trace::table::{Cell, Kind as CellKind, Row, Values};
 use cclab_trace::{TableWriter, TraceError, named_cell, table};
 use cclab_units::Time;
 
@@ -178,6 +179,10 @@ pub trait Watch {
     fn segment(&mut self, segment: Segment);
     /// `sack` was seen.
     fn sack(&mut self, sack: Sack);
+    /// Whether to go on: asked now and then.
+    fn goes_on(&mut self) -> bool {
+        true
+    }
 }
 
 impl Watch for () {
@@ -188,8 +193,9 @@ impl Watch for () {
     fn sack(&mut self, _: Sack) {}
 }
 
-/// Writes `segments.parquet` and `sacks.parquet`.
+/// Writes `segments.parquet` and `sacks.parquet`; they have these names when they are whole.
 pub struct Series {
+    paths: [Place; 2],
     segments: TableWriter<Segment>,
     sacks: TableWriter<Sack>,
     /// The first failure; nothing is written after it.
@@ -199,11 +205,22 @@ pub struct Series {
 impl Series {
     /// Creates the files in the folder `dir`.
     pub fn create(dir: &Path) -> Result<Series, TraceError> {
+        let paths = [Segment::TABLE, Sack::TABLE].map(|table| Place::new(dir, table.name));
+        let [segments, sacks] = &paths;
         Ok(Series {
-            segments: TableWriter::create(dir)?,
-            sacks: TableWriter::create(dir)?,
+            segments: TableWriter::new(segments.create()?, segments.part.clone())?,
+            sacks: TableWriter::new(sacks.create()?, sacks.part.clone())?,
             failed: None,
+            paths,
         })
+    }
+
+    /// Removes what was written; whole files of an earlier analysis stay.
+    pub fn abandon(self) {
+        for place in &self.paths {
+            // Nothing is lost if it stays.
+            let _ = fs::remove_file(&place.part);
+        }
     }
 
     /// Ends the files.
@@ -212,13 +229,43 @@ impl Series {
             return Err(error);
         }
         self.segments.finish()?;
-        self.sacks.finish()
+        self.sacks.finish()?;
+        self.paths.iter().try_for_each(Place::settle)
     }
 
     fn note(&mut self, done: Result<(), TraceError>) {
         if let Err(error) = done {
             self.failed.get_or_insert(error);
         }
+    }
+}
+
+/// Where a file is, before and after it is whole.
+struct Place {
+    part: PathBuf,
+    whole: PathBuf,
+}
+
+impl Place {
+    fn new(dir: &Path, name: &str) -> Place {
+        Place {
+            part: dir.join(format!("{name}.parquet.part")),
+            whole: dir.join(format!("{name}.parquet")),
+        }
+    }
+
+    fn create(&self) -> Result<File, TraceError> {
+        File::create(&self.part).map_err(|source| TraceError::Io {
+            path: self.part.clone(),
+            source,
+        })
+    }
+
+    fn settle(&self) -> Result<(), TraceError> {
+        fs::rename(&self.part, &self.whole).map_err(|source| TraceError::Io {
+            path: self.whole.clone(),
+            source,
+        })
     }
 }
 

@@ -159,6 +159,14 @@ impl Sent {
             && range.start < ack
         {
             let range = *range;
+            if range.end > ack {
+                // A segment of several, of which some arrived: the rest is still in flight.
+                if let Some(rest) = self.flying.front_mut() {
+                    rest.start = ack;
+                }
+                self.settle(Range { end: ack, ..range });
+                break;
+            }
             self.flying.pop_front();
             if range.end == ack {
                 timing = if self.latest_acknowledged > range.sent {
@@ -341,11 +349,15 @@ mod tests {
     }
 
     #[test]
-    fn a_partial_acknowledgement_times_nothing() {
+    fn a_partial_acknowledgement_times_nothing_and_leaves_the_rest_in_flight() {
         let mut sent = Sent::default();
         send(&mut sent, 0, 100, 1);
         assert_eq!(acknowledge(&mut sent, 50, 2), Timing::Nothing);
-        assert_eq!(acknowledge(&mut sent, 100, 3), Timing::Nothing);
+        assert_eq!(send(&mut sent, 50, 100, 3).before, Some(ms(1)));
+        assert_eq!(acknowledge(&mut sent, 100, 4), Timing::Ambiguous);
+        send(&mut sent, 100, 300, 5);
+        assert_eq!(acknowledge(&mut sent, 200, 6), Timing::Nothing);
+        assert_eq!(acknowledge(&mut sent, 300, 9), Timing::Sample(ms(4)));
     }
 
     #[test]

@@ -6,14 +6,14 @@ use std::num::NonZeroUsize;
 
 use cclab_trace::captured::TcpSegment;
 use cclab_units::Time;
-use foldhash::fast::FixedState;
+use foldhash::fast::RandomState;
 
 use crate::connection::{Connection, Endpoints};
 use crate::direction::{Moment, tells_of_a_duplicate};
 use crate::segments::{Sack, Watch};
 
-/// Bytes that connections may take beyond their own size, all together. Most take a few hundred.
-const MOST_MEMORY: usize = 160 << 20;
+/// Bytes that a connection may take beyond its own size, on average of all that may be kept.
+const MEMORY_EACH: usize = 5 << 10;
 
 /// Segments of a connection after which its memory is counted anew.
 const WEIGHED: u64 = 64;
@@ -25,7 +25,7 @@ pub(crate) struct Table {
     /// Places that are free.
     free: Vec<usize>,
     /// The place of the latest connection between two endpoints.
-    current: HashMap<Endpoints, usize, FixedState>,
+    current: HashMap<Endpoints, usize, RandomState>,
     /// Each place once, by a count of segments at which its connection had been idle for no
     /// longer than now: the least is looked at first when one is to be given up.
     idle: BinaryHeap<Reverse<(u64, usize)>>,
@@ -132,7 +132,7 @@ impl Table {
                 });
             }
         }
-        while self.memory > MOST_MEMORY && self.idle.len() > 1 {
+        while self.memory > self.most.saturating_mul(MEMORY_EACH) && self.idle.len() > 1 {
             self.give_up();
         }
     }

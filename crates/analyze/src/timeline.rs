@@ -6,7 +6,7 @@ use cclab_units::Time;
 const NARROWEST: u32 = 20;
 
 /// Bins that are kept at most.
-const MOST_BINS: usize = 128;
+const MOST_BINS: usize = 64;
 
 /// Amounts by the bin of time that they fell into, from the first that is not empty on.
 #[derive(Clone, Debug, Default)]

@@ -43,7 +43,7 @@ pub struct Together {
     pub overlap: Option<Interval>,
     /// The longest time in which two flows or more last, the link is full and data are lost.
     pub congested: Option<Interval>,
-    /// The interval asked for.
+    /// The interval asked for, as far as the capture lasts.
     pub asked: Option<Interval>,
 }
 
@@ -57,11 +57,11 @@ pub struct Interval {
     pub to_s: f64,
     /// Payload of all flows, each byte counted once, in bits over the interval's length.
     pub throughput_bps: f64,
-    /// Jain's index of the flows' throughputs: (sum x)^2 / (n sum x^2).
+    /// Jain's index of the throughputs of the flows that last in it: (sum x)^2 / (n sum x^2).
     pub jain: Option<f64>,
     /// Segments sent again or out of order; null in an interval asked for.
-    pub retransmitted_packets: Option<u64>,
-    /// Each flow, in the order of connections; the first thousand.
+    pub again_or_late_packets: Option<u64>,
+    /// Each flow that lasts in it, in the order of connections; the first thousand.
     pub flows: Vec<Share>,
 }
 
@@ -153,7 +153,9 @@ impl Together {
             whole: grid.whole().map(|(from, to)| grid.interval(from, to)),
             overlap: grid.overlap().map(|(from, to)| grid.interval(from, to)),
             congested: grid.congested().map(|(from, to)| grid.interval(from, to)),
-            asked: asked.map(|(from, to)| grid.asked(from, to)),
+            asked: asked
+                .filter(|&(from, _)| from < lasted)
+                .map(|(from, to)| grid.asked(from, to.min(lasted))),
         }
     }
 }
@@ -240,7 +242,7 @@ impl Grid {
         let border = |bin: u64| Time::from_nanos(bin.saturating_mul(1 << self.shift)).min(end);
         let lost = self.flows.iter().map(|flow| within(&flow.lost)).sum();
         Interval {
-            retransmitted_packets: Some(lost),
+            again_or_late_packets: Some(lost),
             ..self.shared(border(from), border(to), |flow| within(&flow.bytes))
         }
     }
@@ -253,18 +255,27 @@ impl Grid {
         // The difference of seconds would be 0 for an interval of nanoseconds after years.
         let lasted = (to - from).as_secs_f64();
         let of = |bytes: u64| bytes as f64 * 8.0 / lasted;
-        let all: Vec<u64> = self.flows.iter().map(bytes).collect();
-        let sum: u64 = all.iter().sum();
-        let squares: f64 = all.iter().map(|&bytes| (bytes as f64).powi(2)).sum();
-        let shares = self.flows.iter().zip(&all).take(MOST_FLOWS);
+        // Those that carried something, and those that got nothing between what they got before
+        // and afterwards.
+        let (first, last) = (from.as_nanos() >> self.shift, to.as_nanos() >> self.shift);
+        let lasts = |flow: &Flow| flow.lasts.0 <= first && last < flow.lasts.1;
+        let all: Vec<(&Flow, u64)> = self
+            .flows
+            .iter()
+            .map(|flow| (flow, bytes(flow)))
+            .filter(|&(flow, bytes)| bytes > 0 || lasts(flow))
+            .collect();
+        let sum: u64 = all.iter().map(|(_, bytes)| bytes).sum();
+        let squares: f64 = all.iter().map(|&(_, bytes)| (bytes as f64).powi(2)).sum();
+        let shares = all.iter().take(MOST_FLOWS);
         Interval {
             from_s: from.as_secs_f64(),
             to_s: to.as_secs_f64(),
             throughput_bps: of(sum),
             jain: (sum > 0).then(|| (sum as f64).powi(2) / (all.len() as f64 * squares)),
-            retransmitted_packets: None,
+            again_or_late_packets: None,
             flows: shares
-                .map(|(flow, &bytes)| Share {
+                .map(|&(flow, bytes)| Share {
                     connection: flow.connection,
                     sender: flow.sender,
                     bytes,

@@ -3,8 +3,10 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use cclab_analyze::{Analysis, Direction, Options, Series};
+use cclab_analyze::segments::{Sack, Segment};
+use cclab_analyze::{Analysis, Direction, Options, Series, Watch, analyze_file};
 use cclab_trace::TableWriter;
+use cclab_trace::captured::CaptureFile;
 use cclab_units::Time;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -41,13 +43,61 @@ pub fn analyze<'py>(
 }
 
 fn analyzed(path: &Path, options: Options, series: Option<&Path>) -> PyResult<Analysis> {
+    let file = CaptureFile::open(path).map_err(error::capture)?;
     let Some(folder) = series else {
-        return cclab_analyze::analyze(path, options, &mut ()).map_err(error::capture);
+        let mut heeding = Heeding::new(());
+        let analysis = analyze_file(file, options, &mut heeding);
+        return heeding.end().map(|()| analysis);
     };
-    let mut series = Series::create(folder).map_err(error::run)?;
-    let analysis = cclab_analyze::analyze(path, options, &mut series).map_err(error::capture)?;
-    series.finish().map_err(error::run)?;
-    Ok(analysis)
+    let mut heeding = Heeding::new(Series::create(folder).map_err(error::run)?);
+    let analysis = analyze_file(file, options, &mut heeding);
+    match heeding.signal.take() {
+        Some(signal) => {
+            heeding.watch.abandon();
+            Err(signal)
+        }
+        None => heeding
+            .watch
+            .finish()
+            .map(|()| analysis)
+            .map_err(error::run),
+    }
+}
+
+/// Lets signals end an analysis: Python's handlers run on the thread that waits for it.
+struct Heeding<W> {
+    watch: W,
+    /// What a handler raised.
+    signal: Option<PyErr>,
+}
+
+impl<W> Heeding<W> {
+    fn new(watch: W) -> Heeding<W> {
+        Heeding {
+            watch,
+            signal: None,
+        }
+    }
+
+    fn end(self) -> PyResult<()> {
+        self.signal.map_or(Ok(()), Err)
+    }
+}
+
+impl<W: Watch> Watch for Heeding<W> {
+    fn on(&self) -> bool {
+        self.watch.on()
+    }
+    fn segment(&mut self, segment: Segment) {
+        self.watch.segment(segment);
+    }
+    fn sack(&mut self, sack: Sack) {
+        self.watch.sack(sack);
+    }
+    fn goes_on(&mut self) -> bool {
+        self.signal = Python::attach(|py| py.check_signals()).err();
+        self.signal.is_none()
+    }
 }
 
 fn parquet(rows: &[Direction]) -> PyResult<Vec<u8>> {

@@ -18,7 +18,7 @@ from cclab.captures import analyze as analyze_capture
 from cclab.cli import options
 from cclab.cli.connections import print_capture, print_problems
 from cclab.cli.console import count, note, print_json
-from cclab.errors import CaptureError, InputError
+from cclab.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,7 +71,7 @@ def analyze(
         typer.Option(
             parser=options.whole("--max-connections", 1, _MOST_CONNECTIONS),
             metavar="N",
-            help="Connections to keep; 100000 if not given.",
+            help="Connections to keep; 50000 if not given.",
         ),
     ] = None,
 ) -> None:
@@ -100,12 +100,17 @@ def analyze(
 def _an_interrupt_ends_the_writer(file: Path) -> Iterator[None]:
     """Leaves Ctrl-C to the program that writes into our standard input: what it wrote is analysed.
 
-    A capture through a pipe has no other end than that.
+    A capture through a pipe has no other end than that. Another Ctrl-C ends the analysis itself.
     """
     piped = str(file) == "-" and stat.S_ISFIFO(os.fstat(sys.stdin.fileno()).st_mode)
     before = signal.getsignal(signal.SIGINT)
+
+    def once(number: int, frame: object) -> None:
+        # The next one is meant for us.
+        signal.signal(signal.SIGINT, before)
+
     if piped:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, once)
     try:
         yield
     finally:
@@ -160,10 +165,10 @@ def _written(
     folder = folders.Folder(out or Path(f"{name.replace(' ', '-')}.analysis"))
     try:
         capture = bounds.analyze(file, series=folder.path)
-    except CaptureError:
+        page = folders.fill(folder, capture, name, connections, formats)
+    except BaseException:
         folder.abandon()
         raise
-    page = folders.fill(folder, capture, name, connections, formats)
     chosen = "" if out else "; --out DIR chooses another folder"
     note(f"written: {page}, and tables and figures beside it{chosen}")
     left = capture.tables.with_data - folders.MOST_CONNECTIONS

@@ -73,6 +73,9 @@ app.add_typer(kernel.app, name="kernel")
 app.command("schema")(schema.schema)
 
 
+_KEEPS_RUNS = ("run", "reproduce", "compare")
+
+
 def main() -> None:
     """Runs the command line and exits with its code: one message for bad input, no traceback."""
     # A reader that has seen enough ends the command as it ends any filter, without a complaint.
@@ -103,6 +106,12 @@ def invoke(arguments: list[str] | None = None) -> int:
         wanting = getattr(error, "option_name", None)
         complain(options.NO_CLUSTER if wanting == "--cluster" else error.format_message())
         code = error.exit_code
+    except OSError as error:
+        # Standard output, most likely: what writes files has messages of its own.
+        complain(f"cannot write: {error.strerror}")
+        code = RUN_FAILED
     if code == INTERRUPTED:
-        complain("interrupted; finished runs are kept, the same command goes on from there")
+        verb = (arguments or sys.argv[1:] or [""])[0]
+        kept = "; finished runs are kept, the same command goes on from there"
+        complain(f"interrupted{kept if verb in _KEEPS_RUNS else ''}")
     return code if isinstance(code, int) else DONE

@@ -155,6 +155,14 @@ EXPLAINED = (
     ),
     Explanation(
         "tcptrace",
+        ("rtt_samples", "rtt_mean_s", "rtt_max_s", "rtt_stdev_s"),
+        kinds("losses", "inside_segments"),
+        "an acknowledgement that ends inside of a segment ends its timing there; the one of its "
+        "end times its last byte all the same (RFC 6298 section 3)",
+        "cclab",
+    ),
+    Explanation(
+        "tcptrace",
         ("duplicate_acks",),
         kinds("losses", "inside_segments"),
         "it counts the data that repeat the acknowledgement of the SYN, and not a duplicate that "

@@ -314,15 +314,6 @@ EXPLAINED = (
     ),
     Explanation(
         "tshark",
-        ("rtt_samples", "rtt_mean_s", "rtt_max_s"),
-        kinds("losses", "inside_segments"),
-        "it times a segment of which a part had been acknowledged before; here and in tcptrace an "
-        "acknowledgement that ends inside of a segment ends its timing",
-        "either",
-        "more",
-    ),
-    Explanation(
-        "tshark",
         ("rtt_min_s",),
         kinds("opening", "crossing"),
         "Karn's rule (RFC 6298 section 3): the SYN that answers the other's repeats the first",

@@ -57,13 +57,15 @@ pub enum Fault {
     BadFragment,
     /// A TCP header that the snap length cut.
     HeaderCut,
+    /// TCP options that the snap length cut: the segment counts, but what they said is unknown.
+    OptionsCut,
     /// A TCP header that contradicts itself or the length of its packet.
     BadTcpHeader,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Fault; 13] = [
+    pub const ALL: [Fault; 14] = [
         Fault::CutOff,
         Fault::LostTrack,
         Fault::Unreadable,
@@ -76,6 +78,7 @@ impl Fault {
         Fault::FragmentsCrowded,
         Fault::BadFragment,
         Fault::HeaderCut,
+        Fault::OptionsCut,
         Fault::BadTcpHeader,
     ];
 
@@ -94,6 +97,7 @@ impl Fault {
             Fault::FragmentsCrowded => "ip-fragments-crowded",
             Fault::BadFragment => "bad-ip-fragment",
             Fault::HeaderCut => "header-cut",
+            Fault::OptionsCut => "options-cut",
             Fault::BadTcpHeader => "bad-tcp-header",
         }
     }
@@ -143,6 +147,11 @@ impl Fault {
             Fault::HeaderCut => {
                 "packets were skipped whose TCP header the snap length cut; capture at least 128 \
                  bytes of each"
+            }
+            Fault::OptionsCut => {
+                "the snap length cut the options of segments: SACK blocks are missing, and after \
+                 such a SYN nobody knows whether windows are scaled; capture at least 128 bytes of \
+                 each packet"
             }
             Fault::BadTcpHeader => "segments whose TCP header contradicts itself were skipped",
         }

@@ -68,6 +68,12 @@ impl CaptureFile {
             }
             return CaptureFile::from_reader(input, Path::new("standard input"));
         }
+        if path.is_dir() {
+            return Err(CaptureError::NotACapture {
+                path: path.to_owned(),
+                found: "it is a folder".to_owned(),
+            });
+        }
         let file = File::open(path).map_err(|source| CaptureError::Io {
             path: path.to_owned(),
             source,

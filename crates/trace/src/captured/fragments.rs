@@ -160,7 +160,7 @@ impl Waiting {
     fn add(&mut self, piece: &Payload<'_>, part: Part) -> Result<bool, Fault> {
         self.pieces += 1;
         let start = part.offset;
-        let end = start + piece.length;
+        let end = start.checked_add(piece.length).ok_or(Fault::BadFragment)?;
         // All but the last end at a multiple of eight, and nothing reaches beyond the last.
         let ragged = part.more && (piece.length == 0 || !piece.length.is_multiple_of(8));
         let beyond = match self.length {

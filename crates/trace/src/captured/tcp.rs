@@ -131,6 +131,8 @@ pub struct TcpSegment {
     pub ecn: Ecn,
     /// Its options, as many as were kept.
     pub options: TcpOptions,
+    /// Whether the snap length cut its options.
+    pub options_cut: bool,
     /// Bytes of payload.
     pub payload: u32,
 }
@@ -178,6 +180,7 @@ impl TcpSegment {
             },
             ecn: ip.ecn,
             options: read_options(options),
+            options_cut: bytes.len() < header_len,
             payload: length - header_len as u32,
         }))
     }

@@ -142,7 +142,7 @@ def _together(document: dict[str, Any]) -> list[tuple[str, ...]]:
             f"{interval['from_s']:.3f} to {interval['to_s']:.3f}",
             _number(interval["throughput_bps"], 1e-6, 3),
             _number(interval["jain"], 1, 3),
-            f"{interval['retransmitted_packets']:,}",
+            f"{interval['again_or_late_packets']:,}",
         )
         for interval, words in found
         if interval is not None
