@@ -8,41 +8,17 @@ import polars as pl
 
 import cclab
 from cclab.series.tables import SACKS, SEGMENTS, Tables
+from lossy import study_of_two
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-STUDY = """
-duration = "4s"
-seed     = 5
-
-[network.bottleneck]
-rate   = "10Mbit"
-delay  = "5ms"
-queue  = { kind = "droptail", limit = "30p" }
-loss   = "0.5%"
-outage = { start = "1200ms", duration = "300ms" }
-
-[[flow]]
-name     = "short"
-cc       = "cubic"
-rtt      = "20ms"
-transfer = "1500003B"
-
-[[flow]]
-name  = "long"
-cc    = "reno"
-rtt   = "80ms"
-
-[trace]
-capture = ["bottleneck", "short.sender", "short.receiver", "long.sender"]
-"""
 POINTS = ("bottleneck", "short.sender", "short.receiver", "long.sender")
 
 
 def two_flows(folder: Path) -> dict[str, Path]:
     """The captures of two flows with losses and an outage, by the point of capture."""
-    (folder / "study.toml").write_text(STUDY)
+    (folder / "study.toml").write_text(study_of_two(POINTS))
     entry = cclab.run(folder / "study.toml", out=folder / "store").runs[0].entry
     return {point: entry / f"{point}.pcapng" for point in POINTS}
 

@@ -7,38 +7,10 @@ from typing import TYPE_CHECKING
 import cclab
 from guests import results_of
 from judges import classic
+from lossy import study_of_two
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-NETWORK = """
-duration = "5s"
-seed     = 5
-
-[network.bottleneck]
-rate   = "10Mbit"
-delay  = "5ms"
-queue  = { kind = "droptail", limit = "30p" }
-loss   = "0.5%"
-outage = { start = "1200ms", duration = "300ms" }
-
-[[flow]]
-name     = "short"
-cc       = "cubic"
-rtt      = "20ms"
-transfer = "2000003B"
-MORE
-
-[[flow]]
-name = "long"
-cc   = "reno"
-rtt  = "80ms"
-MORE
-
-[trace]
-capture = ["bottleneck", "short.sender", "short.receiver"]
-"""
-"""Two flows, random loss, an outage that is longer than any round trip."""
 
 RUNS = ("simulator", "simulator unscaled", "kernel", "kernel unscaled")
 """With window scaling, and without."""
@@ -56,7 +28,7 @@ def simulated(folder: Path) -> dict[str, Path]:
     """What the simulator's captures are by name: with window scaling, and without."""
     found: dict[str, Path] = {}
     for name, stack in zip(RUNS[:2], ("linux-6.12", "ns3-3.1x"), strict=True):
-        study = f'stack = "{stack}"\n' + NETWORK.replace("MORE", "")
+        study = f'stack = "{stack}"\n' + study_of_two(POINTS.values())
         file = folder / f"{name}.toml"
         file.write_text(study)
         entry = cclab.run(file, out=folder / name).runs[0].entry
@@ -73,7 +45,7 @@ def emulated(folder: Path) -> dict[str, Path]:
     delayed = 'delay_at = "sender"'
     unscaled = 'sysctl = { "net.ipv4.tcp_window_scaling" = 0 }'
     for name, more in zip(RUNS[2:], (delayed, f"{delayed}\n{unscaled}"), strict=True):
-        entry = results_of(folder / name, NETWORK.replace("MORE", more)).runs[0].entry
+        entry = results_of(folder / name, study_of_two(POINTS.values(), of_each=more)).runs[0].entry
         found |= _captures(name, entry, folder)
     return found
 

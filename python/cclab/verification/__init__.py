@@ -15,10 +15,12 @@ from cclab import _core
 from cclab.errors import CaptureError, DamageError, InputError
 from cclab.results import Measured
 from cclab.store import Store
+from cclab.verification import conditions
+from cclab.verification.declared import Condition
 from cclab.verification.numbers import NUMBERS
-from cclab.verification.sides import Run, captured, flows_at
+from cclab.verification.sides import INCOMPLETE, Run, captured, flows_at
 from cclab.verification.verified import Compared, Skipped, Subject, Verified
-from cclab.verification.whole import ACROSS
+from cclab.verification.whole import ACROSS, Because
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +34,7 @@ __all__ = ["Verified", "verify"]
 
 REMEDY = "--set 'trace.capture=[\"bottleneck\"]'"
 """What a run lacks that has no captures."""
+_NEITHER = "neither side tells it"
 
 
 def verify(folder: str | Path) -> Verified:
@@ -120,12 +123,14 @@ def _compare(run: Run, captures: Captures) -> Iterator[Compared | Skipped]:
 
 def _one(number: Number, flow: Flow, seen: Seen, subject: Subject) -> Compared | Skipped:
     place = seen.capture.place
+    if seen.capture.incomplete is not None:
+        return Skipped(number.name, place, seen.capture.incomplete)
     for condition in number.conditions:
         if not condition.holds(flow, seen):
             return Skipped(number.name, place, condition.unless)
     trace, capture = number.trace(flow, seen), number.capture(flow, seen)
     if trace is None and capture is None:
-        return Skipped(number.name, place, "neither side tells it")
+        return Skipped(number.name, place, _NEITHER)
     bound = number.bound
     allowed = None if bound is None else (bound.least(flow, seen), bound.most(flow, seen))
     return Compared(
@@ -138,13 +143,21 @@ def _across(across: Across, run: Run, captures: Captures, flow: Flow | None) -> 
     if why is not None:
         return Skipped(across.name, across.point, why)
     both = across.both(run, captures, flow)
+    if isinstance(both, Because):
+        return Skipped(across.name, across.point, both)
     if both.trace is None and both.capture is None:
-        return Skipped(across.name, across.point, "neither side tells it")
+        return Skipped(across.name, across.point, _NEITHER)
     subject = Subject(run, None if flow is None else flow.name, across.point)
     allowed = (both.least, both.most)
     return Compared(
         across.name, across.unit, across.point, False, subject, both.trace, both.capture, allowed
     )
+
+
+def reasons() -> list[str]:
+    """Why a number may not be compared, as docs/verify.md lists it, a line each."""
+    declared = [one.unless for one in vars(conditions).values() if isinstance(one, Condition)]
+    return [f"- {why}" for why in (*declared, *INCOMPLETE.values(), *Because, _NEITHER)]
 
 
 def rows() -> list[str]:

@@ -57,22 +57,19 @@ COUNTED = Bound(
 )
 TIMERS = Bound(
     "a tail loss probe may come as late as a timeout: at most the trace's probes more; timeouts of"
-    " a SYN or FIN are the trace's alone",
+    " a SYN are the trace's alone, and those of a FIN may be",
     lambda _, seen: -float(seen.sum("retransmitted_syn_fin")),
     lambda flow, _: float(flow.row["tail_loss_probes"]),
 )
 
 
-def rate_slack(flow: Flow, seen: Seen) -> float:
+def rate_slack(flow: Flow, _seen: Seen) -> float:
     """The share by which a rate differs if both ends of its time are noted late.
 
-    Of a flow that has not ended a kernel tells the last arrival in whole milliseconds.
+    Where `TIMED` holds, so that it is less than one half.
     """
-    last = 1_000_000 if flow.run.on_kernel and not flow.ended else 0
-    times = (flow.row["first_byte_ns"], flow.row["last_byte_ns"])
-    lasted = times[1] - times[0] if None not in times else 0
-    late = 2 * flow.run.slack_ns + last
-    return late / lasted + 1e-9 if lasted > late else 1.0
+    late = flow.lasted_late_ns
+    return late / flow.lasted_ns + 1e-9 if late else 1e-9
 
 
 RATE = Bound(
@@ -84,9 +81,9 @@ RATE = Bound(
 
 
 def _active_slack(flow: Flow, seen: Seen) -> float:
-    elapsed = flow.metrics["elapsed_s"] or 0.0
+    # Less than one half, where `ACTIVE` holds.
     late = 2 * _late(flow, seen)
-    return late / elapsed + 1e-9 if elapsed > late else 1.0
+    return late / float(flow.metrics["elapsed_s"]) + 1e-9 if late else 1e-9
 
 
 THROUGHPUT = Bound(

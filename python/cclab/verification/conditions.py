@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cclab.verification.declared import Condition
+from cclab.verification.sides import NANOSECONDS
 
 WHOLE = Condition(
     "captures do not cover the whole run (trace.from, trace.until)",
@@ -74,10 +75,13 @@ FULL_SEGMENTS = Condition(
 )
 TIMED = Condition(
     "a kernel's agent notes times too late for data that came that soon one after the other",
+    lambda flow, _: not flow.run.on_kernel or flow.lasted_ns > 2 * flow.lasted_late_ns,
+)
+ACTIVE = Condition(
+    "a kernel's agent notes times too late for a flow that was over that soon",
     lambda flow, _: (
         not flow.run.on_kernel
-        or (flow.row["last_byte_ns"] or 0) - (flow.row["first_byte_ns"] or 0)
-        > 4 * flow.run.slack_ns
+        or (flow.metrics["elapsed_s"] or 0.0) * NANOSECONDS > 4 * flow.run.slack_ns
     ),
 )
 QUEUE_TOLD = Condition(

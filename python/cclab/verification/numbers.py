@@ -27,6 +27,7 @@ from cclab.verification.bounds import (
     sampled,
 )
 from cclab.verification.conditions import (
+    ACTIVE,
     BEGUN,
     BULK,
     CLEAN,
@@ -151,9 +152,9 @@ def _at_last_sample(
         unit,
         (point,),
         # Once the FIN is acknowledged, the simulator's snd_una is beyond the data.
-        trace=lambda flow, seen: min(
+        trace=lambda flow, _: min(
             last_sample(flow)[column],
-            seen.sent_bytes if column == "snd_una_bytes" else last_sample(flow)[column],
+            flow.row["acked_bytes"] if column == "snd_una_bytes" else last_sample(flow)[column],
         ),
         capture=lambda flow, seen: by(seen, last_sample(flow)["time_ns"]),
         of_trace=f"`{column}` of the last of flow_samples while captures cover the run",
@@ -323,7 +324,7 @@ NUMBERS: tuple[Number, ...] = (
         of_trace="`throughput_bps` of the metrics",
         of_capture="acknowledged data over that time",
         bound=THROUGHPUT,
-        conditions=(WHOLE, SEEN, ONE, ENDED, DIRECT, BULK, UNLOST),
+        conditions=(WHOLE, SEEN, ONE, ENDED, DIRECT, BULK, UNLOST, ACTIVE),
         relative=True,
     ),
     Number(

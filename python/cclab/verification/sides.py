@@ -29,7 +29,6 @@ _OF_THE_FILE = frozenset(
         "damaged-block",
         "unknown-interface",
         "no-time",
-        "unknown-link-layer",
         "bad-header",
         "bad-ip-fragment",
         "bad-tcp-header",
@@ -37,6 +36,14 @@ _OF_THE_FILE = frozenset(
     }
 )
 """Problems that no capture has as cclab wrote it: something happened to the file since."""
+
+INCOMPLETE = {
+    "connections-given-up": "connections of the capture were given up: there are more than are "
+    "kept, or than memory is meant for",
+    "unknown-link-layer": "the capture is of a link layer that is not known",
+    "header-cut": "the capture's snap length cuts TCP headers (trace.snaplen)",
+}
+"""Problems of a capture of which packets were not counted though the file is whole, in words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,6 +218,21 @@ class Flow:
         sent = self.all_samples["snd_nxt_bytes"]
         return None if sent.is_empty() else int(sent[-1])
 
+    @property
+    def lasted_ns(self) -> int:
+        """From the first byte that arrived to the last."""
+        first, last = self.row["first_byte_ns"], self.row["last_byte_ns"]
+        return 0 if first is None or last is None else int(last - first)
+
+    @property
+    def lasted_late_ns(self) -> int:
+        """How far that may be off, since both ends are noted late.
+
+        Of a flow that has not ended a kernel tells the last arrival in whole milliseconds.
+        """
+        last = 1_000_000 if self.run.on_kernel and not self.ended else 0
+        return 2 * self.run.slack_ns + last
+
     def owns(self, row: dict[str, Any]) -> bool:
         """Whether a direction of a connection is that of its data."""
         if self.is_program:
@@ -238,6 +260,12 @@ class Captured:
     def unreadable(self) -> list[Problem]:
         """What shows that the file is not as it was written."""
         return [problem for problem in self.problems if problem.code in _OF_THE_FILE]
+
+    @property
+    def incomplete(self) -> str | None:
+        """Why it does not tell of all packets that passed; None if it does."""
+        codes = {problem.code for problem in self.problems}
+        return next((why for code, why in INCOMPLETE.items() if code in codes), None)
 
     def of(self, flow: Flow) -> Seen:
         """What it shows of `flow`, which may be nothing."""
@@ -315,18 +343,33 @@ class Seen:
     def arrived_by(self, now_ns: int | None) -> tuple[int, int | None, int | None]:
         """The same of what came by `now_ns`; None: by the end."""
         data = self.data if now_ns is None else self.data.filter(pl.col("time_ns") <= now_ns)
-        once = data.unique("seq", keep="first", maintain_order=True).sort("seq")
-        ends = (pl.col("seq") + pl.col("payload")).cum_max()
-        before = ends.shift(1, fill_value=1)
-        whole = once.with_columns(hole=(pl.col("seq") > before).cum_max(), end=ends)
-        whole = whole.filter(~pl.col("hole"))
-        if whole.is_empty():
+        sent = data.select(
+            pl.col("time_ns"),
+            begin=pl.max_horizontal(pl.col("seq"), 1),
+            end=pl.col("seq") + pl.col("payload"),
+        ).filter(pl.col("begin") < pl.col("end"))
+        # A segment may repeat a part of another, or more than it: all are cut where any of them
+        # begins or ends, and each piece came with the first segment that has it.
+        cuts = pl.concat([sent["begin"], sent["end"]]).unique().sort()
+        if cuts.is_empty() or cuts[0] != 1:
             return 0, None, None
-        told = whole.select(
-            pl.col("end").max(), first=pl.col("time_ns").first(), last=pl.col("time_ns").max()
+        pieces = (
+            sent.select(
+                pl.col("time_ns"),
+                piece=pl.int_ranges(
+                    cuts.search_sorted(sent["begin"]), cuts.search_sorted(sent["end"])
+                ),
+            )
+            .explode("piece")
+            .group_by("piece")
+            .agg(pl.col("time_ns").min())
+            .sort("piece")
         )
-        end, first, last = told.row(0)
-        return int(end) - 1, int(first), int(last)
+        # The first piece that nobody sent is a hole.
+        whole = pieces.with_row_index().filter(pl.col("piece") == pl.col("index"))
+        first, last = whole["time_ns"][0], whole["time_ns"].max()
+        assert isinstance(last, int)
+        return int(cuts[len(whole)]) - 1, int(first), last
 
     def acked_by(self, now_ns: int) -> int:
         """The data of its only connection that were acknowledged by `now_ns`."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from cclab.verification.bounds import rate_slack
-from cclab.verification.conditions import READ_IN_TIME, TIMED, UNLOST
+from cclab.verification.conditions import READ_IN_TIME, TIMED, UNLOST, WHOLE
 from cclab.verification.numbers import goodput_seen
 from cclab.verification.sides import NANOSECONDS
 
@@ -16,10 +18,33 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from cclab.verification.declared import Value
-    from cclab.verification.sides import Captured, Flow, Run
+    from cclab.verification.sides import Captured, Flow, Run, Seen
 
     Captures = Mapping[str, Captured]
     """The captures of a run, by their points."""
+
+
+class Because(StrEnum):
+    """Why numbers across captures are not compared, beside the conditions of one flow's."""
+
+    NO_BOTTLENECK = "no capture at the bottleneck"
+    OTHERS = "packets of others than flows passed it too"
+    OTHER_MARKS = "other links marked packets too"
+    NO_PAIR = "only one of the flow's hosts was captured"
+    NO_RECEIVERS = "not every receiver was captured"
+    NO_DROPS = 'the study does not record drops (trace.events = ["drop"])'
+    COPIED = "links copied packets"
+    PROGRAM = "a program ends when it likes: what was under way is not lost"
+    UNDER_WAY = "the flow had not ended: what was under way is not lost"
+    NOT_SEEN = "the capture shows nothing of the flow's only connection"
+    SHORT = "the first segment is as short as those without data"
+    SEVERAL = "a program opened several connections"
+    NOT_ONE_EACH = "not every flow is one connection that passes the bottleneck"
+    ANY_WIRE = "all that took the way back may have been on its wire at the end"
+    ANY_SHARES = (
+        "any shares would be as near to the trace's index as the flows' rates are known, or there "
+        "is one flow"
+    )
 
 
 @dataclass(frozen=True)
@@ -46,20 +71,27 @@ class Across:
     """How closely the two agree, and why."""
     needs: Callable[[Run, Captures, Flow | None], str | None]
     """Why it cannot be compared in a run, of a flow if it is of flows; None if it can."""
-    both: Callable[[Run, Captures, Flow | None], Both]
+    both: Callable[[Run, Captures, Flow | None], Both | Because]
+    """Both values, or why no capture could contradict the trace."""
     of_flows: bool = False
 
 
 def _not_whole(run: Run) -> str | None:
     if run.covered != (0, run.end_ns):
-        return "captures do not cover the whole run (trace.from, trace.until)"
+        return WHOLE.unless
     return None
 
 
+def _lacking(captures: Captures, points: list[str], absent: Because) -> str | None:
+    """Why not all of `points` have a capture that tells all; None if they have."""
+    if any(point not in captures for point in points):
+        return absent
+    whys = (captures[point].incomplete for point in points)
+    return next((why for why in whys if why is not None), None)
+
+
 def _no_bottleneck(run: Run, captures: Captures, _flow: Flow | None) -> str | None:
-    if "bottleneck" not in captures:
-        return "no capture at the bottleneck"
-    return _not_whole(run)
+    return _lacking(captures, ["bottleneck"], Because.NO_BOTTLENECK) or _not_whole(run)
 
 
 def _mixed(run: Run, captures: Captures, flow: Flow | None) -> str | None:
@@ -70,7 +102,7 @@ def _mixed(run: Run, captures: Captures, flow: Flow | None) -> str | None:
         return READ_IN_TIME.unless
     capture = captures["bottleneck"]
     owned = sum(row["packets"] for row in _ways(run, capture, 0) + _ways(run, capture, 1))
-    return None if owned == capture.packets else "packets of others than flows passed it too"
+    return None if owned == capture.packets else Because.OTHERS
 
 
 def _ways(run: Run, capture: Captured, link: int) -> list[dict[str, Any]]:
@@ -90,22 +122,62 @@ def _delivered(run: Run, captures: Captures, _flow: Flow | None) -> Both:
     return Both(link["delivered_packets"], seen, 0.0, float(link["in_flight_packets"]))
 
 
-def _delivered_back(run: Run, captures: Captures, _flow: Flow | None) -> Both:
-    link = run.links[1]
-    seen = sum(row["packets"] for row in _ways(run, captures["bottleneck"], 1))
-    wire = 0.0
-    if run.on_kernel:
-        bottleneck = run.scenario["network"]["bottleneck"]
-        changes = bottleneck.get("schedule") or []
-        delays = [bottleneck["delay"], *(c["delay"] for c in changes if c.get("delay"))]
-        rates = [link["rate_bps"] or 0, *(c["rate"] for c in changes if c.get("rate"))]
-        wire = max(delays) / NANOSECONDS * max(rates) / (8 * _LEAST_HEADERS) + 1
-    return Both(link["delivered_packets"], seen, -wire, 0.0)
+def _delivered_back(run: Run, captures: Captures, _flow: Flow | None) -> Both | Because:
+    capture, delivered = captures["bottleneck"], run.links[1]["delivered_packets"]
+    seen = sum(row["packets"] for row in _ways(run, capture, 1))
+    wire = _on_the_wire_back(run, capture) if run.on_kernel else 0.0
+    if 0 < delivered <= wire:
+        return Because.ANY_WIRE
+    return Both(delivered, seen, -wire, 0.0)
+
+
+def _on_the_wire_back(run: Run, capture: Captured) -> float:
+    """The most packets that can have left for the way back, and not have come, at the end.
+
+    No more than the wire holds of the shortest, and no more than the flows had reason to send.
+    """
+    bottleneck = run.scenario["network"]["bottleneck"]
+    changes = bottleneck.get("schedule") or []
+    delays = [bottleneck["delay"], *(c["delay"] for c in changes if c.get("delay"))]
+    rates = [run.links[1]["rate_bps"] or 0, *(c["rate"] for c in changes if c.get("rate"))]
+    holds: float = max(delays) / NANOSECONDS * max(rates) / (8 * _LEAST_HEADERS) + 1
+    sent = sum(_under_way_back(capture.of(flow), max(delays)) for flow in run.flows)
+    return min(holds, sent)
+
+
+def _under_way_back(seen: Seen, delay_ns: int) -> float:
+    """The most packets that a flow can have on the wire of the way back at the end of the run.
+
+    Acknowledgements are of packets that passed the bottleneck within the longest round trip from
+    there, or on the wire while they were; data are in flight. Two more are for a SYN or FIN and
+    for a window that opens, or for an acknowledgement that waited for its timer.
+    """
+    flow = seen.flow
+    if flow.written["direction"] == "reverse":
+        in_flight = flow.all_samples["in_flight_bytes"]
+        if in_flight.is_empty():
+            return math.inf
+        return math.ceil(int(in_flight[-1]) / max(int(flow.row["mss_bytes"]), 1)) + 2
+    passed = 0
+    for row, place in zip(seen.rows, seen.places, strict=True):
+        longest = row["rtt_max_s"]
+        if longest is None:
+            passed += row["packets"]
+            continue
+        since = flow.run.end_ns - longest * NANOSECONDS - delay_ns
+        passed += len(
+            seen.capture.segments.filter(
+                pl.col("connection") == row["connection"],
+                pl.col("sender") == place % 2,
+                pl.col("time_ns") >= since,
+            )
+        )
+    return passed + 2 * max(len(seen.rows), 1)
 
 
 def _no_marks(run: Run, captures: Captures, flow: Flow | None) -> str | None:
     if any(link["marks"] for link in run.links[2:]):
-        return "other links marked packets too"
+        return Because.OTHER_MARKS
     return _no_bottleneck(run, captures, flow)
 
 
@@ -118,25 +190,27 @@ def _marks(run: Run, captures: Captures, _flow: Flow | None) -> Both:
 
 def _no_pair(run: Run, captures: Captures, flow: Flow | None) -> str | None:
     assert flow is not None
-    if any(f"{flow.name}.{end}" not in captures for end in ("sender", "receiver")):
-        return "only one of the flow's hosts was captured"
+    ends = [f"{flow.name}.{end}" for end in ("sender", "receiver")]
+    why = _lacking(captures, ends, Because.NO_PAIR)
+    if why is not None:
+        return why
     if run.table("drops") is None:
-        return 'the study does not record drops (trace.events = ["drop"])'
+        return Because.NO_DROPS
     network = run.scenario["network"]
     if any(network[link].get("duplicate") for link in ("bottleneck", "access")):
-        return "links copied packets"
+        return Because.COPIED
     if any(flow.loses_packets_at(end) for end in ("sender", "receiver")):
         return UNLOST.unless
     if flow.is_program:
-        return "a program ends when it likes: what was under way is not lost"
+        return Because.PROGRAM
     if not flow.ended:
-        return "the flow had not ended: what was under way is not lost"
+        return Because.UNDER_WAY
     seen = captures[f"{flow.name}.sender"].of(flow)
     if len(seen.rows) != 1:
-        return "the capture shows nothing of the flow"
+        return Because.NOT_SEEN
     payload = seen.data["payload"]
     if payload.is_empty() or payload[0] <= _MOST_HEADERS - _LEAST_HEADERS:
-        return "the first segment is as short as those without data"
+        return Because.SHORT
     return _not_whole(run)
 
 
@@ -160,10 +234,12 @@ _MOST_HEADERS = 14 + 20 + 60
 
 
 def _no_receivers(run: Run, captures: Captures, _flow: Flow | None) -> str | None:
-    if any(f"{flow.name}.receiver" not in captures for flow in run.flows):
-        return "not every receiver was captured"
+    receivers = [f"{flow.name}.receiver" for flow in run.flows]
+    why = _lacking(captures, receivers, Because.NO_RECEIVERS)
+    if why is not None:
+        return why
     if any(flow.is_program for flow in run.flows):
-        return "a program opened several connections"
+        return Because.SEVERAL
     for flow in run.flows:
         seen = captures[f"{flow.name}.receiver"].of(flow)
         for condition in (UNLOST, TIMED, READ_IN_TIME):
@@ -178,7 +254,7 @@ def _jain(shares: list[float]) -> float | None:
     return sum(shares) ** 2 / (len(shares) * squares) if squares > 0 else None
 
 
-def _jain_at_receivers(run: Run, captures: Captures, _flow: Flow | None) -> Both:
+def _jain_at_receivers(run: Run, captures: Captures, _flow: Flow | None) -> Both | Because:
     shares, off = [], 0.0
     for flow in run.flows:
         if flow.row["started_ns"] is None:
@@ -189,11 +265,13 @@ def _jain_at_receivers(run: Run, captures: Captures, _flow: Flow | None) -> Both
             goodput = 0.0
         if goodput is not None:
             shares.append(float(goodput))
+        # What got nothing has no rate to be off.
+        if flow.row["received_bytes"] > 0:
             off = max(off, rate_slack(flow, seen))
-    return Both(run.measured.metrics["jain"], _jain(shares), *_around(run, off))
+    return _indices(run, shares, off)
 
 
-def _jain_at_bottleneck(run: Run, captures: Captures, _flow: Flow | None) -> Both:
+def _jain_at_bottleneck(run: Run, captures: Captures, _flow: Flow | None) -> Both | Because:
     shares, off = [], 0.0
     for flow in run.flows:
         if flow.row["started_ns"] is None:
@@ -208,30 +286,38 @@ def _jain_at_bottleneck(run: Run, captures: Captures, _flow: Flow | None) -> Bot
         trips = max((row["rtt_max_s"] or 0.0 for row in seen.rows), default=0.0)
         lasted = 8 * got / goodput if goodput > 0 else 0.0
         off = max(off, flight / got + trips / lasted if got > flight and lasted > trips else 1.0)
-    return Both(run.measured.metrics["jain"], _jain(shares), *_around(run, off))
+    return _indices(run, shares, off)
 
 
-def _around(run: Run, off: float) -> tuple[float, float]:
-    """How far Jain's index may be, if each rate is off by a share of at most `off`.
+def _indices(run: Run, shares: list[float], off: float) -> Both | Because:
+    """Jain's index of both sides, if each rate is off by a share of at most `off`.
 
     The square of the sum and the sum of the squares each change by (1 +- off)^2 at most.
     """
-    index = run.measured.metrics["jain"]
-    if index is None or off >= 1:
-        return -1.0, 1.0
+    index, seen = run.measured.metrics["jain"], _jain(shares)
+    if index is None or not shares:
+        return Both(index, seen)
+    if off >= 1:
+        return Because.ANY_SHARES
     factor = ((1 + off) / (1 - off)) ** 2
-    return index / factor - index - 1e-9, index * factor - index + 1e-9
+    # Of n flows it is from 1 / n to 1, whatever their shares.
+    if index / factor <= 1 / len(shares) and index * factor >= 1:
+        return Because.ANY_SHARES
+    return Both(index, seen, index / factor - index - 1e-9, index * factor - index + 1e-9)
 
 
 def _no_jain_at_bottleneck(run: Run, captures: Captures, flow: Flow | None) -> str | None:
-    seen = captures.get("bottleneck")
-    if seen is not None and any(len(seen.of(flow).rows) != 1 for flow in run.flows):
-        return "not every flow is one connection that passes the bottleneck"
-    if seen is not None and any(not TIMED.holds(flow, seen.of(flow)) for flow in run.flows):
+    why = _no_bottleneck(run, captures, flow)
+    if why is not None:
+        return why
+    seen = captures["bottleneck"]
+    if any(len(seen.of(flow).rows) != 1 for flow in run.flows):
+        return Because.NOT_ONE_EACH
+    if any(not TIMED.holds(flow, seen.of(flow)) for flow in run.flows):
         return TIMED.unless
     if not all(flow.ended for flow in run.flows) and run.in_real_time:
         return READ_IN_TIME.unless
-    return _no_bottleneck(run, captures, flow)
+    return None
 
 
 ACROSS: tuple[Across, ...] = (
@@ -252,7 +338,8 @@ ACROSS: tuple[Across, ...] = (
         "`delivered_packets` of the bottleneck's way back",
         "`packets` of all connections that way",
         "equal; a kernel counts what left, and the capture has what arrived: at most as many less "
-        "as a wire of that rate and delay holds",
+        "as a wire of that rate and delay holds, and as there was reason to send: an "
+        "acknowledgement of each packet that passed in the last round trip, data in flight",
         _mixed,
         _delivered_back,
     ),
