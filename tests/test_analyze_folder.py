@@ -272,3 +272,43 @@ def test_a_capture_without_connections_has_a_page_too(tmp_path: Path) -> None:
     after = in_browser(page, "", tmp_path)
     assert "<title>Packet capture</title>" in after
     assert "Zoom in" not in after
+
+
+@pytest.mark.parametrize("name", ["../victim", "/victim", "a/victim", ".."])
+def test_a_list_of_files_that_leads_out_of_the_folder_is_refused(
+    cli: Cli, capture: Path, tmp_path: Path, name: str
+) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "contents.json").write_text(json.dumps({"files": [name]}))
+    refused = cli("analyze", capture, "--out", own)
+    assert refused.returncode == WRONG_INPUT
+    assert "contents.json is no list of files that an analysis wrote" in refused.stderr
+    assert victim.read_text() == "mine"
+
+
+def test_a_link_in_the_place_of_a_file_is_not_followed(
+    cli: Cli, capture: Path, tmp_path: Path
+) -> None:
+    own = tmp_path / "own"
+    assert cli("analyze", capture, "--out", own).returncode == DONE
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    (own / "index.html").unlink()
+    (own / "index.html").symlink_to(victim)
+    assert cli("analyze", capture, "--out", own).returncode == DONE
+    assert victim.read_text() == "mine"
+
+
+def test_a_file_that_is_no_capture_leaves_an_earlier_analysis_whole(
+    cli: Cli, capture: Path, tmp_path: Path
+) -> None:
+    own = tmp_path / "own"
+    assert cli("analyze", capture, "--out", own).returncode == DONE
+    before = (own / "segments.parquet").read_bytes()
+    (tmp_path / "text").write_text("no capture")
+    assert cli("analyze", "text", "--out", own).returncode == WRONG_INPUT
+    assert (own / "segments.parquet").read_bytes() == before
+    assert not list(own.glob("*.part"))

@@ -182,6 +182,11 @@ impl Limits {
         });
     }
 
+    /// Whether the capture point may lie behind a queue on the way from the sender.
+    pub fn is_far(&self) -> bool {
+        self.distance.estimate() > self.srtt / PATIENCE
+    }
+
     /// Whether it has sent data.
     #[inline]
     pub fn has_begun(&self) -> bool {
@@ -277,8 +282,7 @@ impl Limits {
             return;
         }
         // Behind a queue, data come later than the sender sent them, and slack says nothing.
-        let far = self.distance.estimate() > self.srtt / PATIENCE;
-        let whose = if again || far || slack <= self.srtt / PATIENCE {
+        let whose = if again || self.is_far() || slack <= self.srtt / PATIENCE {
             Hold::Cwnd
         } else {
             Hold::Application

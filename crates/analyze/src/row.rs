@@ -183,7 +183,9 @@ fn limit(own: &Sending, other: &Sending, shares: Option<Shares>) -> Option<(Limi
             return Some((Limit::Bandwidth, because));
         }
     }
-    if let Some((goodput, clock)) = evenly(own)
+    // Near the sender the queue shows in the RTT; what comes evenly there is written evenly.
+    let far = own.limits.is_far();
+    if let Some((goodput, clock)) = evenly(own).filter(|_| far)
         && goodput >= EVEN * clock
     {
         let because = format!(

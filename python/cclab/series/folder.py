@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cclab.errors import InputError, StoreError
@@ -13,7 +14,6 @@ from cclab.series.tables import SACKS, SEGMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
 
     import polars as pl
 
@@ -46,9 +46,7 @@ class Folder:
         try:
             path.mkdir(parents=True, exist_ok=True)
             known = path / _OWN
-            self._earlier = (
-                set(json.loads(known.read_bytes())["files"]) if known.exists() else set()
-            )
+            self._earlier = _plain(known.read_bytes()) if known.exists() else set()
         except (ValueError, LookupError, TypeError):
             raise InputError(
                 f"{path / _OWN} is no list of files that an analysis wrote; choose another --out"
@@ -69,7 +67,10 @@ class Folder:
                 self._refuse_strangers([name])
                 now.add(name)
                 self._remember(self._earlier | now)
-                (self.path / name).write_bytes(content)
+                # A link in the place of the file is replaced, not followed.
+                part = self.path / f"{name}.part"
+                part.write_bytes(content)
+                part.replace(self.path / name)
             for name in self._earlier - now:
                 (self.path / name).unlink(missing_ok=True)
         except OSError as error:
@@ -99,6 +100,14 @@ class Folder:
             (self.path / _OWN).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
         except OSError as error:
             raise StoreError(f"cannot write to {self.path}: {error.strerror}") from error
+
+
+def _plain(contents: bytes) -> set[str]:
+    """The names in `contents`. Raises `ValueError` if one leads out of the folder."""
+    names = {str(name) for name in json.loads(contents)["files"]}
+    if any(name != Path(name).name or name == ".." for name in names):
+        raise ValueError(f"not plain names: {names}")
+    return names
 
 
 def fill(
