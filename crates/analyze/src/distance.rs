@@ -20,7 +20,9 @@ const ROUND: Time = Time::from_secs(1);
 #[derive(Debug, Default)]
 pub(crate) struct Distance {
     estimate: Time,
-    /// Timestamps of acknowledgements, and when each was first seen.
+    /// The latest timestamp of an acknowledgement.
+    latest: Option<u32>,
+    /// Some of these timestamps, and when each was first seen.
     waiting: VecDeque<(u32, Time)>,
     /// The least of this round and of the one before.
     least: [Option<Time>; 2],
@@ -42,9 +44,16 @@ impl Distance {
     /// An acknowledgement with the timestamp `value` was seen.
     #[inline]
     pub fn acknowledged(&mut self, now: Time, value: u32) {
+        // Only where it is seen first can its time be told.
+        if self.latest.replace(value) == Some(value) {
+            return;
+        }
         let apart = self.estimate / PER_DISTANCE;
-        let soon = |&(last, seen): &(u32, Time)| last == value || now - seen < apart;
-        if self.waiting.back().is_some_and(soon) {
+        if self
+            .waiting
+            .back()
+            .is_some_and(|&(_, seen)| now - seen < apart)
+        {
             return;
         }
         if self.waiting.len() == MOST_WAITING {
@@ -110,6 +119,19 @@ mod tests {
             distance.sent(ms(at + 800), tick);
         }
         assert_eq!(distance.estimate(), ms(800));
+    }
+
+    #[test]
+    fn a_timestamp_that_was_passed_over_is_not_timed_from_its_second_segment() {
+        let mut distance = Distance::default();
+        distance.handshake(ms(320));
+        distance.acknowledged(ms(0), 1);
+        // Too soon after the first to be waited for, now and when it comes again.
+        distance.acknowledged(ms(5), 2);
+        distance.acknowledged(ms(15), 2);
+        distance.sent(ms(325), 2);
+        assert_eq!(distance.estimate(), ms(320));
+        assert!(distance.waiting.is_empty());
     }
 
     #[test]

@@ -42,6 +42,7 @@ INCOMPLETE = {
     "kept, or than memory is meant for",
     "unknown-link-layer": "the capture is of a link layer that is not known",
     "header-cut": "the capture's snap length cuts TCP headers (trace.snaplen)",
+    "options-cut": "the capture's snap length cuts TCP options (trace.snaplen)",
 }
 """Problems of a capture of which packets were not counted though the file is whole, in words."""
 
