@@ -125,14 +125,13 @@ SCENARIOS = {
     ),
 }
 
-# The kernel's bulk flows are fed without a send buffer's bound.
 PAIRS = [
     (name, backend)
     for name in SCENARIOS
     for backend in BACKENDS
     if (name, backend) != ("sndbuf", "linux")
 ]
-"""Where a scenario is not what it is meant to be."""
+"""Scenarios and backends; the kernel's bulk flows are fed without a send buffer's bound."""
 
 AT_SENDER = 0.05
 """How far a share may be from the sender's own at the sender's capture point, where it is all but

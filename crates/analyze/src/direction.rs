@@ -1,9 +1,13 @@
 //! What one end of a connection sends, and what the other says about it.
 
+mod probes;
+mod windows;
+
 use cclab_trace::Histogram;
 use cclab_trace::captured::{Ecn, TcpFlags, TcpOptions, TcpSegment};
 use cclab_units::Time;
 
+use self::probes::Probe;
 use crate::limits::Limits;
 use crate::moments::{Extremes, Moments};
 use crate::quantile::Quantile;
@@ -15,12 +19,6 @@ use crate::timeouts::Timeouts;
 /// A retransmission after as long a silence was sent by a timer: Linux's shortest
 /// retransmission timeout (`TCP_RTO_MIN`).
 const SILENCE: Time = Time::from_millis(200);
-
-/// The largest shift of a window (RFC 7323 section 2.3): a greater one counts as this.
-const MOST_SHIFT: u8 = 14;
-
-/// Bytes beyond all that were seen or allowed that an acknowledgement is believed to tell of.
-const MOST_MISSED: u64 = 1 << 24;
 
 /// Bytes that timestamps take of each segment, padding included (RFC 7323 appendix A).
 const TIMESTAMPS_LEN: u64 = 12;
@@ -131,15 +129,6 @@ impl Default for Gaps {
     }
 }
 
-/// Data that were sent into a closed window.
-#[derive(Clone, Copy, Debug)]
-struct Probe {
-    start: u64,
-    end: u64,
-    sent: Time,
-    again: bool,
-}
-
 impl Sending {
     /// Takes in `segment` of this direction, `other` being the opposite one, and tells what it
     /// was; whose it was is left open.
@@ -199,68 +188,6 @@ impl Sending {
             told.outstanding = (segment.payload > 0).then_some(outstanding);
         }
         told
-    }
-
-    /// Whether windows are scaled; None if nothing tells.
-    pub fn scaling(&self) -> Option<bool> {
-        self.scaling
-    }
-
-    /// Whether it is known how its windows are scaled: where both SYNs were not seen, a window of
-    /// the header may stand for one 2^14 times as large.
-    #[inline]
-    pub fn windows_are_known(&self, flags: TcpFlags) -> bool {
-        match self.scaling {
-            Some(true) => self.syn_options.is_some(),
-            Some(false) => true,
-            None => flags.syn,
-        }
-    }
-
-    /// The windows it advertised. Beside scaled ones those of SYNs, which never are (RFC 7323
-    /// section 2.2), would only blur the mean.
-    pub fn windows(&self) -> Extremes {
-        match self.scaling {
-            Some(true) => self.window,
-            _ => self.window.and(&self.syn_window),
-        }
-    }
-
-    /// Works out whether windows are scaled: both SYNs ask for it (RFC 7323 section 2.2). One
-    /// that does not is enough to know, and so is a SYN,ACK that does, for it may only after the
-    /// SYN did.
-    fn settle_scaling(&mut self, other: &mut Sending) {
-        let asks = |sending: &Sending| {
-            let options = sending.syn_options.as_ref();
-            options.map(|options| options.window_scale.is_some())
-        };
-        let answers = |sending: &Sending| sending.syn_flags.is_some_and(|flags| flags.ack);
-        let scaling = match (asks(self), asks(other)) {
-            (Some(own), Some(its)) => Some(own && its),
-            (Some(false), None) | (None, Some(false)) => Some(false),
-            (Some(true), None) => answers(self).then_some(true),
-            (None, Some(true)) => answers(other).then_some(true),
-            (None, None) => None,
-        };
-        for sending in [self, other] {
-            sending.scaling = scaling;
-            let shift = sending.syn_options.and_then(|options| options.window_scale);
-            sending.shift = match scaling {
-                Some(true) => shift.unwrap_or(0).min(MOST_SHIFT),
-                _ => 0,
-            };
-        }
-    }
-
-    /// Whether an acknowledgement of `seq` can be of what it sent, as far as that was seen: a
-    /// host that knows of another connection acknowledges anything (RFC 9293 section 3.10.7.3,
-    /// RFC 5961 section 4), and a capture may have missed some data, but not that many.
-    fn can_have_sent(&self, seq: u32) -> bool {
-        let Some(end) = self.sent.end() else {
-            return true;
-        };
-        let allowed = self.edges.map_or(end, |(highest, _)| highest.max(end));
-        self.sent.position(seq) <= allowed + MOST_MISSED
     }
 
     /// Payload of a full segment, as both SYNs leave it; None if neither tells.
@@ -427,32 +354,6 @@ impl Sending {
         (seen, kind)
     }
 
-    /// A segment that only prompts an answer: a keep-alive, or a probe if the window is `closed`.
-    /// None if it is neither. Data that arrive with a closed window may have been sent before it
-    /// closed: those are a probe that never were allowed, and single bytes.
-    fn prompt(&mut self, start: u64, payload: u64, closed: bool, now: Time) -> Option<Kind> {
-        let end = self.sent.end()?;
-        let behind = start + 1 == end && payload <= 1;
-        let beyond = self.edges.is_some_and(|(edge, _)| start >= edge);
-        if closed && payload > 0 && (beyond || payload == 1 && start == end) {
-            self.probe = Some(Probe {
-                start,
-                end: start + payload,
-                sent: now,
-                again: self.probe.is_some(),
-            });
-        } else if !behind || self.acknowledged.is_none_or(|ack| ack < end) {
-            return None;
-        }
-        if closed {
-            self.window_probes += 1;
-            Some(Kind::Probe)
-        } else {
-            self.keep_alives += 1;
-            Some(Kind::KeepAlive)
-        }
-    }
-
     /// The acknowledgement in `segment`, which is about what `other` sent: whether it is a
     /// duplicate, and the RTT it measures.
     #[inline]
@@ -518,65 +419,6 @@ impl Sending {
             self.carried.add(moment.now - moment.origin, bytes);
             self.interval_bytes += bytes * u64::from(moment.counted);
         }
-    }
-
-    /// Data in a probe were taken after all: they count as any other, from now on.
-    fn probe_accepted(&mut self, probe: Probe, moment: Moment) {
-        let mut seen = self.sent.send(probe.start, probe.end, probe.sent);
-        let fresh = (probe.end - probe.start).saturating_sub(seen.repeated);
-        self.carry(fresh, moment);
-        if probe.again && seen.repeated == 0 {
-            // Which of the probes is acknowledged is not known (Karn's rule).
-            seen = self.sent.send(probe.start, probe.end, probe.sent);
-            debug_assert!(seen.repeated > 0);
-        }
-    }
-
-    /// The window in `segment`, scaled, and what it allows `other` to send, if its
-    /// acknowledgement is `believed`.
-    #[inline]
-    fn take_window(
-        &mut self,
-        segment: &TcpSegment,
-        now: Time,
-        believed: bool,
-        other: &mut Sending,
-    ) -> u64 {
-        let window = self.scaled_window(segment);
-        self.last_window = Some(window);
-        let flags = segment.flags;
-        if believed {
-            let ack = other.sent.position(segment.ack);
-            let edge = self.windows_are_known(flags).then(|| ack + window);
-            if let Some(edge) = edge {
-                let highest = other.edges.map_or(edge, |(highest, _)| highest.max(edge));
-                other.edges = Some((highest, edge));
-            }
-            other
-                .limits
-                .acknowledged(now, ack, edge, flags.ece && !flags.syn);
-            if other.limits.has_begun()
-                && let Some((value, _)) = segment.options.timestamps
-            {
-                other.limits.distance.acknowledged(now, value);
-            }
-        }
-        if !flags.ack && !flags.syn {
-            return window;
-        }
-        if flags.syn {
-            self.syn_window.add(window);
-        } else {
-            self.window.add(window);
-        }
-        self.zero_windows += u64::from(flags.ack && window == 0);
-        window
-    }
-
-    #[inline]
-    fn scaled_window(&self, segment: &TcpSegment) -> u64 {
-        let shift = if segment.flags.syn { 0 } else { self.shift };
-        u64::from(segment.window) << shift
     }
 
     /// Bytes in flight once `payload` bytes from `start` on are sent; all from the SYN on, or
