@@ -5,6 +5,7 @@ from typing import final
 
 __all__ = [
     "LINUX_VERSION",
+    "METRICS_VERSION",
     "SIM_VERSION",
     "VERSION",
     "CaptureError",
@@ -39,6 +40,9 @@ VERSION: str
 
 SIM_VERSION: str
 """Version of the simulator, part of every run's content hash."""
+
+METRICS_VERSION: str
+"""Version of the metrics: numbers of one run by two versions may differ."""
 
 LINUX_VERSION: str
 """Version of the kernel backends, without that of the kernel."""

@@ -27,3 +27,10 @@ pub use run_metrics::{
 };
 pub use warnings::{Warning, identical_repeats};
 pub use window::Window;
+
+/// Version of the definitions and of the code behind them: what was measured by another may differ.
+pub const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    "+",
+    env!("CCLAB_METRICS_SOURCES")
+);

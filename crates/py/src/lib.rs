@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
     module.add("SIM_VERSION", cclab_sim::VERSION)?;
+    module.add("METRICS_VERSION", cclab_metrics::VERSION)?;
     module.add("LINUX_VERSION", cclab_linux::VERSION)?;
     module.add("StudyError", module.py().get_type::<error::StudyError>())?;
     module.add("RunError", module.py().get_type::<error::RunError>())?;
