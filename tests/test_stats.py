@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import random
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cclab import _core, summary
-from cclab.stats import estimate
+from cclab.stats import CONFIDENCE, RESAMPLES, SEED, Estimate, estimate, estimates
 
 _finite = st.floats(min_value=-1e12, max_value=1e12, allow_nan=False)
 _many = st.lists(_finite, min_size=2, max_size=12)
@@ -46,6 +50,74 @@ def test_interval_is_that_of_the_normal_law_for_many_runs() -> None:
     assert many is not None
     sigma = math.sqrt(sum((v - many.mean) ** 2 for v in values) / len(values))
     assert many.half_width == pytest.approx(1.96 * sigma / math.sqrt(len(values)), rel=0.03)
+
+
+def _drawn(values: list[float]) -> tuple[float, float]:
+    """The interval as its definition has it: every resample drawn, run by run."""
+    seen = np.array(values)
+    draws = np.random.Generator(np.random.PCG64(SEED)).integers(
+        0, len(values), (RESAMPLES, seen.size)
+    )
+    tail = 100 * (1 - CONFIDENCE) / 2
+    low, high = np.percentile(seen[draws].mean(axis=1), [tail, 100 - tail])
+    return float(low), float(high)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 6, 7, 8, 10, 25])
+def test_interval_is_that_of_every_resample_drawn_one_by_one(n: int) -> None:
+    chance = random.Random(n)
+    rows = [[chance.lognormvariate(10, 2) for _ in range(n)] for _ in range(20)]
+    rows += [[float(chance.randrange(3)) for _ in range(n)] for _ in range(20)]
+    for values in rows:
+        found = estimate(values)
+        assert found is not None
+        # They are added up in another order: the last bits may differ.
+        assert (found.low, found.high) == pytest.approx(_drawn(values), rel=1e-12)
+
+
+@given(st.lists(st.lists(st.none() | _finite, min_size=6, max_size=6), max_size=9))
+def test_an_estimate_does_not_depend_on_what_is_estimated_beside_it(
+    rows: list[list[float | None]],
+) -> None:
+    assert estimates(rows) == [estimate(row) for row in rows]
+
+
+def test_many_rows_are_as_each_alone_to_the_last_bit() -> None:
+    chance = np.random.default_rng(4)
+    for n in (5, 10):
+        table = chance.lognormal(size=(300, n))
+        table[chance.random(table.shape) < 0.05] = math.nan
+        assert estimates(table) == [estimate(row) for row in table.tolist()]
+
+
+def test_summaries_of_many_points_are_those_of_each_alone() -> None:
+    def run(chance: random.Random, utilization: float | None) -> dict[str, Any]:
+        flow = {name: chance.random() for name in summary.FLOW_METRICS}
+        whole = {name: chance.random() for name in summary.BOTTLENECK_METRICS}
+        return {
+            "flows": [{**flow, "name": "one", "cc": "reno", "limited": {"cwnd": 0.5}}],
+            "bottleneck": whole | {"utilization": utilization},
+            "jain": 1.0,
+        }
+
+    chance = random.Random(9)
+    points: list[Any] = [
+        SimpleNamespace(
+            params={"n": n},
+            runs=[SimpleNamespace(metrics=run(chance, k * 0.1 if k else None)) for k in range(n)],
+        )
+        for n in (1, 2, 5, 2)
+    ]
+    together = summary.summarise(points)
+    assert together == [one for point in points for one in summary.summarise([point])]
+    assert [point.n for point in together] == [1, 2, 5, 2]
+    of_one, of_two, of_five, _ = (point.bottleneck["utilization"] for point in together)
+    assert of_one is None
+    assert of_two == Estimate(0.1, None, None, 1)
+    assert of_five == estimate([None, 0.1, 0.2, 0.30000000000000004, 0.4])
+    goodputs = [run.metrics["flows"][0]["goodput_bps"] for run in points[2].runs]
+    assert together[2].flows[0].estimates["goodput_bps"] == estimate(goodputs)
+    assert together[2].flows[0].share == Estimate(1.0, 1.0, 1.0, 5)
 
 
 @given(_many)

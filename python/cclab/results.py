@@ -70,12 +70,16 @@ class Results:
     @cached_property
     def summaries(self) -> list[PointSummary]:
         """The estimates over runs at each sweep point."""
-        return [summarise(point) for point in self.points if point.runs]
+        return summarise([point for point in self.points if point.runs])
 
     def summary_of(self, point: Point) -> PointSummary:
         """The estimates at `point`, which has runs."""
-        with_runs = [p.index for p in self.points if p.runs]
-        return self.summaries[with_runs.index(point.index)]
+        return self._summary_by_point[point.index]
+
+    @cached_property
+    def _summary_by_point(self) -> dict[int, PointSummary]:
+        with_runs = [point.index for point in self.points if point.runs]
+        return dict(zip(with_runs, self.summaries, strict=True))
 
     @cached_property
     def warnings(self) -> list[Raised]:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+    Whole = NDArray[np.int64]
 
 RESAMPLES = 10_000
 """Bootstrap resamples: the ends of the interval then move by well under 1% of its width."""
@@ -17,8 +23,14 @@ RESAMPLES = 10_000
 CONFIDENCE = 0.95
 """The probability that the interval is meant to hold the mean."""
 
-_SEED = 0xCC1AB
+SEED = 0xCC1AB
 """The resamples are always the same ones, so that equal runs give equal reports."""
+
+_BLOCK = 1 << 17
+"""Numbers worked on at a time: they stay in a processor's cache."""
+
+_FEW = RESAMPLES // 4
+"""Up to so many distinct resamples, weighing them is quicker than sorting all of them."""
 
 
 @dataclass(frozen=True)
@@ -55,21 +67,141 @@ def estimate(values: Iterable[float | None]) -> Estimate | None:
     distribution, stays inside the range of the observations, and is too narrow for very few
     runs: with n = 2 it is the range itself.
     """
-    seen = np.array([v for v in values if v is not None and math.isfinite(v)], dtype=np.float64)
-    n = int(seen.size)
-    if n == 0:
-        return None
-    mean = float(np.clip(math.fsum(seen) / n, seen.min(), seen.max()))
-    if n == 1:
-        return Estimate(mean, None, None, 1)
-    draws = np.random.Generator(np.random.PCG64(_SEED)).integers(0, n, size=(RESAMPLES, n))
-    # Centred first: the mean of equal observations is then that observation, to the last bit.
-    means = mean + (seen - mean)[draws].mean(axis=1)
-    tail = 100 * (1 - CONFIDENCE) / 2
-    low, high = np.percentile(means, [tail, 100 - tail])
-    return Estimate(
-        mean,
-        min(mean, max(float(low), float(seen.min()))),
-        max(mean, min(float(high), float(seen.max()))),
-        n,
-    )
+    return estimates([list(values)])[0]
+
+
+def estimates(rows: Sequence[Sequence[float | None]] | Floats) -> list[Estimate | None]:
+    """`estimate` of each row of a table with a column per run; None or NaN where not measured.
+
+    What a row gives does not depend on the rows beside it.
+    """
+    if len(rows) == 0:
+        return []
+    table = np.asarray(cast("ArrayLike", rows), dtype=np.float64)
+    found: list[Estimate | None] = [None] * len(table)
+    for n, places, seen in by_runs(table):
+        if n == 0:
+            continue
+        means, low, high = means_of(seen), seen.min(axis=1), seen.max(axis=1)
+        means = np.clip(means, low, high)
+        if n == 1:
+            for place, mean in zip(places.tolist(), means.tolist(), strict=True):
+                found[place] = Estimate(mean, None, None, 1)
+            continue
+        varied = np.flatnonzero(low < high)
+        # Centred first, so that little is lost where runs differ by little.
+        centred = seen[varied] - means[varied, None]
+        ends = np.concatenate([interval(part, n) for part in resampled(centred, n)])
+        ends += means[varied, None]
+        low[varied] = np.minimum(means[varied], np.maximum(low[varied], ends[:, 0]))
+        high[varied] = np.maximum(means[varied], np.minimum(high[varied], ends[:, 1]))
+        every = zip(places.tolist(), means.tolist(), low.tolist(), high.tolist(), strict=True)
+        for place, mean, lower, upper in every:
+            found[place] = Estimate(mean, lower, upper, n)
+    return found
+
+
+def by_runs(table: Floats) -> Iterator[tuple[int, Whole, Floats]]:
+    """The rows of `table` by how many runs measured them.
+
+    That number, the numbers of the rows, and their finite values, as many in each.
+    """
+    finite = np.isfinite(table)
+    counts = finite.sum(axis=1)
+    for n in np.unique(counts):
+        places = np.flatnonzero(counts == n)
+        yield int(n), places, table[places][finite[places]].reshape(len(places), n)
+
+
+def means_of(seen: Floats) -> Floats:
+    """The mean of each row, rounded once: it does not depend on the order of the runs."""
+    sums = np.array([math.fsum(row) for row in seen.tolist()], dtype=np.float64)
+    means: Floats = sums / seen.shape[1]
+    return means
+
+
+@dataclass(frozen=True)
+class Resamples:
+    """The resamples of n runs, each as how often it takes each run."""
+
+    counts: Floats
+    """A row for every run, a column for every resample."""
+    times: Whole | None
+    """How often each column was drawn; None: once each."""
+
+
+@lru_cache(maxsize=16)
+def resamples(n: int) -> Resamples:
+    """The resamples of `n` runs: always the same `RESAMPLES` draws.
+
+    A mean does not care in which order its runs were drawn: of few runs there are few distinct
+    resamples (126 of five), and each is counted once, with how often it was drawn.
+    """
+    counts = tally(draws(np.random.Generator(np.random.PCG64(SEED)), n), n)
+    distinct, times = np.unique(counts, axis=0, return_counts=True)
+    if len(distinct) <= _FEW:
+        return Resamples(np.ascontiguousarray(distinct.T), times)
+    return Resamples(np.ascontiguousarray(counts.T), None)
+
+
+def draws(random: np.random.Generator, n: int) -> Whole:
+    """The numbers of the runs that each resample takes."""
+    return random.integers(0, n, size=(RESAMPLES, n))
+
+
+def tally(drawn: Whole, n: int) -> Floats:
+    """How often each resample, a row, takes each of `n` runs."""
+    counts = np.zeros((len(drawn), n))
+    np.add.at(counts, (np.arange(len(drawn))[:, None], drawn), 1.0)
+    return counts
+
+
+def resampled(seen: Floats, n: int) -> Iterator[Floats]:
+    """The mean of each row of `seen` in each resample of its `n` runs, some rows at a time."""
+    counts = resamples(n).counts
+    step = max(1, _BLOCK // counts.shape[1])
+    for start in range(0, max(len(seen), 1), step):
+        yield resampled_means(seen[start : start + step], counts)
+
+
+def resampled_means(seen: Floats, counts: Floats) -> Floats:
+    """The mean of each row of `seen` in each column of `counts`.
+
+    Added up run by run and not as a product of matrices, whose last bits depend on how many rows
+    there are and on the processor.
+    """
+    runs = len(counts)
+    means = np.zeros((len(seen), counts.shape[1]))
+    part = np.empty_like(means)
+    for run in range(runs):
+        np.multiply(seen[:, run, None], counts[run], out=part)
+        means += part
+    means /= runs
+    return means
+
+
+def interval(means: Floats, n: int) -> Floats:
+    """The ends, in two columns, of the 95% percentile interval of the resampled `means` of `n`
+    runs: a row for each row."""
+    return percentiles(means, resamples(n).times)
+
+
+def percentiles(means: Floats, times: Whole | None) -> Floats:
+    """The 2.5th and 97.5th percentile of each row, whose columns count `times` each.
+
+    Between two neighbours, linear, as `numpy.percentile` has it.
+    """
+    tail = (1 - CONFIDENCE) / 2
+    places = [q * (RESAMPLES - 1) for q in (tail, 1 - tail)]
+    wanted = [whole for place in places for whole in (math.floor(place), math.ceil(place))]
+    if times is None:
+        ranked = np.sort(means, axis=1)[:, wanted]
+    else:
+        order = np.argsort(means, axis=1)
+        reached = np.cumsum(times[order], axis=1)
+        columns = np.stack([(reached <= rank).sum(axis=1) for rank in wanted], axis=1)
+        ranked = np.take_along_axis(means, np.take_along_axis(order, columns, 1), 1)
+    below, above = ranked[:, 0::2], ranked[:, 1::2]
+    part = np.array([place - math.floor(place) for place in places])
+    ends: Floats = below + (above - below) * part
+    return ends

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cclab.stats import Estimate, estimate
+from cclab.stats import Estimate, estimates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -137,21 +137,100 @@ class PointSummary:
         }
 
 
-def summarise(point: Point) -> PointSummary:
-    """The estimates at `point`, over the runs of it that are in the store."""
+def summarise(points: Sequence[Point]) -> list[PointSummary]:
+    """The estimates at each of `points`, over the runs of it that are in the store.
+
+    All of them at once: the resamples are the same for every metric of as many runs.
+    """
+    values = [_values([run.metrics for run in point.runs]) for point in points]
+    found = iter(_estimated([row for rows in values for row in rows.values()]))
+    summaries = []
+    for point, rows in zip(points, values, strict=True):
+        summaries.append(_summary(point, {key: next(found) for key in rows}))
+    return summaries
+
+
+_Key = tuple[str | int, ...]
+"""What is estimated: its subject, the number of the flow or of the traffic, and its name."""
+
+
+def _values(runs: list[dict[str, Any]]) -> dict[_Key, list[float | None]]:
+    """What is estimated at a sweep point, run by run."""
+    rows: dict[_Key, list[float | None]] = {}
+    for index in range(len(runs[0]["flows"]) if runs else 0):
+        flows = [run["flows"][index] for run in runs]
+        for name in FLOW_METRICS:
+            rows["flow", index, name] = [flow[name] for flow in flows]
+        rows["flow", index, "share"] = _shares(runs, index)
+    for name in BOTTLENECK_METRICS:
+        rows["bottleneck", name] = [run["bottleneck"][name] for run in runs]
+    rows["run", "jain"] = [run["jain"] for run in runs]
+    for index in range(len(runs[0].get("traffic", [])) if runs else 0):
+        sources = [flat_traffic(run["traffic"][index]) for run in runs]
+        for name in EVERY_TRAFFIC_METRIC:
+            rows["traffic", index, name] = [source[name] for source in sources]
+    return rows
+
+
+def _shares(runs: list[dict[str, Any]], index: int) -> list[float | None]:
+    """A flow's part of the goodput of all flows, run by run; None without any goodput."""
+    shares: list[float | None] = []
+    for run in runs:
+        goodputs = [flow["goodput_bps"] or 0.0 for flow in run["flows"]]
+        total = sum(goodputs)
+        shares.append(goodputs[index] / total if total > 0 else None)
+    return shares
+
+
+def _estimated(rows: list[list[float | None]]) -> list[Estimate | None]:
+    """The estimate of each of `rows`, which may be of different lengths."""
+    found: list[Estimate | None] = [None] * len(rows)
+    by_length: dict[int, list[int]] = {}
+    for place, row in enumerate(rows):
+        by_length.setdefault(len(row), []).append(place)
+    for places in by_length.values():
+        alike = estimates([rows[place] for place in places])
+        for place, one in zip(places, alike, strict=True):
+            found[place] = one
+    return found
+
+
+def _summary(point: Point, found: dict[_Key, Estimate | None]) -> PointSummary:
     runs = [run.metrics for run in point.runs]
-    flows = [_flow(runs, index) for index in range(len(runs[0]["flows"]) if runs else 0)]
-    bottleneck = {
-        name: estimate(run["bottleneck"][name] for run in runs) for name in BOTTLENECK_METRICS
-    }
+    first = runs[0] if runs else {"flows": []}
     return PointSummary(
         params=point.params,
         n=len(runs),
-        flows=flows,
-        bottleneck=bottleneck,
-        jain=estimate(run["jain"] for run in runs),
-        traffic=_traffic(runs),
+        flows=[
+            FlowSummary(
+                name=flow["name"],
+                cc=flow["cc"],
+                estimates={name: found["flow", index, name] for name in FLOW_METRICS},
+                share=found["flow", index, "share"],
+                limited=_limited([run["flows"][index]["limited"] for run in runs]),
+            )
+            for index, flow in enumerate(first["flows"])
+        ],
+        bottleneck={name: found["bottleneck", name] for name in BOTTLENECK_METRICS},
+        jain=found["run", "jain"],
+        traffic=[
+            TrafficSummary(
+                source["name"],
+                source["kind"],
+                {name: found["traffic", index, name] for name in EVERY_TRAFFIC_METRIC},
+            )
+            for index, source in enumerate(first.get("traffic", []))
+        ],
     )
+
+
+def _limited(runs: list[dict[str, float] | None]) -> dict[str, float]:
+    """The means over runs of the fractions of time that each limit held a flow back."""
+    known = [shares for shares in runs if shares is not None]
+    causes = dict.fromkeys(cause for shares in known for cause in shares)
+    return {
+        cause: sum(shares.get(cause) or 0.0 for shares in known) / len(known) for cause in causes
+    }
 
 
 @dataclass(frozen=True)
@@ -186,27 +265,6 @@ def warnings(runs: Sequence[Measured]) -> list[Raised]:
     return list(raised.values())
 
 
-def _flow(runs: list[dict[str, Any]], index: int) -> FlowSummary:
-    flows = [run["flows"][index] for run in runs]
-    totals = [sum(f["goodput_bps"] or 0.0 for f in run["flows"]) for run in runs]
-    shares = [
-        (flow["goodput_bps"] or 0.0) / total if total > 0 else None
-        for flow, total in zip(flows, totals, strict=True)
-    ]
-    limited = [flow["limited"] for flow in flows if flow["limited"] is not None]
-    causes = list(dict.fromkeys(cause for shares in limited for cause in shares))
-    return FlowSummary(
-        name=flows[0]["name"],
-        cc=flows[0]["cc"],
-        estimates={name: estimate(flow[name] for flow in flows) for name in FLOW_METRICS},
-        share=estimate(shares),
-        limited={
-            cause: sum(shares.get(cause) or 0.0 for shares in limited) / len(limited)
-            for cause in causes
-        },
-    )
-
-
 def flat_transfers(source: dict[str, Any]) -> dict[str, Any]:
     """The numbers of a source's transfers under names of their own; all None of other kinds."""
     transfers = source["transfers"] or {}
@@ -221,17 +279,6 @@ def flat_transfers(source: dict[str, Any]) -> dict[str, Any]:
 def flat_traffic(source: dict[str, Any]) -> dict[str, Any]:
     """The numbers of a source of cross traffic by the names in `EVERY_TRAFFIC_METRIC`."""
     return {name: source[name] for name in TRAFFIC_METRICS} | flat_transfers(source)
-
-
-def _traffic(runs: list[dict[str, Any]]) -> list[TrafficSummary]:
-    found = []
-    for index, first in enumerate(runs[0].get("traffic", []) if runs else []):
-        alike = [flat_traffic(run["traffic"][index]) for run in runs]
-        estimates = {
-            name: estimate(source[name] for source in alike) for name in EVERY_TRAFFIC_METRIC
-        }
-        found.append(TrafficSummary(first["name"], first["kind"], estimates))
-    return found
 
 
 def _document(value: Estimate | None) -> dict[str, object] | None:
