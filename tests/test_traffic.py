@@ -99,7 +99,7 @@ def test_tables_and_page_show_it(busy: Results, tmp_path: Path) -> None:
     assert [row[1] for group in shown.groups for row in group] == ["ping", "web", "ping"]
     assert "poisson" in tables.markdown(busy)
     assert "ping-flood" in tables.plain(busy)
-    html = page.html(busy, [])
+    html = page.html(busy, page.Drawn([], []))
     assert "<h2>Cross traffic</h2>" in html
     assert "Flow completion time" in html
     write(busy, tmp_path)
@@ -109,7 +109,7 @@ def test_tables_and_page_show_it(busy: Results, tmp_path: Path) -> None:
 def test_results_without_traffic_show_none(results: Results) -> None:
     assert tables.traffic(results) is None
     assert "traffic" not in results.document()["runs"][0]
-    assert "<h2>Cross traffic</h2>" not in page.html(results, [])
+    assert "<h2>Cross traffic</h2>" not in page.html(results, page.Drawn([], []))
 
 
 def test_traffic_alone_is_a_study(tmp_path: Path) -> None:

@@ -12,9 +12,11 @@ import polars as pl
 
 from cclab import _core, expect, phase, trace
 from cclab.errors import DamageError, InputError
+from cclab.plan import text
 from cclab.summary import PointSummary, Raised, flat_transfers, summarise, warnings
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from cclab.expect import Failure
@@ -152,23 +154,31 @@ class Results:
         """
         return trace.table(self._run(run).entry, table)
 
-    def figure(self, name: str) -> Drawing:
-        """A figure by its name.
+    def figure(
+        self,
+        name: str,
+        *,
+        metric: str | Sequence[str] | None = None,
+        axes: str | Sequence[str] | None = None,
+        where: Mapping[str, object] | None = None,
+    ) -> Drawing:
+        """A figure by its name, such as `goodput`, `matrix` or `cwnd`: docs/figures.md has all.
 
-        `goodput`, `jain`, `share`, `throughput`, `cwnd`, `queue`, `sequence`.
+        `metric` and `axes` are what figures over a sweep draw and the swept keys that they draw
+        it over, as a list or in one text with commas; what is left out is inferred. `where`
+        keeps, of some swept keys, one value or a list of them.
 
-        Raises `InputError` if there is no such figure or these results have nothing to show
-        in it.
+        Raises `InputError` if there is no such figure, metric, key or value, or these results have
+        nothing to show in it or too much to be read.
         """
         from cclab.report import figures
 
-        figure = figures.draw(self, name)
-        if figure is None:
-            needs = figures.kind_called(name).needs
-            raise InputError(
-                f"these results have nothing to show in the figure {name!r}: it needs {needs}"
-            )
-        return figure
+        kept = tuple(
+            (key, tuple(text(v) for v in (value if isinstance(value, list | tuple) else [value])))
+            for key, value in (where or {}).items()
+        )
+        asked = figures.Asked(_listed(metric), _listed(axes), kept)
+        return figures.asked_for(self, name, asked)
 
     def document(self) -> dict[str, Any]:
         """The results document that `cclab run --json` prints."""
@@ -269,6 +279,12 @@ def _compare_phases(store: Store, runs: list[Measured], shifted: list[Run]) -> N
     if raised is not None:
         for run in runs:
             run.metrics["warnings"].append(raised)
+
+
+def _listed(asked: str | Sequence[str] | None) -> tuple[str, ...]:
+    """What was asked for, one by one."""
+    names = asked.split(",") if isinstance(asked, str) else asked or ()
+    return tuple(name.strip() for name in names if name.strip())
 
 
 def _plain(params: dict[str, Any]) -> dict[str, Any]:

@@ -18,9 +18,34 @@ from cclab.store import Store
 
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")],
+    figure: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Write this figure alone, such as heatmap."),
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="What the figure draws, such as jain; tradeoff: X,Y."),
+    ] = None,
+    axes: Annotated[
+        str | None,
+        typer.Option(metavar="KEY,KEY", help="The swept keys that it draws it over."),
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE,...", help="Of a swept key, only these values."),
+    ] = None,
+    format_: Annotated[
+        str, typer.Option("--format", metavar="F,F", help="Figures as svg, pdf, png.")
+    ] = "svg",
     json: options.Json = False,
 ) -> None:
-    """Write tables, SVG figures and one offline page from a results folder alone."""
+    """Write tables, figures and one offline page from a results folder alone."""
+    for option, value in (("--metric", metric), ("--axes", axes), ("--where", where)):
+        if value and not figure:
+            raise InputError(f"{option} is of a figure: give --figure too")
+    kept = [_kept(text) for text in where or []]
+    formats = _listed(format_)
+    reports.check(figure or [], formats)
     store = Store(folder)
     plan = store.plan()
     found = store.survey(plan)
@@ -32,7 +57,18 @@ def report(
     if found.absent:
         note(f"{len(found.absent)} of {planned} missing; `cclab run` goes on with them")
     measured = load(folder)
-    page = reports.write(measured, folder / "report")
+    if figure:
+        # What figures are made with takes longer to load than most commands to run.
+        from cclab.report.figures import Asked
+
+        asked = Asked(tuple(_listed(metric)), tuple(_listed(axes)), tuple(kept))
+        for name in figure:
+            for path in reports.write_figure(measured, folder / "report", name, asked, formats):
+                note(f"figure: {path}")
+        if json:
+            print_json(measured.document())
+        return
+    page = reports.write(measured, folder / "report", formats)
     if json:
         print_json(measured.document())
     else:
@@ -42,3 +78,16 @@ def report(
             print_table("Cross traffic", others)
     print_warnings(measured.warnings)
     note(f"report: {page}")
+
+
+def _listed(text: str | None) -> list[str]:
+    """The names in a text with commas."""
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
+def _kept(text: str) -> tuple[str, tuple[str, ...]]:
+    """A key and its values from `KEY=VALUE,...`."""
+    key, sign, values = text.partition("=")
+    if not sign or not key.strip() or not _listed(values):
+        raise InputError(f"--where {text}: KEY=VALUE or KEY=VALUE,VALUE")
+    return key.strip(), tuple(_listed(values))

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from cclab.errors import StoreError
+from cclab.errors import InputError, StoreError
+from cclab.plan import short_key
 from cclab.report import stamp, tables
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from cclab.report.figures import Asked
     from cclab.results import Results
 
-__all__ = ["PAGE", "refresh", "write"]
+__all__ = ["PAGE", "check", "refresh", "write", "write_figure"]
 
 PAGE = "index.html"
 
@@ -24,16 +28,18 @@ def refresh(results: Results, out: Path) -> Path:
     return write(results, out)
 
 
-def write(results: Results, out: Path) -> Path:
+def write(results: Results, out: Path, formats: Sequence[str] = ("svg",)) -> Path:
     """Writes the report of `results` into the folder `out` and gives the path of its page.
 
-    `table.md`, `flows.csv`, `summary.csv`, `traffic.csv` of cross traffic, one SVG per figure, and
-    `index.html`, which holds all of it and loads nothing. Equal results give equal bytes. Raises
-    `StoreError` if the folder cannot be written.
+    `table.md`, `flows.csv`, `summary.csv`, `traffic.csv` of cross traffic, each figure in each of
+    `formats` (`svg`, `pdf`, `png`), and `index.html`, which holds all of it and loads nothing.
+    Equal results give equal bytes. Raises `InputError` for another format and `StoreError` if
+    the folder cannot be written.
     """
     # They take longer to load than most reports take to check.
     from cclab.report import figures, page
 
+    check(formats=formats)
     drawn = page.draw(results)
     traffic = results.traffic
     files = {
@@ -42,18 +48,60 @@ def write(results: Results, out: Path) -> Path:
         "bottlenecks.csv": tables.csv(results.bottlenecks).encode(),
         "summary.csv": tables.csv(results.summary).encode(),
         **({"traffic.csv": tables.csv(traffic).encode()} if traffic.height else {}),
-        **{f"{kind.name}.svg": svg for kind, svg in drawn},
+        **{
+            f"{kind.name}.{ending}": figures.saved(figure, ending)
+            for kind, figure in drawn.figures
+            for ending in formats
+        },
         PAGE: page.html(results, drawn).encode(),
     }
     try:
         out.mkdir(parents=True, exist_ok=True)
         stamp.remove(out)
         for kind in figures.FIGURES:
-            if f"{kind.name}.svg" not in files:
-                (out / f"{kind.name}.svg").unlink(missing_ok=True)
+            for ending in figures.FORMATS:
+                if f"{kind.name}.{ending}" not in files:
+                    (out / f"{kind.name}.{ending}").unlink(missing_ok=True)
         for name, content in files.items():
             (out / name).write_bytes(content)
         stamp.put(results, out, {name: len(content) for name, content in files.items()})
     except OSError as error:
         raise StoreError(f"cannot write the report to {out}: {error.strerror}") from error
     return out / PAGE
+
+
+def write_figure(
+    results: Results, out: Path, name: str, asked: Asked, formats: Sequence[str] = ("svg",)
+) -> list[Path]:
+    """Writes one figure into the folder `out` in each of `formats` and gives the paths.
+
+    A figure of which something is asked bears that in its name: it leaves the report's alone.
+    Raises `InputError` for a wrong name, and `StoreError` if the folder cannot be written.
+    """
+    from cclab.report import figures
+
+    check(formats=formats)
+    figure = figures.asked_for(results, name, asked)
+    words = [name, *asked.metrics, *map(short_key, asked.axes)]
+    words += [word for key, values in asked.where for word in (short_key(key), *values)]
+    stem = "-".join(re.sub(r"[^A-Za-z0-9_.+]+", "-", word).strip("-.") for word in words)
+    paths = [out / f"{stem}.{ending}" for ending in formats]
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for path, ending in zip(paths, formats, strict=True):
+            path.write_bytes(figures.saved(figure, ending))
+    except OSError as error:
+        raise StoreError(f"cannot write the figure to {out}: {error.strerror}") from error
+    return paths
+
+
+def check(figures: Sequence[str] = (), formats: Sequence[str] = ()) -> None:
+    """Raises `InputError` if there is no such figure or format."""
+    from cclab.report.figures import FORMATS, kind_called
+
+    for name in figures:
+        kind_called(name)
+    unknown = [ending for ending in formats if ending not in FORMATS]
+    if unknown:
+        known = ", ".join(FORMATS)
+        raise InputError(f"no format {unknown[0]!r} for figures; they are {known}")

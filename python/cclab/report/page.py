@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from cclab.report.figures.panels import MOST_PANELS
 
 if TYPE_CHECKING:
     from cclab.report.figures import Kind
+    from cclab.report.figures.style import Drawing
     from cclab.results import Results
 
 _NARROW_PT = 330
@@ -43,18 +45,33 @@ _OF_THE_REPORT = {
 }
 
 
-def draw(results: Results) -> list[tuple[Kind, bytes]]:
-    """Every figure that the results have something to show in, as SVG."""
-    drawn = []
+@dataclass(frozen=True)
+class Drawn:
+    """The figures of a report."""
+
+    figures: list[tuple[Kind, Drawing]]
+    too_much: list[str]
+    """Why figures that there could be are not drawn."""
+
+
+def draw(results: Results) -> Drawn:
+    """Every figure that the results have something to show in and that can be read."""
+    drawn: list[tuple[Kind, Drawing]] = []
+    too_much: list[str] = []
     for kind in figures.FIGURES:
-        figure = figures.draw(results, kind.name)
-        if figure is not None:
-            drawn.append((kind, figures.svg(figure)))
-    return drawn
+        try:
+            figure = figures.draw(results, kind.name)
+        except figures.TooMuchError as error:
+            too_much.append(str(error))
+        else:
+            if figure is not None:
+                drawn.append((kind, figure))
+    return Drawn(drawn, too_much)
 
 
-def html(results: Results, drawn: list[tuple[Kind, bytes]]) -> str:
+def html(results: Results, drawn: Drawn) -> str:
     """The whole page."""
+    inlined = [(kind, figures.svg(figure)) for kind, figure in drawn.figures]
     plan = results.plan
     runs = results.runs
     return template("page.html.j2").render(
@@ -62,7 +79,8 @@ def html(results: Results, drawn: list[tuple[Kind, bytes]]) -> str:
         points=len(plan.points),
         table=tables.table(results),
         traffic=tables.traffic(results),
-        figures=[(kind, inline(kind.name, kind.title, svg), narrow(svg)) for kind, svg in drawn],
+        figures=[(kind, inline(kind.name, kind.title, svg), narrow(svg)) for kind, svg in inlined],
+        too_much=drawn.too_much,
         hidden=max(0, len(results.points) - MOST_PANELS),
         warnings=results.warnings,
         failures=results.failures,

@@ -84,6 +84,9 @@ LOOKS: dict[str, Look] = {
 Figures of points have no dash to tell variants by.
 """
 
+_PLAIN = Look("#1a1a1a", "o", _SOLID)
+"""Of what is of no variant."""
+
 _MARKERS = "osD^vPX"
 _DASHES = (_SOLID, _DASHED, _DASHDOT, _DOTTED, _LONG)
 _HUES = (_SKY, _AMBER, _PURPLE, _ORANGE, _GREEN, _BLUE, _VERMILLION, _BLACK)
@@ -111,6 +114,23 @@ def look(variant: str, nth: int = 0) -> Look:
         _MARKERS[(_MARKERS.index(base.marker) + nth) % len(_MARKERS)],
         _DASHES[(first + nth) % len(_DASHES)],
     )
+
+
+class Looks:
+    """The looks of a figure's entries by their labels: those of one variant are told apart."""
+
+    def __init__(self) -> None:
+        """None is given yet."""
+        self._given: dict[str, Look] = {}
+        self._met: dict[str, int] = {}
+
+    def of(self, label: str, variant: str) -> Look:
+        """The look of `label`, which stands for `variant`: the same each time."""
+        if label not in self._given:
+            nth = self._met.get(variant, 0)
+            self._met[variant] = nth + 1
+            self._given[label] = look(variant, nth) if variant else _PLAIN
+        return self._given[label]
 
 
 def _shade(colour: str, nth: int) -> str:

@@ -53,9 +53,23 @@ _RC: dict[str, Any] = {
     "savefig.facecolor": "white",
     "svg.fonttype": "path",
     "svg.hashsalt": "cclab",
+    "pdf.fonttype": 42,
     "path.simplify": True,
     "path.simplify_threshold": 0.2,
 }
+
+
+FORMATS = ("svg", "pdf", "png")
+"""What a figure can be saved as."""
+
+_METADATA: dict[str, dict[str, str | None]] = {
+    "svg": {"Date": None, "Creator": "cclab"},
+    "pdf": {"CreationDate": None, "Creator": "cclab", "Producer": "cclab"},
+    "png": {"Software": None},
+}
+"""No dates: equal figures give equal bytes."""
+
+_PNG_DPI = 200
 
 
 class Drawing(Figure):
@@ -63,6 +77,17 @@ class Drawing(Figure):
 
     def _repr_svg_(self) -> str:
         return svg(self).decode()
+
+    def savefig(self, fname: Any, **how: Any) -> None:
+        """Saves the figure as matplotlib does, in its own style and without a date."""
+        kind = how.get("format") or str(fname).rpartition(".")[2].lower()
+        defaults: dict[str, Any] = {}
+        if kind in _METADATA:
+            defaults = {"metadata": _METADATA[kind]}
+        if kind == "png":
+            defaults["dpi"] = _PNG_DPI
+        with styled():
+            super().savefig(fname, **(defaults | how))
 
 
 @contextlib.contextmanager
@@ -73,11 +98,15 @@ def styled() -> Iterator[None]:
         yield
 
 
-def svg(figure: Figure) -> bytes:
+def svg(figure: Drawing) -> bytes:
     """The figure as SVG. Equal figures give equal bytes: no dates, no random ids."""
+    return saved(figure, "svg")
+
+
+def saved(figure: Drawing, kind: str) -> bytes:
+    """The figure in one of `FORMATS`. Equal figures give equal bytes."""
     out = io.BytesIO()
-    with styled():
-        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": "cclab"})
+    figure.savefig(out, format=kind)
     return out.getvalue()
 
 

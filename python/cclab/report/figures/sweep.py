@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cclab.plan import short_key, text
+from cclab.report.figures.asked import TooMuchError
 from cclab.report.figures.style import Drawing
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from cclab.results import Point, Results
 
 MOST_PANELS = 12
+MOST_SLOTS = 150
 _COLUMNS = 4
 _LONGEST_LABEL = 14
 
@@ -94,7 +96,8 @@ def layout(results: Results) -> Layout | None:
 
     A product of keys becomes: the variant (a key that ends in `.cc`), if any, as the series of
     a panel; the last of the other keys as the axis; every combination of the rest as panels.
-    Anything else, and products that would make too many panels, become one row of points.
+    Anything else, and products that would make too many panels, become one row of points. Raises
+    `TooMuchError` if that is longer than can be read.
     """
     points = [p for p in results.points if p.runs]
     if len(points) < 2:
@@ -107,6 +110,11 @@ def layout(results: Results) -> Layout | None:
     rows = others[:-1]
     combinations = list(itertools.product(*(values[k] for k in rows)))
     if not product or not others or len(combinations) > MOST_PANELS:
+        if len(points) > MOST_SLOTS:
+            raise TooMuchError(
+                f"it would have {len(points):,} sweep points in a row, and {MOST_SLOTS} is the "
+                "most that can be read"
+            )
         slots = [p.short_label for p in points]
         places = [Place(p, 0, i, "") for i, p in enumerate(points)]
         return Layout(places, [""], slots, ", ".join(short_key(k) for k in keys), 1)

@@ -1,0 +1,78 @@
+"""What is asked of a figure: which metric, along which axes, where; and what it cannot hold."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from cclab.errors import InputError
+from cclab.plan import text
+from cclab.report.swept import axes_of, axis_called
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from cclab.report.swept import Axis
+    from cclab.results import Results
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The choices that a caller made; what is left out is inferred from the sweep."""
+
+    metrics: tuple[str, ...] = ()
+    axes: tuple[str, ...] = ()
+    """Swept keys, in full or short; `*` stands for anything."""
+    where: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Swept keys and those of their values that are kept."""
+
+    def __bool__(self) -> bool:
+        """Whether anything was chosen."""
+        return bool(self.metrics or self.axes or self.where)
+
+
+NOTHING = Asked()
+"""Everything is inferred."""
+
+
+class TooMuchError(InputError):
+    """More than a figure can show so that it can be read: the message says of what."""
+
+
+def narrowed(results: Results, asked: Asked) -> Results:
+    """The results of the sweep points that `asked.where` keeps.
+
+    Raises `InputError` if there is no such key or value, or no point has all of them.
+    """
+    if not asked.where:
+        return results
+    axes = axes_of([point.params for point in results.plan.points])
+    kept = [_kept(axes, pattern, values) for pattern, values in asked.where]
+
+    def holds(params: Mapping[str, Any]) -> bool:
+        return all(text(params[axis.keys[nth]]) in wanted for axis, nth, wanted in kept)
+
+    points = [point for point in results.points if holds(point.params)]
+    if not points:
+        raise InputError("no sweep point has all of these values together")
+    planned = [point for point in results.plan.points if holds(point.params)]
+    return replace(results, plan=replace(results.plan, points=planned), points=points)
+
+
+def _kept(
+    axes: tuple[Axis, ...], pattern: str, values: tuple[str, ...]
+) -> tuple[Axis, int, set[str]]:
+    """The axis that is meant, which of its keys, and the values of that key that are kept."""
+    axis = axis_called(axes, pattern)
+    nth = next((n for n, key in enumerate(axis.keys) if axis.names(key, pattern)), 0)
+    known = list(dict.fromkeys(value[nth] for value in axis.values))
+    for value in values:
+        if value not in known:
+            near = difflib.get_close_matches(value, known, n=1)
+            hint = f" (did you mean {near[0]}?)" if near else ""
+            raise InputError(
+                f"{axis.keys[nth]} is never {value!r}{hint}; its values are {', '.join(known)}"
+            )
+    return axis, nth, set(values)

@@ -1,0 +1,241 @@
+"""A metric along a swept number, a line for each flow and variant, a panel for all else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from matplotlib.ticker import NullFormatter, NullLocator
+
+from cclab.errors import InputError
+from cclab.plan import short_key, text
+from cclab.report.figures import legend
+from cclab.report.figures.asked import TooMuchError
+from cclab.report.figures.facets import facets
+from cclab.report.figures.heatmap import fair_share
+from cclab.report.figures.style import MUTED
+from cclab.report.palette import Looks
+from cclab.report.quantities import called, names_in, variants_of
+from cclab.report.swept import axes_of, axis_called
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+    from cclab.report.figures.asked import Asked
+    from cclab.report.figures.facets import Facets
+    from cclab.report.figures.style import Drawing
+    from cclab.report.palette import Look
+    from cclab.report.quantities import Quantity
+    from cclab.report.swept import Axis
+    from cclab.results import Point, Results
+    from cclab.stats import Estimate
+
+TITLE = "Along a swept number"
+CAPTION = (
+    "The mean over runs at each value; bands are 95% bootstrap intervals over runs. Colour and "
+    "marker show the variant; panels stand for the other swept keys. A dotted line is an equal "
+    "share."
+)
+LEAST_VALUES = 3
+"""Fewer points than this are no curve, unless one is asked for."""
+
+MOST_LINES = 16
+
+NEEDS = "a swept key whose values are numbers"
+
+SHARE_TITLE = "Share against the size of the buffer"
+SHARE_CAPTION = (
+    "The part of all goodput that a flow has, mean over runs, at each limit of the queue; bands "
+    "are 95% bootstrap intervals over runs, the dotted line is an equal share."
+)
+SHARE_NEEDS = "several flows, and the limit of the queue swept over numbers of one unit"
+
+_LIMIT = "queue.limit"
+_SPREAD = 8
+"""Largest over smallest value from which an axis is logarithmic."""
+
+
+@dataclass
+class _Line:
+    """A line of a panel."""
+
+    label: str
+    style: Look
+    points: list[tuple[float, Estimate]]
+
+
+def draw(results: Results, asked: Asked) -> Drawing | None:
+    """The figure; None without a swept number."""
+    axes = axes_of([point.params for point in results.plan.points])
+    axis = _numeric(axes, asked)
+    if axis is None or (not asked and len(axis.texts) < LEAST_VALUES):
+        return None
+    names = names_in(results)
+    if asked.metrics:
+        quantities = called(results, asked.metrics[0])
+    elif any(name.endswith(".goodput_bps") for name in names):
+        quantities = called(results, "goodput_bps")
+    else:
+        return None
+    return along(results, quantities, axes, axis)
+
+
+def draw_share(results: Results, asked: Asked) -> Drawing | None:
+    """The figure of shares over the size of the buffer; None without one or the other."""
+    axes = axes_of([point.params for point in results.plan.points])
+    if asked.axes:
+        axis: Axis | None = _numeric(axes, asked)
+    else:
+        limits = [a for a in axes if any(key.endswith(_LIMIT) for key in a.keys)]
+        axis = next((a for a in limits if a.numbers is not None), None)
+    names = [name for name in names_in(results) if name.endswith(".share")]
+    if axis is None or len(names) < 2 or (not asked and len(axis.texts) < LEAST_VALUES):
+        return None
+    return along(results, called(results, "share"), axes, axis)
+
+
+def _numeric(axes: Sequence[Axis], asked: Asked) -> Axis | None:
+    """The axis to draw along: the one asked for, else the one with the most numbers."""
+    if asked.axes:
+        axis = axis_called(axes, asked.axes[0])
+        if axis.numbers is None:
+            raise InputError(
+                f"the values of {axis.name} are no numbers of one kind: {', '.join(axis.texts)}"
+            )
+        return axis
+    numeric = [axis for axis in axes if axis.numbers is not None]
+    return max(numeric, key=lambda axis: len(axis.texts), default=None)
+
+
+def along(
+    results: Results, quantities: Sequence[Quantity], axes: Sequence[Axis], axis: Axis
+) -> Drawing | None:
+    """Quantities of one metric along `axis`: lines for variants, panels for the other axes.
+
+    Raises `TooMuchError` if a panel would have more than `MOST_LINES`.
+    """
+    assert axis.numbers is not None, "the axis has numbers"
+    apart = [a for a in axes if a.of_variants and a != axis]
+    over = [a for a in axes if a not in (axis, *apart)]
+    panels = facets(over)
+    lines: list[dict[str, _Line]] = [{} for _ in range(panels.count)]
+    looks = Looks()
+    for point in results.points:
+        if not point.runs:
+            continue
+        own = lines[panels.panel([a.place(point.params) for a in over])]
+        x = axis.numbers[axis.place(point.params)]
+        for quantity in quantities:
+            value = quantity.estimate(point.runs)
+            if value is None:
+                continue
+            label, variant = _named(point, quantity, apart)
+            line = own.setdefault(label, _Line(label, looks.of(label, variant), []))
+            line.points.append((x, value))
+    if not any(lines):
+        return None
+    most = max(map(len, lines))
+    if most > MOST_LINES:
+        raise TooMuchError(
+            f"a panel would have {most:,} lines, and {MOST_LINES} is the most that can be told "
+            "apart; draw a metric of one flow (flow.NAME.METRIC) or keep some values of the "
+            "swept variants (--where KEY=VALUE,...)"
+        )
+    return _drawn(quantities[0], axis, panels, lines, fair_share(results, quantities))
+
+
+def _named(point: Point, quantity: Quantity, apart: Sequence[Axis]) -> tuple[str, str]:
+    """What a line is called, and the variant that it looks like."""
+    flows = variants_of(point.runs[0])
+    flow = quantity.owner
+    swept = [key for a in apart for key in a.keys]
+    if flow not in flows:
+        beside = ", ".join(f"{short_key(key)} = {text(point.params[key])}" for key in swept)
+        own = {variant for variant, _ in flows.values()} if swept else set()
+        return ", ".join(filter(None, [flow, beside])), own.pop() if len(own) == 1 else ""
+    variant, label = flows[flow]
+    others = [key for key in swept if key not in (f"flow.{flow}.cc", "flow.cc")]
+    beside = ", ".join(f"{short_key(key)} = {text(point.params[key])}" for key in others)
+    return ", ".join(filter(None, [label, beside])), variant
+
+
+def _drawn(
+    quantity: Quantity,
+    axis: Axis,
+    panels: Facets,
+    lines: list[dict[str, _Line]],
+    fair: float | None,
+) -> Drawing:
+    size = 4.6 if panels.count == 1 else 2.6
+    figure, cells = panels.frame(size, 2.6 if panels.count == 1 else 1.9)
+    estimates = [value for own in lines for line in own.values() for _, value in line.points]
+    top = max(value.high if value.high is not None else value.mean for value in estimates)
+    least = min(value.low if value.low is not None else value.mean for value in estimates)
+    divisor, _, _ = quantity.unit(max(abs(top), abs(least)))
+    handles: dict[str, Line2D] = {}
+    for axes, own in zip(cells, lines, strict=True):
+        if fair is not None and quantity.metric == "share":
+            axes.axhline(fair / divisor, color=MUTED, linewidth=0.9, linestyle=":", zorder=1)
+        for label, line in own.items():
+            handles.setdefault(label, _plot(axes, line, divisor))
+    _scale(cells[0], axis)
+    if quantity.metric == "share":
+        cells[0].set_ylim(0, 100)
+    elif least >= 0:
+        cells[0].set_ylim(0, 1.06 * top / divisor or 1)
+    for number, axes in enumerate(cells):
+        if panels.at_bottom(number):
+            axes.set_xlabel(axis.label)
+        if number % panels.columns == 0:
+            axes.set_ylabel(quantity.label(max(abs(top), abs(least))))
+    if any(handles):
+        legend.above(figure, [handle for label, handle in handles.items() if label])
+    return figure
+
+
+def _plot(axes: Axes, line: _Line, divisor: float) -> Line2D:
+    points = sorted(line.points, key=lambda pair: pair[0])
+    banded = [(x, v.low, v.high) for x, v in points if v.low is not None and v.high is not None]
+    if len(banded) == len(points):
+        axes.fill_between(
+            [x for x, _, _ in banded],
+            [low / divisor for _, low, _ in banded],
+            [high / divisor for _, _, high in banded],
+            color=line.style.colour,
+            alpha=0.18,
+            linewidth=0,
+        )
+    (drawn,) = axes.plot(
+        [x for x, _ in points],
+        [value.mean / divisor for _, value in points],
+        color=line.style.colour,
+        linestyle=line.style.dash,
+        marker=line.style.marker,
+        markersize=4,
+        markeredgecolor="white",
+        markeredgewidth=0.5,
+        label=line.label,
+    )
+    return drawn
+
+
+def _scale(axes: Axes, axis: Axis) -> None:
+    """Ticks at the values as the study writes them, as many as stay apart."""
+    assert axis.numbers is not None, "the axis has numbers"
+    least, most = axis.numbers[0], axis.numbers[-1]
+    log = least > 0 and most / least >= _SPREAD
+    if log:
+        axes.set_xscale("log")
+    axes.margins(x=0.04)
+    ratio = (most / least) ** 0.11 if log else 0.11 * (most - least)
+    shown: list[int] = []
+    for place, number in enumerate(axis.numbers):
+        last = axis.numbers[shown[-1]] if shown else None
+        if last is None or (number / last >= ratio if log else number - last >= ratio):
+            shown.append(place)
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_xticks([axis.numbers[i] for i in shown], [axis.ticks[i] for i in shown])

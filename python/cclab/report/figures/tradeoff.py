@@ -1,0 +1,200 @@
+"""Delay against throughput: what each flow gets, and what the queue costs for it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.patches import Ellipse
+from matplotlib.ticker import MaxNLocator
+
+from cclab.errors import InputError
+from cclab.plan import short_key, text
+from cclab.report.figures import legend
+from cclab.report.figures.asked import TooMuchError
+from cclab.report.figures.facets import facets
+from cclab.report.palette import Looks
+from cclab.report.quantities import Quantity, called, names_in, variants_of
+from cclab.report.swept import axes_of, axis_called
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+    from cclab.report.figures.asked import Asked
+    from cclab.report.figures.style import Drawing
+    from cclab.report.palette import Look
+    from cclab.report.swept import Axis
+    from cclab.results import Point, Results
+
+TITLE = "Delay against throughput"
+CAPTION = (
+    "Each small dot is a run, each large mark the mean of a flow's runs at a sweep point. The "
+    "ellipse is that of one standard deviation of the runs (about 39% of them lie in it if they "
+    "are normally distributed); three runs or more have one. The better corner is the upper right: "
+    "the axis of delay runs to the left, and is each panel's own."
+)
+MOST_CLOUDS = 16
+"""Marks in a panel; more hide each other."""
+
+LEAST_FOR_ELLIPSE = 3
+"""Two runs always lie on a line."""
+
+NEEDS = "flows of two variants or more"
+
+_DEFAULT = ("rtt_p95_s", "goodput_bps")
+_LESS_IS_BETTER = (
+    "_s",
+    "drop_rate",
+    "loss_rate",
+    "drops",
+    "retransmits",
+    "rtos",
+    "queue_max_bytes",
+)
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """The runs of a flow at a sweep point."""
+
+    label: str
+    style: Look
+    x: np.ndarray
+    y: np.ndarray
+
+
+def draw(results: Results, asked: Asked) -> Drawing | None:
+    """The figure; None without flows, and, unasked, where all are of one variant."""
+    if not any(name.startswith("flow.") for name in names_in(results)):
+        return None
+    if asked.metrics and len(asked.metrics) != 2:
+        raise InputError(f"tradeoff takes two metrics, X,Y, such as {','.join(_DEFAULT)}")
+    across, up = (called(results, name) for name in asked.metrics or _DEFAULT)
+    axes = axes_of([point.params for point in results.plan.points])
+    apart = [axis for axis in axes if axis.of_variants]
+    if asked.axes:
+        apart = [axis_called(axes, pattern) for pattern in asked.axes]
+    if not asked and len(_variants(results)) < 2:
+        return None
+    over = [axis for axis in axes if axis not in apart]
+    panels = facets(over)
+    clouds: list[list[Cloud]] = [[] for _ in range(panels.count)]
+    looks = Looks()
+    for point in results.points:
+        if point.runs:
+            own = _clouds(point, apart, across, up, looks)
+            clouds[panels.panel([axis.place(point.params) for axis in over])] += own
+    if not any(clouds):
+        return None
+    most = max(map(len, clouds))
+    if most > MOST_CLOUDS:
+        raise TooMuchError(
+            f"a panel would have {most:,} marks of flows, and {MOST_CLOUDS} is the most that can "
+            "be told apart; keep some values of the swept variants (--where KEY=VALUE,...)"
+        )
+    size = 4.2 if panels.count == 1 else 2.7
+    figure, cells = panels.frame(size, 0.78 * size, one_x=False)
+    furthest = max(float(np.abs(cloud.x).max()) for own in clouds for cloud in own)
+    highest = max(float(np.abs(cloud.y).max()) for own in clouds for cloud in own)
+    scales = across[0].unit(furthest)[0], up[0].unit(highest)[0]
+    less = across[0].metric.endswith(_LESS_IS_BETTER)
+    handles: dict[str, Line2D] = {}
+    for axes_, own in zip(cells, clouds, strict=True):
+        axes_.margins(0.12)
+        for cloud in own:
+            handles.setdefault(cloud.label, _mark(axes_, cloud, *scales))
+    cells[0].set_ylim(bottom=max(0.0, cells[0].get_ylim()[0]))
+    for number, axes_ in enumerate(cells):
+        axes_.xaxis.set_major_locator(MaxNLocator(5))
+        if less:
+            axes_.invert_xaxis()
+        if panels.at_bottom(number):
+            axes_.set_xlabel(across[0].label(furthest) + (", less is better →" if less else ""))
+        if number % panels.columns == 0:
+            axes_.set_ylabel(up[0].label(highest))
+    legend.above(figure, list(handles.values()))
+    return figure
+
+
+def _variants(results: Results) -> set[str]:
+    firsts = (point.runs[0] for point in results.points if point.runs)
+    return {flow["cc"] for run in firsts for flow in run.metrics["flows"]}
+
+
+def _clouds(
+    point: Point,
+    apart: list[Axis],
+    across: list[Quantity],
+    up: list[Quantity],
+    looks: Looks,
+) -> list[Cloud]:
+    """A cloud for each flow that has both quantities; `looks` gives their looks."""
+    made = []
+    flows = variants_of(point.runs[0])
+    if not across[0].owner and not up[0].owner:
+        variants = {variant for variant, _ in flows.values()}
+        flows = {"": (variants.pop() if len(variants) == 1 else "", "all flows")}
+    for flow, (variant, label) in flows.items():
+        of_x = _of(flow, across)
+        of_y = _of(flow, up)
+        if of_x is None or of_y is None:
+            continue
+        pairs = [(of_x.of(run), of_y.of(run)) for run in point.runs]
+        known = [(x, y) for x, y in pairs if x is not None and y is not None]
+        if not known:
+            continue
+        own = (f"flow.{flow}.cc", "flow.cc")
+        keys = [key for axis in apart for key in axis.keys if key not in own]
+        beside = (f"{short_key(key)} = {text(point.params[key])}" for key in keys)
+        label = ", ".join([label, *beside])
+        x, y = np.array(known).T
+        made.append(Cloud(label, looks.of(label, variant), x, y))
+    return made
+
+
+def _of(flow: str, quantities: list[Quantity]) -> Quantity | None:
+    """That of the flow, or the one that is of the whole run."""
+    return next((q for q in quantities if q.owner in ("", flow)), None)
+
+
+def _mark(axes: Axes, cloud: Cloud, x_unit: float, y_unit: float) -> Line2D:
+    x, y, style = cloud.x / x_unit, cloud.y / y_unit, cloud.style
+    if len(x) > 1:
+        axes.plot(
+            x, y, linestyle="none", marker=".", markersize=3.5, color=style.colour, alpha=0.55
+        )
+    if len(x) >= LEAST_FOR_ELLIPSE:
+        axes.add_patch(ellipse(x, y, style.colour))
+    (mark,) = axes.plot(
+        x.mean(),
+        y.mean(),
+        linestyle="none",
+        marker=style.marker,
+        markersize=6,
+        color=style.colour,
+        markeredgecolor="white",
+        markeredgewidth=0.6,
+        zorder=4,
+        label=cloud.label,
+    )
+    return mark
+
+
+def ellipse(x: np.ndarray, y: np.ndarray, colour: str) -> Ellipse:
+    """The points within one standard deviation of the mean: d' S^-1 d = 1, S the covariance."""
+    spread, directions = np.linalg.eigh(np.cov(x, y))
+    wide, high = 2 * np.sqrt(np.maximum(spread[::-1], 0.0))
+    angle = math.degrees(math.atan2(directions[1, 1], directions[0, 1]))
+    return Ellipse(
+        (float(x.mean()), float(y.mean())),
+        float(wide),
+        float(high),
+        angle=angle,
+        facecolor=(colour, 0.16),
+        edgecolor=(colour, 0.9),
+        linewidth=0.9,
+        zorder=2,
+    )

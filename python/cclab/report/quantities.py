@@ -1,0 +1,157 @@
+"""What figures over a sweep can draw: every number of a run, by one name."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cclab.comparison.metric import Metric
+from cclab.errors import InputError
+from cclab.stats import Estimate, estimate
+from cclab.summary import flat_transfers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from cclab.results import Measured, Results
+
+_IN_PERCENT = ("share", "utilization", "drop_rate", "loss_rate")
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number that runs have, such as `jain` or `flow.short.goodput_bps`."""
+
+    name: str
+
+    @property
+    def metric(self) -> str:
+        """The last word of the name."""
+        return self.name.rpartition(".")[2]
+
+    @property
+    def owner(self) -> str:
+        """The flow or the source of cross traffic that it is of; empty if it is of the run."""
+        subject, _, rest = self.name.partition(".")
+        return rest.rpartition(".")[0] if subject in ("flow", "traffic") else ""
+
+    @property
+    def title(self) -> str:
+        """Its name in words, without the unit and the owner."""
+        return "share" if self.metric == "share" else Metric(self.metric, "run").title
+
+    def unit(self, largest: float) -> tuple[float, str, int]:
+        """What to divide by, the name of that unit (may be empty) and digits after the point."""
+        if self.metric in _IN_PERCENT:
+            return 0.01, "%", 0 if self.metric == "share" else 1
+        return Metric(self.metric, "run").unit(largest)
+
+    def label(self, largest: float) -> str:
+        """The title with the unit for values up to `largest`."""
+        unit = self.unit(largest)[1]
+        return f"{self.title} ({unit})" if unit else self.title
+
+    def of(self, run: Measured) -> float | None:
+        """The number of a run; None if it was not measured."""
+        return flat(run.metrics).get(self.name)
+
+    def estimate(self, runs: Iterable[Measured]) -> Estimate | None:
+        """The mean over runs and its interval."""
+        return estimate(self.of(run) for run in runs)
+
+
+def flat(metrics: Mapping[str, Any]) -> dict[str, float]:
+    """Every number of a run's metrics by its name.
+
+    Copies of a flow (`count`) are one: their share is the sum of theirs, all else the mean.
+    """
+    found: dict[str, float] = {}
+    for key, value in metrics.items():
+        if key == "flows":
+            found |= _of_flows(value)
+        elif key == "traffic":
+            for source in value:
+                plain = {k: v for k, v in source.items() if k != "transfers"}
+                found |= _numbers(plain | flat_transfers(source), f"traffic.{source['name']}.")
+        elif key not in ("warnings", "kernel", "fidelity"):
+            found |= _numbers({key: value}, "")
+    return found
+
+
+def variants_of(run: Measured) -> dict[str, tuple[str, str]]:
+    """The flows of a run, copies as one: the variant of each and what a legend calls it."""
+    flows = run.metrics["flows"]
+    names = [flow["name"] for flow in flows]
+    stems = [stem(name, names) for name in names]
+    variants = dict(zip(stems, (flow["cc"] for flow in flows), strict=True))
+    found = {}
+    for name, variant in variants.items():
+        copies = f", {stems.count(name)} flows" if stems.count(name) > 1 else ""
+        label = f"{name} ({variant}{copies})" if len(variants) > 1 else f"{variant}{copies}"
+        found[name] = (variant, label)
+    return found
+
+
+def stem(flow: str, flows: Sequence[str]) -> str:
+    """The name that the study gives a flow of which `flow` is a copy; else its own."""
+    name, dot, number = flow.rpartition(".")
+    return name if dot and number.isdigit() and name not in flows else flow
+
+
+def _of_flows(flows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    names = [flow["name"] for flow in flows]
+    total = sum(flow["goodput_bps"] or 0.0 for flow in flows)
+    copies: dict[str, list[Mapping[str, Any]]] = {}
+    for flow in flows:
+        copies.setdefault(stem(flow["name"], names), []).append(flow)
+    found: dict[str, float] = {}
+    for name, alike in copies.items():
+        numbers = [_numbers(flow, f"flow.{name}.") for flow in alike]
+        for key in dict.fromkeys(key for one in numbers for key in one):
+            seen = [one[key] for one in numbers if key in one]
+            found[key] = seen[0] if len(seen) == 1 else math.fsum(seen) / len(seen)
+        if total > 0:
+            own = [(flow["goodput_bps"] or 0.0) / total for flow in alike]
+            found[f"flow.{name}.share"] = own[0] if len(own) == 1 else math.fsum(own)
+    return found
+
+
+def _numbers(values: Mapping[str, Any], prefix: str) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for key, value in values.items():
+        if isinstance(value, dict):
+            found |= _numbers(value, f"{prefix}{key}.")
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            found[f"{prefix}{key}"] = float(value)
+    return found
+
+
+def names_in(results: Results) -> list[str]:
+    """Every name that the runs of `results` have a number of, in the order of documents."""
+    firsts = (point.runs[0] for point in results.points if point.runs)
+    return list(dict.fromkeys(name for run in firsts for name in flat(run.metrics)))
+
+
+def called(results: Results, asked: str) -> list[Quantity]:
+    """What `asked` names: one quantity, or one of each flow (`goodput_bps`, `share`).
+
+    `flow.NAME.METRIC` is that of one flow, and so with `traffic`; `bottleneck.` may be left out.
+    Raises `InputError` if no run has it.
+    """
+    names = names_in(results)
+    for family in (asked, f"bottleneck.{asked}"):
+        if family in names:
+            return [Quantity(family)]
+    subject, _, metric = asked.rpartition(".")
+    for kind in [subject] if subject else ["flow", "traffic"]:
+        members = [n for n in names if n.startswith(f"{kind}.") and n.endswith(f".{metric}")]
+        members = [n for n in members if Quantity(n).metric == metric]
+        if kind in ("flow", "traffic") and members:
+            return [Quantity(name) for name in members]
+    known = [*names, *(Quantity(name).metric for name in names)]
+    near = difflib.get_close_matches(asked, list(dict.fromkeys(known)), n=1)
+    hint = f" (did you mean {near[0]}?)" if near else ""
+    every = ", ".join(dict.fromkeys(Quantity(name).metric for name in names))
+    raise InputError(f"no metric {asked!r} in these results{hint}; they have {every}")
