@@ -21,7 +21,7 @@ from cclab.comparison import sides
 from cclab.comparison.changes import changes
 from cclab.comparison.difference import difference
 from cclab.comparison.metric import METRICS, metric_names
-from cclab.comparison.verdict import verdict
+from cclab.comparison.verdict import words
 from cclab.errors import InputError
 from cclab.study import Study
 from conftest import ROOT, STUDY
@@ -39,10 +39,10 @@ _pairs = st.lists(st.tuples(_finite, _finite), min_size=2, max_size=9)
 
 
 def _words(a: Sequence[float | None], b: Sequence[float | None], name: str, paired: bool) -> str:
-    """The verdict on runs of the metric `name`, in words."""
+    """The difference of runs of the metric `name`, in words."""
     (metric,) = metric_names([name])
     measured = (any(v is not None for v in a), any(v is not None for v in b))
-    return verdict(metric, difference(a, b, paired=paired), measured).words
+    return words(metric, difference(a, b, paired=paired), measured)
 
 
 def _codes(compared: Comparison) -> list[str]:
@@ -162,40 +162,34 @@ def test_nothing_is_relative_to_nothing() -> None:
 # Verdicts.
 
 
-def test_verdicts_in_words() -> None:
+def test_differences_in_words() -> None:
     a = [10e6, 11e6, 12e6, 11e6]
     more = [x + d for x, d in zip(a, (0.2e6, 0.3e6, 0.4e6, 0.5e6), strict=True)]
-    assert _words(a, more, "goodput_bps", True) == "B higher by 3.2% (2.4 to 4.1)"
-    assert _words(more, a, "goodput_bps", True) == "B lower by 3.1% (2.3 to 3.9)"
-    assert _words(a, more, "goodput_bps", False).startswith("no difference seen (-")
+    assert _words(a, more, "goodput_bps", True) == "+3.2% (2.4 to 4.1)"
+    assert _words(more, a, "goodput_bps", True) == "-3.1% (-3.9 to -2.3)"
+    assert _words(a, more, "goodput_bps", False).startswith("+3% (-")
     assert _words(a, a, "goodput_bps", True) == "equal in every run"
-    assert _words([4, 9], [6, 11], "retransmits", True) == "B higher by 30.8% in every run"
+    assert _words([4, 9], [6, 11], "retransmits", True) == "+30.8% in every run"
     assert _words([4, 4], [4, 4], "retransmits", False) == "equal in every run"
-    assert _words([0, 0, 0], [2, 4, 6], "retransmits", True) == "B higher by 4 (2 to 6)"
+    assert _words([0, 0, 0], [2, 4, 6], "retransmits", True) == "+4 (2 to 6)"
     assert (
         _words([0.9, 0.9, 0.9], [0.92, 0.93, 0.94], "utilization", True)
-        == "B higher by 3.0 points (2.0 to 4.0)"
+        == "+3.0 points (2.0 to 4.0)"
     )
-    assert _words([0.5, 0.5], [0.9, 0.8], "jain", False) == "B higher by 0.35 (0.30 to 0.40)"
+    assert _words([0.5, 0.5], [0.9, 0.8], "jain", False) == "+0.35 (0.30 to 0.40)"
+    assert _words([10, 30], [30.2, 9.9], "retransmits", True) == "0% (-67 to 202)"
 
 
-def test_no_end_of_an_interval_is_rounded_to_a_zero_that_the_verdict_excludes() -> None:
+def test_no_end_of_an_interval_is_rounded_to_a_zero_that_it_excludes() -> None:
     a = [100e6] * 5
     b = [x - d for x, d in zip(a, (0.1e6, 0.1e6, 0.3e6, 0.1e6, 9e6), strict=True)]
-    words = _words(a, b, "goodput_bps", True)
-    assert words == "B lower by 1.9% (0.1 to 5.5)"
+    assert _words(a, b, "goodput_bps", True) == "-1.9% (-5.5 to -0.1)"
 
 
 def test_a_single_run_has_no_interval_and_says_so() -> None:
-    assert (
-        _words([10.0], [11.0], "srtt_mean_s", True)
-        == "B higher by 10.0%; one run each: no interval"
-    )
-    assert (
-        _words([10.0], [9.0, 9.2], "srtt_mean_s", False)
-        == "B lower by 9.00%; one run of A: no interval"
-    )
-    assert _words([0.0], [0.0], "drops", True) == "equal; one run each: no interval"
+    assert _words([10.0], [11.0], "srtt_mean_s", True) == "+10.0%, one run each"
+    assert _words([10.0], [9.0, 9.2], "srtt_mean_s", False) == "-9.00%, one run of A"
+    assert _words([0.0], [0.0], "drops", True) == "equal, one run each"
 
 
 def test_what_was_not_measured_is_not_compared() -> None:
@@ -313,7 +307,10 @@ def test_other_seeds_are_not_paired(study: Path, folders: tuple[Path, Path]) -> 
     other = cclab.run(study, out=study.parent / "c", seed=70, set=["flow.long.cc=cubic"])
     compared = cclab.compare(folders[0], other)
     assert [point.paired for point in compared.points] == [False, False]
-    assert (compared.points[0].seeds_a, compared.points[0].seeds_b) == ([7, 8, 9], [70, 71])
+    assert (compared.points[0].match.seeds_a, compared.points[0].match.seeds_b) == (
+        [7, 8, 9],
+        [70, 71],
+    )
 
 
 def test_points_and_flows_of_one_side_are_listed(study: Path, folders: tuple[Path, Path]) -> None:
@@ -326,7 +323,7 @@ def test_points_and_flows_of_one_side_are_listed(study: Path, folders: tuple[Pat
     assert compared.only_b == [{"flow.short.cc": "sack"}]
     (point,) = compared.points
     assert [flow.name for flow in point.flows] == ["short"]
-    assert (point.flows_only_a, point.flows_only_b) == (["long"], ["far"])
+    assert (point.match.flows_only_a, point.match.flows_only_b) == (["long"], ["far"])
 
 
 def test_folders_without_a_point_in_common_are_refused(
@@ -354,7 +351,9 @@ def test_a_folder_beside_its_copy_is_equal_and_doubted(
     copy = tmp_path / "copy"
     shutil.copytree(folders[0], copy)
     compared = cclab.compare(folders[0], copy)
-    assert {c.verdict.code for c in compared.compared} == {"equal"}
+    assert {c.verdict.untested for c in compared.compared} == {"equal"}
+    assert {c.verdict.code for c in compared.compared} == {"no-evidence"}
+    assert {one.p for one in compared.overall} == {None}
     assert "same-runs" in _codes(compared)
 
 
@@ -365,18 +364,15 @@ def test_repeats_that_do_not_vary_give_no_interval(tmp_path: Path) -> None:
     a, b = (
         cclab.run(file, out=tmp_path / cc, set=[f"flow.long.cc={cc}"]) for cc in ("reno", "cubic")
     )
-    for metrics in _metrics_of(cclab.compare(a, b)):
-        assert {verdict for verdict, _ in metrics} <= {"equal", "no-variance"}
-        assert all(interval is None for _, interval in metrics)
-
-
-def _metrics_of(compared: Comparison) -> list[list[tuple[str, Any]]]:
-    """The verdict and the interval of every metric, flow by flow."""
-    return [
-        [(m["verdict"], m["difference"]["ci95"]) for m in flow["metrics"].values()]
-        for point in compared.document()["points"]
-        for flow in point["flows"]
-    ]
+    compared = cclab.compare(a, b)
+    for found in compared.compared:
+        assert found.verdict.untested in ("equal", "no-variance")
+        assert found.verdict.code == "no-evidence"
+        assert found.difference is not None
+        assert found.difference.absolute.low is None
+        assert (found.p, found.p_adjusted) == (None, None)
+    # Two points, and in each a single pair: two labellings of four are as far apart.
+    assert {one.p for one in compared.overall} <= {None, 0.5, 1.0}
 
 
 def test_a_transfer_that_did_not_end_has_no_elapsed_time(study: Path, tmp_path: Path) -> None:
@@ -457,6 +453,7 @@ def test_two_backends_are_two_plans_of_the_same_seeds(
         (["a", "a", "--repeat", "3"], "--repeat: only with a study to run"),
         (["a", "a", "--flow", "long", "--out", "o"], "--flow, --out: only with a study"),
         (["a", "a", "--metric", "drop"], "no metric 'drop' to compare (did you mean drops?)"),
+        (["a", "a", "--correction", "none"], "no correction 'none'; one of fdr, holm"),
         (["cubic", "cubic", "--study", "ok.toml"], "A and B are both 'cubic'"),
         (["cubic", "sim", "--study", "ok.toml"], "either two backends (sim, linux, netns) or"),
         (["cubic", "cubik", "--study", "ok.toml"], "did you mean `cubic`?"),
@@ -497,12 +494,16 @@ def test_the_table_fits_100_columns_and_says_all(
     lines = shown.splitlines()
     assert max(map(len, lines)) <= 100
     assert "short.cc = reno: 3 runs each, paired by seed" in lines
+    of_points, of_all = shown.split("over all 2 sweep points")
     # Two sweep points, in each two flows and one whole run.
     for word in ("goodput (Mbit/s)", "srtt mean (ms)"):
-        assert shown.count(word) == 4
-    for word in ("reno | cubic", "drop rate (%)", "Jain"):
-        assert shown.count(word) == 2
-    assert "intervals that exclude zero: " in lines[-1]
+        assert of_points.count(word) == 4
+    for word in ("long (reno | cubic)", "drop rate (%)", "Jain"):
+        assert of_points.count(word) == 2
+    for word in ("  short ", "  long ", "drop rate", "Jain"):
+        assert of_all.count(word) == 1
+    assert "comparisons: no evidence in any; corrected (fdr)" in lines[-1]
+    assert "too-few-runs-to-tell: runs are too few for any verdict" in told.err
     assert "few-runs: intervals from 3 runs are too narrow" in told.err
 
 

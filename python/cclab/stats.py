@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, cast
@@ -10,12 +11,13 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
     Whole = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
 
 RESAMPLES = 10_000
 """Bootstrap resamples: the ends of the interval then move by well under 1% of its width."""
@@ -91,7 +93,7 @@ def estimates(rows: Sequence[Sequence[float | None]] | Floats) -> list[Estimate 
         varied = np.flatnonzero(low < high)
         # Centred first, so that little is lost where runs differ by little.
         centred = seen[varied] - means[varied, None]
-        ends = np.concatenate([interval(part, n) for part in resampled(centred, n)])
+        ends = over_blocks(_ends, resamples(n).counts.shape[1], centred)
         ends += means[varied, None]
         low[varied] = np.minimum(means[varied], np.maximum(low[varied], ends[:, 0]))
         high[varied] = np.maximum(means[varied], np.minimum(high[varied], ends[:, 1]))
@@ -156,34 +158,45 @@ def tally(drawn: Whole, n: int) -> Floats:
     return counts
 
 
-def resampled(seen: Floats, n: int) -> Iterator[Floats]:
-    """The mean of each row of `seen` in each resample of its `n` runs, some rows at a time."""
-    counts = resamples(n).counts
-    step = max(1, _BLOCK // counts.shape[1])
-    for start in range(0, max(len(seen), 1), step):
-        yield resampled_means(seen[start : start + step], counts)
+def _ends(seen: Floats) -> Floats:
+    """The ends of the interval of each row, in two columns."""
+    drawn = resamples(seen.shape[1])
+    return percentiles(resampled_means(seen, drawn.counts), drawn.times)
+
+
+def over_blocks(work: Callable[..., Floats], width: int, *tables: Floats) -> Floats:
+    """What `work` makes of a few rows of each of `tables` at a time, put together.
+
+    As many rows as need some `_BLOCK` numbers, at `width` numbers a row; on every processor.
+    """
+    step = max(1, _BLOCK // width)
+    starts = range(0, max(len(tables[0]), 1), step)
+    blocks = [[table[start : start + step] for table in tables] for start in starts]
+    if len(blocks) == 1:
+        return work(*blocks[0])
+    with ThreadPoolExecutor() as pool:
+        return np.concatenate(list(pool.map(lambda block: work(*block), blocks)))
 
 
 def resampled_means(seen: Floats, counts: Floats) -> Floats:
-    """The mean of each row of `seen` in each column of `counts`.
-
-    Added up run by run and not as a product of matrices, whose last bits depend on how many rows
-    there are and on the processor.
-    """
-    runs = len(counts)
-    means = np.zeros((len(seen), counts.shape[1]))
-    part = np.empty_like(means)
-    for run in range(runs):
-        np.multiply(seen[:, run, None], counts[run], out=part)
-        means += part
-    means /= runs
+    """The mean of each row of `seen` in each column of `counts`."""
+    means = weighed_sums(seen, counts)
+    means /= seen.shape[1]
     return means
 
 
-def interval(means: Floats, n: int) -> Floats:
-    """The ends, in two columns, of the 95% percentile interval of the resampled `means` of `n`
-    runs: a row for each row."""
-    return percentiles(means, resamples(n).times)
+def weighed_sums(seen: Floats, weights: Floats) -> Floats:
+    """The sum of each row of `seen`, weighed by each column of `weights`.
+
+    It is `seen @ weights`, but added up run by run: the last bits of a product of matrices depend
+    on how many rows there are and on the processor, and its threads get into the way of ours.
+    """
+    sums = np.zeros((len(seen), weights.shape[1]))
+    part = np.empty_like(sums)
+    for run in range(len(weights)):
+        np.multiply(seen[:, run, None], weights[run], out=part)
+        sums += part
+    return sums
 
 
 def percentiles(means: Floats, times: Whole | None) -> Floats:

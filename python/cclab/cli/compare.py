@@ -17,10 +17,14 @@ from cclab.cli.progress import SweepProgress
 from cclab.comparison import sides
 
 if TYPE_CHECKING:
+    from cclab.comparison.overall import Overall
     from cclab.comparison.results import Compared, Comparison, PointComparison, Side
     from cclab.comparison.sides import PlannedSide
 
 _NONE = "–"
+
+_MOST_POINTS = 40
+"""Sweep points in the tables."""
 
 
 def compare(
@@ -38,6 +42,10 @@ def compare(
         list[str] | None,
         typer.Option(metavar="NAME", help="What to compare, such as goodput_bps."),
     ] = None,
+    correction: Annotated[
+        str,
+        typer.Option(metavar="fdr|holm", help="How p-values are corrected for their number."),
+    ] = "fdr",
     backend: options.Backend = None,
     out: Annotated[
         Path | None,
@@ -51,16 +59,18 @@ def compare(
 ) -> None:
     """Compare two results folders, or a study on two backends or with two variants."""
     # Its libraries take longer to load than many commands to run.
+    from cclab.comparison.correction import known_correction
     from cclab.comparison.metric import metric_names
     from cclab.comparison.results import compare_results
 
     metrics = metric or []
     metric_names(metrics)
+    corrected = known_correction(correction)
     if study is None:
         asked = {"--flow": flow, "--out": out, "--backend": backend, "--repeat": repeat}
         sides.refuse_without_study(asked | {"--seed": seed, "--jobs": jobs, "--set": set_})
         one, other = sides.side(a), sides.side(b)
-        compared = compare_results("stores", one, other, metrics=metrics)
+        compared = compare_results("stores", one, other, metrics=metrics, correction=corrected)
     else:
         pair = sides.plan_pair(
             a,
@@ -74,7 +84,9 @@ def compare(
             set=set_ or [],
         )
         one, other = (_run(letter, s, jobs) for letter, s in (("A", pair.a), ("B", pair.b)))
-        compared = compare_results(pair.kind, one, other, metrics=metrics, meant=pair.meant)
+        compared = compare_results(
+            pair.kind, one, other, metrics=metrics, meant=pair.meant, correction=corrected
+        )
     for letter, done in (("A", one), ("B", other)):
         _tell_what_misses(letter, done)
     if json:
@@ -111,12 +123,29 @@ def _tell_what_misses(letter: str, side: Side) -> None:
 def _print(compared: Comparison) -> None:
     everywhere = _shared_changes(compared)
     _print_sides(compared, everywhere)
-    for point in compared.points:
+    shown = _shown(compared)
+    for point in shown:
         _print_point(point, everywhere)
+    if len(shown) < len(compared.points):
+        rest = count(len(compared.points) - len(shown), "more sweep point")
+        tell(f"\n{rest} not shown; --json has all")
     for letter, params in (("A", compared.only_a), ("B", compared.only_b)):
         for lone in params:
             tell(f"only {letter} has runs of {_words(lone)}: not compared")
+    _print_overall(compared.overall)
     _print_sum(compared)
+
+
+def _shown(compared: Comparison) -> list[PointComparison]:
+    """All sweep points; of many those with the strongest evidence, in their order."""
+    if len(compared.points) <= _MOST_POINTS:
+        return compared.points
+    least = {
+        number: min((c.p for c in point.compared if c.p is not None), default=1.0)
+        for number, point in enumerate(compared.points)
+    }
+    chosen = sorted(sorted(least, key=lambda number: (least[number], number))[:_MOST_POINTS])
+    return [compared.points[number] for number in chosen]
 
 
 def _print_sides(compared: Comparison, everywhere: list[str]) -> None:
@@ -142,54 +171,57 @@ def _words(params: dict[str, object]) -> str:
 
 def _print_point(point: PointComparison, everywhere: list[str]) -> None:
     """The table of a sweep point: a row for every metric of every flow."""
-    if point.paired and len(point.seeds_a) == 1:
+    seeds_a, seeds_b = point.match.seeds_a, point.match.seeds_b
+    if point.paired and len(seeds_a) == 1:
         runs = "1 run each, of the same seed"
     elif point.paired:
-        runs = f"{count(len(point.seeds_a), 'run')} each, paired by seed"
+        runs = f"{count(len(seeds_a), 'run')} each, paired by seed"
     else:
-        both = f"{count(len(point.seeds_a), 'run')} of A, {len(point.seeds_b)} of B"
+        both = f"{count(len(seeds_a), 'run')} of A, {len(seeds_b)} of B"
         runs = f"{both}, not paired: their seeds differ"
-    head = Text.assemble("\n", (point.label, "bold"), f": {runs}")
+    head = Text.assemble("\n", (point.match.label, "bold"), f": {runs}")
     stdout().print(head, soft_wrap=True)
     here = [str(change) for change in point.changes if str(change) not in everywhere]
     if here:
         tell(f"here A and B differ {'also ' if everywhere else ''}in: {', '.join(here)}")
     table = Table(header_style="bold", box=SIMPLE_HEAD, padding=(0, 0, 0, 1))
-    table.add_column("flow", no_wrap=True)
-    table.add_column("metric", no_wrap=True)
+    table.add_column("flow, metric", no_wrap=True)
     table.add_column("A", justify="right", no_wrap=True)
     table.add_column("B", justify="right", no_wrap=True)
     table.add_column("B against A", min_width=18)
+    table.add_column("p", justify="right", no_wrap=True)
+    table.add_column("adjusted", justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
     for flow in point.flows:
         variants = flow.cc_a if flow.cc_a == flow.cc_b else f"{flow.cc_a} | {flow.cc_b}"
-        _add_rows(table, [flow.name, variants], flow.metrics)
+        _add_rows(table, flow.name, variants, flow.metrics)
     for source in point.traffic:
         kinds = dict.fromkeys((source.kind_a, source.kind_b))
-        _add_rows(table, [source.name, " | ".join(kinds)], source.metrics)
+        _add_rows(table, source.name, " | ".join(kinds), source.metrics)
     several = len(point.flows) > 1
     _add_rows(
         table,
-        ["whole run"],
+        "whole run",
+        "",
         [c for c in point.whole if c.metric.subject != "run" or several],
     )
     show(stdout(), table)
-    for letter, names in (("A", point.flows_only_a), ("B", point.flows_only_b)):
+    for letter, names in (("A", point.match.flows_only_a), ("B", point.match.flows_only_b)):
         if names:
             tell(f"only {letter} has the flow {', '.join(names)}: not compared")
-    for letter, names in (("A", point.traffic_only_a), ("B", point.traffic_only_b)):
+    for letter, names in (("A", point.match.traffic_only_a), ("B", point.match.traffic_only_b)):
         if names:
             tell(f"only {letter} has the traffic {', '.join(names)}: not compared")
 
 
-def _add_rows(table: Table, names: list[str], metrics: list[Compared]) -> None:
-    """Rows under as many lines of names; what neither side measured has none."""
+def _add_rows(table: Table, name: str, of: str, metrics: list[Compared]) -> None:
+    """Rows under the name of a flow and its variant; what neither side measured has none."""
     shown = [c for c in metrics if c.difference is not None or c.verdict.words != "not measured"]
-    for index in range(max(len(shown), len(names) if shown else 0)):
-        name = Text(names[index] if index < len(names) else "", style="dim" if index else "")
-        if index < len(shown):
-            table.add_row(name, *_cells(shown[index]))
-        else:
-            table.add_row(name)
+    if not shown:
+        return
+    table.add_row(Text.assemble((name, "bold"), f" ({of})" if of else ""))
+    for compared in shown:
+        table.add_row(*_cells(compared))
     table.add_section()
 
 
@@ -199,28 +231,78 @@ def _cells(compared: Compared) -> list[Text]:
     largest = 0.0 if found is None else max(abs(found.a.mean), abs(found.b.mean))
     divisor, unit, digits = metric.unit(largest)
     title = f"{metric.title} ({unit})" if unit else metric.title
-    style = {"higher": "bold", "lower": "bold"}.get(compared.verdict.code, "")
     means = [_NONE] * 2
     if found is not None:
         # Without their own intervals: that those overlap or not says little of the difference.
         means = [f"{side.mean / divisor:.{digits}f}" for side in (found.a, found.b)]
     return [
-        Text(title),
+        Text(f"  {title}"),
         *map(Text, means),
-        Text(compared.verdict.words, style=style),
+        Text(compared.verdict.words),
+        *_tested(compared.p, compared.p_adjusted, compared.verdict.code),
     ]
 
 
-def _print_sum(compared: Comparison) -> None:
-    """How many differences were seen, and how many chance alone would show."""
-    codes = [c.verdict.code for c in compared.compared]
-    seen = sum(code in ("higher", "lower") for code in codes)
-    tested = seen + codes.count("none-seen")
-    if tested:
-        from cclab.stats import CONFIDENCE
+def _tested(p: float | None, adjusted: float | None, code: str) -> list[Text]:
+    """Both p-values and the verdict."""
+    style = {"better": "bold green", "worse": "bold red", "no-evidence": "dim"}.get(code, "bold")
+    values = [Text(_p(value)) for value in (p, adjusted)]
+    return [*values, Text(code.replace("-", " "), style=style)]
 
-        chance = (1 - CONFIDENCE) * tested
-        tell(
-            f"intervals that exclude zero: {seen} of {tested}; at {CONFIDENCE:.0%} about "
-            f"{chance:.1f} would by chance alone, more from few runs"
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return _NONE
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def _print_overall(overall: list[Overall]) -> None:
+    """The table over all sweep points: a row for every metric of every flow."""
+    if not overall:
+        return
+    points = max(one.points for one in overall)
+    stdout().print(Text(f"\nover all {points} sweep points", style="bold"), soft_wrap=True)
+    table = Table(header_style="bold", box=SIMPLE_HEAD, padding=(0, 0, 0, 1))
+    table.add_column("flow", no_wrap=True)
+    table.add_column("metric", no_wrap=True)
+    for title in ("points", "B higher", "B lower", "B against A", "p", "adjusted"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    last = None
+    for one in overall:
+        if last is not None and one.subject != last:
+            table.add_section()
+        name = "" if one.subject == last else one.subject or "whole run"
+        last = one.subject
+        table.add_row(
+            name,
+            one.metric.title,
+            *map(str, (one.points, one.higher, one.lower)),
+            one.words,
+            *_tested(one.p, one.p_adjusted, one.code),
         )
+    show(stdout(), table)
+
+
+def _print_sum(compared: Comparison) -> None:
+    """How many comparisons there were, and what their verdicts may be wrong by."""
+    from cclab.comparison.correction import LEVEL
+
+    codes = [c.verdict.code for c in compared.compared if c.p_adjusted is not None]
+    if not codes:
+        tell("nothing to test: no metric has several runs on both sides that differ")
+        return
+    seen = [
+        f"{codes.count(code)} {code}"
+        for code in ("better", "worse", "higher", "lower")
+        if code in codes
+    ]
+    bound = (
+        f"{LEVEL:.0%} of such verdicts may be wrong"
+        if compared.correction == "fdr"
+        else f"that any is wrong has probability {LEVEL:.0%}"
+    )
+    tell(
+        f"of {count(len(codes), 'comparison')}: {', '.join(seen) or 'no evidence in any'}; "
+        f"corrected ({compared.correction}): {bound}"
+    )

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from cclab.stats import CONFIDENCE, RESAMPLES, Estimate, estimate
+from cclab import stats
+from cclab.comparison import permutation
+from cclab.stats import Estimate, estimates
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike
 
-    Runs = NDArray[np.float64]
+    from cclab.stats import Flags, Floats, Whole
 
-_SEED = 0xCC1AB
-"""The resamples are always the same ones, so that equal runs give equal comparisons."""
+    Table = Sequence[Sequence[float | None]] | Floats
 
 _TINY = 1e-200
 """No metric is so small: it is zero, and nothing is relative to it."""
@@ -41,6 +42,9 @@ class Difference:
     constant: bool
     """Whether there are several runs and the difference does not vary between them: every pair
     differs by the same, or all runs of a side are equal."""
+    p: float | None
+    """How often chance alone would set the sides so far apart: the p-value of a permutation test.
+    None where a side has a single run, and where the sides are equal in every run."""
 
 
 def difference(
@@ -55,53 +59,147 @@ def difference(
 
     Raises `ValueError` if `paired` and the sides are not equally long.
     """
+    return differences([list(a)], [list(b)], paired=paired)[0]
+
+
+def differences(a: Table, b: Table, *, paired: bool) -> list[Difference | None]:
+    """`difference` of each row of `a` and the row of `b` beside it: tables with a column per run.
+
+    What a row gives does not depend on the rows above and below it.
+    """
+    if len(a) == 0:
+        return []
+    table_a, table_b = (np.asarray(cast("ArrayLike", t), dtype=np.float64) for t in (a, b))
+    if paired and table_a.shape != table_b.shape:
+        raise ValueError("paired sides are equally long, and one of them is longer")
     if paired:
-        both = [
-            (x, y)
-            for x, y in zip(a, b, strict=True)
-            if x is not None and y is not None and math.isfinite(x) and math.isfinite(y)
-        ]
-        a, b = [x for x, _ in both], [y for _, y in both]
-    of_a, of_b = estimate(a), estimate(b)
-    if of_a is None or of_b is None:
-        return None
-    mean = of_b.mean - of_a.mean
-    ratio = mean / of_a.mean if of_a.mean > _TINY else None
-    runs_a, runs_b = _seen(a), _seen(b)
-    n = min(of_a.n, of_b.n)
-    constant = n > 1 and not _varies(runs_a, runs_b, paired)
-    if n == 1 or constant:
-        relative = None if ratio is None else Estimate(ratio, None, None, n)
-        return Difference(of_a, of_b, Estimate(mean, None, None, n), relative, constant)
-    means_a, means_b = _resampled(runs_a, runs_b, paired)
-    absolute = _estimate(mean, means_b - means_a, n)
-    if ratio is None:
-        relative = None
-    elif means_a.min() > _TINY:
-        relative = _estimate(ratio, (means_b - means_a) / means_a, n)
-    else:
-        relative = Estimate(ratio, None, None, n)
-    return Difference(of_a, of_b, absolute, relative, constant)
+        both = np.isfinite(table_a) & np.isfinite(table_b)
+        table_a, table_b = (np.where(both, table, np.nan) for table in (table_a, table_b))
+    of_a, of_b = estimates(table_a), estimates(table_b)
+    found: list[Difference | None] = [None] * len(table_a)
+    for places, runs_a, runs_b in _alike(table_a, table_b):
+        if runs_a.shape[1] and runs_b.shape[1]:
+            sides = [
+                (one, other)
+                for place in places.tolist()
+                if (one := of_a[place]) is not None and (other := of_b[place]) is not None
+            ]
+            apart = _differences(sides, runs_a, runs_b, paired)
+            for place, one in zip(places.tolist(), apart, strict=True):
+                found[place] = one
+    return found
 
 
-def _seen(values: Sequence[float | None]) -> Runs:
-    return np.array([v for v in values if v is not None and math.isfinite(v)], dtype=np.float64)
+def _alike(a: Floats, b: Floats) -> Iterator[tuple[Whole, Floats, Floats]]:
+    """The rows with as many runs on each side: their numbers, and the runs of A and of B."""
+    for _, places, runs_a in stats.by_runs(a):
+        for _, among, runs_b in stats.by_runs(b[places]):
+            yield places[among], runs_a[among], runs_b
 
 
-def _varies(a: Runs, b: Runs, paired: bool) -> bool:
-    """Whether there is a spread from which an interval could be made."""
-    return bool(np.ptp(b - a) > 0) if paired else bool(np.ptp(a) > 0 or np.ptp(b) > 0)
+def _differences(
+    sides: list[tuple[Estimate, Estimate]], a: Floats, b: Floats, paired: bool
+) -> list[Difference]:
+    """Of rows that have as many runs each, all of which measured it."""
+    n = min(a.shape[1], b.shape[1])
+    mean_a = np.array([one.mean for one, _ in sides])
+    means = np.array([other.mean for _, other in sides]) - mean_a
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratios = np.where(mean_a > _TINY, means / mean_a, np.nan)
+    varies = np.full(len(a), n > 1) & _spread(a, b, paired)
+    ends = np.full((len(a), 4), np.nan)
+    if varies.any():
+        width = 2 * stats.RESAMPLES
+        bootstrap = _of_pairs if paired else _of_groups
+        ends[varies] = stats.over_blocks(bootstrap, width, a[varies], b[varies])
+    p_values = np.full(len(a), np.nan)
+    if n > 1:
+        unequal = (a != b).any(axis=1) if paired else varies | (a[:, 0] != b[:, 0])
+        test = _p_of_pairs if paired else permutation.of_groups
+        p_values[unequal] = test(a[unequal], b[unequal])
+    return [
+        Difference(
+            one,
+            other,
+            _estimate(mean, low, high, n),
+            None if ratio != ratio else _estimate(ratio, low_ratio, high_ratio, n),
+            n > 1 and not varied,
+            None if p != p else p,
+        )
+        for (one, other), mean, ratio, varied, p, (low, high, low_ratio, high_ratio) in zip(
+            sides,
+            means.tolist(),
+            ratios.tolist(),
+            varies.tolist(),
+            p_values.tolist(),
+            ends.tolist(),
+            strict=True,
+        )
+    ]
 
 
-def _resampled(a: Runs, b: Runs, paired: bool) -> tuple[Runs, Runs]:
-    """The means of A and of B in each resample."""
-    random = np.random.Generator(np.random.PCG64(_SEED))
-    draws_a = random.integers(0, a.size, size=(RESAMPLES, a.size))
-    draws_b = draws_a if paired else random.integers(0, b.size, size=(RESAMPLES, b.size))
-    return a[draws_a].mean(axis=1), b[draws_b].mean(axis=1)
+def _spread(a: Floats, b: Floats, paired: bool) -> Flags:
+    """Whether there is a spread from which an interval could be made, row by row."""
+    if paired:
+        return cast("Flags", np.ptp(b - a, axis=1) > 0)
+    return cast("Flags", (np.ptp(a, axis=1) > 0) | (np.ptp(b, axis=1) > 0))
 
 
-def _estimate(mean: float, resampled: Runs, n: int) -> Estimate:
-    tail = 100 * (1 - CONFIDENCE) / 2
-    low, high = np.percentile(resampled, [tail, 100 - tail])
-    return Estimate(mean, min(mean, float(low)), max(mean, float(high)), n)
+def _p_of_pairs(a: Floats, b: Floats) -> Floats:
+    return permutation.of_pairs(b - a)
+
+
+def _of_pairs(a: Floats, b: Floats) -> Floats:
+    """The ends of the intervals of the difference and of the relative one: pairs resampled."""
+    drawn = stats.resamples(a.shape[1])
+    means_a, means_b = (stats.resampled_means(side, drawn.counts) for side in (a, b))
+    return _ends(means_a, means_b, drawn.times)
+
+
+def _of_groups(a: Floats, b: Floats) -> Floats:
+    """The same, each side resampled by itself."""
+    drawn_a, drawn_b = _drawn(a.shape[1], b.shape[1])
+    means_a, means_b = (
+        stats.resampled_means(side, drawn.counts)[:, drawn.which]
+        for side, drawn in ((a, drawn_a), (b, drawn_b))
+    )
+    return _ends(means_a, means_b, None)
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """The resamples of one of two sides."""
+
+    counts: Floats
+    """How often each distinct one, a column, takes each run."""
+    which: Whole
+    """The column of each that was drawn."""
+
+
+@lru_cache(maxsize=16)
+def _drawn(n_a: int, n_b: int) -> tuple[_Drawn, _Drawn]:
+    """The resamples of `n_a` runs of A and `n_b` of B, drawn by turns: always the same ones."""
+    random = np.random.Generator(np.random.PCG64(stats.SEED))
+    sides = []
+    for n in (n_a, n_b):
+        counts = stats.tally(stats.draws(random, n), n)
+        distinct, which = np.unique(counts, axis=0, return_inverse=True)
+        sides.append(_Drawn(np.ascontiguousarray(distinct.T), which.reshape(-1)))
+    return sides[0], sides[1]
+
+
+def _ends(means_a: Floats, means_b: Floats, times: Whole | None) -> Floats:
+    """Four columns: the ends of B - A and of (B - A) / A; NaN where a mean of A is not above 0."""
+    apart = means_b - means_a
+    above = means_a.min(axis=1) > _TINY
+    ends = np.full((len(means_a), 4), np.nan)
+    ends[:, :2] = stats.percentiles(apart, times)
+    ends[above, 2:] = stats.percentiles(apart[above] / means_a[above], times)
+    return ends
+
+
+def _estimate(mean: float, low: float, high: float, n: int) -> Estimate:
+    """Without an interval where its ends are not known."""
+    if low != low:
+        return Estimate(mean, None, None, n)
+    return Estimate(mean, min(mean, low), max(mean, high), n)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from cclab.comparison import permutation
+from cclab.comparison.correction import LEVEL
 from cclab.summary import Raised, warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from cclab.comparison.changes import Change
-    from cclab.comparison.results import Kind, PointComparison
+    from cclab.comparison.correction import Correction
+    from cclab.comparison.matching import Match
+    from cclab.comparison.results import Kind
     from cclab.plan import Plan
     from cclab.results import Results
 
@@ -22,6 +27,9 @@ is one in twenty (docs/compare.md, measured)."""
 
 _WINDOWS = ("duration", "warmup", "flow.*.duration", "flow.*.transfer", "flow.*.start.*")
 """Keys that say over which time and which work a metric is taken."""
+
+_FEW_TOGETHER = 0.1
+"""If a verdict needs that part of all comparisons to differ, there is a doubt."""
 
 _MOST_KEYS = 6
 
@@ -40,7 +48,7 @@ class Doubt(Raised):
 
 
 def of_comparison(
-    kind: Kind, points: Sequence[PointComparison], meant: Sequence[str], a: Plan, b: Plan
+    kind: Kind, points: Sequence[Match], meant: Sequence[str], a: Plan, b: Plan
 ) -> list[Raised]:
     """The doubts about comparing `points`, whose sides differ on purpose in the keys `meant`."""
     found = {change.key: change for point in points for change in point.changes}
@@ -53,6 +61,37 @@ def of_comparison(
         _unfinished(points),
     ]
     return [doubt for doubt in raised if doubt is not None]
+
+
+def of_tests(points: Sequence[Match], tested: int, correction: Correction) -> list[Raised]:
+    """The doubt that so few runs allow of no verdict, or of few, in `tested` tests."""
+    if tested == 0:
+        return []
+    least = [permutation.smallest(len(p.seeds_a), len(p.seeds_b), paired=p.paired) for p in points]
+    alone = LEVEL / tested
+    bound = LEVEL if correction == "fdr" else alone
+    without = sum(p > bound for p in least)
+    # By Benjamini and Hochberg, so many p-values must be that small for any to be accepted.
+    together = math.ceil(min(least) * tested / LEVEL)
+    over_all = "; over all points together they may" if len(points) > 1 else ""
+    if without:
+        where = "" if without == len(points) else f" at {without} of {len(points)} sweep points"
+        said = f"runs are too few for any verdict but `no evidence`{where}: the smallest p-value "
+        said += f"that they can give is {max(least):.2g}, and at most {bound:.2g} is asked"
+    elif correction == "fdr" and together > _FEW_TOGETHER * tested:
+        said = f"runs are too few to tell what differs unless {together} of {tested} comparisons "
+        said += f"do: the smallest p-value that they can give is {min(least):.2g}"
+    else:
+        return []
+    one = permutation.enough_pairs(alone)
+    some = permutation.enough_pairs(bound) if without else one
+    remedy = f"compare fewer metrics (--metric) or points: {tested} are too many for any number"
+    if some is not None:
+        remedy = f"repeat the runs with the same seeds on both sides (--repeat {some} or more"
+        if one is not None and one > some:
+            remedy += f"; {one} to see one difference among {tested}"
+        remedy += ")"
+    return [Doubt("too-few-runs-to-tell", said + over_all, remedy)]
 
 
 def of_sides(a: Results, b: Results) -> list[Raised]:
@@ -117,7 +156,7 @@ def _versions(a: Plan, b: Plan) -> Doubt | None:
     )
 
 
-def _same_runs(points: Sequence[PointComparison]) -> Doubt | None:
+def _same_runs(points: Sequence[Match]) -> Doubt | None:
     if not any(point.same_runs for point in points):
         return None
     return Doubt(
@@ -127,7 +166,7 @@ def _same_runs(points: Sequence[PointComparison]) -> Doubt | None:
     )
 
 
-def _runs(points: Sequence[PointComparison]) -> Doubt | None:
+def _runs(points: Sequence[Match]) -> Doubt | None:
     least = min(min(len(point.seeds_a), len(point.seeds_b)) for point in points)
     if least >= _ENOUGH_RUNS:
         return None
@@ -146,7 +185,7 @@ def _runs(points: Sequence[PointComparison]) -> Doubt | None:
     )
 
 
-def _unfinished(points: Sequence[PointComparison]) -> Doubt | None:
+def _unfinished(points: Sequence[Match]) -> Doubt | None:
     cut = [(name, counts) for point in points for name, counts in point.unfinished.items()]
     if not cut:
         return None

@@ -13,6 +13,9 @@ from cclab.summary import BOTTLENECK_METRICS, EVERY_TRAFFIC_METRIC, FLOW_METRICS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+Better = Literal["higher", "lower"]
+"""The way in which a metric gets better."""
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -33,6 +36,13 @@ class Metric:
         """Its name in words, without the unit."""
         plain = self.name.removesuffix("_bps").removesuffix("_s").removesuffix("_bytes")
         return "Jain" if self.name == "jain" else plain.removesuffix("_segments").replace("_", " ")
+
+    @property
+    def better(self) -> Better | None:
+        """Which way is the better one; None where neither is as such."""
+        if self.name in _MORE:
+            return "higher"
+        return "lower" if self.name in _LESS else None
 
     @property
     def bounded(self) -> bool:
@@ -60,6 +70,25 @@ class Metric:
             return (1.0, "", 2)
         return (1.0, "", 1)
 
+
+_MORE = frozenset(
+    {
+        *("goodput_bps", "throughput_bps", "steady_goodput_bps", "received_bps"),
+        *("utilization", "jain", "ended"),
+    }
+)
+"""Of these, more is better."""
+
+_LESS = frozenset(
+    {
+        *("elapsed_s", "retransmits", "rtos", "srtt_mean_s", "rtt_mean_s", "rtt_p95_s"),
+        *("drops", "drop_rate", "loss_rate", "delay_mean_s", "delay_p95_s"),
+        *("queue_delay_mean_s", "queue_delay_p95_s", "queue_max_bytes"),
+        *(name for name in EVERY_TRAFFIC_METRIC if name.startswith(("fct_", "slowdown_"))),
+    }
+)
+"""Of these, less is better. Bytes and segments of flows, windows, marks and the smallest RTT are in
+neither: whether more of them is better, only the question of a study can say."""
 
 METRICS = (
     *(Metric(name, "flow") for name in FLOW_METRICS),

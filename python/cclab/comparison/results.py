@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from cclab.comparison import doubts
-from cclab.comparison.changes import Change, changes
-from cclab.comparison.difference import Difference, difference
+from cclab.comparison.correction import LEVEL, Correction, adjusted
+from cclab.comparison.difference import Difference, differences
+from cclab.comparison.matching import Match, Row, match
 from cclab.comparison.metric import Metric, metric_names
-from cclab.comparison.verdict import Verdict, verdict
+from cclab.comparison.overall import Overall, overall
+from cclab.comparison.verdict import Verdict, code_of, untested, words
 from cclab.errors import InputError
-from cclab.summary import flat_traffic
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from cclab.results import Measured, Point, Results
+    from cclab.comparison.changes import Change
+    from cclab.results import Results
     from cclab.summary import Raised
 
-SCHEMA = "cclab-compare/1"
+SCHEMA = "cclab-compare/2"
 """Name and version of the comparison's document; docs/compare.schema.json describes it."""
 
 Kind = Literal["stores", "backends", "variants"]
@@ -53,7 +54,16 @@ class Compared:
     metric: Metric
     difference: Difference | None
     """None if a side did not measure it."""
+    p_adjusted: float | None
+    """The p-value of the difference, corrected for all that is compared; None if not tested."""
     verdict: Verdict
+
+    @property
+    def p(self) -> float | None:
+        """The p-value of the difference alone; None if it was not tested."""
+        if self.difference is None or self.p_adjusted is None:
+            return None
+        return self.difference.p
 
     def document(self) -> dict[str, Any]:
         """As a comparison's document spells it."""
@@ -64,7 +74,10 @@ class Compared:
             "b": None if found is None else found.b.document(),
             "difference": None if found is None else found.absolute.document(),
             "relative": None if relative is None else relative.document(),
+            "p": self.p,
+            "p_adjusted": self.p_adjusted,
             "verdict": self.verdict.code,
+            "untested": self.verdict.untested,
             "words": self.verdict.words,
         }
 
@@ -111,30 +124,27 @@ class TrafficComparison:
 class PointComparison:
     """A sweep point that both sides have runs of."""
 
-    params: dict[str, Any]
-    label: str
-    """The point in words; "all runs" if nothing is swept."""
-    seeds_a: list[int]
-    seeds_b: list[int]
-    changes: list[Change]
-    """Where the scenarios of the two sides differ, the backend first if it does."""
+    match: Match = field(repr=False)
+    """The runs that were compared with each other."""
     flows: list[FlowComparison]
     traffic: list[TrafficComparison]
     whole: list[Compared]
     """The metrics of the run as a whole: of the bottleneck, and Jain's index."""
-    flows_only_a: list[str]
-    flows_only_b: list[str]
-    traffic_only_a: list[str]
-    traffic_only_b: list[str]
-    same_runs: bool
-    """Whether a run on one side is also on the other."""
-    unfinished: dict[str, tuple[int, int]]
-    """Runs of A and of B in which a flow's transfer did not end, by the flow's name."""
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The swept keys and their values."""
+        return self.match.params
 
     @property
     def paired(self) -> bool:
         """Whether the sides have the same seeds, and runs are compared seed by seed."""
-        return self.seeds_a == self.seeds_b
+        return self.match.paired
+
+    @property
+    def changes(self) -> list[Change]:
+        """Where the scenarios of the two sides differ, the backend first if it does."""
+        return self.match.changes
 
     @property
     def compared(self) -> list[Compared]:
@@ -144,22 +154,23 @@ class PointComparison:
 
     def document(self) -> dict[str, Any]:
         """As a comparison's document spells it."""
+        match = self.match
         return {
-            "params": self.params,
-            "seeds_a": self.seeds_a,
-            "seeds_b": self.seeds_b,
-            "paired": self.paired,
-            "changes": [change.document() for change in self.changes],
+            "params": match.params,
+            "seeds_a": match.seeds_a,
+            "seeds_b": match.seeds_b,
+            "paired": match.paired,
+            "changes": [change.document() for change in match.changes],
             "flows": [flow.document() for flow in self.flows],
             "traffic": [source.document() for source in self.traffic],
             "bottleneck": {
                 c.metric.name: c.document() for c in self.whole if c.metric.subject == "bottleneck"
             },
             "jain": next((c.document() for c in self.whole if c.metric.subject == "run"), None),
-            "flows_only_a": self.flows_only_a,
-            "flows_only_b": self.flows_only_b,
-            "traffic_only_a": self.traffic_only_a,
-            "traffic_only_b": self.traffic_only_b,
+            "flows_only_a": match.flows_only_a,
+            "flows_only_b": match.flows_only_b,
+            "traffic_only_a": match.traffic_only_a,
+            "traffic_only_b": match.traffic_only_b,
         }
 
 
@@ -170,7 +181,11 @@ class Comparison:
     kind: Kind
     a: Side
     b: Side
+    correction: Correction
+    """How p-values are corrected for their number."""
     points: list[PointComparison]
+    overall: list[Overall]
+    """Each metric over all sweep points; empty if there is one."""
     only_a: list[dict[str, Any]]
     """Sweep points that only A has runs of."""
     only_b: list[dict[str, Any]]
@@ -190,6 +205,10 @@ class Comparison:
             "compared": self.kind,
             "a": self.a.document(),
             "b": self.b.document(),
+            "correction": self.correction,
+            "level": LEVEL,
+            "tested": sum(c.p_adjusted is not None for c in self.compared),
+            "overall": [one.document() for one in self.overall],
             "points": [point.document() for point in self.points],
             "only_a": self.only_a,
             "only_b": self.only_b,
@@ -206,36 +225,34 @@ def compare_results(
     *,
     metrics: Sequence[str] = (),
     meant: Sequence[str] = (),
+    correction: Correction = "fdr",
 ) -> Comparison:
     """Compares the results of two sides; pure.
 
     Sweep points are matched by their parameters, flows by name. `metrics` names what is compared
     (`goodput_bps`, `bottleneck.utilization`; see `metric.DEFAULT` for what is if it is empty);
     `meant` are the keys in which the sides differ on purpose (`flow.short.cc`), if that is known.
+    `correction` says how p-values are corrected for the number of all that is compared.
 
     Raises `InputError` if a metric is not known or no sweep point is on both sides.
     """
     chosen = metric_names(metrics)
-    with_runs_a = {_key(p.params): p for p in a.results.points if p.runs}
-    with_runs_b = {_key(p.params): p for p in b.results.points if p.runs}
-    points = [
-        _point(point, with_runs_b[key], chosen, bool(metrics))
-        for key, point in with_runs_a.items()
-        if key in with_runs_b
-    ]
+    matched = match(a.results, b.results, chosen, asked=bool(metrics))
+    points = matched.points
     if not points:
         raise InputError(_nothing_shared(a, b))
-    only_a = [p.params for key, p in with_runs_a.items() if key not in with_runs_b]
-    only_b = [p.params for key, p in with_runs_b.items() if key not in with_runs_a]
+    compared = iter(_compared([row for point in points for row in point.rows], correction))
+    tested = [_point(point, compared) for point in points]
+    family = sum(c.p_adjusted is not None for point in tested for c in point.compared)
     raised = [
         *doubts.of_comparison(kind, points, meant, a.results.plan, b.results.plan),
+        *doubts.of_tests(points, family, correction),
         *doubts.of_sides(a.results, b.results),
     ]
-    return Comparison(kind, a, b, points, only_a, only_b, raised)
-
-
-def _key(params: dict[str, Any]) -> str:
-    return json.dumps(params, sort_keys=True)
+    across = overall(points, correction)
+    return Comparison(
+        kind, a, b, correction, tested, across, matched.only_a, matched.only_b, raised
+    )
 
 
 def _nothing_shared(a: Side, b: Side) -> str:
@@ -248,110 +265,47 @@ def _nothing_shared(a: Side, b: Side) -> str:
     return "\n".join(lines)
 
 
-def _point(a: Point, b: Point, metrics: list[Metric], asked: bool) -> PointComparison:
-    runs_a = sorted(a.runs, key=lambda run: run.run.seed)
-    runs_b = sorted(b.runs, key=lambda run: run.run.seed)
-    seeds_a, seeds_b = [r.run.seed for r in runs_a], [r.run.seed for r in runs_b]
-    scenario_a, scenario_b = runs_a[0].run.scenario, runs_b[0].run.scenario
-    changed = changes(scenario_a, scenario_b)
-    backend_a, backend_b = runs_a[0].run.backend, runs_b[0].run.backend
-    if backend_a != backend_b:
-        changed.insert(0, Change("backend", backend_a, backend_b))
-    flows_a = {flow["name"]: flow for flow in scenario_a["flows"]}
-    flows_b = {flow["name"]: flow for flow in scenario_b["flows"]}
-    paired = seeds_a == seeds_b
-    flows, unfinished = [], {}
-    for name in (name for name in flows_a if name in flows_b):
-        transfers = any(flows[name].get("transfer") is not None for flows in (flows_a, flows_b))
-        rows_a, rows_b = _rows(runs_a, name), _rows(runs_b, name)
-        counts = (_cut_short(rows_a, flows_a[name]), _cut_short(rows_b, flows_b[name]))
-        if any(counts):
-            unfinished[name] = counts
-        compared = [
-            _compared(metric, rows_a, rows_b, paired)
-            for metric in metrics
-            if metric.subject == "flow"
-            # Without a transfer it is the run's length, whatever the variant does.
-            and (metric.name != "elapsed_s" or transfers or asked)
-        ]
-        flows.append(FlowComparison(name, flows_a[name]["cc"], flows_b[name]["cc"], compared))
-    whole = [
-        _compared(metric, _whole(runs_a, metric), _whole(runs_b, metric), paired)
-        for metric in metrics
-        if metric.subject in ("bottleneck", "run")
-    ]
-    kinds_a, kinds_b = _kinds(scenario_a), _kinds(scenario_b)
-    chosen = [metric for metric in metrics if metric.subject == "traffic"]
+def _compared(rows: list[Row], correction: Correction) -> list[Compared]:
+    """Each of `rows` tested, and its p-value corrected for their number."""
+    found = _differences(rows)
+    reasons = [untested(one, row.repeated) for one, row in zip(found, rows, strict=True)]
+    p_values = {
+        place: one.p
+        for place, (one, reason) in enumerate(zip(found, reasons, strict=True))
+        if one is not None and one.p is not None and reason is None
+    }
+    corrected = dict(zip(p_values, adjusted(list(p_values.values()), correction), strict=True))
+    compared = []
+    for place, (row, one, reason) in enumerate(zip(rows, found, reasons, strict=True)):
+        p = corrected.get(place)
+        code = "no-evidence" if one is None else code_of(row.metric, one.absolute.mean, p)
+        measured = (any(v is not None for v in row.a), any(v is not None for v in row.b))
+        outcome = Verdict(code, reason, words(row.metric, one, measured))
+        compared.append(Compared(row.metric, one, p, outcome))
+    return compared
+
+
+def _differences(rows: list[Row]) -> list[Difference | None]:
+    """The difference of each of `rows`: those with as many runs at once."""
+    found: list[Difference | None] = [None] * len(rows)
+    alike: dict[tuple[bool, int, int], list[int]] = {}
+    for place, row in enumerate(rows):
+        alike.setdefault((row.paired, len(row.a), len(row.b)), []).append(place)
+    for (paired, _, _), places in alike.items():
+        sides = ([rows[place].a for place in places], [rows[place].b for place in places])
+        for place, one in zip(places, differences(*sides, paired=paired), strict=True):
+            found[place] = one
+    return found
+
+
+def _point(match: Match, compared: Iterator[Compared]) -> PointComparison:
+    """A sweep point with the next of `compared`, in the order of its rows."""
+    flows = [FlowComparison(f.name, f.of_a, f.of_b, _taken(compared, f.rows)) for f in match.flows]
     traffic = [
-        TrafficComparison(
-            name, kind, kinds_b[name], _of_source(name, chosen, runs_a, runs_b, paired)
-        )
-        for name, kind in kinds_a.items()
-        if name in kinds_b
+        TrafficComparison(t.name, t.of_a, t.of_b, _taken(compared, t.rows)) for t in match.traffic
     ]
-    return PointComparison(
-        params=a.params,
-        label=a.label,
-        seeds_a=seeds_a,
-        seeds_b=seeds_b,
-        changes=changed,
-        flows=flows,
-        traffic=traffic,
-        whole=whole,
-        flows_only_a=[name for name in flows_a if name not in flows_b],
-        flows_only_b=[name for name in flows_b if name not in flows_a],
-        traffic_only_a=[name for name in kinds_a if name not in kinds_b],
-        traffic_only_b=[name for name in kinds_b if name not in kinds_a],
-        same_runs=bool({r.run.id for r in runs_a} & {r.run.id for r in runs_b}),
-        unfinished=unfinished,
-    )
+    return PointComparison(match, flows, traffic, _taken(compared, match.whole))
 
 
-def _kinds(scenario: dict[str, Any]) -> dict[str, str]:
-    """The kinds of a scenario's cross traffic by its names."""
-    return {source["name"]: source["kind"] for source in scenario.get("traffic", [])}
-
-
-def _of_source(
-    name: str, metrics: list[Metric], a: list[Measured], b: list[Measured], paired: bool
-) -> list[Compared]:
-    """What its kind has of `metrics`."""
-    rows_a, rows_b = (
-        [flat_traffic(next(s for s in run.metrics["traffic"] if s["name"] == name)) for run in runs]
-        for runs in (a, b)
-    )
-    measured = [m for m in metrics if any(row[m.name] is not None for row in (*rows_a, *rows_b))]
-    return [_compared(metric, rows_a, rows_b, paired) for metric in measured]
-
-
-def _rows(runs: list[Measured], name: str) -> list[dict[str, Any]]:
-    """The metrics of the flow called `name`, run by run.
-
-    How long a transfer took is not known of one that did not end.
-    """
-    rows = []
-    for run in runs:
-        flow = next(f for f in run.metrics["flows"] if f["name"] == name)
-        asked = next(f for f in run.run.scenario["flows"] if f["name"] == name)
-        cut = asked.get("transfer") is not None and flow["ended_s"] is None
-        rows.append({**flow, "elapsed_s": None} if cut else flow)
-    return rows
-
-
-def _cut_short(rows: list[dict[str, Any]], flow: dict[str, Any]) -> int:
-    return 0 if flow.get("transfer") is None else sum(row["ended_s"] is None for row in rows)
-
-
-def _whole(runs: list[Measured], metric: Metric) -> list[dict[str, Any]]:
-    if metric.subject == "run":
-        return [run.metrics for run in runs]
-    return [run.metrics["bottleneck"] for run in runs]
-
-
-def _compared(
-    metric: Metric, a: list[dict[str, Any]], b: list[dict[str, Any]], paired: bool
-) -> Compared:
-    values_a, values_b = [row[metric.name] for row in a], [row[metric.name] for row in b]
-    found = difference(values_a, values_b, paired=paired)
-    measured = (any(v is not None for v in values_a), any(v is not None for v in values_b))
-    return Compared(metric, found, verdict(metric, found, measured))
+def _taken(compared: Iterator[Compared], rows: list[Row]) -> list[Compared]:
+    return [next(compared) for _ in rows]

@@ -50,6 +50,7 @@ def compare(
     study: str | Path | Study | None = None,
     flows: Sequence[str] = (),
     metrics: Sequence[str] = (),
+    correction: str = "fdr",
     out: str | Path | None = None,
     backend: str | None = None,
     repeat: int | None = None,
@@ -65,19 +66,22 @@ def compare(
     the study is run twice with the same seeds, as far as the folders `results/NAME.A` and
     `results/NAME.B` (`out/A`, `out/B`; A and B being what they are called) do not hold it already.
     `flows` are the flows whose variant is replaced, all if empty. `metrics` chooses what is
-    compared. The others are those of `cclab.run`, and need a `study`.
+    compared; `correction` is how p-values are corrected for the number of all that is, `"fdr"` or
+    `"holm"`. The others are those of `cclab.run`, and need a `study`.
 
     Raises `InputError` or `StudyError` for wrong input, `StoreError` and `DamageError` if a folder
     cannot be used, and `RunError` if a run fails.
     """
+    from cclab.comparison.correction import known_correction
     from cclab.comparison.metric import metric_names
     from cclab.comparison.results import Side, compare_results
 
     metric_names(metrics)  # A wrong name is found before an hour of runs.
+    corrected = known_correction(correction)
     if study is None:
         asked = {"flows": flows, "out": out, "backend": backend, "repeat": repeat}
         refuse_without_study(asked | {"seed": seed, "set": set, "jobs": jobs})
-        return compare_results("stores", side(a), side(b), metrics=metrics)
+        return compare_results("stores", side(a), side(b), metrics=metrics, correction=corrected)
     if not isinstance(a, str) or not isinstance(b, str):
         raise InputError("with a study, A and B are the names of two backends or two variants")
     pair = plan_pair(
@@ -87,7 +91,9 @@ def compare(
         Side(one.label, api.carry_out(one.plan, one.store, jobs=jobs, listener=listener))
         for one in (pair.a, pair.b)
     ]
-    return compare_results(pair.kind, *done, metrics=metrics, meant=pair.meant)
+    return compare_results(
+        pair.kind, *done, metrics=metrics, meant=pair.meant, correction=corrected
+    )
 
 
 def refuse_without_study(asked: dict[str, Any]) -> None:

@@ -6,17 +6,21 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from cclab.comparison.correction import LEVEL
+
 if TYPE_CHECKING:
     from cclab.comparison.difference import Difference
     from cclab.comparison.metric import Metric
     from cclab.stats import Estimate
 
-Code = Literal[
-    "higher", "lower", "none-seen", "equal", "no-variance", "no-interval", "not-measured"
-]
-"""B against A. `none-seen`: the interval holds zero. `equal`: the same in every run. `no-variance`:
-another value, and the same difference in every run, so that runs tell nothing of chance.
-`no-interval`: a side has a single run. `not-measured`: a side has no value."""
+Code = Literal["better", "worse", "higher", "lower", "no-evidence"]
+"""B against A. `higher` and `lower` are the verdicts on metrics of which neither is better as such.
+`no-evidence` is not equality: the interval says how large a difference may have been missed."""
+
+Untested = Literal["equal", "no-variance", "single-run", "not-measured"]
+"""Why there was nothing to test. `equal`: the same in every run. `no-variance`: the runs of each
+side are one run, repeated, and tell nothing of chance. `single-run`: a side has one run.
+`not-measured`: a side has no value."""
 
 
 @dataclass(frozen=True)
@@ -24,27 +28,44 @@ class Verdict:
     """The outcome for one metric at one sweep point."""
 
     code: Code
+    untested: Untested | None
     words: str
-    """Such as "B higher by 3.2% (2.1 to 4.4)"."""
+    """The difference, such as "+3.2% (2.1 to 4.4)"."""
 
 
-def verdict(metric: Metric, found: Difference | None, measured: tuple[bool, bool]) -> Verdict:
-    """The verdict on `found`; `measured` says which of A and B have a value in some run."""
+def code_of(metric: Metric, difference: float, p: float | None) -> Code:
+    """The verdict on a difference with an adjusted p-value of `p`; None: it was not tested."""
+    if p is None or p > LEVEL or difference == 0:
+        return "no-evidence"
+    direction: Code = "higher" if difference > 0 else "lower"
+    if metric.better is None:
+        return direction
+    return "better" if direction == metric.better else "worse"
+
+
+def untested(found: Difference | None, repeated: bool) -> Untested | None:
+    """Why `found` is no matter for a test, if it is none; `repeated`: the runs are one run."""
     if found is None:
-        return Verdict("not-measured", _NOT_MEASURED.get(measured, "not measured on both sides"))
-    absolute = found.absolute
-    if absolute.n == 1:
-        return Verdict("no-interval", f"{_by(metric, found)}; {_single(found)}: no interval")
+        return "not-measured"
+    if found.absolute.n == 1:
+        return "single-run"
+    if found.p is None:
+        return "equal"
+    return "no-variance" if repeated else None
+
+
+def words(metric: Metric, found: Difference | None, measured: tuple[bool, bool]) -> str:
+    """The difference in words; `measured` says which of A and B have a value in some run."""
+    if found is None:
+        return _NOT_MEASURED.get(measured, "not measured on both sides")
+    if found.absolute.n == 1:
+        single = "one run each" if found.a.n == found.b.n else _one_of(found)
+        return f"{_mean(metric, found)}, {single}"
     if found.constant:
-        if absolute.mean == 0:
-            return Verdict("equal", "equal in every run")
-        return Verdict("no-variance", f"{_by(metric, found)} in every run")
-    if absolute.low is not None and absolute.low > 0:
-        return Verdict("higher", _by(metric, found))
-    if absolute.high is not None and absolute.high < 0:
-        return Verdict("lower", _by(metric, found))
-    low, high, unit = _interval(metric, found, sign=1)
-    return Verdict("none-seen", f"no difference seen ({low} to {high}{unit})")
+        same = found.absolute.mean == 0
+        return "equal in every run" if same else f"{_mean(metric, found)} in every run"
+    low, high = _interval(metric, found)
+    return f"{_mean(metric, found)} ({low} to {high})"
 
 
 _NOT_MEASURED = {
@@ -54,37 +75,30 @@ _NOT_MEASURED = {
 }
 
 
-def _single(found: Difference) -> str:
-    if found.a.n == found.b.n:
-        return "one run each"
+def _one_of(found: Difference) -> str:
     return f"one run of {'A' if found.a.n == 1 else 'B'}"
 
 
-def _by(metric: Metric, found: Difference) -> str:
-    """B higher or lower by so much, with the interval if there is one."""
-    mean = found.absolute.mean
-    if mean == 0:
+def _mean(metric: Metric, found: Difference) -> str:
+    """How much higher B is, with its sign."""
+    if found.absolute.mean == 0:
         return "equal"
-    sign = 1 if mean > 0 else -1
     scale, unit, estimate = _scale(metric, found)
-    digits = _digits(estimate, scale)
-    size = f"{abs(estimate.mean) / scale:.{digits}f}{unit}"
-    words = f"B {'higher' if sign > 0 else 'lower'} by {size}"
-    if estimate.low is None:
-        return words
-    low, high, _ = _interval(metric, found, sign)
-    return f"{words} ({low} to {high})"
+    told = f"{estimate.mean / scale:+.{_digits(estimate, scale)}f}"
+    # Rounded to zero, the sign would say more than is meant.
+    return f"{told.lstrip('+-') if float(told) == 0 else told}{unit}"
 
 
-def _interval(metric: Metric, found: Difference, sign: int) -> tuple[str, str, str]:
-    """The ends of the interval of `sign` × the difference, and their unit."""
-    scale, unit, estimate = _scale(metric, found)
+def _interval(metric: Metric, found: Difference) -> tuple[str, str]:
+    """The ends of the interval, in the unit of the mean."""
+    scale, _, estimate = _scale(metric, found)
     if estimate.low is None or estimate.high is None:
         raise ValueError(f"{metric.name}: no interval to tell")
-    low, high = sorted(sign * end / scale for end in (estimate.low, estimate.high))
     digits = _digits(estimate, scale)
     # The zero is added for the sign: "-0.0" would say more than is meant.
-    return f"{round(low, digits) + 0.0:.{digits}f}", f"{round(high, digits) + 0.0:.{digits}f}", unit
+    ends = (round(end / scale, digits) + 0.0 for end in (estimate.low, estimate.high))
+    low, high = (f"{end:.{digits}f}" for end in ends)
+    return low, high
 
 
 def _scale(metric: Metric, found: Difference) -> tuple[float, str, Estimate]:
@@ -116,7 +130,7 @@ def _digits(estimate: Estimate, scale: float) -> int:
     digits = min(max(-math.floor(math.log10(finest / scale)), 0), 6)
     near = _nearest_to_zero(estimate) / scale
     if near > 0 and round(near, digits) == 0:
-        # The verdict rests on this end not being zero.
+        # That this end is not zero must show.
         return -math.floor(math.log10(near))
     return digits
 

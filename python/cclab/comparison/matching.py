@@ -1,0 +1,228 @@
+"""Which runs are compared with which: sweep points, flows and traffic of two sides, matched."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cclab.comparison.changes import Change, changes
+from cclab.summary import flat_traffic
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cclab.comparison.metric import Metric
+    from cclab.results import Measured, Point, Results
+
+
+@dataclass(frozen=True)
+class Row:
+    """A metric at a sweep point, run by run on both sides."""
+
+    metric: Metric
+    a: list[float | None]
+    b: list[float | None]
+    paired: bool
+    """Whether the runs at equal places belong together."""
+    repeated: bool
+    """Whether there are several runs on a side, and on both they are one run, repeated."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A flow, or a source of cross traffic, that both sides have."""
+
+    name: str
+    of_a: str
+    """The flow's variant, or the kind of traffic, in A."""
+    of_b: str
+    """The same in B."""
+    rows: list[Row]
+
+
+@dataclass(frozen=True)
+class Match:
+    """A sweep point that both sides have runs of."""
+
+    params: dict[str, Any]
+    label: str
+    """The point in words; "all runs" if nothing is swept."""
+    seeds_a: list[int]
+    seeds_b: list[int]
+    changes: list[Change]
+    """Where the scenarios of the two sides differ, the backend first if it does."""
+    flows: list[Subject]
+    traffic: list[Subject]
+    whole: list[Row]
+    """Of the run as a whole: the bottleneck, and Jain's index."""
+    flows_only_a: list[str]
+    flows_only_b: list[str]
+    traffic_only_a: list[str]
+    traffic_only_b: list[str]
+    same_runs: bool
+    """Whether a run on one side is also on the other."""
+    unfinished: dict[str, tuple[int, int]]
+    """Runs of A and of B in which a flow's transfer did not end, by the flow's name."""
+
+    @property
+    def paired(self) -> bool:
+        """Whether the sides have the same seeds, and runs are compared seed by seed."""
+        return self.seeds_a == self.seeds_b
+
+    @property
+    def rows(self) -> list[Row]:
+        """Everything that is compared here, in order."""
+        return [row for one in (*self.flows, *self.traffic) for row in one.rows] + self.whole
+
+
+@dataclass(frozen=True)
+class Matches:
+    """The sweep points of two sides."""
+
+    points: list[Match]
+    """On both."""
+    only_a: list[dict[str, Any]]
+    """The parameters of those that only A has runs of."""
+    only_b: list[dict[str, Any]]
+    """The same of B."""
+
+
+def match(a: Results, b: Results, metrics: list[Metric], *, asked: bool) -> Matches:
+    """The points of `a` and `b` that have the same parameters, and what to compare there.
+
+    `asked`: whether the user chose `metrics`; then the time of flows without a transfer is among
+    what is compared.
+    """
+    with_runs_a = {_key(p.params): p for p in a.points if p.runs}
+    with_runs_b = {_key(p.params): p for p in b.points if p.runs}
+    return Matches(
+        [
+            _point(point, with_runs_b[key], metrics, asked)
+            for key, point in with_runs_a.items()
+            if key in with_runs_b
+        ],
+        [p.params for key, p in with_runs_a.items() if key not in with_runs_b],
+        [p.params for key, p in with_runs_b.items() if key not in with_runs_a],
+    )
+
+
+def _key(params: dict[str, Any]) -> str:
+    return json.dumps(params, sort_keys=True)
+
+
+def _point(a: Point, b: Point, metrics: list[Metric], asked: bool) -> Match:
+    runs_a = sorted(a.runs, key=lambda run: run.run.seed)
+    runs_b = sorted(b.runs, key=lambda run: run.run.seed)
+    seeds_a, seeds_b = [r.run.seed for r in runs_a], [r.run.seed for r in runs_b]
+    sides = _Sides(runs_a, runs_b, seeds_a == seeds_b, _repeated(runs_a) and _repeated(runs_b))
+    scenario_a, scenario_b = runs_a[0].run.scenario, runs_b[0].run.scenario
+    changed = changes(scenario_a, scenario_b)
+    backend_a, backend_b = runs_a[0].run.backend, runs_b[0].run.backend
+    if backend_a != backend_b:
+        changed.insert(0, Change("backend", backend_a, backend_b))
+    flows_a = {flow["name"]: flow for flow in scenario_a["flows"]}
+    flows_b = {flow["name"]: flow for flow in scenario_b["flows"]}
+    flows, unfinished = [], {}
+    for name in (name for name in flows_a if name in flows_b):
+        transfers = any(flows[name].get("transfer") is not None for flows in (flows_a, flows_b))
+        rows_a, rows_b = _flow(runs_a, name), _flow(runs_b, name)
+        counts = (_cut_short(rows_a, flows_a[name]), _cut_short(rows_b, flows_b[name]))
+        if any(counts):
+            unfinished[name] = counts
+        compared = [
+            sides.row(metric, rows_a, rows_b)
+            for metric in metrics
+            if metric.subject == "flow"
+            # Without a transfer it is the run's length, whatever the variant does.
+            and (metric.name != "elapsed_s" or transfers or asked)
+        ]
+        flows.append(Subject(name, flows_a[name]["cc"], flows_b[name]["cc"], compared))
+    kinds_a, kinds_b = _kinds(scenario_a), _kinds(scenario_b)
+    chosen = [metric for metric in metrics if metric.subject == "traffic"]
+    return Match(
+        params=a.params,
+        label=a.label,
+        seeds_a=seeds_a,
+        seeds_b=seeds_b,
+        changes=changed,
+        flows=flows,
+        traffic=[
+            Subject(name, kind, kinds_b[name], _source(name, chosen, sides))
+            for name, kind in kinds_a.items()
+            if name in kinds_b
+        ],
+        whole=[
+            sides.row(metric, _whole(runs_a, metric), _whole(runs_b, metric))
+            for metric in metrics
+            if metric.subject in ("bottleneck", "run")
+        ],
+        flows_only_a=[name for name in flows_a if name not in flows_b],
+        flows_only_b=[name for name in flows_b if name not in flows_a],
+        traffic_only_a=[name for name in kinds_a if name not in kinds_b],
+        traffic_only_b=[name for name in kinds_b if name not in kinds_a],
+        same_runs=bool({r.run.id for r in runs_a} & {r.run.id for r in runs_b}),
+        unfinished=unfinished,
+    )
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """The runs of both sides at a sweep point."""
+
+    a: list[Measured]
+    b: list[Measured]
+    paired: bool
+    repeated: bool
+
+    def row(self, metric: Metric, a: Sequence[dict[str, Any]], b: Sequence[dict[str, Any]]) -> Row:
+        """`metric` in the metrics of a subject, run by run."""
+        values_a, values_b = ([one[metric.name] for one in side] for side in (a, b))
+        return Row(metric, values_a, values_b, self.paired, self.repeated)
+
+
+def _repeated(runs: list[Measured]) -> bool:
+    """Whether the runs measured the same, all of it: then they tell nothing of chance."""
+    first, *others = [
+        {name: value for name, value in run.metrics.items() if name != "warnings"} for run in runs
+    ]
+    return bool(others) and all(other == first for other in others)
+
+
+def _kinds(scenario: dict[str, Any]) -> dict[str, str]:
+    """The kinds of a scenario's cross traffic by its names."""
+    return {source["name"]: source["kind"] for source in scenario.get("traffic", [])}
+
+
+def _source(name: str, metrics: list[Metric], sides: _Sides) -> list[Row]:
+    """What the kind of the traffic called `name` has of `metrics`."""
+    rows_a, rows_b = (
+        [flat_traffic(next(s for s in run.metrics["traffic"] if s["name"] == name)) for run in runs]
+        for runs in (sides.a, sides.b)
+    )
+    measured = [m for m in metrics if any(row[m.name] is not None for row in (*rows_a, *rows_b))]
+    return [sides.row(metric, rows_a, rows_b) for metric in measured]
+
+
+def _flow(runs: list[Measured], name: str) -> list[dict[str, Any]]:
+    """The metrics of the flow called `name`, run by run.
+
+    How long a transfer took is not known of one that did not end.
+    """
+    rows = []
+    for run in runs:
+        flow = next(f for f in run.metrics["flows"] if f["name"] == name)
+        asked = next(f for f in run.run.scenario["flows"] if f["name"] == name)
+        cut = asked.get("transfer") is not None and flow["ended_s"] is None
+        rows.append({**flow, "elapsed_s": None} if cut else flow)
+    return rows
+
+
+def _cut_short(rows: list[dict[str, Any]], flow: dict[str, Any]) -> int:
+    return 0 if flow.get("transfer") is None else sum(row["ended_s"] is None for row in rows)
+
+
+def _whole(runs: list[Measured], metric: Metric) -> list[dict[str, Any]]:
+    if metric.subject == "run":
+        return [run.metrics for run in runs]
+    return [run.metrics["bottleneck"] for run in runs]
