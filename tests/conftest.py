@@ -12,11 +12,15 @@ import pytest
 
 import cclab
 import cclab.kernel
+from cclab import _core
+from cclab.store import Sealed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cclab import Results
+    from cclab.plan import Run
+    from cclab.store import Writer
 
     Cli = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -105,3 +109,11 @@ def files_of(folder: Path) -> dict[str, bytes]:
         for file in sorted(folder.rglob("*"))
         if file.is_file()
     }
+
+
+def save(writer: Writer, run: Run, produce: Callable[[Path], None]) -> None:
+    """Has `produce` write the files of `run`, measured or not, and makes them its entry."""
+    with writer.workspace() as folder:
+        (folder / run.id).mkdir()
+        produce(folder / run.id)
+        writer.land(folder, [Sealed(run, *_core.seal(folder / run.id, run.id), "{}")])

@@ -68,7 +68,7 @@ def guest_of(out: Path) -> int:
 
     def under_way() -> bool:
         # The agent writes it when the run's time begins.
-        return any(out.glob("tmp/*/*/raw/samples.jsonl")) and bool(processes_in(out))
+        return any(out.glob("tmp/*/*/*/raw/samples.jsonl")) and bool(processes_in(out))
 
     await_that(under_way, "a guest")
     return processes_in(out)[0]

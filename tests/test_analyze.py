@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cclab
-from cclab.cli.main import DONE, WRONG_INPUT
+from cclab.cli.exits import DONE, WRONG_INPUT
 from conftest import ROOT
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pytest
 
 import cclab
 from captured import two_flows
-from cclab.cli.main import DONE, WRONG_INPUT
+from cclab.cli.exits import DONE, WRONG_INPUT
 from cclab.series import ACROSS, SERIES
 from cclab.series.figures import FIGURES
 from conftest import ROOT, files_of

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cclab import _core
+from cclab.cli.exits import DONE, EXPECTATION_FAILED, INTERRUPTED, RUN_FAILED, WRONG_INPUT
 from cclab.cli.listing import What
-from cclab.cli.main import DONE, EXPECTATION_FAILED, INTERRUPTED, RUN_FAILED, WRONG_INPUT, invoke
+from cclab.cli.main import invoke
 from conftest import ROOT, STUDY, files_of
 
 if TYPE_CHECKING:
@@ -174,8 +175,15 @@ def test_report_of_damaged_and_of_missing_runs(
         (["run", "ok.toml", "--set", "flow.shrt.cc=reno"], "shrt"),
         (["run", "ok.toml", "--set", "nonsense"], "nonsense"),
         (["run", "ok.toml", "--set", "flow.long.cc=nv"], "flow.long.cc: variant nv"),
-        (["run", "ok.toml", "--cluster", "host:1"], "--cluster is not in this version"),
-        (["run", "ok.toml", "--cluster"], "--cluster is not in this version"),
+        (
+            ["run", "ok.toml", "--cluster", "127.0.0.1:1"],
+            "no Dask scheduler answers at '127.0.0.1:1'",
+        ),
+        (["run", "ok.toml", "--cluster"], "--cluster"),
+        (
+            ["run", "ok.toml", "--only", "zz"],
+            "no run of this study has an id that begins with 'zz'",
+        ),
         (["run"], "STUDY.toml"),
         (["report", "nowhere"], "nowhere is not a results folder: no such folder"),
         (["report", "."], "there is no plan.json in it"),

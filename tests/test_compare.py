@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cclab
-from cclab.cli.main import DONE, RUN_FAILED, WRONG_INPUT, invoke
+from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
+from cclab.cli.main import invoke
 from cclab.comparison import sides
 from cclab.comparison.changes import changes
 from cclab.comparison.difference import difference

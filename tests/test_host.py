@@ -10,7 +10,8 @@ import pytest
 from cclab.backends import host
 from cclab.backends.host import QDISCS, VARIANTS, Host, Lack
 from cclab.cli.checks import Check, netns
-from cclab.cli.main import DONE, invoke
+from cclab.cli.exits import DONE
+from cclab.cli.main import invoke
 
 if TYPE_CHECKING:
     from collections.abc import Callable

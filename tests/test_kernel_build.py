@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cclab import kernel
-from cclab.cli.main import DONE, RUN_FAILED, WRONG_INPUT, invoke
+from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
+from cclab.cli.main import invoke
 from cclab.errors import InputError, RunError
 from cclab.kernel import cache, programs
 from cclab.kernel import make as making

@@ -9,7 +9,8 @@ import pytest
 
 from cclab import api
 from cclab.backends.host import VARIANTS
-from cclab.cli.main import DONE, RUN_FAILED, invoke
+from cclab.cli.exits import DONE, RUN_FAILED
+from cclab.cli.main import invoke
 from cclab.errors import RunError
 from cclab.kernel.cache import Kernel
 from cclab.kernel.test import checks

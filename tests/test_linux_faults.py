@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cclab.kernel
-from cclab.cli.main import DONE, INTERRUPTED, RUN_FAILED, WRONG_INPUT
+from cclab.cli.exits import DONE, INTERRUPTED, RUN_FAILED, WRONG_INPUT
 from guests import assert_nothing_is_left, await_that, guest_of, processes_in, start
 
 if TYPE_CHECKING:
@@ -74,11 +74,12 @@ def test_a_guest_that_is_killed_is_told_and_the_sweep_goes_on(
     study = written(tmp_path, FLOW + sweep)
     run = ["run", study, "--out", out, "--jobs", "1"]
     child = start(*run, "--set", "network.bottleneck.rate=200Mbit", cwd=tmp_path)
-    await_that(lambda: list(out.glob("runs/*")), "the first run")
-    os.kill(guest_of(out), signal.SIGKILL)
+    os.kill(guest_of(out), signal.SIGKILL)  # The long run's: it is begun with.
     told, complaint = child.communicate(timeout=60)
     assert child.returncode == RUN_FAILED, complaint
-    assert told == ""
+    assert [line.split()[0] for line in told.splitlines()[4:5]] == ["1s"]
+    assert "1 run of 2 failed; the others are done" in complaint
+    assert "--only " in complaint
     assert "Traceback" not in complaint
     assert "the guest ended with signal: 9 (SIGKILL) at " in complaint
     assert "its last lines:" in complaint
@@ -99,7 +100,7 @@ def test_no_guest_outlives_its_parent(
     run = ["run", written(tmp_path), "--out", out, "--repeat", "2", "--jobs", "2"]
     child = start(*run, *LONG, cwd=tmp_path)
     guest_of(out)
-    await_that(lambda: len(list(out.glob("tmp/*/*/raw/samples.jsonl"))) == 2, "the second guest")
+    await_that(lambda: len(list(out.glob("tmp/*/*/*/raw/samples.jsonl"))) == 2, "the second guest")
     assert len(processes_in(out)) >= 2
     child.send_signal(how)
     told, complaint = child.communicate(timeout=60)

@@ -23,7 +23,8 @@ import pytest
 from cclab import _core, api
 from cclab.backends import host, linux
 from cclab.backends.host import Host, Lack
-from cclab.cli.main import DONE, RUN_FAILED, WRONG_INPUT, invoke
+from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
+from cclab.cli.main import invoke
 from cclab.study import Study
 from conftest import ROOT
 

@@ -8,15 +8,17 @@ from cclab.cli.progress import SweepProgress, duration, speed
 from cclab.execute import State
 
 
-def _state(elapsed_s: float, done: int = 1, work: float = 2.5) -> State:
-    return State(total=10, done=done, work=work, virtual_s=100.0, elapsed_s=elapsed_s)
+def _state(elapsed_s: float, done: int = 1, work: float = 0.25, failed: int = 0) -> State:
+    return State(
+        total=10, done=done, failed=failed, work=work, virtual_s=100.0, elapsed_s=elapsed_s
+    )
 
 
 def test_outside_a_terminal_a_line_every_few_seconds(capsys: pytest.CaptureFixture[str]) -> None:
     with SweepProgress() as progress:
         for tenth in range(1, 121):
             progress(_state(tenth / 10))
-        progress(_state(12.0, done=10, work=10.0))
+        progress(_state(12.0, done=10, work=1.0))
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err.splitlines() == [
@@ -30,7 +32,7 @@ def test_runs_that_are_over_but_not_saved_are_not_all_done(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with SweepProgress() as progress:
-        progress(_state(20.0, done=2, work=9.999))
+        progress(_state(20.0, done=2, work=0.9999))
     assert capsys.readouterr().err.splitlines()[0] == (
         "2/10 runs, 99%, 5.0× real time, saving the rest"
     )

@@ -8,7 +8,8 @@ import pytest
 
 import cclab
 from cclab import reproduction
-from cclab.cli.main import DONE, invoke
+from cclab.cli.exits import DONE
+from cclab.cli.main import invoke
 from cclab.reproduction import page
 from cclab.reproduction.file import located_checks
 from cclab.reproduction.judge import FEWEST

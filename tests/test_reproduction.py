@@ -14,7 +14,8 @@ import pytest
 
 import cclab
 from cclab import reproduction
-from cclab.cli.main import DONE, WRONG_INPUT, invoke
+from cclab.cli.exits import DONE, WRONG_INPUT
+from cclab.cli.main import invoke
 from cclab.reproduction import expressions, judge, page, printed
 from cclab.reproduction.judge import evaluated
 from cclab.reproduction.printed import Cell

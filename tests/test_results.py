@@ -18,7 +18,7 @@ from cclab import _core, expect
 from cclab.errors import InputError
 from cclab.plan import Expectation
 from cclab.report import figures, page, palette, tables, write
-from conftest import ROOT, STUDY, files_of
+from conftest import ROOT, STUDY, files_of, save
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -238,8 +238,8 @@ def test_an_unreadable_run_with_a_right_manifest_is_run_again(study: Path, tmp_p
         (directory / "flows.parquet").write_bytes(b"no table")
 
     with first.store.writer() as writer:
-        writer.discard(run.id)
-        writer.save(run, nothing_readable)
+        writer.set_aside(run.id)
+        save(writer, run, nothing_readable)
     assert first.store.sound(run.id, contents=True)
     again = cclab.run(study, out=tmp_path / "out", repeat=1, set=["duration=1s"])
     assert again.document() == first.document()
@@ -299,7 +299,7 @@ def test_core_does_not_raise_anything_but_its_own_errors(tmp_path: Path) -> None
     with pytest.raises(cclab.StudyError):
         _core.plan("title = 1", "x.toml", [], {})
     with pytest.raises(cclab.StudyError):
-        _core.execute("{}", str(tmp_path), _core.Progress())
+        _core.execute(["{}"], str(tmp_path), [_core.Progress()])
     with pytest.raises(cclab.RunError):
         _core.measure(str(tmp_path))
 
@@ -307,6 +307,7 @@ def test_core_does_not_raise_anything_but_its_own_errors(tmp_path: Path) -> None
 def test_a_cancelled_run_says_so(results: Results, tmp_path: Path) -> None:
     progress = _core.Progress()
     progress.cancel()
-    with pytest.raises(cclab.RunError, match="cancelled"):
-        _core.execute(results.runs[0].run.to_json(), str(tmp_path), progress)
+    outcomes = _core.execute([results.runs[0].run.to_json()], str(tmp_path), [progress])
+    assert outcomes[0] is not None
+    assert "cancelled" in outcomes[0]
     assert progress.fraction < 1

@@ -18,6 +18,7 @@ from cclab.errors import DamageError, RunError, StoreError
 from cclab.plan import Plan, Point, Run
 from cclab.results import measure
 from cclab.store import Store
+from conftest import save
 
 
 def _run(name: str = "a") -> Run:
@@ -39,7 +40,7 @@ def _plan(*runs: Run) -> Plan:
 def _saved(folder: Path, run: Run) -> Store:
     store = Store(folder)
     with store.writer() as writer:
-        writer.save(run, _fill())
+        save(writer, run, _fill())
     return store
 
 
@@ -56,7 +57,7 @@ def test_a_failed_run_leaves_nothing(tmp_path: Path) -> None:
 
     store = Store(tmp_path)
     with store.writer() as writer, pytest.raises(RunError):
-        writer.save(_run(), fail)
+        save(writer, _run(), fail)
     assert list(store.runs.iterdir()) == []
     assert [p.name for p in (tmp_path / "tmp").iterdir()] == ["lock"]
 
@@ -114,7 +115,7 @@ def test_a_sound_entry_stays_when_another_writer_comes_second(tmp_path: Path) ->
     run = _run()
     store = _saved(tmp_path, run)
     with store.writer() as writer:
-        writer.save(run, _fill(b"other"))
+        save(writer, run, _fill(b"other"))
     assert (store.entry(run.id) / "flows.parquet").read_bytes() == b"trace"
 
 
@@ -159,7 +160,7 @@ def _save_all(folder: str, names: str) -> None:
     store = Store(folder)
     with store.writer() as writer:
         for name in names:
-            writer.save(_run(name), _fill(name.encode() * 1000))
+            save(writer, _run(name), _fill(name.encode() * 1000))
             time.sleep(0.002)
 
 

@@ -9,7 +9,8 @@ import jsonschema
 import pytest
 
 import cclab
-from cclab.cli.main import DONE, invoke
+from cclab.cli.exits import DONE
+from cclab.cli.main import invoke
 from cclab.report import page, tables, write
 from conftest import ROOT
 

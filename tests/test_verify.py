@@ -15,7 +15,7 @@ import pytest
 import cclab
 from cclab import verification
 from cclab.backends.host import Host
-from cclab.cli.main import DONE, EXPECTATION_FAILED, RUN_FAILED, WRONG_INPUT
+from cclab.cli.exits import DONE, EXPECTATION_FAILED, RUN_FAILED, WRONG_INPUT
 from cclab.verification.numbers import NUMBERS
 from cclab.verification.whole import ACROSS
 from conftest import ROOT

@@ -13,7 +13,15 @@ from cclab import _core
 from cclab.api import load, run
 from cclab.captures import analyze
 from cclab.comparison.sides import compare
-from cclab.errors import CaptureError, DamageError, InputError, RunError, StoreError, StudyError
+from cclab.errors import (
+    CaptureError,
+    DamageError,
+    InputError,
+    RunError,
+    RunsFailedError,
+    StoreError,
+    StudyError,
+)
 from cclab.study import Study
 
 if TYPE_CHECKING:
@@ -32,6 +40,7 @@ __all__ = [
     "Reproduced",
     "Results",
     "RunError",
+    "RunsFailedError",
     "StoreError",
     "Study",
     "StudyError",

@@ -1,7 +1,7 @@
 """The laboratory's core: studies, the simulator, traces and metrics, in Rust."""
 
 from os import PathLike
-from typing import final
+from typing import Literal, final
 
 __all__ = [
     "LINUX_VERSION",
@@ -15,10 +15,12 @@ __all__ = [
     "analyze",
     "applications",
     "check",
+    "check_entries",
     "compare_repeats",
     "describe",
     "execute",
     "execute_on_kernel",
+    "finish",
     "holds",
     "impairments",
     "measure",
@@ -29,7 +31,9 @@ __all__ = [
     "qdiscs",
     "run_id",
     "schema",
+    "seal",
     "stacks",
+    "sync",
     "topologies",
     "traffic",
     "variants",
@@ -135,11 +139,40 @@ def needs_of(run_json: str) -> str:
     programs, and whether iptables is used.
     """
 
-def execute(run_json: str, directory: str, progress: Progress) -> None:
-    """Simulates a run and writes run.json and its trace into `directory`.
+def execute(
+    runs: list[str], directory: str | PathLike[str], progresses: list[Progress]
+) -> list[str | None]:
+    """Simulates runs (JSON), one after the other, and writes run.json and the trace of each into a
+    folder in `directory` called by its id.
 
-    Other threads go on meanwhile. Raises `RunError` if the run fails or is cancelled.
+    Gives for each None, or why it failed or that it was cancelled. Other threads go on meanwhile.
     """
+
+def finish(
+    directory: str | PathLike[str], runs: list[str]
+) -> list[tuple[tuple[str, int, str] | None, str | None]]:
+    """Measures and seals the entry in each folder of `directory` called by the id of one of `runs`.
+
+    Gives for each the SHA-256 of its manifest, the bytes of the entry and its metrics as JSON; or
+    why it cannot be measured. Raises `OSError` if a manifest cannot be written.
+    """
+
+def seal(folder: str | PathLike[str], run: str) -> tuple[str, int]:
+    """Lists the files in `folder` in its manifest, as the entry of `run`.
+
+    Gives the SHA-256 of the manifest and the bytes of the entry. Raises `OSError` on failure.
+    """
+
+def check_entries(
+    folder: str | PathLike[str], runs: list[str], contents: bool
+) -> list[Literal["sound", "damaged", "absent"]]:
+    """What there is of the entry of each of `runs` in `folder`.
+
+    With `contents` every file is read and its SHA-256 compared; without, its length alone.
+    """
+
+def sync(folders: list[str | PathLike[str]]) -> None:
+    """Waits until the files in each of `folders` are on the disk. Raises `OSError` on failure."""
 
 def measure(directory: str) -> str:
     """The metrics of the run whose trace is in `directory`, as JSON.

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cclab import phase
 from cclab.backends import backend as find_backend
-from cclab.errors import DamageError, InputError, RunError
+from cclab.errors import DamageError, InputError, RunsFailedError
 from cclab.execute import execute
+from cclab.execute.crew import Local
 from cclab.store import Store
 from cclab.study import Study
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from cclab.backends import Backend
     from cclab.execute import Listener
+    from cclab.execute.crew import Crew
     from cclab.plan import Plan, Run
     from cclab.results import Results
-    from cclab.store import Writer
 
 RESULTS = Path("results")
 """Where stores go that nobody names: one folder per study."""
@@ -35,6 +36,7 @@ def run(
     repeat: int | None = None,
     seed: int | None = None,
     jobs: int | None = None,
+    cluster: str | None = None,
     set: Sequence[str] = (),
     listener: Listener | None = None,
 ) -> Results:
@@ -42,14 +44,15 @@ def run(
 
     `study` is the path of a study file; `out` the results folder (`results/NAME` if None);
     `backend`, `repeat` and `seed` replace what the study says, and each of `set` one key
-    (`"duration=10s"`); `jobs` is the number of runs at a time (one per CPU if None).
+    (`"duration=10s"`); `jobs` is the number of runs at a time (one per CPU if None), and
+    `cluster` the address of a Dask scheduler whose workers do them in place of this machine.
 
     Raises `StudyError` or `InputError` for wrong input, `StoreError` if `out` cannot be used,
-    and `RunError` if a run fails; what was done by then stays in the folder.
+    and `RunsFailedError` if runs fail: the others are done all the same, and stay in the folder.
     """
     loaded = study if isinstance(study, Study) else Study.load(study)
     plan = loaded.plan(set=list(set), backend=backend, repeat=repeat, seed=seed)
-    return carry_out(plan, store_of(plan, out), jobs=jobs, listener=listener)
+    return carry_out(plan, store_of(plan, out), jobs=jobs, cluster=cluster, listener=listener)
 
 
 def carry_out(
@@ -57,12 +60,15 @@ def carry_out(
     store: Store,
     *,
     missing: list[Run] | None = None,
+    only: Sequence[str] = (),
     jobs: int | None = None,
+    cluster: str | None = None,
     listener: Listener | None = None,
 ) -> Results:
     """Runs what `store` misses of `plan` and measures all of it; see `run`.
 
-    `missing` are the runs to do, if they are known already.
+    `missing` are the runs to do, if they are known already; of them, only those are done whose ids
+    begin with one of `only`, if there are any.
     """
     if jobs is not None and jobs < 1:
         raise InputError(f"jobs is {jobs}; it must be at least 1")
@@ -70,31 +76,59 @@ def carry_out(
     todo = store.survey(plan).missing if missing is None else missing
     planned = {run.id for run in plan.runs}
     shifted = {run.id: run for runs in phase.runs_of(plan).values() for run in runs}
-    absent = [r for r in shifted.values() if r.id not in planned and not store.sound(r.id)]
-    todo = [*todo, *absent]
-    if todo:
-        backend.check(todo)
-    with store.writer() as writer:
-        writer.save_plan(plan)
-        _execute_all(todo, backend, writer, jobs, listener)
-        try:
+    others = [run for run in shifted.values() if run.id not in planned]
+    _check_named(only, [*plan.runs, *others])
+    todo = [run for run in [*todo, *store.missing_of(others)] if _named(run, only)]
+    if not todo and store.knows(plan):
+        # Nothing to write: the folder may be one that cannot be written.
+        with contextlib.suppress(DamageError):
             return _measured(store, plan)
+    if todo and cluster is None:
+        backend.check(todo)
+    with _crew(backend, jobs, cluster, todo) as crew, store.writer() as writer:
+        writer.save_plan(plan)
+        failed = execute(todo, backend, crew, writer, listener)
+        try:
+            results = _measured(store, plan)
         except DamageError as error:
             # Whole by its manifest and yet unreadable: another build of this version wrote it.
             unreadable = [run for run in plan.runs if run.id in error.damaged]
             for run in unreadable:
-                writer.discard(run.id)
-            _execute_all(unreadable, backend, writer, jobs, listener)
-    return _measured(store, plan)
-
-
-def _execute_all(
-    runs: list[Run], backend: Backend, writer: Writer, jobs: int | None, listener: Listener | None
-) -> None:
-    at_a_time = min(jobs or cpus(), backend.most_jobs or sys.maxsize)
-    failed = execute(runs, backend, writer, at_a_time, listener)
+                writer.set_aside(run.id)
+            failed += execute(unreadable, backend, crew, writer, listener)
+            results = _measured(store, plan)
     if failed:
-        raise RunError("\n".join(f"run {run.id} (seed {run.seed}): {why}" for run, why in failed))
+        raise RunsFailedError(failed, results)
+    return results
+
+
+def _check_named(only: Sequence[str], runs: list[Run]) -> None:
+    """Raises `InputError` if one of `only` is the beginning of no run's id."""
+    for name in only:
+        if not any(_named(run, [name]) for run in runs):
+            raise InputError(
+                f"no run of this study has an id that begins with {name!r}; "
+                "`cclab plan STUDY.toml --json` lists them"
+            )
+
+
+def _named(run: Run, only: Sequence[str]) -> bool:
+    return not only or any(run.id.startswith(name) for name in only)
+
+
+@contextlib.contextmanager
+def _crew(
+    backend: Backend, jobs: int | None, cluster: str | None, todo: list[Run]
+) -> Iterator[Crew]:
+    """This machine's processors, or the workers of the cluster at an address."""
+    if cluster is None:
+        yield Local(backend, jobs or cpus())
+        return
+    # It takes longer to load than many commands to run, and not everyone has it.
+    from cclab.execute.cluster import Cluster
+
+    with Cluster.at(cluster, backend, todo) as crew:
+        yield crew
 
 
 def check(plan: Plan) -> Backend:

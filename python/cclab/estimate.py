@@ -1,12 +1,8 @@
-"""About how much work a scenario is. Nothing but the plan's forecast depends on it."""
+"""About how much work a scenario is, for forecasts and the order of runs, not for results."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from cclab.backends import Backend
-    from cclab.plan import Run
+from typing import Any
 
 _NS = 1e-9
 _MTU = 1500
@@ -29,13 +25,6 @@ def packets(scenario: dict[str, Any]) -> float:
     seconds_long = _WITHOUT_END_S if span is None else span * _NS
     carried: float = rate / 8 / (payload + _HEADERS) * seconds_long
     return carried if finite is None else min(finite, carried)
-
-
-def seconds(runs: list[Run], backend: Backend, cpus: int) -> float:
-    """Real seconds that `runs` take on `backend` with `cpus` processors."""
-    at_a_time = min(cpus, backend.most_jobs or cpus, max(len(runs), 1))
-    work = sum(backend.seconds(packets(run.scenario), length_s(run.scenario)) for run in runs)
-    return work / max(at_a_time, 1)
 
 
 def length_s(scenario: dict[str, Any]) -> float:

@@ -231,7 +231,7 @@ def measure(store: Store, plan: Plan) -> Results:
 
     Raises `DamageError` if entries cannot be read.
     """
-    present = [run.id for run in plan.runs if store.sound(run.id)]
+    present = [run.id for run in store.sound_of(plan.runs)]
     with ThreadPoolExecutor() as pool:
         outcomes = dict(zip(present, pool.map(lambda i: _metrics(store, i), present), strict=True))
     unreadable = {i: why for i, why in outcomes.items() if isinstance(why, Exception)}
@@ -274,7 +274,7 @@ def _compare_phases(store: Store, runs: list[Measured], shifted: list[Run]) -> N
     """Adds the warning that a shifted start raises, to each run of a point."""
     if not runs:
         return
-    found = [_metrics(store, run.id) for run in shifted if store.sound(run.id)]
+    found = [_metrics(store, run.id) for run in store.sound_of(shifted)]
     raised = phase.warning(runs[0].metrics, [m for m in found if isinstance(m, dict)])
     if raised is not None:
         for run in runs:

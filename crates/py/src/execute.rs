@@ -1,13 +1,14 @@
-//! Execution of a run on the simulator.
+//! Execution of runs on the simulator.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cclab_spec::Run;
 use cclab_trace::{Recorder, Recording};
 use cclab_units::Time;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::error;
@@ -68,35 +69,48 @@ impl Progress {
     }
 }
 
-/// Simulates the run that `run_json` describes and writes run.json and the trace into
-/// `directory`. Other Python threads go on meanwhile.
+/// Simulates the runs that `runs` describe (JSON), one after the other, and writes the run.json and
+/// the trace of each into a folder of its own in `directory`, called by its id. Gives for each None,
+/// or why it failed. Other Python threads go on meanwhile.
 #[pyfunction]
 pub fn execute(
     py: Python<'_>,
-    run_json: &str,
+    runs: Vec<String>,
     directory: PathBuf,
-    progress: &Progress,
-) -> PyResult<()> {
-    let run: Run = serde_json::from_str(run_json).map_err(error::study)?;
+    progresses: Vec<Py<Progress>>,
+) -> PyResult<Vec<Option<String>>> {
+    if runs.len() != progresses.len() {
+        return Err(PyValueError::new_err("one progress for each run"));
+    }
+    let progresses: Vec<&Progress> = progresses.iter().map(Py::get).collect();
+    py.detach(|| {
+        let outcomes = runs.iter().zip(progresses).map(|(text, progress)| {
+            let run: Run = serde_json::from_str(text).map_err(error::study)?;
+            Ok(simulate(&run, &directory.join(&run.id), progress).err())
+        });
+        outcomes.collect()
+    })
+}
+
+/// Simulates `run` and writes its entry's files into the new folder `folder`.
+fn simulate(run: &Run, folder: &Path, progress: &Progress) -> Result<(), String> {
     // A scenario that the simulator refuses must not reach what relies on its names.
     if let Some(reason) = cclab_sim::unsupported(&run.scenario).into_iter().next() {
-        let problem = format!(
+        return Err(format!(
             "the simulator does not do {} ({})",
             reason.what, reason.path
-        );
-        return Err(error::run(problem));
+        ));
     }
     let told = progress.begin(run.scenario.duration);
-    py.detach(|| {
-        let text = serde_json::to_string(&run).map_err(error::run)?;
-        let file = directory.join("run.json");
-        fs::write(&file, text + "\n")
-            .map_err(|e| error::run(format_args!("{}: {e}", file.display())))?;
-        let mut recorder = Recorder::create(&directory, recording(&run)).map_err(error::run)?;
-        let summary =
-            cclab_sim::run(&run.scenario, run.seed, &mut recorder, &told).map_err(error::run)?;
-        recorder.finish(&summary).map_err(error::run)
-    })?;
+    let text = serde_json::to_string(run).map_err(|e| e.to_string())?;
+    let file = folder.join("run.json");
+    fs::create_dir(folder)
+        .and_then(|()| fs::write(&file, text + "\n"))
+        .map_err(|e| format!("{}: {e}", file.display()))?;
+    let mut recorder = Recorder::create(folder, recording(run)).map_err(|e| e.to_string())?;
+    let summary =
+        cclab_sim::run(&run.scenario, run.seed, &mut recorder, &told).map_err(|e| e.to_string())?;
+    recorder.finish(&summary).map_err(|e| e.to_string())?;
     progress.end();
     Ok(())
 }

@@ -2,6 +2,7 @@
 //! border, `_core.pyi` beside the package describes it, and nothing is decided here.
 
 mod analyze;
+mod entry;
 mod error;
 mod execute;
 mod linux;
@@ -35,6 +36,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(execute::execute, module)?)?;
     module.add_function(wrap_pyfunction!(linux::execute_on_kernel, module)?)?;
     module.add_function(wrap_pyfunction!(linux::needs_of, module)?)?;
+    module.add_function(wrap_pyfunction!(entry::finish, module)?)?;
+    module.add_function(wrap_pyfunction!(entry::seal, module)?)?;
+    module.add_function(wrap_pyfunction!(entry::check_entries, module)?)?;
+    module.add_function(wrap_pyfunction!(entry::sync, module)?)?;
     module.add_function(wrap_pyfunction!(measure::measure, module)?)?;
     module.add_function(wrap_pyfunction!(measure::compare_repeats, module)?)?;
     module.add_function(wrap_pyfunction!(analyze::analyze, module)?)?;

@@ -10,6 +10,7 @@ from cclab.backends.sim import Simulator
 from cclab.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from cclab._core import Progress
@@ -29,6 +30,10 @@ class Backend(Protocol):
     def most_jobs(self) -> int | None:
         """Runs that it can do at a time; None if there is no bound."""
 
+    @property
+    def in_thread(self) -> bool:
+        """Whether a run's work is done in the thread that executes it, not by other processes."""
+
     def seconds(self, packets: float, virtual_s: float) -> float:
         """About how many seconds of a processor a run of so many packets and so long takes."""
 
@@ -38,11 +43,13 @@ class Backend(Protocol):
     def check(self, runs: list[Run]) -> None:
         """Raises `InputError` if this machine lacks what `runs` need."""
 
-    def execute(self, run: Run, directory: Path, progress: Progress) -> None:
-        """Writes the trace of `run` into `directory`, an empty folder.
+    def execute(
+        self, runs: Sequence[Run], directory: Path, progresses: Sequence[Progress]
+    ) -> list[str | None]:
+        """Writes the trace of each of `runs` into a folder in `directory` called by the run's id.
 
-        `progress` is kept up to date and can cancel the run. Raises `RunError` if the run fails
-        or is cancelled.
+        A run's progress is kept up to date and can cancel it. Gives for each run None, or why it
+        failed or that it was cancelled.
         """
 
 

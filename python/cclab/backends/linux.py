@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from cclab import _core, kernel
 from cclab.backends import host
-from cclab.errors import InputError
+from cclab.errors import InputError, RunError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from cclab._core import Progress
@@ -26,6 +27,7 @@ class Linux:
 
     name = "linux"
     most_jobs = None
+    in_thread = False
 
     def version(self) -> str:
         """That of the backend and of the kernel; a kernel made differently is another one."""
@@ -54,14 +56,38 @@ class Linux:
                 f"{lack.what}; the remedy: {lack.remedy}"
             )
 
-    def execute(self, run: Run, directory: Path, progress: Progress) -> None:
-        """Boots a guest for `run`; other threads go on meanwhile."""
+    def execute(
+        self, runs: Sequence[Run], directory: Path, progresses: Sequence[Progress]
+    ) -> list[str | None]:
+        """Boots a guest for each of `runs`, one after the other; other threads go on meanwhile."""
         found = kernel.installed()
         if found is None:
             raise InputError(f"the linux backend's kernel is not built; please run: {kernel.BUILD}")
-        _core.execute_on_kernel(
-            run.to_json(), str(directory), progress, str(agent()), str(found.path), limits()
-        )
+        return execute_on(found.path, runs, directory, progresses)
+
+
+def execute_on(
+    kernel: Path | None, runs: Sequence[Run], directory: Path, progresses: Sequence[Progress]
+) -> list[str | None]:
+    """Has the agent do `runs` on the kernel at a path, or on this host's; see `Backend.execute`."""
+    outcomes: list[str | None] = []
+    for run, progress in zip(runs, progresses, strict=True):
+        folder = directory / run.id
+        folder.mkdir()
+        try:
+            _core.execute_on_kernel(
+                run.to_json(),
+                str(folder),
+                progress,
+                str(agent()),
+                None if kernel is None else str(kernel),
+                limits(),
+            )
+        except RunError as error:
+            outcomes.append(str(error))
+        else:
+            outcomes.append(None)
+    return outcomes
 
 
 def agent() -> Path:

@@ -11,6 +11,7 @@ from cclab.backends import host, linux
 from cclab.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from cclab._core import Progress
@@ -22,6 +23,7 @@ class Netns:
 
     name = "netns"
     most_jobs = 1
+    in_thread = False
 
     def version(self) -> str:
         """That of the backend and of this host's kernel."""
@@ -58,8 +60,8 @@ class Netns:
             lines += [f"  {name}: {lack.what} ({lack.remedy})" for name, lack in lacks]
             raise InputError("\n".join(lines))
 
-    def execute(self, run: Run, directory: Path, progress: Progress) -> None:
-        """Runs the agent for `run` on this host."""
-        _core.execute_on_kernel(
-            run.to_json(), str(directory), progress, str(linux.agent()), None, linux.limits()
-        )
+    def execute(
+        self, runs: Sequence[Run], directory: Path, progresses: Sequence[Progress]
+    ) -> list[str | None]:
+        """Runs the agent for each of `runs` on this host."""
+        return linux.execute_on(None, runs, directory, progresses)

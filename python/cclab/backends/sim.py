@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from cclab import _core
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from cclab._core import Progress
@@ -18,6 +19,7 @@ class Simulator:
 
     name = "sim"
     most_jobs = None
+    in_thread = True
 
     def version(self) -> str:
         """The simulator's, its sources included."""
@@ -30,6 +32,8 @@ class Simulator:
     def check(self, runs: list[Run]) -> None:
         """It needs nothing of the machine."""
 
-    def execute(self, run: Run, directory: Path, progress: Progress) -> None:
-        """Simulates `run`; other threads go on meanwhile."""
-        _core.execute(run.to_json(), str(directory), progress)
+    def execute(
+        self, runs: Sequence[Run], directory: Path, progresses: Sequence[Progress]
+    ) -> list[str | None]:
+        """Simulates `runs`, one after the other; other threads go on meanwhile."""
+        return _core.execute([run.to_json() for run in runs], directory, [*progresses])

@@ -15,12 +15,12 @@ from typer.exceptions import TyperException
 from cclab import _core
 from cclab.cli import (
     analyze,
+    cluster,
     compare,
     doctor,
     explain,
     kernel,
     listing,
-    options,
     plan,
     report,
     reproduce,
@@ -29,9 +29,8 @@ from cclab.cli import (
     verify,
 )
 from cclab.cli.console import complain, tell
+from cclab.cli.exits import DONE, INTERRUPTED, RUN_FAILED, WRONG_INPUT
 from cclab.errors import CaptureError, DamageError, InputError, RunError, StoreError, StudyError
-
-DONE, EXPECTATION_FAILED, WRONG_INPUT, RUN_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 
 app = typer.Typer(
     name="cclab",
@@ -70,6 +69,7 @@ app.command("verify")(verify.verify)
 app.command("list")(listing.listing)
 app.command("doctor")(doctor.doctor)
 app.add_typer(kernel.app, name="kernel")
+app.add_typer(cluster.app, name="cluster")
 app.command("schema")(schema.schema)
 
 
@@ -103,8 +103,7 @@ def invoke(arguments: list[str] | None = None) -> int:
         complain(str(error))
         code = RUN_FAILED
     except TyperException as error:
-        wanting = getattr(error, "option_name", None)
-        complain(options.NO_CLUSTER if wanting == "--cluster" else error.format_message())
+        complain(error.format_message())
         code = error.exit_code
     except OSError as error:
         # Standard output, most likely: what writes files has messages of its own.

@@ -12,10 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-NO_CLUSTER = "--cluster is not in this version: runs go to this machine (--jobs N)"
-"""What `run` says to `--cluster`."""
-
-
 _U32 = 2**32 - 1
 _U64 = 2**64 - 1
 _MOST_JOBS = 4096

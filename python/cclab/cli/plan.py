@@ -8,7 +8,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from cclab import estimate
+from cclab import costs, estimate
 from cclab.api import check, cpus
 from cclab.backends import BACKENDS
 from cclab.backends import backend as backend_of
@@ -103,7 +103,7 @@ def _print_unsupported(per_backend: dict[str, Plan], absent: dict[str, str | Non
 
 def _seconds(planned: Plan) -> float:
     """About how long it takes here."""
-    return estimate.seconds(planned.runs, backend_of(planned.backend), cpus())
+    return costs.seconds_left(planned.runs, backend_of(planned.backend), cpus())
 
 
 def _flows(scenario: dict[str, Any]) -> str:

@@ -53,10 +53,13 @@ class SweepProgress:
             self._live.stop()
         state = self._last
         if state is not None and kind is None:
-            note(
-                f"{state.done} run{'' if state.done == 1 else 's'} in {duration(state.elapsed_s)}, "
-                f"{state.virtual_s:,.0f} virtual seconds, {speed(state)}"
-            )
+            told = [
+                f"{state.done} run{'' if state.done == 1 else 's'} in {duration(state.elapsed_s)}",
+                f"{state.virtual_s:,.0f} virtual seconds",
+                speed(state),
+                f"{state.failed} failed" if state.failed else "",
+            ]
+            note(", ".join(part for part in told if part))
 
     def __call__(self, state: State) -> None:
         """Shows `state`."""
@@ -66,24 +69,30 @@ class SweepProgress:
             left = "saving the rest"
         if self._live is not None:
             if self._task is None:
-                self._task = self._live.add_task("", total=state.total, rate="", left="")
+                self._task = self._live.add_task("", total=1.0, rate="", left="")
             self._live.update(
                 self._task,
-                completed=min(state.work, 0.99 * state.total + 0.01 * state.done),
-                description=f"{state.done}/{state.total} runs",
+                completed=min(state.work, 1.0 if state.done == state.total else 0.99),
+                description=_runs(state),
                 rate=speed(state),
                 left=left,
             )
         elif state.elapsed_s >= self._next_plain_s and state.done < state.total:
             self._next_plain_s = state.elapsed_s + _PLAIN_EVERY_S
-            percent = min(99, int(100 * state.work / state.total))  # 100% is all of them saved.
-            told = [f"{state.done}/{state.total} runs", f"{percent}%", speed(state), left]
+            percent = min(99, int(100 * state.work))  # 100% is all of them saved.
+            told = [_runs(state), f"{percent}%", speed(state), left]
             note(", ".join(part for part in told if part))
 
 
+def _runs(state: State) -> str:
+    failed = f" ({state.failed} failed)" if state.failed else ""
+    return f"{state.done:,}/{state.total:,} runs{failed}"
+
+
 def speed(state: State) -> str:
-    """Virtual against real time."""
-    return f"{state.rate:,.0f}× real time" if state.rate >= 10 else f"{state.rate:.1f}× real time"
+    """Virtual against real time, and the runs a second where there are many."""
+    rate = f"{state.rate:,.0f}× real time" if state.rate >= 10 else f"{state.rate:.1f}× real time"
+    return rate if state.runs_per_s < 10 else f"{rate}, {state.runs_per_s:,.0f} runs/s"
 
 
 def duration(seconds: float) -> str:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cclab import api, report
-from cclab.cli import options
+from cclab.cli import failures, options
 from cclab.cli.console import complain, count, note, print_json, print_table, print_warnings
+from cclab.cli.exits import EXPECTATION_FAILED, RUN_FAILED
 from cclab.cli.progress import SweepProgress
-from cclab.errors import InputError
+from cclab.errors import RunsFailedError
 from cclab.report import tables
 from cclab.study import Study
+
+if TYPE_CHECKING:
+    from cclab.results import Results
+    from cclab.store import Store
 
 
 def run(
@@ -29,12 +34,15 @@ def run(
     set_: options.Set = None,
     json: options.Json = False,
     cluster: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Not in this version.")
+        str | None,
+        typer.Option(metavar="ADDRESS", help="A Dask scheduler whose workers do the runs."),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="RUN", help="Do only runs whose ids begin so; may be repeated."),
     ] = None,
 ) -> None:
     """Run a study: what the results folder already holds is not run again."""
-    if cluster is not None:
-        raise InputError(options.NO_CLUSTER)
     plan = Study.load(study).plan(set=set_ or [], backend=backend, repeat=repeat, seed=seed)
     store = api.store_of(plan, out)
     found = store.survey(plan)
@@ -43,19 +51,46 @@ def run(
         note(f"{len(found.sound)} of {planned} {verb} in {store.path} already")
     if found.damaged:
         note(f"{count(len(found.damaged), 'damaged run')} in {store.path}: run again")
-    with SweepProgress() as progress:
-        measured = api.carry_out(plan, store, missing=found.missing, jobs=jobs, listener=progress)
-    page = report.refresh(measured, store.path / "report")
+    failed: RunsFailedError | None = None
+    try:
+        with SweepProgress() as progress:
+            measured = api.carry_out(
+                plan,
+                store,
+                missing=found.missing,
+                only=only or [],
+                jobs=jobs,
+                cluster=cluster,
+                listener=progress,
+            )
+    except RunsFailedError as error:
+        failed, measured = error, error.results
+    words: list[str | Path] = ["cclab", "run", study, "--out", store.path]
+    words += ["--backend", backend] if backend is not None else []
+    words += ["--repeat", str(repeat)] if repeat is not None else []
+    words += ["--seed", str(seed)] if seed is not None else []
+    words += [word for key in set_ or [] for word in ("--set", key)]
     if json:
-        print_json(measured.document())
-    else:
-        print_table(plan.title, tables.table(measured))
+        of_failed = failures.document(failed, plan, words) if failed is not None else []
+        print_json(measured.document() | ({"failed": of_failed} if of_failed else {}))
+    if measured.runs:
+        _tell(measured, store, table=not json)
+    if failed is not None:
+        failures.tell(failed, plan, words)
+        raise typer.Exit(RUN_FAILED)
+    if measured.failures:
+        for failure in measured.failures:
+            complain(f"expectation not met: {failure}")
+        raise typer.Exit(EXPECTATION_FAILED)
+
+
+def _tell(measured: Results, store: Store, *, table: bool) -> None:
+    """The table, the doubts, and where the report is."""
+    page = report.refresh(measured, store.path / "report")
+    if table:
+        print_table(measured.plan.title, tables.table(measured))
         others = tables.traffic(measured)
         if others is not None:
             print_table("Cross traffic", others)
     print_warnings(measured.warnings)
     note(f"report: {page}")
-    if measured.failures:
-        for failure in measured.failures:
-            complain(f"expectation not met: {failure}")
-        raise typer.Exit(1)

@@ -1,0 +1,153 @@
+"""What runs cost, as this machine has shown: when a sweep will be over, and what to begin with.
+
+A cost is seconds of a processor: `fixed` for each run, `per_packet` and `per_virtual_s`. A backend
+has a first guess; what sweeps took is kept in `$XDG_CACHE_HOME/cclab/costs.json` and fitted to.
+No result depends on it, and a sweep goes without where the file cannot be read or written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cclab import estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from cclab.backends import Backend
+    from cclab.plan import Run
+
+_SCHEMA = "cclab-costs/1"
+_MOST_SEEN = 400
+"""Batches of runs that are remembered: the machine of last year is another one."""
+_GUESSED = 3
+"""Batches that the first guess counts for, so that a single odd sweep does not turn it over."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a batch of runs took."""
+
+    runs: int
+    packets: float
+    virtual_s: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What runs on a backend cost."""
+
+    fixed: float
+    """Seconds for each run."""
+    per_packet: float
+    """Seconds for each packet."""
+    per_virtual_s: float
+    """Seconds for each virtual second."""
+
+    def of(self, run: Run) -> float:
+        """Seconds of a processor that `run` takes."""
+        return self.of_size(*_size([run]))
+
+    def of_size(self, runs: int, packets: float, virtual_s: float) -> float:
+        """Seconds that so many runs take, of so many packets and virtual seconds in all."""
+        return self.fixed * runs + self.per_packet * packets + self.per_virtual_s * virtual_s
+
+
+def costs_on(backend: Backend) -> Costs:
+    """What runs on `backend` cost here, or its first guess where nothing was seen yet."""
+    try:
+        fitted = json.loads(_file().read_bytes())["backends"][backend.name]["fitted"]
+        return Costs(*map(float, fitted))
+    except (OSError, RuntimeError, ValueError, LookupError, TypeError):
+        return _guess(backend)
+
+
+def seen(runs: Sequence[Run], seconds: float) -> Seen:
+    """What the batch `runs` took."""
+    return Seen(*_size(runs), seconds)
+
+
+def learn(backend: Backend, batches: Iterable[Seen]) -> None:
+    """Keeps what `batches` took for the sweeps to come."""
+    rows = [[b.runs, b.packets, b.virtual_s, b.seconds] for b in batches if b.seconds > 0]
+    if not rows:
+        return
+    with contextlib.suppress(OSError, RuntimeError):
+        known = _read()
+        before = known.get(backend.name, {}).get("seen", [])
+        rows = [*before, *rows][-_MOST_SEEN:]
+        known[backend.name] = {"fitted": _fitted(backend, rows), "seen": rows}
+        _write(known)
+
+
+def seconds_left(runs: Sequence[Run], backend: Backend, cpus: int) -> float:
+    """Real seconds that `runs` take on `backend` with `cpus` processors."""
+    at_a_time = min(cpus, backend.most_jobs or cpus, max(len(runs), 1))
+    return costs_on(backend).of_size(*_size(runs)) / max(at_a_time, 1)
+
+
+def _size(runs: Sequence[Run]) -> tuple[int, float, float]:
+    scenarios = [run.scenario for run in runs]
+    packets = sum(map(estimate.packets, scenarios))
+    return len(runs), packets, sum(map(estimate.length_s, scenarios))
+
+
+def _guess(backend: Backend) -> Costs:
+    """The backend's own estimate, which is linear in packets and virtual seconds."""
+    fixed = backend.seconds(0, 0)
+    return Costs(fixed, backend.seconds(1, 0) - fixed, backend.seconds(0, 1) - fixed)
+
+
+def _fitted(backend: Backend, rows: list[list[float]]) -> list[float]:
+    """The costs that come nearest to `rows` in proportion, none of them below zero."""
+    import numpy as np
+    from scipy.optimize import nnls
+
+    sizes = np.array([row[:3] for row in rows], dtype=np.float64)
+    took = np.array([row[3] for row in rows], dtype=np.float64)
+    guess = _guess(backend)
+    guessed = np.array([guess.of_size(int(n), p, v) for n, p, v in sizes])
+    weight = max(_GUESSED / len(rows), 0.0) ** 0.5
+    # Each row is divided by what is expected of it: an error of 10% counts alike in all.
+    system = np.vstack([sizes / took[:, None], weight * sizes / guessed[:, None]])
+    ones = np.concatenate([np.ones(len(rows)), np.full(len(rows), weight)])
+    scale = system.max(axis=0)
+    scale[scale == 0] = 1.0
+    found, _ = nnls(system / scale, ones)
+    return [float(x) for x in found / scale]
+
+
+def _read() -> dict[str, dict[str, Any]]:
+    try:
+        document = json.loads(_file().read_bytes())
+        if document["schema"] == _SCHEMA and isinstance(document["backends"], dict):
+            known: dict[str, dict[str, Any]] = document["backends"]
+            return known
+    except (OSError, ValueError, LookupError, TypeError):
+        pass
+    return {}
+
+
+def _write(known: dict[str, dict[str, Any]]) -> None:
+    file = _file()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=file.parent, prefix="costs-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            json.dump({"schema": _SCHEMA, "backends": known}, stream)
+        Path(name).replace(file)
+    except OSError:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _file() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if base else Path.home() / ".cache") / "cclab" / "costs.json"

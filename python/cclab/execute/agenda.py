@@ -1,0 +1,101 @@
+"""Which runs come next: the longest first, small ones together."""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cclab.costs import Costs
+    from cclab.plan import Run
+
+_BATCH_S = 0.25
+"""Work that is handed out at a time, so that handing out costs next to nothing; and no more, so
+that little is lost with what is killed."""
+
+_LEAST_S = 1e-5
+"""No run costs less."""
+
+_MOST_RUNS = 256
+"""Of a batch: each is a folder until the batch is saved."""
+
+_ROUNDS = 4
+"""A worker's part of the rest comes in as many batches at least, so that all end together."""
+
+
+@dataclass
+class _Alike:
+    """The runs of one scenario that are yet to be handed out: they cost alike."""
+
+    cost: float
+    """Seconds of one of them: an estimate until some are over."""
+    runs: deque[Run] = field(default_factory=deque)
+
+
+class Agenda:
+    """The runs of a sweep in the order in which they are best done.
+
+    With the longest first, what is left at the end is short, and the workers end at about the
+    same time (Graham, Bounds on Multiprocessing Timing Anomalies, 1969).
+    """
+
+    def __init__(self, runs: Sequence[Run], costs: Costs) -> None:
+        """The agenda of `runs`, which cost what `costs` say until some of them are over."""
+        self._alike: dict[int, _Alike] = {}
+        for run in runs:
+            # A plan's runs at one sweep point share their scenario.
+            alike = self._alike.get(id(run.scenario))
+            if alike is None:
+                alike = self._alike[id(run.scenario)] = _Alike(max(costs.of(run), _LEAST_S))
+            alike.runs.append(run)
+        # Equal costs: in the order of the plan.
+        self._rank = {key: rank for rank, key in enumerate(self._alike)}
+        self._heap = [(-alike.cost, self._rank[key], key) for key, alike in self._alike.items()]
+        heapq.heapify(self._heap)
+        self._left = len(runs)
+        self.left_s = sum(len(alike.runs) * alike.cost for alike in self._alike.values())
+        """Seconds of work that is yet to be handed out."""
+
+    def __len__(self) -> int:
+        """Runs yet to be handed out."""
+        return self._left
+
+    def cost(self, run: Run) -> float:
+        """Seconds that `run` is thought to cost."""
+        return self._alike[id(run.scenario)].cost
+
+    def take(self, workers: int, most: int = _MOST_RUNS) -> list[Run]:
+        """The next batch for one of `workers`: at most `most` runs, none if all are handed out."""
+        batch: list[Run] = []
+        room = min(_BATCH_S, self.left_s / (workers * _ROUNDS))
+        while self._heap and len(batch) < min(most, _MOST_RUNS):
+            cost, _, key = self._heap[0]
+            alike = self._alike[key]
+            if not alike.runs or -cost != alike.cost:
+                # Done with, or here by another cost since `learn`.
+                heapq.heappop(self._heap)
+                continue
+            if batch and alike.cost > room:
+                break
+            batch.append(alike.runs.popleft())
+            room -= alike.cost
+            self._left -= 1
+            self.left_s -= alike.cost
+        return batch
+
+    def learn(self, batch: Sequence[Run], seconds: float) -> None:
+        """What is left of the scenarios in `batch` costs in proportion to what it took."""
+        thought = sum(map(self.cost, batch))
+        if thought <= 0 or seconds <= 0:
+            return
+        ratio = seconds / thought
+        for key in {id(run.scenario): None for run in batch}:
+            alike = self._alike[key]
+            self.left_s += len(alike.runs) * alike.cost * (ratio - 1)
+            alike.cost *= ratio
+            if alike.runs:
+                heapq.heappush(self._heap, (-alike.cost, self._rank[key], key))

@@ -1,0 +1,83 @@
+"""Who does the work: threads of this process."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from cclab import _core
+from cclab.store.writer import Sealed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from cclab._core import Progress
+    from cclab.backends import Backend
+    from cclab.plan import Run
+    from cclab.store import Writer
+
+
+@dataclass(frozen=True)
+class Done:
+    """A batch that is over; what succeeded is in the store."""
+
+    seconds: float
+    """What it took: time of a processor, or real time where it waits for other processes."""
+    virtual_s: float
+    """Virtual seconds run, in all of them."""
+    failed: list[tuple[Run, str]] = field(default_factory=list)
+    """The runs that failed, with the reason."""
+
+
+class Crew(Protocol):
+    """Does batches of runs, several at a time."""
+
+    @property
+    def slots(self) -> int:
+        """Batches that it does at a time."""
+
+    def do(self, batch: Sequence[Run], progresses: Sequence[Progress], writer: Writer) -> Done:
+        """Executes `batch` and has `writer` save what succeeds; called from `slots` threads.
+
+        Raises `StoreError` if a run cannot be saved.
+        """
+
+
+class Local:
+    """This machine: batches of simulations side by side on threads, guests as processes."""
+
+    def __init__(self, backend: Backend, jobs: int) -> None:
+        """`jobs` runs on `backend` at a time."""
+        self.slots = min(jobs, backend.most_jobs or jobs)
+        self._backend = backend
+
+    def do(self, batch: Sequence[Run], progresses: Sequence[Progress], writer: Writer) -> Done:
+        """Executes `batch` in this thread and has `writer` save what succeeds."""
+        with writer.workspace() as folder:
+            sealed, done = work(self._backend, batch, folder, progresses)
+            writer.land(folder, sealed)
+        return done
+
+
+def work(
+    backend: Backend, batch: Sequence[Run], folder: Path, progresses: Sequence[Progress]
+) -> tuple[list[Sealed], Done]:
+    """Executes `batch` in `folder`, measures and seals it.
+
+    Gives what succeeded, which is yet to be saved. A run whose trace cannot be measured has failed.
+    """
+    clock: Callable[[], float] = time.thread_time if backend.in_thread else time.monotonic
+    began = clock()
+    outcomes = backend.execute(batch, folder, progresses)
+    failed = [(run, why) for run, why in zip(batch, outcomes, strict=True) if why is not None]
+    over = [run for run, why in zip(batch, outcomes, strict=True) if why is None]
+    sealed = []
+    finished = _core.finish(folder, [run.id for run in over])
+    for run, (good, why) in zip(over, finished, strict=True):
+        if good is None:
+            failed.append((run, why or "it left no metrics"))
+        else:
+            sealed.append(Sealed(run, *good))
+    return sealed, Done(clock() - began, sum(p.now_s for p in progresses), failed)

@@ -1,0 +1,57 @@
+"""How far a sweep is, for those who watch it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+_OVER = 0.0005
+"""Less than this part of the work to go is none: a run's end is not reached to the nanosecond."""
+
+
+@dataclass(frozen=True)
+class State:
+    """How far a sweep is."""
+
+    total: int
+    """Runs to do."""
+    done: int
+    """Runs over, those that failed too."""
+    failed: int
+    """Runs that failed."""
+    work: float
+    """Part of the work that is done, from 0 to 1: by what runs are estimated to cost, and those
+    under way by how far they are."""
+    virtual_s: float
+    """Virtual seconds run so far, in all runs."""
+    elapsed_s: float
+    """Real seconds since the start."""
+
+    @property
+    def rate(self) -> float:
+        """Virtual seconds per real second."""
+        return self.virtual_s / self.elapsed_s if self.elapsed_s > 0 else 0.0
+
+    @property
+    def runs_per_s(self) -> float:
+        """Runs over per real second."""
+        return self.done / self.elapsed_s if self.elapsed_s > 0 else 0.0
+
+    @property
+    def saving(self) -> bool:
+        """Whether all runs are over and some are yet to be measured and saved, which takes time."""
+        return self.done < self.total and 1 - self.work < _OVER
+
+    @property
+    def left_s(self) -> float | None:
+        """Real seconds left if the rest goes as the beginning did; None before it is known."""
+        if self.work < 0.001 or self.elapsed_s < 0.2 or self.saving:
+            return None
+        return self.elapsed_s * (1 - self.work) / self.work
+
+
+class Listener(Protocol):
+    """Hears how a sweep goes on."""
+
+    def __call__(self, state: State) -> None:
+        """Called about ten times a second, and at the end."""
