@@ -41,7 +41,7 @@ mod tests {
         }
         sync(&entries[..1]).expect("one");
         sync(&entries).expect("many");
-        sync::<&Path>(&[]).expect("none");
+        sync(&[] as &[&Path]).expect("none");
         assert!(sync(&[folder.path().join("nowhere")]).is_err());
     }
 }

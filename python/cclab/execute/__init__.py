@@ -106,7 +106,7 @@ def execute(
     what was saved stays.
     """
     sweep = _Sweep(runs, Agenda(runs, costs.costs_on(backend)))
-    with ThreadPoolExecutor(max_workers=crew.slots, thread_name_prefix="batch") as pool:
+    with ThreadPoolExecutor(max_workers=crew.most_slots, thread_name_prefix="batch") as pool:
         try:
             while sweep.agenda or sweep.under_way:
                 _hand_out(sweep, crew, writer, pool)
@@ -128,7 +128,8 @@ def execute(
 
 def _hand_out(sweep: _Sweep, crew: Crew, writer: Writer, pool: ThreadPoolExecutor) -> None:
     """Gives every worker a batch, and each a next one for when that is over."""
-    while sweep.agenda and len(sweep.under_way) < 2 * crew.slots:
-        runs = sweep.agenda.take(crew.slots)
+    slots = crew.slots
+    while sweep.agenda and len(sweep.under_way) < 2 * slots:
+        runs = sweep.agenda.take(slots)
         batch = _Batch(runs, [Progress() for _ in runs], sum(map(sweep.agenda.cost, runs)))
         sweep.under_way[pool.submit(crew.do, runs, batch.progresses, writer)] = batch

@@ -10,6 +10,7 @@ import asyncio
 import concurrent.futures
 import contextlib
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -40,6 +41,12 @@ if TYPE_CHECKING:
 _CONNECT_S = 10
 """A scheduler that does not answer for so long is not there."""
 
+_COUNT_S = 1.0
+"""How often the workers are counted."""
+
+_ANY = 1 << 30
+"""More threads than any worker has."""
+
 _RETRIES = 5
 """Times that a batch is given to another worker when its own is lost."""
 
@@ -61,11 +68,26 @@ class _Parcel:
 class Cluster:
     """The workers of a Dask scheduler."""
 
-    def __init__(self, client: distributed.Client, backend: Backend, slots: int) -> None:
-        """The workers that `client` reaches, `slots` of their threads; see `at`."""
-        self.slots = slots
+    most_slots = 2048
+
+    def __init__(self, client: distributed.Client, backend: Backend) -> None:
+        """The workers that `client` reaches; see `at`."""
         self._client = client
         self._backend = backend
+        self._slots = 1
+        self._counted = -_COUNT_S
+
+    @property
+    def slots(self) -> int:
+        """A batch for each thread of each worker, as far as the backend can do them."""
+        now = time.monotonic()
+        if now - self._counted > _COUNT_S:
+            self._counted = now
+            most = self._backend.most_jobs
+            threads = self._client.scheduler_info()["workers"].values()
+            found = sum(min(worker["nthreads"], most or _ANY) for worker in threads)
+            self._slots = max(1, min(found, self.most_slots // 2))
+        return self._slots
 
     @classmethod
     @contextlib.contextmanager
@@ -84,21 +106,22 @@ class Cluster:
         with client:
             told = client.run(_able, backend.name, backend.version(), _samples(runs))
             if not told:
-                raise InputError(f"the Dask scheduler at {address} has no workers")
+                raise InputError(f"the Dask scheduler at {address} has no workers yet")
             for worker, lack in told.items():
                 if lack is not None:
                     raise InputError(f"worker {worker}: {lack}")
-            threads = client.nthreads()
-            most = backend.most_jobs
-            # One batch more for each than it does, so that none waits for the next.
-            slots = sum(2 * min(n, most or n) for n in threads.values())
-            yield cls(client, backend, slots)
+            yield cls(client, backend)
 
     def do(self, batch: Sequence[Run], progresses: Sequence[Progress], writer: Writer) -> Done:
         """Has a worker execute `batch`, and `writer` save what succeeds."""
         del progresses  # A worker tells when it is done.
         future = self._client.submit(
-            _work, self._backend.name, [*batch], pure=False, retries=_RETRIES
+            _work,
+            self._backend.name,
+            self._backend.version(),
+            [*batch],
+            pure=False,
+            retries=_RETRIES,
         )
         try:
             parcel: _Parcel = future.result()
@@ -128,18 +151,24 @@ def _samples(runs: list[Run]) -> list[Run]:
 
 def _able(backend: str, version: str, runs: list[Run]) -> str | None:
     """On a worker: why it cannot do `runs`; None if it can."""
-    there = versions()[backend]
-    if there != version:
-        return f"it has {backend} {there}, and this machine {version}: install the same cclab"
     try:
+        _check_version(backend, version)
         backend_called(backend).check(runs)
     except InputError as error:
         return str(error)
     return None
 
 
-def _work(backend: str, batch: list[Run]) -> _Parcel:
-    """On a worker: executes `batch`."""
+def _check_version(backend: str, version: str) -> None:
+    """On a worker: raises `InputError` if it would give other results under the same ids."""
+    there = versions()[backend]
+    if there != version:
+        raise InputError(f"it has {backend} {there}, and not {version}: install the same cclab")
+
+
+def _work(backend: str, version: str, batch: list[Run]) -> _Parcel:
+    """On a worker, which may have come after the others were asked: executes `batch`."""
+    _check_version(backend, version)
     with tempfile.TemporaryDirectory(prefix="cclab-") as place:
         folder = Path(place)
         progresses = [_core.Progress() for _ in batch]

@@ -36,10 +36,14 @@ class Crew(Protocol):
 
     @property
     def slots(self) -> int:
-        """Batches that it does at a time."""
+        """Batches that it does at a time; workers may come and go."""
+
+    @property
+    def most_slots(self) -> int:
+        """No more than so many, whoever comes."""
 
     def do(self, batch: Sequence[Run], progresses: Sequence[Progress], writer: Writer) -> Done:
-        """Executes `batch` and has `writer` save what succeeds; called from `slots` threads.
+        """Executes `batch` and has `writer` save what succeeds; called from several threads.
 
         Raises `StoreError` if a run cannot be saved.
         """
@@ -50,7 +54,7 @@ class Local:
 
     def __init__(self, backend: Backend, jobs: int) -> None:
         """`jobs` runs on `backend` at a time."""
-        self.slots = min(jobs, backend.most_jobs or jobs)
+        self.slots = self.most_slots = min(jobs, backend.most_jobs or jobs)
         self._backend = backend
 
     def do(self, batch: Sequence[Run], progresses: Sequence[Progress], writer: Writer) -> Done:
