@@ -5,11 +5,15 @@ all runs of both sides there, which stays the same when labels are swapped; frac
 they are. What is tested is the mean of that over the points, by a permutation test in which labels
 are swapped only within a point (Edgington and Onghena 2007, Randomization Tests, chapter 6): points
 may differ from each other in anything.
+
+Pairs are swapped at each point by themselves. Runs that are not paired are not: the same seed draws
+the same starts at every point, so that its runs have something in common, and a seed bears one
+label at all points together. In differences of pairs that cancels out (docs/compare.md, measured).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -126,6 +130,9 @@ class _Stratum:
     parts: Floats
     size_a: int
     """Columns that are A's; 0 if they are pairs."""
+    seeds: tuple[int, ...] | None
+    """Whose runs the columns are, where they are runs: those of A, then those of B. None of pairs,
+    and where the runs of each side are one run, whatever the seed."""
     differences: Floats
     """NaN where it was not measured."""
 
@@ -145,9 +152,10 @@ def _stratum(point: Match, gathered: dict[tuple[str, Metric], int]) -> _Stratum:
         if known:
             parts[key] = np.mean(known, axis=0)
     if point.paired:
-        return _Stratum(np.nan_to_num(parts), 0, parts.sum(axis=1))
+        return _Stratum(np.nan_to_num(parts), 0, None, parts.sum(axis=1))
     apart = parts[:, size_a:].mean(axis=1) - parts[:, :size_a].mean(axis=1)
-    return _Stratum(np.nan_to_num(parts), size_a, apart)
+    seeds = None if repeated else (*point.seeds_a, *point.seeds_b)
+    return _Stratum(np.nan_to_num(parts), size_a, seeds, apart)
 
 
 def _named_rows(point: Match) -> list[tuple[str, Row]]:
@@ -195,28 +203,37 @@ def _filled(values: Floats, length: int) -> Floats:
 
 def _p_values(strata: list[_Stratum], sums: Floats) -> list[float | None]:
     """How often labels at random, within each stratum, set the sums at least as far from zero."""
-    sizes = np.zeros_like(sums)
-    for stratum in strata:
-        sizes[: len(stratum.parts)] += np.abs(stratum.parts).sum(axis=1)
-    bounds = (np.abs(sums) - _ROUNDING * sizes)[:, None]
-    pairs = sum(stratum.parts.shape[1] for stratum in strata)
-    if all(stratum.size_a == 0 for stratum in strata) and 2**pairs <= permutation.EXACT_UP_TO:
-        whole = np.concatenate([_rows(stratum.parts, len(sums)) for stratum in strata], axis=1)
+    strata = _of_one_label(strata, len(sums))
+    sizes = np.sum([np.abs(stratum.parts).sum(axis=1) for stratum in strata], axis=0)
+    whole = np.concatenate([stratum.parts for stratum in strata], axis=1)
+    if len(strata) == 1 and strata[0].size_a > 0:
+        p_values = permutation.of_groups(whole[:, : strata[0].size_a], whole[:, strata[0].size_a :])
+    elif not any(s.size_a for s in strata) and 2 ** whole.shape[1] <= permutation.EXACT_UP_TO:
         p_values = permutation.of_pairs(whole)
     else:
         random = np.random.Generator(np.random.PCG64(SEED))
         drawn = np.zeros((len(sums), permutation.DRAWN))
         for stratum in strata:
-            drawn[: len(stratum.parts)] += weighed_sums(stratum.parts, _labels(stratum, random))
-        reached = np.count_nonzero(np.abs(drawn) >= bounds, axis=1)
+            drawn += weighed_sums(stratum.parts, _labels(stratum, random))
+        bounds = np.abs(sums) - _ROUNDING * sizes
+        reached = np.count_nonzero(np.abs(drawn) >= bounds[:, None], axis=1)
         p_values = (reached + 1) / (permutation.DRAWN + 1)
     return [
         float(p) if size > 0 else None for p, size in zip(p_values, sizes.tolist(), strict=True)
     ]
 
 
-def _rows(parts: Floats, length: int) -> Floats:
-    return np.concatenate([parts, np.zeros((length - len(parts), parts.shape[1]))])
+def _of_one_label(strata: list[_Stratum], rows: int) -> list[_Stratum]:
+    """With rows for all, and points whose runs have the same seeds, and so labels, added up."""
+    found: dict[object, _Stratum] = {}
+    for number, stratum in enumerate(strata):
+        missing = np.zeros((rows - len(stratum.parts), stratum.parts.shape[1]))
+        parts = np.concatenate([stratum.parts, missing])
+        key = number if stratum.seeds is None else (stratum.size_a, stratum.seeds)
+        if key in found:
+            parts = found[key].parts + parts
+        found[key] = replace(stratum, parts=parts)
+    return list(found.values())
 
 
 def _labels(stratum: _Stratum, random: np.random.Generator) -> Floats:
