@@ -16,7 +16,8 @@ from matplotlib.patches import Ellipse, Rectangle
 
 import cclab
 from cclab import report
-from cclab.cli.main import DONE, WRONG_INPUT, invoke
+from cclab.cli.exits import DONE, WRONG_INPUT
+from cclab.cli.main import invoke
 from cclab.errors import InputError
 from cclab.report import figures
 from cclab.report.figures import facets

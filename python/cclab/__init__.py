@@ -26,6 +26,7 @@ from cclab.study import Study
 
 if TYPE_CHECKING:
     from cclab.comparison.results import Comparison
+    from cclab.queries import query
     from cclab.reproduction import Reproduced, reproduce
     from cclab.results import Results
     from cclab.verification import Verified, verify
@@ -49,6 +50,7 @@ __all__ = [
     "analyze",
     "compare",
     "load",
+    "query",
     "reproduce",
     "run",
     "verify",
@@ -60,6 +62,7 @@ _LATE = {
     "Reproduced": "cclab.reproduction",
     "Results": "cclab.results",
     "Verified": "cclab.verification",
+    "query": "cclab.queries",
     "reproduce": "cclab.reproduction",
     "verify": "cclab.verification",
 }

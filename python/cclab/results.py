@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from cclab import _core, expect, phase, trace
-from cclab.errors import DamageError, InputError
+from cclab.catalog import Catalog
+from cclab.errors import DamageError, InputError, StoreError
 from cclab.plan import text
 from cclab.summary import PointSummary, Raised, flat_transfers, summarise, warnings
 
@@ -33,11 +35,15 @@ class Measured:
     """A run in the store and its metrics."""
 
     run: Run
-    entry: Path
-    """The folder of its trace."""
+    store: Store = field(repr=False)
     metrics: dict[str, Any] = field(repr=False)
     """`flows`, `bottleneck`, `jain`, `warnings`, and `fidelity` of runs in real time, as
     docs/metrics.md defines them."""
+
+    @property
+    def entry(self) -> Path:
+        """The folder of its trace; of a compacted run, a copy that lasts as long as the process."""
+        return self.store.trace(self.run.id)
 
 
 @dataclass(frozen=True)
@@ -231,31 +237,44 @@ def measure(store: Store, plan: Plan) -> Results:
 
     Raises `DamageError` if entries cannot be read.
     """
-    present = [run.id for run in store.sound_of(plan.runs)]
-    with ThreadPoolExecutor() as pool:
-        outcomes = dict(zip(present, pool.map(lambda i: _metrics(store, i), present), strict=True))
+    outcomes = _metrics_of(store, plan.runs)
     unreadable = {i: why for i, why in outcomes.items() if isinstance(why, Exception)}
     if unreadable:
         raise DamageError(store.path, list(unreadable), str(next(iter(unreadable.values()))))
-    measured = {i: found for i, found in outcomes.items() if isinstance(found, dict)}
     shifted = phase.runs_of(plan)
+    outcomes |= _metrics_of(store, [run for runs in shifted.values() for run in runs])
+    measured = {i: found for i, found in outcomes.items() if isinstance(found, dict)}
     points = []
     for index, point in enumerate(plan.points):
-        runs = [
-            Measured(run, store.entry(run.id), measured[run.id])
-            for run in point.runs
-            if run.id in measured
-        ]
+        runs = [Measured(run, store, measured[run.id]) for run in point.runs if run.id in measured]
         _compare_repeats(runs)
-        _compare_phases(store, runs, shifted.get(index, []))
+        _compare_phases(runs, [measured[r.id] for r in shifted.get(index, []) if r.id in measured])
         points.append(Point(index, point.params, point.label, point.short_label, runs))
     return Results(store, plan, points)
 
 
-def _metrics(store: Store, run_id: str) -> dict[str, Any] | Exception:
-    """The metrics of a run, or why its entry cannot be read."""
+def _metrics_of(store: Store, runs: list[Run]) -> dict[str, dict[str, Any] | Exception]:
+    """The metrics of those of `runs` that are there, by their ids, or why one cannot be read.
+
+    They come from the catalog. What it lacks is measured, and put into it if it can be written.
+    """
+    ids = [run.id for run in store.present(runs)]
+    if not ids:
+        return {}
+    catalog = Catalog(store)
+    with contextlib.suppress(StoreError):
+        catalog.settle()
+    known: dict[str, dict[str, Any] | Exception] = {**catalog.metrics(ids)}
+    lacking = [run_id for run_id in dict.fromkeys(ids) if run_id not in known]
+    with ThreadPoolExecutor() as pool:
+        known |= zip(lacking, pool.map(lambda i: _measured(store, i), lacking), strict=True)
+    return known
+
+
+def _measured(store: Store, run_id: str) -> dict[str, Any] | Exception:
     try:
-        metrics: dict[str, Any] = json.loads(_core.measure(str(store.entry(run_id))))
+        with store.opened(run_id) as entry:
+            metrics: dict[str, Any] = json.loads(_core.measure(str(entry)))
     except (_core.RunError, ValueError) as error:
         return error
     return metrics
@@ -270,12 +289,11 @@ def _compare_repeats(runs: list[Measured]) -> None:
         run.metrics["warnings"].extend(raised)
 
 
-def _compare_phases(store: Store, runs: list[Measured], shifted: list[Run]) -> None:
+def _compare_phases(runs: list[Measured], shifted: list[dict[str, Any]]) -> None:
     """Adds the warning that a shifted start raises, to each run of a point."""
     if not runs:
         return
-    found = [_metrics(store, run.id) for run in store.sound_of(shifted)]
-    raised = phase.warning(runs[0].metrics, [m for m in found if isinstance(m, dict)])
+    raised = phase.warning(runs[0].metrics, shifted)
     if raised is not None:
         for run in runs:
             run.metrics["warnings"].append(raised)

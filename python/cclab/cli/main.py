@@ -22,10 +22,12 @@ from cclab.cli import (
     kernel,
     listing,
     plan,
+    query,
     report,
     reproduce,
     run,
     schema,
+    store,
     verify,
 )
 from cclab.cli.console import complain, tell
@@ -66,8 +68,10 @@ app.command("compare")(compare.compare)
 app.command("reproduce")(reproduce.reproduce)
 app.command("analyze")(analyze.analyze)
 app.command("verify")(verify.verify)
+app.command("query")(query.query)
 app.command("list")(listing.listing)
 app.command("doctor")(doctor.doctor)
+app.add_typer(store.app, name="store")
 app.add_typer(kernel.app, name="kernel")
 app.add_typer(cluster.app, name="cluster")
 app.command("schema")(schema.schema)

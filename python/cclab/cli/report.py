@@ -48,7 +48,7 @@ def report(
     reports.check(figure or [], formats)
     store = Store(folder)
     plan = store.plan()
-    found = store.survey(plan)
+    found = store.seen(plan)
     if found.damaged:
         raise DamageError(folder, [run.id for run in found.damaged])
     planned = count(len(plan.runs), "run")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from cclab import _core
 from cclab.errors import StoreError
@@ -12,10 +14,18 @@ from cclab.plan import Plan
 from cclab.store import disk
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from cclab.plan import Run
+    from cclab.store.packs import Packs
     from cclab.store.writer import Writer
 
+State = Literal["sound", "damaged", "absent"]
+
 PLAN = "plan.json"
+
+CHECKED = 1000
+"""Runs whose entries are opened by whoever only wants to read what they measured."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +49,7 @@ class Store:
     def __init__(self, path: str | Path) -> None:
         """Names the folder `path`; nothing is read or written yet."""
         self.path = Path(path)
+        self._packs: Packs | None = None
 
     @property
     def runs(self) -> Path:
@@ -54,6 +65,57 @@ class Store:
     def aside(self) -> Path:
         """Where damaged entries are set aside."""
         return self.path / "aside"
+
+    def ids(self) -> set[str]:
+        """The ids of the runs that have an entry, sound or not, loose or compacted.
+
+        One look at the folder and the packs: no entry is opened.
+        """
+        loose = self.loose()
+        return loose if self.packs is None else loose | self.packs.runs().keys()
+
+    def loose(self) -> set[str]:
+        """The ids of the runs that have a folder of their own."""
+        try:
+            return {found.name for found in os.scandir(self.runs)}
+        except OSError:
+            return set()
+
+    @property
+    def packs(self) -> Packs | None:
+        """The compacted entries; None if there are none."""
+        if not (self.path / "packs").is_dir():
+            return None
+        if self._packs is None:
+            # Its libraries take longer to load than many commands run.
+            from cclab.store.packs import Packs
+
+            self._packs = Packs(self.path / "packs")
+        return self._packs
+
+    def trace(self, run_id: str) -> Path:
+        """A folder with the files of the run `run_id`, which lasts as long as this process.
+
+        It is the entry itself, or, of a compacted one, a copy in the temporary folder.
+        """
+        loose = self.entry(run_id)
+        if self.packs is None or loose.exists():
+            return loose
+        from cclab.store.unpacked import lasting
+
+        return lasting(self.packs, run_id) or loose
+
+    @contextlib.contextmanager
+    def opened(self, run_id: str) -> Iterator[Path]:
+        """A folder with the files of the run `run_id`, while the context lasts."""
+        loose = self.entry(run_id)
+        if self.packs is None or loose.exists():
+            yield loose
+            return
+        from cclab.store.unpacked import passing
+
+        with passing(self.packs, run_id) as folder:
+            yield folder or loose
 
     def entry(self, run_id: str) -> Path:
         """Where the entry of the run `run_id` is, or would be."""
@@ -75,16 +137,37 @@ class Store:
             lists[state].append(run)
         return found
 
+    def seen(self, plan: Plan) -> Survey:
+        """As `survey`, for whoever only wants to read: of more than `CHECKED` runs, one look at
+        the folder must do, and none is damaged that has an entry.
+        """
+        if len(plan.runs) <= CHECKED:
+            return self.survey(plan)
+        there = self.ids()
+        sound = [run for run in plan.runs if run.id in there]
+        return Survey(sound, [], [run for run in plan.runs if run.id not in there])
+
     def sound(self, run_id: str, *, contents: bool = False) -> bool:
         """Whether the entry of `run_id` has every file at its full length.
 
         With `contents`, the files are read and their SHA-256 compared as well.
         """
-        return _core.check_entries(self.runs, [run_id], contents) == ["sound"]
+        return self._states_of([run_id], contents=contents) == ["sound"]
 
     def sound_of(self, runs: list[Run]) -> list[Run]:
         """Those of `runs` whose entries have every file at its full length, in their order."""
         return [run for run, state in self._states(runs, contents=False) if state == "sound"]
+
+    def present(self, runs: list[Run]) -> list[Run]:
+        """Those of `runs` that have an entry, in their order.
+
+        Of up to `CHECKED`, every file is looked for at its full length; of more, one look at the
+        folder must do: what is in their entries, `cclab run` and `cclab store verify` check.
+        """
+        if len(runs) <= CHECKED:
+            return self.sound_of(runs)
+        there = self.ids()
+        return [run for run in runs if run.id in there]
 
     def plan(self) -> Plan:
         """The plan last run in this folder.
@@ -117,5 +200,14 @@ class Store:
         return Writer(self)
 
     def _states(self, runs: list[Run], *, contents: bool) -> list[tuple[Run, str]]:
-        states = _core.check_entries(self.runs, [run.id for run in runs], contents)
+        states = self._states_of([run.id for run in runs], contents=contents)
         return list(zip(runs, states, strict=True))
+
+    def _states_of(self, ids: list[str], *, contents: bool) -> list[State]:
+        states: list[State] = list(_core.check_entries(self.runs, ids, contents))
+        absent = [index for index, state in enumerate(states) if state == "absent"]
+        if absent and self.packs is not None:
+            within = self.packs.states([ids[index] for index in absent], contents=contents)
+            for index, state in zip(absent, within, strict=True):
+                states[index] = state
+        return states

@@ -100,13 +100,22 @@ class Writer:
         """Makes the entries of `sealed`, which are in `workspace`, entries of the store.
 
         All that they hold is on the disk before the first of them has its name. If another process
-        saved the same run meanwhile, its entry stays: it holds the same bytes. Raises `StoreError`
-        if they cannot be written.
+        saved the same run meanwhile, its entry stays: it holds the same bytes. The catalog is told
+        of them. Raises `StoreError` if they cannot be written.
         """
         if not sealed:
             return
+        # Its libraries take longer to load than many commands run.
+        from cclab.catalog import Catalog
+
+        self.install(workspace, [one.run.id for one in sealed])
         with self._telling():
-            made = [workspace / one.run.id for one in sealed]
+            Catalog(self.store).add(sealed, workspace)
+
+    def install(self, workspace: Path, runs: Sequence[str]) -> None:
+        """Makes the sealed folders of `runs` in `workspace` entries; see `land`."""
+        with self._telling():
+            made = [workspace / run for run in runs]
             _core.sync([*made])
             for folder in made:
                 self._install(folder, folder.name)

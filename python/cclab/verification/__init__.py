@@ -72,17 +72,18 @@ def _runs(store: Store) -> tuple[list[Run], int]:
     Raises `DamageError` for one whose trace cannot be read.
     """
     plan = store.plan()
+    there = store.ids()
     runs: dict[str, Run] = {}
     for point in plan.points:
         for run in point.runs:
-            entry = store.entry(run.id)
-            if run.id in runs or not entry.is_dir():
+            if run.id in runs or run.id not in there:
                 continue
             try:
-                metrics = json.loads(_core.measure(str(entry)))
+                with store.opened(run.id) as entry:
+                    metrics = json.loads(_core.measure(str(entry)))
             except (_core.RunError, ValueError) as error:
                 raise DamageError(store.path, [run.id], str(error)) from error
-            runs[run.id] = Run(Measured(run, entry, metrics), point.params)
+            runs[run.id] = Run(Measured(run, store, metrics), point.params)
     return list(runs.values()), len(plan.runs) - len(runs)
 
 

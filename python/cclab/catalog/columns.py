@@ -1,0 +1,189 @@
+"""A scenario and its metrics as the cells of tables, under the names of the study file.
+
+Times are seconds, rates bits per second, sizes bytes. A key of a scenario bears its path in the
+study file without `network.`; lists other than a lone random loss stay JSON text. What a run has
+no value of has no cell.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from cclab import _core
+from cclab.errors import StudyError
+from cclab.summary import flat_transfers
+
+Cells = dict[str, Any]
+
+_WORDLESS = frozenset({"network", "params"})
+"""Levels that leave no word in a column's name: parameters stand beside their kind."""
+
+_IN_SI_UNITS = frozenset({"params", "cc_params"})
+"""Levels whose numbers are in SI units already."""
+
+_RESOLVED_TIMES = frozenset({"extra_delay"})
+"""Times of resolved scenarios that study files do not have."""
+
+_LISTS = ("flows", "traffic")
+
+
+class _Flow(msgspec.Struct):
+    base_rtt_s: float
+
+
+class _Described(msgspec.Struct):
+    """What is read of a description: it tells more."""
+
+    flows: list[_Flow]
+
+
+def of_scenario(scenario: Cells) -> tuple[Cells, list[Cells], list[Cells]]:
+    """The cells of a scenario: of the run, of each flow and of each source of cross traffic."""
+    rtts = [_nanoseconds(flow.base_rtt_s) for flow in _described(scenario)]
+    run: Cells = {}
+    for key, value in scenario.items():
+        if key not in _LISTS:
+            _flatten(run, key, value)
+    run["bottleneck.loss"] = _random_loss(scenario["network"]["bottleneck"])
+    run |= _limit_in_bdp(scenario, rtts)
+    run["flows"] = len(scenario["flows"])
+    run["variants"] = ",".join(flow["cc"] for flow in scenario["flows"])
+    flows = [_level(flow) for flow in scenario["flows"]]
+    for flow, rtt in zip(flows, rtts, strict=False):
+        flow["rtt"] = rtt
+    return run, flows, [_level(source) for source in scenario.get("traffic", [])]
+
+
+def of_metrics(metrics: Cells) -> tuple[Cells, list[Cells], list[Cells]]:
+    """The cells of a run's metrics: of the run, of each flow and of each source."""
+    run: Cells = {}
+    for key, value in metrics.items():
+        if key == "warnings":
+            run["warnings"] = ",".join(dict.fromkeys(w["code"] for w in value))
+        elif key not in _LISTS:
+            _spread(run, key, value, ".")
+    flows = []
+    for flow in metrics["flows"]:
+        cells: Cells = {}
+        for key, value in flow.items():
+            _spread(cells, key, value, "_")
+        flows.append(cells)
+    sources = []
+    for source in metrics.get("traffic", []):
+        cells = {}
+        for key, value in source.items():
+            if key != "transfers":
+                _spread(cells, key, value, "_")
+        sources.append(cells | flat_transfers(source))
+    return run, flows, sources
+
+
+def _spread(cells: Cells, name: str, value: Any, joint: str) -> None:
+    """Puts a metric into `cells`; those of a group as `GROUP JOINT NAME`."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            _spread(cells, f"{name}{joint}{key}", inner, joint)
+    elif isinstance(value, list):
+        cells[name] = _text(value)
+    else:
+        cells[name] = value
+
+
+def _level(keys: Cells) -> Cells:
+    cells: Cells = {}
+    for key, value in keys.items():
+        _flatten(cells, key, value)
+    return cells
+
+
+def _flatten(cells: Cells, path: str, value: Any, *, scaled: bool = True) -> None:
+    """Puts the key at `path` into `cells`; `scaled` says that times count nanoseconds."""
+    key = path.rpartition(".")[2]
+    if isinstance(value, dict):
+        if key == "limit":
+            cells[path] = value.get("bytes")
+            cells[f"{path}_packets"] = value.get("packets")
+            return
+        stem = path.removesuffix(key) if key in _WORDLESS else f"{path}."
+        scaled = scaled and key not in _IN_SI_UNITS
+        for inner, below in value.items():
+            at = key == "start" and inner == "at"
+            _flatten(cells, path if at else f"{stem}{inner}", below, scaled=scaled)
+    elif isinstance(value, list):
+        words = all(isinstance(one, str) for one in value)
+        cells[path] = ",".join(value) if words else _text(value)
+    elif scaled and type(value) is int and key in _times():
+        cells[path] = value / 1e9
+    else:
+        cells[path] = value
+
+
+def _limit_in_bdp(scenario: Cells, rtts: list[float]) -> Cells:
+    """The limit of the bottleneck's queue over its rate times the largest base RTT."""
+    bottleneck = scenario["network"]["bottleneck"]
+    limit = bottleneck["queue"]["limit"].get("bytes")
+    rate = bottleneck.get("rate")
+    if not (limit and rate and rtts and max(rtts)):
+        return {"bottleneck.queue.limit_bdp": None}
+    return {"bottleneck.queue.limit_bdp": limit * 8 / (rate * max(rtts))}
+
+
+def _random_loss(link: Cells) -> float | None:
+    """The probability of a link's loss: 0 without one, None of bursts, lists and several."""
+    losses = link.get("loss") or []
+    if not losses:
+        return 0.0
+    model = losses[0].get("model") if len(losses) == 1 else None
+    return model.get("random") if isinstance(model, dict) else None
+
+
+def _described(scenario: Cells) -> list[_Flow]:
+    """The flows as the simulator sees them; none of a scenario that is beyond it."""
+    try:
+        text = _core.describe(msgspec.json.encode(scenario).decode())
+    except StudyError:
+        return []
+    return msgspec.json.decode(text, type=_Described).flows
+
+
+def _nanoseconds(seconds: float) -> float:
+    """Without what sums of fractions add in the last digits: `rtt == 20ms` is to hold."""
+    return round(seconds * 1e9) / 1e9
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+@cache
+def _times() -> frozenset[str]:
+    """The keys of study files that hold times: in a resolved scenario, whole nanoseconds."""
+    schema = json.loads(_core.schema())
+    found = set(_RESOLVED_TIMES)
+
+    def walk(node: Any) -> None:
+        if isinstance(node, dict):
+            for key, value in (node.get("properties") or {}).items():
+                if _is_time(value):
+                    found.add(key)
+            for value in node.values():
+                walk(value)
+        elif isinstance(node, list):
+            for value in node:
+                walk(value)
+
+    walk(schema)
+    return frozenset(found)
+
+
+def _is_time(node: Any) -> bool:
+    """Whether a value that `node` describes can be a time, by the units that it may have."""
+    if not isinstance(node, dict):
+        return False
+    if "|min|h)" in node.get("pattern", "") and "bdp" not in node["pattern"]:
+        return True
+    return any(_is_time(choice) for form in ("anyOf", "oneOf") for choice in node.get(form, []))

@@ -1,0 +1,172 @@
+"""`cclab query`: rows of a results folder that a condition chooses."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cclab import api
+from cclab.cli import options
+from cclab.cli.console import count, note, print_json, print_table, tell
+from cclab.errors import InputError, StoreError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_MOST_ROWS = 40
+_DIGITS = 6
+
+
+def query(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[DIR] [EXPR]",
+            help="A results folder (the only one in results/ if not given) and a condition, such "
+            "as 'cc == \"bbr\" and rtt > 50ms'; every row without one.",
+            show_default=False,
+        ),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,...", help="Names, expressions or NAME = EXPRESSION, with commas between."
+        ),
+    ] = None,
+    table: Annotated[
+        str, typer.Option(metavar="T", help="What a row is: runs, flows or traffic.")
+    ] = "flows",
+    group_by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,...", help="A row for each group: runs, means over them, 95% intervals."
+        ),
+    ] = None,
+    sort: Annotated[
+        str | None, typer.Option(metavar="A", help="By this column; -A from the largest down.")
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(parser=options.whole("--limit", 0, 2**63 - 1), metavar="N", help="Most rows."),
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Also runs that no study asked for by itself.")
+    ] = False,
+    list_: Annotated[
+        bool, typer.Option("--list", help="The columns that there are, and of what kind.")
+    ] = False,
+    csv: Annotated[
+        bool, typer.Option("--csv", help="CSV on standard output, nothing else there.")
+    ] = False,
+    json: options.Json = False,
+    parquet: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Into a Parquet file instead.")
+    ] = None,
+) -> None:
+    """Ask a results folder: the flows, runs or traffic for which a condition holds."""
+    if csv + json + (parquet is not None) > 1:
+        raise InputError("--csv, --json and --parquet: one at a time")
+    folder, where = _asked(what or [])
+    # Its libraries take longer to load than many commands to run.
+    from cclab import queries
+    from cclab.queries.columns import split
+
+    chosen = None if columns is None else split(columns)
+    if columns is not None and not chosen:
+        raise InputError("--columns names none")
+    if list_:
+        _print_kinds(queries.kinds(folder, table, told=_tell_reading))  # type: ignore[arg-type]
+        return
+    found = queries.query(
+        folder,
+        where,
+        columns=chosen,
+        table=table,  # type: ignore[arg-type]
+        every=every,
+        group_by=split(group_by or ""),
+        sort=sort,
+        limit=limit,
+        told=_tell_reading,
+    )
+    if csv:
+        sys.stdout.write(found.write_csv())
+        sys.stdout.flush()
+    elif json:
+        print_json({"schema": "cclab-query/1", "table": table, "rows": found.to_dicts()})
+    elif parquet is not None:
+        _write(found, parquet)
+    else:
+        _print(found, folder, "group" if group_by else table.removesuffix("s"), limit)
+
+
+def _asked(what: list[str]) -> tuple[Path, str | None]:
+    """The results folder and the condition among the arguments."""
+    if len(what) > 2:
+        raise InputError(
+            f"{len(what)} arguments; `cclab query [DIR] [EXPR]` takes two: quote the expression"
+        )
+    if len(what) == 2:
+        return Path(what[0]), what[1]
+    if what and Path(what[0]).is_dir():
+        return Path(what[0]), None
+    return _only_store(), what[0] if what else None
+
+
+def _only_store() -> Path:
+    """The one results folder in `results/`."""
+    stores = sorted(plan.parent for plan in api.RESULTS.glob("*/plan.json"))
+    if len(stores) == 1:
+        return stores[0]
+    if not stores:
+        raise InputError("no results folder in results/; `cclab query DIR EXPR` names one")
+    raise InputError(
+        f"{count(len(stores), 'results folder')} in results/; `cclab query DIR EXPR` names one of "
+        + ", ".join(map(str, stores))
+    )
+
+
+def _write(found: pl.DataFrame, file: Path) -> None:
+    try:
+        found.write_parquet(file)
+    except OSError as error:
+        raise StoreError(f"cannot write {file}: {error.strerror or error}") from error
+    note(f"{count(found.height, 'row')}: {file}")
+
+
+def _print(found: pl.DataFrame, folder: Path, row: str, limit: int | None) -> None:
+    from cclab.report.tables import Table
+
+    shown = found if limit is not None else found.head(_MOST_ROWS)
+    if not found.height:
+        note(f"no {row} in {folder} for which it holds")
+        return
+    numeric = [kind.is_numeric() for kind in shown.dtypes]
+    cells = [[[_cell(value) for value in row]] for row in shown.iter_rows()]
+    title = f"{count(found.height, 'row' if row == 'traffic' else row)} of {folder}"
+    print_table(title, Table(found.columns, numeric, cells, found.width, 0))
+    hidden = found.height - shown.height
+    if hidden:
+        note(f"{shown.height} of {found.height} rows; --limit N, --csv and --json show more")
+
+
+def _print_kinds(kinds: dict[str, str]) -> None:
+    width = max(map(len, kinds), default=0)
+    for name, kind in kinds.items():
+        tell(f"{name:{width}}  {kind}")
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:.{_DIGITS}g}"
+    return str(value)
+
+
+def _tell_reading(entries: int) -> None:
+    note(f"the catalog lacks {count(entries, 'run')}: reading them")

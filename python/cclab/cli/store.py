@@ -1,0 +1,201 @@
+"""`cclab store`: what a results folder holds, whether it is sound, and how it is kept small."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cclab.cli import options
+from cclab.cli.console import complain, count, note, print_json, print_table, tell
+from cclab.errors import InputError
+from cclab.store import Store
+from cclab.store.planned import check_is_store
+
+if TYPE_CHECKING:
+    from cclab.store.holdings import Holdings
+
+_DAMAGED = 3
+_UNITS = ("B", "kB", "MB", "GB", "TB")
+
+app = typer.Typer(no_args_is_help=True, help="List, check, clean, copy, compact results folders.")
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")]
+
+
+@app.command("ls")
+def ls(
+    folder: Folder,
+    runs: Annotated[bool, typer.Option("--runs", help="A line for each run.")] = False,
+    json: options.Json = False,
+) -> None:
+    """List what a results folder holds: runs, plans, bytes, versions."""
+    from cclab.store import holdings
+
+    held = holdings.holdings(_store(folder), told=_tell_reading)
+    if json:
+        print_json(held.document(runs=runs))
+        return
+    _print(folder, held)
+    if runs:
+        from cclab.report.tables import Table
+
+        rows = [[[str(cell) for cell in row]] for row in held.rows()]
+        numeric = [name in ("seed", "bytes") for name in holdings.COLUMNS]
+        print_table("", Table([*holdings.COLUMNS], numeric, rows, len(numeric), 0))
+
+
+@app.command("verify")
+def verify(folder: Folder, json: options.Json = False) -> None:
+    """Read everything in a results folder, and name what is not as it was written."""
+    from cclab.store import health
+
+    found = health.examine(_store(folder))
+    if json:
+        print_json(found.document())
+    else:
+        tell(f"{count(found.sound, 'sound run')} in {folder}")
+    for names, what in (
+        (found.torn, "torn: not what its manifest lists"),
+        (found.foreign, "foreign: not the run that its name says"),
+        (found.unreadable, "a pack that cannot be read"),
+        (found.plans, "a plan that is not what its name says"),
+        (found.derived, "not of these entries; made again when it is needed"),
+    ):
+        for name in names:
+            note(f"{name}: {what}")
+    if not found.whole:
+        complain(f"{folder} is damaged; `cclab run STUDY.toml --out {folder}` runs again what is")
+        raise typer.Exit(_DAMAGED)
+
+
+@app.command("gc")
+def gc(
+    folder: Folder,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would go.")] = False,
+    other_versions: Annotated[
+        bool,
+        typer.Option("--other-versions", help="Also runs of other versions than those at hand."),
+    ] = False,
+    json: options.Json = False,
+) -> None:
+    """Remove what no plan needs: its runs, what was set aside, what dead processes left."""
+    from cclab.backends import versions
+    from cclab.catalog import Catalog
+    from cclab.store import gc as collector
+
+    store = _store(folder)
+    known = versions() if other_versions else None
+    if dry_run:
+        found = collector.garbage(store, known)
+    else:
+        found = collector.collect(store, known)
+        Catalog(store).settle()
+    if json:
+        print_json(found.document())
+        return
+    verb = "would go" if dry_run else "went"
+    for name in (*found.runs, *found.plans, *found.aside):
+        tell(name)
+    tell(
+        f"{verb}: {count(len(found.runs), 'run')}, {count(len(found.plans), 'plan')}, "
+        f"{count(len(found.aside), 'damaged entry').replace('entrys', 'entries')}, "
+        f"{_size(found.bytes)}"
+    )
+
+
+@app.command("export")
+def export(
+    folder: Folder,
+    target: Annotated[
+        Path,
+        typer.Argument(metavar="TARGET", help="A new folder, or FILE.tar, .tar.gz or .tar.zst."),
+    ],
+    where: Annotated[
+        str | None,
+        typer.Argument(metavar="[EXPR]", help="The flows whose runs to take; all without it."),
+    ] = None,
+) -> None:
+    """Copy runs that a condition chooses into a results folder or an archive of their own."""
+    from cclab.queries import query
+    from cclab.store import transfer
+
+    store = _store(folder)
+    chosen = query(folder, where, columns=["run"], told=_tell_reading)["run"]
+    if chosen.is_empty():
+        raise InputError(f"no flow in {folder} for which it holds")
+    entries = transfer.export(store, set(chosen), target)
+    note(f"{count(entries, 'run')} in {target}, with what checks them")
+
+
+@app.command("import")
+def bring(
+    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="A results folder or archive.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The results folder to add to.")],
+) -> None:
+    """Bring the runs and plans of another results folder, or of an archive, into one."""
+    from cclab.catalog import Catalog
+    from cclab.store import transfer
+
+    entries = transfer.bring(source, Store(folder))
+    Catalog(Store(folder)).settle()
+    note(f"{count(entries, 'new run')} in {folder}")
+
+
+@app.command("compact")
+def compact(folder: Folder) -> None:
+    """Put the files of small runs into few, with tables that whatever reads Parquet can read."""
+    from cclab.catalog import Catalog
+    from cclab.store import compact as compaction
+
+    store = _store(folder)
+    done = compaction.compact(store, told=lambda pack: note(f"writing {pack}"))
+    Catalog(store).settle()
+    note(f"{count(done.moved, 'run')} compacted")
+    if done.kept:
+        note(f"{count(done.kept, 'run')} left as they are: large, damaged or with captures")
+
+
+@app.command("unpack")
+def unpack(folder: Folder) -> None:
+    """Make every compacted run a folder again, with the very bytes that it had."""
+    from cclab.store import compact as compaction
+
+    done = compaction.unpack(_store(folder), told=lambda pack: note(f"reading {pack}"))
+    note(f"{count(done.moved, 'run')} unpacked")
+    if done.kept:
+        complain(f"{count(done.kept, 'run')} damaged and left out; `cclab run` does them again")
+        raise typer.Exit(_DAMAGED)
+
+
+def _store(folder: Path) -> Store:
+    """The store in `folder`. Raises `StoreError` if it is none."""
+    store = Store(folder)
+    check_is_store(store)
+    return store
+
+
+def _print(folder: Path, held: Holdings) -> None:
+    compacted = f", {held.compacted} of them compacted" if held.compacted else ""
+    tell(f"{folder}: {count(held.runs, 'run')}{compacted}, {_size(held.bytes)}")
+    for backend, version, runs in held.versions:
+        tell(f"  {count(runs, 'run')} of {backend} {version}")
+    for plan in held.plans:
+        tell(f"  plan {plan.name}: {plan.title}: {plan.present} of {count(plan.runs, 'run')} here")
+    if held.unplanned:
+        tell(f"  {count(held.unplanned, 'run')} that no plan asked for by itself")
+    if held.unknown:
+        tell(f"  {count(held.unknown, 'run')} that cannot be read; `cclab store verify` names them")
+
+
+def _size(size: float) -> str:
+    for unit in _UNITS:
+        if size < 1000 or unit == _UNITS[-1]:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return ""
+
+
+def _tell_reading(entries: int) -> None:
+    note(f"the catalog lacks {count(entries, 'run')}: reading them")

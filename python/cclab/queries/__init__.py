@@ -1,0 +1,111 @@
+"""Questions to a results folder: `cclab.query("results/x", "cc == 'bbr' and rtt > 50ms")`.
+
+expression   what can be asked
+columns      by which names
+groups       means and intervals
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, get_args
+
+import polars as pl
+
+from cclab.catalog import Catalog
+from cclab.errors import InputError
+from cclab.queries import columns as names
+from cclab.queries import groups
+from cclab.queries.expression import Term, condition, kind_of
+from cclab.store import Store
+from cclab.store.planned import check_is_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from cclab.catalog import Tables
+
+Table = Literal["runs", "flows", "traffic"]
+
+TABLES: tuple[Table, ...] = get_args(Table)
+"""What there is a row of: a run, a flow of a run, a source of cross traffic of a run."""
+
+
+def query(
+    folder: str | Path,
+    where: str | None = None,
+    *,
+    columns: Sequence[str] | None = None,
+    table: Table = "flows",
+    every: bool = False,
+    group_by: Sequence[str] = (),
+    sort: str | None = None,
+    limit: int | None = None,
+    told: Callable[[int], None] | None = None,
+) -> pl.DataFrame:
+    """The rows of a results folder for which the condition `where` holds.
+
+    A row is a flow of a run, or what `table` says. `columns` are names, expressions, or
+    `NAME = EXPRESSION`; without any, those that say most and those that `where` names. With
+    `every`, runs that no plan asked for by itself count too: those that cclab adds to a study to
+    check it. With `group_by`, there is a row for each group, with the mean over its runs of each
+    column and the ends of its 95% interval. `sort` is a column or an expression, descending with
+    a `-` before it; `limit` the most rows.
+
+    Raises `InputError` for wrong input and `StoreError` if `folder` is not a results folder.
+    """
+    store = _store(folder, table)
+    asked = _Asked(where, columns, table, every, group_by, sort, limit)
+    return asked.of(store, Catalog(store).tables(told))
+
+
+def kinds(
+    folder: str | Path, table: Table = "flows", *, told: Callable[[int], None] | None = None
+) -> dict[str, str]:
+    """The columns that `query` knows, and whether each is a number, a text or a condition."""
+    store = _store(folder, table)
+    wide = names.Wide.of(Catalog(store).tables(told), table)
+    return {name: wide.terms[name].kind for name in wide.columns}
+
+
+def _store(folder: str | Path, table: str) -> Store:
+    if table not in TABLES:
+        raise InputError(f"no table {table!r}; there are {', '.join(TABLES)}")
+    store = Store(folder)
+    check_is_store(store)
+    return store
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What `query` was asked."""
+
+    where: str | None
+    columns: Sequence[str] | None
+    table: Table
+    every: bool
+    group_by: Sequence[str]
+    sort: str | None
+    limit: int | None
+
+    def of(self, store: Store, tables: Tables) -> pl.DataFrame:
+        if not self.every:
+            tables = replace(tables, runs=names.planned_in(store, tables.runs))
+        wide = names.Wide.of(tables, self.table)
+        frame = wide.frame
+        if self.where is not None:
+            frame = frame.filter(condition(self.where, wide.terms))
+        if self.group_by:
+            found = groups.grouped(frame, wide, self.group_by, self.columns)
+            terms = {n: Term(pl.col(n), kind_of(kind)) for n, kind in found.schema.items()}
+            return self._ordered(found.lazy(), terms).collect()
+        chosen = wide.chosen(self.columns, self.where)
+        return self._ordered(frame, wide.terms).select(chosen).collect()
+
+    def _ordered(self, frame: pl.LazyFrame, terms: names.Terms) -> pl.LazyFrame:
+        if self.sort is not None:
+            _, by = names.named(self.sort.removeprefix("-"), terms)
+            down = self.sort.startswith("-")
+            frame = frame.sort(by.value, descending=down, nulls_last=True, maintain_order=True)
+        return frame if self.limit is None else frame.head(self.limit)

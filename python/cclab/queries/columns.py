@@ -1,0 +1,131 @@
+"""The names under which a query finds the columns of the catalog.
+
+A row of flows or traffic has the columns of its run beside its own. Where both have one of a
+name, the name alone is the run's; `flow.NAME` or `traffic.NAME` is the row's own, `run.NAME` the
+run's, and `network.` may stand before a key of the network, as in a study file.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from cclab.errors import InputError
+from cclab.queries.expression import Term, compile, kind_of, used_in
+from cclab.store.planned import planned
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cclab.catalog import Tables
+    from cclab.store import Store
+
+Terms = dict[str, Term]
+
+OWN = {"runs": "run", "flows": "flow", "traffic": "traffic"}
+"""What stands before the name of a column of a table to mean that table's."""
+
+_OF_NETWORK = ("bottleneck.", "access.", "topology", "router.")
+_DEFAULT = {
+    "runs": ["run", "seed", "variants", "jain", "bottleneck.utilization", "warnings"],
+    "flows": ["run", "seed", "name", "cc", "rtt", "goodput_bps", "retransmits", "srtt_mean_s"],
+    "traffic": ["run", "seed", "name", "kind", "received_bps", "loss_rate", "fct_mean_s"],
+}
+"""What is shown if nothing is chosen, as far as there is."""
+
+_GIVEN = re.compile(r"\s*(?P<name>[A-Za-z_][\w.]*|`[^`]+`)\s*=(?!=)(?P<expression>.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Wide:
+    """A table with the columns of the runs beside."""
+
+    table: str
+    frame: pl.LazyFrame
+    terms: Terms
+    """Every name that a column can be called by."""
+    columns: list[str]
+    """Each column once."""
+
+    @classmethod
+    def of(cls, tables: Tables, table: str) -> Wide:
+        """The table called `table` of a catalog."""
+        runs = tables.runs
+        if table == "runs":
+            frame, own = runs, {name: name for name in runs.collect_schema().names()}
+        else:
+            rows = tables.flows if table == "flows" else tables.traffic
+            of_run = set(runs.collect_schema().names()) - {"run"}
+            own = {
+                name: f"{OWN[table]}.{name}" if name in of_run else name
+                for name in rows.collect_schema().names()
+            }
+            frame = rows.rename(own).join(runs, on="run", how="inner", maintain_order="left")
+        schema = frame.collect_schema()
+        terms: Terms = {}
+        for name, kind in schema.items():
+            term = Term(pl.col(name), kind_of(kind))
+            terms[name] = term
+            if name.startswith(_OF_NETWORK):
+                terms[f"network.{name}"] = term
+            if name not in own.values():
+                terms[f"run.{name}"] = term
+        for name, called in own.items():
+            terms[f"{OWN[table]}.{name}"] = terms[called]
+        return cls(table, frame, terms, schema.names())
+
+    def chosen(self, columns: Sequence[str] | None, where: str | None) -> list[pl.Expr]:
+        """The expressions of `columns`; if none are given, those that say most and are in
+        `where`."""
+        if not columns:
+            asked = [] if where is None else used_in(where, self.terms)
+            names = [name for name in _DEFAULT[self.table] if name in self.terms]
+            columns = [*names, *(f"`{name}`" for name in asked if name not in names)]
+        return unique([named(column, self.terms) for column in columns])
+
+
+def unique(columns: list[tuple[str, Term]]) -> list[pl.Expr]:
+    """The columns under their names, each once. Raises `InputError` if two have the same."""
+    seen: Terms = {}
+    for name, term in columns:
+        if name in seen and seen[name] != term:
+            raise InputError(f"two columns are called {name!r}; write NAME = {name} for one")
+        seen[name] = term
+    return [term.value.alias(name) for name, term in seen.items()]
+
+
+def named(column: str, terms: Terms) -> tuple[str, Term]:
+    """What `column` is called and what it is: a name, an expression, or NAME = EXPRESSION."""
+    given = _GIVEN.fullmatch(column)
+    if given is not None:
+        return given["name"].strip("`"), compile(given["expression"], terms)
+    return column.strip().strip("`"), compile(column, terms)
+
+
+def split(text: str) -> list[str]:
+    """The columns in a list with commas; those between brackets and quotes are no ends."""
+    parts, depth, quote = [""], 0, ""
+    for letter in text:
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'`":
+            quote = letter
+        elif letter in "([{":
+            depth += 1
+        elif letter in ")]}":
+            depth -= 1
+        elif letter == "," and depth <= 0:
+            parts.append("")
+            continue
+        parts[-1] += letter
+    return [part.strip() for part in parts if part.strip()]
+
+
+def planned_in(store: Store, runs: pl.LazyFrame) -> pl.LazyFrame:
+    """Those of `runs` that a plan of `store` asked for by itself."""
+    ids = set[str]().union(*(plan.runs for plan in planned(store)))
+    asked = pl.LazyFrame({"run": sorted(ids)}, schema={"run": pl.String})
+    return runs.join(asked, on="run", how="semi", maintain_order="left")

@@ -1,0 +1,336 @@
+"""Expressions over the columns of a catalog: `cc == "bbr" and rtt > 50ms`.
+
+The grammar is that of Python's expressions, cut down, with quantities as in study files (`50ms`,
+`100Mbit`, `64kB`, `5%`), bare or quoted, with `TEXT matches "PATTERN"`, and with names of columns
+that have dots, or any other character between back quotes. Every node becomes an expression of
+polars and knows what it is: a number, a text or a condition.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import polars as pl
+
+from cclab import _core
+from cclab.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+Kind = Literal["number", "text", "condition", "nothing"]
+
+_TOKENS = re.compile(
+    r"""(?P<text>"[^"\n]*"|'[^'\n]*')"""
+    r"""|(?P<name>`[^`\n]*`)"""
+    r"""|(?P<float>(?<![\w.])(?:\d+\.?\d*|\.\d+)[eE][+-]?\d+(?!\w))"""
+    r"""|(?P<quantity>(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[A-Za-z]\w*(?:/s)?|%))"""
+    r"""|(?P<matches>(?<![\w.`])matches(?![\w.(]))"""
+)
+_COMPARISONS: dict[type[ast.cmpop], Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
+    ast.Eq: lambda a, b: a == b,
+    ast.NotEq: lambda a, b: a != b,
+    ast.Lt: lambda a, b: a < b,
+    ast.LtE: lambda a, b: a <= b,
+    ast.Gt: lambda a, b: a > b,
+    ast.GtE: lambda a, b: a >= b,
+}
+_ARITHMETIC: dict[type[ast.operator], Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.Div: lambda a, b: pl.when(b != 0).then(a / b),  # nothing is a ratio to nothing
+}
+_FUNCTIONS = ("abs", "min", "max")
+_ALIKE: tuple[set[Kind], ...] = ({"number"}, {"text"}, {"condition"})
+
+
+@dataclass(frozen=True)
+class Term:
+    """A part of an expression: how to compute it, and what it is."""
+
+    value: pl.Expr
+    kind: Kind
+    literal: str | None = None
+    """What a quoted text says: it may be meant as a quantity."""
+
+
+def kind_of(column: pl.DataType) -> Kind:
+    """What the values of a column are."""
+    if column == pl.Boolean:
+        return "condition"
+    return "number" if column.is_numeric() else "text"
+
+
+def compile(text: str, resolve: Mapping[str, Term]) -> Term:
+    """What the expression `text` means, where `resolve` has the columns by name.
+
+    Raises `InputError`, with the place in the text, if it is none, names a column that there is
+    not, or combines what cannot be combined.
+    """
+    return _Expression(text, resolve).term()
+
+
+def used_in(text: str, resolve: Mapping[str, Term]) -> list[str]:
+    """The names of columns in the expression `text`, each once."""
+    expression = _Expression(text, resolve)
+    expression.term()
+    return list(expression.used)
+
+
+def condition(text: str, resolve: Mapping[str, Term]) -> pl.Expr:
+    """The condition `text`. Raises `InputError` also if it is a number or a text."""
+    term = compile(text, resolve)
+    if term.kind != "condition":
+        raise InputError(f"{text!r} is a {term.kind}, not a condition; compare it: `{text} > 0`")
+    return term.value
+
+
+def unknown_column(name: str, known: Mapping[str, Term]) -> str:
+    """The complaint that there is no column `name`, with the nearest that there is."""
+    near = difflib.get_close_matches(name, known, n=1)
+    if not near:
+        near = [k for k in known if k.rpartition(".")[2] == name][:1]
+    hint = f"did you mean `{near[0]}`?" if near else "`--list` shows the columns"
+    return f"no column `{name}`; {hint}"
+
+
+class _Expression:
+    """A text on its way to polars."""
+
+    def __init__(self, text: str, resolve: Mapping[str, Term]) -> None:
+        self._text = text.replace("\n", " ").strip()  # leading blanks would be an indentation
+        self._resolve = resolve
+        self._values: dict[int, float] = {}
+        """Quantities, by where they stand."""
+        self._names: dict[int, str] = {}
+        """Names between back quotes, by where they stand."""
+        self.used: dict[str, None] = {}
+        """Names of columns that it uses."""
+
+    def term(self) -> Term:
+        if not self._text:
+            raise InputError("the expression is empty")
+        plain = _TOKENS.sub(self._replaced, self._text)
+        try:
+            tree = ast.parse(plain, mode="eval")
+        except SyntaxError as error:
+            offset = (error.offset or 0) if error.lineno == 1 else 0
+            at = offset - 1 if offset else len(self._text)
+            equals = self._text[at : at + 1] == "="
+            why = "`==` compares" if equals else f"not an expression: {error.msg}"
+            raise self._refusal(why, at) from None
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"not an expression: {error}") from None
+        return self._visit(tree.body)
+
+    def _replaced(self, token: re.Match[str]) -> str:
+        """What Python can parse, of the same length: places stay where they are."""
+        found, at = token.group(), self._place(token.start())
+        if token.lastgroup == "quantity":
+            value = _core.number(found)
+            if value is None:
+                raise self._refusal(
+                    f"`{found}` is no quantity: times are written 50ms, rates 100Mbit, sizes 64kB",
+                    token.start(),
+                )
+            self._values[at] = value
+            return "1" * len(found)
+        if token.lastgroup == "name":
+            self._names[at] = found[1:-1]
+            return "_" * len(found)
+        if token.lastgroup == "matches":
+            return "@".center(len(found))
+        return found
+
+    def _place(self, index: int) -> int:
+        """Where the parser says that a character stands: it counts bytes."""
+        return len(self._text[:index].encode())
+
+    def _visit(self, node: ast.expr) -> Term:
+        match node:
+            case ast.BoolOp():
+                return self._junction(node)
+            case ast.UnaryOp():
+                return self._unary(node)
+            case ast.Compare():
+                return self._comparison(node)
+            case ast.BinOp(op=ast.MatMult()):
+                return self._matches(node)
+            case ast.BinOp():
+                return self._arithmetic(node)
+            case ast.Call():
+                return self._call(node)
+            case ast.Constant():
+                return self._constant(node)
+            case ast.Name() | ast.Attribute():
+                return self._column(node)
+        raise self._refusal("this is not part of an expression over columns", node)
+
+    def _junction(self, node: ast.BoolOp) -> Term:
+        parts = [self._condition(part) for part in node.values]
+        value = parts[0]
+        for part in parts[1:]:
+            value = value & part if isinstance(node.op, ast.And) else value | part
+        return Term(value, "condition")
+
+    def _unary(self, node: ast.UnaryOp) -> Term:
+        if isinstance(node.op, ast.Not):
+            return Term(~self._condition(node.operand), "condition")
+        value = self._number(node.operand)
+        if isinstance(node.op, ast.USub):
+            return Term(-value, "number")
+        if isinstance(node.op, ast.UAdd):
+            return Term(value, "number")
+        raise self._refusal("`~` has no meaning here; write `not`", node)
+
+    def _comparison(self, node: ast.Compare) -> Term:
+        held: list[pl.Expr] = []
+        for left, operator, right in zip(
+            [node.left, *node.comparators], node.ops, node.comparators, strict=False
+        ):
+            held.append(self._compared(left, operator, right))
+        value = held[0]
+        for one in held[1:]:
+            value = value & one
+        return Term(value, "condition")
+
+    def _compared(self, left: ast.expr, operator: ast.cmpop, right: ast.expr) -> pl.Expr:
+        if isinstance(operator, ast.In | ast.NotIn):
+            found = self._member(left, right)
+            return found if isinstance(operator, ast.In) else ~found
+        one, other = self._visit(left), self._visit(right)
+        equality = isinstance(operator, ast.Eq | ast.NotEq | ast.Is | ast.IsNot)
+        if "nothing" in (one.kind, other.kind):
+            if not equality:
+                raise self._refusal("`None` is only equal (`is`) or not (`is not`)", right)
+            value = one.value if other.kind == "nothing" else other.value
+            return value.is_null() if isinstance(operator, ast.Eq | ast.Is) else value.is_not_null()
+        compare = _COMPARISONS.get(type(operator))
+        if compare is None:
+            raise self._refusal("`is` compares with `None` alone; write `==`", right)
+        one, other = self._alike(one, other, right)
+        if one.kind == "condition" and not equality:
+            raise self._refusal("true and false have no order", right)
+        return compare(one.value, other.value)
+
+    def _member(self, left: ast.expr, right: ast.expr) -> pl.Expr:
+        one = self._visit(left)
+        if isinstance(right, ast.List | ast.Tuple | ast.Set):
+            found = pl.lit(False)
+            for element in right.elts:
+                mine, other = self._alike(one, self._visit(element), element)
+                found = found | (mine.value == other.value)
+            return found
+        within = self._visit(right)
+        if one.kind == within.kind == "text":
+            return within.value.str.contains(one.value, literal=True)
+        raise self._refusal("`in` needs a list such as [1, 2], or a text within a text", right)
+
+    def _matches(self, node: ast.BinOp) -> Term:
+        value, pattern = self._visit(node.left), self._visit(node.right)
+        if value.kind != "text":
+            raise self._refusal(
+                f"`matches` needs a text on its left, this is a {value.kind}", node.left
+            )
+        if pattern.literal is None:
+            raise self._refusal("`matches` needs a quoted pattern on its right", node.right)
+        try:
+            pl.select(pl.lit("").str.contains(pattern.literal))
+        except pl.exceptions.ComputeError:
+            raise self._refusal(f"{pattern.literal!r} is no pattern", node.right) from None
+        return Term(value.value.str.contains(pattern.literal), "condition")
+
+    def _arithmetic(self, node: ast.BinOp) -> Term:
+        compute = _ARITHMETIC.get(type(node.op))
+        if compute is None:
+            raise self._refusal("only + - * / are known", node)
+        return Term(compute(self._number(node.left), self._number(node.right)), "number")
+
+    def _call(self, node: ast.Call) -> Term:
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name not in _FUNCTIONS or node.keywords or not node.args:
+            raise self._refusal(f"the functions are {', '.join(_FUNCTIONS)}", node.func)
+        values = [self._number(argument) for argument in node.args]
+        if name == "abs":
+            if len(values) != 1:
+                raise self._refusal("`abs` takes one number", node)
+            return Term(values[0].abs(), "number")
+        reduce = pl.min_horizontal if name == "min" else pl.max_horizontal
+        return Term(reduce(values), "number")
+
+    def _constant(self, node: ast.Constant) -> Term:
+        if node.col_offset in self._values:
+            return Term(pl.lit(self._values[node.col_offset]), "number")
+        value = node.value
+        if isinstance(value, bool):
+            return Term(pl.lit(value), "condition")
+        if isinstance(value, int | float):
+            return Term(pl.lit(value), "number")
+        if isinstance(value, str):
+            return Term(pl.lit(value), "text", value)
+        if value is None:
+            return Term(pl.lit(None), "nothing")
+        raise self._refusal("this is neither a number nor a text", node)
+
+    def _column(self, node: ast.Name | ast.Attribute) -> Term:
+        name = self._named(node)
+        term = self._resolve.get(name)
+        if term is None and name in ("true", "false"):
+            return Term(pl.lit(name == "true"), "condition")
+        if term is None and name in ("null", "none"):
+            return Term(pl.lit(None), "nothing")
+        if term is None:
+            raise self._refusal(unknown_column(name, self._resolve), node)
+        self.used[name] = None
+        return term
+
+    def _named(self, node: ast.expr) -> str:
+        if isinstance(node, ast.Name):
+            return self._names.get(node.col_offset, node.id)
+        if isinstance(node, ast.Attribute):
+            return f"{self._named(node.value)}.{node.attr}"
+        raise self._refusal("this is not the name of a column", node)
+
+    def _alike(self, one: Term, other: Term, node: ast.expr) -> tuple[Term, Term]:
+        """Both as the same kind: a quoted quantity beside a number is a number."""
+        if one.kind == "number" and other.kind == "text":
+            other = self._as_number(other, node)
+        elif other.kind == "number" and one.kind == "text":
+            one = self._as_number(one, node)
+        if {one.kind, other.kind} not in _ALIKE:
+            raise self._refusal(f"a {one.kind} cannot be compared with a {other.kind}", node)
+        return one, other
+
+    def _as_number(self, term: Term, node: ast.expr) -> Term:
+        value = None if term.literal is None else _core.number(term.literal)
+        if value is None:
+            raise self._refusal("a number cannot be compared with a text", node)
+        return Term(pl.lit(value), "number")
+
+    def _condition(self, node: ast.expr) -> pl.Expr:
+        term = self._visit(node)
+        if term.kind != "condition":
+            raise self._refusal(f"this is a {term.kind}, not a condition", node)
+        return term.value
+
+    def _number(self, node: ast.expr) -> pl.Expr:
+        term = self._visit(node)
+        if term.literal is not None:
+            term = self._as_number(term, node)
+        if term.kind != "number":
+            raise self._refusal(f"this is a {term.kind}, not a number", node)
+        return term.value
+
+    def _refusal(self, why: str, where: ast.expr | int) -> InputError:
+        """The error, with the expression and a mark below the place."""
+        if isinstance(where, int):
+            at = where
+        else:
+            at = len(self._text.encode()[: where.col_offset].decode(errors="ignore"))
+        at = min(at, len(self._text))
+        return InputError(f"column {at + 1}: {why}\n  {self._text}\n  {' ' * at}^")

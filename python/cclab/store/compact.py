@@ -1,0 +1,255 @@
+"""From a folder per run to some hundred files, and back.
+
+Compacted, the files of a run stand in a pack, byte for byte, and what its tables hold stands in
+the data sets `DIR/tables/TABLE/PREFIX.parquet`, with a column `run`, for whatever reads Parquet.
+Entries with packet captures, and large ones, stay as they are. A run is at every moment in a pack
+that has been read back, or in its folder, or in both: then the folder counts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from cclab import _core
+from cclab.errors import StoreError
+from cclab.store import disk, packs, unpacked
+from cclab.store.packs import MANIFEST, Packs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from cclab.store.folder import Store
+
+SMALL = 4 << 20
+"""Entries with more bytes stay as they are: they are few, and files of their own suit them."""
+
+_OF = "cclab.of"
+_DIGITS = 20
+
+
+@dataclass(frozen=True)
+class Compacted:
+    """What became of the entries of a store."""
+
+    moved: int
+    """Runs that are now compacted, or loose again."""
+    kept: int
+    """Entries that stayed as they were: with packet captures, large, or damaged."""
+
+
+def compact(store: Store, told: Callable[[str], None] = lambda what: None) -> Compacted:
+    """Compacts the small entries of `store`. Raises `StoreError` if it cannot be written.
+
+    A process that is killed on the way leaves nothing undone that the next one does not do.
+    """
+    with _alone(store) as scratch:
+        return _compact(store, scratch, told)
+
+
+def unpack(store: Store, told: Callable[[str], None] = lambda what: None) -> Compacted:
+    """Makes every compacted run of `store` a folder again, with the bytes that it had.
+
+    Damaged ones are left out: `cclab run` does them again. Raises `StoreError` if the store cannot
+    be written.
+    """
+    with _alone(store) as scratch:
+        held = Packs(store.path / "packs")
+        moved = damaged = 0
+        for pack in held.every():
+            told(pack.name)
+            moved, damaged = _unpacked(store, held, pack, scratch, moved, damaged)
+        disk.sync(store.runs)
+        for name in ("packs", "tables"):
+            _remove(store.path / name, scratch)
+        return Compacted(moved, damaged)
+
+
+def without(store: Store, runs: set[str], scratch: Path) -> None:
+    """Takes `runs` out of the packs and tables. The caller has the store for itself."""
+    held = Packs(store.path / "packs")
+    sizes = {run: one.bytes for run, one in held.runs().items() if run not in runs}
+    _rewrite(store, held, sizes, {}, scratch, lambda what: None)
+
+
+def _compact(store: Store, scratch: Path, told: Callable[[str], None]) -> Compacted:
+    held = Packs(store.path / "packs")
+    loose: dict[str, int] = {}
+    kept = 0
+    for run in sorted(store.loose()):
+        size = _size_if_small(store.entry(run), run)
+        if size is None:
+            kept += 1
+        else:
+            loose[run] = size
+    states = _core.check_entries(store.runs, [*loose], True)
+    damaged = {run for run, state in zip(loose, states, strict=True) if state != "sound"}
+    sound = {run: size for run, size in loose.items() if run not in damaged}
+    sizes = {run: one.bytes for run, one in held.runs().items()} | sound
+    _rewrite(store, held, sizes, sound, scratch, told)
+    for run in sound:
+        _remove(store.entry(run), scratch)
+    disk.sync(store.runs)
+    return Compacted(len(sound), kept + len(damaged))
+
+
+def _rewrite(
+    store: Store,
+    held: Packs,
+    sizes: dict[str, int],
+    loose: dict[str, int],
+    scratch: Path,
+    told: Callable[[str], None],
+) -> None:
+    """Makes the packs and tables those of the runs in `sizes`; those in `loose` are folders."""
+    before = held.every()
+    parts = packs.partition(sizes)
+    known = dict(held.runs())
+    for prefix, runs in parts.items():
+        digests = {
+            run: _digest(store.entry(run)) if run in loose else known[run].manifest_sha256
+            for run in runs
+        }
+        pack = held.folder / f"{prefix}.parquet"
+        within = {run: one.manifest_sha256 for run, one in known.items() if one.pack == pack}
+        mark = hashlib.sha256(repr(sorted(digests.items())).encode()).hexdigest()[:_DIGITS]
+        if within == digests and _tables_are_of(store, pack, mark):
+            continue
+        told(pack.name)
+        work = scratch / f"pack-{prefix}"
+        work.mkdir()
+        files = _files_of(store, held, runs, loose, known)
+        if within != digests:
+            packs.write(pack, files.items(), work)
+        _write_tables(store, prefix, mark, files, work)
+        shutil.rmtree(work, ignore_errors=True)
+    for pack in before:
+        if pack.stem not in parts:
+            pack.unlink(missing_ok=True)
+    for table in (store.path / "tables").glob("*/*.parquet"):
+        if table.stem not in parts:
+            table.unlink(missing_ok=True)
+
+
+def _files_of(
+    store: Store,
+    held: Packs,
+    runs: Sequence[str],
+    loose: dict[str, int],
+    known: dict[str, packs.Packed],
+) -> dict[str, dict[str, bytes]]:
+    """The files of `runs`, in order, from their folders or the packs that they are in now."""
+    wanted = {run for run in runs if run not in loose}
+    found: dict[str, dict[str, bytes]] = {}
+    for pack in sorted({known[run].pack for run in wanted}):
+        found |= {run: files for run, files in held.as_they_are(pack) if run in wanted}
+    for run in set(runs) - wanted:
+        found[run] = {file.name: file.read_bytes() for file in store.entry(run).iterdir()}
+    return {run: found[run] for run in runs}
+
+
+def _write_tables(
+    store: Store, prefix: str, mark: str, files: dict[str, dict[str, bytes]], scratch: Path
+) -> None:
+    """Writes the part of each table that holds what the runs in `files` recorded."""
+    names = sorted({n for of_run in files.values() for n in of_run if n.endswith(".parquet")})
+    for name in names:
+        frame = _together({run: of_run[name] for run, of_run in files.items() if name in of_run})
+        work = scratch / name
+        frame.write_parquet(work, compression="zstd", metadata={_OF: mark})
+        disk.sync(work)
+        folder = store.path / "tables" / name.removesuffix(".parquet")
+        folder.mkdir(parents=True, exist_ok=True)
+        work.replace(folder / f"{prefix}.parquet")
+        disk.sync(folder)
+    for folder in (store.path / "tables").glob("*/"):
+        if f"{folder.name}.parquet" not in names:
+            (folder / f"{prefix}.parquet").unlink(missing_ok=True)
+
+
+def _together(of_runs: dict[str, bytes]) -> pl.DataFrame:
+    """The rows of a table of several runs, with a column `run` in front."""
+    frames = []
+    for run, content in of_runs.items():
+        with contextlib.suppress(PolarsError):  # no table: its bytes are in the pack all the same
+            rows = pl.read_parquet(content)
+            frames.append(rows.select(pl.lit(run).alias("run"), *rows.columns))
+    return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame({"run": []})
+
+
+def _tables_are_of(store: Store, pack: Path, mark: str) -> bool:
+    """Whether each table of the runs in `pack` is there, and of the entries `mark` stands for."""
+    try:
+        names = pl.scan_parquet(pack).select(pl.col("file").unique()).collect()["file"]
+        tables = [Path(name).stem for name in names if name.endswith(".parquet")]
+        parts = [store.path / "tables" / table / pack.name for table in tables]
+        return all(pl.read_parquet_metadata(part).get(_OF) == mark for part in parts)
+    except (OSError, PolarsError):
+        return False
+
+
+def _unpacked(
+    store: Store, held: Packs, pack: Path, scratch: Path, moved: int, damaged: int
+) -> tuple[int, int]:
+    """Makes folders of the runs in `pack`."""
+    made = []
+    for run, files in held.each(pack):
+        if store.entry(run).exists():
+            continue
+        if files is None:
+            damaged += 1
+            continue
+        made.append(scratch / run)
+        made[-1].mkdir()
+        unpacked.put(made[-1], files)
+    _core.sync([*made])
+    for folder in made:
+        folder.rename(store.entry(folder.name))
+    return moved + len(made), damaged
+
+
+def _size_if_small(entry: Path, run_id: str) -> int | None:
+    """The bytes of an entry; None if it is to stay as it is."""
+    try:
+        manifest = (entry / MANIFEST).read_bytes()
+        names = packs.listed(manifest, run_id)
+        if names is None or {*names, MANIFEST} != {file.name for file in entry.iterdir()}:
+            return None
+    except OSError:
+        return None
+    size = len(manifest) + sum(size for size, _ in names.values())
+    captured = any(name.endswith(".pcapng") for name in names)
+    return None if captured or size > SMALL else size
+
+
+def _digest(entry: Path) -> str:
+    return hashlib.sha256((entry / MANIFEST).read_bytes()).hexdigest()
+
+
+def _remove(folder: Path, scratch: Path) -> None:
+    """Removes a folder so that it is there as a whole or not at all."""
+    grave = scratch / f"gone-{folder.name}"
+    with contextlib.suppress(FileNotFoundError):
+        folder.rename(grave)
+        shutil.rmtree(grave, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _alone(store: Store) -> Iterator[Path]:
+    """A folder to work in, while no other process compacts or unpacks."""
+    with store.writer() as writer, writer.workspace() as scratch:
+        try:
+            with disk.locked(store.path / "tmp" / "compact-lock"):
+                yield scratch
+        except OSError as error:
+            if isinstance(error, StoreError):
+                raise
+            why = disk.reason(error)
+            raise StoreError(f"cannot write to {store.path}: {why}") from error

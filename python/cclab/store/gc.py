@@ -1,0 +1,158 @@
+"""What a store holds that no plan of it needs, and how it goes."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from cclab import phase
+from cclab.errors import StoreError
+from cclab.plan import Plan
+from cclab.store import disk
+from cclab.store.folder import PLAN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from cclab.store.folder import Store
+
+
+@dataclass
+class Garbage:
+    """What can go."""
+
+    runs: list[str] = field(default_factory=list)
+    """Entries that no plan needs."""
+    plans: list[str] = field(default_factory=list)
+    """Plans of which every run is of another version."""
+    aside: list[str] = field(default_factory=list)
+    """Damaged entries that were set aside."""
+    bytes: int = 0
+    """What goes with all of them."""
+
+    def document(self) -> dict[str, Any]:
+        """As `cclab store gc --json` prints it."""
+        return {
+            "schema": "cclab-store-gc/1",
+            "runs": self.runs,
+            "plans": self.plans,
+            "aside": self.aside,
+            "bytes": self.bytes,
+        }
+
+
+def plans_of(store: Store) -> dict[Path, Plan]:
+    """Every plan of `store` that can be read, by its file."""
+    found = {}
+    for file in [store.path / PLAN, *sorted(store.plans.glob("*.json"))]:
+        with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
+            found[file] = Plan.from_json(file.read_text(encoding="utf-8"))
+    return found
+
+
+def needed_by(plan: Plan) -> set[str]:
+    """The runs that `plan` needs, with those that check it."""
+    shifted = phase.runs_of(plan).values()
+    return {run.id for run in plan.runs} | {run.id for runs in shifted for run in runs}
+
+
+def garbage(store: Store, versions: dict[str, str] | None = None) -> Garbage:
+    """What is in `store` that no plan of it needs; changes nothing.
+
+    With the `versions` of backends by name, entries of others and plans of nothing else too, but
+    the plan last run. Raises `StoreError` if a plan cannot be read: what it needs is not known.
+    """
+    plans = plans_of(store)
+    files = {store.path / PLAN, *store.plans.glob("*.json")}
+    if files != plans.keys():
+        unread = ", ".join(sorted(file.name for file in files - plans.keys()))
+        raise StoreError(f"{store.path}: {unread} cannot be read: what it needs is not known")
+    found = Garbage()
+    needed: set[str] = set()
+    for file, plan in plans.items():
+        if versions and plan != plans[store.path / PLAN] and _is_other(plan, versions):
+            found.plans.append(file.name)
+        else:
+            needed |= needed_by(plan)
+    found.runs = sorted(store.ids() - needed)
+    found.aside = _names(store.aside)
+    packed = {} if store.packs is None else store.packs.runs()
+    found.bytes = sum(
+        packed[run].bytes if run in packed else _size(store.entry(run)) for run in found.runs
+    ) + sum(_size(store.aside / name) for name in found.aside)
+    return found
+
+
+def collect(store: Store, versions: dict[str, str] | None = None) -> Garbage:
+    """Removes what `garbage` finds, and what dead writers left.
+
+    Raises `StoreError` if the store cannot be written or another process writes to it: what that
+    has just saved may be of a plan that was not there a moment ago.
+    """
+    with store.writer() as writer, writer.workspace() as scratch:
+        try:
+            with disk.locked(store.path / "tmp" / "lock"):
+                _check_alone(store, scratch.parent)
+                found = garbage(store, versions)
+                _remove(store, found, scratch)
+        except OSError as error:
+            if isinstance(error, StoreError):
+                raise
+            why = disk.reason(error)
+            raise StoreError(f"cannot write to {store.path}: {why}") from error
+    return found
+
+
+def _remove(store: Store, found: Garbage, scratch: Path) -> None:
+    for name in found.plans:
+        (store.plans / name).unlink(missing_ok=True)
+    for run in found.runs:
+        if store.entry(run).exists():
+            store.entry(run).rename(scratch / run)
+    disk.sync(store.runs)
+    gone = set(found.runs)
+    if store.packs is not None and gone & store.packs.runs().keys():
+        from cclab.store import compact
+
+        compact.without(store, gone, scratch)
+    if found.aside:
+        store.aside.rename(scratch / "aside")
+    shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _check_alone(store: Store, corner: Path) -> None:
+    """Raises `StoreError` if a writer lives beside the one whose corner is `corner`."""
+    for other in _folders(store.path / "tmp"):
+        if other != corner:
+            try:
+                with disk.locked(other / "lock", wait=False):
+                    pass
+            except BlockingIOError:
+                raise StoreError(
+                    f"{store.path} is in use by another process; try again when it has ended"
+                ) from None
+
+
+def _is_other(plan: Plan, versions: dict[str, str]) -> bool:
+    """Whether every run of a plan is of another version than this one's."""
+    return all(run.version != versions.get(run.backend) for run in plan.runs)
+
+
+def _folders(folder: Path) -> Iterator[Path]:
+    return (found for found in sorted(folder.iterdir()) if found.is_dir())
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return sorted(found.name for found in folder.iterdir())
+    except OSError:
+        return []
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file, or of all files below a folder."""
+    files = path.rglob("*") if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files if file.is_file())

@@ -1,0 +1,139 @@
+"""Whether everything in a store is as it was written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from cclab import _core
+from cclab.store.packs import MANIFEST
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from cclab.store.folder import Store
+
+_DIGITS = 20
+
+
+@dataclass
+class Health:
+    """What was found in a store, every byte of it read."""
+
+    sound: int = 0
+    """Entries that are as they were written, loose or compacted."""
+    torn: list[str] = field(default_factory=list)
+    """Entries that lack a file, or have one of other contents than the manifest lists."""
+    foreign: list[str] = field(default_factory=list)
+    """Entries of another run than their name says, and what is no entry."""
+    unreadable: list[str] = field(default_factory=list)
+    """Packs that cannot be read."""
+    plans: list[str] = field(default_factory=list)
+    """Plans that are not what they are named by."""
+    derived: list[str] = field(default_factory=list)
+    """Parts of the catalog and the tables that are not of the entries; they can be made again."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is damaged but what can be made again without running anything."""
+        return not (self.torn or self.foreign or self.unreadable or self.plans)
+
+    def document(self) -> dict[str, Any]:
+        """As `cclab store verify --json` prints it."""
+        return {
+            "schema": "cclab-store-verify/1",
+            "whole": self.whole,
+            "sound": self.sound,
+            "torn": self.torn,
+            "foreign": self.foreign,
+            "unreadable": self.unreadable,
+            "plans": self.plans,
+            "derived": self.derived,
+        }
+
+
+def examine(store: Store) -> Health:
+    """Reads everything in `store` and compares it with what it was. Changes nothing."""
+    found = Health()
+    loose = sorted(store.loose())
+    for run, state in zip(loose, _core.check_entries(store.runs, loose, True), strict=True):
+        _judge(found, run, store.entry(run), sound=state == "sound")
+    for run, files in _packed(store, found):
+        if files is None:
+            found.torn.append(run)
+        elif not _is_of(run, files.get("run.json", b"")):
+            found.foreign.append(run)
+        else:
+            found.sound += 1
+    for plan in sorted(store.plans.glob("*.json")):
+        if hashlib.sha256(plan.read_bytes()).hexdigest()[:_DIGITS] != plan.stem:
+            found.plans.append(plan.name)
+    found.derived = [*_of_catalog(store), *_of_tables(store)]
+    return found
+
+
+def _judge(found: Health, run: str, entry: Path, *, sound: bool) -> None:
+    try:
+        asked = (entry / "run.json").read_bytes()
+    except OSError:
+        asked = b""
+    if sound and _is_of(run, asked):
+        found.sound += 1
+    elif sound or not (entry / MANIFEST).is_file() or _names_another(run, entry):
+        found.foreign.append(run)
+    else:
+        found.torn.append(run)
+
+
+def _names_another(run: str, entry: Path) -> bool:
+    """Whether the manifest of an entry is that of another run."""
+    try:
+        return bool(json.loads((entry / MANIFEST).read_bytes())["run"] != run)
+    except (OSError, ValueError, LookupError, TypeError):
+        return False
+
+
+def _is_of(run: str, asked: bytes) -> bool:
+    """Whether what was asked of a run is what its id is the hash of."""
+    try:
+        says = json.loads(asked)
+        scenario = json.dumps(says["scenario"])
+        name = _core.run_id(scenario, says["seed"], says["backend"], says["version"])
+    except (ValueError, LookupError, TypeError):
+        return False
+    return bool(name == run == says["id"])
+
+
+def _packed(store: Store, found: Health) -> Iterator[tuple[str, dict[str, bytes] | None]]:
+    """The compacted runs and their files; None if they are not as they were written."""
+    if store.packs is None:
+        return
+    unreadable = store.packs.unreadable()
+    found.unreadable = [pack.name for pack in unreadable]
+    for pack in store.packs.every():
+        if pack not in unreadable:
+            yield from store.packs.each(pack)
+
+
+def _of_catalog(store: Store) -> list[str]:
+    """What is wrong in the catalog."""
+    from cclab.catalog import Catalog
+
+    return [f"catalog/{name}.parquet" for name in Catalog(store).differing()]
+
+
+def _of_tables(store: Store) -> list[str]:
+    """The compacted tables that cannot be read."""
+    import polars as pl
+    from polars.exceptions import PolarsError
+
+    wrong = []
+    for table in sorted((store.path / "tables").glob("*/*.parquet")):
+        try:
+            pl.read_parquet(table)
+        except (OSError, PolarsError):
+            wrong.append(str(table.relative_to(store.path)))
+    return wrong

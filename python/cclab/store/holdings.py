@@ -1,0 +1,91 @@
+"""What a store holds, told without opening its entries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from cclab.catalog import Catalog
+from cclab.store.planned import planned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cclab.store.folder import Store
+
+COLUMNS = ("run", "backend", "version", "seed", "bytes", "form")
+"""What is told of a run; its form is `loose` or `compacted`."""
+
+
+@dataclass(frozen=True)
+class PlanHeld:
+    """A plan of a store."""
+
+    name: str
+    """Of its study."""
+    title: str
+    runs: int
+    present: int
+    """Those of its runs that are in the store."""
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """What a store holds."""
+
+    runs: int
+    compacted: int
+    bytes: int
+    versions: list[tuple[str, str, int]]
+    """Backend, version, and how many runs are of it."""
+    plans: list[PlanHeld]
+    unplanned: int
+    """Runs that no plan asked for by itself: they check others, or their plan is gone."""
+    unknown: int
+    """Entries that the catalog has no row of: they cannot be read."""
+    table: pl.DataFrame
+    """A row per run, with `COLUMNS`."""
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """The runs."""
+        return self.table.rows()
+
+    def document(self, *, runs: bool) -> dict[str, Any]:
+        """As `cclab store ls --json` prints it; with `runs`, each run."""
+        return {
+            "schema": "cclab-store-ls/1",
+            "runs": self.table.to_dicts() if runs else self.runs,
+            "compacted": self.compacted,
+            "bytes": self.bytes,
+            "versions": [
+                {"backend": backend, "version": version, "runs": runs_of}
+                for backend, version, runs_of in self.versions
+            ],
+            "plans": [vars(plan) for plan in self.plans],
+            "unplanned": self.unplanned,
+            "unknown": self.unknown,
+        }
+
+
+def holdings(store: Store, told: Callable[[int], None] | None = None) -> Holdings:
+    """What `store` holds. What the catalog lacks is read from the entries; `told` hears of it."""
+    known = Catalog(store).tables(told).runs.select("run", "backend", "version", "seed", "bytes")
+    loose = store.loose()
+    form = pl.col("run").is_in(list(loose)).replace_strict({True: "loose", False: "compacted"})
+    table = known.with_columns(form.cast(pl.String).alias("form")).collect()
+    ids = store.ids()
+    versions = table.group_by("backend", "version").len().sort("backend", "version")
+    plans = [(plan.name, plan.title, plan.runs) for plan in planned(store)]
+    asked = set[str]().union(*(runs for _, _, runs in plans))
+    return Holdings(
+        runs=len(ids),
+        compacted=len(ids - loose),
+        bytes=int(table["bytes"].sum()),
+        versions=[(backend, version, n) for backend, version, n in versions.iter_rows()],
+        plans=[PlanHeld(name, title, len(runs), len(ids & runs)) for name, title, runs in plans],
+        unplanned=len(ids - asked),
+        unknown=len(ids) - table.height,
+        table=table,
+    )

@@ -1,0 +1,231 @@
+"""Compacted stores: the same runs in few files, byte for byte, and nothing lost on the way."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+import cclab
+from cclab.queries import query
+from cclab.store import Store, compact, packs
+from conftest import STUDY, files_of
+
+if TYPE_CHECKING:
+    from cclab import Results
+    from conftest import Cli
+
+_KILLED_AT = """
+import os, signal, sys
+from cclab.store import Store, compact
+from cclab import catalog
+store, verb, moment = Store(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+seen = 0
+def hook(event, arguments):
+    global seen
+    if event in ("os.rename", "os.remove", "os.rmdir", "os.mkdir", "shutil.rmtree"):
+        seen += 1
+        if seen == moment:
+            os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(hook)
+getattr(compact, verb)(store)
+print(seen)
+"""
+
+
+@pytest.fixture(scope="session")
+def short_runs(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """The results of four short runs without captures; the tests that share them only read."""
+    folder = tmp_path_factory.mktemp("short")
+    file = folder / "short.toml"
+    file.write_text(STUDY.replace('"2s"', '"800ms"'))
+    return cclab.run(file, out=folder / "store")
+
+
+@pytest.fixture
+def store(short_runs: Results, tmp_path: Path) -> Store:
+    """A copy of the store of `short_runs`."""
+    shutil.copytree(short_runs.store.path, tmp_path / "copy")
+    return Store(tmp_path / "copy")
+
+
+def _lasting(store: Store) -> dict[str, bytes]:
+    """The files of a store that are not there for a time only."""
+    passing = ("tmp/", "report/", "aside/")
+    return {n: b for n, b in files_of(store.path).items() if not n.startswith(passing)}
+
+
+def _all_sound(store: Store) -> bool:
+    found = Store(store.path).survey(store.plan())
+    return len(found.sound) == len(store.plan().runs)
+
+
+def test_a_compacted_store_is_the_same_store_in_fewer_files(
+    store: Store, short_runs: Results
+) -> None:
+    before, ids = _lasting(store), store.ids()
+    done = compact.compact(store)
+    assert done.moved == len(ids)
+    assert list(store.runs.iterdir()) == []
+    assert store.ids() == ids
+    assert _all_sound(store)
+    again = cclab.load(store.path)
+    assert again.document() == short_runs.document()
+    assert again.samples(0).equals(short_runs.samples(0))
+    assert again.runs[0].entry != store.entry(again.runs[0].run.id)
+    assert query(store.path).equals(query(short_runs.store.path))
+    shutil.rmtree(store.path / "catalog")
+    assert query(store.path).equals(query(short_runs.store.path))
+    once = _lasting(store)
+    assert compact.compact(store).moved == 0
+    assert _lasting(store) == once
+    assert compact.unpack(store).moved == len(ids)
+    assert _lasting(store) == before
+
+
+def test_the_tables_hold_what_the_runs_recorded(store: Store, short_runs: Results) -> None:
+    compact.compact(store)
+    tables = {folder.name for folder in (store.path / "tables").iterdir()}
+    assert {"flow_samples", "queue_samples", "flows", "links", "histograms"} <= tables
+    for table in sorted(tables):
+        whole = pl.read_parquet(store.path / "tables" / table / "*.parquet")
+        assert whole["run"].is_sorted()
+        assert set(whole["run"]) == short_runs.store.ids()
+        for run in short_runs.runs[:3]:
+            own = pl.read_parquet(short_runs.store.entry(run.run.id) / f"{table}.parquet")
+            assert whole.filter(run=run.run.id).drop("run").equals(own)
+
+
+def test_the_bytes_depend_on_the_runs_alone(store: Store, tmp_path: Path) -> None:
+    other = Store(tmp_path / "other")
+    shutil.copytree(store.path, other.path)
+    compact.compact(store)
+    late = sorted(other.loose())[::2]
+    for run in late:
+        other.entry(run).rename(tmp_path / run)
+    compact.compact(other)
+    for run in late:
+        (tmp_path / run).rename(other.entry(run))
+    compact.compact(other)
+    assert _lasting(other) == _lasting(store)
+
+
+def test_large_packs_are_split_by_more_digits(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = _lasting(store)
+    compact.compact(store)
+    whole = _lasting(store)
+    monkeypatch.setattr(packs, "MOST_BYTES", 40_000)
+    sizes = {run: one.bytes for run, one in packs.Packs(store.path / "packs").runs().items()}
+    parts = packs.partition(sizes)
+    assert sorted(run for runs in parts.values() for run in runs) == sorted(sizes)
+    assert all(run.startswith(prefix) for prefix, runs in parts.items() for run in runs)
+    assert all(len(r) == 1 or sum(sizes[x] for x in r) <= 40_000 for r in parts.values())
+    monkeypatch.setattr(packs, "MOST_BYTES", 1)
+    compact.compact(store)
+    assert len(list((store.path / "packs").iterdir())) == len(sizes)
+    assert _all_sound(store)
+    monkeypatch.undo()
+    compact.compact(store)
+    assert _lasting(store) == whole
+    compact.unpack(store)
+    assert _lasting(store) == before
+
+
+def test_captures_large_and_damaged_entries_stay_as_they_are(
+    results: Results, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    captured = Store(tmp_path / "captured")
+    shutil.copytree(results.store.path, captured.path)
+    assert compact.compact(captured).moved == 0
+    assert captured.loose() == results.store.ids()
+    first, second, *_ = sorted(store.loose())
+    (store.entry(first) / "flows.parquet").write_bytes(b"torn")
+    (store.entry(second) / "more").write_text("not listed")
+    assert compact.compact(store).kept == 2
+    assert store.loose() == {first, second}
+    monkeypatch.setattr(compact, "SMALL", 10)
+    compact.unpack(store)
+    assert compact.compact(store).moved == 0
+
+
+def test_a_run_that_is_done_again_replaces_its_compacted_entry(
+    store: Store, short_runs: Results
+) -> None:
+    compact.compact(store)
+    before = _lasting(store)
+    run = short_runs.runs[0].run.id
+    pack = next(p for p in (store.path / "packs").iterdir() if run.startswith(p.stem))
+    whole = pack.read_bytes()
+    pack.write_bytes(whole[:100] + b"\xff" * 40 + whole[140:])
+    damaged = Store(store.path).survey(store.plan()).missing
+    assert run in {one.id for one in damaged}
+    for one in damaged:
+        shutil.copytree(short_runs.store.entry(one.id), store.entry(one.id))
+    assert _all_sound(store)
+    compact.compact(Store(store.path))
+    assert _lasting(store) == before
+
+
+@pytest.mark.parametrize("verb", ["compact", "unpack"])
+@pytest.mark.parametrize("part", [0.05, 0.3, 0.6, 0.9])
+def test_a_kill_at_any_moment_loses_nothing(
+    store: Store, short_runs: Results, tmp_path: Path, verb: str, part: float
+) -> None:
+    loose = _lasting(store)
+    compact.compact(store)
+    packed = _lasting(store)
+    if verb == "compact":
+        compact.unpack(store)
+    trial = tmp_path / "trial"
+    shutil.copytree(store.path, trial)
+    command = [sys.executable, "-c", _KILLED_AT, str(trial), verb]
+    steps = int(subprocess.run([*command, "0"], check=True, capture_output=True).stdout)
+    moment = max(1, int(part * steps))
+    shutil.rmtree(trial)
+    shutil.copytree(store.path, trial)
+    killed = subprocess.run([*command, str(moment)], capture_output=True, check=False)
+    assert killed.returncode == -9
+    assert _all_sound(Store(trial))
+    assert cclab.load(trial).document() == short_runs.document()
+    compact.compact(Store(trial))
+    assert _lasting(Store(trial)) == packed
+    compact.unpack(Store(trial))
+    assert _lasting(Store(trial)) == loose
+    shutil.rmtree(trial)
+
+
+def test_the_command_line_lists_verifies_compacts_and_unpacks(cli: Cli, store: Store) -> None:
+    before = _lasting(store)
+    runs = len(store.ids())
+    told = cli("store", "ls", store.path)
+    assert told.stdout.startswith(f"{store.path}: {runs} runs, ")
+    assert "plan short: Two flows on a slow link: 4 of 4 runs here" in told.stdout
+    assert cli("store", "compact", store.path).returncode == 0
+    told = cli("store", "ls", store.path, "--json", "--runs")
+    listed = json.loads(told.stdout)
+    assert listed["compacted"] == runs == len(listed["runs"])
+    assert {run["form"] for run in listed["runs"]} == {"compacted"}
+    assert cli("store", "verify", store.path).stdout == f"{runs} sound runs in {store.path}\n"
+    assert cli("store", "unpack", store.path).returncode == 0
+    assert _lasting(store) == before
+
+
+def test_running_a_compacted_study_again_runs_nothing(
+    cli: Cli, short_runs: Results, store: Store, tmp_path: Path
+) -> None:
+    compact.compact(store)
+    before = _lasting(store)
+    study = tmp_path / "short.toml"
+    study.write_text((short_runs.store.path.parent / "short.toml").read_text())
+    done = cli("run", study, "--out", store.path)
+    assert done.returncode == 0, done.stderr
+    assert "4 of 4 runs are in" in done.stderr
+    assert _lasting(store) == before

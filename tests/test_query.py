@@ -1,0 +1,239 @@
+"""Questions to a results folder: what can be asked, and what wrong questions are told."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+import cclab
+from cclab.errors import InputError, StoreError
+from cclab.queries import groups, kinds, query
+from cclab.queries.columns import split
+from cclab.queries.expression import Term, compile, condition
+from cclab.stats import estimate
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cclab import Results
+    from conftest import Cli
+
+FRAME = pl.DataFrame(
+    {
+        "cc": ["bbr", "cubic", "reno", None],
+        "rtt": [0.02, 0.05, 0.1, None],
+        "bottleneck.rate": [10_000_000, 100_000_000, 100_000_000, 5],
+        "ecn": [True, False, False, None],
+        "cc_params.split-gso": [1.0, None, 3.0, 4.0],
+    }
+)
+TERMS = {
+    "cc": Term(pl.col("cc"), "text"),
+    "rtt": Term(pl.col("rtt"), "number"),
+    "bottleneck.rate": Term(pl.col("bottleneck.rate"), "number"),
+    "ecn": Term(pl.col("ecn"), "condition"),
+    "cc_params.split-gso": Term(pl.col("cc_params.split-gso"), "number"),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ('cc == "bbr"', [0]),
+        ("cc == 'bbr' or rtt >= 100ms", [0, 2]),
+        ('cc == "bbr" and rtt > 50ms', []),
+        ("rtt > 50ms", [2]),
+        ('rtt > "50ms"', [2]),
+        ("20ms <= rtt < 0.1s", [0, 1]),
+        ("bottleneck.rate == 100Mbit", [1, 2]),
+        ("bottleneck.rate == 0.1Gbit/s", [1, 2]),
+        ("bottleneck.rate * rtt / 8 > 64kB", [1, 2]),
+        ("not rtt > 50ms", [0, 1]),
+        ("not (cc in ['bbr', \"reno\"])", [1]),
+        ("cc not in ['bbr', 'reno']", [1]),
+        ("rtt in [20ms, 100ms]", [0, 2]),
+        ("'ub' in cc", [1]),
+        ('cc matches "^(bbr|re)"', [0, 2]),
+        ("ecn", [0]),
+        ("not ecn", [1, 2]),
+        ("ecn == true", [0]),
+        ("rtt is None", [3]),
+        ("rtt != None and cc is not null", [0, 1, 2]),
+        ("`cc_params.split-gso` > 1", [2, 3]),
+        ("max(rtt, 30ms) == 30ms", [0]),
+        ("abs(rtt - 100ms) < 60ms", [1, 2]),
+        ("-rtt > -1e-1", [0, 1]),
+        ("min(rtt * 1000, 50) >= 5e1", [1, 2]),
+        ("  \n cc == 'bbr'\n or rtt > 60ms ", [0, 2]),
+        ("rtt > 5%", [2]),
+        ("1 / (rtt - rtt) > 0", []),
+    ],
+)
+def test_a_condition_chooses_rows(text: str, rows: list[int]) -> None:
+    found = FRAME.with_row_index().filter(condition(text, TERMS))["index"].to_list()
+    # `max` of a value that is not there and another is the other.
+    assert [row for row in found if row != 3 or rows[-1:] == [3]] == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "why"),
+    [
+        ("cc == 'bbr' and rttt > 1", 17, "no column `rttt`; did you mean `rtt`?"),
+        ("rate > 1", 1, "did you mean `bottleneck.rate`?"),
+        ("rtt > 50mss", 7, "`50mss` is no quantity"),
+        ("rtt > 100mbps", 7, "is no quantity"),
+        ("rtt = 5", 5, "`==` compares"),
+        ("rtt > ", 6, "not an expression"),
+        ("cc > 5", 6, "cannot be compared"),
+        ("ecn > rtt", 7, "a condition cannot be compared with a number"),
+        ("ecn > true", 7, "have no order"),
+        ("cc and rtt > 1", 1, "this is a text, not a condition"),
+        ("rtt + cc > 1", 7, "this is a text, not a number"),
+        ("sqrt(rtt) > 1", 1, "the functions are abs, min, max"),
+        ("abs(rtt, 1) > 1", 1, "`abs` takes one number"),
+        ("rtt ** 2 > 1", 1, "only + - * / are known"),
+        ("rtt if ecn else 1", 1, "not part of an expression"),
+        ("__import__('os').system('true')", 1, "the functions are"),
+        ("cc.__class__ == 'x'", 1, "no column `cc.__class__`"),
+        ("rtt matches '5'", 1, "needs a text on its left"),
+        ("cc matches '('", 12, "is no pattern"),
+        ("cc matches cc", 12, "needs a quoted pattern"),
+        ("rtt in 5", 8, "needs a list"),
+        ("rtt is 5", 8, "compares with `None` alone"),
+        ("rtt < None", 7, "only equal"),
+        ("rtt > 'ä' and x", 7, "cannot be compared with a text"),
+        ("cc == 'ä' and x > 1", 15, "no column `x`"),
+        ("(", 1, "not an expression"),
+    ],
+)
+def test_a_wrong_expression_is_told_with_its_place(text: str, column: int, why: str) -> None:
+    with pytest.raises(InputError) as raised:
+        condition(text, TERMS)
+    told, shown, mark = str(raised.value).split("\n")
+    assert told.startswith(f"column {column}: "), told
+    assert why in told
+    assert mark.index("^") - 2 == column - 1
+    assert shown.strip() == text.strip()
+
+
+def test_a_number_is_no_condition() -> None:
+    with pytest.raises(InputError, match="is a number, not a condition"):
+        condition("rtt + 1", TERMS)
+    with pytest.raises(InputError, match="empty"):
+        compile("  ", TERMS)
+
+
+def test_columns_are_split_at_commas_outside_brackets() -> None:
+    assert split("a, max(b, c),d = [1,2] ,'x,y'") == ["a", "max(b, c)", "d = [1,2]", "'x,y'"]
+
+
+def test_a_row_is_a_flow_with_what_its_run_has(results: Results) -> None:
+    found = cclab.query(results.store.path, "cc == 'cubic' and rtt == 20ms")
+    assert found["cc"].to_list() == ["cubic", "cubic"]
+    told = results.flows.filter(cc="cubic", name="short").sort("run")
+    assert found["run"].to_list() == told["run"].to_list()
+    assert found["goodput_bps"].to_list() == told["goodput_bps"].to_list()
+    both = query(
+        results.store.path,
+        "network.bottleneck.rate == 10Mbit and bottleneck.queue.kind == 'droptail'",
+        columns=["run", "jain", "x = goodput_bps / bottleneck.rate", "duration", "flow.duration"],
+    )
+    assert both.columns == ["run", "jain", "x", "duration", "flow.duration"]
+    assert both.height == results.flows.height
+    assert both["duration"].to_list() == [2.0] * both.height
+    assert both["flow.duration"].null_count() == both.height
+
+
+def test_the_runs_that_check_a_study_are_left_out_unless_asked_for(
+    study: Path, tmp_path: Path
+) -> None:
+    exact = ["flow.short.start=0s", "flow.long.start=10ms", "duration=700ms"]
+    results = cclab.run(study, out=tmp_path / "exact", set=exact)
+    planned = {run.id for run in results.plan.runs}
+    found = query(results.store.path, table="runs", columns=["run"])
+    assert set(found["run"]) == planned
+    every = query(results.store.path, table="runs", columns=["run"], every=True)
+    assert set(every["run"]) == results.store.ids() > planned
+
+
+def test_groups_are_estimated_over_runs(results: Results) -> None:
+    found = query(results.store.path, group_by=["cc", "rtt"], columns=["goodput_bps"], sort="-n")
+    flows = results.flows
+    for row in found.to_dicts():
+        name = "short" if row["rtt"] == 0.02 else "long"
+        seen = flows.filter(cc=row["cc"], name=name)["goodput_bps"].to_list()
+        told = estimate(seen)
+        assert told is not None
+        assert row["n"] == len(seen)
+        assert row["goodput_bps"] == pytest.approx(told.mean)
+        assert [row["goodput_bps_low"], row["goodput_bps_high"]] == [told.low, told.high]
+
+
+def test_flows_of_one_run_are_one_observation(results: Results) -> None:
+    found = query(results.store.path, group_by=["bottleneck.rate"], columns=["goodput_bps"])
+    means = results.flows.group_by("run").agg(pl.col("goodput_bps").mean())["goodput_bps"]
+    told = estimate(means.sort().to_list())
+    assert told is not None
+    assert found["n"].to_list() == [4]
+    assert found["goodput_bps"].item() == pytest.approx(told.mean)
+    with pytest.raises(InputError, match="is a text"):
+        query(results.store.path, group_by=["rtt"], columns=["cc"])
+
+
+def test_over_many_runs_the_interval_is_the_bootstraps_limit() -> None:
+    values = [float(i % 97) for i in range(groups.MANY + 1)]
+    told, limit = estimate(values), groups._normal(values)
+    assert told is not None
+    assert told.half_width is not None
+    assert limit.half_width == pytest.approx(told.half_width, rel=0.03)
+    assert limit.mean == pytest.approx(told.mean)
+
+
+def test_kinds_are_told(results: Results) -> None:
+    told = kinds(results.store.path)
+    assert told["cc"] == "text"
+    assert told["ecn"] == "condition"
+    assert told["bottleneck.utilization"] == told["limited_cwnd"] == "number"
+
+
+def test_what_is_no_results_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="not a results folder"):
+        query(tmp_path)
+    with pytest.raises(InputError, match="no table 'flow'"):
+        query(tmp_path, table="flow")  # type: ignore[arg-type]
+
+
+def test_the_command_line_prints_tables_csv_json_and_parquet(
+    cli: Cli, results: Results, tmp_path: Path
+) -> None:
+    store = results.store.path
+    asked = (store, "cc == 'reno' and rtt > 50ms", "--columns", "run,goodput_bps,rtt")
+    told = cli("query", *asked)
+    assert told.returncode == 0, told.stderr
+    assert told.stdout.startswith(f"4 flows of {store}\n")
+    rows = list(csv.DictReader(io.StringIO(cli("query", *asked, "--csv").stdout)))
+    assert [float(row["goodput_bps"]) for row in rows] == [
+        row["goodput_bps"] for row in json.loads(cli("query", *asked, "--json").stdout)["rows"]
+    ]
+    assert cli("query", *asked, "--parquet", tmp_path / "x.parquet").returncode == 0
+    assert pl.read_parquet(tmp_path / "x.parquet").height == len(rows) == 4
+    assert "flows" in cli("query", store, "--list", "--table", "runs").stdout
+    wrong = cli("query", store, "rttt > 50ms")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "did you mean `rtt`?" in wrong.stderr
+
+
+def test_the_only_results_folder_is_taken(cli: Cli, results: Results, tmp_path: Path) -> None:
+    assert "no results folder in results/" in cli("query", "rtt > 1").stderr
+    shutil.copytree(results.store.path, tmp_path / "results/one")
+    assert cli("query", "rtt > 50ms").stdout.startswith("4 flows of results/one\n")
+    shutil.copytree(results.store.path, tmp_path / "results/two")
+    both = cli("query", "rtt > 50ms")
+    assert both.returncode == 2
+    assert "results/one, results/two" in both.stderr

@@ -1,0 +1,232 @@
+"""`cclab store`: what is damaged is named, what nobody needs goes, what is asked for is copied."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+import cclab
+from cclab.catalog import Catalog
+from cclab.errors import InputError, StoreError
+from cclab.queries import query
+from cclab.store import Store, compact, gc, health, transfer
+from conftest import files_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cclab import Results
+    from conftest import Cli
+
+
+@pytest.fixture
+def store(results: Results, tmp_path: Path) -> Store:
+    """A copy of the shared results."""
+    shutil.copytree(results.store.path, tmp_path / "copy")
+    return Store(tmp_path / "copy")
+
+
+def _lasting(store: Store) -> dict[str, bytes]:
+    passing = ("tmp/", "report/")
+    return {n: b for n, b in files_of(store.path).items() if not n.startswith(passing)}
+
+
+def test_a_whole_store_is_whole(store: Store) -> None:
+    found = health.examine(store)
+    assert found.whole
+    assert found.sound == len(store.ids())
+    assert found.derived == []
+
+
+def test_what_is_damaged_is_named_by_what_is_wrong(cli: Cli, store: Store) -> None:
+    torn, forged, other, *_ = sorted(store.ids())
+    file = store.entry(torn) / "flow_samples.parquet"
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+    shutil.copytree(store.entry(forged), store.entry("0" * 20))
+    (store.runs / "notes.txt").write_text("not an entry")
+    # Sound by its manifest, and yet of another seed than its name says.
+    asked = store.entry(other) / "run.json"
+    text = asked.read_text()
+    asked.write_text(text.replace('"seed":7', '"seed":9').replace('"seed":8', '"seed":9'))
+    manifest = json.loads((store.entry(other) / "manifest.json").read_text())
+    content = asked.read_bytes()
+    manifest["files"]["run.json"] = {
+        "bytes": len(content),
+        "sha256": hashlib.sha256(content).hexdigest(),
+    }
+    (store.entry(other) / "manifest.json").write_text(json.dumps(manifest))
+    (store.path / "catalog/flows.parquet").write_bytes(b"torn")
+    for plan in store.plans.glob("*.json"):
+        plan.write_text(plan.read_text() + " ")
+    told = cli("store", "verify", store.path, "--json")
+    assert told.returncode == 3
+    found = json.loads(told.stdout)
+    assert found["torn"] == [torn]
+    assert found["foreign"] == sorted(["0" * 20, "notes.txt", other])
+    assert found["sound"] == len(store.loose()) - 4
+    assert "catalog/flows.parquet" in found["derived"]
+    assert len(found["plans"]) == 1
+    assert f"{torn}: torn" in told.stderr
+    assert "is damaged" in told.stderr
+
+
+def test_what_can_be_made_again_is_no_damage(cli: Cli, store: Store) -> None:
+    (store.path / "catalog/flows.parquet").write_bytes(b"torn")
+    told = cli("store", "verify", store.path)
+    assert told.returncode == 0
+    assert "catalog/flows.parquet: not of these entries" in told.stderr
+
+
+def test_damage_in_a_pack_is_found(store: Store, tmp_path: Path) -> None:
+    short = cclab.run(
+        _study_without_captures(tmp_path, store), out=tmp_path / "plain", set=["duration=700ms"]
+    )
+    compact.compact(short.store)
+    whole = health.examine(Store(short.store.path))
+    assert whole.whole
+    first, second, *_ = sorted((short.store.path / "packs").iterdir())
+    first.write_bytes(b"no parquet")
+    content = bytearray(second.read_bytes())
+    content[40:80] = b"\xff" * 40
+    second.write_bytes(bytes(content))
+    found = health.examine(Store(short.store.path))
+    assert not found.whole
+    assert first.name in found.unreadable
+    assert found.torn or second.name in found.unreadable
+
+
+def _study_without_captures(tmp_path: Path, store: Store) -> Path:
+    from conftest import STUDY
+
+    file = tmp_path / "plain.toml"
+    file.write_text(STUDY)
+    return file
+
+
+def test_nothing_goes_that_a_plan_needs(store: Store) -> None:
+    before = _lasting(store)
+    assert gc.collect(store) == gc.Garbage()
+    assert _lasting(store) == before
+
+
+def test_what_no_plan_needs_goes(cli: Cli, store: Store, study: Path) -> None:
+    before = _lasting(store)
+    strange = cclab.run(study, out=store.path.parent / "other", set=["duration=600ms"]).store
+    for run in strange.ids():
+        shutil.copytree(strange.entry(run), store.entry(run))
+    Catalog(store).settle()
+    (store.path / "aside/one").mkdir(parents=True)
+    (store.path / "aside/one/file").write_text("damaged")
+    shown = json.loads(cli("store", "gc", store.path, "--dry-run", "--json").stdout)
+    assert shown["runs"] == sorted(strange.ids())
+    assert shown["aside"] == ["one"]
+    assert strange.ids() < store.ids()
+    assert cli("store", "gc", store.path).returncode == 0
+    assert _lasting(store) == before
+
+
+def test_compacted_runs_go_too(store: Store, study: Path, tmp_path: Path) -> None:
+    one = cclab.run(study, out=tmp_path / "a", set=["duration=600ms"]).store
+    alone = _lasting(one)
+    two = cclab.run(study, out=tmp_path / "b", set=["duration=650ms"]).store
+    for run in two.ids() - one.ids():
+        shutil.copytree(two.entry(run), one.entry(run))
+    compact.compact(one)
+    gc.collect(one)
+    compact.unpack(one)
+    Catalog(one).settle()
+    assert _lasting(one) == alone
+
+
+def test_runs_of_other_versions_go_when_asked(store: Store, study: Path) -> None:
+    cclab.run(study, out=store.path, set=["duration=600ms"])
+    last = store.plan()
+    found = gc.garbage(store, {"sim": "another"})
+    needed = gc.needed_by(last)
+    assert set(found.runs) == store.ids() - needed
+    assert len(found.plans) == 1
+    assert gc.garbage(store, {"sim": last.runs[0].version}) == gc.Garbage()
+
+
+def test_a_store_in_use_is_left_alone(store: Store) -> None:
+    script = (
+        "import sys, time\n"
+        "from cclab.store import Store\n"
+        "writer = Store(sys.argv[1]).writer().__enter__()\n"
+        "print('ready', flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", script, str(store.path)], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        with pytest.raises(StoreError, match="in use by another process"):
+            gc.collect(store)
+    finally:
+        child.kill()
+        child.wait()
+        if child.stdout is not None:
+            child.stdout.close()
+    assert gc.collect(store) == gc.Garbage()
+
+
+def test_an_unreadable_plan_keeps_everything(store: Store) -> None:
+    next(store.plans.glob("*.json")).write_text("{")
+    with pytest.raises(StoreError, match="what it needs is not known"):
+        gc.garbage(store)
+
+
+@pytest.mark.parametrize("name", ["part", "part.tar", "part.tar.gz", "part.tar.zst"])
+def test_chosen_runs_become_a_store_of_their_own(
+    cli: Cli, store: Store, tmp_path: Path, name: str
+) -> None:
+    target = tmp_path / name
+    chosen = "name == 'short' and cc == 'reno'"
+    told = cli("store", "export", store.path, target, chosen)
+    assert told.returncode == 0, told.stderr
+    wanted = query(store.path, chosen)
+    twice = tmp_path / f"again-{name}"
+    assert cli("store", "export", store.path, twice, chosen).returncode == 0
+    if transfer.is_archive(target):
+        got = Store(tmp_path / "got")
+        assert cli("store", "import", target, got.path).returncode == 0
+    else:
+        assert _lasting(Store(target)) == _lasting(Store(twice))
+        got = Store(target)
+    assert query(got.path, chosen).equals(wanted)
+    assert {run.id for run in got.plan().runs} == set(wanted["run"])
+    assert health.examine(got).whole
+    assert len(cclab.load(got.path).points) == 1
+    refused = cli("store", "export", store.path, target, chosen)
+    assert refused.returncode == 2
+    assert "is there already" in refused.stderr
+
+
+def test_stores_are_merged(store: Store, study: Path, tmp_path: Path) -> None:
+    one = cclab.run(study, out=tmp_path / "one", set=["duration=600ms"]).store
+    two = cclab.run(study, out=tmp_path / "two", set=["duration=650ms"]).store
+    cclab.run(study, out=tmp_path / "both", set=["duration=650ms"])
+    cclab.run(study, out=tmp_path / "both", set=["duration=600ms"])
+    assert transfer.bring(two.path, one) == len(two.ids() - one.ids() | two.ids())
+    Catalog(one).settle()
+    assert _lasting(one) == _lasting(Store(tmp_path / "both"))
+    assert transfer.bring(two.path, one) == 0
+
+
+def test_what_cannot_be_brought_is_named(store: Store, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.tar.zst"
+    bad.write_bytes(b"no archive")
+    with pytest.raises(InputError, match="is not an archive"):
+        transfer.bring(bad, store)
+    with pytest.raises(InputError, match="no such file"):
+        transfer.bring(tmp_path / "none.tar", store)
+    with pytest.raises(InputError, match="is not a results folder"):
+        transfer.bring(tmp_path / "nowhere", store)
