@@ -97,7 +97,7 @@ def test_summaries_of_many_points_are_those_of_each_alone() -> None:
         return {
             "flows": [{**flow, "name": "one", "cc": "reno", "limited": {"cwnd": 0.5}}],
             "bottleneck": whole | {"utilization": utilization},
-            "jain": 1.0,
+            **{name: chance.random() for name in summary.RUN_METRICS},
         }
 
     chance = random.Random(9)
@@ -159,3 +159,4 @@ def test_what_is_estimated_is_in_the_catalog_of_metrics() -> None:
     known = {metric["name"] for metric in json.loads(_core.metrics())}
     assert {f"flow.{name}" for name in summary.FLOW_METRICS} <= known
     assert {f"bottleneck.{name}" for name in summary.BOTTLENECK_METRICS} <= known
+    assert set(summary.RUN_METRICS) <= known

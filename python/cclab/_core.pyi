@@ -211,7 +211,7 @@ def stacks() -> str:
     """Every stack profile, as JSON: name and one line about it."""
 
 def metrics() -> str:
-    """Every metric, as JSON: name, unit, definition."""
+    """Every metric, as JSON: name, unit, definition, window, point, source."""
 
 def topologies() -> str:
     """Every topology, as JSON: name, one line about it, keys, an example, backends."""

@@ -53,7 +53,7 @@ def failures(
 def _measured(expectation: Expectation, point: PointSummary) -> Estimate | None:
     match expectation.subject:
         case "run":
-            return point.jain if expectation.metric == "jain" else None
+            return point.whole.get(expectation.metric)
         case "bottleneck":
             return point.bottleneck.get(expectation.metric)
         case {"flow": name}:

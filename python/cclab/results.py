@@ -15,7 +15,14 @@ from cclab import _core, expect, phase, trace
 from cclab.catalog import Catalog
 from cclab.errors import DamageError, InputError, StoreError
 from cclab.plan import text
-from cclab.summary import PointSummary, Raised, flat_transfers, summarise, warnings
+from cclab.summary import (
+    RUN_METRICS,
+    PointSummary,
+    Raised,
+    flat_transfers,
+    summarise,
+    warnings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -113,10 +120,10 @@ class Results:
 
     @property
     def bottlenecks(self) -> pl.DataFrame:
-        """One row per run: the sweep parameters, the bottleneck's metrics, Jain's index."""
+        """One row per run: the sweep parameters, the bottleneck's metrics, those of the run."""
         rows = [
             {"run": run.run.id, "seed": run.run.seed, **params, **run.metrics["bottleneck"]}
-            | {"jain": run.metrics["jain"]}
+            | {name: run.metrics[name] for name in RUN_METRICS}
             for run, params in self._with_params()
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
@@ -141,8 +148,8 @@ class Results:
         rows = []
         for point in self.summaries:
             shared = {**_plain(point.params), "n": point.n}
-            whole = _spread("jain", point.jain)
-            for name, value in point.bottleneck.items():
+            whole: dict[str, float | None] = {}
+            for name, value in (*point.whole.items(), *point.bottleneck.items()):
                 whole |= _spread(name, value)
             for flow in point.flows:
                 row: dict[str, Any] = {**shared, "flow": flow.name, "cc": flow.cc}

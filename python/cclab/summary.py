@@ -25,6 +25,14 @@ FLOW_METRICS = (
     "rtt_min_s",
     "rtt_p95_s",
     "cwnd_mean_segments",
+    "max_min_bps",
+    "max_min_share",
+    "least_share",
+    "starved_s",
+    "goodput_cov",
+    "power",
+    "fct_s",
+    "slowdown",
 )
 """The metrics of a flow that are estimated over runs."""
 
@@ -35,9 +43,22 @@ BOTTLENECK_METRICS = (
     "ecn_marks",
     "queue_delay_mean_s",
     "queue_delay_p95_s",
+    "queue_delay_p99_s",
     "queue_max_bytes",
+    "queue_power",
 )
 """The metrics of the bottleneck that are estimated over runs."""
+
+RUN_METRICS = (
+    "jain",
+    "jain_mean",
+    "jain_min",
+    "convergence_s",
+    "throughput_ratio",
+    "smallest_share",
+    "longest_starved_s",
+)
+"""The metrics of a run as a whole that are estimated over runs."""
 
 
 TRAFFIC_METRICS = (
@@ -120,10 +141,15 @@ class PointSummary:
     flows: list[FlowSummary]
     bottleneck: dict[str, Estimate | None]
     """By the names in `BOTTLENECK_METRICS`."""
-    jain: Estimate | None
-    """Jain's index over goodput."""
+    whole: dict[str, Estimate | None]
+    """By the names in `RUN_METRICS`."""
     traffic: list[TrafficSummary]
     """Cross traffic; empty without any."""
+
+    @property
+    def jain(self) -> Estimate | None:
+        """Jain's index over goodput."""
+        return self.whole["jain"]
 
     def document(self) -> dict[str, Any]:
         """As the `summary` of a results document spells it."""
@@ -132,7 +158,7 @@ class PointSummary:
             "n": self.n,
             "flows": [flow.document() for flow in self.flows],
             "bottleneck": {k: _document(self.bottleneck[k]) for k in BOTTLENECK_METRICS},
-            "jain": _document(self.jain),
+            **{name: _document(self.whole[name]) for name in RUN_METRICS},
             **({"traffic": [t.document() for t in self.traffic]} if self.traffic else {}),
         }
 
@@ -164,7 +190,8 @@ def _values(runs: list[dict[str, Any]]) -> dict[_Key, list[float | None]]:
         rows["flow", index, "share"] = _shares(runs, index)
     for name in BOTTLENECK_METRICS:
         rows["bottleneck", name] = [run["bottleneck"][name] for run in runs]
-    rows["run", "jain"] = [run["jain"] for run in runs]
+    for name in RUN_METRICS:
+        rows["run", name] = [run[name] for run in runs]
     for index in range(len(runs[0].get("traffic", [])) if runs else 0):
         sources = [flat_traffic(run["traffic"][index]) for run in runs]
         for name in EVERY_TRAFFIC_METRIC:
@@ -212,7 +239,7 @@ def _summary(point: Point, found: dict[_Key, Estimate | None]) -> PointSummary:
             for index, flow in enumerate(first["flows"])
         ],
         bottleneck={name: found["bottleneck", name] for name in BOTTLENECK_METRICS},
-        jain=found["run", "jain"],
+        whole={name: found["run", name] for name in RUN_METRICS},
         traffic=[
             TrafficSummary(
                 source["name"],

@@ -1,7 +1,7 @@
 //! The numbers of the bottleneck.
 
 use cclab_trace::Trace;
-use cclab_trace::schema::QueueSample;
+use cclab_trace::schema::{LinkSummary, QueueSample};
 use cclab_units::Time;
 
 use crate::run_metrics::BottleneckMetrics;
@@ -11,8 +11,13 @@ use crate::window::Window;
 /// The index of the bottleneck among a run's links.
 pub(crate) const BOTTLENECK: usize = 0;
 
-/// The numbers of the bottleneck of `trace`; its utilization is taken over `loaded`.
-pub(crate) fn measure_bottleneck(trace: &Trace, loaded: Option<Window>) -> BottleneckMetrics {
+/// The numbers of the bottleneck of `trace`; its utilization is taken over `loaded`, and its rate
+/// first changes at `rate_changes`, if it does.
+pub(crate) fn measure_bottleneck(
+    trace: &Trace,
+    loaded: Option<Window>,
+    rate_changes: Option<Time>,
+) -> BottleneckMetrics {
     let Some(link) = trace.summary.links.get(BOTTLENECK) else {
         return BottleneckMetrics::default();
     };
@@ -24,8 +29,27 @@ pub(crate) fn measure_bottleneck(trace: &Trace, loaded: Option<Window>) -> Bottl
         ecn_marks: link.marks,
         queue_delay_mean_s: link.sojourn.mean().map(|ns| ns / 1e9),
         queue_delay_p95_s: link.sojourn.quantile(0.95).map(|ns| ns / 1e9),
+        queue_delay_p99_s: link.sojourn.quantile(0.99).map(|ns| ns / 1e9),
         queue_max_bytes: link.backlog_max,
+        queue_power: match rate_changes {
+            None => power(link, trace.summary.end),
+            Some(_) => None,
+        },
     }
+}
+
+/// Throughput over delay (L. Kleinrock, Power and Deterministic Rules of Thumb for Probabilistic
+/// Problems in Computer Communications, ICC 1979): what `link` transmitted until `end` over the mean
+/// time that a packet waits and is transmitted.
+fn power(link: &LinkSummary, end: Time) -> Option<f64> {
+    let (rate, packets) = (link.rate?, link.delivered);
+    if packets == 0 || end == Time::ZERO {
+        return None;
+    }
+    let bits = link.tx_bytes as f64 * 8.0;
+    let transmission = bits / packets as f64 / rate.bps() as f64;
+    let delay = link.sojourn.mean()? / 1e9 + transmission;
+    (delay > 0.0).then(|| bits / end.as_secs_f64() / delay)
 }
 
 /// Bytes that the bottleneck transmitted in `window` over those that it could have; `None` for

@@ -14,6 +14,14 @@ pub fn jain(shares: &[f64]) -> Option<f64> {
     Some(sum * sum / (shares.len() as f64 * squares))
 }
 
+/// The smallest over the largest: RFC 5166, section 2.3, calls an allocation epsilon-fair whose ratio
+/// is at least 1 - epsilon. `None` as of [`jain`].
+pub(crate) fn ratio(shares: &[f64]) -> Option<f64> {
+    let largest = shares.iter().copied().fold(0.0, f64::max);
+    let smallest = shares.iter().copied().fold(f64::INFINITY, f64::min);
+    (largest > 0.0).then(|| smallest / largest)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,14 +12,19 @@ use crate::window::Window;
 const BITS: f64 = 8.0;
 
 /// The numbers of `flow` in a run that ended at `end` and whose steady window is `steady`;
-/// `received` are the instants at which the bytes received by the flow are known.
+/// `received` are the instants at which the bytes received by the flow are known, `transfer` tells
+/// whether it has one, and how long it takes alone on the empty path. What it had of other flows is
+/// left open.
 pub(crate) fn measure_flow(
     flow: &FlowSummary,
     end: Time,
     received: &[(Time, u64)],
     steady: Option<Window>,
+    transfer: (bool, Option<f64>),
 ) -> FlowMetrics {
     let active = Window::active(flow, end);
+    let fct_s = completion_s(flow).filter(|_| transfer.0);
+    let srtt = flow.srtt_mean.map(Time::as_secs_f64);
     FlowMetrics {
         name: flow.name.clone(),
         cc: flow.cc.clone(),
@@ -35,13 +40,25 @@ pub(crate) fn measure_flow(
         segments_sent: flow.segments_sent,
         retransmits: flow.retransmits,
         rtos: flow.rtos,
-        srtt_mean_s: flow.srtt_mean.map(Time::as_secs_f64),
+        srtt_mean_s: srtt,
         rtt_min_s: flow.rtt_min.map(Time::as_secs_f64),
         rtt_p95_s: flow.rtt.quantile(0.95).map(|ns| ns / 1e9),
         cwnd_mean_segments: (active.is_some() && flow.mss > 0)
             .then(|| flow.cwnd_mean / f64::from(flow.mss)),
         limited: active.map(|w| limited_shares(flow, w)),
+        power: goodput_bps(flow)
+            .zip(srtt.filter(|&rtt| rtt > 0.0))
+            .map(|(goodput, rtt)| goodput / rtt),
+        fct_s,
+        slowdown: fct_s.zip(transfer.1).map(|(fct, alone)| fct / alone),
+        ..FlowMetrics::default()
     }
+}
+
+/// From the SYN to the arrival of the last byte, of a transfer that ended in full.
+fn completion_s(flow: &FlowSummary) -> Option<f64> {
+    flow.ended?;
+    Some((flow.last_byte? - flow.started?).as_secs_f64())
 }
 
 /// What a flow weighs in Jain's index: its goodput; zero if it started and got nothing through,

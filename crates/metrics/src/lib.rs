@@ -1,26 +1,32 @@
 //! From a trace to numbers: pure functions.
 //!
-//! [`measure`] gives the [`RunMetrics`] of a run, its warnings included; [`METRICS`] says what
+//! [`measure`] gives the [`RunMetrics`] of a run, its warnings included; [`metrics`] says what
 //! each number means, and `docs/metrics.md` is printed from it. Times are virtual seconds, rates
 //! bits per second.
 
+mod allocation;
 mod bottleneck;
+mod buckets;
 mod catalog;
+mod contest;
 mod error;
 mod fairness;
 mod fidelity;
 mod flow;
 mod measure;
+mod paths;
 mod run_metrics;
 mod series;
 mod traffic;
 pub mod warnings;
 mod window;
 
-pub use catalog::{METRICS, Metric, markdown};
+pub use allocation::{Claim, max_min};
+pub use catalog::{Metric, markdown, metrics};
 pub use error::MeasureError;
 pub use fairness::jain;
 pub use measure::{MeasureInput, measure, measure_dir};
+pub use paths::Paths;
 pub use run_metrics::{
     BottleneckMetrics, Distribution, FidelityMetrics, FlowMetrics, LimitedShares, RunMetrics,
     SizeClass, TrafficMetrics, TransferMetrics, Verdict,

@@ -8,17 +8,19 @@ use cclab_trace::Trace;
 use cclab_units::{Rate, Time};
 
 use crate::bottleneck::measure_bottleneck;
+use crate::contest::measure_contest;
 use crate::error::MeasureError;
-use crate::fairness::jain;
+use crate::fairness::{jain, ratio};
 use crate::fidelity::measure_fidelity;
 use crate::flow::{measure_flow, received, share};
+use crate::paths::Paths;
 use crate::run_metrics::{KernelMetrics, RunMetrics};
 use crate::traffic::measure_traffic;
 use crate::warnings;
 use crate::window::Window;
 
 /// What metrics need beside the trace.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct MeasureInput {
     /// Left out of steady metrics and of utilization.
     pub warmup: Time,
@@ -31,6 +33,10 @@ pub struct MeasureInput {
     /// Names of the flows whose application is meant to limit them: one that is not bulk, or one
     /// with a rate of writes.
     pub meant_by_application: Vec<String>,
+    /// Names of the flows that have a transfer, which have a completion time if it ends.
+    pub finite: Vec<String>,
+    /// Who shares which link; absent: what depends on it is not measured.
+    pub paths: Option<Paths>,
 }
 
 impl From<&Scenario> for MeasureInput {
@@ -57,6 +63,11 @@ impl From<&Scenario> for MeasureInput {
                 let flows = scenario.flows.iter().filter(meant);
                 flows.map(|flow| flow.name.clone()).collect()
             },
+            finite: {
+                let finite = scenario.flows.iter().filter(|flow| flow.transfer.is_some());
+                finite.map(|flow| flow.name.clone()).collect()
+            },
+            paths: Paths::of(scenario),
         }
     }
 }
@@ -67,15 +78,21 @@ pub fn measure(trace: &Trace, input: &MeasureInput) -> RunMetrics {
     let steady = Window::steady(run, input.warmup);
     let loaded = Window::loaded(run, input.warmup);
     let shares: Vec<f64> = run.flows.iter().filter_map(share).collect();
+    let received = received(trace);
     let mut metrics = RunMetrics {
         flows: run
             .flows
             .iter()
-            .zip(received(trace))
-            .map(|(flow, received)| measure_flow(flow, run.end, &received, steady))
+            .enumerate()
+            .map(|(index, flow)| {
+                let alone_s = input.paths.as_ref().and_then(|paths| paths.alone_s(index));
+                let finite = input.finite.contains(&flow.name);
+                measure_flow(flow, run.end, &received[index], steady, (finite, alone_s))
+            })
             .collect(),
-        bottleneck: measure_bottleneck(trace, loaded),
+        bottleneck: measure_bottleneck(trace, loaded, input.rate_changes),
         jain: jain(&shares),
+        throughput_ratio: ratio(&shares),
         traffic: measure_traffic(trace, input.warmup),
         kernel: run.kernel.as_ref().map(|kernel| KernelMetrics {
             release: kernel.release.clone(),
@@ -83,8 +100,9 @@ pub fn measure(trace: &Trace, input: &MeasureInput) -> RunMetrics {
             config_sha256: kernel.config_sha256.clone(),
         }),
         fidelity: measure_fidelity(trace, input.rate_changes),
-        warnings: Vec::new(),
+        ..RunMetrics::default()
     };
+    measure_contest(&mut metrics, trace, &received, input);
     metrics.warnings = warnings::raise(&warnings::Evidence {
         trace,
         metrics: &metrics,

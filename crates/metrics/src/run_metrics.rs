@@ -1,4 +1,4 @@
-//! The numbers of one run, as `--json` prints them. [`crate::METRICS`] defines each; `None` is
+//! The numbers of one run, as `--json` prints them. [`crate::metrics`] defines each; `None` is
 //! printed as null and means "not measured".
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,18 @@ pub struct RunMetrics {
     pub bottleneck: BottleneckMetrics,
     /// Jain's index over the flows' goodput.
     pub jain: Option<f64>,
+    /// Mean of Jain's index over seconds.
+    pub jain_mean: Option<f64>,
+    /// Smallest of the same.
+    pub jain_min: Option<f64>,
+    /// From the last start until the flows share evenly and go on to.
+    pub convergence_s: Option<f64>,
+    /// Smallest over largest goodput.
+    pub throughput_ratio: Option<f64>,
+    /// The smallest of the flows' `least_share`.
+    pub smallest_share: Option<f64>,
+    /// The largest of the flows' `starved_s`.
+    pub longest_starved_s: Option<f64>,
     /// One per source of cross traffic, in the scenario's order; absent without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traffic: Vec<TrafficMetrics>,
@@ -79,6 +91,22 @@ pub struct FlowMetrics {
     pub cwnd_mean_segments: Option<f64>,
     /// What held the flow back.
     pub limited: Option<LimitedShares>,
+    /// Its goodput if the network were shared max-min fairly.
+    pub max_min_bps: Option<f64>,
+    /// Its steady goodput over that.
+    pub max_min_share: Option<f64>,
+    /// The smallest part of all goodput that it had in five seconds.
+    pub least_share: Option<f64>,
+    /// The longest time in which it got next to nothing of its fair rate.
+    pub starved_s: Option<f64>,
+    /// Coefficient of variation of its goodput over seconds.
+    pub goodput_cov: Option<f64>,
+    /// Goodput over delay.
+    pub power: Option<f64>,
+    /// Completion time of its transfer.
+    pub fct_s: Option<f64>,
+    /// That over the time alone on the empty path.
+    pub slowdown: Option<f64>,
 }
 
 /// Shares of a flow's active time that it was held back by each limit.
@@ -111,8 +139,12 @@ pub struct BottleneckMetrics {
     pub queue_delay_mean_s: Option<f64>,
     /// 95th percentile of the time that packets waited.
     pub queue_delay_p95_s: Option<f64>,
+    /// 99th percentile of the same.
+    pub queue_delay_p99_s: Option<f64>,
     /// Largest backlog.
     pub queue_max_bytes: u64,
+    /// Throughput over delay.
+    pub queue_power: Option<f64>,
 }
 
 /// The numbers of a source of cross traffic.

@@ -95,12 +95,21 @@ pub fn stacks() -> String {
     json!(rows).to_string()
 }
 
-/// Every metric: name, unit, definition.
+/// Every metric: name, unit, definition, the span of time it covers, where it is measured, who
+/// defined it.
 #[pyfunction]
 pub fn metrics() -> String {
-    let rows: Vec<_> = cclab_metrics::METRICS
-        .iter()
-        .map(|m| json!({ "name": m.name, "unit": m.unit, "definition": m.definition }))
+    let rows: Vec<_> = cclab_metrics::metrics()
+        .map(|m| {
+            json!({
+                "name": m.name,
+                "unit": m.unit,
+                "definition": m.definition,
+                "window": m.window,
+                "point": m.point,
+                "source": m.source,
+            })
+        })
         .collect();
     json!(rows).to_string()
 }

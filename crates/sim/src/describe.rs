@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::forwarding::{Forwarding, HOST};
 use crate::topology::{self, Network};
+use crate::traffic::ideal::Ideal;
 use crate::{flow, stack};
 
 /// Any seed: the network does not depend on it.
@@ -98,6 +99,10 @@ pub struct FlowFacts {
     pub initial_window_bytes: u64,
     /// Smallest retransmission timeout, in seconds.
     pub rto_min_s: f64,
+    /// How long its transfer takes alone on the empty path, in seconds (docs/traffic.md); `None`
+    /// of a flow without one, and where something else than the path sets its pace: its
+    /// application, its writes, a program, the packet rate of a host or router.
+    pub alone_s: Option<f64>,
 }
 
 /// Describes `scenario`. A variant that only the kernel has changes nothing of the network.
@@ -111,6 +116,35 @@ pub fn describe(scenario: &Scenario) -> Result<Description, crate::SimError> {
         facts.cc_simulated = cclab_cc::find(&spec.cc).is_some();
     }
     Ok(description)
+}
+
+/// Describes `scenario` as [`describe`] does, and also what only a kernel can run: packets and paths
+/// are those of its stack, whatever program writes and whatever discipline the queues have.
+///
+/// # Errors
+/// If the simulator cannot lay out such a network.
+pub fn describe_paths(scenario: &Scenario) -> Result<Description, crate::SimError> {
+    let mut scenario = with_variants_of_its_own(scenario);
+    let network = &mut scenario.network;
+    let edges = network.graph.iter_mut().flat_map(|graph| &mut graph.links);
+    let edges = edges.map(|edge| &mut edge.link);
+    for link in edges.chain([&mut network.bottleneck, &mut network.access]) {
+        let back = link.reverse.as_deref_mut().map(|back| &mut back.queue);
+        for queue in back.into_iter().chain([&mut link.queue]) {
+            "droptail".clone_into(&mut queue.kind);
+            queue.params.clear();
+        }
+    }
+    for flow in &mut scenario.flows {
+        flow.delay_at = cclab_spec::DelayAt::Router;
+        flow.sysctl
+            .retain(|name, value| stack::unsupported_setting(name, value).is_none());
+        if flow.command.take().is_some() {
+            // How much a program sends is its own affair.
+            flow.transfer = None;
+        }
+    }
+    described(&scenario)
 }
 
 /// `scenario` with Reno for the variants of flows that the simulator does not have.
@@ -202,8 +236,6 @@ fn flow_facts(scenario: &Scenario, index: usize, network: &Network) -> FlowFacts
         cc_params: parameters(spec),
         counts_segments: profile.arithmetic == Arithmetic::Segments,
         base_rtt_s: one_way(network, &data) + one_way(network, &acks),
-        data,
-        acks,
         payload_bytes: u64::from(payload),
         packet_bytes: u64::from(payload) + headers,
         ack_bytes: headers,
@@ -216,7 +248,37 @@ fn flow_facts(scenario: &Scenario, index: usize, network: &Network) -> FlowFacts
         sndbuf_bytes: Some(profile.sndbuf).filter(|&bytes| bytes != u64::MAX),
         initial_window_bytes: profile.initial_window_segments * u64::from(payload),
         rto_min_s: profile.rto.min.as_secs_f64(),
+        alone_s: alone(scenario, spec, network, (&data, &acks)),
+        data,
+        acks,
     }
+}
+
+/// How long the transfer of `spec` takes alone over the links `data` and `acks`.
+fn alone(
+    scenario: &Scenario,
+    spec: &cclab_spec::Flow,
+    network: &Network,
+    (data, acks): (&[usize], &[usize]),
+) -> Option<f64> {
+    let transfer = spec.transfer?;
+    let paced = spec.application.is_some()
+        || spec.writes_per_second.is_some()
+        || spec.duration.is_some()
+        || spec.packet_rate.is_some()
+        || scenario.network.router.is_some();
+    if paced {
+        return None;
+    }
+    let indices = |way: &[usize]| -> Vec<u32> { way.iter().map(|&link| link as u32).collect() };
+    let ideal = Ideal::of(
+        scenario,
+        spec,
+        &network.links,
+        &indices(data),
+        &indices(acks),
+    );
+    Some(ideal.completion(transfer).as_secs_f64())
 }
 
 /// What the parameters of the variant of `spec` are, as far as they are not derived.

@@ -32,7 +32,7 @@ pub use cclab_trace::Progress;
 use cclab_trace::schema::RunSummary;
 use cclab_units::Time;
 
-pub use describe::{Description, FlowFacts, LinkFacts, describe};
+pub use describe::{Description, FlowFacts, LinkFacts, TrafficFacts, describe, describe_paths};
 pub use flow::payload_of;
 pub use unsupported::{Unsupported, unsupported};
 pub use wire::wire_options;

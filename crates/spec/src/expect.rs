@@ -84,7 +84,7 @@ const OPERATORS: [(&str, Operator); 6] = [
 ];
 
 /// Metrics of a flow.
-pub const FLOW_METRICS: [&str; 13] = [
+pub const FLOW_METRICS: [&str; 21] = [
     "throughput_bps",
     "goodput_bps",
     "steady_goodput_bps",
@@ -98,17 +98,27 @@ pub const FLOW_METRICS: [&str; 13] = [
     "bytes_received",
     "bytes_acked",
     "elapsed_s",
+    "max_min_bps",
+    "max_min_share",
+    "least_share",
+    "starved_s",
+    "goodput_cov",
+    "power",
+    "fct_s",
+    "slowdown",
 ];
 
 /// Metrics of the bottleneck.
-pub const BOTTLENECK_METRICS: [&str; 7] = [
+pub const BOTTLENECK_METRICS: [&str; 9] = [
     "utilization",
     "drops",
     "drop_rate",
     "ecn_marks",
     "queue_delay_mean_s",
     "queue_delay_p95_s",
+    "queue_delay_p99_s",
     "queue_max_bytes",
+    "queue_power",
 ];
 
 /// Metrics of cross traffic.
@@ -133,7 +143,15 @@ pub const TRAFFIC_METRICS: [&str; 17] = [
 ];
 
 /// Metrics of a run.
-pub const RUN_METRICS: [&str; 1] = ["jain"];
+pub const RUN_METRICS: [&str; 7] = [
+    "jain",
+    "jain_mean",
+    "jain_min",
+    "convergence_s",
+    "throughput_ratio",
+    "smallest_share",
+    "longest_starved_s",
+];
 
 /// Reads the check `label`; `flows` and `traffic` are the names of the scenario's flows and of
 /// its cross traffic.

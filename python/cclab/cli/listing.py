@@ -19,7 +19,17 @@ from cclab.errors import InputError, StudyError
 from cclab.explain.shown import plain
 from cclab.study import Study
 
-_COLUMNS = ("name", "unit", "summary", "definition", "params", "reference", "example", "backends")
+_COLUMNS = (
+    "name",
+    "unit",
+    "summary",
+    "definition",
+    "source",
+    "params",
+    "reference",
+    "example",
+    "backends",
+)
 # What a table has no room for: `--json` has it.
 _ONLY_JSON = ("example",)
 _UNNAMED = ("summary", "title", "definition")

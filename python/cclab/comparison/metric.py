@@ -8,13 +8,23 @@ from typing import TYPE_CHECKING, Literal
 
 from cclab.errors import InputError
 from cclab.report import units
-from cclab.summary import BOTTLENECK_METRICS, EVERY_TRAFFIC_METRIC, FLOW_METRICS
+from cclab.summary import (
+    BOTTLENECK_METRICS,
+    EVERY_TRAFFIC_METRIC,
+    FLOW_METRICS,
+    RUN_METRICS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Better = Literal["higher", "lower"]
 """The way in which a metric gets better."""
+
+_PERCENT = ("utilization", "drop_rate", "loss_rate", "least_share", "smallest_share")
+_INDICES = ("jain", "jain_mean", "jain_min", "throughput_ratio")
+_SECONDS = ("elapsed_s", "fct_s", "convergence_s", "starved_s", "longest_starved_s")
+"""Times of a run's own length; others are round trips and waits, told in milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +45,7 @@ class Metric:
     def title(self) -> str:
         """Its name in words, without the unit."""
         plain = self.name.removesuffix("_bps").removesuffix("_s").removesuffix("_bytes")
-        return "Jain" if self.name == "jain" else plain.removesuffix("_segments").replace("_", " ")
+        return plain.removesuffix("_segments").replace("_", " ").replace("jain", "Jain")
 
     @property
     def better(self) -> Better | None:
@@ -47,7 +57,7 @@ class Metric:
     @property
     def bounded(self) -> bool:
         """Whether it is a fraction: differences are then absolute, for a ratio would mislead."""
-        return self.name in ("utilization", "drop_rate", "loss_rate", "jain")
+        return self.name in (*_PERCENT, *_INDICES)
 
     def unit(self, largest: float) -> tuple[float, str, int]:
         """What to divide by, the name of that unit (may be empty) and digits after the point.
@@ -56,17 +66,19 @@ class Metric:
         """
         if self.name.endswith("_bps"):
             return (*units.rate(largest), 2)
-        if self.name == "elapsed_s":
+        if self.name in _SECONDS:
             return (1.0, "s", 2)
+        if self.name in ("power", "queue_power"):
+            return (1e6, "Mbit/s²", 2)
         if self.name.endswith("_s"):
             return (1e-3, "ms", 2)
         if "bytes" in self.name:
             return (*units.size(largest), 2)
-        if self.name in ("utilization", "drop_rate", "loss_rate"):
+        if self.name in _PERCENT:
             return (0.01, "%", 2)
-        if self.name == "jain":
+        if self.name in (*_INDICES, "max_min_share", "goodput_cov"):
             return (1.0, "", 3)
-        if self.name.startswith("slowdown_"):
+        if self.name.startswith("slowdown"):
             return (1.0, "", 2)
         return (1.0, "", 1)
 
@@ -74,7 +86,8 @@ class Metric:
 _MORE = frozenset(
     {
         *("goodput_bps", "throughput_bps", "steady_goodput_bps", "received_bps"),
-        *("utilization", "jain", "ended"),
+        *("utilization", "ended", "power", "queue_power", "least_share", "smallest_share"),
+        *("jain", "jain_mean", "jain_min", "throughput_ratio"),
     }
 )
 """Of these, more is better."""
@@ -83,7 +96,9 @@ _LESS = frozenset(
     {
         *("elapsed_s", "retransmits", "rtos", "srtt_mean_s", "rtt_mean_s", "rtt_p95_s"),
         *("drops", "drop_rate", "loss_rate", "delay_mean_s", "delay_p95_s"),
-        *("queue_delay_mean_s", "queue_delay_p95_s", "queue_max_bytes"),
+        *("queue_delay_mean_s", "queue_delay_p95_s", "queue_delay_p99_s", "queue_max_bytes"),
+        *("fct_s", "slowdown", "goodput_cov"),
+        *("starved_s", "longest_starved_s", "convergence_s"),
         *(name for name in EVERY_TRAFFIC_METRIC if name.startswith(("fct_", "slowdown_"))),
     }
 )
@@ -94,7 +109,7 @@ METRICS = (
     *(Metric(name, "flow") for name in FLOW_METRICS),
     *(Metric(name, "traffic") for name in EVERY_TRAFFIC_METRIC),
     *(Metric(name, "bottleneck") for name in BOTTLENECK_METRICS),
-    Metric("jain", "run"),
+    *(Metric(name, "run") for name in RUN_METRICS),
 )
 """Every metric that can be compared."""
 
@@ -120,7 +135,10 @@ def metric_names(names: Sequence[str]) -> list[Metric]:
         known.setdefault(metric.name, metric)
     for name in names:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.85)
+            # A name without its unit is nearer than one that only looks like it.
+            near = near or [metric for metric in known if metric.startswith(f"{name}_")]
+            near = near or difflib.get_close_matches(name, known, n=1)
             hint = f" (did you mean {near[0]}?)" if near else ""
             every = ", ".join(metric.name for metric in METRICS)
             raise InputError(f"no metric {name!r} to compare{hint}; one of {every}")

@@ -129,7 +129,7 @@ class PointComparison:
     flows: list[FlowComparison]
     traffic: list[TrafficComparison]
     whole: list[Compared]
-    """The metrics of the run as a whole: of the bottleneck, and Jain's index."""
+    """The metrics of the run as a whole: of the bottleneck, and those of the run."""
 
     @property
     def params(self) -> dict[str, Any]:
@@ -166,7 +166,8 @@ class PointComparison:
             "bottleneck": {
                 c.metric.name: c.document() for c in self.whole if c.metric.subject == "bottleneck"
             },
-            "jain": next((c.document() for c in self.whole if c.metric.subject == "run"), None),
+            "jain": next((c.document() for c in self.whole if c.metric.name == "jain"), None),
+            "run": {c.metric.name: c.document() for c in self.whole if c.metric.subject == "run"},
             "flows_only_a": match.flows_only_a,
             "flows_only_b": match.flows_only_b,
             "traffic_only_a": match.traffic_only_a,

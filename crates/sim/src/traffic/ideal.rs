@@ -6,7 +6,13 @@
 //! segment is acknowledged at once. A stack that delays acknowledgements, paces, or leaves slow
 //! start early is slower than that even alone.
 
+use cclab_spec::{Flow as Spec, Scenario};
+use cclab_tcp::receiver::syn_options_len;
 use cclab_units::{Rate, Time};
+
+use crate::flow::{payload_of, rwnd_of};
+use crate::link::Link;
+use crate::stack;
 
 /// A link of the path.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +49,38 @@ pub struct Ideal {
 }
 
 impl Ideal {
+    /// The path over the `links` that `data` and `acks` name, for transfers between the ends that
+    /// `spec` describes.
+    pub fn of(
+        scenario: &Scenario,
+        spec: &Spec,
+        links: &[Link],
+        data: &[u32],
+        acks: &[u32],
+    ) -> Ideal {
+        let profile = stack::profile_of(scenario, spec);
+        let mss = payload_of(spec.mss.unwrap_or(profile.wire.mss), &profile);
+        let wire = &profile.wire;
+        let headers = u64::from(wire.ip_header + wire.tcp_header + wire.framing);
+        let options = if wire.timestamps { 12 } else { 0 };
+        let hops = |way: &[u32]| -> Vec<Hop> {
+            let hop = |&link: &u32| Hop {
+                rate: links[link as usize].rate,
+                delay: links[link as usize].delay(),
+            };
+            way.iter().map(hop).collect()
+        };
+        Ideal {
+            data: hops(data),
+            acks: hops(acks),
+            mss: u64::from(mss),
+            overhead: headers + options,
+            syn: headers + u64::from(syn_options_len(wire)),
+            initial_window: profile.initial_window_segments,
+            largest_window: (rwnd_of(spec, &profile, mss) / u64::from(mss)).max(1),
+        }
+    }
+
     /// From the arrival of a transfer of `size` bytes to the arrival of its last byte.
     pub fn completion(&self, size: u64) -> Time {
         let segments = size.div_ceil(self.mss).max(1);

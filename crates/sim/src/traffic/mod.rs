@@ -10,7 +10,7 @@ mod connection;
 mod datagrams;
 pub mod draw;
 mod exchange;
-mod ideal;
+pub mod ideal;
 mod outbox;
 mod setup;
 

@@ -1,7 +1,6 @@
 //! From the traffic of a scenario to its sources.
 
 use cclab_spec::{Flow as Spec, Start, Traffic as TrafficSpec};
-use cclab_tcp::receiver::syn_options_len;
 use cclab_units::{Rate, Stream, Time};
 
 use super::agenda::Duty;
@@ -9,10 +8,9 @@ use super::arrivals::Arrivals;
 use super::connection::{Doors, Order, Purpose};
 use super::datagrams::{Datagrams, Gap, Pattern};
 use super::exchange::{Client, Exchange};
-use super::ideal::{Hop, Ideal};
+use super::ideal::Ideal;
 use super::{ROUTES, Source, Traffic, draw};
 use crate::application::Application;
-use crate::flow::{payload_of, rwnd_of};
 use crate::forwarding::Forwarding;
 use crate::link::Link;
 use crate::stack;
@@ -135,7 +133,7 @@ impl Setup<'_> {
             route: self.source as usize * ROUTES,
             flow: self.flow,
             doors: self.doors,
-            ideal: ideal(traffic, &ends, links, ways),
+            ideal: Ideal::of(traffic.scenario, &ends, links, &ways.data, &ways.acks),
             spec: ends,
             gap,
             sizes: self.sizes(),
@@ -236,30 +234,5 @@ impl Setup<'_> {
             },
             ..Spec::bulk(&self.spec.name, cc)
         }
-    }
-}
-
-/// How long transfers between `ends` would take alone.
-fn ideal(traffic: &Traffic<'_>, ends: &Spec, links: &[Link], ways: &Ways) -> Ideal {
-    let profile = stack::profile_of(traffic.scenario, ends);
-    let mss = payload_of(profile.wire.mss, &profile);
-    let wire = &profile.wire;
-    let headers = u64::from(wire.ip_header + wire.tcp_header + wire.framing);
-    let options = if wire.timestamps { 12 } else { 0 };
-    let hops = |way: &[u32]| -> Vec<Hop> {
-        let hop = |&link: &u32| Hop {
-            rate: links[link as usize].rate,
-            delay: links[link as usize].delay(),
-        };
-        way.iter().map(hop).collect()
-    };
-    Ideal {
-        data: hops(&ways.data),
-        acks: hops(&ways.acks),
-        mss: u64::from(mss),
-        overhead: headers + options,
-        syn: headers + u64::from(syn_options_len(wire)),
-        initial_window: profile.initial_window_segments,
-        largest_window: (rwnd_of(ends, &profile, mss) / u64::from(mss)).max(1),
     }
 }

@@ -1,0 +1,120 @@
+//! What the numbers of cross traffic mean.
+
+use super::{Metric, metric};
+
+/// Of a source of cross traffic, in the order of `--json`.
+pub(super) const TRAFFIC: &[Metric] = &[
+    metric(
+        "traffic.name",
+        "text",
+        "",
+        "study",
+        "Name of a source of cross traffic; present only with some.",
+    ),
+    metric("traffic.kind", "text", "", "study", "Its kind."),
+    metric(
+        "traffic.packets_sent",
+        "1",
+        "run",
+        "hosts",
+        "Packets that the hosts of a source of cross traffic sent, both ways.",
+    ),
+    metric(
+        "traffic.packets_received",
+        "1",
+        "run",
+        "hosts",
+        "Packets that reached them, both ways.",
+    ),
+    metric(
+        "traffic.sent_bps",
+        "bit/s",
+        "run",
+        "hosts",
+        "8 bytes sent on a link, headers and framing included / length of the run.",
+    ),
+    metric(
+        "traffic.received_bps",
+        "bit/s",
+        "run",
+        "hosts",
+        "8 bytes that arrived / length of the run.",
+    ),
+    metric(
+        "traffic.loss_rate",
+        "1",
+        "run",
+        "hosts",
+        "Of datagrams: (sent - received) / sent; those on their way at the end count as lost.",
+    ),
+    metric(
+        "traffic.delay_mean_s",
+        "s",
+        "run",
+        "receiver",
+        "Mean time of datagrams from host to host; exact.",
+    ),
+    metric(
+        "traffic.delay_p95_s",
+        "s",
+        "run",
+        "receiver",
+        "95th percentile of the same, within 0.8%.",
+    ),
+    metric(
+        "traffic.rtt_mean_s",
+        "s",
+        "run",
+        "sender",
+        "Mean time from an echo request to its reply; exact.",
+    ),
+    metric(
+        "traffic.rtt_p95_s",
+        "s",
+        "run",
+        "sender",
+        "95th percentile of the same, within 0.8%.",
+    ),
+    metric(
+        "traffic.transfers.started",
+        "1",
+        "run",
+        "sender",
+        "Transfers that arrived, or requests that were made.",
+    ),
+    metric(
+        "traffic.transfers.ended",
+        "1",
+        "run",
+        "receiver",
+        "Those of which every byte arrived.",
+    ),
+    metric(
+        "traffic.transfers.retransmits",
+        "1",
+        "after warm-up",
+        "sender",
+        "Segments retransmitted by the transfers that ended.",
+    ),
+    metric(
+        "traffic.transfers.fct_s",
+        "s",
+        "after warm-up",
+        "receiver",
+        "Flow completion time: from the arrival of a transfer (its SYN, or its request) to its last byte, over transfers that began after the warm-up and ended: mean, median, p95, p99, which are values that occurred.",
+    ),
+    metric(
+        "traffic.transfers.slowdown",
+        "1",
+        "after warm-up",
+        "receiver",
+        "Flow completion time / the time alone on the empty path in closed form (docs/traffic.md): mean, median, p95, p99; null of exchanges.",
+    ),
+    metric(
+        "traffic.transfers.classes",
+        "list",
+        "after warm-up",
+        "receiver",
+        "The same for sizes up to 10 kB, 100 kB, 1 MB, and above; classes without a transfer are left out.",
+    ),
+];

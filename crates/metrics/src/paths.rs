@@ -1,0 +1,237 @@
+//! What a scenario says about its paths, as far as metrics need it: who shares which link, and
+//! what bounds a flow that has the network for itself.
+
+use cclab_sim::{Description, FlowFacts, TrafficFacts, describe_paths};
+use cclab_spec::{Application, Flow, Link, Network, Rates, Scenario, Traffic};
+use cclab_trace::schema::RunSummary;
+use cclab_units::{Rate, Time};
+
+use crate::allocation::{Claim, max_min};
+use crate::window::Window;
+
+/// Disciplines that let pass less than their link carries.
+const SHAPERS: [&str; 2] = ["tbf", "policer"];
+
+/// Bytes that someone types at a time, on average: keystrokes fall together with probability 0.3,
+/// up to eight of them (docs/traffic.md).
+const KEYS_PER_WRITE: f64 = (1.0 - 0.000_065_61) / 0.7;
+
+/// The paths of a scenario's flows and of its cross traffic.
+#[derive(Clone, Debug, Default)]
+pub struct Paths {
+    links: Vec<Option<Course>>,
+    flows: Vec<Way>,
+    traffic: Vec<Load>,
+    /// Routers forward so many packets a second: then links are not all that is shared.
+    routers_limit: bool,
+}
+
+/// The rate of a link over time.
+#[derive(Clone, Debug)]
+struct Course {
+    rate: Rate,
+    rates: Rates,
+    /// What its discipline lets pass, if that is less.
+    shaped: f64,
+}
+
+/// The way of a flow.
+#[derive(Clone, Debug)]
+struct Way {
+    claim: Claim,
+    alone_s: Option<f64>,
+}
+
+/// The way of a source of cross traffic.
+#[derive(Clone, Debug)]
+struct Load {
+    data: Vec<usize>,
+    acks: Vec<usize>,
+    /// As many bytes go back as there.
+    echoed: bool,
+    from: Time,
+    to: Time,
+}
+
+impl Paths {
+    /// The paths of `scenario`; `None` if its network cannot be laid out.
+    pub fn of(scenario: &Scenario) -> Option<Paths> {
+        let described: Description = describe_paths(scenario).ok()?;
+        let flows = scenario.flows.iter().zip(&described.flows);
+        let traffic = scenario.traffic.iter().zip(&described.traffic);
+        let links = described.links.iter();
+        Some(Paths {
+            links: links
+                .map(|link| course(&scenario.network, &link.name, link.rate_bps))
+                .collect(),
+            flows: flows.map(|(spec, facts)| way(spec, facts)).collect(),
+            traffic: traffic.map(|(spec, facts)| load(spec, facts)).collect(),
+            routers_limit: scenario.network.router.is_some(),
+        })
+    }
+
+    /// How long the transfer of the flow at `index` takes alone on the empty path.
+    pub(crate) fn alone_s(&self, index: usize) -> Option<f64> {
+        self.flows.get(index)?.alone_s
+    }
+
+    /// The max-min fair goodput of each flow of `run` in `window`, in bit/s, if those that started
+    /// are active throughout; `None` of a flow that never started, that nothing bounds, or where
+    /// routers limit packets.
+    pub(crate) fn allocation(&self, run: &RunSummary, window: Window) -> Vec<Option<f64>> {
+        let none = vec![None; run.flows.len()];
+        if self.routers_limit || self.flows.len() != run.flows.len() {
+            return none;
+        }
+        let mean = |link: &Option<Course>| link.as_ref().map_or(f64::INFINITY, |c| c.mean(window));
+        let capacities: Vec<f64> = self.links.iter().map(mean).collect();
+        let started: Vec<usize> = (0..run.flows.len())
+            .filter(|&flow| run.flows[flow].started.is_some())
+            .collect();
+        let flows = started.iter().map(|&flow| self.flows[flow].claim.clone());
+        let traffic = self.traffic.iter().zip(&run.traffic);
+        let traffic = traffic.flat_map(|(load, did)| load.claims(did.sent_bytes, run.end, window));
+        let claims: Vec<Claim> = flows.chain(traffic).collect();
+        let mut found = none;
+        for (&flow, rate) in started.iter().zip(max_min(&capacities, &claims)) {
+            found[flow] = Some(rate).filter(|rate| rate.is_finite());
+        }
+        found
+    }
+}
+
+impl Course {
+    /// The mean of what it lets pass in `window`, in bit/s.
+    fn mean(&self, window: Window) -> f64 {
+        let carried = |at| self.rates.capacity(at).map(|bytes| bytes as f64);
+        let mean = match (carried(window.from), carried(window.to)) {
+            (Some(before), Some(after)) => (after - before) * 8.0 / window.seconds(),
+            _ => self.rate.bps() as f64,
+        };
+        mean.min(self.shaped)
+    }
+}
+
+impl Load {
+    /// What it asked for in `window`, having sent `bytes` in the whole run, at a constant rate while
+    /// it was on.
+    fn claims(&self, bytes: u64, end: Time, window: Window) -> Vec<Claim> {
+        let on = Window::new(self.from, self.to.min(end));
+        let shared = on.and_then(|on| Window::new(on.from.max(window.from), on.to.min(window.to)));
+        let (Some(on), Some(shared)) = (on, shared) else {
+            return Vec::new();
+        };
+        let rate = bytes as f64 * 8.0 / on.seconds() * shared.seconds() / window.seconds();
+        let claim = |links: &[usize], demand| Claim {
+            links: links.to_vec(),
+            cost: 1.0,
+            demand,
+        };
+        match self.echoed {
+            true => vec![claim(&self.data, rate / 2.0), claim(&self.acks, rate / 2.0)],
+            false => vec![claim(&self.data, rate)],
+        }
+    }
+}
+
+fn course(network: &Network, name: &str, rate_bps: Option<u64>) -> Option<Course> {
+    let rate = Rate::from_bps(rate_bps?)?;
+    let written = written(network, name);
+    let shaped = written.as_ref().and_then(|link| {
+        let params = &link.queue.params;
+        let shapes = SHAPERS.contains(&link.queue.kind.as_str());
+        params.get("rate").copied().filter(|_| shapes)
+    });
+    let schedule = written.as_ref().map_or(&[][..], |link| &link.schedule);
+    Some(Course {
+        rate,
+        rates: Rates::new(Some(rate), schedule),
+        shaped: shaped.unwrap_or(f64::INFINITY),
+    })
+}
+
+/// The link that traces call `name`, as the scenario has it; `None` of what the study does not
+/// write.
+fn written(network: &Network, name: &str) -> Option<Link> {
+    let (stem, back) = match name.strip_suffix(".reverse") {
+        Some(stem) => (stem, true),
+        None => (name, false),
+    };
+    let link = match &network.graph {
+        Some(graph) => &graph.links.iter().find(|edge| edge.name == stem)?.link,
+        None if stem.ends_with(".access") => &network.access,
+        None => {
+            let number = stem.strip_prefix("bottleneck")?;
+            number
+                .chars()
+                .all(|c| c.is_ascii_digit())
+                .then_some(&network.bottleneck)?
+        }
+    };
+    Some(match back {
+        true => link.way_back(),
+        false => link.clone(),
+    })
+}
+
+fn way(spec: &Flow, facts: &FlowFacts) -> Way {
+    Way {
+        claim: Claim {
+            links: facts.data.clone(),
+            cost: facts.packet_bytes as f64 / facts.payload_bytes as f64,
+            demand: demand(spec, facts),
+        },
+        alone_s: facts.alone_s,
+    }
+}
+
+/// The largest goodput in bit/s that a flow can have whatever the links carry.
+fn demand(spec: &Flow, facts: &FlowFacts) -> f64 {
+    let payload = facts.payload_bytes;
+    // Only whole segments fit a window, and a round trip takes at least the base RTT.
+    let windows = [Some(facts.rwnd_bytes), facts.sndbuf_bytes];
+    let windows = windows.into_iter().flatten().map(|window| {
+        let fits = ((window / payload).max(1) * payload).min(window);
+        fits as f64 * 8.0 / facts.base_rtt_s
+    });
+    let host = spec.packet_rate.map(|rate| {
+        // Acknowledgements are packets too.
+        let data = rate as f64 / (1.0 + 1.0 / f64::from(facts.ack_every));
+        data * payload as f64 * 8.0
+    });
+    let writes = spec.writes_per_second.map(|per_second| {
+        let size = spec.write_size.unwrap_or(payload);
+        size as f64 * 8.0 * per_second
+    });
+    let application = spec
+        .application
+        .map(|application| offered(application, facts.base_rtt_s));
+    let rest = [host, writes, application];
+    windows
+        .chain(rest.into_iter().flatten())
+        .fold(f64::INFINITY, f64::min)
+}
+
+/// Bits a second that an application writes at most, on average.
+fn offered(application: Application, rtt_s: f64) -> f64 {
+    match application {
+        Application::OnOff { rate, on, off, .. } => {
+            let on = on.as_secs_f64();
+            rate.bps() as f64 * on / (on + off.as_secs_f64())
+        }
+        Application::RequestResponse {
+            think, response, ..
+        } => response as f64 * 8.0 / (think.as_secs_f64() + rtt_s),
+        Application::Telnet { interval, .. } => KEYS_PER_WRITE * 8.0 / interval.as_secs_f64(),
+    }
+}
+
+fn load(spec: &Traffic, facts: &TrafficFacts) -> Load {
+    Load {
+        data: facts.data.clone(),
+        acks: facts.acks.clone(),
+        echoed: spec.kind == "ping-flood",
+        from: spec.start,
+        to: spec.stop.unwrap_or(Time::NEVER),
+    }
+}
