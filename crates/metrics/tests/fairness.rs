@@ -44,7 +44,7 @@ fn trace(flows: &[(u64, Vec<u64>)], interval: Time) -> Trace {
                 },
             ));
         }
-        at = at + interval;
+        at += interval;
     }
     let summaries = flows.iter().zip('a'..).map(|(did, name)| FlowSummary {
         name: name.to_string(),
