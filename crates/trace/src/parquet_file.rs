@@ -1,12 +1,13 @@
 //! One Parquet file per table: written in row groups of bounded size, read back whole.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Write;
 use std::marker::PhantomData;
 use std::panic;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::column::reader::ColumnReader;
 use parquet::column::writer::ColumnWriter;
@@ -109,14 +110,15 @@ impl<R: Row, W: Write + Send> TableWriter<R, W> {
 /// All rows of table `R` in the trace at `dir`.
 pub(crate) fn read_table<R: Row>(dir: &Path) -> Result<Vec<R>, TraceError> {
     let path = table_path(dir, &R::TABLE);
-    let file = File::open(&path).map_err(|e| TraceError::io(&path, e))?;
+    // All of it is wanted: read at once, since the library reads each column by several calls.
+    let file = fs::read(&path).map_err(|e| TraceError::io(&path, e))?;
     // The library panics on some of what it finds in damaged files.
-    let rows = panic::catch_unwind(|| read_rows(file));
+    let rows = panic::catch_unwind(|| read_rows(Bytes::from(file)));
     rows.unwrap_or_else(|_| Err("its metadata contradicts itself".to_owned()))
         .map_err(|reason| TraceError::damaged(&path, reason))
 }
 
-fn read_rows<R: Row>(file: File) -> Result<Vec<R>, String> {
+fn read_rows<R: Row>(file: Bytes) -> Result<Vec<R>, String> {
     let text = |e: ParquetError| e.to_string();
     let reader = SerializedFileReader::new(file).map_err(text)?;
     let found = reader.metadata().file_metadata().schema();

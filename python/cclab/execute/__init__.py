@@ -106,7 +106,7 @@ def execute(
     what was saved stays.
     """
     sweep = _Sweep(runs, Agenda(runs, costs.costs_on(backend)))
-    with ThreadPoolExecutor(max_workers=crew.most_slots, thread_name_prefix="batch") as pool:
+    with ThreadPoolExecutor(max_workers=crew.threads, thread_name_prefix="batch") as pool:
         try:
             while sweep.agenda or sweep.under_way:
                 _hand_out(sweep, crew, writer, pool)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
+import logging
 import tempfile
 import time
 from dataclasses import dataclass
@@ -68,7 +69,7 @@ class _Parcel:
 class Cluster:
     """The workers of a Dask scheduler."""
 
-    most_slots = 2048
+    threads = 2048
 
     def __init__(self, client: distributed.Client, backend: Backend) -> None:
         """The workers that `client` reaches; see `at`."""
@@ -86,7 +87,7 @@ class Cluster:
             most = self._backend.most_jobs
             threads = self._client.scheduler_info()["workers"].values()
             found = sum(min(worker["nthreads"], most or _ANY) for worker in threads)
-            self._slots = max(1, min(found, self.most_slots // 2))
+            self._slots = max(1, min(found, self.threads // 2))
         return self._slots
 
     @classmethod
@@ -96,6 +97,11 @@ class Cluster:
 
         Raises `InputError` if there is none, or a worker cannot do them.
         """
+        # What it logs of a lost connection is told here in a sentence. Each of its loggers has a
+        # level of its own.
+        for name in [*logging.root.manager.loggerDict, "tornado.application", "asyncio"]:
+            if name.startswith(("distributed", "tornado", "asyncio")):
+                logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:

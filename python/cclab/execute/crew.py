@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
@@ -39,8 +40,8 @@ class Crew(Protocol):
         """Batches that it does at a time; workers may come and go."""
 
     @property
-    def most_slots(self) -> int:
-        """No more than so many, whoever comes."""
+    def threads(self) -> int:
+        """Threads that may call `do` at a time: enough for those that wait for the disk, too."""
 
     def do(self, batch: Sequence[Run], progresses: Sequence[Progress], writer: Writer) -> Done:
         """Executes `batch` and has `writer` save what succeeds; called from several threads.
@@ -54,13 +55,17 @@ class Local:
 
     def __init__(self, backend: Backend, jobs: int) -> None:
         """`jobs` runs on `backend` at a time."""
-        self.slots = self.most_slots = min(jobs, backend.most_jobs or jobs)
+        self.slots = min(jobs, backend.most_jobs or jobs)
+        self.threads = 2 * self.slots
         self._backend = backend
+        self._processors = threading.Semaphore(self.slots)
 
     def do(self, batch: Sequence[Run], progresses: Sequence[Progress], writer: Writer) -> Done:
         """Executes `batch` in this thread and has `writer` save what succeeds."""
         with writer.workspace() as folder:
-            sealed, done = work(self._backend, batch, folder, progresses)
+            with self._processors:
+                sealed, done = work(self._backend, batch, folder, progresses)
+            # The disk is waited for while the next batch runs.
             writer.land(folder, sealed)
         return done
 

@@ -1,0 +1,196 @@
+"""Sweeps on a Dask cluster: the same store, whatever happens to workers and scheduler."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cclab.cli.exits import DONE, INTERRUPTED, RUN_FAILED, WRONG_INPUT
+from conftest import files_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SWEEP = ("--set", "duration=60s", "--repeat", "100")
+"""Some seconds of work for two workers."""
+
+PATIENCE_S = 60
+
+
+def cclab(*words: object) -> list[str]:
+    """The words of a command."""
+    return [sys.executable, "-m", "cclab", *map(str, words)]
+
+
+@contextlib.contextmanager
+def cluster() -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """Two workers on this machine: their scheduler's address, and its process."""
+    process = subprocess.Popen(
+        cclab("cluster", "local", "--workers", "2"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stdout is not None
+    workers: list[int] = []
+    try:
+        address = process.stdout.readline().strip()
+        workers = workers_of(process.pid)
+        yield address, process
+    finally:
+        process.terminate()
+        process.wait(PATIENCE_S)
+        process.stdout.close()
+        for worker in workers:
+            # Those of a scheduler that was killed.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGKILL)
+
+
+def workers_of(parent: int) -> list[int]:
+    """The processes of the workers that the process `parent` has."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, ValueError):
+            words = (place / "stat").read_text().rsplit(")", 1)[1].split()
+            is_worker = b"spawn_main" in (place / "cmdline").read_bytes()
+            if int(words[1]) == parent and is_worker:
+                found.append(int(place.name))
+    return found
+
+
+def await_entries(out: Path, child: subprocess.Popen[str], least: int) -> None:
+    """Returns once the sweep of `child` has `least` entries in `out`."""
+    until = time.monotonic() + PATIENCE_S
+    while not (out / "runs").is_dir() or len(list((out / "runs").iterdir())) < least:
+        assert child.poll() is None, "the sweep ended before it could be disturbed"
+        assert time.monotonic() < until
+        time.sleep(0.005)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, bytes]]:
+    """The study, and the store of a sweep on this machine."""
+    from conftest import STUDY
+
+    folder = tmp_path_factory.mktemp("undisturbed")
+    study = folder / "study.toml"
+    study.write_text(STUDY)
+    out = folder / "out"
+    done = subprocess.run(
+        cclab("run", study, "--out", out, *SWEEP),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == DONE, done.stderr
+    return study, files_of(out)
+
+
+def sweep(study: Path, out: Path, address: str) -> subprocess.Popen[str]:
+    """A sweep on the cluster at `address`."""
+    return subprocess.Popen(
+        cclab("run", study, "--out", out, *SWEEP, "--cluster", address),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_cluster_leaves_the_same_store_though_a_worker_is_killed(
+    undisturbed: tuple[Path, dict[str, bytes]], tmp_path: Path
+) -> None:
+    study, expected = undisturbed
+    out = tmp_path / "out"
+    with cluster() as (address, process):
+        child = sweep(study, out, address)
+        await_entries(out, child, 20)
+        victim, other = workers_of(process.pid)
+        os.kill(victim, signal.SIGKILL)
+        _, told = child.communicate(timeout=300)
+        assert child.returncode == DONE, told
+        assert other in workers_of(process.pid)
+    assert files_of(out) == expected
+
+
+def test_a_scheduler_that_dies_is_told_and_the_sweep_goes_on_with_another(
+    undisturbed: tuple[Path, dict[str, bytes]], tmp_path: Path
+) -> None:
+    study, expected = undisturbed
+    out = tmp_path / "out"
+    with cluster() as (address, process):
+        child = sweep(study, out, address)
+        await_entries(out, child, 20)
+        process.kill()
+        _, told = child.communicate(timeout=300)
+        assert child.returncode == RUN_FAILED, told
+        assert "Traceback" not in told
+        assert "error: the Dask scheduler is gone" in told
+    kept = len(list((out / "runs").iterdir()))
+    assert 20 <= kept < 200
+    with cluster() as (address, _):
+        child = sweep(study, out, address)
+        _, told = child.communicate(timeout=300)
+        assert child.returncode == DONE, told
+        assert f"{kept} of 200 runs are in" in told
+    assert files_of(out) == expected
+
+
+def test_an_interrupt_ends_a_sweep_on_a_cluster_and_keeps_what_is_done(
+    undisturbed: tuple[Path, dict[str, bytes]], tmp_path: Path
+) -> None:
+    study, expected = undisturbed
+    out = tmp_path / "out"
+    with cluster() as (address, _):
+        child = sweep(study, out, address)
+        await_entries(out, child, 20)
+        child.send_signal(signal.SIGINT)
+        _, told = child.communicate(timeout=60)
+        assert child.returncode == INTERRUPTED, told
+        assert "Traceback" not in told
+        child = sweep(study, out, address)
+        _, told = child.communicate(timeout=300)
+        assert child.returncode == DONE, told
+    assert files_of(out) == expected
+
+
+def test_a_worker_that_lacks_what_a_study_needs_is_named_before_anything_runs(
+    undisturbed: tuple[Path, dict[str, bytes]], tmp_path: Path
+) -> None:
+    study, _ = undisturbed
+    words = ("run", study, "--out", tmp_path / "out", "--backend", "linux")
+    without = {**os.environ, "CCLAB_AGENT": "/nowhere/agent"}
+    process = subprocess.Popen(
+        cclab("cluster", "local", "--workers", "1"),
+        env=without,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        address = process.stdout.readline().strip()
+        done = subprocess.run(
+            cclab(*words, "--cluster", address),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    finally:
+        process.terminate()
+        process.wait(PATIENCE_S)
+        process.stdout.close()
+    assert done.returncode == WRONG_INPUT, done.stderr
+    assert "error: worker tcp://127.0.0.1:" in done.stderr
+    assert "/nowhere/agent: no such program" in done.stderr
+    assert not (tmp_path / "out").exists()
