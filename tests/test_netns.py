@@ -173,7 +173,7 @@ def under_way(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         [*map(str, command), "--out", "out"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
     ) as run:
         if Host.probe().unprivileged is None:
-            assert eventually(lambda: list(tmp_path.glob("out/tmp/writer-*/*/raw/samples.jsonl")))
+            assert eventually(lambda: list(tmp_path.glob("out/tmp/writer-*/*/*/raw/samples.jsonl")))
             assert processes(str(tmp_path))
         yield run
         run.kill()

@@ -115,9 +115,12 @@ def _fitted(backend: Backend, rows: list[list[float]]) -> list[float]:
     guess = _guess(backend)
     guessed = np.array([guess.of_size(int(n), p, v) for n, p, v in sizes])
     weight = max(_GUESSED / len(rows), 0.0) ** 0.5
-    # Each row is divided by what is expected of it: an error of 10% counts alike in all.
-    system = np.vstack([sizes / took[:, None], weight * sizes / guessed[:, None]])
-    ones = np.concatenate([np.ones(len(rows)), np.full(len(rows), weight)])
+    # Each row is divided by what is expected of it: an error of 10% counts alike in all. Of a run
+    # without packets that can be foreseen, such as one of traffic alone, a guess says nothing.
+    told = guessed > 0
+    guesses = weight * sizes[told] / guessed[told, None]
+    system = np.vstack([sizes / took[:, None], guesses])
+    ones = np.concatenate([np.ones(len(rows)), np.full(len(guesses), weight)])
     scale = system.max(axis=0)
     scale[scale == 0] = 1.0
     found, _ = nnls(system / scale, ones)

@@ -15,7 +15,9 @@ def packets(scenario: dict[str, Any]) -> float:
     flows = scenario["flows"]
     payload = min((flow["mss"] or _MTU - _HEADERS for flow in flows), default=_MTU - _HEADERS)
     transfers = [flow["transfer"] for flow in flows]
-    finite: float | None = None if None in transfers else sum(transfers) / payload
+    # Traffic alone has no transfers that would end.
+    endless = None in transfers or not transfers
+    finite: float | None = None if endless else sum(transfers) / payload
     rate = scenario["network"]["bottleneck"]["rate"]
     if rate is None:
         return finite or 0.0
