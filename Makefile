@@ -72,7 +72,9 @@ test-python: kernel
 	@tests/install-packages.sh tcptrace:tcptrace tshark:tshark xplot-xplot.org:xplot.org \
 		xvfb:Xvfb chromium:chromium
 	@echo "== pytest"
-	$(BIN)/pytest
+	# On all processors; the tests of a file stay together as far as that keeps none idle, since
+	# they share runs.
+	$(BIN)/pytest -n auto --dist worksteal
 
 .PHONY: lint
 lint: .venv/.core ## Format, lints and types of Rust and Python
