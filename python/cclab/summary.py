@@ -281,13 +281,16 @@ class Raised:
 def warnings(runs: Sequence[Measured]) -> list[Raised]:
     """The warnings of `runs`: each kind of doubt once, in order of appearance."""
     raised: dict[str, Raised] = {}
+    concerned: dict[str, set[str]] = {}
     for run in runs:
         for warning in run.metrics["warnings"]:
             first = raised.setdefault(
                 warning["code"],
                 Raised(warning["code"], warning["message"], warning["remedy"], []),
             )
-            if run.run.id not in first.runs:
+            those = concerned.setdefault(warning["code"], set())
+            if run.run.id not in those:
+                those.add(run.run.id)
                 first.runs.append(run.run.id)
     return list(raised.values())
 

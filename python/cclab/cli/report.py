@@ -72,10 +72,13 @@ def report(
     if json:
         print_json(measured.document())
     else:
-        print_table(plan.title, tables.table(measured))
-        others = tables.traffic(measured)
+        print_table(plan.title, tables.table(measured, tables.MOST_POINTS))
+        others = tables.traffic(measured, tables.MOST_POINTS)
         if others is not None:
             print_table("Cross traffic", others)
+        beyond = tables.beyond(measured)
+        if beyond:
+            note(f"{beyond} in {page.parent / 'table.md'} and summary.csv")
     print_warnings(measured.warnings)
     note(f"report: {page}")
 

@@ -88,9 +88,12 @@ def _tell(measured: Results, store: Store, *, table: bool) -> None:
     """The table, the doubts, and where the report is."""
     page = report.refresh(measured, store.path / "report")
     if table:
-        print_table(measured.plan.title, tables.table(measured))
-        others = tables.traffic(measured)
+        print_table(measured.plan.title, tables.table(measured, tables.MOST_POINTS))
+        others = tables.traffic(measured, tables.MOST_POINTS)
         if others is not None:
             print_table("Cross traffic", others)
+        beyond = tables.beyond(measured)
+        if beyond:
+            note(f"{beyond} in {page.parent / 'table.md'} and summary.csv")
     print_warnings(measured.warnings)
     note(f"report: {page}")

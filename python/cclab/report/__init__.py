@@ -49,8 +49,8 @@ def write(results: Results, out: Path, formats: Sequence[str] = ("svg",)) -> Pat
         "summary.csv": tables.csv(results.summary).encode(),
         **({"traffic.csv": tables.csv(traffic).encode()} if traffic.height else {}),
         **{
-            f"{kind.name}.{ending}": figures.saved(figure, ending)
-            for kind, figure in drawn.figures
+            f"{kind.name}.{ending}": svg if ending == "svg" else figures.saved(figure, ending)
+            for kind, figure, svg in drawn.figures
             for ending in formats
         },
         PAGE: page.html(results, drawn).encode(),

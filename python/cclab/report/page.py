@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from cclab.report.figures.style import Drawing
     from cclab.results import Results
 
+MOST_LISTED = 1000
+"""Runs, and expectations not met, that the page names."""
+
 _NARROW_PT = 330
 
 _METRICS = {
@@ -49,14 +52,15 @@ _OF_THE_REPORT = {
 class Drawn:
     """The figures of a report."""
 
-    figures: list[tuple[Kind, Drawing]]
+    figures: list[tuple[Kind, Drawing, bytes]]
+    """Each with its SVG, which the page has as well as the folder."""
     too_much: list[str]
     """Why figures that there could be are not drawn."""
 
 
 def draw(results: Results) -> Drawn:
     """Every figure that the results have something to show in and that can be read."""
-    drawn: list[tuple[Kind, Drawing]] = []
+    drawn: list[tuple[Kind, Drawing, bytes]] = []
     too_much: list[str] = []
     for kind in figures.FIGURES:
         try:
@@ -65,39 +69,48 @@ def draw(results: Results) -> Drawn:
             too_much.append(str(error))
         else:
             if figure is not None:
-                drawn.append((kind, figure))
+                drawn.append((kind, figure, figures.svg(figure)))
     return Drawn(drawn, too_much)
 
 
 def html(results: Results, drawn: Drawn) -> str:
     """The whole page."""
-    inlined = [(kind, figures.svg(figure)) for kind, figure in drawn.figures]
     plan = results.plan
     runs = results.runs
+    traffic = tables.traffic(results, tables.MOST_POINTS)
     return template("page.html.j2").render(
         plan=plan,
         points=len(plan.points),
-        table=tables.table(results),
-        traffic=tables.traffic(results),
-        figures=[(kind, inline(kind.name, kind.title, svg), narrow(svg)) for kind, svg in inlined],
+        table=tables.table(results, tables.MOST_POINTS),
+        traffic=traffic,
+        beyond=tables.beyond(results),
+        figures=[
+            (kind, inline(kind.name, kind.title, svg), narrow(svg))
+            for kind, _, svg in drawn.figures
+        ],
         too_much=drawn.too_much,
         hidden=max(0, len(results.points) - MOST_PANELS),
         warnings=results.warnings,
-        failures=results.failures,
+        failures=results.failures[:MOST_LISTED],
+        more_failures=max(0, len(results.failures) - MOST_LISTED),
         fidelity=_fidelity(results),
-        runs=runs,
+        ids=[run.run.id for run in runs[:MOST_LISTED]],
+        runs=len(runs),
         planned=len(plan.runs),
         versions=sorted({f"{run.run.backend} {run.run.version}" for run in runs}),
         stacks=sorted({run.run.scenario["stack"] for run in runs}),
         version=_core.VERSION,
-        definitions=_definitions(tables.traffic(results) is not None),
+        definitions=_definitions(traffic is not None),
     )
 
 
 def fragment(results: Results) -> str:
     """The table and the warnings, for a notebook's cell."""
     return template("fragment.html.j2").render(
-        plan=results.plan, table=tables.table(results), warnings=results.warnings
+        plan=results.plan,
+        table=tables.table(results, tables.MOST_POINTS),
+        beyond=tables.beyond(results),
+        warnings=results.warnings,
     )
 
 

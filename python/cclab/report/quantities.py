@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import difflib
 import math
+from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cclab.comparison.metric import Metric
 from cclab.errors import InputError
-from cclab.stats import Estimate, estimate
+from cclab.stats import estimates
 from cclab.summary import flat_transfers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
-    from cclab.results import Measured, Results
+    from cclab.results import Measured, Point, Results
+    from cclab.stats import Estimate
 
+Place = TypeVar("Place", bound="Hashable")
+
+_LOOKED_AT = 200
 _IN_PERCENT = ("share", "utilization", "drop_rate", "loss_rate")
 
 
@@ -55,11 +60,24 @@ class Quantity:
 
     def of(self, run: Measured) -> float | None:
         """The number of a run; None if it was not measured."""
-        return flat(run.metrics).get(self.name)
+        if self.name.startswith(("flow.", "traffic.")):
+            return flat(run.metrics).get(self.name)
+        value: Any = run.metrics
+        for word in self.name.split("."):
+            value = value.get(word) if isinstance(value, dict) else None
+        return None if value is None else float(value)
 
-    def estimate(self, runs: Iterable[Measured]) -> Estimate | None:
-        """The mean over runs and its interval."""
-        return estimate(self.of(run) for run in runs)
+    def values(self, point: Point) -> list[float | None]:
+        """The number of each run of a sweep point."""
+        return [self.of(run) for run in point.runs]
+
+
+def estimated(rows: Mapping[Place, Sequence[float | None]]) -> dict[Place, Estimate]:
+    """Means and intervals over the values of runs; without the rows that no run has a value in."""
+    longest = max(map(len, rows.values()), default=0)
+    even = [[*row, *[None] * (longest - len(row))] for row in rows.values()]
+    found = zip(rows, estimates(even), strict=True)
+    return {place: value for place, value in found if value is not None}
 
 
 def flat(metrics: Mapping[str, Any]) -> dict[str, float]:
@@ -129,9 +147,20 @@ def _numbers(values: Mapping[str, Any], prefix: str) -> dict[str, float]:
 
 
 def names_in(results: Results) -> list[str]:
-    """Every name that the runs of `results` have a number of, in the order of documents."""
-    firsts = (point.runs[0] for point in results.points if point.runs)
-    return list(dict.fromkeys(name for run in firsts for name in flat(run.metrics)))
+    """Every name that the runs of `results` have a number of, in the order of documents.
+
+    Of many sweep points with the same flows and traffic the first `_LOOKED_AT` are looked at.
+    """
+    found: dict[str, None] = {}
+    met: Counter[tuple[str, ...]] = Counter()
+    for point in results.points:
+        for run in point.runs[:1]:
+            owners = [*run.metrics["flows"], *run.metrics.get("traffic", [])]
+            alike = tuple(owner["name"] for owner in owners)
+            met[alike] += 1
+            if met[alike] <= _LOOKED_AT:
+                found |= dict.fromkeys(flat(run.metrics))
+    return list(found)
 
 
 def called(results: Results, asked: str) -> list[Quantity]:

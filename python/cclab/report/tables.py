@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 _NONE = "–"
 
+MOST_POINTS = 300
+"""Sweep points that a page or a terminal shows; `table.md` and the CSV files have all."""
+
 HOLDS_BACK = {
     "cwnd": "cwnd",
     "rwnd": "receiver window",
@@ -95,8 +98,17 @@ class Table:
         return flows, points
 
 
-def table(results: Results) -> Table:
-    """The table of `results`: columns for the swept keys, the flow, and the bottleneck."""
+def beyond(results: Results) -> str:
+    """How many sweep points a table of `MOST_POINTS` leaves out, in words; empty if none."""
+    more = len(results.summaries) - MOST_POINTS
+    return f"{more:,} more sweep point{'' if more == 1 else 's'}" if more > 0 else ""
+
+
+def table(results: Results, most: int | None = None) -> Table:
+    """The table of `results`: columns for the swept keys, the flow, and the bottleneck.
+
+    With `most`, only the first so many sweep points.
+    """
     keys = list(results.plan.points[0].params)
     flow_rate = _rates(results)
     divisor, rate_name = units.rate(flow_rate)
@@ -126,13 +138,16 @@ def table(results: Results) -> Table:
         True,
         True,
     ]
-    groups = [_rows(summary, divisor) for summary in results.summaries]
+    groups = [_rows(summary, divisor) for summary in results.summaries[:most]]
     return Table(headings, numeric, groups, len(keys), 3)
 
 
-def traffic(results: Results) -> Table | None:
-    """The table of cross traffic: one row per source and sweep point; None without any."""
-    points = [point for point in results.summaries if point.traffic]
+def traffic(results: Results, most: int | None = None) -> Table | None:
+    """The table of cross traffic: one row per source and sweep point; None without any.
+
+    With `most`, only of the first so many sweep points.
+    """
+    points = [point for point in results.summaries[:most] if point.traffic]
     if not points:
         return None
     keys = list(results.plan.points[0].params)

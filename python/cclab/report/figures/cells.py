@@ -33,12 +33,18 @@ if TYPE_CHECKING:
 MOST_CELLS = 20_000
 """Of all panels together."""
 
+MOST_OUTLINES = 4_000
+"""More cells than this are an image in SVG and PDF: their outlines would take megabytes."""
+
 WIDE = 0.2
 """Of the colour scale: an interval longer than that may hide another colour."""
 
 _TALLEST_IN, _WIDEST_IN = 8.5, 10.5
 _LEAST_IN, _MOST_IN = 0.16, 0.62
 _SMALLEST_PT, _LARGEST_PT = 4.5, 8.0
+_LABEL_IN = 0.13
+"""A line of labels; closer ones hide each other."""
+
 _DECADES = 2
 _DIVERGING = LinearSegmentedColormap.from_list(
     "share", ["#8a3a00", "#D55E00", "#f2b48a", "#f7f7f5", "#8fc1e3", "#0072B2", "#004270"]
@@ -64,14 +70,19 @@ class Cells:
     """Whether the cells of equal values are outlined."""
 
 
-def draw(cells: Cells) -> Drawing:
-    """The figure of `cells`. Raises `TooMuchError` if they are more than one can see."""
-    across, up = len(cells.x.texts), len(cells.y.texts)
-    if across * up * cells.facets.count > MOST_CELLS:
+def check(x: Axis, y: Axis, panels: Facets) -> None:
+    """Raises `TooMuchError` if there would be more cells than one can see."""
+    cells = len(x.texts) * len(y.texts) * panels.count
+    if cells > MOST_CELLS:
         raise TooMuchError(
-            f"it would have {across * up * cells.facets.count:,} cells, and {MOST_CELLS:,} is the "
-            "most that can be seen; keep some values (--where KEY=VALUE,...)"
+            f"it would have {cells:,} cells, and {MOST_CELLS:,} is the most that can be seen; keep "
+            "some values (--where KEY=VALUE,...)"
         )
+
+
+def draw(cells: Cells) -> Drawing:
+    """The figure of `cells`."""
+    across, up = len(cells.x.texts), len(cells.y.texts)
     grid = np.full((cells.facets.count, up, across), np.nan)
     for place, value in cells.values.items():
         grid[place] = value.mean
@@ -82,7 +93,7 @@ def draw(cells: Cells) -> Drawing:
     wide, high = _size(cells, across, up, widest)
     figure, panels = cells.facets.frame(wide * across, high * up, room=0.8)
     for panel, axes in enumerate(panels):
-        _frame(cells, axes, panel, wide)
+        _frame(cells, axes, panel, wide, high)
         mesh = axes.pcolormesh(
             np.arange(across + 1) - 0.5,
             np.arange(up + 1) - 0.5,
@@ -91,11 +102,14 @@ def draw(cells: Cells) -> Drawing:
             cmap=colours,
             edgecolors="white" if max(across, up) <= 40 else "face",
             linewidth=0.5 if max(across, up) <= 40 else 0.1,
+            rasterized=across * up * cells.facets.count > MOST_OUTLINES,
         )
         if cells.diagonal:
             _outline(cells, axes)
     span = float(norm.vmax or 0) - float(norm.vmin or 0)
-    marks = _marks(cells, panels, span * unit, isinstance(norm, LogNorm))
+    # A corner takes up to three tenths of a cell.
+    size = min(_CORNER["markersize"], 0.6 * 72 * min(wide, high))
+    marks = _marks(cells, panels, span * unit, isinstance(norm, LogNorm), size)
     if np.isnan(grid).any():
         marks.append(Patch(facecolor=FAINT, edgecolor="none", label="not measured"))
     tall = cells.facets.rows * high * up
@@ -133,7 +147,7 @@ def _scale(cells: Cells, grid: np.ndarray, unit: float) -> tuple[Normalize, Colo
     return Normalize(least, most), colours
 
 
-def _frame(cells: Cells, axes: Axes, panel: int, wide: float) -> None:
+def _frame(cells: Cells, axes: Axes, panel: int, wide: float, high: float) -> None:
     """Ticks, labels and limits of a panel; rows of names are read from the top."""
     x, y = cells.x, cells.y
     axes.grid(visible=False)
@@ -144,10 +158,11 @@ def _frame(cells: Cells, axes: Axes, panel: int, wide: float) -> None:
     axes.set_xlim(-0.5, len(x.texts) - 0.5)
     axes.set_ylim(*((-0.5, len(y.texts) - 0.5) if y.numbers else (len(y.texts) - 0.5, -0.5)))
     axes.set_xticks(range(len(x.texts)), x.ticks)
-    axes.set_yticks(range(len(y.texts)), y.ticks)
+    every = math.ceil(_LABEL_IN / high)
+    axes.set_yticks(range(0, len(y.texts), every), y.ticks[::every])
     if max(map(len, x.ticks)) * 0.078 > wide:
         axes.tick_params(axis="x", labelrotation=90)
-        every = math.ceil(0.13 / wide)
+        every = math.ceil(_LABEL_IN / wide)
         axes.set_xticks(range(0, len(x.texts), every), x.ticks[::every])
     if cells.facets.at_bottom(panel):
         axes.set_xlabel(x.label)
@@ -164,8 +179,13 @@ def _outline(cells: Cells, axes: Axes) -> None:
             )
 
 
-def _marks(cells: Cells, panels: list[Axes], span: float, log: bool) -> list[Artist]:
-    """Marks the cells whose colour may be another's, and says in the legend what marks mean."""
+def _marks(
+    cells: Cells, panels: list[Axes], span: float, log: bool, size: float
+) -> list[Artist]:
+    """Marks the cells whose colour may be another's, and says in the legend what marks mean.
+
+    `size` is that of a corner, in points.
+    """
     handles: list[Artist] = []
     wide: dict[int, list[tuple[int, int]]] = {}
     single: dict[int, list[tuple[int, int]]] = {}
@@ -176,7 +196,7 @@ def _marks(cells: Cells, panels: list[Axes], span: float, log: bool) -> list[Art
             wide.setdefault(panel, []).append((row, column))
     if wide:
         for panel, places in wide.items():
-            _corners(panels[panel], places)
+            _corners(panels[panel], places, size)
         label = f"95% interval longer than {100 * WIDE:.0f}% of the scale"
         handles.append(Line2D([], [], label=label, **_CORNER))
     if single and sum(map(len, single.values())) == len(cells.values):
@@ -214,11 +234,11 @@ _CORNER: dict[str, Any] = {
 }
 
 
-def _corners(axes: Axes, places: list[tuple[int, int]]) -> None:
+def _corners(axes: Axes, places: list[tuple[int, int]], size: float) -> None:
     """A triangle in the corner of each of these cells, up and right on paper."""
     down = -1 if axes.yaxis_inverted() else 1
     axes.plot(
-        [c + 0.5 for _, c in places], [r + 0.5 * down for r, _ in places], zorder=3, **_CORNER
+        [c + 0.5 for _, c in places], [r + 0.5 * down for r, _ in places], zorder=3, **_CORNER | {"markersize": size}
     )
 
 

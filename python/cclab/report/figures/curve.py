@@ -15,7 +15,7 @@ from cclab.report.figures.facets import facets
 from cclab.report.figures.heatmap import fair_share
 from cclab.report.figures.style import MUTED
 from cclab.report.palette import Looks
-from cclab.report.quantities import called, names_in, variants_of
+from cclab.report.quantities import called, estimated, names_in, variants_of
 from cclab.report.swept import axes_of, axis_called
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ LEAST_VALUES = 3
 """Fewer points than this are no curve, unless one is asked for."""
 
 MOST_LINES = 16
+MOST_POINTS = 6_000
+"""Of all panels together."""
 
 NEEDS = "a swept key whose values are numbers"
 
@@ -121,29 +123,34 @@ def along(
     apart = [a for a in axes if a.of_variants and a != axis]
     over = [a for a in axes if a not in (axis, *apart)]
     panels = facets(over)
-    lines: list[dict[str, _Line]] = [{} for _ in range(panels.count)]
-    looks = Looks()
-    for point in results.points:
-        if not point.runs:
-            continue
-        own = lines[panels.panel([a.place(point.params) for a in over])]
-        x = axis.numbers[axis.place(point.params)]
-        for quantity in quantities:
-            value = quantity.estimate(point.runs)
-            if value is None:
-                continue
-            label, variant = _named(point, quantity, apart)
-            line = own.setdefault(label, _Line(label, looks.of(label, variant), []))
-            line.points.append((x, value))
-    if not any(lines):
-        return None
-    most = max(map(len, lines))
+    pairs = {tuple(a.place(p.params) for a in apart) for p in results.points if p.runs}
+    most = len(pairs) * len(quantities)
     if most > MOST_LINES:
         raise TooMuchError(
             f"a panel would have {most:,} lines, and {MOST_LINES} is the most that can be told "
             "apart; draw a metric of one flow (flow.NAME.METRIC) or keep some values of the "
             "swept variants (--where KEY=VALUE,...)"
         )
+    rows: dict[tuple[int, str, str, float], list[float | None]] = {}
+    for point in results.points:
+        if not point.runs:
+            continue
+        panel = panels.panel([a.place(point.params) for a in over])
+        x = axis.numbers[axis.place(point.params)]
+        for quantity in quantities:
+            rows[panel, *_named(point, quantity, apart), x] = quantity.values(point)
+    if len(rows) > MOST_POINTS:
+        raise TooMuchError(
+            f"it would have {len(rows):,} points, and {MOST_POINTS:,} is the most that can be "
+            "seen; keep some values (--where KEY=VALUE,...)"
+        )
+    lines: list[dict[str, _Line]] = [{} for _ in range(panels.count)]
+    looks = Looks()
+    for (panel, label, variant, x), value in estimated(rows).items():
+        line = lines[panel].setdefault(label, _Line(label, looks.of(label, variant), []))
+        line.points.append((x, value))
+    if not any(lines):
+        return None
     return _drawn(quantities[0], axis, panels, lines, fair_share(results, quantities))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cclab.errors import InputError
 from cclab.report.figures import cells
 from cclab.report.figures.facets import facets
-from cclab.report.quantities import called, names_in
+from cclab.report.quantities import called, estimated, names_in
 from cclab.report.swept import axes_of, axis_called
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from cclab.report.quantities import Quantity
     from cclab.report.swept import Axis
     from cclab.results import Results
-    from cclab.stats import Estimate
 
 TITLE = "Heat map over two swept keys"
 CAPTION = (
@@ -70,16 +69,14 @@ def over(
     others = [axis for axis in axes if axis not in (x, y)]
     variety = [quantity.owner for quantity in quantities] if len(quantities) > 1 else [""]
     panels = facets(others, variety)
-    values: dict[tuple[int, int, int], Estimate] = {}
+    cells.check(x, y, panels)
+    rows: dict[tuple[int, int, int], list[float | None]] = {}
     for point in results.points:
-        if not point.runs:
-            continue
         places = [axis.place(point.params) for axis in others]
         for kind, quantity in enumerate(quantities):
-            value = quantity.estimate(point.runs)
-            if value is not None:
-                at = (panels.panel(places, kind), y.place(point.params), x.place(point.params))
-                values[at] = value
+            at = (panels.panel(places, kind), y.place(point.params), x.place(point.params))
+            rows[at] = quantity.values(point)
+    values = estimated(rows)
     if not values:
         return None
     first = quantities[0]

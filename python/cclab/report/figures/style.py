@@ -69,7 +69,8 @@ _METADATA: dict[str, dict[str, str | None]] = {
 }
 """No dates: equal figures give equal bytes."""
 
-_PNG_DPI = 200
+_DPI = 200
+"""Dots per inch of PNG, and of what is an image in SVG and PDF."""
 
 
 class Drawing(Figure):
@@ -83,9 +84,7 @@ class Drawing(Figure):
         kind = how.get("format") or str(fname).rpartition(".")[2].lower()
         defaults: dict[str, Any] = {}
         if kind in _METADATA:
-            defaults = {"metadata": _METADATA[kind]}
-        if kind == "png":
-            defaults["dpi"] = _PNG_DPI
+            defaults = {"metadata": _METADATA[kind], "dpi": _DPI}
         with styled():
             super().savefig(fname, **(defaults | how))
 

@@ -108,17 +108,20 @@ def layout(results: Results) -> Layout | None:
     series = [k for k in keys if k.endswith(".cc")] if len(keys) > 1 else []
     others = [k for k in keys if k not in series]
     rows = others[:-1]
-    combinations = list(itertools.product(*(values[k] for k in rows)))
-    if not product or not others or len(combinations) > MOST_PANELS:
-        if len(points) > MOST_SLOTS:
-            raise TooMuchError(
-                f"it would have {len(points):,} sweep points in a row, and {MOST_SLOTS} is the "
-                "most that can be read"
-            )
-        slots = [p.short_label for p in points]
+    panels = math.prod(len(values[k]) for k in rows)
+    row = not product or not others or panels > MOST_PANELS
+    slots = len(points) if row else len(values[others[-1]])
+    if slots > MOST_SLOTS:
+        raise TooMuchError(
+            f"it would have {slots:,} places in a row, and {MOST_SLOTS} is the most that can be "
+            "read"
+        )
+    if row:
+        labels = [p.short_label for p in points]
         places = [Place(p, 0, i, "") for i, p in enumerate(points)]
-        return Layout(places, [""], slots, ", ".join(short_key(k) for k in keys), 1)
+        return Layout(places, [""], labels, ", ".join(short_key(k) for k in keys), 1)
     axis = others[-1]
+    combinations = list(itertools.product(*(values[k] for k in rows)))
     panel_of = {c: i for i, c in enumerate(combinations)}
     titles = [
         ", ".join(f"{short_key(k)} = {v}" for k, v in zip(rows, c, strict=True))

@@ -81,6 +81,13 @@ def draw(results: Results, asked: Asked) -> Drawing | None:
         return None
     over = [axis for axis in axes if axis not in apart]
     panels = facets(over)
+    together = {tuple(a.place(p.params) for a in apart) for p in results.points if p.runs}
+    most = len(together) * max(len(across), len(up))
+    if most > MOST_CLOUDS:
+        raise TooMuchError(
+            f"a panel would have {most:,} marks of flows, and {MOST_CLOUDS} is the most that can "
+            "be told apart; keep some values of the swept variants (--where KEY=VALUE,...)"
+        )
     clouds: list[list[Cloud]] = [[] for _ in range(panels.count)]
     looks = Looks()
     for point in results.points:
@@ -89,12 +96,6 @@ def draw(results: Results, asked: Asked) -> Drawing | None:
             clouds[panels.panel([axis.place(point.params) for axis in over])] += own
     if not any(clouds):
         return None
-    most = max(map(len, clouds))
-    if most > MOST_CLOUDS:
-        raise TooMuchError(
-            f"a panel would have {most:,} marks of flows, and {MOST_CLOUDS} is the most that can "
-            "be told apart; keep some values of the swept variants (--where KEY=VALUE,...)"
-        )
     size = 4.2 if panels.count == 1 else 2.7
     figure, cells = panels.frame(size, 0.78 * size, one_x=False)
     furthest = max(float(np.abs(cloud.x).max()) for own in clouds for cloud in own)
