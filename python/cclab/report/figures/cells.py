@@ -179,9 +179,7 @@ def _outline(cells: Cells, axes: Axes) -> None:
             )
 
 
-def _marks(
-    cells: Cells, panels: list[Axes], span: float, log: bool, size: float
-) -> list[Artist]:
+def _marks(cells: Cells, panels: list[Axes], span: float, log: bool, size: float) -> list[Artist]:
     """Marks the cells whose colour may be another's, and says in the legend what marks mean.
 
     `size` is that of a corner, in points.
@@ -238,7 +236,10 @@ def _corners(axes: Axes, places: list[tuple[int, int]], size: float) -> None:
     """A triangle in the corner of each of these cells, up and right on paper."""
     down = -1 if axes.yaxis_inverted() else 1
     axes.plot(
-        [c + 0.5 for _, c in places], [r + 0.5 * down for r, _ in places], zorder=3, **_CORNER | {"markersize": size}
+        [c + 0.5 for _, c in places],
+        [r + 0.5 * down for r, _ in places],
+        zorder=3,
+        **_CORNER | {"markersize": size},
     )
 
 
