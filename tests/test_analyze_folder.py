@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
 
 import cclab
+from browser import in_browser
 from captured import two_flows
 from cclab.cli.exits import DONE, WRONG_INPUT
 from cclab.series import ACROSS, SERIES
@@ -162,24 +162,6 @@ def test_a_figure_of_a_name_that_there_is_not_is_refused(capture: Path) -> None:
         analyzed.figure("jain", connection=1)
     with pytest.raises(cclab.InputError, match="bins of 0 s; they must be longer than 0"):
         analyzed.series("share", bin_s=0)
-
-
-def in_browser(page: Path, script: str, folder: Path) -> str:
-    """The document after `script` was run in the page; scripts' complaints are in its title."""
-    html = page.read_text()
-    watch = "<script>addEventListener('error', (e) => { document.title = e.message; });</script>"
-    assert html.count("<body>") == html.count("</body>") == 1
-    changed = html.replace("<body>", "<body>" + watch)
-    changed = changed.replace("</body>", f"<script>{script}</script></body>")
-    copy = folder / "page.html"
-    copy.write_text(changed)
-    command = [
-        "chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/user",
-        "--virtual-time-budget=4000", "--dump-dom", copy.as_uri(),
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_the_page_works_in_a_browser_without_a_network(capture: Path, tmp_path: Path) -> None:

@@ -34,6 +34,10 @@ def report(
         list[str] | None,
         typer.Option(metavar="KEY=VALUE,...", help="Of a swept key, only these values."),
     ] = None,
+    series: Annotated[
+        list[str] | None,
+        typer.Option(metavar="RUN", help="A run whose time series sweep.html must have."),
+    ] = None,
     format_: Annotated[
         str, typer.Option("--format", metavar="F,F", help="Figures as svg, pdf, png.")
     ] = "svg",
@@ -68,7 +72,7 @@ def report(
         if json:
             print_json(measured.document())
         return
-    page = reports.write(measured, folder / "report", formats)
+    page = reports.write(measured, folder / "report", formats, series or [])
     if json:
         print_json(measured.document())
     else:

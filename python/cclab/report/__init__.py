@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from cclab.report.figures import Asked
     from cclab.results import Results
 
-__all__ = ["PAGE", "check", "refresh", "write", "write_figure"]
+__all__ = ["EXPLORE", "PAGE", "check", "refresh", "write", "write_figure"]
 
 PAGE = "index.html"
+EXPLORE = "sweep.html"
 
 
 def refresh(results: Results, out: Path) -> Path:
@@ -28,18 +29,22 @@ def refresh(results: Results, out: Path) -> Path:
     return write(results, out)
 
 
-def write(results: Results, out: Path, formats: Sequence[str] = ("svg",)) -> Path:
+def write(
+    results: Results, out: Path, formats: Sequence[str] = ("svg",), series: Sequence[str] = ()
+) -> Path:
     """Writes the report of `results` into the folder `out` and gives the path of its page.
 
     `table.md`, `flows.csv`, `summary.csv`, `traffic.csv` of cross traffic, each figure in each of
-    `formats` (`svg`, `pdf`, `png`), and `index.html`, which holds all of it and loads nothing.
-    Equal results give equal bytes. Raises `InputError` for another format and `StoreError` if
-    the folder cannot be written.
+    `formats` (`svg`, `pdf`, `png`), `index.html`, which holds all of it and loads nothing, and
+    `sweep.html`, on which every run is a point and has its time series if there is room: those
+    whose ids begin with one of `series` before others. Equal results give equal bytes. Raises
+    `InputError` for another format or run and `StoreError` if the folder cannot be written.
     """
     # They take longer to load than most reports take to check.
-    from cclab.report import figures, page
+    from cclab.report import explore, figures, page
 
     check(formats=formats)
+    explored = explore.html(results, series)
     drawn = page.draw(results)
     traffic = results.traffic
     files = {
@@ -53,6 +58,7 @@ def write(results: Results, out: Path, formats: Sequence[str] = ("svg",)) -> Pat
             for kind, figure, svg in drawn.figures
             for ending in formats
         },
+        EXPLORE: explored.encode(),
         PAGE: page.html(results, drawn).encode(),
     }
     try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from cclab import _core
+from cclab.report import uplot
 from cclab.report.page import template
 from cclab.series.across import across
 from cclab.series.page import data
@@ -29,7 +30,6 @@ RULE = (
     "tables and CSV files have all."
 )
 
-_UPLOT = "1.6.32"
 _HEADINGS = (
     ("series", False),
     ("#", True),
@@ -85,7 +85,6 @@ def html(
         "directions": directions,
     }
     own = files("cclab.series.page")
-    vendored = own / "vendor" / "uplot"
     rows, hidden = _rows(tables, chosen)
     return template("page.html.j2", "cclab.series.page").render(
         title=title,
@@ -101,9 +100,9 @@ def html(
         bin=f"{1e3 * sums.bin_s:g} ms",
         definitions=_WORDS,
         version=_core.VERSION,
-        uplot=_UPLOT,
-        uplot_css=Markup((vendored / "uPlot.min.css").read_text("utf-8")),
-        uplot_js=Markup((vendored / "uPlot.iife.min.js").read_text("utf-8")),
+        uplot=uplot.VERSION,
+        uplot_css=uplot.style(),
+        uplot_js=uplot.script(),
         css=Markup((own / "page.css").read_text("utf-8")),
         js=Markup((own / "page.js").read_text("utf-8")),
         # Nothing in it can end the element it stands in.

@@ -1,0 +1,156 @@
+"""The runs of a sweep as columns: what was swept, every metric, and how to run each again."""
+
+from __future__ import annotations
+
+import base64
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cclab.errors import InputError
+from cclab.plan import short_key
+from cclab.report.palette import look
+from cclab.report.quantities import Quantity, flat
+from cclab.report.swept import axes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cclab.plan import Plan
+    from cclab.results import Measured, Point, Results
+
+MOST_RUNS = 20_000
+"""Points of a scatter; more hide each other, and the page would take too long to open."""
+
+MOST_METRICS = 120
+"""Metrics to choose from: those of the run and of the first flows."""
+
+_HUES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#B8A000", "#777777")
+_MARKERS = "osD^vPX"
+
+
+def chosen(results: Results, wanted: Sequence[str] = ()) -> list[tuple[Point, Measured]]:
+    """The runs to show: all, or the first run of each sweep point, or of evenly chosen ones.
+
+    Those whose ids begin with one of `wanted` are among them. Raises `InputError` if one of
+    `wanted` is the beginning of no id or of several.
+    """
+    every = [(point, run) for point in results.points for run in point.runs]
+    asked = [_begins(every, beginning) for beginning in wanted]
+    rounds: list[list[tuple[Point, Measured]]] = []
+    for point in results.points:
+        for nth, run in enumerate(point.runs):
+            if nth == len(rounds):
+                rounds.append([])
+            rounds[nth].append((point, run))
+    taken = _in_turn(rounds, MOST_RUNS)
+    ids = {run.run.id for _, run in taken}
+    taken += [pair for pair in asked if pair[1].run.id not in ids]
+    return sorted(taken, key=lambda pair: pair[0].index)
+
+
+def _begins(every: Sequence[tuple[Point, Measured]], beginning: str) -> tuple[Point, Measured]:
+    found = {run.run.id: (point, run) for point, run in every if run.run.id.startswith(beginning)}
+    if len(found) != 1:
+        raise InputError(f"{len(found)} runs have an id that begins with {beginning!r}")
+    return next(iter(found.values()))
+
+
+def _in_turn(rounds: list[list[tuple[Point, Measured]]], room: int) -> list[tuple[Point, Measured]]:
+    """As many as there is room for: whole rounds, and of the last one evenly chosen members."""
+    taken: list[tuple[Point, Measured]] = []
+    for members in rounds:
+        left = room - len(taken)
+        taken += [members[place] for place in evenly(len(members), left)]
+        if len(members) > left:
+            break
+    return taken
+
+
+def evenly(count: int, room: int) -> list[int]:
+    """The places of `room` of `count` things, as far from each other as can be; all if they fit."""
+    if count <= room:
+        return list(range(count))
+    return [place * count // room for place in range(room)]
+
+
+def table(plan: Plan, shown: list[tuple[Point, Measured]]) -> dict[str, Any]:
+    """The keys, the metrics and the runs, as the page's program reads them."""
+    measured = [flat(run.metrics) for _, run in shown]
+    names = list(dict.fromkeys(name for row in measured for name in row))
+    names.sort(key=lambda name: name.startswith(("flow.", "traffic.")))
+    return {
+        "command": _command(plan),
+        "keys": _keys(plan, shown),
+        "metrics": [_metric(name, measured) for name in names[:MOST_METRICS]],
+        "ids": [run.run.id for _, run in shown],
+        "seeds": [str(run.run.seed) for _, run in shown],
+    }
+
+
+def _command(plan: Plan) -> str:
+    """What repeats a run, but for its id.
+
+    The file is the study's if its name was not changed. Of another study, or without the `--set`
+    that the sweep had, the id names no run: the command refuses then, and does not run another.
+    """
+    again = ["--backend", plan.backend, "--seed", str(plan.seed), "--repeat", str(plan.repeat)]
+    return shlex.join(["cclab", "run", f"{plan.name}.toml", *again, "--out", "again", "--only"])
+
+
+def _metric(name: str, measured: list[dict[str, float]]) -> dict[str, Any]:
+    quantity = Quantity(name)
+    numbers = np.array([row.get(name, np.nan) for row in measured], dtype="<f4")
+    owner = f"{quantity.owner}: " if quantity.owner else ""
+    return {
+        "name": name,
+        "label": f"{owner}{quantity.title}",
+        "unit": _unit(quantity),
+        "values": packed(numbers),
+    }
+
+
+def _unit(quantity: Quantity) -> str:
+    metric = quantity.metric
+    if quantity.unit(1.0)[1] == "%":
+        return "share"
+    ends = (("_bps", "rate"), ("_s", "time"), ("bytes", "bytes"), ("_bytes", "bytes"))
+    return next((unit for end, unit in ends if metric.endswith(end)), "plain")
+
+
+def _keys(plan: Plan, shown: list[tuple[Point, Measured]]) -> list[dict[str, Any]]:
+    """Each swept key: its values in order, and the place in them of each run."""
+    found = []
+    for key in plan.points[0].params:
+        [axis] = axes_of([{key: point.params[key]} for point in plan.points]) or [None]
+        if axis is None:
+            continue
+        variants = axis.of_variants
+        found.append(
+            {
+                "key": key,
+                "label": short_key(key),
+                "values": axis.texts,
+                "numbers": axis.numbers,
+                "looks": [_look(value, nth, variants) for nth, value in enumerate(axis.texts)],
+                "variants": variants,
+                "places": packed(
+                    np.array([axis.place(point.params) for point, _ in shown], dtype="<u2")
+                ),
+            }
+        )
+    return found
+
+
+def _look(value: str, nth: int, variant: bool) -> tuple[str, str]:
+    """Colour and marker of a value: the variant's own, else one of a row of them."""
+    if variant:
+        own = look(value)
+        return own.colour, own.marker
+    return _HUES[nth % len(_HUES)], _MARKERS[nth // len(_HUES) % len(_MARKERS)]
+
+
+def packed(values: np.ndarray) -> str:
+    """Little-endian numbers in base64."""
+    return base64.b64encode(values.tobytes()).decode()

@@ -1,0 +1,270 @@
+"""The page of a sweep: every run is a point, and a point opens its run's time series."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import shlex
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import cclab
+from browser import in_browser
+from cclab import report
+from cclab.cli.exits import DONE, WRONG_INPUT
+from cclab.cli.main import invoke
+from cclab.report import explore
+from cclab.report.explore import runs as explored
+from cclab.report.explore import series
+from cclab.report.explore.runs import evenly
+from conftest import STUDY
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cclab import Results
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """Eight points of two runs each; one key has a value with spaces, one a number."""
+    folder = tmp_path_factory.mktemp("sweep")
+    file = folder / "two flows.toml"
+    file.write_text(
+        STUDY
+        + '"network.bottleneck.queue" = [{ kind = "droptail", limit = "1bdp" }, '
+        + '{ kind = "codel", limit = "200p" }]\n"flow.short.rtt" = ["20ms", "200ms"]\n'
+    )
+    return cclab.run(file, out=folder / "out")
+
+
+@pytest.fixture(scope="module")
+def page(results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of these results."""
+    file = tmp_path_factory.mktemp("report") / report.EXPLORE
+    file.write_text(explore.html(results))
+    return file
+
+
+def data_of(html: str) -> dict[str, Any]:
+    """What the page's program reads."""
+    [text] = re.findall(
+        r'<script type="application/json" id="data">(.*?)</script>', html, re.DOTALL
+    )
+    data: dict[str, Any] = json.loads(text)
+    return data
+
+
+def numbers(packed: str, kind: str) -> np.ndarray:
+    """Numbers as the page holds them."""
+    return np.frombuffer(base64.b64decode(packed), dtype=kind)
+
+
+def test_the_page_holds_every_run_and_metric(results: Results, page: Path) -> None:
+    data = data_of(page.read_text())
+    assert data["ids"] == [run.run.id for run in results.runs]
+    assert data["seeds"] == [str(run.run.seed) for run in results.runs]
+    metrics = {metric["name"]: metric for metric in data["metrics"]}
+    assert numbers(metrics["jain"]["values"], "<f4") == pytest.approx(
+        results.bottlenecks["jain"].to_numpy(), rel=1e-6
+    )
+    long = results.flows.filter(name="long")
+    goodput = metrics["flow.long.goodput_bps"]
+    assert (goodput["label"], goodput["unit"]) == ("long: goodput", "rate")
+    assert numbers(goodput["values"], "<f4") == pytest.approx(
+        long["goodput_bps"].to_numpy(), rel=1e-6
+    )
+    for key in data["keys"]:
+        places = numbers(key["places"], "<u2")
+        of_runs = [key["values"][place] for place in places]
+        told = [p.params[key["key"]] for p in results.points for _ in p.runs]
+        assert of_runs == [v if isinstance(v, str) else json.dumps(v) for v in told]
+
+
+def test_the_series_are_those_of_the_trace(results: Results, page: Path) -> None:
+    data = data_of(page.read_text())
+    assert set(data["series"]) == {str(place) for place in range(16)}
+    for place, run in enumerate(results.runs):
+        own = data["series"][str(place)]
+        samples = results.samples(run.run.id)
+        flows = {flow["name"]: flow for flow in run.metrics["flows"]}
+        for flow in own["flows"]:
+            frame = samples.filter(flow=flow["name"])
+            rates = numbers(flow["throughput"]["data"], "<u2").astype(float)
+            assert len(rates) == round(2.0 / own["step"])
+            rates[rates == 65535] = 0
+            received = rates.sum() * flow["throughput"]["unit"] * own["step"] / 8
+            # The run's last sample is that of its end; each number is rounded to one in 65,534.
+            assert received == pytest.approx(frame["received_bytes"].max(), rel=1e-3)
+            assert received == pytest.approx(flows[flow["name"]]["bytes_received"], rel=0.1)
+            cwnd = numbers(flow["cwnd"]["data"], "<u2")[-1] * flow["cwnd"]["unit"]
+            assert cwnd * 1448 == pytest.approx(frame["cwnd_bytes"][-1], rel=1e-3)
+            srtt = numbers(flow["srtt"]["data"], "<u2")[-1] * flow["srtt"]["unit"]
+            assert srtt == pytest.approx(frame["srtt_s"][-1], rel=1e-3)
+        waiting = results.samples(run.run.id, "queue_samples").filter(link="bottleneck")
+        delays = numbers(own["queue"]["data"], "<u2").astype(float) * own["queue"]["unit"]
+        assert own["delay"]
+        most = waiting["backlog_bytes"].to_numpy().max()
+        assert delays.max() == pytest.approx(most * 8 / 10e6, rel=1e-3)
+
+
+def test_the_command_of_a_point_makes_that_very_run(
+    results: Results, page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    data = data_of(page.read_text())
+    shutil.copy(results.store.path.parent / "two flows.toml", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    first, second = data["ids"][4:6]
+    cclab_, *words = shlex.split(f"{data['command']} {first}")
+    assert cclab_ == "cclab"
+    assert invoke([*words, "--only", second]) == DONE
+    again = cclab.load("again").runs
+    assert [run.run.id for run in again] == [first, second]
+    assert [run.metrics for run in again] == [run.metrics for run in results.runs[4:6]]
+    # Of two runs of a point the second has its time series if it is asked for.
+    monkeypatch.setattr(series, "BUDGET", series._size(again[0]))
+    assert invoke(["report", "again", "--series", second[:10]]) == DONE
+    written = tmp_path / "again" / "report" / report.EXPLORE
+    assert list(data_of(written.read_text())["series"]) == ["1"]
+    capsys.readouterr()
+    assert invoke(["report", "again", "--series", "zz"]) == WRONG_INPUT
+    assert "0 runs have an id that begins with 'zz'" in capsys.readouterr().err
+
+
+def test_the_same_results_give_the_same_page(results: Results, page: Path) -> None:
+    assert explore.html(cclab.load(results.store.path)) == page.read_text()
+
+
+def test_what_there_is_no_room_for_is_said_and_can_be_asked_for(
+    results: Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = series._size(results.runs[0])
+    monkeypatch.setattr(series, "BUDGET", 10 * size)
+    html = explore.html(results)
+    data = data_of(html)
+    # The first run of each of the eight points, then the second of two, one from either half.
+    assert sorted(map(int, data["series"])) == [0, 1, 2, 4, 6, 8, 9, 10, 12, 14]
+    assert "16 runs, 10 of them with time series" in html
+    monkeypatch.setattr(series, "BUDGET", 3 * size)
+    kept = data_of(explore.html(results, [data["ids"][7][:10]]))["series"]
+    assert "7" in kept
+    assert len(kept) == 3
+
+
+def test_of_too_many_runs_the_first_of_every_point_are_shown(
+    results: Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(explored, "MOST_RUNS", 8)
+    shown = explored.chosen(results)
+    assert [run.run.id for _, run in shown] == [point.runs[0].run.id for point in results.points]
+    monkeypatch.setattr(explored, "MOST_RUNS", 4)
+    assert [point.index for point, _ in explored.chosen(results)] == [0, 2, 4, 6]
+    last = results.runs[-1].run.id
+    assert [run.run.id for _, run in explored.chosen(results, [last])][-1] == last
+    assert evenly(10, 3) == [0, 3, 6]
+
+
+SCRIPT = """
+  const seen = {};
+  const inked = (canvas) => new Uint32Array(canvas.getContext("2d").getImageData(
+    0, 0, canvas.width, canvas.height).data.buffer).filter((pixel) => pixel).length;
+  const figure = document.getElementById("scatter");
+  const key = (key) => figure.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  const set = (id, value) => {
+    const select = document.getElementById(id);
+    select.value = value;
+    select.dispatchEvent(new Event("change"));
+  };
+  const mouse = (over, type, clientX, clientY) =>
+    over.dispatchEvent(new MouseEvent(type, { clientX, clientY, bubbles: true }));
+  const titles = () => [...document.querySelectorAll("#series h3")].map((h) => h.textContent);
+  const steps = [
+    () => {
+      seen.axes = ["x", "y", "colour"].map((id) => document.getElementById(id).value);
+      seen.points = inked(document.querySelector("#scatter .plot canvas"));
+      seen.legend = document.getElementById("legend").textContent;
+    },
+    () => {
+      const select = document.querySelector("[data-key='flow.short.rtt']");
+      select.options[0].selected = true;
+      select.dispatchEvent(new Event("change"));
+      seen.filtered = document.getElementById("count").textContent;
+    },
+    () => { key("End"); },
+    () => { seen.tip = document.querySelector(".tip").textContent; key("Enter"); },
+    () => { seen.titles = titles(); seen.run = document.getElementById("run").textContent; },
+    () => {
+      seen.hash = location.hash;
+      seen.command = document.querySelector(".command code").textContent;
+    },
+    () => {
+      seen.drawn = [...document.querySelectorAll("#series canvas")].map(inked);
+      document.getElementById("all").click();
+      set("x", "flow.long.srtt_mean_s");
+      set("y", "flow.long.goodput_bps");
+      seen.all = document.getElementById("count").textContent;
+    },
+    () => {
+      // A click in the page opens the nearest point: look for one that answers.
+      const over = document.querySelector("#scatter .u-over"), box = over.getBoundingClientRect();
+      document.getElementById("series").replaceChildren();
+      for (let x = 0; x < box.width && !titles().length; x += 6)
+        for (let y = 0; y < box.height && !titles().length; y += 6)
+          for (const type of ["mousedown", "mouseup", "click"])
+            mouse(over, type, box.left + x, box.top + y);
+      seen.clicked = titles().length;
+    },
+    () => {
+      const over = document.querySelector("#series .u-over"), box = over.getBoundingClientRect();
+      for (const type of ["mouseenter", "mousemove"])
+        mouse(over, type, box.left + 200, box.top + 50);
+    },
+    () => {
+      const legends = [...document.querySelectorAll("#series .u-legend")];
+      seen.values = legends.map((legend) => legend.textContent);
+      seen.width = [document.documentElement.scrollWidth, innerWidth];
+      const result = document.createElement("pre");
+      result.id = "result";
+      result.textContent = JSON.stringify(seen);
+      document.body.append(result);
+    },
+  ];
+  const timer = setInterval(() => steps.length ? steps.shift()() : clearInterval(timer), 80);
+"""
+
+
+@pytest.mark.parametrize("size", ["1200,900", "400,800"])
+def test_the_page_works_in_a_browser_without_a_network(
+    results: Results, page: Path, tmp_path: Path, size: str
+) -> None:
+    html = page.read_text()
+    assert "default-src 'none'" in html
+    assert not re.findall(r"""(?:src|href)=["']?\s*(?:https?:|//|data:)""", html)
+    after = in_browser(page, SCRIPT, tmp_path, f"--window-size={size}")
+    [title] = re.findall(r"<title>(.*?)</title>", after)
+    assert title == "Two flows on a slow link: the runs"
+    [text] = re.findall(r'<pre id="result">(.*?)</pre>', after, re.DOTALL)
+    seen = json.loads(text.replace("&gt;", ">").replace("&amp;", "&"))
+    assert seen["axes"] == ["flow.short.rtt", "jain", "flow.short.cc"]
+    assert seen["points"] > 1000
+    assert seen["legend"] == "short.cc:renocubic"
+    assert (seen["filtered"], seen["all"]) == ("8 of 16 runs", "16 of 16 runs")
+    [chosen] = [run for run in results.runs if run.run.id in seen["tip"]]
+    assert f"seed {chosen.run.seed}" in seen["tip"]
+    assert "short.rtt = 20ms" in seen["tip"]
+    assert seen["hash"] == f"#{chosen.run.id}"
+    assert seen["run"].endswith(f"seed {chosen.run.seed}")
+    assert seen["command"] == f"{data_of(page.read_text())['command']} {chosen.run.id}"
+    wanted = ["Throughput", "Congestion window (segments)", "Smoothed RTT"]
+    assert seen["titles"] == [*wanted, "Queue delay at the bottleneck"]
+    assert min(seen["drawn"]) > 1000
+    assert seen["clicked"] == 4
+    # What the crosshair of the first points at is told in the others too.
+    assert all(re.search(r"\d", values) for values in seen["values"])
+    assert re.search(r"long \(reno\)\D*[\d.]+ m?s", seen["values"][2])
+    assert seen["width"][0] <= seen["width"][1]
