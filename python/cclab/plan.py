@@ -106,15 +106,22 @@ class Plan:
 
     @property
     def reasons(self) -> list[str]:
-        """What the backend cannot do, in lines; the copies of a flow (`count`) fold into one."""
-        return [reason for _, reason in self._placed_reasons()]
+        """What the backend cannot do, in lines, each thing once with all that asks for it."""
+        asking: dict[str, list[str]] = {}
+        for _, path, what in self._placed_reasons():
+            asking.setdefault(what, []).append(path)
+        return [f"{', '.join(paths)}: {what}" for what, paths in asking.items()]
 
     @property
     def refusals(self) -> list[str]:
         """The reasons, each behind the place in the study that asks for it, where one does."""
-        return [f"{place}: {text}" if place else text for place, text in self._placed_reasons()]
+        return [
+            f"{place}: {path}: {what}" if place else f"{path}: {what}"
+            for place, path, what in self._placed_reasons()
+        ]
 
-    def _placed_reasons(self) -> list[tuple[str | None, str]]:
+    def _placed_reasons(self) -> list[tuple[str | None, str, str]]:
+        """Place, path and what the backend cannot do; a flow's copies (`count`) fold into one."""
         names = {flow["name"] for point in self.points for flow in point.scenario["flows"]}
         alike: dict[tuple[str, str], list[str]] = {}
         places: dict[tuple[str, str], str | None] = {}
@@ -125,9 +132,8 @@ class Plan:
         return [
             (
                 places[path, what],
-                f"{paths[0]}: {what}"
-                if len(paths) == 1
-                else f"{path} ({len(paths)} flows): {what}",
+                paths[0] if len(paths) == 1 else f"{path} ({len(paths)} flows)",
+                what,
             )
             for (path, what), paths in alike.items()
         ]
