@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pytest
 from cclab.errors import DamageError, RunError, StoreError
 from cclab.plan import Plan, Point, Run
 from cclab.results import measure
-from cclab.store import Store
+from cclab.store import Store, disk
 from conftest import save
 
 
@@ -178,6 +179,24 @@ def test_processes_that_save_the_same_runs_do_not_spoil_them(tmp_path: Path) -> 
     assert store.missing(_plan(*(_run(n) for n in names))) == []
     assert all(store.sound(_run(n).id, contents=True) for n in names)
     assert len(list(store.runs.iterdir())) == len(names)
+
+
+def test_a_lock_that_leaves_no_file_lets_one_in_at_a_time(tmp_path: Path) -> None:
+    lock, counter = tmp_path / "lock", tmp_path / "counter"
+    lock.touch()  # of one who was killed while holding it
+    counter.write_text("0")
+
+    def count(times: int) -> None:
+        for _ in range(times):
+            with disk.alone(lock):
+                before = int(counter.read_text())
+                time.sleep(0.0002)
+                counter.write_text(str(before + 1))
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(count, [50] * 6))
+    assert counter.read_text() == "300"
+    assert not lock.exists()
 
 
 def test_a_plan_comes_back_as_it_was_saved(tmp_path: Path) -> None:

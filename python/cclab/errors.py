@@ -24,7 +24,8 @@ __all__ = [
     "StudyError",
 ]
 
-_OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What the system refuses because the disk is full or fails, and not for what it was asked."""
 
 
 class InputError(ValueError):
@@ -38,7 +39,7 @@ class StoreError(OSError):
     def while_writing(self) -> bool:
         """Whether the disk, not the choice of the folder, is to blame."""
         cause = self.__cause__
-        return isinstance(cause, OSError) and cause.errno in _OF_THE_DISK
+        return isinstance(cause, OSError) and cause.errno in OF_THE_DISK
 
     def __str__(self) -> str:
         return str(self.args[0])

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use cclab_entry::State;
 use pyo3::prelude::*;
 
+use crate::error;
 use crate::measure::metrics_of;
 
 /// A run that is over: SHA-256 of its entry's manifest, bytes of the entry, its metrics as JSON.
@@ -25,7 +26,7 @@ pub fn finish(
             finished.push(match metrics_of(&folder) {
                 Err(why) => (None, Some(why)),
                 Ok(metrics) => {
-                    let sealed = cclab_entry::seal(&folder, run)?;
+                    let sealed = cclab_entry::seal(&folder, run).map_err(error::system)?;
                     (Some((sealed.digest, sealed.bytes, metrics)), None)
                 }
             });
@@ -38,7 +39,9 @@ pub fn finish(
 /// bytes of the entry.
 #[pyfunction]
 pub fn seal(py: Python<'_>, folder: PathBuf, run: String) -> PyResult<(String, u64)> {
-    let sealed = py.detach(|| cclab_entry::seal(&folder, &run))?;
+    let sealed = py
+        .detach(|| cclab_entry::seal(&folder, &run))
+        .map_err(error::system)?;
     Ok((sealed.digest, sealed.bytes))
 }
 
@@ -62,5 +65,6 @@ pub fn check_entries(
 /// Waits until the files in each of `folders` are on the disk.
 #[pyfunction]
 pub fn sync(py: Python<'_>, folders: Vec<PathBuf>) -> PyResult<()> {
-    py.detach(|| Ok(cclab_entry::sync(&folders)?))
+    py.detach(|| cclab_entry::sync(&folders))
+        .map_err(error::system)
 }

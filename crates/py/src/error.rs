@@ -1,9 +1,10 @@
 //! Which Python exception stands for which failure.
 
 use std::fmt::Display;
+use std::io;
 
 use pyo3::PyErr;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 
 pyo3::create_exception!(
     cclab._core,
@@ -37,4 +38,14 @@ pub fn run(error: impl Display) -> PyErr {
 /// The capture is at fault.
 pub fn capture(error: impl Display) -> PyErr {
     CaptureError::new_err(error.to_string())
+}
+
+/// The system is at fault: `OSError` with its `errno`, as Python's own functions raise it.
+pub fn system(error: io::Error) -> PyErr {
+    let Some(number) = error.raw_os_error() else {
+        return error.into();
+    };
+    let text = error.to_string();
+    let plain = text.split(" (os error").next().unwrap_or(&text);
+    PyOSError::new_err((number, plain.to_owned()))
 }

@@ -78,14 +78,10 @@ class Catalog:
         """
         if self.is_settled():
             return
-        with self.store.writer() as writer, writer.workspace() as scratch:
-            try:
-                with disk.locked(self.store.path / "tmp" / "catalog-lock"):
-                    if not self.is_settled():
-                        self._settle(scratch, told)
-            except OSError as error:
-                why = disk.reason(error)
-                raise StoreError(f"cannot write to {self.store.path}: {why}") from error
+        lock = self.store.path / "tmp" / "catalog-lock"
+        with self.store.writer() as writer, writer.workspace() as scratch, disk.alone(lock):
+            if not self.is_settled():
+                self._settle(scratch, told)
 
     def is_settled(self) -> bool:
         """Whether the settled tables are of the very runs in the store."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -56,8 +57,7 @@ def write_part(folder: Path, records: pl.DataFrame, scratch: Path) -> None:
     name = _digest(records)[:_DIGITS]
     (folder / "parts").mkdir(parents=True, exist_ok=True)
     work = scratch / f"part-{name}"
-    records.write_parquet(work, compression="zstd")
-    disk.sync(work)
+    _write(records, work)
     work.replace(folder / "parts" / f"{name}.parquet")
 
 
@@ -70,8 +70,7 @@ def write_settled(folder: Path, tables: Made, scratch: Path) -> None:
     mark = _digest(tables["runs"])
     works = {name: scratch / f"{name}.parquet" for name in tables}
     for name, frame in tables.items():
-        frame.write_parquet(works[name], compression="zstd", metadata={_OF: mark})
-        disk.sync(works[name])
+        _write(frame, works[name], {_OF: mark})
     new = {name: [_sha256(work)] for name, work in works.items()}
     old = _listed(folder)
     _list(folder, {name: new[name] + old.get(name, []) for name in sorted(new)}, scratch)
@@ -101,6 +100,15 @@ def read_settled(
         return pl.read_parquet(table_file(folder, table), columns=None if only is None else [*only])
     except _UNREADABLE:
         return None
+
+
+def _write(frame: pl.DataFrame, work: Path, metadata: dict[str, str] | None = None) -> None:
+    """Writes `frame` to the disk. Raises `OSError` if that is full, which polars would call by
+    another name."""
+    memory = io.BytesIO()
+    frame.write_parquet(memory, compression="zstd", metadata=metadata)
+    work.write_bytes(memory.getbuffer())
+    disk.sync(work)
 
 
 def _is_whole(folder: Path, table: str) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from cclab import _core
+from cclab.errors import OF_THE_DISK
 from cclab.store.writer import Sealed
 
 if TYPE_CHECKING:
@@ -67,6 +69,8 @@ class Local:
                 sealed, done = work(self._backend, batch, folder, progresses)
             # The disk is waited for while the next batch runs.
             writer.land(folder, sealed)
+            if self._backend.in_thread:
+                _check_disk(done.failed)
         return done
 
 
@@ -90,3 +94,11 @@ def work(
         else:
             sealed.append(Sealed(run, *good))
     return sealed, Done(clock() - began, sum(p.now_s for p in progresses), failed)
+
+
+def _check_disk(failed: Sequence[tuple[Run, str]]) -> None:
+    """Raises `OSError` if it is the disk that simulations failed for: the next ones would, too."""
+    for _, why in failed:
+        for number in OF_THE_DISK:
+            if os.strerror(number) in why:
+                raise OSError(number, os.strerror(number))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,6 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from cclab import _core
-from cclab.errors import StoreError
 from cclab.store import disk, packs, unpacked
 from cclab.store.packs import MANIFEST, Packs
 
@@ -161,9 +161,15 @@ def _write_tables(
     """Writes the part of each table that holds what the runs in `files` recorded."""
     names = sorted({n for of_run in files.values() for n in of_run if n.endswith(".parquet")})
     for name in names:
-        frame = _together({run: of_run[name] for run, of_run in files.items() if name in of_run})
+        single = scratch / f"of-{name}"
+        single.mkdir()
+        of_runs = {run: of_run[name] for run, of_run in files.items() if name in of_run}
+        frame = _together(of_runs, single)
+        shutil.rmtree(single)
         work = scratch / name
-        frame.write_parquet(work, compression="zstd", metadata={_OF: mark})
+        memory = io.BytesIO()  # a full disk is then an `OSError`
+        frame.write_parquet(memory, compression="zstd", metadata={_OF: mark})
+        work.write_bytes(memory.getbuffer())
         disk.sync(work)
         folder = store.path / "tables" / name.removesuffix(".parquet")
         folder.mkdir(parents=True, exist_ok=True)
@@ -174,14 +180,28 @@ def _write_tables(
             (folder / f"{prefix}.parquet").unlink(missing_ok=True)
 
 
-def _together(of_runs: dict[str, bytes]) -> pl.DataFrame:
+def _together(of_runs: dict[str, bytes], scratch: Path) -> pl.DataFrame:
     """The rows of a table of several runs, with a column `run` in front."""
-    frames = []
+    files = []
+    for run, content in of_runs.items():
+        files.append(scratch / f"{run}.parquet")
+        files[-1].write_bytes(content)
+    try:
+        rows = pl.scan_parquet(files, glob=False, include_file_paths="run").collect()
+    except PolarsError:  # one of them is no table, or of other columns
+        return _one_by_one(of_runs)
+    stem = pl.col("run").str.extract(r"([^/]+)\.parquet$")
+    return rows.select(stem.alias("run"), pl.exclude("run"))
+
+
+def _one_by_one(of_runs: dict[str, bytes]) -> pl.DataFrame:
+    """The same where not all are alike: columns that some lack are null there."""
+    frames = [pl.DataFrame(schema={"run": pl.String})]
     for run, content in of_runs.items():
         with contextlib.suppress(PolarsError):  # no table: its bytes are in the pack all the same
             rows = pl.read_parquet(content)
             frames.append(rows.select(pl.lit(run).alias("run"), *rows.columns))
-    return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame({"run": []})
+    return pl.concat(frames, how="diagonal_relaxed")
 
 
 def _tables_are_of(store: Store, pack: Path, mark: str) -> bool:
@@ -244,12 +264,6 @@ def _remove(folder: Path, scratch: Path) -> None:
 @contextlib.contextmanager
 def _alone(store: Store) -> Iterator[Path]:
     """A folder to work in, while no other process compacts or unpacks."""
-    with store.writer() as writer, writer.workspace() as scratch:
-        try:
-            with disk.locked(store.path / "tmp" / "compact-lock"):
-                yield scratch
-        except OSError as error:
-            if isinstance(error, StoreError):
-                raise
-            why = disk.reason(error)
-            raise StoreError(f"cannot write to {store.path}: {why}") from error
+    lock = store.path / "tmp" / "compact-lock"
+    with store.writer() as writer, writer.workspace() as scratch, disk.alone(lock):
+        yield scratch

@@ -13,14 +13,33 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
-    """Holds an exclusive lock on `path`; without `wait`, raises `BlockingIOError` if taken."""
+def locked(path: Path, *, wait: bool = True) -> Iterator[int]:
+    """Holds an exclusive lock on `path`; without `wait`, raises `BlockingIOError` if taken.
+
+    Gives the open file.
+    """
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        yield
+        yield handle
     finally:
         os.close(handle)
+
+
+@contextlib.contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Holds an exclusive lock on `path`, a file that is there only while it is held.
+
+    Who waited for it may then hold a lock on a file that is gone, and tries again.
+    """
+    while True:
+        with locked(path) as handle:
+            if _is_at(handle, path):
+                try:
+                    yield
+                finally:
+                    path.unlink(missing_ok=True)
+                return
 
 
 def sync(path: Path) -> None:
@@ -35,3 +54,11 @@ def sync(path: Path) -> None:
 def reason(error: OSError) -> str:
     """What the system says, without the number."""
     return error.strerror or str(error)
+
+
+def _is_at(handle: int, path: Path) -> bool:
+    """Whether the open file is the one that is called `path`."""
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        return False

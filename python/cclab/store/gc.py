@@ -92,17 +92,11 @@ def collect(store: Store, versions: dict[str, str] | None = None) -> Garbage:
     Raises `StoreError` if the store cannot be written or another process writes to it: what that
     has just saved may be of a plan that was not there a moment ago.
     """
-    with store.writer() as writer, writer.workspace() as scratch:
-        try:
-            with disk.locked(store.path / "tmp" / "lock"):
-                _check_alone(store, scratch.parent)
-                found = garbage(store, versions)
-                _remove(store, found, scratch)
-        except OSError as error:
-            if isinstance(error, StoreError):
-                raise
-            why = disk.reason(error)
-            raise StoreError(f"cannot write to {store.path}: {why}") from error
+    lock = store.path / "tmp" / "lock"
+    with store.writer() as writer, writer.workspace() as scratch, disk.locked(lock):
+        _check_alone(store, scratch.parent)
+        found = garbage(store, versions)
+        _remove(store, found, scratch)
     return found
 
 

@@ -11,6 +11,7 @@ keep a pack small: which packs there are, and their bytes, depends on the runs i
 from __future__ import annotations
 
 import hashlib
+import io
 import itertools
 import json
 from dataclasses import dataclass
@@ -163,7 +164,9 @@ def write(pack: Path, runs: Iterable[tuple[str, dict[str, bytes]]], scratch: Pat
     ]
     frame = pl.DataFrame(rows, schema=_SCHEMA, orient="row")
     work = scratch / pack.name
-    frame.write_parquet(work, compression="zstd", row_group_size=_ROWS, statistics=True)
+    memory = io.BytesIO()  # a full disk is then an `OSError`
+    frame.write_parquet(memory, compression="zstd", row_group_size=_ROWS, statistics=True)
+    work.write_bytes(memory.getbuffer())
     disk.sync(work)
     if not pl.read_parquet(work).equals(frame):
         raise OSError(f"{work} is not read back as it was written")

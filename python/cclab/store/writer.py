@@ -88,13 +88,16 @@ class Writer:
 
     @contextlib.contextmanager
     def workspace(self) -> Iterator[Path]:
-        """An empty folder to make entries in, each called by its run's id; gone afterwards."""
+        """An empty folder to make entries in, each called by its run's id; gone afterwards.
+
+        What the system refuses meanwhile is a `StoreError`.
+        """
         with self._telling():
             folder = Path(tempfile.mkdtemp(prefix="work-", dir=self._inside(".")))
-        try:
-            yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            try:
+                yield folder
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
 
     def land(self, workspace: Path, sealed: Sequence[Sealed]) -> None:
         """Makes the entries of `sealed`, which are in `workspace`, entries of the store.
