@@ -122,6 +122,10 @@ bench-analyze: .venv/.core ## Speed and memory of `cclab analyze` beside tcptrac
 bench-sweep: .venv/.core ## What a sweep of 10,000 short runs costs beside its runs
 	$(BIN)/python benches/sweep.py $(BENCH_FLAGS)
 
+.PHONY: bench-store
+bench-store: .venv/.core ## How long a store of 100,000 runs is made, listed, asked and reported
+	$(BIN)/python benches/store.py $(BENCH_FLAGS)
+
 # Debian's libraries, as an ns-3 user has them. Their pkg-config files name libraries that
 # libns3-dev does not bring.
 $(TARGET)/peers/ns3-dumbbell: benches/ns3/dumbbell.cc
