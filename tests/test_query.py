@@ -129,6 +129,18 @@ def test_a_number_is_no_condition() -> None:
         compile("  ", TERMS)
 
 
+def test_shares_are_of_the_goodput_of_all_flows_of_the_run(results: Results) -> None:
+    found = query(results.store.path, columns=["run", "name", "share", "goodput_bps"])
+    of_runs = found.group_by("run").agg(pl.col("share").sum())
+    assert of_runs["share"].to_list() == pytest.approx([1.0] * 4)
+    for run, name, share, goodput in found.iter_rows():
+        total = results.flows.filter(run=run)["goodput_bps"].sum()
+        assert share == goodput / total, name
+    # Of those that a condition leaves, the share is the same.
+    one = query(results.store.path, "name == 'long'", columns=["share"])
+    assert one["share"].to_list() == found.filter(name="long")["share"].to_list()
+
+
 def test_columns_are_split_at_commas_outside_brackets() -> None:
     assert split("a, max(b, c),d = [1,2] ,'x,y'") == ["a", "max(b, c)", "d = [1,2]", "'x,y'"]
 

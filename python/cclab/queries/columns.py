@@ -31,7 +31,7 @@ OWN = {"runs": "run", "flows": "flow", "traffic": "traffic"}
 _OF_NETWORK = ("bottleneck.", "access.", "topology", "router.")
 _DEFAULT = {
     "runs": ["run", "seed", "variants", "jain", "bottleneck.utilization", "warnings"],
-    "flows": ["run", "seed", "name", "cc", "rtt", "goodput_bps", "retransmits", "srtt_mean_s"],
+    "flows": ["run", "seed", "name", "cc", "rtt", "goodput_bps", "share", "srtt_mean_s"],
     "traffic": ["run", "seed", "name", "kind", "received_bps", "loss_rate", "fct_mean_s"],
 }
 """What is shown if nothing is chosen, as far as there is."""
@@ -57,7 +57,7 @@ class Wide:
         if table == "runs":
             frame, own = runs, {name: name for name in runs.collect_schema().names()}
         else:
-            rows = tables.flows if table == "flows" else tables.traffic
+            rows = _with_share(tables.flows) if table == "flows" else tables.traffic
             of_run = set(runs.collect_schema().names()) - {"run"}
             own = {
                 name: f"{OWN[table]}.{name}" if name in of_run else name
@@ -85,6 +85,15 @@ class Wide:
             names = [name for name in _DEFAULT[self.table] if name in self.terms]
             columns = [*names, *(f"`{name}`" for name in asked if name not in names)]
         return unique([named(column, self.terms) for column in columns])
+
+
+def _with_share(flows: pl.LazyFrame) -> pl.LazyFrame:
+    """The flows with their `share`: of the goodput of all flows of the run."""
+    if "goodput_bps" not in flows.collect_schema():
+        return flows
+    total = pl.col("goodput_bps").sum().over("run")
+    share = pl.when(total > 0).then(pl.col("goodput_bps") / total)
+    return flows.with_columns(share.alias("share"))
 
 
 def unique(columns: list[tuple[str, Term]]) -> list[pl.Expr]:
