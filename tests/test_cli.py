@@ -168,6 +168,10 @@ def test_report_of_damaged_and_of_missing_runs(
         (["run", "ok.toml", "--jobs", "many"], "error: --jobs many: not a whole number\n"),
         (["run", "ok.toml", "--repeat", "0"], "error: --repeat 0: at least 1\n"),
         (["run", "ok.toml", "--repeat", "-1"], "error: --repeat -1: at least 1\n"),
+        (
+            ["run", "ok.toml", "--repeat", "few"],
+            '--repeat:1:1: "few" is no rule for repeats; write',
+        ),
         (["run", "ok.toml", "--seed", "x"], "error: --seed x: not a whole number\n"),
         (["plan", "ok.toml", "--seed", "9" * 30], "at most 18446744073709551615\n"),
         (["plan", "ok.toml", "--repeat", "9" * 12], "at most 4294967295\n"),
@@ -227,6 +231,21 @@ def test_an_expectation_that_fails_is_named_with_point_and_value(
     assert "impossible: jain > 1, but it is 0." in failures[0]
     assert "flow.short.cc = reno" in failures[0]
     assert "flow.short.cc = cubic" in failures[1]
+    again = cli("run", study, "--out", tmp_path / "out", "--json")
+    assert again.returncode == EXPECTATION_FAILED
+    assert [line for line in again.stderr.splitlines() if line.startswith("error:")] == failures
+    document = json.loads(again.stdout)
+    impossible, sure = document["expectations"]
+    assert (impossible["label"], impossible["met"]) == ("impossible", False)
+    assert [f["params"]["flow.short.cc"] for f in impossible["failures"]] == ["reno", "cubic"]
+    means = [point["jain"]["mean"] for point in document["summary"]]
+    assert [f["measured"] for f in impossible["failures"]] == means
+    assert sure == {
+        "label": "sure",
+        "expression": "bottleneck.utilization > 0.01",
+        "met": True,
+        "failures": [],
+    }
 
 
 def test_json_is_the_only_thing_on_standard_output(cli: Cli, study: Path, tmp_path: Path) -> None:

@@ -119,7 +119,21 @@ def test_a_cluster_leaves_the_same_store_though_a_worker_is_killed(
         _, told = child.communicate(timeout=300)
         assert child.returncode == DONE, told
         assert other in workers_of(process.pid)
+        # Rounds that follow each other.
+        rule = ("--repeat", "until ci95 < 3%, at least 3, at most 7")
+        stores = tmp_path / "here", tmp_path / "there"
+        for store, words in zip(stores, ([], ["--cluster", address]), strict=True):
+            done = subprocess.run(
+                cclab("run", study, "--out", store, *rule, *words),
+                capture_output=True,
+                text=True,
+                timeout=300,
+                check=False,
+            )
+            assert done.returncode == DONE, done.stderr
     assert files_of(out) == expected
+    assert len(list((stores[0] / "runs").iterdir())) > 6
+    assert files_of(stores[1]) == files_of(stores[0])
 
 
 def test_a_scheduler_that_dies_is_told_and_the_sweep_goes_on_with_another(

@@ -119,6 +119,9 @@ def test_expectations_are_held_against_every_sweep_point(results: Results) -> No
     flow = _check("flow.long.goodput_bps > 0", {"flow": "long"}, "goodput_bps")
     assert expect.failures([flow], results.summaries) == []
     nobody = _check("flow.nobody.goodput_bps > 0", {"flow": "nobody"}, "goodput_bps")
+    point = {"rate": "1Mbit"}
+    bare = expect.failures([flow], results.summaries, [point])
+    assert [(f.params, f.measured) for f in bare] == [(point, None)]
     missed = expect.failures([nobody], results.summaries)
     assert len(missed) == 2
     assert "not measured" in str(missed[0])

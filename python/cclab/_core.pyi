@@ -99,7 +99,7 @@ def plan(
     set: list[str],
     versions: dict[str, str],
     backend: str | None = None,
-    repeat: int | None = None,
+    repeat: int | str | None = None,
     seed: int | None = None,
 ) -> str:
     """The plan of the study in `text`, as JSON; messages call it `file`. `versions` are those of

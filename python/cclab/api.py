@@ -5,24 +5,27 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cclab import phase
 from cclab.backends import backend as find_backend
 from cclab.errors import DamageError, InputError, RunsFailedError
 from cclab.execute import execute
 from cclab.execute.crew import Local
+from cclab.execute.state import Rounds
+from cclab.repeats import Growth
 from cclab.store import Store
 from cclab.study import Study
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from cclab.backends import Backend
     from cclab.execute import Listener
     from cclab.execute.crew import Crew
     from cclab.plan import Plan, Run
     from cclab.results import Results
+    from cclab.store import Writer
 
 RESULTS = Path("results")
 """Where stores go that nobody names: one folder per study."""
@@ -33,7 +36,7 @@ def run(
     *,
     out: str | Path | None = None,
     backend: str | None = None,
-    repeat: int | None = None,
+    repeat: int | str | None = None,
     seed: int | None = None,
     jobs: int | None = None,
     cluster: str | None = None,
@@ -73,11 +76,13 @@ def carry_out(
     if jobs is not None and jobs < 1:
         raise InputError(f"jobs is {jobs}; it must be at least 1")
     backend = check(plan)
+    growth = _growth(plan, store)
+    plan = growth.grow()
     todo = store.survey(plan).missing if missing is None else missing
-    planned = {run.id for run in plan.runs}
+    planned = {run.id for run in plan.possible}
     shifted = {run.id: run for runs in phase.runs_of(plan).values() for run in runs}
     others = [run for run in shifted.values() if run.id not in planned]
-    _check_named(only, [*plan.runs, *others])
+    _check_named(only, [*plan.possible, *others])
     todo = [run for run in [*todo, *store.missing_of(others)] if _named(run, only)]
     if not todo and store.knows(plan):
         # Nothing to write: the folder may be one that cannot be written.
@@ -86,20 +91,65 @@ def carry_out(
     if todo and cluster is None:
         backend.check(todo)
     with _crew(backend, jobs, cluster, todo) as crew, store.writer() as writer:
-        writer.save_plan(plan)
-        failed = execute(todo, backend, crew, writer, listener)
+        heard = None if listener is None else Rounds(listener)
+
+        def done(runs: list[Run]) -> list[tuple[Run, str]]:
+            return execute(runs, backend, crew, writer, heard)
+
+        # The plan without any result, and the last one: neither depends on what was there before.
+        writer.save_plan(plan.first)
+        failed = done(todo)
+        failed += _grow(growth, writer, only, done)
         try:
-            results = _measured(store, plan)
+            results = _measured(store, growth.plan)
         except DamageError as error:
             # Whole by its manifest and yet unreadable: another build of this version wrote it.
-            unreadable = [run for run in plan.runs if run.id in error.damaged]
+            unreadable = [run for run in growth.plan.runs if run.id in error.damaged]
             for run in unreadable:
                 writer.set_aside(run.id)
-            failed += execute(unreadable, backend, crew, writer, listener)
-            results = _measured(store, plan)
+            failed += done(unreadable)
+            failed += _grow(growth, writer, only, done)
+            results = _measured(store, growth.plan)
     if failed:
         raise RunsFailedError(failed, results)
     return results
+
+
+def _grow(
+    growth: Growth,
+    writer: Writer,
+    only: Sequence[str],
+    done: Callable[[list[Run]], list[tuple[Run, str]]],
+) -> list[tuple[Run, str]]:
+    """Has further runs done until each point has enough, and saves the plan; gives what failed."""
+    if growth.plan.until is None:
+        return []
+    failed = []
+    looked_at = {run.id for run in growth.plan.runs}
+    while new := [run for run in growth.grow().runs if run.id not in looked_at]:
+        looked_at.update(run.id for run in new)
+        missing = writer.store.missing_of(new, contents=True)
+        failed += done([run for run in missing if _named(run, only)])
+    writer.save_plan(growth.plan, passing=not growth.settled)
+    return failed
+
+
+def grown(plan: Plan, store: Store) -> Plan:
+    """`plan` with as many runs as its rule for repeats comes to by what is in `store`.
+
+    The last run of a point may be one that is still to be done. Without such a rule, `plan`.
+    """
+    return _growth(plan, store).grow()
+
+
+def _growth(plan: Plan, store: Store) -> Growth:
+    def measured(runs: list[Run]) -> dict[str, dict[str, Any]]:
+        # Its libraries take longer to load than many commands to run.
+        from cclab import results
+
+        return results.metrics_of(store, runs)
+
+    return Growth(plan.first, measured)
 
 
 def _check_named(only: Sequence[str], runs: list[Run]) -> None:

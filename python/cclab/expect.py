@@ -34,11 +34,13 @@ class Failure:
 
 
 def failures(
-    expectations: Sequence[Expectation], summaries: Sequence[PointSummary]
+    expectations: Sequence[Expectation],
+    summaries: Sequence[PointSummary],
+    bare: Sequence[dict[str, Any]] = (),
 ) -> list[Failure]:
     """Every expectation that the mean at some sweep point does not meet, with the point.
 
-    What was not measured meets nothing.
+    `bare` are the points without a run. What was not measured meets nothing.
     """
     found = []
     for expectation in expectations:
@@ -47,6 +49,7 @@ def failures(
             mean = None if value is None else value.mean
             if mean is None or not expectation.holds(mean):
                 found.append(Failure(expectation, point.params, mean))
+        found += [Failure(expectation, params, None) for params in bare]
     return found
 
 

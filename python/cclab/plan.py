@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from cclab import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Container
 
 SCHEMA = "cclab-plan/1"
 """Name and version of `plan.json` in a store."""
@@ -48,6 +51,8 @@ class Point:
     unsupported: list[dict[str, Any]]
     """What the backend cannot do: `path` in the study and `what` it is."""
     runs: list[Run]
+    spare: list[Run] = field(default_factory=list, repr=False)
+    """The runs that may follow, where `repeat` is a rule; not kept in a store."""
 
     @property
     def label(self) -> str:
@@ -81,6 +86,39 @@ class Expectation:
 
 
 @dataclass(frozen=True)
+class Measure:
+    """A metric and what it belongs to."""
+
+    subject: str | dict[str, str]
+    """As of `Expectation`."""
+    metric: str
+
+    @property
+    def path(self) -> str:
+        """As studies spell it: `flow.short.goodput_bps`."""
+        if isinstance(self.subject, dict):
+            ((kind, name),) = self.subject.items()
+            return f"{kind}.{name}.{self.metric}"
+        return self.metric if self.subject == "run" else f"{self.subject}.{self.metric}"
+
+
+@dataclass(frozen=True)
+class Until:
+    """When a sweep point has been repeated often enough."""
+
+    text: str
+    """The rule as the study has it: `until ci95 < 2%`."""
+    metrics: list[Measure]
+    """What has to be sure: all of it."""
+    width: float
+    """Half the width of the 95% interval over the mean must be below this."""
+    least: int
+    """Runs before the interval is looked at."""
+    most: int
+    """Runs after which the point is given up."""
+
+
+@dataclass(frozen=True)
 class Plan:
     """Every run of a study."""
 
@@ -92,6 +130,40 @@ class Plan:
     repeat: int
     expectations: list[Expectation]
     points: list[Point] = field(repr=False)
+    until: Until | None = None
+    """When a point has enough runs; None: when it has `repeat`. The points of a plan with such a
+    rule begin with the fewest runs; `repeats.Growth` makes it grow."""
+
+    @property
+    def first(self) -> Plan:
+        """The plan before any result was looked at; this one without a rule for repeats."""
+        if self.until is None:
+            return self
+        least = self.until.least
+        return self._with_points(
+            [
+                replace(p, runs=p.runs[:least], spare=[*p.runs[least:], *p.spare])
+                for p in self.points
+            ]
+        )
+
+    def with_more_runs(self, points: Container[int]) -> Plan:
+        """The plan with another run at each of `points`, by their numbers."""
+        return self._with_points(
+            [
+                replace(p, runs=[*p.runs, p.spare[0]], spare=p.spare[1:]) if k in points else p
+                for k, p in enumerate(self.points)
+            ]
+        )
+
+    def _with_points(self, points: list[Point]) -> Plan:
+        return replace(self, points=points, repeat=max(len(point.runs) for point in points))
+
+    @property
+    def possible(self) -> list[Run]:
+        """Every run once, and those that may follow."""
+        every = (run for point in self.points for run in (*point.runs, *point.spare))
+        return list({run.id: run for run in every}.values())
 
     @property
     def runs(self) -> list[Run]:
@@ -146,14 +218,14 @@ class Plan:
             "question": self.question,
             "backend": self.backend,
             "seed": self.seed,
-            "repeat": self.repeat,
+            "repeat": self.repeat if self.until is None else self.until.text,
             "expect": {e.label: e.expression for e in self.expectations},
         }
 
     @classmethod
     def from_core(cls, document: str, name: str) -> Plan:
         """The plan that the core made of the study called `name`."""
-        return cls._from_dict(json.loads(document), name)
+        return cls._from_dict(json.loads(document), name).first
 
     @classmethod
     def from_json(cls, document: str) -> Plan:
@@ -183,6 +255,7 @@ class Plan:
             "title": self.title,
             "question": self.question,
             "expectations": [asdict(e) for e in self.expectations],
+            **({} if self.until is None else {"until": asdict(self.until)}),
             "points": points,
         }
         return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
@@ -202,15 +275,19 @@ class Plan:
             for point in raw["points"]
         ]
         first = points[0].runs[0]
+        until = raw.get("until")
+        if until is not None:
+            until = Until(**{**until, "metrics": [Measure(**m) for m in until["metrics"]]})
         return cls(
             name=name,
             title=raw["title"] or name,
             question=raw["question"] or "",
             backend=first.backend,
             seed=first.seed,
-            repeat=len(points[0].runs),
+            repeat=max(len(point.runs) for point in points),
             expectations=[Expectation(**e) for e in raw["expectations"]],
             points=points,
+            until=until,
         )
 
 

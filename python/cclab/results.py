@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from cclab import _core, expect, phase, trace
+from cclab import _core, expect, phase, repeats, trace
 from cclab.catalog import Catalog
 from cclab.errors import DamageError, InputError, StoreError
 from cclab.plan import text
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cclab.expect import Failure
-    from cclab.plan import Plan, Run
+    from cclab.plan import Expectation, Plan, Run
     from cclab.report.figures.style import Drawing
     from cclab.store import Store
 
@@ -104,7 +104,8 @@ class Results:
     @cached_property
     def failures(self) -> list[Failure]:
         """The study's expectations that the results do not meet."""
-        return expect.failures(self.plan.expectations, self.summaries)
+        bare = [point.params for point in self.points if not point.runs]
+        return expect.failures(self.plan.expectations, self.summaries, bare)
 
     @property
     def flows(self) -> pl.DataFrame:
@@ -211,6 +212,16 @@ class Results:
             "study": self.plan.description(),
             "runs": runs,
             "summary": [point.document() for point in self.summaries],
+            "expectations": [self._outcome(expected) for expected in self.plan.expectations],
+        }
+
+    def _outcome(self, expected: Expectation) -> dict[str, Any]:
+        failed = [failure for failure in self.failures if failure.expectation == expected]
+        return {
+            "label": expected.label,
+            "expression": expected.expression,
+            "met": not failed,
+            "failures": [{"params": f.params, "measured": f.measured} for f in failed],
         }
 
     def __repr__(self) -> str:
@@ -239,6 +250,13 @@ class Results:
         return found[0]
 
 
+def metrics_of(store: Store, runs: list[Run]) -> dict[str, dict[str, Any]]:
+    """The metrics of those of `runs` that are in `store` and can be read, by their ids."""
+    found = _metrics_of(store, runs, settled=False)
+    # What cannot be read is not done; `measure` says why.
+    return {run: metrics for run, metrics in found.items() if isinstance(metrics, dict)}
+
+
 def measure(store: Store, plan: Plan) -> Results:
     """The metrics of every run of `plan` that is in `store`. Reads the store and nothing else.
 
@@ -255,22 +273,27 @@ def measure(store: Store, plan: Plan) -> Results:
     for index, point in enumerate(plan.points):
         runs = [Measured(run, store, measured[run.id]) for run in point.runs if run.id in measured]
         _compare_repeats(runs)
+        _compare_widths(plan, runs)
         _compare_phases(runs, [measured[r.id] for r in shifted.get(index, []) if r.id in measured])
         points.append(Point(index, point.params, point.label, point.short_label, runs))
     return Results(store, plan, points)
 
 
-def _metrics_of(store: Store, runs: list[Run]) -> dict[str, dict[str, Any] | Exception]:
+def _metrics_of(
+    store: Store, runs: list[Run], *, settled: bool = True
+) -> dict[str, dict[str, Any] | Exception]:
     """The metrics of those of `runs` that are there, by their ids, or why one cannot be read.
 
-    They come from the catalog. What it lacks is measured, and put into it if it can be written.
+    They come from the catalog. What it lacks is measured, and put into it if it can be written and
+    is to be `settled`.
     """
     ids = [run.id for run in store.present(runs)]
     if not ids:
         return {}
     catalog = Catalog(store)
-    with contextlib.suppress(StoreError):
-        catalog.settle()
+    if settled:
+        with contextlib.suppress(StoreError):
+            catalog.settle()
     known: dict[str, dict[str, Any] | Exception] = {**catalog.metrics(ids)}
     lacking = [run_id for run_id in dict.fromkeys(ids) if run_id not in known]
     with ThreadPoolExecutor() as pool:
@@ -294,6 +317,16 @@ def _compare_repeats(runs: list[Measured]) -> None:
     raised = json.loads(_core.compare_repeats([json.dumps(run.metrics) for run in runs]))
     for run in runs:
         run.metrics["warnings"].extend(raised)
+
+
+def _compare_widths(plan: Plan, runs: list[Measured]) -> None:
+    """Adds the warning that the runs of a point are not as sure as asked, to each of them."""
+    if plan.until is None or not runs:
+        return
+    raised = repeats.warning(plan.until, [run.metrics for run in runs])
+    if raised is not None:
+        for run in runs:
+            run.metrics["warnings"].append(raised)
 
 
 def _compare_phases(runs: list[Measured], shifted: list[dict[str, Any]]) -> None:

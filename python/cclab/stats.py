@@ -31,8 +31,9 @@ SEED = 0xCC1AB
 _BLOCK = 1 << 17
 """Numbers worked on at a time: they stay in a processor's cache."""
 
-_FEW = RESAMPLES // 4
-"""Up to so many distinct resamples, weighing them is quicker than sorting all of them."""
+_FEW = 7
+"""Of up to so many runs there are few distinct resamples: weighing them is quicker than sorting all
+of them."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ class Resamples:
     """How often each column was drawn; None: once each."""
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def resamples(n: int) -> Resamples:
     """The resamples of `n` runs: always the same `RESAMPLES` draws.
 
@@ -140,10 +141,10 @@ def resamples(n: int) -> Resamples:
     resamples (126 of five), and each is counted once, with how often it was drawn.
     """
     counts = tally(draws(np.random.Generator(np.random.PCG64(SEED)), n), n)
+    if n > _FEW:
+        return Resamples(np.ascontiguousarray(counts.T), None)
     distinct, times = np.unique(counts, axis=0, return_counts=True)
-    if len(distinct) <= _FEW:
-        return Resamples(np.ascontiguousarray(distinct.T), times)
-    return Resamples(np.ascontiguousarray(counts.T), None)
+    return Resamples(np.ascontiguousarray(distinct.T), times)
 
 
 def draws(random: np.random.Generator, n: int) -> Whole:

@@ -60,7 +60,7 @@ class Study:
         *,
         set: tuple[str, ...] | list[str] = (),
         backend: str | None = None,
-        repeat: int | None = None,
+        repeat: int | str | None = None,
         seed: int | None = None,
     ) -> Plan:
         """Every run of the study, with its seed and content hash.

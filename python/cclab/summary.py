@@ -17,6 +17,7 @@ FLOW_METRICS = (
     "throughput_bps",
     "steady_goodput_bps",
     "bytes_received",
+    "bytes_acked",
     "elapsed_s",
     "segments_sent",
     "retransmits",

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cclab_spec::{Expectation, Names, Overrides, Run, Scenario, Study};
+use cclab_spec::{Expectation, Names, Overrides, Repeats, Run, Scenario, Study, Until};
 use cclab_testbed::Target;
 use indexmap::IndexMap;
 use pyo3::prelude::*;
@@ -30,13 +30,16 @@ pub fn plan(
     set: Vec<String>,
     versions: BTreeMap<String, String>,
     backend: Option<String>,
-    repeat: Option<u64>,
+    repeat: Option<RepeatGiven>,
     seed: Option<u64>,
 ) -> PyResult<String> {
     let overrides = Overrides {
         set,
         backend,
-        repeat,
+        repeat: repeat.map(|given| match given {
+            RepeatGiven::Times(times) => Repeats::Times(times),
+            RepeatGiven::Rule(text) => Repeats::Rule(text),
+        }),
         seed,
     };
     let study = Study::load_knowing(text, file, known()).map_err(error::study)?;
@@ -81,9 +84,17 @@ pub fn plan(
         title: study.title(),
         question: study.question(),
         expectations: &plan.expectations,
+        until: plan.until.as_ref(),
         points,
     };
     serde_json::to_string(&document).map_err(error::study)
+}
+
+/// `repeat` as Python gives it.
+#[derive(FromPyObject)]
+pub enum RepeatGiven {
+    Times(u64),
+    Rule(String),
 }
 
 /// A plan as Python reads it: runs name their scenario by standing under it.
@@ -92,6 +103,7 @@ struct Document<'a> {
     title: Option<&'a str>,
     question: Option<&'a str>,
     expectations: &'a [Expectation],
+    until: Option<&'a Until>,
     points: Vec<PointLines<'a>>,
 }
 

@@ -192,7 +192,8 @@ pub(crate) fn parse(
     })
 }
 
-fn metric<'a>(
+/// What the metric `name` belongs to, and its name there.
+pub(crate) fn metric<'a>(
     name: &'a str,
     flows: &[&str],
     traffic: &[&str],

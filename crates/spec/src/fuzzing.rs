@@ -1,6 +1,6 @@
 //! The entrance of fuzzers: whatever the bytes, a study is refused or planned, never a panic.
 
-use crate::{Overrides, Study};
+use crate::{Overrides, Repeats, Study};
 
 /// Loads and plans `data` as a study. Sweeps of more than a few points are loaded only: the
 /// target is the parser, not patience.
@@ -14,7 +14,7 @@ pub fn fuzz_study(data: &[u8]) {
     if study.points().is_ok_and(|points| points <= 4) {
         // A refusal is as good as a plan here.
         let overrides = Overrides {
-            repeat: Some(1),
+            repeat: Some(Repeats::Times(1)),
             ..Overrides::default()
         };
         let _ = study.plan(&overrides, &|_| "fuzz".to_owned());

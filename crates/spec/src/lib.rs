@@ -30,6 +30,7 @@ mod place;
 mod placeholder;
 mod plan;
 mod quantity;
+mod repeat;
 mod resolve;
 mod scenario;
 mod study;
@@ -49,8 +50,9 @@ pub use opportunities::{BadTrace, OPPORTUNITY_BYTES, OPPORTUNITY_FRAMING, Opport
 pub use place::Places;
 pub use placeholder::{PLACEHOLDERS, Piece, pieces};
 pub use plan::{Plan, PlannedRun, Point, run_id};
+pub use repeat::{Measure, Until};
 pub use scenario::*;
-pub use study::{Overrides, Study};
+pub use study::{Overrides, Repeats, Study};
 pub use traffic::{TRAFFIC_KINDS, TrafficKind};
 
 /// The JSON Schema of the study file, for editors: every key with its meaning and its default.

@@ -8,6 +8,7 @@ use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 
 use crate::expect::Expectation;
+use crate::repeat::Until;
 use crate::scenario::{Run, Scenario};
 
 /// What a study will run.
@@ -18,7 +19,9 @@ pub struct Plan {
     pub study: Json,
     /// The sweep points; a study without a sweep has one.
     pub scenarios: Vec<Point>,
-    /// The runs, point by point, seed by seed. Points that resolve to the same scenario have
+    /// When a point has been repeated often enough; none: when all its runs are done.
+    pub until: Option<Until>,
+    /// The runs, point by point, seed by seed; with `until` as many as there may be. Points that resolve to the same scenario have
     /// runs of the same id: the store keeps one.
     pub runs: Vec<PlannedRun>,
     /// The checks, in the order of their labels.

@@ -10,6 +10,7 @@ use crate::node::{Node, Value};
 use crate::path::{Path, nothing};
 use crate::place::Places;
 use crate::plan::{Plan, PlannedRun, Point, run_id};
+use crate::repeat::{Repeat, Until};
 use crate::resolve::{Files, resolve};
 use crate::scenario::{Run, Scenario};
 use crate::sweep::{Axis, MAX_RUNS, Sweep};
@@ -35,10 +36,19 @@ pub struct Overrides {
     pub set: Vec<String>,
     /// Instead of the study's backend.
     pub backend: Option<String>,
-    /// Instead of the study's number of repeats.
-    pub repeat: Option<u64>,
+    /// Instead of the study's `repeat`.
+    pub repeat: Option<Repeats>,
     /// Instead of the study's seed.
     pub seed: Option<u64>,
+}
+
+/// `repeat` as the command line sets it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Repeats {
+    /// So many times.
+    Times(u64),
+    /// A rule, such as `until ci95 < 2%`.
+    Rule(String),
 }
 
 impl Study {
@@ -133,6 +143,7 @@ fn plan(
         study: echo(&document, &sweep),
         scenarios: Vec::new(),
         runs: Vec::new(),
+        until: None,
         expectations: Vec::new(),
     };
     let document = without_sweep(&document);
@@ -143,13 +154,15 @@ fn plan(
         let written = read_point(&document, &values)?;
         let scenario = resolve(&written, &study.names, &mut files)?;
         let expectations = expectations(&written, &scenario)?;
+        let until = until(&written, &scenario)?;
         if index == 0 {
             plan.expectations = expectations;
+            plan.until = until;
         }
         check_seeds(&written, sweep.len())?;
         let backend = written.backend.name();
         let version = version(backend);
-        for seed in (written.seed.value..).take(written.repeat.value as usize) {
+        for seed in (written.seed.value..).take(written.repeat.value.most() as usize) {
             let id = run_id(&scenario, seed, backend, &version);
             let run = Run {
                 id,
@@ -221,7 +234,10 @@ fn apply(
         ("backend", overrides.backend.clone().map(Value::String)),
         (
             "repeat",
-            overrides.repeat.map(|repeat| Value::Integer(repeat.into())),
+            overrides.repeat.clone().map(|repeat| match repeat {
+                Repeats::Times(times) => Value::Integer(times.into()),
+                Repeats::Rule(text) => Value::String(text),
+            }),
         ),
         (
             "seed",
@@ -331,17 +347,29 @@ fn read_point(document: &Node, values: &[(&Axis, &Node)]) -> Result<written::Stu
     })
 }
 
+/// The rule by which `repeat` ends, if it is one.
+fn until(written: &written::Study, scenario: &Scenario) -> Result<Option<Until>, Problem> {
+    let Repeat::Until(rule) = &written.repeat.value else {
+        return Ok(None);
+    };
+    let (flows, traffic) = names(scenario);
+    rule.resolve(&flows, &traffic)
+        .map(Some)
+        .map_err(|problem| problem.or_at(written.repeat.at))
+}
+
+/// The names of the flows and of the cross traffic.
+fn names(scenario: &Scenario) -> (Vec<&str>, Vec<&str>) {
+    let flows = scenario.flows.iter().map(|flow| flow.name.as_str());
+    let traffic = scenario.traffic.iter().map(|source| source.name.as_str());
+    (flows.collect(), traffic.collect())
+}
+
 fn expectations(
     written: &written::Study,
     scenario: &Scenario,
 ) -> Result<Vec<Expectation>, Problem> {
-    let flows: Vec<&str> = scenario
-        .flows
-        .iter()
-        .map(|flow| flow.name.as_str())
-        .collect();
-    let traffic = scenario.traffic.iter().map(|source| source.name.as_str());
-    let traffic: Vec<&str> = traffic.collect();
+    let (flows, traffic) = names(scenario);
     written
         .expect
         .iter()
@@ -353,12 +381,13 @@ fn expectations(
 }
 
 fn check_seeds(written: &written::Study, points: u64) -> Result<(), Problem> {
-    let At { at, value: repeat } = &written.repeat;
-    if *repeat == 0 {
+    let At { at, value } = &written.repeat;
+    let repeat = value.most();
+    if repeat == 0 {
         return Err(Problem::new("`0` repeats run nothing", "repeat is at least 1").or_at(*at));
     }
     if points
-        .checked_mul(*repeat)
+        .checked_mul(repeat)
         .is_none_or(|runs| runs > MAX_RUNS)
     {
         return Err(Problem::new(
@@ -367,7 +396,7 @@ fn check_seeds(written: &written::Study, points: u64) -> Result<(), Problem> {
         )
         .or_at(*at));
     }
-    if written.seed.value.checked_add(*repeat).is_none() {
+    if written.seed.value.checked_add(repeat).is_none() {
         let seed = &written.seed;
         return Err(Problem::new(format!("seed `{}` is too large", seed.value), "").or_at(seed.at));
     }

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::de::At;
+use crate::repeat::Repeat;
 use crate::scenario::{DelayAt, Direction, EventKind, Topology};
 use crate::text::{BriefOrFull, Param, QueueLimit, RateText, SizeText, SysctlValue, TimeText};
 
@@ -38,10 +39,11 @@ pub(crate) struct Study {
     #[serde(default = "one")]
     #[schemars(extend("default" = 1))]
     pub seed: At<u64>,
-    /// How often each scenario runs, each time with the next seed. Default: 1.
-    #[serde(default = "one")]
+    /// How often each scenario runs, each time with the next seed: a number, or a rule such as
+    /// "until ci95 < 2%". Default: 1.
+    #[serde(default = "once")]
     #[schemars(extend("default" = 1))]
-    pub repeat: At<u64>,
+    pub repeat: At<Repeat>,
     /// The profile of TCP behaviour: "linux-6.12", "rfc", "ns2" or "ns3-3.1x". Default: "linux-6.12".
     pub stack: Option<At<String>>,
     /// The network.
@@ -69,6 +71,13 @@ fn one() -> At<u64> {
     At {
         at: Default::default(),
         value: 1,
+    }
+}
+
+fn once() -> At<Repeat> {
+    At {
+        at: Default::default(),
+        value: Repeat::Times(1),
     }
 }
 

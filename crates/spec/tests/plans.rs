@@ -1,6 +1,8 @@
 //! What good studies become: scenarios, points, runs.
 
-use cclab_spec::{Limit, Overrides, Place, Plan, Start, Study, Subject, Topology, fuzzing};
+use cclab_spec::{
+    Limit, Overrides, Place, Plan, Repeats, Start, Study, Subject, Topology, fuzzing,
+};
 use cclab_units::Time;
 use proptest::prelude::*;
 use serde_json::json;
@@ -295,7 +297,7 @@ fn expectations_name_what_they_measure() {
 #[test]
 fn settings_go_where_sweeps_go() {
     let overrides = Overrides {
-        repeat: Some(2),
+        repeat: Some(Repeats::Times(2)),
         seed: Some(7),
         backend: Some("linux".to_owned()),
         ..set(&[
@@ -364,7 +366,7 @@ fn a_wrong_setting_is_refused_by_column() {
         );
     }
     let nothing = Overrides {
-        repeat: Some(0),
+        repeat: Some(Repeats::Times(0)),
         ..Overrides::default()
     };
     let message = "--repeat:1:1: `0` repeats run nothing; repeat is at least 1";

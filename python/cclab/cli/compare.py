@@ -100,8 +100,9 @@ def _run(letter: str, planned: PlannedSide, jobs: int | None) -> Side:
     """Runs what the side's folder misses."""
     from cclab.comparison.results import Side
 
-    found = planned.store.survey(planned.plan)
-    runs = count(len(planned.plan.runs), "run")
+    plan = api.grown(planned.plan, planned.store)
+    found = planned.store.survey(plan)
+    runs = count(len(plan.runs), "run")
     note(
         f"{letter}, {planned.label}: {len(found.sound)} of {runs} in {planned.store.path} already"
         if found.sound
@@ -109,7 +110,7 @@ def _run(letter: str, planned: PlannedSide, jobs: int | None) -> Side:
     )
     with SweepProgress() as progress:
         measured = api.carry_out(
-            planned.plan, planned.store, missing=found.missing, jobs=jobs, listener=progress
+            plan, planned.store, missing=found.missing, jobs=jobs, listener=progress
         )
     return Side(planned.label, measured)
 

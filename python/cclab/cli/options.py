@@ -24,7 +24,7 @@ class Refusal(TyperException):
     exit_code = 2
 
 
-def whole(option: str, least: int, most: int) -> Callable[[str], int]:
+def whole(option: str, least: int, most: int) -> Callable[[object], int]:
     """Reads the whole number, from `least` to `most`, that is given for `option`."""
 
     def read(value: object) -> int:
@@ -41,13 +41,24 @@ def whole(option: str, least: int, most: int) -> Callable[[str], int]:
     return read
 
 
+def _repeat(value: object) -> int | str:
+    """Reads the number of runs of a point; whether other text is a rule, the core knows."""
+    text = str(value).strip()
+    return _times(text) if text.lstrip("+-").isdecimal() else text
+
+
+_times = whole("--repeat", 1, _U32)
+
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The study file.")]
 Backend = Annotated[
     str | None, typer.Option(metavar="B", help="What to run on, instead of the study's backend.")
 ]
 Repeat = Annotated[
+    # A union would be taken for text.
     int | None,
-    typer.Option(parser=whole("--repeat", 1, _U32), metavar="N", help="Runs per sweep point."),
+    typer.Option(
+        parser=_repeat, metavar="N|RULE", help='Runs per sweep point, or "until ci95 < 2%".'
+    ),
 ]
 Seed = Annotated[
     int | None,

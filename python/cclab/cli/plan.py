@@ -16,7 +16,7 @@ from cclab.cli import options
 from cclab.cli.console import print_json, show, stdout, tell
 from cclab.cli.progress import duration
 from cclab.errors import InputError
-from cclab.plan import Plan, short_key, text
+from cclab.plan import Plan, Point, Run, short_key, text
 from cclab.study import Study
 
 _MOST_ROWS = 40
@@ -59,12 +59,18 @@ def _print(planned: Plan, per_backend: dict[str, Plan], absent: dict[str, str | 
     _print_points(planned)
     _print_unsupported(per_backend, absent)
     packets = sum(estimate.packets(run.scenario) for run in planned.runs)
-    seconds = _seconds(planned)
     count = len(planned.runs)
+    least = "" if planned.until is None else "at least "
     tell(
-        f"{count} run{'' if count == 1 else 's'}, about {packets:,.0f} packets; "
-        f"estimated time on {cpus()} CPUs: {duration(seconds)}"
+        f"{least}{count} run{'' if count == 1 else 's'}, about {packets:,.0f} packets; "
+        f"estimated time on {cpus()} CPUs: {duration(_seconds(planned, planned.runs))}"
     )
+    if planned.until is not None:
+        possible = planned.possible
+        tell(
+            f"{planned.until.text}: at most {len(possible)} runs, "
+            f"{duration(_seconds(planned, possible))}"
+        )
 
 
 def _print_points(planned: Plan) -> None:
@@ -81,13 +87,19 @@ def _print_points(planned: Plan) -> None:
         table.add_row(
             *(Text(text(value)) for value in point.params.values()),
             Text(_flows(point.scenario)),
-            str(len(point.runs)),
+            _runs(planned, point),
             f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} … {seeds[-1]}",
             f"{estimate.packets(point.scenario) * len(point.runs):,.0f}",
         )
     show(stdout(), table)
     if len(planned.points) > _MOST_ROWS:
         tell(f"{len(planned.points) - _MOST_ROWS} more sweep points; --json shows them all")
+
+
+def _runs(planned: Plan, point: Point) -> str:
+    """How many, or how many at least and at most."""
+    runs = str(len(point.runs))
+    return runs if planned.until is None else f"{runs} to {planned.until.most}"
 
 
 def _print_unsupported(per_backend: dict[str, Plan], absent: dict[str, str | None]) -> None:
@@ -101,9 +113,9 @@ def _print_unsupported(per_backend: dict[str, Plan], absent: dict[str, str | Non
             tell(f"backend {name} cannot do {reason}")
 
 
-def _seconds(planned: Plan) -> float:
-    """About how long it takes here."""
-    return costs.seconds_left(planned.runs, backend_of(planned.backend), cpus())
+def _seconds(planned: Plan, runs: list[Run]) -> float:
+    """About how long `runs` of it take here."""
+    return costs.seconds_left(runs, backend_of(planned.backend), cpus())
 
 
 def _flows(scenario: dict[str, Any]) -> str:
@@ -111,6 +123,10 @@ def _flows(scenario: dict[str, Any]) -> str:
     return (
         ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])} and {len(names) - 3} more"
     )
+
+
+def _ids(runs: list[Run]) -> list[dict[str, Any]]:
+    return [{"id": run.id, "seed": run.seed} for run in runs]
 
 
 def _document(
@@ -123,7 +139,8 @@ def _document(
         "points": [
             {
                 "params": point.params,
-                "runs": [{"id": run.id, "seed": run.seed} for run in point.runs],
+                "runs": _ids(point.runs),
+                **({"spare": spare} if (spare := _ids(point.spare)) else {}),
                 "unsupported": point.unsupported,
             }
             for point in planned.points
@@ -132,5 +149,5 @@ def _document(
             name: {"unsupported": p.unsupported, "absent": absent[name]}
             for name, p in per_backend.items()
         },
-        "estimate": {"packets": packets, "time_s": _seconds(planned)},
+        "estimate": {"packets": packets, "time_s": _seconds(planned, planned.runs)},
     }

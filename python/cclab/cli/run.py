@@ -45,6 +45,7 @@ def run(
     """Run a study: what the results folder already holds is not run again."""
     plan = Study.load(study).plan(set=set_ or [], backend=backend, repeat=repeat, seed=seed)
     store = api.store_of(plan, out)
+    plan = api.grown(plan, store)
     found = store.survey(plan)
     if found.sound:
         planned, verb = count(len(plan.runs), "run"), "is" if len(plan.runs) == 1 else "are"
@@ -71,12 +72,12 @@ def run(
     words += ["--seed", str(seed)] if seed is not None else []
     words += [word for key in set_ or [] for word in ("--set", key)]
     if json:
-        of_failed = failures.document(failed, plan, words) if failed is not None else []
+        of_failed = failures.document(failed, measured.plan, words) if failed is not None else []
         print_json(measured.document() | ({"failed": of_failed} if of_failed else {}))
     if measured.runs:
         _tell(measured, store, table=not json)
     if failed is not None:
-        failures.tell(failed, plan, words)
+        failures.tell(failed, measured.plan, words)
         raise typer.Exit(RUN_FAILED)
     if measured.failures:
         for failure in measured.failures:

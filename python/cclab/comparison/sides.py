@@ -53,7 +53,7 @@ def compare(
     correction: str = "fdr",
     out: str | Path | None = None,
     backend: str | None = None,
-    repeat: int | None = None,
+    repeat: int | str | None = None,
     seed: int | None = None,
     set: Sequence[str] = (),
     jobs: int | None = None,
@@ -140,7 +140,7 @@ def plan_pair(
     flows: Sequence[str] = (),
     out: str | Path | None = None,
     backend: str | None = None,
-    repeat: int | None = None,
+    repeat: int | str | None = None,
     seed: int | None = None,
     set: Sequence[str] = (),
 ) -> PlannedPair:

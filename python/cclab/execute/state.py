@@ -50,6 +50,32 @@ class State:
         return self.elapsed_s * (1 - self.work) / self.work
 
 
+class Rounds:
+    """Adds several sweeps that follow each other up for a listener: they are one to him."""
+
+    def __init__(self, listener: Listener) -> None:
+        """Nothing is over yet."""
+        self._listener = listener
+        self._before = State(0, 0, 0, 0.0, 0.0, 0.0)
+
+    def __call__(self, state: State) -> None:
+        """Hears the state of the sweep under way; one that is over is told once, as such."""
+        before = self._before
+        total = before.total + state.total
+        now = State(
+            total=total,
+            done=before.done + state.done,
+            failed=before.failed + state.failed,
+            # A run of one sweep costs what a run of another does.
+            work=(before.total + state.work * state.total) / total if total else 1.0,
+            virtual_s=before.virtual_s + state.virtual_s,
+            elapsed_s=before.elapsed_s + state.elapsed_s,
+        )
+        if state.done == state.total:
+            self._before = now
+        self._listener(now)
+
+
 class Listener(Protocol):
     """Hears how a sweep goes on."""
 

@@ -125,9 +125,9 @@ class Store:
         """The runs of `plan` that have no sound entry, in the plan's order."""
         return self.missing_of(plan.runs)
 
-    def missing_of(self, runs: list[Run]) -> list[Run]:
-        """Those of `runs` that have no sound entry, in their order."""
-        return [run for run, state in self._states(runs, contents=False) if state != "sound"]
+    def missing_of(self, runs: list[Run], *, contents: bool = False) -> list[Run]:
+        """Those of `runs` that have no sound entry, in their order; see `sound`."""
+        return [run for run, state in self._states(runs, contents=contents) if state != "sound"]
 
     def survey(self, plan: Plan) -> Survey:
         """Looks at the runs of `plan`: reads every file and compares its SHA-256."""

@@ -124,14 +124,17 @@ class Writer:
                 self._install(folder, folder.name)
             disk.sync(self.store.runs)
 
-    def save_plan(self, plan: Plan) -> None:
-        """Replaces the folder's plan by `plan` in one step, and keeps it among all plans."""
+    def save_plan(self, plan: Plan, *, passing: bool = False) -> None:
+        """Replaces the folder's plan by `plan` in one step, and keeps it among all plans.
+
+        A `passing` one, which grows when the sweep goes on, is not kept.
+        """
         text = plan.to_json().encode()
         name = hashlib.sha256(text).hexdigest()[:_DIGITS]
         with self._telling():
             self.store.plans.mkdir(exist_ok=True)
             kept = self.store.plans / f"{name}.json"
-            for place in (kept, self.store.path / PLAN):
+            for place in (*([] if passing else [kept]), self.store.path / PLAN):
                 work = self._inside(PLAN)
                 work.write_bytes(text)
                 disk.sync(work)
