@@ -20,7 +20,7 @@ from cclab.cli.exits import DONE, WRONG_INPUT
 from cclab.cli.main import invoke
 from cclab.errors import InputError
 from cclab.report import figures
-from cclab.report.figures import facets
+from cclab.report.figures import expectation, facets
 from cclab.report.swept import axes_of
 from conftest import ROOT, STUDY, files_of
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from cclab import Results
+    from cclab.plan import Run
     from cclab.report.figures.style import Drawing
     from conftest import Cli
 
@@ -229,6 +230,43 @@ def test_any_metric_is_drawn_along_any_number(pairs: Results) -> None:
     delays = [mean(pairs, "queue_delay_p95_s", "vegas", "reno", "2bdp", rtt) for rtt in RTTS]
     assert np.asarray(line.get_ydata()) == pytest.approx([1e3 * delay for delay in delays])
     assert np.asarray(line.get_xdata()).tolist() == pytest.approx([0.02, 0.06])
+
+
+def test_of_a_part_of_a_sweep_the_expectations_are_those_of_its_runs(
+    pairs: Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def expected(run: Run) -> dict[str, float]:
+        asked.append(run.id)
+        return {}
+
+    monkeypatch.setattr(expectation, "expected_bps", expected)
+    where = {"short.cc": "cubic", "long.cc": "vegas"}
+    for name in ("goodput", "throughput"):
+        pairs.figure(name, where=where)
+        part = [
+            point.runs[0].run.id
+            for point in pairs.points
+            if (point.params["flow.short.cc"], point.params["flow.long.cc"]) == ("cubic", "vegas")
+        ]
+        assert asked == part
+        asked.clear()
+
+
+def test_panels_over_time_have_one_span_unless_the_smallest_could_not_be_read(
+    pairs: Results,
+) -> None:
+    where = {"short.cc": "reno", "long.cc": "reno", "flow.rtt": "20ms"}
+    apart = pairs.figure("queue", where=where).axes
+    limits = [float(np.asarray(axes.get_lines()[-1].get_ydata())[0]) for axes in apart]
+    assert max(limits) == pytest.approx(16 * min(limits))
+    for axes, limit in zip(apart, limits, strict=True):
+        assert axes.get_ylim() == pytest.approx((0, 1.2 * limit))
+        assert any(label.get_visible() for label in axes.get_yticklabels())
+    near = pairs.figure("queue", where=where | {"queue.limit": ["0.5bdp", "2bdp"]}).axes
+    top = 1.2 * limits[LIMITS.index("2bdp")]
+    assert [axes.get_ylim()[1] for axes in near] == pytest.approx([top, top])
 
 
 def test_copies_of_a_flow_are_one(tmp_path: Path) -> None:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from cclab.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 TABLES = (
@@ -59,6 +61,26 @@ def table(entry: Path, name: str) -> pl.DataFrame:
             names = [known for owner in owners for known in _names(entry, owner)]
             frame = _named(frame, column, names)
     return frame
+
+
+def columns(entry: Path, name: str, wanted: Sequence[str]) -> dict[str, np.ndarray] | None:
+    """Columns of a table as they are stored, numbers as floats, NaN for what is not known.
+
+    None if the run recorded no such table or no row in it. This is for reading the traces of
+    thousands of runs: `table` takes four times as long.
+    """
+    file = entry / f"{name}.parquet"
+    if not file.is_file():
+        return None
+    frame = pl.read_parquet(file, columns=list(wanted))
+    if frame.is_empty():
+        return None
+    return {
+        column: frame[column].to_numpy()
+        if frame.schema[column] == pl.Utf8
+        else frame[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        for column in wanted
+    }
 
 
 def bottleneck(entry: Path) -> str:

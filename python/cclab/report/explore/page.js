@@ -289,7 +289,7 @@
     const numbers = element("details", {}, element("summary", {}, "Its metrics"), element("table", {}, element("tbody", {}, ...rows)));
     const own = seriesOf(i);
     byId("about").replaceChildren(
-      element("p", { class: "facts" }, `Run ${DATA.ids[i]}. This repeats it, with the --set of the sweep if it had any:`),
+      element("p", { class: "facts" }, `Run ${DATA.ids[i]}. This repeats it; give the path of the study's file, and the --set of the sweep if it had any:`),
       element("div", { class: "command" }, element("code", {}, command(i)), copy),
       numbers,
       ...(own ? [] : [element("p", {}, "This page does not have its time series: none were recorded, or they would make it too large. This puts them in: "), element("div", { class: "command" }, element("code", {}, `cclab report DIR --series ${DATA.ids[i]}`))]),

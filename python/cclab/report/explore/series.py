@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +31,8 @@ MOST_FLOWS = 8
 
 _PER_SERIES = 4 * (2 * STEPS // 3) + 80
 """Bytes of a series in the page: two for each point, in base64, and its head."""
+
+_OF_FLOWS = ("received_bytes", "cwnd_bytes", "srtt_ns")
 
 _NONE = 65_535
 """In place of a number that there is not."""
@@ -68,40 +69,39 @@ def _size(run: Measured) -> int:
 
 def of(shown: Sequence[tuple[Point, Measured]], places: Sequence[int]) -> dict[str, Any]:
     """The series of the runs at `places`, by place; without those that recorded no samples."""
-    with ThreadPoolExecutor() as pool:
-        made = pool.map(lambda place: _of_run(shown[place][1]), places)
-        return {str(place): found for place, found in zip(places, made, strict=True) if found}
+    made = ((place, _of_run(shown[place][1])) for place in places)
+    return {str(place): found for place, found in made if found}
 
 
 def _of_run(run: Measured) -> dict[str, Any] | None:
     entry = run.entry
-    flows, queue = trace.has(entry, "flow_samples"), trace.has(entry, "queue_samples")
-    if not flows and not queue:
+    queue = trace.columns(entry, "queue_samples", ("time_ns", "link", "backlog_bytes"))
+    samples = trace.columns(entry, "flow_samples", ("time_ns", "flow", *_OF_FLOWS))
+    sampled = [table["time_ns"] for table in (queue, samples) if table is not None]
+    if not sampled:
         return None
-    waiting = trace.table(entry, "queue_samples") if queue else None
-    samples = trace.flow_samples(entry) if flows else None
-    sampled = [frame for frame in (waiting, samples) if frame is not None]
-    edges = _edges(np.concatenate([frame["time_s"].to_numpy() for frame in sampled]))
+    edges = _edges(np.concatenate(sampled) * 1e-9)
     found: dict[str, Any] = {"step": float(f"{edges[1]:.9g}"), "flows": [], "queue": None}
-    if waiting is not None:
-        waiting = waiting.filter(link=trace.bottleneck(entry))
-        found["queue"], found["delay"] = _queue(run, waiting, edges)
-    if samples is not None:
-        own = trace.table(entry, "flows")
-        mss = dict(zip(own["name"], own["mss_bytes"], strict=True))
+    if queue is not None:
+        found["queue"], found["delay"] = _queue(run, queue, edges)
+    own = trace.columns(entry, "flows", ("name", "flow", "mss_bytes", "ended_ns"))
+    if samples is not None and own is not None:
+        nth = {name: place for place, name in enumerate(own["name"])}
         metrics = run.metrics["flows"]
         ranks = flow_ranks([(flow["name"], flow["cc"]) for flow in metrics])
-        ended = dict(zip(own["name"], own["ended_s"], strict=True))
         for flow in metrics[:MOST_FLOWS]:
             name, variant = flow["name"], flow["cc"]
-            frame = samples.filter(flow=name).sort("time_s")
-            style = look(variant, ranks[name, variant])
+            place = nth[name]
+            rows = np.flatnonzero(samples["flow"] == own["flow"][place])
+            rows = rows[np.argsort(samples["time_ns"][rows], kind="stable")]
+            mine = {column: values[rows] for column, values in samples.items()}
+            mss, ended = max(own["mss_bytes"][place], 1.0), own["ended_ns"][place] * 1e-9
             found["flows"].append(
                 {
                     "name": name,
                     "cc": variant,
-                    "colour": style.colour,
-                    **_flow(frame, edges, max(mss[name], 1), ended[name]),
+                    "colour": look(variant, ranks[name, variant]).colour,
+                    **_flow(mine, edges, mss, np.inf if np.isnan(ended) else ended),
                 }
             )
     return found
@@ -118,35 +118,39 @@ def _edges(seconds: np.ndarray) -> np.ndarray:
     return np.arange(max(1, math.floor(end / step + 1e-6)) + 1) * step
 
 
-def _flow(frame: Any, edges: np.ndarray, mss: int, ended: float | None) -> dict[str, Any]:
+def _flow(
+    mine: dict[str, np.ndarray], edges: np.ndarray, mss: float, ended: float
+) -> dict[str, Any]:
     """Throughput in each step, and the last window and smoothed RTT in it."""
-    seconds = frame["time_s"].to_numpy()
+    seconds = mine["time_ns"] * 1e-9
     upto = np.searchsorted(seconds, edges + 1e-9, side="right") - 1
-    received = frame["received_bytes"].to_numpy().astype(np.float64)
+    received = mine["received_bytes"]
     counts = np.where(upto >= 0, received[np.maximum(upto, 0)], 0.0) if len(seconds) else edges * 0
     rate = np.diff(counts) * 8 / np.diff(edges)
-    alive = (upto[1:] >= 0) & (edges[:-1] <= (np.inf if ended is None else ended))
+    alive = (upto[1:] >= 0) & (edges[:-1] <= ended)
     last = np.maximum(upto[1:], 0)
 
     def held(column: str, scale: float) -> np.ndarray:
-        values = frame[column].cast(float).fill_null(np.nan).to_numpy()
+        values = mine[column]
         return np.where(alive, values[last] * scale, np.nan) if len(values) else edges[1:] * np.nan
 
     return {
         "throughput": _small(np.where(alive, rate, np.nan)),
         "cwnd": _small(held("cwnd_bytes", 1 / mss)),
-        "srtt": _small(held("srtt_s", 1.0)),
+        "srtt": _small(held("srtt_ns", 1e-9)),
     }
 
 
-def _queue(run: Measured, frame: Any, edges: np.ndarray) -> tuple[dict[str, Any], bool]:
+def _queue(
+    run: Measured, sampled: dict[str, np.ndarray], edges: np.ndarray
+) -> tuple[dict[str, Any], bool]:
     """The most that waited in each step: as time at the link's rate, where it has one rate."""
-    links = trace.table(run.entry, "links")
-    rate = float(links["rate_bps"][0] or 0.0)
+    links = trace.columns(run.entry, "links", ("link", "rate_bps"))
+    first, rate = (links["link"][0], links["rate_bps"][0]) if links is not None else (0.0, np.nan)
     bottleneck = run.run.scenario["network"].get("bottleneck", {})
     steady = rate > 0 and not bottleneck.get("schedule")
-    seconds = frame["time_s"].to_numpy()
-    backlog = frame["backlog_bytes"].to_numpy().astype(np.float64)
+    rows = sampled["link"] == first
+    seconds, backlog = sampled["time_ns"][rows] * 1e-9, sampled["backlog_bytes"][rows]
     steps = len(edges) - 1
     nth = np.clip(np.searchsorted(edges, seconds - 1e-9, side="left") - 1, 0, steps - 1)
     most = np.full(steps, -1.0)

@@ -41,7 +41,7 @@ WIDE = 0.2
 
 _TALLEST_IN, _WIDEST_IN = 8.5, 10.5
 _LEAST_IN, _MOST_IN = 0.16, 0.62
-_SMALLEST_PT, _LARGEST_PT = 4.5, 8.0
+_SMALLEST_PT, _LARGEST_PT = 4.5, 10.0
 _LABEL_IN = 0.13
 """A line of labels; closer ones hide each other."""
 
@@ -196,7 +196,7 @@ def _marks(cells: Cells, panels: list[Axes], span: float, log: bool, size: float
         for panel, places in wide.items():
             _corners(panels[panel], places, size)
         label = f"95% interval longer than {100 * WIDE:.0f}% of the scale"
-        handles.append(Line2D([], [], label=label, **_CORNER))
+        handles.append(Line2D([], [], label=label, **_CORNER | _IN_LEGEND))
     if single and sum(map(len, single.values())) == len(cells.values):
         handles.append(Line2D([], [], linestyle="none", label="single runs: no intervals"))
     elif single:
@@ -229,6 +229,13 @@ _CORNER: dict[str, Any] = {
     "markersize": 11,
     "color": INK,
     "markeredgewidth": 0,
+}
+
+
+_IN_LEGEND: dict[str, Any] = {
+    # The same triangle about its middle.
+    "marker": Path([(0.5, 0.5), (-0.5, 0.5), (0.5, -0.5), (0.5, 0.5)]),
+    "markersize": 7,
 }
 
 

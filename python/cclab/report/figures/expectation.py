@@ -10,7 +10,7 @@ from cclab.errors import StudyError
 from cclab.explain import explain
 
 if TYPE_CHECKING:
-    from cclab.results import Results
+    from cclab.plan import Run
 
 LOOK: dict[str, Any] = {"color": "0.45", "linewidth": 1.2}
 """How an expectation is drawn."""
@@ -19,13 +19,13 @@ _SAYS_NOTHING = frozenset({"link", "share"})
 """Bounds that a link sets: how flows share it is what is measured, not what is expected."""
 
 
-def expected_bps(results: Results, point: int) -> dict[str, float]:
-    """The expected throughput of the flows of a sweep point that something other than links binds.
+def expected_bps(run: Run) -> dict[str, float]:
+    """The expected throughput of the flows of a run that something other than links binds.
 
     None of flows that the simulator cannot describe, such as programs.
     """
     try:
-        flows = explain(results.plan.points[point].scenario).flows
+        flows = explain(run.scenario).flows
     except StudyError:
         return {}
     return {

@@ -41,7 +41,7 @@ def draw(results: Results) -> Drawing | None:
     flows = max(len(s.flows) for s in summaries.values())
     if not 0 < flows <= MOST_FLOWS:
         return None
-    expected = {point: expectation.expected_bps(results, point) for point in summaries}
+    expected = {p.point.index: expectation.expected_bps(p.point.runs[0].run) for p in placed.places}
     tops = [
         e.mean if e.high is None else e.high
         for s in summaries.values()

@@ -36,6 +36,8 @@ MOST_LINES = 8
 _POINTS_PER_LINE = 1200
 _COLUMNS = 3
 _TITLE_WIDTH = 34
+_APART = 4.0
+"""Largest over smallest panel from which each has a span of its own."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,6 @@ class Panel:
 
     title: str
     """The swept keys in which the panels differ."""
-    point: int
-    """Index of the sweep point."""
     params: dict[str, Any]
     run: Measured
     flows: list[FlowLine]
@@ -80,7 +80,6 @@ def panels(results: Results) -> list[Panel]:
     return [
         Panel(
             _title({key: point.params[key] for key in varying} or point.params),
-            point.index,
             point.params,
             point.runs[0],
             [
@@ -128,7 +127,8 @@ def panels_across(count: int) -> int:
 def grid(count: int, rows_each: int = 1, height: float = 2.1) -> tuple[Drawing, list[list[Axes]]]:
     """A figure of `count` panels of `rows_each` stacked axes; axes[row][panel].
 
-    All axes share x, and the same row of each panel shares y, so that sweep points compare by eye.
+    All axes share x. `finish` gives the same row of each panel one span, so that sweep points
+    compare by eye, unless the smaller could not be read then.
     """
     columns = panels_across(count)
     bands = math.ceil(count / columns)
@@ -139,11 +139,8 @@ def grid(count: int, rows_each: int = 1, height: float = 2.1) -> tuple[Drawing, 
         band, column = divmod(panel, columns)
         for row in range(rows_each):
             shared_x = cells[0][0] if cells[0] else None
-            shared_y = cells[row][0] if cells[row] else None
             place = (band * rows_each + row) * columns + column + 1
-            axes = figure.add_subplot(
-                bands * rows_each, columns, place, sharex=shared_x, sharey=shared_y
-            )
+            axes = figure.add_subplot(bands * rows_each, columns, place, sharex=shared_x)
             axes.tick_params(labelbottom=row == rows_each - 1, labelleft=column == 0)
             cells[row].append(axes)
     return figure, cells
@@ -157,8 +154,12 @@ def finish(
     *,
     legend: bool = True,
     more: Sequence[Line2D] = (),
+    headroom: float = 1.05,
 ) -> Drawing:
-    """Titles, axis labels, the span of time, and the legend of the flows, with `more` entries."""
+    """Titles, labels, spans, and the legend of the flows, with `more` entries.
+
+    Above the largest value of an axis there is room up to `headroom` times it.
+    """
     columns = panels_across(len(shown))
     for index, panel in enumerate(shown):
         if len(shown) > 1:
@@ -170,14 +171,25 @@ def finish(
     if legend:
         above(figure, [*legend_handles(shown), *more])
     for alike in cells:
-        # They share their span: set once all of them are drawn.
-        alike[0].set_ylim(bottom=0)
+        _span(alike, headroom)
     common = _common(shown)
     if common:
         figure.supxlabel(common, x=0.01, ha="left", fontsize=7, color=MUTED)
     cells[0][0].set_xlim(0, max(panel.end_s for panel in shown))
     figure.align_ylabels()
     return figure
+
+
+def _span(alike: Sequence[Axes], headroom: float) -> None:
+    """Spans from 0 up: one for all, or their own where the smallest would be a line at the foot."""
+    tops = [float(axes.dataLim.ymax) for axes in alike]
+    known = [top for top in tops if math.isfinite(top) and top > 0]
+    largest = max(known, default=1.0)
+    own = largest > _APART * min(known, default=largest)
+    for axes, top in zip(alike, tops, strict=True):
+        axes.set_ylim(0, headroom * (top if own and top in known else largest))
+        if own:
+            axes.tick_params(labelleft=True)
 
 
 def legend_handles(shown: Sequence[Panel]) -> list[Line2D]:

@@ -71,8 +71,7 @@ def draw(results: Results) -> Drawing | None:
             _say_empty(axes)
         if counted in limit:
             reference(axes, limit[counted] / unit, "limit")
-    finish(figure, cells, shown, [f"backlog ({name})"], legend=False)
-    cells[0][0].set_ylim(0, max(tops) / unit * _HEADROOM or 1)
+    finish(figure, cells, shown, [f"backlog ({name})"], legend=False, headroom=_HEADROOM)
     legend.above(figure, list(handles.values()))
     return figure
 

@@ -35,7 +35,7 @@ def draw(results: Results) -> Drawing | None:
     if not shown:
         return None
     series = [[binned(panel, flow) for flow in panel.flows] for panel in shown]
-    expected = [_expected(results, panel) for panel in shown]
+    expected = [_expected(panel) for panel in shown]
     tops = [float(np.max(bps)) for panel in series for _, bps in panel if len(bps)]
     top = max(tops + [bps for panel in expected for bps in panel], default=0.0)
     unit, name = units.rate(top)
@@ -49,11 +49,11 @@ def draw(results: Results) -> Drawing | None:
     return finish(figure, cells, shown, [f"throughput ({name})"], more=more)
 
 
-def _expected(results: Results, panel: Panel) -> list[float]:
+def _expected(panel: Panel) -> list[float]:
     """The expectations of the flows of a panel, each once; none where flows crowd it."""
     if panel.crowded:
         return []
-    return sorted(set(expectation.expected_bps(results, panel.point).values()))
+    return sorted(set(expectation.expected_bps(panel.run.run).values()))
 
 
 def binned(panel: Panel, flow: FlowLine) -> tuple[np.ndarray, np.ndarray]:
