@@ -95,7 +95,9 @@ def _command(plan: Plan) -> str:
     The file is the study's if its name was not changed. Of another study, or without the `--set`
     that the sweep had, the id names no run: the command refuses then, and does not run another.
     """
-    again = ["--backend", plan.backend, "--seed", str(plan.seed), "--repeat", str(plan.repeat)]
+    # As often as the point that was repeated most, whatever rule stopped each.
+    repeat = max(len(point.runs) for point in plan.points)
+    again = ["--backend", plan.backend, "--seed", str(plan.seed), "--repeat", str(repeat)]
     return shlex.join(["cclab", "run", f"{plan.name}.toml", *again, "--out", "again", "--only"])
 
 
