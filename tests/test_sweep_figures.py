@@ -21,6 +21,7 @@ from cclab.cli.main import invoke
 from cclab.errors import InputError
 from cclab.report import figures
 from cclab.report.figures import expectation, facets
+from cclab.report.palette import Looks, look
 from cclab.report.swept import axes_of
 from conftest import ROOT, STUDY, files_of
 
@@ -267,6 +268,21 @@ def test_panels_over_time_have_one_span_unless_the_smallest_could_not_be_read(
     near = pairs.figure("queue", where=where | {"queue.limit": ["0.5bdp", "2bdp"]}).axes
     top = 1.2 * limits[LIMITS.index("2bdp")]
     assert [axes.get_ylim()[1] for axes in near] == pytest.approx([top, top])
+
+
+def test_lines_of_the_run_look_like_the_variant_that_was_swept(pairs: Results) -> None:
+    where = {"short.cc": "cubic", "queue.limit": "2bdp"}
+    figure = pairs.figure("curve", metric="queue_delay_p95_s", axes="flow.rtt", where=where)
+    [axes] = figure.axes
+    drawn = [line.get_color() for line in axes.get_lines()]
+    assert drawn == [look(variant).colour for variant in VARIANTS]
+
+
+def test_lines_of_no_variant_are_told_apart() -> None:
+    looks = Looks()
+    given = [looks.of(f"web{n}", "") for n in range(8)]
+    assert looks.of("web3", "") == given[3]
+    assert len({(one.colour, one.marker) for one in given}) == len(given)
 
 
 def test_copies_of_a_flow_are_one(tmp_path: Path) -> None:

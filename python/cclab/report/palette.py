@@ -129,8 +129,17 @@ class Looks:
         if label not in self._given:
             nth = self._met.get(variant, 0)
             self._met[variant] = nth + 1
-            self._given[label] = look(variant, nth) if variant else _PLAIN
+            self._given[label] = look(variant, nth) if variant else _plain(nth)
         return self._given[label]
+
+
+def _plain(nth: int) -> Look:
+    """The look of the `nth` entry that is of no variant."""
+    if nth == 0:
+        return _PLAIN
+    return Look(
+        _HUES[(nth - 1) % len(_HUES)], _MARKERS[nth % len(_MARKERS)], _DASHES[nth % len(_DASHES)]
+    )
 
 
 def _shade(colour: str, nth: int) -> str:

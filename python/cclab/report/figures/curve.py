@@ -161,8 +161,9 @@ def _named(point: Point, quantity: Quantity, apart: Sequence[Axis]) -> tuple[str
     swept = [key for a in apart for key in a.keys]
     if flow not in flows:
         beside = ", ".join(f"{short_key(key)} = {text(point.params[key])}" for key in swept)
-        own = {variant for variant, _ in flows.values()} if swept else set()
-        return ", ".join(filter(None, [flow, beside])), own.pop() if len(own) == 1 else ""
+        return ", ".join(filter(None, [flow, beside])), text(
+            point.params[swept[-1]]
+        ) if swept else ""
     variant, label = flows[flow]
     others = [key for key in swept if key not in (f"flow.{flow}.cc", "flow.cc")]
     beside = ", ".join(f"{short_key(key)} = {text(point.params[key])}" for key in others)
