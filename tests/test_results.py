@@ -186,8 +186,8 @@ def test_page_loads_nothing(results: Results) -> None:
     text = page.html(results, page.draw(results))
     assert not re.search(r"<(?:script|link|img|iframe|object|embed|base)\b", text)
     references = re.findall(r"""(?:src|href)\s*=\s*["']([^"']*)""", text)
-    assert references
-    assert all(reference.startswith("#") for reference in references)
+    # A link to the page beside it is followed by who clicks on it.
+    assert {r for r in references if not r.startswith("#")} == {"sweep.html"}
     assert all(r.startswith("#") for r in re.findall(r"url\(([^)]*)\)", text))
     assert "@import" not in text
 
