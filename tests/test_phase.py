@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cclab
-from cclab import phase
+from cclab.companions import phase
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -23,7 +23,7 @@ from conftest import save
 
 
 def _run(name: str = "a") -> Run:
-    return Run(name * 16, 1, "sim", "1", {})
+    return Run(name * 16, 1, "sim", "1", {"flows": [], "network": {}})
 
 
 def _fill(content: bytes = b"trace") -> Any:
@@ -35,7 +35,16 @@ def _fill(content: bytes = b"trace") -> Any:
 
 
 def _plan(*runs: Run) -> Plan:
-    return Plan("n", "t", "q", "sim", 1, len(runs), [], [Point({}, {}, [], list(runs))])
+    return Plan(
+        "n",
+        "t",
+        "q",
+        "sim",
+        1,
+        len(runs),
+        [],
+        [Point({}, {"flows": [], "network": {}}, [], list(runs))],
+    )
 
 
 def _saved(folder: Path, run: Run) -> Store:

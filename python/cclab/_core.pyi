@@ -14,6 +14,8 @@ __all__ = [
     "StudyError",
     "analyze",
     "applications",
+    "baselines",
+    "beside_others",
     "check",
     "check_entries",
     "compare_repeats",
@@ -85,6 +87,15 @@ def describe(scenario: str) -> str:
 
 def run_id(scenario: str, seed: int, backend: str, version: str) -> str:
     """The content hash of a run of `scenario` (JSON): the name of its entry in a store."""
+
+def baselines(
+    scenario: str, baseline: str, seeds: list[int], backend: str, version: str
+) -> list[tuple[str, list[str]] | None]:
+    """What each flow of a scenario (JSON) is compared with for the baseline of that name.
+
+    For each its scenario (JSON) and the id of the run of it with each of `seeds`; None of a flow
+    without others.
+    """
 
 def check(text: str, file: str) -> None:
     """Reads the study in `text`; messages call it `file`.
@@ -184,6 +195,13 @@ def compare_repeats(metrics: list[str]) -> str:
     """The warnings that only the repeats of a scenario together can raise, as JSON.
 
     `metrics` is what `measure` gave for each of them.
+    """
+
+def beside_others(flow: str, solo: str | None = None, own: str | None = None) -> str:
+    """What the company of the others cost a flow (JSON), as JSON.
+
+    `solo` and `own` are the flow where it is alone and where all are of its own kind, as `measure`
+    gave them.
     """
 
 def analyze(

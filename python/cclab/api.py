@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cclab import phase
+from cclab import companions
 from cclab.backends import backend as find_backend
 from cclab.errors import DamageError, InputError, RunsFailedError
 from cclab.execute import execute
@@ -79,9 +79,7 @@ def carry_out(
     growth = _growth(plan, store)
     plan = growth.grow()
     todo = store.survey(plan).missing if missing is None else missing
-    planned = {run.id for run in plan.possible}
-    shifted = {run.id: run for runs in phase.runs_of(plan).values() for run in runs}
-    others = [run for run in shifted.values() if run.id not in planned]
+    others = companions.of(plan).runs
     _check_named(only, [*plan.possible, *others])
     todo = [run for run in [*todo, *store.missing_of(others)] if _named(run, only)]
     if not todo and store.knows(plan):
@@ -99,16 +97,18 @@ def carry_out(
         # The plan without any result, and the last one: neither depends on what was there before.
         writer.save_plan(plan.first)
         failed = done(todo)
-        failed += _grow(growth, writer, only, done)
+        beside = {run.id for run in others}
+        failed += _grow(growth, writer, only, done, beside)
         try:
             results = _measured(store, growth.plan)
         except DamageError as error:
             # Whole by its manifest and yet unreadable: another build of this version wrote it.
-            unreadable = [run for run in growth.plan.runs if run.id in error.damaged]
+            every = [*growth.plan.runs, *companions.of(growth.plan).runs]
+            unreadable = [run for run in every if run.id in error.damaged]
             for run in unreadable:
                 writer.set_aside(run.id)
             failed += done(unreadable)
-            failed += _grow(growth, writer, only, done)
+            failed += _grow(growth, writer, only, done, beside)
             results = _measured(store, growth.plan)
     if failed:
         raise RunsFailedError(failed, results)
@@ -120,8 +120,12 @@ def _grow(
     writer: Writer,
     only: Sequence[str],
     done: Callable[[list[Run]], list[tuple[Run, str]]],
+    beside: set[str],
 ) -> list[tuple[Run, str]]:
-    """Has further runs done until each point has enough, and saves the plan; gives what failed."""
+    """Has further runs done until each point has enough, and saves the plan; gives what failed.
+
+    `beside` are the runs beside the plan's own that were tried already.
+    """
     if growth.plan.until is None:
         return []
     failed = []
@@ -130,6 +134,9 @@ def _grow(
         looked_at.update(run.id for run in new)
         missing = writer.store.missing_of(new, contents=True)
         failed += done([run for run in missing if _named(run, only)])
+    # What further runs are compared with.
+    others = [run for run in companions.of(growth.plan).runs if run.id not in beside]
+    failed += done([run for run in writer.store.missing_of(others) if _named(run, only)])
     writer.save_plan(growth.plan, passing=not growth.settled)
     return failed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from cclab import _core
 
@@ -130,6 +130,8 @@ class Plan:
     repeat: int
     expectations: list[Expectation]
     points: list[Point] = field(repr=False)
+    baselines: list[Literal["solo", "self"]] = field(default_factory=list)
+    """What flows are compared with, in runs beside the plan's own."""
     until: Until | None = None
     """When a point has enough runs; None: when it has `repeat`. The points of a plan with such a
     rule begin with the fewest runs; `repeats.Growth` makes it grow."""
@@ -220,6 +222,7 @@ class Plan:
             "seed": self.seed,
             "repeat": self.repeat if self.until is None else self.until.text,
             "expect": {e.label: e.expression for e in self.expectations},
+            "baselines": self.baselines,
         }
 
     @classmethod
@@ -257,6 +260,7 @@ class Plan:
             "expectations": [asdict(e) for e in self.expectations],
             **({} if self.until is None else {"until": asdict(self.until)}),
             "points": points,
+            **({"baselines": self.baselines} if self.baselines else {}),
         }
         return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
@@ -288,6 +292,7 @@ class Plan:
             expectations=[Expectation(**e) for e in raw["expectations"]],
             points=points,
             until=until,
+            baselines=raw.get("baselines", []),
         )
 
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from cclab import _core, expect, phase, repeats, trace
+from cclab import _core, companions, expect, repeats, trace
 from cclab.catalog import Catalog
+from cclab.companions import baselines, phase
 from cclab.errors import DamageError, InputError, StoreError
 from cclab.plan import text
 from cclab.summary import (
@@ -262,19 +263,22 @@ def measure(store: Store, plan: Plan) -> Results:
 
     Raises `DamageError` if entries cannot be read.
     """
-    outcomes = _metrics_of(store, plan.runs)
+    beside = companions.of(plan)
+    outcomes = _metrics_of(store, [*plan.runs, *beside.runs])
     unreadable = {i: why for i, why in outcomes.items() if isinstance(why, Exception)}
     if unreadable:
         raise DamageError(store.path, list(unreadable), str(next(iter(unreadable.values()))))
-    shifted = phase.runs_of(plan)
-    outcomes |= _metrics_of(store, [run for runs in shifted.values() for run in runs])
     measured = {i: found for i, found in outcomes.items() if isinstance(found, dict)}
+    for run in plan.runs:
+        if run.id in measured:
+            baselines.compare(measured[run.id], beside.baselines.get(run.id, []), measured)
     points = []
     for index, point in enumerate(plan.points):
         runs = [Measured(run, store, measured[run.id]) for run in point.runs if run.id in measured]
         _compare_repeats(runs)
         _compare_widths(plan, runs)
-        _compare_phases(runs, [measured[r.id] for r in shifted.get(index, []) if r.id in measured])
+        shifted = beside.shifted.get(index, [])
+        _compare_phases(runs, [measured[r.id] for r in shifted if r.id in measured])
         points.append(Point(index, point.params, point.label, point.short_label, runs))
     return Results(store, plan, points)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cclab.companions import baselines
 from cclab.stats import Estimate, estimates
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ FLOW_METRICS = (
     "power",
     "fct_s",
     "slowdown",
+    *baselines.METRICS,
 )
 """The metrics of a flow that are estimated over runs."""
 
@@ -215,7 +217,8 @@ def _estimated(rows: list[list[float | None]]) -> list[Estimate | None]:
     found: list[Estimate | None] = [None] * len(rows)
     by_length: dict[int, list[int]] = {}
     for place, row in enumerate(rows):
-        by_length.setdefault(len(row), []).append(place)
+        if row.count(None) < len(row):  # many metrics are of few studies
+            by_length.setdefault(len(row), []).append(place)
     for places in by_length.values():
         alike = estimates([rows[place] for place in places])
         for place, one in zip(places, alike, strict=True):

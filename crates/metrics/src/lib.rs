@@ -5,6 +5,7 @@
 //! bits per second.
 
 mod allocation;
+mod baselines;
 mod bottleneck;
 mod buckets;
 mod catalog;
@@ -22,6 +23,7 @@ pub mod warnings;
 mod window;
 
 pub use allocation::{Claim, max_min};
+pub use baselines::{BesideOthers, beside_others};
 pub use catalog::{Metric, markdown, metrics};
 pub use error::MeasureError;
 pub use fairness::jain;

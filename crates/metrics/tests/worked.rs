@@ -1,7 +1,7 @@
 //! Metrics of a run small enough to be worked out by hand.
 
 use cclab_metrics::Verdict;
-use cclab_metrics::{MeasureInput, RunMetrics, identical_repeats, markdown, measure};
+use cclab_metrics::{BesideOthers, MeasureInput, RunMetrics, identical_repeats, markdown, measure};
 use cclab_trace::schema::{
     Fidelity, FlowSample, FlowSummary, Limited, LinkSummary, QueueSample, RunSummary,
     TrafficSummary,
@@ -613,6 +613,8 @@ fn the_catalog_names_exactly_what_is_printed() {
             .filter(|key| !["flows", "bottleneck", "traffic", "fidelity"].contains(&key.as_str()))
             .cloned(),
     );
+    let beside = serde_json::to_value(BesideOthers::default()).expect("plain data");
+    printed.extend(object(&beside).keys().map(|key| format!("flow.{key}")));
     printed.extend(
         object(&json["fidelity"])
             .keys()

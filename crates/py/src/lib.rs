@@ -31,6 +31,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plan::schema, module)?)?;
     module.add_function(wrap_pyfunction!(plan::run_id, module)?)?;
     module.add_function(wrap_pyfunction!(plan::describe, module)?)?;
+    module.add_function(wrap_pyfunction!(plan::baselines, module)?)?;
     module.add_function(wrap_pyfunction!(plan::holds, module)?)?;
     module.add_function(wrap_pyfunction!(plan::number, module)?)?;
     module.add_function(wrap_pyfunction!(execute::execute, module)?)?;
@@ -42,6 +43,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(entry::sync, module)?)?;
     module.add_function(wrap_pyfunction!(measure::measure, module)?)?;
     module.add_function(wrap_pyfunction!(measure::compare_repeats, module)?)?;
+    module.add_function(wrap_pyfunction!(measure::beside_others, module)?)?;
     module.add_function(wrap_pyfunction!(analyze::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(names::variants, module)?)?;
     module.add_function(wrap_pyfunction!(names::qdiscs, module)?)?;

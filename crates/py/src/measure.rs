@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cclab_metrics::RunMetrics;
+use cclab_metrics::{FlowMetrics, RunMetrics};
 use pyo3::prelude::*;
 
 use crate::error;
@@ -31,4 +31,15 @@ pub fn compare_repeats(metrics: Vec<String>) -> PyResult<String> {
         .into_iter()
         .collect();
     serde_json::to_string(&raised).map_err(error::run)
+}
+
+/// What the company of the others cost a flow (JSON), as JSON; `solo` and `own` are the flow in the
+/// runs that it is compared with, or None.
+#[pyfunction]
+#[pyo3(signature = (flow, solo=None, own=None))]
+pub fn beside_others(flow: &str, solo: Option<&str>, own: Option<&str>) -> PyResult<String> {
+    let read = |text| serde_json::from_str::<FlowMetrics>(text).map_err(error::run);
+    let (solo, own) = (solo.map(read).transpose()?, own.map(read).transpose()?);
+    let cost = cclab_metrics::beside_others(&read(flow)?, solo.as_ref(), own.as_ref());
+    serde_json::to_string(&cost).map_err(error::run)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cclab_spec::{Expectation, Names, Overrides, Repeats, Run, Scenario, Study, Until};
+use cclab_spec::{Baseline, Expectation, Names, Overrides, Repeats, Run, Scenario, Study, Until};
 use cclab_testbed::Target;
 use indexmap::IndexMap;
 use pyo3::prelude::*;
@@ -85,6 +85,7 @@ pub fn plan(
         question: study.question(),
         expectations: &plan.expectations,
         until: plan.until.as_ref(),
+        baselines: &plan.baselines,
         points,
     };
     serde_json::to_string(&document).map_err(error::study)
@@ -104,6 +105,7 @@ struct Document<'a> {
     question: Option<&'a str>,
     expectations: &'a [Expectation],
     until: Option<&'a Until>,
+    baselines: &'a [Baseline],
     points: Vec<PointLines<'a>>,
 }
 
@@ -172,6 +174,31 @@ pub fn describe(scenario: &str) -> PyResult<String> {
 pub fn run_id(scenario: &str, seed: u64, backend: &str, version: &str) -> PyResult<String> {
     let scenario: Scenario = serde_json::from_str(scenario).map_err(error::study)?;
     Ok(cclab_spec::run_id(&scenario, seed, backend, version))
+}
+
+/// A scenario (JSON), and the id of the run of it with each of some seeds.
+type WithIds = (String, Vec<String>);
+
+/// What each flow of `scenario` (JSON) is compared with for the `baseline` of that name: for each its
+/// scenario (JSON) and the run's id with each of `seeds`; None of a flow without others.
+#[pyfunction]
+pub fn baselines(
+    scenario: &str,
+    baseline: &str,
+    seeds: Vec<u64>,
+    backend: &str,
+    version: &str,
+) -> PyResult<Vec<Option<WithIds>>> {
+    let scenario: Scenario = serde_json::from_str(scenario).map_err(error::study)?;
+    let baseline: Baseline = serde_json::from_value(baseline.into()).map_err(error::study)?;
+    let indices = 0..scenario.flows.len();
+    let one = |index| {
+        let other = baseline.of(&scenario, index)?;
+        let id = |&seed: &u64| cclab_spec::run_id(&other, seed, backend, version);
+        let text = serde_json::to_string(&other).expect("a scenario is JSON");
+        Some((text, seeds.iter().map(id).collect()))
+    };
+    Ok(indices.map(one).collect())
 }
 
 /// Whether `measured` meets the expectation that `expectation` describes.

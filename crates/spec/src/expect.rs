@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::baseline::Baseline;
 use crate::error::{Problem, unknown};
 
 /// A check; one that fails makes `cclab run` exit non-zero.
@@ -23,6 +24,11 @@ pub struct Expectation {
 }
 
 impl Expectation {
+    /// The runs beside the study's own that its metric needs.
+    pub fn needs(&self) -> Option<Baseline> {
+        needs(&self.subject, &self.metric)
+    }
+
     /// Whether a measured value meets it. NaN meets nothing but `!=`.
     pub fn holds(&self, measured: f64) -> bool {
         match self.operator {
@@ -84,7 +90,7 @@ const OPERATORS: [(&str, Operator); 6] = [
 ];
 
 /// Metrics of a flow.
-pub const FLOW_METRICS: [&str; 21] = [
+pub const FLOW_METRICS: [&str; 28] = [
     "throughput_bps",
     "goodput_bps",
     "steady_goodput_bps",
@@ -106,7 +112,31 @@ pub const FLOW_METRICS: [&str; 21] = [
     "power",
     "fct_s",
     "slowdown",
+    "solo_goodput_bps",
+    "harm_goodput",
+    "harm_delay",
+    "harm_loss",
+    "harm_fct",
+    "self_goodput_bps",
+    "friendliness",
 ];
+
+/// Metrics of a flow that need runs beside its own, and which.
+const BASELINES: [(&str, Baseline); 7] = [
+    ("solo_goodput_bps", Baseline::Solo),
+    ("harm_goodput", Baseline::Solo),
+    ("harm_delay", Baseline::Solo),
+    ("harm_loss", Baseline::Solo),
+    ("harm_fct", Baseline::Solo),
+    ("self_goodput_bps", Baseline::Own),
+    ("friendliness", Baseline::Own),
+];
+
+/// The runs beside a run's own that a metric of it needs.
+pub(crate) fn needs(subject: &Subject, metric: &str) -> Option<Baseline> {
+    let known = BASELINES.iter().find(|(name, _)| *name == metric)?;
+    matches!(subject, Subject::Flow(_)).then_some(known.1)
+}
 
 /// Metrics of the bottleneck.
 pub const BOTTLENECK_METRICS: [&str; 9] = [

@@ -15,6 +15,7 @@
 //! # Ok::<(), cclab_spec::StudyError>(())
 //! ```
 
+mod baseline;
 mod de;
 mod error;
 mod expect;
@@ -39,6 +40,7 @@ mod text;
 mod traffic;
 mod written;
 
+pub use baseline::Baseline;
 pub use error::StudyError;
 pub use expect::{
     BOTTLENECK_METRICS, Expectation, FLOW_METRICS, Operator, RUN_METRICS, Subject, TRAFFIC_METRICS,

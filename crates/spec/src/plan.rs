@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 
+use crate::baseline::Baseline;
 use crate::expect::Expectation;
 use crate::repeat::Until;
 use crate::scenario::{Run, Scenario};
@@ -26,6 +27,9 @@ pub struct Plan {
     pub runs: Vec<PlannedRun>,
     /// The checks, in the order of their labels.
     pub expectations: Vec<Expectation>,
+    /// What flows are compared with beside each other, in order; empty: nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub baselines: Vec<Baseline>,
 }
 
 /// A point of the sweep.

@@ -145,6 +145,7 @@ fn plan(
         runs: Vec::new(),
         until: None,
         expectations: Vec::new(),
+        baselines: Vec::new(),
     };
     let document = without_sweep(&document);
     let mut files = Files::new(sources);
@@ -156,6 +157,10 @@ fn plan(
         let expectations = expectations(&written, &scenario)?;
         let until = until(&written, &scenario)?;
         if index == 0 {
+            let needed = expectations.iter().filter_map(Expectation::needs);
+            plan.baselines = needed.chain(written.baselines.0.iter().copied()).collect();
+            plan.baselines.sort_unstable();
+            plan.baselines.dedup();
             plan.expectations = expectations;
             plan.until = until;
         }

@@ -26,7 +26,15 @@ pub(crate) struct Sweep {
 }
 
 /// Keys that a sweep cannot vary: they describe the study, not the experiment.
-const FIXED: [&str; 6] = ["title", "question", "seed", "repeat", "sweep", "expect"];
+const FIXED: [&str; 7] = [
+    "title",
+    "question",
+    "seed",
+    "repeat",
+    "sweep",
+    "baselines",
+    "expect",
+];
 
 impl Sweep {
     /// Reads `[sweep]` of `document`. `overrides` (path, place, value) replace an axis or add

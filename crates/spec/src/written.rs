@@ -7,10 +7,13 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::baseline::Baseline;
 use crate::de::At;
 use crate::repeat::Repeat;
 use crate::scenario::{DelayAt, Direction, EventKind, Topology};
-use crate::text::{BriefOrFull, Param, QueueLimit, RateText, SizeText, SysctlValue, TimeText};
+use crate::text::{
+    BriefOrFull, OneOrMany, Param, QueueLimit, RateText, SizeText, SysctlValue, TimeText,
+};
 
 mod link;
 
@@ -62,6 +65,10 @@ pub(crate) struct Study {
         reason = "declared for the schema; `sweep` reads it from the document"
     )]
     pub sweep: Option<Sweep>,
+    /// The runs to make beside the study's own, for `harm_*` and `friendliness`: each flow alone, each
+    /// among its own kind. Default: what the checks of `expect` need.
+    #[serde(default)]
+    pub baselines: OneOrMany<Baseline>,
     /// Checks by label, such as "jain > 0.95"; one that fails makes the run exit non-zero.
     #[serde(default)]
     pub expect: BTreeMap<String, At<String>>,

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
+from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from cclab import costs, estimate
+from cclab import companions, costs, estimate
 from cclab.api import check, cpus
 from cclab.backends import BACKENDS
 from cclab.backends import backend as backend_of
 from cclab.cli import options
-from cclab.cli.console import print_json, show, stdout, tell
+from cclab.cli.console import count, print_json, show, stdout, tell
 from cclab.cli.progress import duration
 from cclab.errors import InputError
 from cclab.plan import Plan, Point, Run, short_key, text
 from cclab.study import Study
 
+if TYPE_CHECKING:
+    from cclab.companions import Companions, Why
+
 _MOST_ROWS = 40
+_WORDS: dict[Why, str] = {
+    "solo": "of flows alone",
+    "self": "of flows among their own kind",
+    "phase": "with shifted starts",
+}
+"""What runs beside the plan's own are for."""
 
 
 def plan(
@@ -41,7 +51,7 @@ def plan(
     else:
         _print(planned, per_backend, absent)
     # Refuses, as `run` would, what the chosen backend cannot do, or not here.
-    check(planned).check(planned.runs)
+    check(planned).check([*planned.runs, *companions.of(planned).runs])
 
 
 def _absent(plan: Plan) -> str | None:
@@ -58,19 +68,28 @@ def _absent(plan: Plan) -> str | None:
 def _print(planned: Plan, per_backend: dict[str, Plan], absent: dict[str, str | None]) -> None:
     _print_points(planned)
     _print_unsupported(per_backend, absent)
-    packets = sum(estimate.packets(run.scenario) for run in planned.runs)
-    count = len(planned.runs)
+    beside = companions.of(planned)
+    packets, seconds = _estimate([*planned.runs, *beside.runs], planned)
     least = "" if planned.until is None else "at least "
     tell(
-        f"{least}{count} run{'' if count == 1 else 's'}, about {packets:,.0f} packets; "
-        f"estimated time on {cpus()} CPUs: {duration(_seconds(planned, planned.runs))}"
+        f"{least}{count(len(planned.runs), 'run')}{_told(beside)}, about {packets:,.0f} packets; "
+        f"estimated time on {cpus()} CPUs: {duration(seconds)}"
     )
     if planned.until is not None:
         possible = planned.possible
         tell(
             f"{planned.until.text}: at most {len(possible)} runs, "
-            f"{duration(_seconds(planned, possible))}"
+            f"{duration(_estimate(possible, planned)[1])}"
         )
+
+
+def _told(beside: Companions) -> str:
+    """How many runs come beside the plan's own, and what for; empty without any."""
+    found = Counter(why for _, why in beside.reasons())
+    if not found:
+        return ""
+    parts = ", ".join(f"{found[why]} {words}" for why, words in _WORDS.items() if found[why])
+    return f" and {found.total()} beside them ({parts})"
 
 
 def _print_points(planned: Plan) -> None:
@@ -113,9 +132,10 @@ def _print_unsupported(per_backend: dict[str, Plan], absent: dict[str, str | Non
             tell(f"backend {name} cannot do {reason}")
 
 
-def _seconds(planned: Plan, runs: list[Run]) -> float:
-    """About how long `runs` of it take here."""
-    return costs.seconds_left(runs, backend_of(planned.backend), cpus())
+def _estimate(runs: list[Run], planned: Plan) -> tuple[float, float]:
+    """About how many packets there are in `runs` of it, and how long they take here."""
+    packets = sum(estimate.packets(run.scenario) for run in runs)
+    return packets, costs.seconds_left(runs, backend_of(planned.backend), cpus())
 
 
 def _flows(scenario: dict[str, Any]) -> str:
@@ -132,7 +152,8 @@ def _ids(runs: list[Run]) -> list[dict[str, Any]]:
 def _document(
     planned: Plan, per_backend: dict[str, Plan], absent: dict[str, str | None]
 ) -> dict[str, Any]:
-    packets = sum(estimate.packets(run.scenario) for run in planned.runs)
+    beside = companions.of(planned)
+    packets, seconds = _estimate([*planned.runs, *beside.runs], planned)
     return {
         "schema": "cclab-plan/1",
         "study": planned.description(),
@@ -145,9 +166,10 @@ def _document(
             }
             for point in planned.points
         ],
+        "beside": [{"id": run.id, "seed": run.seed, "for": why} for run, why in beside.reasons()],
         "backends": {
             name: {"unsupported": p.unsupported, "absent": absent[name]}
             for name, p in per_backend.items()
         },
-        "estimate": {"packets": packets, "time_s": _seconds(planned, planned.runs)},
+        "estimate": {"packets": packets, "time_s": seconds},
     }

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 Better = Literal["higher", "lower"]
 """The way in which a metric gets better."""
 
-_PERCENT = ("utilization", "drop_rate", "loss_rate", "least_share", "smallest_share")
+_HARMS = ("harm_goodput", "harm_delay", "harm_loss", "harm_fct")
+_PERCENT = ("utilization", "drop_rate", "loss_rate", "least_share", "smallest_share", *_HARMS)
 _INDICES = ("jain", "jain_mean", "jain_min", "throughput_ratio")
 _SECONDS = ("elapsed_s", "fct_s", "convergence_s", "starved_s", "longest_starved_s")
 """Times of a run's own length; others are round trips and waits, told in milliseconds."""
@@ -76,7 +77,7 @@ class Metric:
             return (*units.size(largest), 2)
         if self.name in _PERCENT:
             return (0.01, "%", 2)
-        if self.name in (*_INDICES, "max_min_share", "goodput_cov"):
+        if self.name in (*_INDICES, "max_min_share", "goodput_cov", "friendliness"):
             return (1.0, "", 3)
         if self.name.startswith("slowdown"):
             return (1.0, "", 2)
@@ -97,7 +98,7 @@ _LESS = frozenset(
         *("elapsed_s", "retransmits", "rtos", "srtt_mean_s", "rtt_mean_s", "rtt_p95_s"),
         *("drops", "drop_rate", "loss_rate", "delay_mean_s", "delay_p95_s"),
         *("queue_delay_mean_s", "queue_delay_p95_s", "queue_delay_p99_s", "queue_max_bytes"),
-        *("fct_s", "slowdown", "goodput_cov"),
+        *("fct_s", "slowdown", "goodput_cov", *_HARMS),
         *("starved_s", "longest_starved_s", "convergence_s"),
         *(name for name in EVERY_TRAFFIC_METRIC if name.startswith(("fct_", "slowdown_"))),
     }

@@ -7,7 +7,7 @@ import shutil
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cclab import phase
+from cclab import companions
 from cclab.errors import StoreError
 from cclab.plan import Plan
 from cclab.store import disk
@@ -54,9 +54,8 @@ def plans_of(store: Store) -> dict[Path, Plan]:
 
 
 def needed_by(plan: Plan) -> set[str]:
-    """The runs that `plan` needs, with those that check it."""
-    shifted = phase.runs_of(plan).values()
-    return {run.id for run in plan.runs} | {run.id for runs in shifted for run in runs}
+    """The runs that `plan` needs, with those beside its own."""
+    return {run.id for run in [*plan.runs, *companions.of(plan).runs]}
 
 
 def garbage(store: Store, versions: dict[str, str] | None = None) -> Garbage:

@@ -217,4 +217,58 @@ pub(super) const FLOWS: &[Metric] = &[
         "fct_s / the time alone on the empty path in closed form (docs/traffic.md); null where something else than the path sets the pace: an application, writes, a program, packet rates.",
     )
     .of("docs/traffic.md"),
+    metric(
+        "flow.solo_goodput_bps",
+        "bit/s",
+        "steady of either run",
+        "receiver",
+        "x: its steady_goodput_bps in the run in which it is alone (see Baselines); null without baselines, as all that follows.",
+    ),
+    metric(
+        "flow.harm_goodput",
+        "1",
+        "steady of either run",
+        "receiver",
+        "(x - y) / x of steady_goodput_bps, with y its value in this run: 0 no harm, 1 all is taken, below 0 it has more than alone.",
+    )
+    .of("Ware et al., Beyond Jain's Fairness Index (HotNets 2019)"),
+    metric(
+        "flow.harm_delay",
+        "1",
+        "run",
+        "sender",
+        "(y - x) / y of srtt_mean_s.",
+    )
+    .of("Ware et al., Beyond Jain's Fairness Index (HotNets 2019)"),
+    metric(
+        "flow.harm_loss",
+        "1",
+        "run",
+        "sender",
+        "(y - x) / y of retransmits / segments_sent; 0 if both are 0, null if y alone is.",
+    )
+    .of("Ware et al., Beyond Jain's Fairness Index (HotNets 2019)"),
+    metric(
+        "flow.harm_fct",
+        "1",
+        "run",
+        "receiver",
+        "(y - x) / y of fct_s.",
+    )
+    .of("Ware et al., Beyond Jain's Fairness Index (HotNets 2019)"),
+    metric(
+        "flow.self_goodput_bps",
+        "bit/s",
+        "steady of either run",
+        "receiver",
+        "Its steady_goodput_bps in the run in which every flow is of its kind (see Baselines).",
+    ),
+    metric(
+        "flow.friendliness",
+        "1",
+        "steady of either run",
+        "receiver",
+        "steady_goodput_bps / self_goodput_bps: 1 says that the others are to it as its own kind is.",
+    )
+    .of("draft-irtf-iccrg-tcpeval-01, section 6.1: throughput of a camp in MIX / in BASELINE"),
 ];

@@ -1,0 +1,99 @@
+//! Runs beside those of a study: what a flow would have had in other company.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::link::{Link, LossModel};
+use crate::scenario::{Flow, Scenario};
+
+/// A company that a flow is put in, for comparison.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Baseline {
+    /// The flow alone, with the cross traffic.
+    Solo,
+    /// The flow among flows of its own kind.
+    #[serde(rename = "self")]
+    Own,
+}
+
+impl Baseline {
+    /// What the flow at `index` of `scenario` is compared with: the scenario with
+    ///
+    /// - [`Baseline::Solo`]: that flow alone. The cross traffic stays; captures at the hosts of the
+    ///   others and the listed losses of their packets go.
+    /// - [`Baseline::Own`]: that flow's variant, parameters, application, windows and host settings in
+    ///   every flow. Each keeps its name, path, start, end and transfer; but beside a program, which
+    ///   decides itself what it sends, all end as the flow does. The scenario itself if they are of
+    ///   one kind already.
+    ///
+    /// `None` if there is no such flow, or no other.
+    pub fn of(self, scenario: &Scenario, index: usize) -> Option<Scenario> {
+        let flow = scenario.flows.get(index)?;
+        if scenario.flows.len() < 2 {
+            return None;
+        }
+        let mut other = scenario.clone();
+        match self {
+            Baseline::Solo => leave_alone(flow, &mut other),
+            Baseline::Own => {
+                for one in &mut other.flows {
+                    *one = in_place_of(flow, one);
+                }
+            }
+        }
+        Some(other)
+    }
+}
+
+/// Takes all flows but `flow` out of `scenario`, and what names them.
+fn leave_alone(flow: &Flow, scenario: &mut Scenario) {
+    let gone = |name: &str| name != flow.name && scenario.flows.iter().any(|one| one.name == name);
+    let host_of = |point: &str| point.rsplit_once('.').map(|(name, _)| name.to_owned());
+    let capture = &mut scenario.trace.capture;
+    capture.retain(|point| !host_of(point).is_some_and(|name| gone(&name)));
+    let network = &mut scenario.network;
+    let listed = network.graph.iter_mut().flat_map(|graph| &mut graph.links);
+    let links = [&mut network.bottleneck, &mut network.access];
+    for link in links.into_iter().chain(listed.map(|one| &mut one.link)) {
+        lose_nothing_of(&gone, link);
+    }
+    scenario.flows = vec![flow.clone()];
+}
+
+/// Empties the lists of lost packets that count those of a flow that is `gone`. They stay in their
+/// places, by which the dice of the others are told apart.
+fn lose_nothing_of(gone: &dyn Fn(&str) -> bool, link: &mut Link) {
+    for loss in &mut link.loss {
+        if let LossModel::Packets(list) = &mut loss.model
+            && list.flow.as_deref().is_some_and(gone)
+        {
+            list.packets.clear();
+        }
+    }
+    if let Some(reverse) = &mut link.reverse {
+        lose_nothing_of(gone, reverse);
+    }
+}
+
+/// A flow like `flow` where and when `other` is.
+fn in_place_of(flow: &Flow, other: &Flow) -> Flow {
+    let alike = flow.command.is_some() == other.command.is_some();
+    let end = if alike { other } else { flow };
+    Flow {
+        name: other.name.clone(),
+        extra_delay: other.extra_delay,
+        start: other.start,
+        transfer: end.transfer,
+        duration: end.duration,
+        direction: other.direction,
+        crosses: other.crosses,
+        from: other.from.clone(),
+        to: other.to.clone(),
+        delay_at: other.delay_at,
+        delay_limit: other.delay_limit,
+        ..flow.clone()
+    }
+}
