@@ -14,6 +14,7 @@ import cclab
 from cclab import _core, api, companions, trace
 from cclab.catalog import Catalog
 from cclab.companions import baselines
+from cclab.report.tables import table
 from cclab.store.gc import garbage
 from conftest import ROOT
 
@@ -150,6 +151,19 @@ def test_results_tell_them_in_all_forms(pairs: Results) -> None:
     assert mean.mean == pairs.points[1].runs[0].metrics["flows"][0]["harm_goodput"]
     same = cclab.compare(pairs, pairs, metrics=["harm_goodput", "friendliness"])
     assert {row.metric.name for row in same.compared} == {"harm_goodput", "friendliness"}
+
+
+def test_the_table_has_columns_for_them_where_they_are_measured(
+    pairs: Results, results: Results
+) -> None:
+    told = table(pairs)
+    harm, friendly = told.headings.index("harm to it"), told.headings.index("friendliness")
+    measured = pairs.points[1].runs[0].metrics["flows"][1]
+    row = told.groups[1][1]
+    assert row[harm] == f"{100 * measured['harm_goodput']:.1f}%"
+    assert row[friendly] == f"{measured['friendliness']:.2f}"
+    assert told.numeric[harm]
+    assert not {"harm to it", "friendliness", "FCT (s)"} & set(table(results).headings)
 
 
 def test_the_store_keeps_the_runs_but_no_number_of_several(pairs: Results, tmp_path: Path) -> None:

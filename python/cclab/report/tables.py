@@ -112,6 +112,7 @@ def table(results: Results, most: int | None = None) -> Table:
     keys = list(results.plan.points[0].params)
     flow_rate = _rates(results)
     divisor, rate_name = units.rate(flow_rate)
+    further = _further(results)
     headings = [
         *map(short_key, keys),
         "flow",
@@ -121,25 +122,38 @@ def table(results: Results, most: int | None = None) -> Table:
         "retransmits",
         "srtt (ms)",
         "limited by",
+        *(heading for heading, _, _ in further),
         "utilization",
         "queue delay (ms)",
         "Jain",
     ]
     numeric = [
         *(False for _ in keys),
-        False,
-        False,
-        True,
-        True,
-        True,
-        True,
-        False,
-        True,
-        True,
-        True,
+        *(False, False, True, True, True, True, False),
+        *(True for _ in further),
+        *(True, True, True),
     ]
-    groups = [_rows(summary, divisor) for summary in results.summaries[:most]]
+    groups = [_rows(summary, divisor, further) for summary in results.summaries[:most]]
     return Table(headings, numeric, groups, len(keys), 3)
+
+
+_Further = tuple[str, str, "Callable[[Estimate | None], str]"]
+"""A column's heading, the metric of a flow in it, and how it is written."""
+
+
+def _further(results: Results) -> list[_Further]:
+    """The columns for what only some studies measure: of transfers, and over baselines."""
+    columns: list[_Further] = [
+        ("FCT (s)", "fct_s", interval),
+        ("harm to it", "harm_goodput", _percent),
+        ("friendliness", "friendliness", interval),
+    ]
+    flows = [flow for point in results.summaries for flow in point.flows]
+    return [
+        column
+        for column in columns
+        if any(flow.estimates.get(column[1]) is not None for flow in flows)
+    ]
 
 
 def traffic(results: Results, most: int | None = None) -> Table | None:
@@ -244,7 +258,7 @@ def interval(value: Estimate | None, divisor: float = 1.0, digits: int = 2) -> s
     return mean if half is None else f"{mean} ± {half / divisor:.{digits}f}"
 
 
-def _rows(point: PointSummary, divisor: float) -> list[list[str]]:
+def _rows(point: PointSummary, divisor: float, further: list[_Further]) -> list[list[str]]:
     params = [text(value) for value in point.params.values()]
     rows = []
     for index, flow in enumerate(point.flows):
@@ -263,6 +277,7 @@ def _rows(point: PointSummary, divisor: float) -> list[list[str]]:
                 interval(flow.estimates["retransmits"], digits=0),
                 interval(flow.estimates["srtt_mean_s"], 1e-3, 1),
                 _held_back(flow),
+                *(shown(flow.estimates.get(metric)) for _, metric, shown in further),
                 *(whole if index == 0 else ["", "", ""]),
             ]
         )
