@@ -175,6 +175,31 @@ def test_a_run_that_is_done_again_replaces_its_compacted_entry(
 
 
 @pytest.mark.parametrize("verb", ["compact", "unpack"])
+@pytest.mark.parametrize("torn", [b"", b"none", b"\xff" * 40])
+def test_a_pack_that_cannot_be_read_is_set_aside_and_the_others_serve(
+    store: Store, short_runs: Results, verb: str, torn: bytes
+) -> None:
+    compact.compact(store)
+    before = _lasting(store)
+    run = short_runs.runs[0].run.id
+    pack = next(p for p in (store.path / "packs").iterdir() if run.startswith(p.stem))
+    held = packs.Packs(pack.parent).runs()
+    within = {one for one, at in held.items() if at.pack == pack}
+    whole = pack.read_bytes()
+    # Nothing of it; no Parquet at all; some bytes within a file that it holds.
+    damaged = whole[:100] + torn + whole[140:] if len(torn) == 40 else torn
+    pack.write_bytes(damaged)
+    getattr(compact, verb)(Store(store.path))
+    assert [file.read_bytes() for file in store.aside.glob("*/*.parquet")] == [damaged]
+    lost = {one.id for one in Store(store.path).survey(store.plan()).missing}
+    assert run in lost <= within
+    for one in lost:
+        shutil.copytree(short_runs.store.entry(one), store.entry(one))
+    compact.compact(Store(store.path))
+    assert _lasting(store) == before
+
+
+@pytest.mark.parametrize("verb", ["compact", "unpack"])
 @pytest.mark.parametrize("part", [0.05, 0.3, 0.6, 0.9])
 def test_a_kill_at_any_moment_loses_nothing(
     store: Store, short_runs: Results, tmp_path: Path, verb: str, part: float

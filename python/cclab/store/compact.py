@@ -12,6 +12,7 @@ import contextlib
 import hashlib
 import io
 import shutil
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +25,7 @@ from cclab.store import disk, packs, unpacked
 from cclab.store.packs import MANIFEST, Packs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from cclab.store.folder import Store
 
@@ -57,16 +58,20 @@ def compact(store: Store, told: Callable[[str], None] = lambda what: None) -> Co
 def unpack(store: Store, told: Callable[[str], None] = lambda what: None) -> Compacted:
     """Makes every compacted run of `store` a folder again, with the bytes that it had.
 
-    Damaged ones are left out: `cclab run` does them again. Raises `StoreError` if the store cannot
-    be written.
+    Damaged ones are left out, their packs set aside: `cclab run` does them again. Raises
+    `StoreError` if the store cannot be written.
     """
     with _alone(store) as scratch:
         held = Packs(store.path / "packs")
-        moved = damaged = 0
+        moved, damaged = _rescue(store, held, scratch)
         for pack in held.every():
             told(pack.name)
-            moved, damaged = _unpacked(store, held, pack, scratch, moved, damaged)
-        disk.sync(store.runs)
+            # A folder that is there already counts.
+            whole = (one for one in held.each(pack) if not store.entry(one[0]).exists())
+            made, torn = _placed(store, whole, scratch)
+            moved, damaged = moved + made, damaged + torn
+            if torn:
+                _set_aside(store, pack)
         for name in ("packs", "tables"):
             _remove(store.path / name, scratch)
         return Compacted(moved, damaged)
@@ -75,14 +80,15 @@ def unpack(store: Store, told: Callable[[str], None] = lambda what: None) -> Com
 def without(store: Store, runs: set[str], scratch: Path) -> None:
     """Takes `runs` out of the packs and tables. The caller has the store for itself."""
     held = Packs(store.path / "packs")
+    _rescue(store, held, scratch)
     sizes = {run: one.bytes for run, one in held.runs().items() if run not in runs}
     _rewrite(store, held, sizes, {}, scratch, lambda what: None)
 
 
 def _compact(store: Store, scratch: Path, told: Callable[[str], None]) -> Compacted:
     held = Packs(store.path / "packs")
+    _, kept = _rescue(store, held, scratch)
     loose: dict[str, int] = {}
-    kept = 0
     for run in sorted(store.loose()):
         size = _size_if_small(store.entry(run), run)
         if size is None:
@@ -98,6 +104,29 @@ def _compact(store: Store, scratch: Path, told: Callable[[str], None]) -> Compac
         _remove(store.entry(run), scratch)
     disk.sync(store.runs)
     return Compacted(len(sound), kept + len(damaged))
+
+
+def _rescue(store: Store, held: Packs, scratch: Path) -> tuple[int, int]:
+    """Makes folders of what can be read in packs that cannot be read whole, which go aside.
+
+    Gives how many runs were rescued, and how many are lost.
+    """
+    rescued = lost = 0
+    for pack in held.every():
+        within = [run for run, one in held.runs().items() if one.pack == pack]
+        if within and within == [run for run, _ in held.as_they_are(pack)]:
+            continue
+        read = ((run, held.files(run)) for run in within if not store.entry(run).exists())
+        moved, damaged = _placed(store, read, scratch)
+        rescued, lost = rescued + moved, lost + damaged
+        _set_aside(store, pack)
+    return rescued, lost
+
+
+def _set_aside(store: Store, pack: Path) -> None:
+    store.aside.mkdir(exist_ok=True)
+    pack.rename(Path(tempfile.mkdtemp(prefix=f"{pack.stem}-", dir=store.aside)) / pack.name)
+    disk.sync(pack.parent)
 
 
 def _rewrite(
@@ -215,14 +244,13 @@ def _tables_are_of(store: Store, pack: Path, mark: str) -> bool:
         return False
 
 
-def _unpacked(
-    store: Store, held: Packs, pack: Path, scratch: Path, moved: int, damaged: int
+def _placed(
+    store: Store, runs: Iterable[tuple[str, dict[str, bytes] | None]], scratch: Path
 ) -> tuple[int, int]:
-    """Makes folders of the runs in `pack`."""
+    """Makes folders of `runs`, those without files left out; how many of both there were."""
     made = []
-    for run, files in held.each(pack):
-        if store.entry(run).exists():
-            continue
+    damaged = 0
+    for run, files in runs:
         if files is None:
             damaged += 1
             continue
@@ -232,7 +260,8 @@ def _unpacked(
     _core.sync([*made])
     for folder in made:
         folder.rename(store.entry(folder.name))
-    return moved + len(made), damaged
+    disk.sync(store.runs)
+    return len(made), damaged
 
 
 def _size_if_small(entry: Path, run_id: str) -> int | None:
