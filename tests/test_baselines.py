@@ -187,6 +187,13 @@ def test_the_store_keeps_the_runs_but_no_number_of_several(pairs: Results, tmp_p
     again = api.carry_out(pairs.plan, store, listener=lambda state: heard.append(state))
     assert heard[-1].total == 1
     assert again.document() == pairs.document()
+    # So it is if its bytes are not as they were.
+    torn = store.entry(solo.id) / "flows.parquet"
+    whole = torn.read_bytes()
+    torn.write_bytes(whole[:50] + bytes([whole[50] ^ 1]) + whole[51:])
+    assert [run.id for run in store.missing_of([solo], contents=True)] == [solo.id]
+    api.carry_out(pairs.plan, store)
+    assert torn.read_bytes() == whole
 
 
 def test_names_are_those_of_the_core(pairs: Results) -> None:

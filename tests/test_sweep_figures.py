@@ -20,7 +20,7 @@ from cclab.cli.exits import DONE, WRONG_INPUT
 from cclab.cli.main import invoke
 from cclab.errors import InputError
 from cclab.report import figures
-from cclab.report.figures import expectation, facets
+from cclab.report.figures import expectation, facets, tradeoff
 from cclab.report.palette import Looks, look
 from cclab.report.swept import axes_of
 from conftest import ROOT, STUDY, files_of
@@ -192,6 +192,32 @@ def test_the_ellipse_is_that_of_one_standard_deviation(pairs: Results) -> None:
         turned = np.array([[math.cos(turn), -math.sin(turn)], [math.sin(turn), math.cos(turn)]])
         halves = np.diag([(ellipse.width / 2) ** 2, (ellipse.height / 2) ** 2])
         assert turned @ halves @ turned.T == pytest.approx(covariance, rel=1e-6, abs=1e-9)
+
+
+def test_the_confidence_ellipse_holds_the_mean_as_often_as_it_says() -> None:
+    random = np.random.default_rng(7)
+    mixed = np.array([[2.0, 0.5], [0.0, 1.0]])
+    for n in (5, 20):
+        far = tradeoff.deviations_of_confidence(n)
+        held = 0
+        for _ in range(4000):
+            x, y = mixed @ random.standard_normal((2, n))
+            mean = np.array([x.mean(), y.mean()])
+            held += bool(mean @ np.linalg.solve(np.cov(x, y), mean) <= far**2)
+        assert held / 4000 == pytest.approx(0.95, abs=0.011)  # three standard errors
+    narrow, wide = tradeoff.ellipse(x, y), tradeoff.ellipse(x, y, far)
+    assert (wide.width, wide.angle) == (pytest.approx(far * narrow.width), narrow.angle)
+
+
+def test_from_five_runs_there_are_both_ellipses(tmp_path: Path) -> None:
+    figure = swept(tmp_path, '"flow.long.cc" = ["reno", "vegas"]\n', repeat=5).figure("tradeoff")
+    patches = [p for axes in figure.axes for p in axes.patches if isinstance(p, Ellipse)]
+    assert [patch.get_linestyle() for patch in patches] == [":", "solid"] * (len(patches) // 2)
+    assert len(patches) == 8
+    for spread, sure in zip(patches[::2], patches[1::2], strict=True):
+        assert sure.get_center() == spread.get_center()
+        # 2 x 4 / 3 x 9.552 / 5, with the F of tables.
+        assert sure.width / spread.width == pytest.approx(math.sqrt(5.0944), rel=1e-3)
 
 
 def test_two_runs_have_no_ellipse(tmp_path: Path) -> None:

@@ -81,7 +81,8 @@ def carry_out(
     todo = store.survey(plan).missing if missing is None else missing
     others = companions.of(plan).runs
     _check_named(only, [*plan.possible, *others])
-    todo = [run for run in [*todo, *store.missing_of(others)] if _named(run, only)]
+    beside = store.missing_of(others, contents=True)
+    todo = [run for run in [*todo, *beside] if _named(run, only)]
     if not todo and store.knows(plan):
         # Nothing to write: the folder may be one that cannot be written.
         with contextlib.suppress(DamageError):
@@ -97,8 +98,8 @@ def carry_out(
         # The plan without any result, and the last one: neither depends on what was there before.
         writer.save_plan(plan.first)
         failed = done(todo)
-        beside = {run.id for run in others}
-        failed += _grow(growth, writer, only, done, beside)
+        tried = {run.id for run in others}
+        failed += _grow(growth, writer, only, done, tried)
         try:
             results = _measured(store, growth.plan)
         except DamageError as error:
@@ -108,7 +109,7 @@ def carry_out(
             for run in unreadable:
                 writer.set_aside(run.id)
             failed += done(unreadable)
-            failed += _grow(growth, writer, only, done, beside)
+            failed += _grow(growth, writer, only, done, tried)
             results = _measured(store, growth.plan)
     if failed:
         raise RunsFailedError(failed, results)
@@ -120,11 +121,11 @@ def _grow(
     writer: Writer,
     only: Sequence[str],
     done: Callable[[list[Run]], list[tuple[Run, str]]],
-    beside: set[str],
+    tried: set[str],
 ) -> list[tuple[Run, str]]:
     """Has further runs done until each point has enough, and saves the plan; gives what failed.
 
-    `beside` are the runs beside the plan's own that were tried already.
+    `tried` are the runs beside the plan's own that need not be done any more.
     """
     if growth.plan.until is None:
         return []
@@ -135,8 +136,9 @@ def _grow(
         missing = writer.store.missing_of(new, contents=True)
         failed += done([run for run in missing if _named(run, only)])
     # What further runs are compared with.
-    others = [run for run in companions.of(growth.plan).runs if run.id not in beside]
-    failed += done([run for run in writer.store.missing_of(others) if _named(run, only)])
+    others = [run for run in companions.of(growth.plan).runs if run.id not in tried]
+    missing = writer.store.missing_of(others, contents=True)
+    failed += done([run for run in missing if _named(run, only)])
     writer.save_plan(growth.plan, passing=not growth.settled)
     return failed
 

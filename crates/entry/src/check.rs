@@ -118,6 +118,28 @@ mod tests {
     }
 
     #[test]
+    fn a_manifest_that_no_run_leaves_is_none() {
+        let folder = sealed();
+        let place = folder.path().join("cafe").join(MANIFEST);
+        let whole = fs::read_to_string(&place).expect("a manifest");
+        let mut wrong = vec![
+            whole.replace("cclab-entry/1", "cclab-entry/2"),
+            r#"{"schema": "cclab-entry/1", "run": "cafe", "files": {}}"#.to_owned(),
+        ];
+        // The same file, by ways out of the entry and back.
+        for name in ["../cafe/flows", "./flows", "/etc/passwd", "..", "."] {
+            wrong.push(whole.replace("\"flows\"", &format!("\"{name}\"")));
+        }
+        for text in wrong {
+            assert_ne!(text, whole);
+            fs::write(&place, &text).expect("written");
+            assert_eq!(both(folder.path()), [State::Damaged; 2], "{text}");
+        }
+        fs::write(&place, &whole).expect("written");
+        assert_eq!(both(folder.path()), [State::Sound; 2]);
+    }
+
+    #[test]
     fn many_are_checked_in_their_order() {
         let folder = sealed();
         let runs: Vec<String> = ["beef", "cafe", "dead"].map(String::from).to_vec();

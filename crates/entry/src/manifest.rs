@@ -44,10 +44,21 @@ pub struct Seal {
 
 impl Manifest {
     /// The manifest of the entry at `folder`; none if it has none, or one that cannot be read.
+    ///
+    /// One that lists no file, or a file elsewhere, is none: no run leaves such an entry.
     pub fn read(folder: &Path) -> Option<Manifest> {
         let text = fs::read(folder.join(MANIFEST)).ok()?;
-        serde_json::from_slice(&text).ok()
+        let found: Manifest = serde_json::from_slice(&text).ok()?;
+        let whole = found.schema == SCHEMA
+            && !found.files.is_empty()
+            && found.files.keys().all(|name| is_plain(name));
+        whole.then_some(found)
     }
+}
+
+/// Whether `name` is that of a file in a folder, not a way to another.
+fn is_plain(name: &str) -> bool {
+    Path::new(name).file_name().is_some_and(|last| last == name)
 }
 
 /// Lists the files in `folder` in its manifest, as the entry of `run`.

@@ -32,15 +32,20 @@ if TYPE_CHECKING:
 TITLE = "Delay against throughput"
 CAPTION = (
     "Each small dot is a run, each large mark the mean of a flow's runs at a sweep point. The "
-    "ellipse is that of one standard deviation of the runs (about 39% of them lie in it if they "
-    "are normally distributed); three runs or more have one. The better corner is the upper right: "
-    "the axis of delay runs to the left, and is each panel's own."
+    "filled ellipse is the 95% confidence region of that mean (Hotelling), from five runs up. The "
+    "dotted one is that of one standard deviation of the runs (about 39% of them lie in it if they "
+    "are normally distributed), from three runs up. The better corner is the upper right: the axis "
+    "of delay runs to the left, and is each panel's own."
 )
 MOST_CLOUDS = 16
 """Marks in a panel; more hide each other."""
 
 LEAST_FOR_ELLIPSE = 3
 """Two runs always lie on a line."""
+
+LEAST_FOR_CONFIDENCE = 5
+"""Of four runs the confidence region is 3.8 times as wide as that of one standard deviation, of
+three 16 times: it would say nothing, and hide the others."""
 
 NEEDS = "flows of two variants or more"
 
@@ -168,7 +173,13 @@ def _mark(axes: Axes, cloud: Cloud, x_unit: float, y_unit: float) -> Line2D:
             x, y, linestyle="none", marker=".", markersize=3.5, color=style.colour, alpha=0.55
         )
     if len(x) >= LEAST_FOR_ELLIPSE:
-        axes.add_patch(ellipse(x, y, style.colour))
+        spread = ellipse(x, y)
+        spread.set(facecolor="none", edgecolor=(style.colour, 0.9), linestyle=":", linewidth=0.9)
+        axes.add_patch(spread)
+    if len(x) >= LEAST_FOR_CONFIDENCE:
+        sure = ellipse(x, y, deviations=deviations_of_confidence(len(x)))
+        sure.set(facecolor=(style.colour, 0.16), edgecolor=(style.colour, 0.9), linewidth=0.9)
+        axes.add_patch(sure)
     (mark,) = axes.plot(
         x.mean(),
         y.mean(),
@@ -184,18 +195,23 @@ def _mark(axes: Axes, cloud: Cloud, x_unit: float, y_unit: float) -> Line2D:
     return mark
 
 
-def ellipse(x: np.ndarray, y: np.ndarray, colour: str) -> Ellipse:
-    """The points within one standard deviation of the mean: d' S^-1 d = 1, S the covariance."""
+def ellipse(x: np.ndarray, y: np.ndarray, deviations: float = 1.0) -> Ellipse:
+    """The points within `deviations` of the mean: d' S^-1 d = deviations², S the covariance."""
     spread, directions = np.linalg.eigh(np.cov(x, y))
-    wide, high = 2 * np.sqrt(np.maximum(spread[::-1], 0.0))
+    wide, high = 2 * deviations * np.sqrt(np.maximum(spread[::-1], 0.0))
     angle = math.degrees(math.atan2(directions[1, 1], directions[0, 1]))
-    return Ellipse(
-        (float(x.mean()), float(y.mean())),
-        float(wide),
-        float(high),
-        angle=angle,
-        facecolor=(colour, 0.16),
-        edgecolor=(colour, 0.9),
-        linewidth=0.9,
-        zorder=2,
-    )
+    centre = (float(x.mean()), float(y.mean()))
+    return Ellipse(centre, float(wide), float(high), angle=angle, zorder=2)
+
+
+def deviations_of_confidence(n: int) -> float:
+    """How far the 95% confidence region of the mean of `n` pairs goes, in standard deviations.
+
+    n (m - µ)' S^-1 (m - µ) is below 2 (n - 1) / (n - 2) F with a probability of 95%, where F is
+    the quantile of the distribution with 2 and n - 2 degrees of freedom (Hotelling, The
+    Generalization of Student's Ratio, 1931).
+    """
+    from scipy.stats import f  # slow to load
+
+    quantile = float(f.ppf(0.95, 2, n - 2))
+    return math.sqrt(2 * (n - 1) / (n - 2) * quantile / n)
