@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Table = Sequence[Sequence[float | None]] | Floats
 
-_TINY = 1e-200
+TINY = 1e-200
 """No metric is so small: it is zero, and nothing is relative to it."""
 
 
@@ -105,7 +105,7 @@ def _differences(
     mean_a = np.array([one.mean for one, _ in sides])
     means = np.array([other.mean for _, other in sides]) - mean_a
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        ratios = np.where(mean_a > _TINY, means / mean_a, np.nan)
+        ratios = np.where(mean_a > TINY, means / mean_a, np.nan)
     varies = np.full(len(a), n > 1) & _spread(a, b, paired)
     ends = np.full((len(a), 4), np.nan)
     if varies.any():
@@ -191,7 +191,7 @@ def _drawn(n_a: int, n_b: int) -> tuple[_Drawn, _Drawn]:
 def _ends(means_a: Floats, means_b: Floats, times: Whole | None) -> Floats:
     """Four columns: the ends of B - A and of (B - A) / A; NaN where a mean of A is not above 0."""
     apart = means_b - means_a
-    above = means_a.min(axis=1) > _TINY
+    above = means_a.min(axis=1) > TINY
     ends = np.full((len(means_a), 4), np.nan)
     ends[:, :2] = stats.percentiles(apart, times)
     ends[above, 2:] = stats.percentiles(apart[above] / means_a[above], times)

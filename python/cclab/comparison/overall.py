@@ -20,6 +20,7 @@ import numpy as np
 
 from cclab.comparison import permutation
 from cclab.comparison.correction import Correction, adjusted
+from cclab.comparison.difference import TINY
 from cclab.comparison.verdict import Code, code_of
 from cclab.stats import SEED, weighed_sums
 
@@ -29,12 +30,6 @@ if TYPE_CHECKING:
     from cclab.comparison.matching import Match, Row
     from cclab.comparison.metric import Metric
     from cclab.stats import Floats
-
-_TINY = 1e-200
-"""No metric is so small: it is zero, and nothing is relative to it."""
-
-_ROUNDING = 1e-12
-"""Sums that differ by less than this part of the sum of all sizes differ by rounding."""
 
 
 @dataclass(frozen=True)
@@ -193,7 +188,7 @@ def _scale(metric: Metric, a: Floats, b: Floats) -> float:
     if metric.bounded:
         return 1.0
     mean = float((a.mean() + b.mean()) / 2)
-    return mean if mean > _TINY else 1.0
+    return mean if mean > TINY else 1.0
 
 
 def _filled(values: Floats, length: int) -> Floats:
@@ -215,7 +210,7 @@ def _p_values(strata: list[_Stratum], sums: Floats) -> list[float | None]:
         drawn = np.zeros((len(sums), permutation.DRAWN))
         for stratum in strata:
             drawn += weighed_sums(stratum.parts, _labels(stratum, random))
-        bounds = np.abs(sums) - _ROUNDING * sizes
+        bounds = np.abs(sums) - permutation.ROUNDING * sizes
         reached = np.count_nonzero(np.abs(drawn) >= bounds[:, None], axis=1)
         p_values = (reached + 1) / (permutation.DRAWN + 1)
     return [

@@ -30,7 +30,7 @@ DRAWN = 9_999
 EXACT_UP_TO = 1 << 14
 """Up to so many labellings, each is tried: 14 pairs, or 8 runs on each side."""
 
-_ROUNDING = 1e-12
+ROUNDING = 1e-12
 """Sums that differ by less than this part of the sum of all sizes differ by rounding."""
 
 
@@ -47,7 +47,7 @@ def of_pairs(differences: Floats) -> Floats:
         lambda part, bound: _p_values(weighed_sums(part, signs), bound, exact),
         signs.shape[1],
         differences,
-        (seen - _ROUNDING * sizes)[:, None],
+        (seen - ROUNDING * sizes)[:, None],
     )
 
 
@@ -64,7 +64,7 @@ def of_groups(a: Floats, b: Floats) -> Floats:
         lambda part, bound: _p_values(weighed_sums(part, weights), bound, exact),
         weights.shape[1],
         both,
-        (seen - _ROUNDING * sizes)[:, None],
+        (seen - ROUNDING * sizes)[:, None],
     )
 
 
