@@ -14,7 +14,7 @@ import pytest
 
 import cclab
 from cclab.queries import query
-from cclab.store import Store, compact, packs
+from cclab.store import Store, compact, health, packs
 from conftest import STUDY, files_of
 
 if TYPE_CHECKING:
@@ -172,6 +172,37 @@ def test_a_run_that_is_done_again_replaces_its_compacted_entry(
     assert _all_sound(store)
     compact.compact(Store(store.path))
     assert _lasting(store) == before
+
+
+def test_a_damaged_pack_that_can_be_read_gives_way_to_the_folder_of_a_run(
+    store: Store, short_runs: Results
+) -> None:
+    compact.compact(store)
+    before = _lasting(store)
+    pack = max((store.path / "packs").iterdir(), key=lambda one: one.stat().st_size)
+    damaged = _damage_what_it_holds(pack)
+    for run in damaged:
+        shutil.copytree(short_runs.store.entry(run), store.entry(run))
+    found = health.examine(Store(store.path))
+    assert found.whole
+    assert found.sound == len(short_runs.store.ids())
+    compact.compact(Store(store.path))
+    assert _all_sound(store)
+    assert _lasting(store) == before
+
+
+def _damage_what_it_holds(pack: Path) -> list[str]:
+    """Flips one byte so that `pack` can still be read; the runs that are then not sound."""
+    whole = pack.read_bytes()
+    for at in range(len(whole) // 3, len(whole)):
+        pack.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        held = packs.Packs(pack.parent)
+        read = list(held.each(pack))
+        if [run for run, _ in read] == [r for r, one in held.runs().items() if one.pack == pack]:
+            damaged = [run for run, files in read if files is None]
+            if damaged:
+                return damaged
+    raise AssertionError("there is no such byte")
 
 
 @pytest.mark.parametrize("verb", ["compact", "unpack"])

@@ -149,13 +149,15 @@ def _rewrite(
         pack = held.folder / f"{prefix}.parquet"
         within = {run: one.manifest_sha256 for run, one in known.items() if one.pack == pack}
         mark = hashlib.sha256(repr(sorted(digests.items())).encode()).hexdigest()[:_DIGITS]
-        if within == digests and _tables_are_of(store, pack, mark):
+        # A folder beside a packed run is there because that was damaged: the folder counts.
+        same = within == digests and not loose.keys() & within.keys()
+        if same and _tables_are_of(store, pack, mark):
             continue
         told(pack.name)
         work = scratch / f"pack-{prefix}"
         work.mkdir()
         files = _files_of(store, held, runs, loose, known)
-        if within != digests:
+        if not same:
             packs.write(pack, files.items(), work)
         _write_tables(store, prefix, mark, files, work)
         shutil.rmtree(work, ignore_errors=True)

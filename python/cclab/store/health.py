@@ -108,14 +108,19 @@ def _is_of(run: str, asked: bytes) -> bool:
 
 
 def _packed(store: Store, found: Health) -> Iterator[tuple[str, dict[str, bytes] | None]]:
-    """The compacted runs and their files; None if they are not as they were written."""
+    """The compacted runs and their files; None if they are not as they were written.
+
+    A run with a folder is left out: the folder counts.
+    """
     if store.packs is None:
         return
     unreadable = store.packs.unreadable()
     found.unreadable = [pack.name for pack in unreadable]
     for pack in store.packs.every():
         if pack not in unreadable:
-            yield from store.packs.each(pack)
+            for run, files in store.packs.each(pack):
+                if not store.entry(run).exists():
+                    yield run, files
 
 
 def _of_catalog(store: Store) -> list[str]:
