@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import subprocess
@@ -203,6 +204,53 @@ def _damage_what_it_holds(pack: Path) -> list[str]:
             if damaged:
                 return damaged
     raise AssertionError("there is no such byte")
+
+
+@pytest.mark.parametrize("name", ["../../out.parquet", "/{}/out.parquet", ".."])
+def test_a_pack_writes_nowhere_but_into_the_folder_of_a_run(
+    store: Store, tmp_path: Path, name: str
+) -> None:
+    before = _lasting(store)
+    run = min(store.ids())
+    content = (store.entry(run) / "flows.parquet").read_bytes()
+    _write_evil(store, run, {name.format(tmp_path): content})
+    shutil.rmtree(store.entry(run))
+    assert health.examine(Store(store.path)).torn == [run]
+    # As `cclab report` and `import` open it.
+    assert not store.trace(run).exists()
+    with store.opened(run) as entry:
+        assert not entry.exists()
+    for verb in (compact.compact, compact.unpack):
+        verb(Store(store.path))
+    assert not list(tmp_path.rglob("out.parquet"))
+    assert set(before.keys() - _lasting(store).keys()) == {
+        file for file in before if file.startswith(f"runs/{run}/")
+    }
+
+
+@pytest.mark.parametrize("run", ["../../out", ""])
+def test_what_is_no_id_in_a_pack_is_no_run(store: Store, tmp_path: Path, run: str) -> None:
+    ids, before = store.ids(), _lasting(store)
+    content = (store.entry(min(ids)) / "flows.parquet").read_bytes()
+    _write_evil(store, run, {"flows.parquet": content})
+    assert store.ids() == ids
+    assert health.examine(Store(store.path)).foreign == [run]
+    compact.compact(Store(store.path))
+    assert [file.name for file in store.aside.glob("*/*.parquet")] == ["evil.parquet"]
+    compact.unpack(Store(store.path))
+    assert _lasting(store) == before
+    assert not list(tmp_path.rglob("out"))
+
+
+def _write_evil(store: Store, run: str, files: dict[str, bytes]) -> None:
+    """A pack with a run whose manifest lists `files`, whatever they are called."""
+    listed = {
+        name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        for name, content in files.items()
+    }
+    manifest = json.dumps({"run": run, "files": listed}).encode()
+    held = {**files, "manifest.json": manifest}
+    packs.write(store.path / "packs/evil.parquet", [(run, held)], store.path)
 
 
 @pytest.mark.parametrize("verb", ["compact", "unpack"])

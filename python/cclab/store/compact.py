@@ -190,7 +190,8 @@ def _write_tables(
     store: Store, prefix: str, mark: str, files: dict[str, dict[str, bytes]], scratch: Path
 ) -> None:
     """Writes the part of each table that holds what the runs in `files` recorded."""
-    names = sorted({n for of_run in files.values() for n in of_run if n.endswith(".parquet")})
+    every = {name for of_run in files.values() for name in of_run}
+    names = sorted(n for n in every if n.endswith(".parquet") and packs.is_name(n))
     for name in names:
         single = scratch / f"of-{name}"
         single.mkdir()

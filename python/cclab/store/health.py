@@ -61,7 +61,7 @@ def examine(store: Store) -> Health:
     loose = sorted(store.loose())
     for run, state in zip(loose, _core.check_entries(store.runs, loose, True), strict=True):
         _judge(found, run, store.entry(run), sound=state == "sound")
-    for run, files in _packed(store, found):
+    for run, files in _packed(store, found, {*loose}):
         if files is None:
             found.torn.append(run)
         elif not _is_of(run, files.get("run.json", b"")):
@@ -107,10 +107,12 @@ def _is_of(run: str, asked: bytes) -> bool:
     return bool(name == run == says["id"])
 
 
-def _packed(store: Store, found: Health) -> Iterator[tuple[str, dict[str, bytes] | None]]:
+def _packed(
+    store: Store, found: Health, loose: set[str]
+) -> Iterator[tuple[str, dict[str, bytes] | None]]:
     """The compacted runs and their files; None if they are not as they were written.
 
-    A run with a folder is left out: the folder counts.
+    Runs in `loose` are left out: their folders count.
     """
     if store.packs is None:
         return
@@ -119,7 +121,7 @@ def _packed(store: Store, found: Health) -> Iterator[tuple[str, dict[str, bytes]
     for pack in store.packs.every():
         if pack not in unreadable:
             for run, files in store.packs.each(pack):
-                if not store.entry(run).exists():
+                if run not in loose:
                     yield run, files
 
 

@@ -44,6 +44,8 @@ _ROWS = 256
 """In a row group: to read a run is to read few of them."""
 
 _UNREADABLE = (OSError, PolarsError)
+_RUN_ID = "^[0-9a-f]{20}$"
+_SHA256 = "^[0-9a-f]{64}$"
 _LONGEST_PREFIX = 16
 
 Stamp = tuple[tuple[str, int, int], ...]
@@ -145,11 +147,13 @@ class Packs:
 
 
 def _held_by(pack: Path) -> dict[str, Packed]:
+    """The runs in `pack`. What both are told by become names of folders: nothing else counts."""
     rows = pl.scan_parquet(pack).select("run", "file", "bytes", "sha256")
     whole = pl.col("bytes").sum().alias("bytes")
     manifest = pl.col("sha256").filter(pl.col("file") == MANIFEST).first()
     held = rows.group_by("run").agg(manifest, whole).sort("run").collect()
-    return {run: Packed(pack, digest, size) for run, digest, size in held.iter_rows() if digest}
+    named = pl.col("run").str.contains(_RUN_ID) & pl.col("sha256").str.contains(_SHA256)
+    return {run: Packed(pack, digest, size) for run, digest, size in held.filter(named).iter_rows()}
 
 
 def write(pack: Path, runs: Iterable[tuple[str, dict[str, bytes]]], scratch: Path) -> None:
@@ -195,13 +199,21 @@ def partition(sizes: Mapping[str, int]) -> dict[str, list[str]]:
 
 
 def listed(manifest: bytes, run_id: str) -> dict[str, tuple[int, str]] | None:
-    """The length and SHA-256 of each file that a manifest of `run_id` lists; None if it is none."""
+    """The length and SHA-256 of each file that a manifest of `run_id` lists; None if it is none.
+
+    One that lists what is no name of a file in a folder is none: it may come from anywhere.
+    """
     try:
         document = json.loads(manifest)
         files = {n: (f["bytes"], f["sha256"]) for n, f in document["files"].items()}
-        return files if document["run"] == run_id else None
+        return files if document["run"] == run_id and all(map(is_name, files)) else None
     except (ValueError, LookupError, TypeError, AttributeError):
         return None
+
+
+def is_name(name: str) -> bool:
+    """Whether `name` is that of a file in a folder, and leads nowhere else."""
+    return name not in ("", ".", "..") and "/" not in name and "\0" not in name
 
 
 def _checked(run_id: str, files: dict[str, bytes]) -> dict[str, bytes] | None:
