@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import distributed
 import pytest
 
 from cclab.cli.exits import DONE, INTERRUPTED, RUN_FAILED, WRONG_INPUT
 from conftest import files_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 SWEEP = ("--set", "duration=60s", "--repeat", "100")
 """Some seconds of work for two workers."""
+
+LONG_S = 1_000_000
+"""Virtual seconds that take a worker minutes."""
 
 PATIENCE_S = 60
 
@@ -65,6 +71,24 @@ def workers_of(parent: int) -> list[int]:
             if int(words[1]) == parent and is_worker:
                 found.append(int(place.name))
     return found
+
+
+def await_load(workers: list[int], fits: Callable[[float], bool], patience_s: float) -> None:
+    """Returns once the processors that `workers` keep busy, all together, fit."""
+
+    def used_s() -> float:
+        texts = [Path(f"/proc/{worker}/stat").read_text() for worker in workers]
+        words = [text.rsplit(")", 1)[1].split() for text in texts]
+        ticks = sum(int(of_one[11]) + int(of_one[12]) for of_one in words)
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+    until = time.monotonic() + patience_s
+    load = math.nan
+    while not fits(load):
+        assert time.monotonic() < until, f"{load} processors busy"
+        began, before = time.monotonic(), used_s()
+        time.sleep(0.5)
+        load = (used_s() - before) / (time.monotonic() - began)
 
 
 def await_entries(out: Path, child: subprocess.Popen[str], least: int) -> None:
@@ -175,6 +199,64 @@ def test_an_interrupt_ends_a_sweep_on_a_cluster_and_keeps_what_is_done(
         _, told = child.communicate(timeout=300)
         assert child.returncode == DONE, told
     assert files_of(out) == expected
+
+
+def test_an_interrupt_ends_a_long_run_on_a_cluster_and_its_worker_is_free_again(
+    undisturbed: tuple[Path, dict[str, bytes]], tmp_path: Path
+) -> None:
+    study, _ = undisturbed
+    words = (
+        "--set",
+        f"duration={LONG_S}s",
+        "--repeat",
+        "1",
+        "--set",
+        'sweep.flow.short.cc=["reno"]',
+    )
+    with cluster() as (address, process):
+        child = subprocess.Popen(
+            cclab("run", study, "--out", tmp_path / "out", *words, "--cluster", address),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        workers = workers_of(process.pid)
+        await_load(workers, lambda load: load > 0.5, 30)
+        child.send_signal(signal.SIGINT)
+        _, told = child.communicate(timeout=20)
+        assert child.returncode == INTERRUPTED, told
+        assert "Traceback" not in told
+        await_load(workers, lambda load: load < 0.2, 10)
+        assert workers_of(process.pid) == workers
+
+
+def test_a_worker_whose_folder_fails_is_told_with_its_words_and_the_sweep_goes_on(
+    undisturbed: tuple[Path, dict[str, bytes]], tmp_path: Path
+) -> None:
+    study, _ = undisturbed
+    out = tmp_path / "out"
+
+    def misplace(folder: str) -> None:
+        tempfile.tempdir = folder
+
+    with cluster() as (address, _):
+        with distributed.Client(address, set_as_default=False) as client:
+            broken, _ = sorted(client.nthreads())
+            client.run(misplace, str(tmp_path / "gone"), workers=[broken])
+        done = subprocess.run(
+            cclab("run", study, "--out", out, "--repeat", "20", "--cluster", address),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    assert done.returncode == RUN_FAILED, done.stderr
+    assert "the Dask scheduler is gone" not in done.stderr
+    assert f"worker {broken}: FileNotFoundError" in done.stderr
+    assert str(tmp_path / "gone") in done.stderr
+    kept = len(list((out / "runs").iterdir()))
+    assert 0 < kept < 40
+    assert f"error: {40 - kept} runs of 40 failed" in done.stderr
 
 
 def test_a_worker_that_lacks_what_a_study_needs_is_named_before_anything_runs(

@@ -120,8 +120,11 @@ def execute(
             for batch in sweep.under_way.values():
                 for progress in batch.progresses:
                     progress.cancel()
+            crew.stop()
             raise
-    costs.learn(backend, sweep.seen)
+    if crew.here:
+        # The processors of a cluster's workers are others.
+        costs.learn(backend, sweep.seen)
     order = {run.id: index for index, run in enumerate(runs)}
     return sorted(sweep.failed, key=lambda failure: order[failure[0].id])
 

@@ -42,6 +42,10 @@ class Crew(Protocol):
         """Batches that it does at a time; workers may come and go."""
 
     @property
+    def here(self) -> bool:
+        """Whether it is this machine that works: what runs take then tells of this machine."""
+
+    @property
     def threads(self) -> int:
         """Threads that may call `do` at a time: enough for those that wait for the disk, too."""
 
@@ -51,9 +55,15 @@ class Crew(Protocol):
         Raises `StoreError` if a run cannot be saved.
         """
 
+    def stop(self) -> None:
+        """Called when the sweep ends early, after all progresses are cancelled: `do` returns
+        soon, wherever it is."""
+
 
 class Local:
     """This machine: batches of simulations side by side on threads, guests as processes."""
+
+    here = True
 
     def __init__(self, backend: Backend, jobs: int) -> None:
         """`jobs` runs on `backend` at a time."""
@@ -72,6 +82,9 @@ class Local:
             if self._backend.in_thread:
                 _check_disk(done.failed)
         return done
+
+    def stop(self) -> None:
+        """Runs that are cancelled end by themselves."""
 
 
 def work(
