@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import cclab
+from cclab.cli.exits import WRONG_INPUT
 from cclab.errors import InputError, StoreError
 from cclab.queries import groups, kinds, query
 from cclab.queries.columns import split
@@ -139,6 +140,26 @@ def test_shares_are_of_the_goodput_of_all_flows_of_the_run(results: Results) -> 
     # Of those that a condition leaves, the share is the same.
     one = query(results.store.path, "name == 'long'", columns=["share"])
     assert one["share"].to_list() == found.filter(name="long")["share"].to_list()
+
+
+def test_lists_may_be_one_text(results: Results) -> None:
+    folder = results.store.path
+    listed = query(folder, group_by=["cc", "rtt"], columns=["share", "jain"])
+    assert query(folder, group_by="cc,rtt", columns="share, jain").equals(listed)
+    both = cclab.compare(results, results, metrics="goodput_bps")
+    assert {row.metric.name for row in both.compared} == {"goodput_bps"}
+
+
+def test_what_is_of_several_runs_is_told_as_such(results: Results) -> None:
+    with pytest.raises(InputError, match="no column `harm_goodput`: it is of several runs"):
+        query(results.store.path, "harm_goodput > 0.5")
+    with pytest.raises(InputError, match=r"no run measured harm_goodput on both .*baselines=solo"):
+        cclab.compare(results, results, metrics=["goodput_bps", "harm_goodput"])
+
+
+def test_a_folder_that_is_not_there_is_told_as_such(cli: Cli) -> None:
+    done = cli("query", "results/nosuch")
+    assert (done.returncode, done.stderr) == (WRONG_INPUT, "error: no folder results/nosuch\n")
 
 
 def test_columns_are_split_at_commas_outside_brackets() -> None:

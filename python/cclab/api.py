@@ -40,22 +40,31 @@ def run(
     seed: int | None = None,
     jobs: int | None = None,
     cluster: str | None = None,
-    set: Sequence[str] = (),
+    set: str | Sequence[str] = (),
+    only: str | Sequence[str] = (),
     listener: Listener | None = None,
 ) -> Results:
     """Runs what is missing of a study and measures all of it.
 
     `study` is the path of a study file; `out` the results folder (`results/NAME` if None);
     `backend`, `repeat` and `seed` replace what the study says, and each of `set` one key
-    (`"duration=10s"`); `jobs` is the number of runs at a time (one per CPU if None), and
+    (`"duration=10s"`); of what is missing, only the runs are done whose ids begin with one of
+    `only`, if there are any; `jobs` is the number of runs at a time (one per CPU if None), and
     `cluster` the address of a Dask scheduler whose workers do them in place of this machine.
 
     Raises `StudyError` or `InputError` for wrong input, `StoreError` if `out` cannot be used,
     and `RunsFailedError` if runs fail: the others are done all the same, and stay in the folder.
     """
     loaded = study if isinstance(study, Study) else Study.load(study)
-    plan = loaded.plan(set=list(set), backend=backend, repeat=repeat, seed=seed)
-    return carry_out(plan, store_of(plan, out), jobs=jobs, cluster=cluster, listener=listener)
+    plan = loaded.plan(set=list(each(set)), backend=backend, repeat=repeat, seed=seed)
+    return carry_out(
+        plan, store_of(plan, out), only=each(only), jobs=jobs, cluster=cluster, listener=listener
+    )
+
+
+def each(texts: str | Sequence[str]) -> tuple[str, ...]:
+    """The texts; one alone stands for a list of it, not for its letters."""
+    return (texts,) if isinstance(texts, str) else tuple(texts)
 
 
 def carry_out(

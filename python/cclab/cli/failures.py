@@ -30,7 +30,9 @@ def repeat(words: Sequence[str | Path], plan: Plan, run: Run) -> str:
 def tell(error: RunsFailedError, plan: Plan, words: Sequence[str | Path]) -> None:
     """Says at the end of a sweep which runs failed; the others are done."""
     planned = len(plan.runs)
-    complain(f"{count(len(error.failed), 'run')} of {planned} failed; the others are done")
+    failed = len(error.failed)
+    others = "; the others are done" if failed < planned else ""
+    complain(f"{count(failed, 'run')} of {planned} failed{others}")
     labels = {run.id: point.label for point in plan.points for run in point.runs}
     for run, why in error.failed[:_MOST_SHOWN]:
         where = labels.get(run.id, "a run beside the plan's")

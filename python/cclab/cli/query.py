@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 _MOST_ROWS = 40
+_LIKE_A_FOLDER = re.compile(r"[\w./-]*[A-Za-z][\w./-]*")
+"""A path: nothing in it that compares, and no blank."""
 _DIGITS = 6
 
 
@@ -112,6 +115,8 @@ def _asked(what: list[str]) -> tuple[Path, str | None]:
         return Path(what[0]), what[1]
     if what and Path(what[0]).is_dir():
         return Path(what[0]), None
+    if what and _LIKE_A_FOLDER.fullmatch(what[0]) and "/" in what[0]:
+        raise InputError(f"no folder {what[0]}")
     return _only_store(), what[0] if what else None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from cclab.companions.baselines import METRICS as OF_SEVERAL
 from cclab.comparison import doubts
 from cclab.comparison.correction import LEVEL, Correction, adjusted
 from cclab.comparison.difference import Difference, differences
@@ -242,6 +243,8 @@ def compare_results(
     points = matched.points
     if not points:
         raise InputError(_nothing_shared(a, b))
+    if metrics:
+        _check_measured(chosen, points)
     compared = iter(_compared([row for point in points for row in point.rows], correction))
     tested = [_point(point, compared) for point in points]
     family = sum(c.p_adjusted is not None for point in tested for c in point.compared)
@@ -254,6 +257,23 @@ def compare_results(
     return Comparison(
         kind, a, b, correction, tested, across, matched.only_a, matched.only_b, raised
     )
+
+
+def _check_measured(asked: Sequence[Metric], points: Sequence[Match]) -> None:
+    """Raises `InputError` if one of the metrics asked for was measured nowhere on both sides."""
+    measured = {
+        row.metric.path
+        for point in points
+        for row in point.rows
+        if any(v is not None for v in row.a) and any(v is not None for v in row.b)
+    }
+    lacking = [metric for metric in asked if metric.path not in measured]
+    if not lacking:
+        return
+    names = ", ".join(metric.name for metric in lacking)
+    beside = any(metric.name in OF_SEVERAL for metric in lacking)
+    remedy = "; that takes runs beside the study's own: --set baselines=solo (or self)"
+    raise InputError(f"no run measured {names} on both sides{remedy if beside else ''}")
 
 
 def _nothing_shared(a: Side, b: Side) -> str:

@@ -48,14 +48,14 @@ def compare(
     b: str | Path | Results,
     *,
     study: str | Path | Study | None = None,
-    flows: Sequence[str] = (),
-    metrics: Sequence[str] = (),
+    flows: str | Sequence[str] = (),
+    metrics: str | Sequence[str] = (),
     correction: str = "fdr",
     out: str | Path | None = None,
     backend: str | None = None,
     repeat: int | str | None = None,
     seed: int | None = None,
-    set: Sequence[str] = (),
+    set: str | Sequence[str] = (),
     jobs: int | None = None,
     listener: Listener | None = None,
 ) -> Comparison:
@@ -76,6 +76,7 @@ def compare(
     from cclab.comparison.metric import metric_names
     from cclab.comparison.results import Side, compare_results
 
+    flows, metrics, set = api.each(flows), api.each(metrics), api.each(set)
     metric_names(metrics)  # A wrong name is found before an hour of runs.
     corrected = known_correction(correction)
     if study is None:

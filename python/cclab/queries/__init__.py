@@ -36,10 +36,10 @@ def query(
     folder: str | Path,
     where: str | None = None,
     *,
-    columns: Sequence[str] | None = None,
+    columns: str | Sequence[str] | None = None,
     table: Table = "flows",
     every: bool = False,
-    group_by: Sequence[str] = (),
+    group_by: str | Sequence[str] = (),
     sort: str | None = None,
     limit: int | None = None,
     told: Callable[[int], None] | None = None,
@@ -50,14 +50,18 @@ def query(
     `NAME = EXPRESSION`; without any, those that say most and those that `where` names. With
     `every`, runs that no plan asked for by itself count too: those that cclab adds to a study to
     check it. With `group_by`, there is a row for each group, with the mean over its runs of each
-    column and the ends of its 95% interval. `sort` is a column or an expression, descending with
-    a `-` before it; `limit` the most rows.
+    column and the ends of its 95% interval. Both may be one text with commas. `sort` is a column
+    or an expression, descending with a `-` before it; `limit` the most rows.
 
     Raises `InputError` for wrong input and `StoreError` if `folder` is not a results folder.
     """
     store = _store(folder, table)
-    asked = _Asked(where, columns, table, every, group_by, sort, limit)
+    asked = _Asked(where, _listed(columns), table, every, _listed(group_by) or (), sort, limit)
     return asked.of(store, Catalog(store).tables(told))
+
+
+def _listed(given: str | Sequence[str] | None) -> Sequence[str] | None:
+    return names.split(given) if isinstance(given, str) else given
 
 
 def kinds(

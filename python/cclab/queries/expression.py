@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from cclab import _core
+from cclab.companions.baselines import METRICS as OF_SEVERAL
 from cclab.errors import InputError
 
 if TYPE_CHECKING:
@@ -92,6 +93,11 @@ def condition(text: str, resolve: Mapping[str, Term]) -> pl.Expr:
 
 def unknown_column(name: str, known: Mapping[str, Term]) -> str:
     """The complaint that there is no column `name`, with the nearest that there is."""
+    if name.rpartition(".")[2] in OF_SEVERAL:
+        return (
+            f"no column `{name}`: it is of several runs, and a row is of one; "
+            "`cclab.load(DIR).summary`, summary.csv of the report and `cclab run --json` have it"
+        )
     near = difflib.get_close_matches(name, known, n=1)
     if not near:
         near = [k for k in known if k.rpartition(".")[2] == name][:1]
