@@ -11,7 +11,7 @@ import contextlib
 import json
 import os
 import tempfile
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,10 @@ _MOST_SEEN = 400
 """Batches of runs that are remembered: the machine of last year is another one."""
 _GUESSED = 3
 """Batches that the first guess counts for, so that a single odd sweep does not turn it over."""
+_MOST = 1e18
+"""No size and no cost in the file is more: their products stay finite."""
+_LEAST_S = 1e-9
+"""No batch took less: clocks count nanoseconds."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +66,8 @@ class Costs:
 
 def costs_on(backend: Backend) -> Costs:
     """What runs on `backend` cost here, or its first guess where nothing was seen yet."""
-    try:
-        fitted = json.loads(_file().read_bytes())["backends"][backend.name]["fitted"]
-        return Costs(*map(float, fitted))
-    except (OSError, RuntimeError, ValueError, LookupError, TypeError):
-        return _guess(backend)
+    known = _read().get(backend.name)
+    return _guess(backend) if known is None else Costs(*known.fitted)
 
 
 def seen(runs: Sequence[Run], seconds: float) -> Seen:
@@ -76,14 +77,14 @@ def seen(runs: Sequence[Run], seconds: float) -> Seen:
 
 def learn(backend: Backend, batches: Iterable[Seen]) -> None:
     """Keeps what `batches` took for the sweeps to come."""
-    rows = [[b.runs, b.packets, b.virtual_s, b.seconds] for b in batches if b.seconds > 0]
+    rows = [[b.runs, b.packets, b.virtual_s, b.seconds] for b in batches if b.seconds >= _LEAST_S]
     if not rows:
         return
     with contextlib.suppress(OSError, RuntimeError):
         known = _read()
-        before = known.get(backend.name, {}).get("seen", [])
+        before = known[backend.name].seen if backend.name in known else []
         rows = [*before, *rows][-_MOST_SEEN:]
-        known[backend.name] = {"fitted": _fitted(backend, rows), "seen": rows}
+        known[backend.name] = _Known(_fitted(backend, rows), rows)
         _write(known)
 
 
@@ -127,24 +128,50 @@ def _fitted(backend: Backend, rows: list[list[float]]) -> list[float]:
     return [float(x) for x in found / scale]
 
 
-def _read() -> dict[str, dict[str, Any]]:
+@dataclass(frozen=True)
+class _Known:
+    """What the file holds of a backend."""
+
+    fitted: list[float]
+    """As in `Costs`."""
+    seen: list[list[float]]
+    """Batches, each as in `Seen`."""
+
+
+def _read() -> dict[str, _Known]:
+    """What is known, by the backend's name: of each all that the file says, or nothing."""
     try:
         document = json.loads(_file().read_bytes())
-        if document["schema"] == _SCHEMA and isinstance(document["backends"], dict):
-            known: dict[str, dict[str, Any]] = document["backends"]
-            return known
-    except (OSError, ValueError, LookupError, TypeError):
-        pass
-    return {}
+        if document["schema"] != _SCHEMA:
+            return {}
+        return {
+            name: _Known(known["fitted"], known["seen"])
+            for name, known in document["backends"].items()
+            if _numbers(known["fitted"], 3)
+            and all(_numbers(row, 4) and row[3] >= _LEAST_S for row in known["seen"])
+        }
+    except (OSError, RuntimeError, ValueError, LookupError, TypeError, AttributeError):
+        # Another program's, or another version's.
+        return {}
 
 
-def _write(known: dict[str, dict[str, Any]]) -> None:
+def _numbers(found: Any, count: int) -> bool:
+    """Whether `found` is a list of so many numbers that can be reckoned with."""
+    return (
+        isinstance(found, list)
+        and len(found) == count
+        and all(type(x) in (int, float) and 0 <= x <= _MOST for x in found)
+    )
+
+
+def _write(known: dict[str, _Known]) -> None:
     file = _file()
     file.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=file.parent, prefix="costs-")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            json.dump({"schema": _SCHEMA, "backends": known}, stream)
+            backends = {name: asdict(one) for name, one in known.items()}
+            json.dump({"schema": _SCHEMA, "backends": backends}, stream)
         Path(name).replace(file)
     except OSError:
         Path(name).unlink(missing_ok=True)
