@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 
@@ -215,18 +216,87 @@ def test_stores_are_merged(store: Store, study: Path, tmp_path: Path) -> None:
     two = cclab.run(study, out=tmp_path / "two", set=["duration=650ms"]).store
     cclab.run(study, out=tmp_path / "both", set=["duration=650ms"])
     cclab.run(study, out=tmp_path / "both", set=["duration=600ms"])
-    assert transfer.bring(two.path, one) == len(two.ids() - one.ids() | two.ids())
+    assert transfer.bring(two.path, one).new == len(two.ids() - one.ids() | two.ids())
     Catalog(one).settle()
     assert _lasting(one) == _lasting(Store(tmp_path / "both"))
-    assert transfer.bring(two.path, one) == 0
+    assert transfer.bring(two.path, one).new == 0
 
 
 def test_what_cannot_be_brought_is_named(store: Store, tmp_path: Path) -> None:
     bad = tmp_path / "bad.tar.zst"
     bad.write_bytes(b"no archive")
-    with pytest.raises(InputError, match="is not an archive"):
+    with pytest.raises(InputError, match="no archive"):
         transfer.bring(bad, store)
     with pytest.raises(InputError, match="no such file"):
         transfer.bring(tmp_path / "none.tar", store)
     with pytest.raises(InputError, match="is not a results folder"):
         transfer.bring(tmp_path / "nowhere", store)
+
+
+@pytest.mark.parametrize("ending", [".tar", ".tar.gz", ".tar.zst"])
+def test_an_archive_is_brought_whole_or_not_at_all(
+    store: Store, tmp_path: Path, ending: str
+) -> None:
+    archive = tmp_path / f"all{ending}"
+    assert transfer.export(store, store.ids(), archive).whole
+    content = archive.read_bytes()
+    target = Store(tmp_path / "target")
+    header = content.index(b"/run.json") if ending == ".tar" else len(content) // 3
+    flipped = content[:header] + bytes([content[header] ^ 0x20]) + content[header + 1 :]
+    for damaged in (flipped, content[: len(content) * 2 // 3], content[: -10240 - 512]):
+        archive.write_bytes(damaged)
+        with pytest.raises(InputError, match="is damaged, or no archive"):
+            transfer.bring(archive, target)
+    assert not target.path.exists()
+    archive.write_bytes(content)
+    assert transfer.bring(archive, target) == transfer.Moved(len(store.ids()), [], [])
+    assert target.ids() == store.ids()
+
+
+@pytest.mark.parametrize("compacted", [False, True])
+def test_what_is_not_brought_is_told(
+    cli: Cli, study: Path, tmp_path: Path, compacted: bool
+) -> None:
+    source = cclab.run(study, out=tmp_path / "source", set=["duration=600ms"]).store
+    torn, gone, forged, *_ = (run.id for run in source.plan().runs)
+    shutil.rmtree(source.entry(gone))
+    # Sound by its manifest, but of another run.
+    strange = forged[:-1] + ("0" if forged[-1] != "0" else "1")
+    source.entry(forged).rename(source.entry(strange))
+    manifest = source.entry(strange) / "manifest.json"
+    manifest.write_text(manifest.read_text().replace(forged, strange))
+    file = source.entry(torn) / "flows.parquet"
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+    if compacted:
+        compact.compact(source)
+        assert source.loose() == {torn}
+    told = cli("store", "import", source.path, tmp_path / "target")
+    assert told.returncode == 3
+    assert "1 new run in" in told.stderr
+    for left in (torn, strange):
+        assert f"{left}: left out" in told.stderr
+    for missing in (gone, forged):
+        assert f"{missing}: missing" in told.stderr
+    assert health.examine(Store(tmp_path / "target")).whole
+    cclab.run(study, out=tmp_path / "target", set=["duration=600ms"])
+    assert transfer.bring(source.path, Store(tmp_path / "target")).missing == []
+
+
+def test_a_folder_is_exported_whole_or_not_at_all(
+    cli: Cli, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "note").write_text("mine")
+    refused = cli("store", "export", store.path, tmp_path / "note")
+    assert refused.returncode == 2
+    assert f"{tmp_path / 'note'} is there already" in refused.stderr
+    there = set(tmp_path.iterdir())
+    with monkeypatch.context() as patched:
+        patched.setattr(transfer, "_AT_A_TIME", 1)
+        patched.setattr(transfer, "_sound", Mock(side_effect=[[], KeyboardInterrupt]))
+        with pytest.raises(KeyboardInterrupt):
+            transfer.export(store, store.ids(), tmp_path / "target")
+    assert set(tmp_path.iterdir()) == there
+    assert transfer.export(store, store.ids(), tmp_path / "target").whole
+    assert _lasting(Store(tmp_path / "target")) == {
+        name: content for name, content in _lasting(store).items() if "catalog" not in name
+    }

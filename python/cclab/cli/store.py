@@ -15,8 +15,10 @@ from cclab.store.planned import check_is_store
 
 if TYPE_CHECKING:
     from cclab.store.holdings import Holdings
+    from cclab.store.transfer import Moved
 
 _DAMAGED = 3
+_MOST_NAMED = 20
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 app = typer.Typer(no_args_is_help=True, help="List, check, clean, copy, compact results folders.")
@@ -125,8 +127,9 @@ def export(
     chosen = query(folder, where, columns=["run"], told=_tell_reading)["run"]
     if chosen.is_empty():
         raise InputError(f"no flow in {folder} for which it holds")
-    entries = transfer.export(store, set(chosen), target)
-    note(f"{count(entries, 'run')} in {target}, with what checks them")
+    done = transfer.export(store, set(chosen), target)
+    note(f"{count(done.new, 'run')} in {target}, with what checks them")
+    _tell_left_out(done)
 
 
 @app.command("import")
@@ -138,9 +141,10 @@ def bring(
     from cclab.catalog import Catalog
     from cclab.store import transfer
 
-    entries = transfer.bring(source, Store(folder))
+    done = transfer.bring(source, Store(folder))
     Catalog(Store(folder)).settle()
-    note(f"{count(entries, 'new run')} in {folder}")
+    note(f"{count(done.new, 'new run')} in {folder}")
+    _tell_left_out(done)
 
 
 @app.command("compact")
@@ -187,6 +191,20 @@ def _print(folder: Path, held: Holdings) -> None:
         tell(f"  {count(held.unplanned, 'run')} that no plan asked for by itself")
     if held.unknown:
         tell(f"  {count(held.unknown, 'run')} that cannot be read; `cclab store verify` names them")
+
+
+def _tell_left_out(done: Moved) -> None:
+    """Names what was not copied. Exits with 3 if there is something."""
+    for run in done.refused:
+        note(f"{run}: left out: torn, or not the run that its name says")
+    for run in done.missing[:_MOST_NAMED]:
+        note(f"{run}: missing: a plan asks for it")
+    if done.refused:
+        complain(f"{count(len(done.refused), 'run')} left out; `cclab run` does them again")
+    if done.missing:
+        complain(f"{count(len(done.missing), 'run')} missing that the plans brought ask for")
+    if not done.whole:
+        raise typer.Exit(_DAMAGED)
 
 
 def _size(size: float) -> str:

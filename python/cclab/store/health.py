@@ -64,7 +64,7 @@ def examine(store: Store) -> Health:
     for run, files in _packed(store, found, {*loose}):
         if files is None:
             found.torn.append(run)
-        elif not _is_of(run, files.get("run.json", b"")):
+        elif not is_of(run, files.get("run.json", b"")):
             found.foreign.append(run)
         else:
             found.sound += 1
@@ -75,12 +75,27 @@ def examine(store: Store) -> Health:
     return found
 
 
-def _judge(found: Health, run: str, entry: Path, *, sound: bool) -> None:
+def is_of(run: str, asked: bytes) -> bool:
+    """Whether what was asked of a run is what its id is the hash of."""
     try:
-        asked = (entry / "run.json").read_bytes()
+        says = json.loads(asked)
+        scenario = json.dumps(says["scenario"])
+        name = _core.run_id(scenario, says["seed"], says["backend"], says["version"])
+    except (ValueError, LookupError, TypeError, OverflowError):
+        return False
+    return bool(name == run == says["id"])
+
+
+def asked_in(entry: Path) -> bytes:
+    """What the folder of an entry says was asked; nothing if it does not."""
+    try:
+        return (entry / "run.json").read_bytes()
     except OSError:
-        asked = b""
-    if sound and _is_of(run, asked):
+        return b""
+
+
+def _judge(found: Health, run: str, entry: Path, *, sound: bool) -> None:
+    if sound and is_of(run, asked_in(entry)):
         found.sound += 1
     elif sound or not (entry / MANIFEST).is_file() or _names_another(run, entry):
         found.foreign.append(run)
@@ -94,17 +109,6 @@ def _names_another(run: str, entry: Path) -> bool:
         return bool(json.loads((entry / MANIFEST).read_bytes())["run"] != run)
     except (OSError, ValueError, LookupError, TypeError):
         return False
-
-
-def _is_of(run: str, asked: bytes) -> bool:
-    """Whether what was asked of a run is what its id is the hash of."""
-    try:
-        says = json.loads(asked)
-        scenario = json.dumps(says["scenario"])
-        name = _core.run_id(scenario, says["seed"], says["backend"], says["version"])
-    except (ValueError, LookupError, TypeError):
-        return False
-    return bool(name == run == says["id"])
 
 
 def _packed(

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import shutil
 import tarfile
 import tempfile
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from cclab import _core
 from cclab.errors import InputError, StoreError
-from cclab.store import disk
+from cclab.store import disk, unpacked
 from cclab.store.folder import PLAN, Store
 from cclab.store.gc import needed_by, plans_of
+from cclab.store.health import asked_in, is_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,45 +26,69 @@ if TYPE_CHECKING:
 ARCHIVES = (".tar", ".tar.gz", ".tar.zst")
 """What an archive's name ends in."""
 
+_AT_A_TIME = 300
+"""Entries that go to the disk at once: waiting for it after each takes longer than all else."""
+
 
 def is_archive(path: Path) -> bool:
     """Whether `path` is named as an archive is."""
     return path.name.endswith(ARCHIVES)
 
 
-def export(store: Store, runs: Iterable[str], target: Path) -> int:
+@dataclass(frozen=True)
+class Moved:
+    """What became of the entries that were to be copied."""
+
+    new: int
+    """Entries that are new in the target."""
+    refused: list[str]
+    """Entries of the source that were left out: torn, or not the runs that their names say."""
+    missing: list[str]
+    """Runs that the copied plans ask for and that neither source nor target has."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether the target has everything that its new plans ask for."""
+        return not (self.refused or self.missing)
+
+
+def export(store: Store, runs: Iterable[str], target: Path) -> Moved:
     """Writes `runs` of `store`, with the parts of its plans that ask for them and what checks
     those, as a store of its own at `target`: a folder, or an archive if it is named as one.
 
-    Gives the number of entries. Raises `InputError` if there is something at `target`, and
-    `StoreError` if it cannot be written.
+    It is there as a whole or not at all. Raises `InputError` if there is something at `target`,
+    and `StoreError` if it cannot be written.
     """
-    if target.exists() and (is_archive(target) or any(target.iterdir())):
-        raise InputError(f"{target} is there already")
-    if not is_archive(target):
-        return _copied(store, set(runs), Store(target))
+    archive = is_archive(target)
+    target = target.resolve()
     try:
+        if target.exists() and (archive or not target.is_dir() or any(target.iterdir())):
+            raise InputError(f"{target} is there already")
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".export-", dir=target.parent) as place:
             folder = Path(place) / target.name.split(".tar")[0]
-            count = _copied(store, set(runs), Store(folder))
+            done = _copied(store, set(runs), Store(folder))
             shutil.rmtree(folder / "tmp")
-            work = Path(place) / target.name
-            _pack(folder, work)
+            work = folder
+            if archive:
+                work = Path(place) / f"{target.name}.work"
+                _pack(folder, work, target)
             disk.sync(work)
             work.replace(target)
+            disk.sync(target.parent)
     except OSError as error:
         if isinstance(error, StoreError):
             raise
         raise StoreError(f"cannot write {target}: {disk.reason(error)}") from error
-    return count
+    return done
 
 
-def bring(source: Path, store: Store) -> int:
+def bring(source: Path, store: Store) -> Moved:
     """Brings the sound entries and the plans of `source`, a store or an archive of one, into
-    `store`. Gives the number of entries that are new there.
+    `store`.
 
-    Raises `InputError` if `source` is neither, and `StoreError` if `store` cannot be written.
+    Raises `InputError` if `source` is neither, or an archive that is not whole, and `StoreError`
+    if `store` cannot be written.
     """
     with _opened(source) as found:
         plans = plans_of(found)
@@ -70,7 +97,7 @@ def bring(source: Path, store: Store) -> int:
         return _merged(found, found.ids(), list(plans.values()), store)
 
 
-def _copied(store: Store, runs: set[str], target: Store) -> int:
+def _copied(store: Store, runs: set[str], target: Store) -> Moved:
     plans = [part for plan in plans_of(store).values() if (part := _part(plan, runs)) is not None]
     if not plans:
         raise InputError("no plan of the store asks for any of these runs")
@@ -78,20 +105,56 @@ def _copied(store: Store, runs: set[str], target: Store) -> int:
     return _merged(store, needed & store.ids(), plans, target)
 
 
-def _merged(source: Store, runs: set[str], plans: list[Plan], target: Store) -> int:
+def _merged(source: Store, runs: set[str], plans: list[Plan], target: Store) -> Moved:
     """Copies sound entries and plans; the first plan becomes the last one run, if there is none."""
-    new = 0
+    new, refused = 0, []
     with target.writer() as writer:
         mine = plans_of(target).get(target.path / PLAN)
         for plan in [*reversed(plans), *([] if mine is None else [mine])]:
             writer.save_plan(plan)
-        for run in sorted(runs - target.ids()):
-            with writer.workspace() as scratch, source.opened(run) as entry:
-                if source.sound(run, contents=True):
-                    shutil.copytree(entry, scratch / run)
-                    writer.install(scratch, [run])
-                    new += 1
-    return new
+        entries = _entries(source, runs - target.ids())
+        more = True
+        while more:
+            with writer.workspace() as scratch:
+                part = [_put(scratch, *one) for one in itertools.islice(entries, _AT_A_TIME)]
+                sound = _sound(scratch, part)
+                writer.install(scratch, sound)
+            new += len(sound)
+            refused += sorted({*part} - {*sound})
+            more = bool(part)
+    asked = {run.id for plan in plans for run in plan.runs}
+    return Moved(new, refused, sorted(asked - target.ids() - {*refused}))
+
+
+def _entries(source: Store, runs: set[str]) -> Iterator[tuple[str, Path | dict[str, bytes]]]:
+    """The entries of `runs`: their folders, or the files of those that are compacted."""
+    loose = source.loose()
+    for run in sorted(runs & loose):
+        yield run, source.entry(run)
+    if source.packs is not None:
+        rest = runs - loose
+        held = source.packs.runs()
+        for pack in sorted({held[run].pack for run in rest & held.keys()}):
+            for run, files in source.packs.each(pack):
+                if run in rest:
+                    yield run, files or {}
+
+
+def _put(scratch: Path, run: str, entry: Path | dict[str, bytes]) -> str:
+    """Copies an entry into `scratch`, unless it is none. Gives its name."""
+    if isinstance(entry, dict):
+        (scratch / run).mkdir()
+        unpacked.put(scratch / run, entry)
+    elif entry.is_dir():
+        shutil.copytree(entry, scratch / run, ignore_dangling_symlinks=True)
+    return run
+
+
+def _sound(folder: Path, runs: list[str]) -> list[str]:
+    """Those of `runs` whose entries, in `folder`, are what their manifests and names say."""
+    states = _core.check_entries(folder, runs, True)
+    whole = [run for run, state in zip(runs, states, strict=True) if state == "sound"]
+    return [run for run in whole if is_of(run, asked_in(folder / run))]
 
 
 def _part(plan: Plan, runs: set[str]) -> Plan | None:
@@ -104,8 +167,8 @@ def _part(plan: Plan, runs: set[str]) -> Plan | None:
     return replace(plan, points=points) if points else None
 
 
-def _pack(folder: Path, archive: Path) -> None:
-    """Writes `folder` as an archive whose bytes depend on what is in it alone."""
+def _pack(folder: Path, work: Path, archive: Path) -> None:
+    """Writes `folder` to `work`, as `archive` is named; the bytes depend on what is in it alone."""
 
     def plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
         member.mtime = member.uid = member.gid = 0
@@ -114,7 +177,7 @@ def _pack(folder: Path, archive: Path) -> None:
         return member
 
     with (
-        archive.open("wb") as raw,
+        work.open("wb") as raw,
         _compressing(raw, archive) as out,
         tarfile.open(fileobj=out, mode="w|", format=tarfile.PAX_FORMAT) as tar,
     ):
@@ -133,7 +196,7 @@ def _compressing(raw: IO[bytes], archive: Path) -> Iterator[IO[bytes]]:
     elif archive.name.endswith(".zst"):
         import zstandard
 
-        with zstandard.ZstdCompressor().stream_writer(raw, closefd=False) as out:
+        with zstandard.ZstdCompressor(write_checksum=True).stream_writer(raw, closefd=False) as out:
             yield out
     else:
         yield raw
@@ -153,23 +216,45 @@ def _opened(source: Path) -> Iterator[Store]:
                 tarfile.open(fileobj=stream, mode="r|") as tar,
             ):
                 tar.extractall(place, filter="data")
+                _read_to_the_end(tar)
         except FileNotFoundError:
             raise InputError(f"{source}: no such file") from None
         except (OSError, tarfile.TarError, EOFError) as error:
-            raise InputError(f"{source} is not an archive of a results folder: {error}") from error
+            raise InputError(
+                f"{source} is damaged, or no archive of a results folder: {error}"
+            ) from error
         folders = [found for found in Path(place).iterdir() if found.is_dir()]
         if len(folders) != 1:
             raise InputError(f"{source} is not an archive of a results folder")
         yield Store(folders[0])
 
 
+def _read_to_the_end(tar: tarfile.TarFile) -> None:
+    """Reads what is behind the members: checksums stand there, and what a torn header hides.
+
+    Raises `tarfile.ReadError` if it is not the end that an archive has.
+    """
+    assert tar.fileobj is not None
+    length = 0
+    while chunk := tar.fileobj.read(tarfile.RECORDSIZE):
+        length += len(chunk)
+        if any(chunk):
+            raise tarfile.ReadError("a header in it is damaged")
+    if length < tarfile.BLOCKSIZE:  # of two empty blocks, the first has been read
+        raise tarfile.ReadError("it is cut off")
+
+
 @contextlib.contextmanager
 def _decompressing(raw: IO[bytes], source: Path) -> Iterator[IO[bytes]]:
     if source.name.endswith(".gz"):
         import gzip
+        import zlib
 
-        with gzip.GzipFile(fileobj=raw) as stream:
-            yield stream  # type: ignore[misc]
+        try:
+            with gzip.GzipFile(fileobj=raw) as stream:
+                yield stream  # type: ignore[misc]
+        except zlib.error as error:
+            raise OSError(str(error)) from error
     elif source.name.endswith(".zst"):
         import zstandard
 
