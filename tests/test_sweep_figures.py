@@ -247,6 +247,21 @@ def test_shares_are_drawn_over_the_size_of_the_buffer(pairs: Results) -> None:
             assert at.max() == pytest.approx(100 * mean(pairs, "share_high", *at_point))
 
 
+def test_a_mark_of_the_goodput_says_beside_whom_its_flow_ran(pairs: Results) -> None:
+    figure = pairs.figure("goodput", where={"long.cc": ["cubic", "reno"], "short.cc": "reno"})
+    assert told(figure) == [
+        "short (reno), long.cc = reno",
+        "short (reno), long.cc = cubic",
+        "long (reno)",
+        "long (cubic)",
+    ]
+    shown = [handle for legend in figure.legends for handle in legend.legend_handles]
+    looks = {(handle.get_color(), handle.get_marker()) for handle in shown}  # type: ignore[union-attr]
+    assert len(looks) == 4
+    page = report.page.draw(pairs).too_much
+    assert any("'goodput' is not drawn" in why and "--where" in why for why in page)
+
+
 def test_any_metric_is_drawn_along_any_number(pairs: Results) -> None:
     where = {"long.cc": "reno", "queue.limit": ["0.5bdp", "2bdp"]}
     figure = pairs.figure("curve", metric="queue_delay_p95_s", axes="flow.rtt", where=where)
@@ -363,6 +378,7 @@ def test_keys_that_advance_together_are_one_axis() -> None:
         (["--figure", "curve", "--where", "rtt=21ms"], "flow.rtt is never '21ms' (did you mean 20"),
         (["--figure", "curve", "--where", "rtt"], "--where rtt: KEY=VALUE or KEY=VALUE,VALUE"),
         (["--figure", "curve"], "'curve' is not drawn: a panel would have 18 lines, and 16"),
+        (["--figure", "goodput"], "'goodput' is not drawn: 18 marks would stand over each place"),
         (["--metric", "jain"], "--metric is of a figure: give --figure too"),
         (["--format", "gif"], "no format 'gif' for figures; they are svg, pdf, png"),
     ],

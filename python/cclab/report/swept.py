@@ -16,7 +16,7 @@ from cclab.errors import InputError
 from cclab.plan import short_key, text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z%]*)")
@@ -159,3 +159,10 @@ def axis_called(axes: Sequence[Axis], pattern: str) -> Axis:
     near = difflib.get_close_matches(pattern, [*names, *map(short_key, names)], n=1)
     hint = f" (did you mean {near[0]}?)" if near else ""
     raise InputError(f"no axis {pattern!r}{hint}; the swept keys are {', '.join(names)}")
+
+
+def beside(label: str, flow: str, keys: Iterable[str], params: Mapping[str, Any]) -> str:
+    """`label` of `flow`, if it is one's, and each of `keys` that is not of its own variant."""
+    own = (f"flow.{flow}.cc", "flow.cc") if flow else ()
+    others = (f"{short_key(key)} = {text(params[key])}" for key in keys if key not in own)
+    return ", ".join(filter(None, [label, *others]))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from matplotlib.ticker import NullFormatter, NullLocator
 
 from cclab.errors import InputError
-from cclab.plan import short_key, text
+from cclab.plan import text
 from cclab.report.figures import legend
 from cclab.report.figures.asked import TooMuchError
 from cclab.report.figures.facets import facets
@@ -16,7 +16,7 @@ from cclab.report.figures.heatmap import fair_share
 from cclab.report.figures.style import MUTED
 from cclab.report.palette import Looks
 from cclab.report.quantities import called, estimated, names_in, variants_of
-from cclab.report.swept import axes_of, axis_called
+from cclab.report.swept import axes_of, axis_called, beside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -160,14 +160,10 @@ def _named(point: Point, quantity: Quantity, apart: Sequence[Axis]) -> tuple[str
     flow = quantity.owner
     swept = [key for a in apart for key in a.keys]
     if flow not in flows:
-        beside = ", ".join(f"{short_key(key)} = {text(point.params[key])}" for key in swept)
-        return ", ".join(filter(None, [flow, beside])), text(
-            point.params[swept[-1]]
-        ) if swept else ""
+        last = text(point.params[swept[-1]]) if swept else ""
+        return beside(flow, "", swept, point.params), last
     variant, label = flows[flow]
-    others = [key for key in swept if key not in (f"flow.{flow}.cc", "flow.cc")]
-    beside = ", ".join(f"{short_key(key)} = {text(point.params[key])}" for key in others)
-    return ", ".join(filter(None, [label, beside])), variant
+    return beside(label, flow, swept, point.params), variant
 
 
 def _drawn(

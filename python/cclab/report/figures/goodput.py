@@ -8,32 +8,44 @@ from matplotlib.lines import Line2D
 
 from cclab.report import units
 from cclab.report.figures import expectation, legend
-from cclab.report.figures.panels import flow_ranks
+from cclab.report.figures.asked import TooMuchError
 from cclab.report.figures.sweep import layout
-from cclab.report.palette import Look, look
+from cclab.report.palette import Looks
+from cclab.report.quantities import stem
+from cclab.report.swept import beside
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from cclab.report.figures.style import Drawing
+    from cclab.report.figures.sweep import Layout, Place
+    from cclab.report.palette import Look
     from cclab.results import Results
     from cclab.stats import Estimate
+    from cclab.summary import PointSummary
 
 TITLE = "Goodput by sweep point"
 CAPTION = (
     "Mean over the runs of each sweep point; whiskers are 95% bootstrap intervals over runs. "
-    "Colour shows the variant at the point; flows of one variant differ in shade and marker. "
+    "Colour shows the variant at the point; flows of one variant differ in shade and marker, "
+    "and so does a flow beside other variants. "
     "A bar in grey is the closed-form expectation, where one applies (`cclab explain`): a window, "
     "an application, a packet rate or random loss that binds the flow."
 )
 
 MOST_FLOWS = 8
 
+MOST_MARKS = 16
+"""At one place of the axis; more cannot be told apart."""
+
 NEEDS = f"a sweep of two points or more, with 1 to {MOST_FLOWS} flows at each"
 
 
 def draw(results: Results) -> Drawing | None:
-    """The figure; None without a sweep or flows, or with more flows than markers can show."""
+    """The figure; None without a sweep or flows, or with more flows than markers can show.
+
+    Raises `TooMuchError` if a place of the axis would have more than `MOST_MARKS`.
+    """
     placed = layout(results)
     if placed is None:
         return None
@@ -41,6 +53,14 @@ def draw(results: Results) -> Drawing | None:
     flows = max(len(s.flows) for s in summaries.values())
     if not 0 < flows <= MOST_FLOWS:
         return None
+    series = list(dict.fromkeys(p.series for p in placed.places))
+    lanes = flows * len(series)
+    if lanes > MOST_MARKS:
+        raise TooMuchError(
+            f"{lanes:,} marks would stand over each place of its axis, and {MOST_MARKS} is the "
+            "most that can be told apart; keep some values of the swept variants "
+            "(--where KEY=VALUE,...)"
+        )
     expected = {p.point.index: expectation.expected_bps(p.point.runs[0].run) for p in placed.places}
     tops = [
         e.mean if e.high is None else e.high
@@ -50,20 +70,16 @@ def draw(results: Results) -> Drawing | None:
     ]
     tops += [bps for of_point in expected.values() for bps in of_point.values()]
     unit, name = units.rate(max(tops, default=0.0))
-    series = list(dict.fromkeys(p.series for p in placed.places))
-    lanes = flows * len(series)
     figure, cells = placed.frame(lanes=lanes)
     step = min(0.16, 0.7 / max(lanes, 1))
-    ranks = flow_ranks((f.name, f.cc) for s in summaries.values() for f in s.flows)
-    looks: dict[str, Look] = {}
+    looks = _looks(placed, summaries, flows)
     barred = False
     for place in placed.places:
         expectations = expected[place.point.index]
-        for index, flow in enumerate(summaries[place.point.index].flows):
-            label = f"{flow.name} ({flow.cc})" if flows > 1 else flow.cc
-            style = look(flow.cc, ranks[flow.name, flow.cc])
+        summary = summaries[place.point.index]
+        for index, flow in enumerate(summary.flows):
+            style = looks[_label(placed, place, summary, index)]
             value = flow.estimates["goodput_bps"]
-            looks.setdefault(label, style)
             if value is None:
                 continue
             lane = series.index(place.series) * flows + index
@@ -91,6 +107,31 @@ def draw(results: Results) -> Drawing | None:
         handles.append(expectation.handle())
     legend.above(figure, handles)
     return figure
+
+
+def _looks(placed: Layout, summaries: dict[int, PointSummary], flows: int) -> dict[str, Look]:
+    """The look of each mark by its label: that of its variant for the first flow, where it can be.
+
+    They are given flow by flow, not point by point: else a flow would be the light one of a variant
+    and the dark one of another.
+    """
+    given = Looks()
+    looks: dict[str, Look] = {}
+    for index in range(flows):
+        for place in placed.places:
+            summary = summaries[place.point.index]
+            if index < len(summary.flows):
+                label = _label(placed, place, summary, index)
+                looks[label] = given.of(label, summary.flows[index].cc)
+    return looks
+
+
+def _label(placed: Layout, place: Place, summary: PointSummary, index: int) -> str:
+    """What a mark stands for: the flow, its variant, and the others' where those share a place."""
+    flow = summary.flows[index]
+    own = f"{flow.name} ({flow.cc})" if len(summary.flows) > 1 else flow.cc
+    name = stem(flow.name, [other.name for other in summary.flows])
+    return beside(own, name, placed.apart, place.point.params)
 
 
 def _bar(axes: Axes, x: float, step: float, height: float) -> None:

@@ -48,6 +48,8 @@ class Layout:
     axis: str
     columns: int
     """Panels side by side."""
+    apart: tuple[str, ...] = ()
+    """The keys of variants that differ between the points of one slot."""
 
     def _width(self, lanes: int) -> float:
         """Of a whole figure, in inches."""
@@ -138,4 +140,5 @@ def layout(results: Results) -> Layout | None:
     ]
     # With two keys, a row and a column of panels each stand for one value.
     across = len(values[rows[-1]]) if len(rows) == 2 else len(combinations)
-    return Layout(places, titles, values[axis], short_key(axis), min(across, _COLUMNS))
+    apart = tuple(k for k in series if len(values[k]) > 1)
+    return Layout(places, titles, values[axis], short_key(axis), min(across, _COLUMNS), apart)

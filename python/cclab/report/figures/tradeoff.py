@@ -11,13 +11,12 @@ from matplotlib.patches import Ellipse
 from matplotlib.ticker import MaxNLocator
 
 from cclab.errors import InputError
-from cclab.plan import short_key, text
 from cclab.report.figures import legend
 from cclab.report.figures.asked import TooMuchError
 from cclab.report.figures.facets import facets
 from cclab.report.palette import Looks
 from cclab.report.quantities import Quantity, called, names_in, variants_of
-from cclab.report.swept import axes_of, axis_called
+from cclab.report.swept import axes_of, axis_called, beside
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -152,10 +151,7 @@ def _clouds(
         known = [(x, y) for x, y in pairs if x is not None and y is not None]
         if not known:
             continue
-        own = (f"flow.{flow}.cc", "flow.cc")
-        keys = [key for axis in apart for key in axis.keys if key not in own]
-        beside = (f"{short_key(key)} = {text(point.params[key])}" for key in keys)
-        label = ", ".join([label, *beside])
+        label = beside(label, flow, (k for axis in apart for k in axis.keys), point.params)
         x, y = np.array(known).T
         made.append(Cloud(label, looks.of(label, variant), x, y))
     return made
