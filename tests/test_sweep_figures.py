@@ -19,7 +19,7 @@ from cclab import report
 from cclab.cli.exits import DONE, WRONG_INPUT
 from cclab.cli.main import invoke
 from cclab.errors import InputError
-from cclab.report import figures
+from cclab.report import figures, page
 from cclab.report.figures import expectation, facets, tradeoff
 from cclab.report.palette import Looks, look
 from cclab.report.swept import axes_of
@@ -258,8 +258,8 @@ def test_a_mark_of_the_goodput_says_beside_whom_its_flow_ran(pairs: Results) -> 
     shown = [handle for legend in figure.legends for handle in legend.legend_handles]
     looks = {(handle.get_color(), handle.get_marker()) for handle in shown}  # type: ignore[union-attr]
     assert len(looks) == 4
-    page = report.page.draw(pairs).too_much
-    assert any("'goodput' is not drawn" in why and "--where" in why for why in page)
+    too_much = page.draw(pairs).too_much
+    assert any("'goodput' is not drawn" in why and "--where" in why for why in too_much)
 
 
 def test_any_metric_is_drawn_along_any_number(pairs: Results) -> None:
@@ -446,8 +446,8 @@ def test_a_report_says_which_figures_would_be_too_much(
     pairs: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(facets, "MOST_PANELS", 5)
-    page = report.write(pairs, tmp_path)
-    assert "&#39;matrix&#39; is not drawn: it would have 6 panels, and 5 is" in page.read_text()
+    written = report.write(pairs, tmp_path)
+    assert "&#39;matrix&#39; is not drawn: it would have 6 panels, and 5 is" in written.read_text()
     assert not (tmp_path / "matrix.svg").exists()
     with pytest.raises(InputError, match="6 panels"):
         pairs.figure("matrix")
