@@ -113,6 +113,7 @@ def table(results: Results, most: int | None = None) -> Table:
     flow_rate = _rates(results)
     divisor, rate_name = units.rate(flow_rate)
     further = _further(results)
+    counted = _uneven(results)
     headings = [
         *map(short_key, keys),
         "flow",
@@ -126,15 +127,22 @@ def table(results: Results, most: int | None = None) -> Table:
         "utilization",
         "queue delay (ms)",
         "Jain",
+        *(["runs"] if counted else []),
     ]
+    of_point = 4 if counted else 3
     numeric = [
         *(False for _ in keys),
         *(False, False, True, True, True, True, False),
         *(True for _ in further),
-        *(True, True, True),
+        *(True for _ in range(of_point)),
     ]
-    groups = [_rows(summary, divisor, further) for summary in results.summaries[:most]]
-    return Table(headings, numeric, groups, len(keys), 3)
+    groups = [_rows(summary, divisor, further, counted) for summary in results.summaries[:most]]
+    return Table(headings, numeric, groups, len(keys), of_point)
+
+
+def _uneven(results: Results) -> bool:
+    """Whether sweep points have different numbers of runs: a rule stopped each, or some failed."""
+    return len({point.n for point in results.summaries}) > 1
 
 
 _Further = tuple[str, str, "Callable[[Estimate | None], str]"]
@@ -258,7 +266,9 @@ def interval(value: Estimate | None, divisor: float = 1.0, digits: int = 2) -> s
     return mean if half is None else f"{mean} ± {half / divisor:.{digits}f}"
 
 
-def _rows(point: PointSummary, divisor: float, further: list[_Further]) -> list[list[str]]:
+def _rows(
+    point: PointSummary, divisor: float, further: list[_Further], counted: bool
+) -> list[list[str]]:
     params = [text(value) for value in point.params.values()]
     rows = []
     for index, flow in enumerate(point.flows):
@@ -266,6 +276,7 @@ def _rows(point: PointSummary, divisor: float, further: list[_Further]) -> list[
             _percent(point.bottleneck["utilization"]),
             interval(point.bottleneck["queue_delay_mean_s"], 1e-3, 1),
             interval(point.jain, digits=3),
+            *([str(point.n)] if counted else []),
         ]
         rows.append(
             [
@@ -278,7 +289,7 @@ def _rows(point: PointSummary, divisor: float, further: list[_Further]) -> list[
                 interval(flow.estimates["srtt_mean_s"], 1e-3, 1),
                 _held_back(flow),
                 *(shown(flow.estimates.get(metric)) for _, metric, shown in further),
-                *(whole if index == 0 else ["", "", ""]),
+                *(whole if index == 0 else ["" for _ in whole]),
             ]
         )
     return rows
