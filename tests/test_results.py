@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import jsonschema
@@ -15,6 +16,8 @@ import pytest
 
 import cclab
 from cclab import _core, expect
+from cclab.cli.exits import EXPECTATION_FAILED
+from cclab.cli.main import invoke
 from cclab.errors import InputError
 from cclab.plan import Expectation
 from cclab.report import figures, page, palette, tables, write
@@ -125,6 +128,30 @@ def test_expectations_are_held_against_every_sweep_point(results: Results) -> No
     missed = expect.failures([nobody], results.summaries)
     assert len(missed) == 2
     assert "not measured" in str(missed[0])
+
+
+def test_of_many_unmet_points_the_worst_are_named_and_the_others_folded(
+    results: Results, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "study.toml"
+    limits = [f"{packets}p" for packets in (50, 2, 40, 3, 30, 4, 5, 6)]
+    sweep = f'[sweep]\n"network.bottleneck.queue.limit" = {limits}\n[expect]\n'
+    checks = 'full = "bottleneck.utilization > 2"\nfair = "jain > 0"\n'
+    file.write_text(STUDY.partition("[sweep]")[0] + sweep + checks)
+    command = ["run", str(file), "--out", str(tmp_path / "out"), "--repeat", "1"]
+    assert invoke(command) == EXPECTATION_FAILED
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error:")]
+    assert lines[-1] == "error: expectation not met: full: and 3 more points (--json has them)"
+    # The shortest queues leave the most to be wished for; they come in the study's order.
+    assert [line.rpartition(" = ")[2] for line in lines[:-1]] == ["2p", "3p", "4p", "5p", "6p"]
+    page = (tmp_path / "out" / "report" / "index.html").read_text()
+    assert "is not met at 8 of 8 sweep points" in page
+    assert page.count("full: bottleneck.utilization &gt; 2, but it is") == 8
+    seen, _, folded = page.partition("<summary>3 more</summary>")
+    assert seen.count("but it is") == 5
+    assert folded.partition("</details>")[0].count("but it is") == 3
+    # Where every point has as many runs, the table does not count them.
+    assert '<th class="number">runs</th>' not in page
 
 
 def test_the_share_is_drawn_along_a_swept_number(tmp_path: Path) -> None:
@@ -263,6 +290,18 @@ def test_table_splits_into_flows_and_points(results: Results) -> None:
     assert [len(group) for group in flows.groups] == [2, 2]
     assert [len(group) for group in points.groups] == [1, 1]
     assert [group[0][0] for group in points.groups] == ["reno", "cubic"]
+
+
+def test_the_table_counts_runs_where_points_have_more_or_fewer(results: Results) -> None:
+    assert "runs" not in tables.table(results).headings
+    first, second = results.points
+    uneven = replace(results, points=[replace(first, runs=first.runs[:1]), second])
+    cells = tables.table(uneven)
+    assert cells.headings[-1] == "runs"
+    assert [[row[-1] for row in group] for group in cells.groups] == [["1", ""], ["2", ""]]
+    assert [part.headings[-1] for part in cells.split()] == ["limited by", "runs"]
+    for shown in (tables.markdown(uneven), tables.plain(uneven), uneven._repr_html_()):
+        assert "runs" in shown
 
 
 def test_sweep_parameters_keep_the_order_of_the_study(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from cclab.plan import text
@@ -13,6 +15,10 @@ if TYPE_CHECKING:
     from cclab.plan import Expectation
     from cclab.stats import Estimate
     from cclab.summary import PointSummary
+
+
+MOST_NAMED = 5
+"""Points of an expectation that are named at once; the others are counted."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,41 @@ class Failure:
         value = "not measured" if self.measured is None else f"{self.measured:.6g}"
         at = f" at {where}" if where else ""
         return f"{self.expectation.label}: {self.expectation.expression}, but it is {value}{at}"
+
+    @property
+    def lack(self) -> float:
+        """By what part of the bound the value misses it; infinite where there is none."""
+        bound = self.expectation.value
+        if self.measured is None:
+            return math.inf
+        return abs(self.measured - bound) / (abs(bound) or 1.0)
+
+
+@dataclass(frozen=True)
+class Unmet:
+    """An expectation that some sweep points do not meet."""
+
+    expectation: Expectation
+    worst: list[Failure]
+    """Those points, up to `MOST_NAMED`, that are furthest from it, in the study's order."""
+    others: list[Failure]
+
+
+def unmet(failures: Sequence[Failure]) -> list[Unmet]:
+    """The failures of each expectation, the worst apart."""
+    found = []
+    for expectation, members in groupby(failures, lambda failure: failure.expectation):
+        own = list(members)
+        ranked = sorted(range(len(own)), key=lambda place: -own[place].lack)
+        named = set(ranked[:MOST_NAMED])
+        found.append(
+            Unmet(
+                expectation,
+                [failure for place, failure in enumerate(own) if place in named],
+                [failure for place, failure in enumerate(own) if place not in named],
+            )
+        )
+    return found
 
 
 def failures(

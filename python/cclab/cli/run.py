@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cclab import api, report
+from cclab import api, expect, report
 from cclab.cli import failures, options
 from cclab.cli.console import complain, count, note, print_json, print_table, print_warnings
 from cclab.cli.exits import EXPECTATION_FAILED, RUN_FAILED
@@ -80,9 +80,20 @@ def run(
         failures.tell(failed, measured.plan, words)
         raise typer.Exit(RUN_FAILED)
     if measured.failures:
-        for failure in measured.failures:
-            complain(f"expectation not met: {failure}")
+        _complain_of(measured)
         raise typer.Exit(EXPECTATION_FAILED)
+
+
+def _complain_of(measured: Results) -> None:
+    """What was expected and is not so: the worst points, and how many more."""
+    for unmet in expect.unmet(measured.failures):
+        for failure in unmet.worst:
+            complain(f"expectation not met: {failure}")
+        if unmet.others:
+            more = count(len(unmet.others), "more point")
+            complain(
+                f"expectation not met: {unmet.expectation.label}: and {more} (--json has them)"
+            )
 
 
 def _tell(measured: Results, store: Store, *, table: bool) -> None:

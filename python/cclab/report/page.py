@@ -12,7 +12,7 @@ import jinja2
 from markupsafe import Markup
 from markupsafe import escape as markup_escape
 
-from cclab import _core
+from cclab import _core, expect
 from cclab.report import figures, tables
 from cclab.report.figures.panels import MOST_PANELS
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cclab.results import Results
 
 MOST_LISTED = 1000
-"""Runs, and expectations not met, that the page names."""
+"""Runs, and sweep points that do not meet an expectation, that the page names."""
 
 _NARROW_PT = 330
 
@@ -91,8 +91,8 @@ def html(results: Results, drawn: Drawn) -> str:
         too_much=drawn.too_much,
         hidden=max(0, len(results.points) - MOST_PANELS),
         warnings=results.warnings,
-        failures=results.failures[:MOST_LISTED],
-        more_failures=max(0, len(results.failures) - MOST_LISTED),
+        unmet=expect.unmet(results.failures),
+        most_listed=MOST_LISTED,
         fidelity=_fidelity(results),
         ids=[run.run.id for run in runs[:MOST_LISTED]],
         runs=len(runs),
