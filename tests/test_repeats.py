@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
@@ -22,8 +23,10 @@ from cclab.cli.main import invoke
 from cclab.companions import baselines
 from cclab.errors import RunsFailedError, StudyError
 from cclab.plan import Plan
+from cclab.queries import query
 from cclab.repeats import Growth, relative_width, value_of, warning
 from cclab.stats import estimate
+from cclab.store import Store, gc, holdings, transfer
 from cclab.study import Study
 from cclab.summary import EVERY_TRAFFIC_METRIC
 from conftest import ROOT, STUDY, files_of
@@ -89,6 +92,14 @@ def test_what_does_not_vary_is_sure_and_what_was_not_measured_is_not() -> None:
     assert relative_width(estimate([-1.0, 1.0])) is None
     assert relative_width(estimate([])) is None
     assert relative_width(estimate([3.0])) is None
+
+
+def test_the_longest_plan_has_the_runs_that_the_study_may_come_to(study: Path) -> None:
+    plan = Study.load(study).plan(repeat=RULE)
+    kept = Plan.from_json(plan.to_json())
+    assert {run.id for run in kept.longest.runs} == {run.id for run in plan.possible}
+    assert [len(point.runs) for point in kept.longest.points] == [9, 9]
+    assert kept.longest.first.to_json() == plan.to_json()
 
 
 def test_a_plan_that_grew_comes_back_from_its_file(study: Path) -> None:
@@ -279,6 +290,46 @@ def test_a_sweep_that_was_killed_goes_on_to_the_same_store(folder: Path, tmp_pat
         assert _entries(killed) < 30
     subprocess.run([*words, str(killed)], capture_output=True, timeout=100, check=True)
     assert _contents(killed) == _contents(undisturbed)
+
+
+@pytest.mark.parametrize("passing", [False, True])
+def test_what_a_killed_sweep_has_done_stays_and_is_found(
+    folder: Path, tmp_path: Path, passing: bool
+) -> None:
+    """Its runs beyond the fewest are in no plan that is kept."""
+    shutil.copytree(folder / "out", tmp_path / "out")
+    store = Store(tmp_path / "out")
+    plan, ids = store.plan(), store.ids()
+    own = len(plan.runs)
+    beside = len(ids) - own
+    assert [file for file in store.plans.iterdir() if file != store.place_of(plan)]
+    # The plan that says how many runs it came to is not there yet.
+    store.place_of(plan).unlink()
+    with store.writer() as writer:
+        # Killed in the first round; or failed after some.
+        grown = plan if passing else plan.first
+        writer.save_plan(grown, passing=passing)
+    assert plan.runs[-1].id not in {run.id for run in plan.first.runs}
+    assert gc.garbage(store).runs == []
+    assert holdings.holdings(store).unplanned == beside
+    assert query(store.path, table="runs").height == own
+    copied = Store(tmp_path / "copied")
+    assert transfer.bring(store.path, copied).whole
+    assert gc.garbage(copied).runs == []
+    assert not copied.place_of(plan).exists()
+    assert transfer.export(store, ids, tmp_path / "exported").whole
+    assert Store(tmp_path / "exported").ids() == ids
+    assert gc.garbage(Store(tmp_path / "exported")).runs == []
+    # What the rule cannot come to, nobody needs.
+    spare = store.entry("0" * 20)
+    shutil.copytree(store.entry(plan.runs[0].id), spare)
+    assert gc.garbage(store).runs == [spare.name]
+    # And what it did not come to, when it is known what it came to.
+    shutil.rmtree(spare)
+    *points, point = plan.points
+    with store.writer() as writer:
+        writer.save_plan(replace(plan, points=[*points, replace(point, runs=point.runs[:-1])]))
+    assert gc.garbage(store).runs == [point.runs[-1].id]
 
 
 def test_a_point_with_a_failed_run_waits_and_the_others_do_not(

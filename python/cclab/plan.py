@@ -149,6 +149,16 @@ class Plan:
             ]
         )
 
+    @property
+    def longest(self) -> Plan:
+        """The plan with every run that its rule for repeats may come to; itself without one.
+
+        Spare runs are not kept in a store: they have the seeds that follow.
+        """
+        if self.until is None:
+            return self
+        return self._with_points([_with_runs(point, self.until.most) for point in self.points])
+
     def with_more_runs(self, points: Container[int]) -> Plan:
         """The plan with another run at each of `points`, by their numbers."""
         return self._with_points(
@@ -294,6 +304,19 @@ class Plan:
             until=until,
             baselines=raw.get("baselines", []),
         )
+
+
+def _with_runs(point: Point, most: int) -> Point:
+    """`point` with `most` runs, counted from its first seed."""
+    first, there = point.runs[0], {run.seed: run for run in point.runs}
+    scenario = json.dumps(point.scenario)
+
+    def run(seed: int) -> Run:
+        name = _core.run_id(scenario, seed, first.backend, first.version)
+        return Run(name, seed, first.backend, first.version, point.scenario)
+
+    seeds = [*there, *(n for n in range(first.seed, first.seed + most) if n not in there)]
+    return replace(point, runs=[there.get(n) or run(n) for n in seeds], spare=[])
 
 
 def text(value: object) -> str:

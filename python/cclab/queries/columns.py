@@ -15,7 +15,7 @@ import polars as pl
 
 from cclab.errors import InputError
 from cclab.queries.expression import Term, compile, kind_of, used_in
-from cclab.store.planned import planned
+from cclab.store.planned import asked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -135,6 +135,5 @@ def split(text: str) -> list[str]:
 
 def planned_in(store: Store, runs: pl.LazyFrame) -> pl.LazyFrame:
     """Those of `runs` that a plan of `store` asked for by itself."""
-    ids = set[str]().union(*(plan.runs for plan in planned(store)))
-    asked = pl.LazyFrame({"run": sorted(ids)}, schema={"run": pl.String})
-    return runs.join(asked, on="run", how="semi", maintain_order="left")
+    ids = pl.LazyFrame({"run": sorted(asked(store))}, schema={"run": pl.String})
+    return runs.join(ids, on="run", how="semi", maintain_order="left")

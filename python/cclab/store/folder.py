@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 State = Literal["sound", "damaged", "absent"]
 
 PLAN = "plan.json"
+
+_DIGITS = 20
+"""Of the hash that a plan is named by, as of those that runs are."""
 
 CHECKED = 1000
 """Runs whose entries are opened by whoever only wants to read what they measured."""
@@ -192,6 +196,11 @@ class Store:
             return (self.path / PLAN).read_bytes() == plan.to_json().encode()
         except OSError:
             return False
+
+    def place_of(self, plan: Plan) -> Path:
+        """Where `plan` is kept among the plans run here, or would be."""
+        digest = hashlib.sha256(plan.to_json().encode()).hexdigest()
+        return self.plans / f"{digest[:_DIGITS]}.json"
 
     def writer(self) -> Writer:
         """A place to write entries from; use it as a context."""

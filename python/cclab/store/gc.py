@@ -12,6 +12,7 @@ from cclab.errors import StoreError
 from cclab.plan import Plan
 from cclab.store import disk
 from cclab.store.folder import PLAN
+from cclab.store.planned import unsettled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +60,7 @@ def needed_by(plan: Plan) -> set[str]:
 
 
 def garbage(store: Store, versions: dict[str, str] | None = None) -> Garbage:
-    """What is in `store` that no plan of it needs; changes nothing.
+    """What is in `store` that no plan of it needs, or may need when it goes on; changes nothing.
 
     With the `versions` of backends by name, entries of others and plans of nothing else too, but
     the plan last run. Raises `StoreError` if a plan cannot be read: what it needs is not known.
@@ -71,11 +72,18 @@ def garbage(store: Store, versions: dict[str, str] | None = None) -> Garbage:
         raise StoreError(f"{store.path}: {unread} cannot be read: what it needs is not known")
     found = Garbage()
     needed: set[str] = set()
+    staying = []
     for file, plan in plans.items():
         if versions and plan != plans[store.path / PLAN] and _is_other(plan, versions):
             found.plans.append(file.name)
         else:
             needed |= needed_by(plan)
+            staying.append(plan)
+    started = {plan.first.to_json() for plan in staying if plan.until is not None}
+    if started and store.ids() - needed:
+        for plan in unsettled(store):
+            if plan.first.to_json() in started:
+                needed |= needed_by(plan)
     found.runs = sorted(store.ids() - needed)
     found.aside = _names(store.aside)
     packed = {} if store.packs is None else store.packs.runs()

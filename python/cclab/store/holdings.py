@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from cclab.catalog import Catalog
-from cclab.store.planned import planned
+from cclab.store.planned import asked, planned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,14 +78,13 @@ def holdings(store: Store, told: Callable[[int], None] | None = None) -> Holding
     ids = store.ids()
     versions = table.group_by("backend", "version").len().sort("backend", "version")
     plans = [(plan.name, plan.title, plan.runs) for plan in planned(store)]
-    asked = set[str]().union(*(runs for _, _, runs in plans))
     return Holdings(
         runs=len(ids),
         compacted=len(ids - loose),
         bytes=int(table["bytes"].sum()),
         versions=[(backend, version, n) for backend, version, n in versions.iter_rows()],
         plans=[PlanHeld(name, title, len(runs), len(ids & runs)) for name, title, runs in plans],
-        unplanned=len(ids - asked),
+        unplanned=len(ids - asked(store)),
         unknown=len(ids) - table.height,
         table=table,
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from cclab.plan import Plan
 from cclab.store.folder import PLAN
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class Planned(msgspec.Struct):
     name: str
     title: str
     points: list[_Point]
+    until: dict[str, Any] | None = None
 
     @property
     def runs(self) -> set[str]:
@@ -42,12 +44,45 @@ def check_is_store(store: Store) -> None:
 
 def planned(store: Store) -> list[Planned]:
     """The plans of `store` that can be read, the last one run first, each once."""
+    found = []
+    for text in _texts(store):
+        with contextlib.suppress(msgspec.DecodeError):
+            found.append(msgspec.json.decode(text, type=Planned))
+    return found
+
+
+def asked(store: Store) -> set[str]:
+    """The ids of the runs that the plans of `store` ask for, or may when they go on."""
+    plans = planned(store)
+    found = set[str]().union(*(plan.runs for plan in plans))
+    if all(plan.until is None for plan in plans) or store.ids() <= found:
+        return found
+    return found.union(*({run.id for run in plan.runs} for plan in unsettled(store)))
+
+
+def unsettled(store: Store) -> list[Plan]:
+    """The plans of `store` whose rule for repeats is not known to be met, each at its longest.
+
+    What such a sweep has done by the time it is killed is in no plan: a plan that grew is kept
+    when every point has enough runs. Until then each run counts that may follow.
+    """
+    started: dict[str, Plan] = {}
+    settled = set()
+    for text in _texts(store):
+        with contextlib.suppress(ValueError, LookupError, TypeError):
+            plan = Plan.from_json(text.decode())
+            if plan.until is not None:
+                start = plan.first.to_json()
+                started[start] = plan
+                if plan.to_json() != start and store.place_of(plan).exists():
+                    settled.add(start)
+    return [plan.longest for start, plan in started.items() if start not in settled]
+
+
+def _texts(store: Store) -> list[bytes]:
+    """What the plans of `store` say, the last one run first, each once."""
     texts: dict[bytes, None] = {}
     for file in [store.path / PLAN, *sorted(store.plans.glob("*.json"))]:
         with contextlib.suppress(OSError):
             texts[file.read_bytes()] = None
-    found = []
-    for text in texts:
-        with contextlib.suppress(msgspec.DecodeError):
-            found.append(msgspec.json.decode(text, type=Planned))
-    return found
+    return [*texts]

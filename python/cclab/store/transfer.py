@@ -94,24 +94,38 @@ def bring(source: Path, store: Store) -> Moved:
         plans = plans_of(found)
         if not plans:
             raise InputError(f"{source} is not a results folder: there is no plan in it")
-        return _merged(found, found.ids(), list(plans.values()), store)
+        kept = [(plan, _is_passing(found, plan)) for plan in plans.values()]
+        return _merged(found, found.ids(), kept, store)
 
 
 def _copied(store: Store, runs: set[str], target: Store) -> Moved:
-    plans = [part for plan in plans_of(store).values() if (part := _part(plan, runs)) is not None]
+    plans = [
+        (part, _is_passing(store, plan))
+        for plan in plans_of(store).values()
+        if (part := _part(plan, runs)) is not None
+    ]
     if not plans:
         raise InputError("no plan of the store asks for any of these runs")
-    needed = runs.union(*(needed_by(plan) for plan in plans))
+    needed = runs.union(*(needed_by(plan) for plan, _ in plans))
     return _merged(store, needed & store.ids(), plans, target)
 
 
-def _merged(source: Store, runs: set[str], plans: list[Plan], target: Store) -> Moved:
-    """Copies sound entries and plans; the first plan becomes the last one run, if there is none."""
+def _is_passing(store: Store, plan: Plan) -> bool:
+    """Whether `plan`, the last one run, is that of a sweep which has not ended by its rule."""
+    return plan.until is not None and not store.place_of(plan).exists()
+
+
+def _merged(source: Store, runs: set[str], plans: list[tuple[Plan, bool]], target: Store) -> Moved:
+    """Copies sound entries and plans, each with whether it is passing.
+
+    The first plan becomes the last one run, if there is none.
+    """
     new, refused = 0, []
     with target.writer() as writer:
         mine = plans_of(target).get(target.path / PLAN)
-        for plan in [*reversed(plans), *([] if mine is None else [mine])]:
-            writer.save_plan(plan)
+        last = [] if mine is None else [(mine, _is_passing(target, mine))]
+        for plan, passing in [*reversed(plans), *last]:
+            writer.save_plan(plan, passing=passing)
         entries = _entries(source, runs - target.ids())
         more = True
         while more:
@@ -122,7 +136,7 @@ def _merged(source: Store, runs: set[str], plans: list[Plan], target: Store) -> 
             new += len(sound)
             refused += sorted({*part} - {*sound})
             more = bool(part)
-    asked = {run.id for plan in plans for run in plan.runs}
+    asked = {run.id for plan, _ in plans for run in plan.runs}
     return Moved(new, refused, sorted(asked - target.ids() - {*refused}))
 
 

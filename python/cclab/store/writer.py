@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
 
     from cclab.plan import Plan, Run
     from cclab.store.folder import Store
-
-_DIGITS = 20
-"""Of the hash that a plan is named by, as of those that runs are."""
 
 
 @dataclass(frozen=True)
@@ -130,11 +126,10 @@ class Writer:
         A `passing` one, which grows when the sweep goes on, is not kept.
         """
         text = plan.to_json().encode()
-        name = hashlib.sha256(text).hexdigest()[:_DIGITS]
         with self._telling():
             self.store.plans.mkdir(exist_ok=True)
-            kept = self.store.plans / f"{name}.json"
-            for place in (*([] if passing else [kept]), self.store.path / PLAN):
+            kept = [] if passing else [self.store.place_of(plan)]
+            for place in (*kept, self.store.path / PLAN):
                 work = self._inside(PLAN)
                 work.write_bytes(text)
                 disk.sync(work)
