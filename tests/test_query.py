@@ -123,6 +123,31 @@ def test_a_wrong_expression_is_told_with_its_place(text: str, column: int, why: 
     assert shown.strip() == text.strip()
 
 
+@pytest.mark.parametrize(
+    "text", ["not " * 600 + "ecn", "+".join(["rtt"] * 3000) + " > 0", "-" * 50_000 + "rtt > 0"]
+)
+def test_an_expression_that_is_nested_too_deeply_is_told_in_a_line(text: str) -> None:
+    with pytest.raises(InputError) as raised:
+        condition(text, TERMS)
+    assert str(raised.value) == f"the expression is nested too deeply: {text[:60]}…"
+
+
+def test_equal_expressions_are_one_column_and_unequal_ones_of_a_name_are_refused(
+    results: Results,
+) -> None:
+    found = query(results.store.path, columns=["rtt*2", "rtt*2", "x=rtt", "x = rtt"])
+    assert found.columns == ["rtt*2", "x"]
+    assert found["rtt*2"].to_list() == [2 * x for x in found["x"]]
+    mean = query(results.store.path, columns=["rtt*2"], group_by=["cc"])
+    again = query(results.store.path, columns=["rtt*2", "rtt*2"], group_by=["cc", "cc"])
+    assert again.equals(mean)
+    for twice in (["x=rtt", "x=rtt*2"], ["x=rtt", "x=cc"], ["x=1", "x=1.0"], ["rtt", "rtt=seed"]):
+        with pytest.raises(InputError, match=r"two columns are called '(x|rtt)'; write NAME ="):
+            query(results.store.path, columns=twice)
+        with pytest.raises(InputError, match="two columns are called"):
+            query(results.store.path, columns=["jain"], group_by=twice)
+
+
 def test_a_number_is_no_condition() -> None:
     with pytest.raises(InputError, match="is a number, not a condition"):
         condition("rtt + 1", TERMS)

@@ -100,8 +100,8 @@ def unique(columns: list[tuple[str, Term]]) -> list[pl.Expr]:
     """The columns under their names, each once. Raises `InputError` if two have the same."""
     seen: Terms = {}
     for name, term in columns:
-        if name in seen and seen[name] != term:
-            raise InputError(f"two columns are called {name!r}; write NAME = {name} for one")
+        if name in seen and not seen[name].same(term):
+            raise InputError(f"two columns are called {name!r}; write NAME = EXPRESSION for one")
         seen[name] = term
     return [term.value.alias(name) for name, term in seen.items()]
 

@@ -46,18 +46,27 @@ _ARITHMETIC: dict[type[ast.operator], Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
     ast.Mult: lambda a, b: a * b,
     ast.Div: lambda a, b: pl.when(b != 0).then(a / b),  # nothing is a ratio to nothing
 }
+_SHOWN = 60
+"""Characters of an expression that is too long to be shown whole."""
 _FUNCTIONS = ("abs", "min", "max")
 _ALIKE: tuple[set[Kind], ...] = ({"number"}, {"text"}, {"condition"})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Term:
-    """A part of an expression: how to compute it, and what it is."""
+    """A part of an expression: how to compute it, and what it is.
+
+    `==` of what polars computes is another expression, so terms are compared by `same`.
+    """
 
     value: pl.Expr
     kind: Kind
     literal: str | None = None
     """What a quoted text says: it may be meant as a quantity."""
+
+    def same(self, other: Term) -> bool:
+        """Whether both say the same, word for word."""
+        return self.kind == other.kind and self.value.meta.eq(other.value)
 
 
 def kind_of(column: pl.DataType) -> Kind:
@@ -130,9 +139,18 @@ class _Expression:
             equals = self._text[at : at + 1] == "="
             why = "`==` compares" if equals else f"not an expression: {error.msg}"
             raise self._refusal(why, at) from None
-        except (ValueError, RecursionError) as error:
+        except (RecursionError, MemoryError):
+            raise self._too_deep() from None
+        except ValueError as error:
             raise InputError(f"not an expression: {error}") from None
-        return self._visit(tree.body)
+        try:
+            return self._visit(tree.body)
+        except RecursionError:
+            raise self._too_deep() from None
+
+    def _too_deep(self) -> InputError:
+        shown = self._text if len(self._text) <= _SHOWN else f"{self._text[:_SHOWN]}…"
+        return InputError(f"the expression is nested too deeply: {shown}")
 
     def _replaced(self, token: re.Match[str]) -> str:
         """What Python can parse, of the same length: places stay where they are."""

@@ -39,8 +39,8 @@ def grouped(
     for name, term in values:
         if term.kind == "text":
             raise InputError(f"{name!r} is a text: with --group-by, columns are numbers")
-    names = [name for name, _ in keys]
-    numbers = [name for name, _ in values if name not in names]
+    names = list(dict.fromkeys(name for name, _ in keys))
+    numbers = list(dict.fromkeys(name for name, _ in values if name not in names))
     numeric = [(n, t) for n, t in values if n in numbers]
     rows = frame.select(
         pl.col("run").alias(_RUN), *unique(keys), *(e.cast(pl.Float64) for e in unique(numeric))
