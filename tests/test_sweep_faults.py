@@ -11,13 +11,16 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import jsonschema
 
+from cclab import Study
 from cclab.backends.sim import Simulator
 from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
+from cclab.cli.failures import Commands
 from cclab.cli.main import invoke
 from conftest import ROOT, files_of
 
@@ -328,3 +331,27 @@ def test_a_failed_run_does_not_stop_the_others(
         assert entries(out) == done
     assert swept(study, whole, "--repeat", "4").returncode == DONE
     assert kept(out) == kept(whole)
+
+
+def test_commands_for_thousands_of_failed_runs_name_each_by_what_no_other_begins_with(
+    study: Path,
+) -> None:
+    some = Study.load(study).plan()
+    model = some.runs[0]
+    dice = random.Random(7)
+    ids = {"".join(dice.choices("01", k=16)) + "0" * 4 for _ in range(4000)}
+    runs = [replace(model, id=one) for one in sorted(ids, key=lambda _: dice.random())]
+    point = replace(some.points[0], runs=runs)
+    plan = replace(some, points=[point])
+    beside = replace(model, id=runs[0].id[:-1] + "1")
+    failed = [*runs, beside]
+    began = time.process_time()
+    commands = Commands(["cclab", "run"], plan)
+    told = [commands.of(run) for run in failed]
+    # Looking at every run for every one that failed took seconds.
+    assert time.process_time() - began < 0.5
+    for run, words in [*zip(failed, told, strict=True)][::-10]:
+        start = shlex.split(words)[-1]
+        assert words == f"cclab run --only {start}"
+        assert [one for one in {*ids, run.id} if one.startswith(start)] == [run.id]
+        assert len(start) == 8 or any(o.startswith(start[:-1]) for o in ids - {run.id})

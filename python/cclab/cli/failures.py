@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import shlex
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +19,25 @@ _MOST_SHOWN = 20
 _LEAST_ID = 8
 
 
-def repeat(words: Sequence[str | Path], plan: Plan, run: Run) -> str:
-    """The command that repeats `run`: `words`, and the run by the beginning of its id."""
-    ids = [other.id for other in plan.runs if other.id != run.id]
-    length = _LEAST_ID
-    while any(other.startswith(run.id[:length]) for other in ids):
-        length += 1
-    return shlex.join([*map(str, words), "--only", run.id[:length]])
+class Commands:
+    """The commands that repeat runs of a plan one by one."""
+
+    def __init__(self, words: Sequence[str | Path], plan: Plan) -> None:
+        """`words` are the command of the whole plan."""
+        self._words = [str(word) for word in words]
+        self._ids = sorted(run.id for run in plan.runs)
+
+    def of(self, run: Run) -> str:
+        """The command that repeats `run`: of its id, the beginning that no other run's has."""
+        at = bisect.bisect_left(self._ids, run.id)
+        # In their order, none shares more with an id than one of its neighbours. The run itself
+        # is not among them if it is one beside the plan's.
+        beside = [*self._ids[max(at - 1, 0) : at], *self._ids[at : at + 2]]
+        others = [other for other in beside if other != run.id]
+        length = _LEAST_ID
+        while any(other.startswith(run.id[:length]) for other in others):
+            length += 1
+        return shlex.join([*self._words, "--only", run.id[:length]])
 
 
 def tell(error: RunsFailedError, plan: Plan, words: Sequence[str | Path]) -> None:
@@ -33,11 +46,12 @@ def tell(error: RunsFailedError, plan: Plan, words: Sequence[str | Path]) -> Non
     failed = len(error.failed)
     others = "; the others are done" if failed < planned else ""
     complain(f"{count(failed, 'run')} of {planned} failed{others}")
+    commands = Commands(words, plan)
     labels = {run.id: point.label for point in plan.points for run in point.runs}
     for run, why in error.failed[:_MOST_SHOWN]:
         where = labels.get(run.id, "a run beside the plan's")
         note(f"  {where}, seed {run.seed}: {why}")
-        note(f"    {repeat(words, plan, run)}")
+        note(f"    {commands.of(run)}")
     more = len(error.failed) - _MOST_SHOWN
     if more > 0:
         note(f"  and {more} more; --json lists all of them")
@@ -47,6 +61,7 @@ def document(
     error: RunsFailedError, plan: Plan, words: Sequence[str | Path]
 ) -> list[dict[str, Any]]:
     """The `failed` of a results document."""
+    commands = Commands(words, plan)
     params = {run.id: point.params for point in plan.points for run in point.runs}
     return [
         {
@@ -55,7 +70,7 @@ def document(
             "seed": run.seed,
             "params": params.get(run.id, {}),
             "reason": why,
-            "command": repeat(words, plan, run),
+            "command": commands.of(run),
         }
         for run, why in error.failed
     ]
