@@ -220,6 +220,16 @@ def test_from_five_runs_there_are_both_ellipses(tmp_path: Path) -> None:
         assert sure.width / spread.width == pytest.approx(math.sqrt(5.0944), rel=1e-3)
 
 
+def test_no_axis_of_clouds_is_scaled_to_the_cells_of_a_histogram(pairs: Results) -> None:
+    both = {"long.cc": "reno", "short.cc": "reno"}
+    figure = pairs.figure("tradeoff", metric="utilization,jain", where=both)
+    ends = [axes.get_xlim() for axes in panels(figure)]
+    spans = [2 * (right - left) / (left + right) for left, right in ends]
+    # Three runs of one link hardly differ.
+    assert min(spans) == pytest.approx(tradeoff.LEAST_SPAN)
+    assert max(spans) < 1
+
+
 def test_two_runs_have_no_ellipse(tmp_path: Path) -> None:
     figure = swept(tmp_path, '"flow.long.cc" = ["reno", "vegas"]\n', repeat=2).figure("tradeoff")
     assert not figure.axes[0].patches
