@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import cclab
+from browser import in_browser
 from cclab import _core, expect
 from cclab.cli.exits import EXPECTATION_FAILED
 from cclab.cli.main import invoke
@@ -217,6 +218,29 @@ def test_page_loads_nothing(results: Results) -> None:
     assert {r for r in references if not r.startswith("#")} == {"sweep.html"}
     assert all(r.startswith("#") for r in re.findall(r"url\(([^)]*)\)", text))
     assert "@import" not in text
+
+
+def test_the_page_shades_the_edge_behind_which_the_table_goes_on(
+    results: Results, tmp_path: Path
+) -> None:
+    file = tmp_path / "index.html"
+    # Without leave for its own scripts it would not have the test's.
+    file.write_text(page.html(results, page.draw(results)).replace("default-src 'none';", ""))
+    script = """
+      const box = document.querySelector(".scroll");
+      const result = document.createElement("pre");
+      result.id = "result";
+      const goesOn = box.scrollWidth > box.clientWidth;
+      const moves = getComputedStyle(box).backgroundAttachment;
+      result.textContent = [goesOn, box.tabIndex, moves].join("; ");
+      document.body.append(result);
+    """
+    for width in (1200, 500):
+        after = in_browser(file, script, tmp_path, f"--window-size={width},600")
+        [told] = re.findall(r'<pre id="result">(.*?)</pre>', after, re.DOTALL)
+        goes_on = str(width == 500).lower()
+        # The paper over the shades moves with the table, the shades stay at the edges.
+        assert told == f"{goes_on}; 0; local, local, scroll, scroll"
 
 
 def test_page_has_unique_ids_that_its_references_find(results: Results) -> None:
