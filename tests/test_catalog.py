@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import multiprocessing
 import shutil
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cclab import Results
+    from conftest import Cli
 
 
 @pytest.fixture
@@ -117,6 +119,34 @@ def test_rows_whose_entry_is_gone_do_not_count(store: Store) -> None:
     assert gone not in query(store.path)["run"]
     assert gone not in Catalog(store).tables().runs.collect()["run"]
     assert Catalog(store).metrics([gone]) == {}
+
+
+def test_the_row_of_an_entry_that_was_replaced_is_made_anew(cli: Cli, store: Store) -> None:
+    before = _catalog_of(store)
+    run = store.plan().runs[0].id
+    # Another sound entry of the same run, as another build of this version would make it.
+    asked = store.entry(run) / "run.json"
+    asked.write_text(asked.read_text() + " ")
+    listing = store.entry(run) / "manifest.json"
+    listed = json.loads(listing.read_text())
+    content = asked.read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    listed["files"]["run.json"] = {"bytes": len(content), "sha256": digest}
+    listing.write_text(json.dumps(listed))
+    assert store.sound(run, contents=True)
+    told = cli("store", "verify", store.path)
+    assert told.returncode == 0
+    remedy = f"`cclab store gc {store.path}`"
+    assert f"catalog/runs.parquet: not of these entries; {remedy} makes it again" in told.stderr
+    assert cli("store", "gc", store.path).returncode == 0
+    assert Catalog(store).differing() == []
+    assert _catalog_of(store) != before
+    known = Catalog(store).tables().runs.filter(run=run).collect()
+    assert known["manifest_sha256"].to_list() == [hashlib.sha256(listing.read_bytes()).hexdigest()]
+    # A catalog that is of its entries stays as it is.
+    after = _catalog_of(store)
+    assert cli("store", "gc", store.path).returncode == 0
+    assert _catalog_of(store) == after
 
 
 def test_a_foreign_entry_has_no_row(store: Store) -> None:

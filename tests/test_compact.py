@@ -9,11 +9,13 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import polars as pl
 import pytest
 
 import cclab
+from cclab.catalog import Catalog
 from cclab.queries import query
 from cclab.store import Store, compact, health, packs
 from conftest import STUDY, files_of
@@ -88,6 +90,22 @@ def test_a_compacted_store_is_the_same_store_in_fewer_files(
     assert _lasting(store) == once
     assert compact.unpack(store).moved == len(ids)
     assert _lasting(store) == before
+
+
+def test_each_pack_is_read_once_for_the_catalog(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = _lasting(store)
+    compact.compact(store)
+    shutil.rmtree(store.path / "catalog")
+    read = Mock(wraps=packs.Packs.each)
+    monkeypatch.setattr(packs.Packs, "each", lambda held, pack: read(held, pack))
+    monkeypatch.setattr(packs.Packs, "files", Mock(side_effect=AssertionError))
+    Catalog(store).settle()
+    assert read.call_count == len(list((store.path / "packs").iterdir()))
+    assert {n: b for n, b in before.items() if n.startswith("catalog/")} == {
+        n: b for n, b in _lasting(store).items() if n.startswith("catalog/")
+    }
 
 
 def test_the_tables_hold_what_the_runs_recorded(store: Store, short_runs: Results) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from operator import itemgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,11 +19,11 @@ from cclab import _core
 from cclab.catalog import records
 from cclab.catalog.frames import RECORD, Made, Tables, empty_records, expand, stack
 from cclab.errors import StoreError
-from cclab.store import disk
+from cclab.store import disk, unpacked
+from cclab.store.packs import MANIFEST
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
     from cclab.store import Sealed, Store
 
@@ -78,10 +82,19 @@ class Catalog:
         """
         if self.is_settled():
             return
-        lock = self.store.path / "tmp" / "catalog-lock"
-        with self.store.writer() as writer, writer.workspace() as scratch, disk.alone(lock):
+        with self._alone() as scratch:
             if not self.is_settled():
                 self._settle(scratch, told)
+
+    def renew(self, told: Told | None = None) -> None:
+        """As `settle`, after a look whether every row is of the entry that is now in the store.
+
+        An entry that was replaced by another sound one, as by hand, is measured again. Raises
+        `StoreError` if the store cannot be written.
+        """
+        if not self.is_settled() or self.differing():
+            with self._alone() as scratch:
+                self._settle(scratch, told, anew=True)
 
     def is_settled(self) -> bool:
         """Whether the settled tables are of the very runs in the store."""
@@ -97,12 +110,7 @@ class Catalog:
         kept = records.read_settled(self.folder, "runs")
         if kept is None:
             return there
-        digests = {run: self._digest(run) for run in kept["run"]}
-        stale = [
-            run
-            for run, digest in kept.select("run", "manifest_sha256").iter_rows()
-            if digests[run] not in (None, digest)
-        ]
+        stale = self._of_entries(kept).height < kept.height
         made = expand(kept.select(*RECORD))
         return [
             table
@@ -112,26 +120,36 @@ class Catalog:
             or not found.equals(made[table])
         ]
 
-    def _settle(self, scratch: Path, told: Told | None) -> None:
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[Path]:
+        """A folder to work in, while no other process settles the catalog."""
+        lock = self.store.path / "tmp" / "catalog-lock"
+        with self.store.writer() as writer, writer.workspace() as scratch, disk.alone(lock):
+            yield scratch
+
+    def _settle(self, scratch: Path, told: Told | None, *, anew: bool = False) -> None:
         parts = records.parts_of(self.folder)
-        tables = self._combined(records.read_parts(parts), told)
+        tables = self._combined(records.read_parts(parts), told, anew=anew)
         records.write_settled(self.folder, tables, scratch)
         for part in parts:
             part.unlink(missing_ok=True)
 
-    def _combined(self, added: pl.DataFrame, told: Told | None) -> Made:
-        """The settled tables with what `added` and the entries know beside."""
+    def _combined(self, added: pl.DataFrame, told: Told | None, *, anew: bool = False) -> Made:
+        """The settled tables with what `added` and the entries know beside.
+
+        If `anew`, no row is taken over without a look at its entry.
+        """
         ids = self.store.ids()
         kept = records.read_settled(self.folder, "runs")
         kept = empty_records() if kept is None else kept
         both = _counting(pl.concat([added, kept.select(*RECORD)]), ids)
-        certain = self._one_each(both)
+        certain = self._one_each(self._of_entries(both) if anew else both)
         lacking = sorted(ids - set(certain["run"]))
         if lacking and told is not None:
             told(len(lacking))
         known = pl.concat([certain, self._measured(lacking)])
         fresh = known.join(kept, on=_KNOWN, how="anti")
-        if known.height == kept.height + fresh.height:
+        if not anew and known.height == kept.height + fresh.height:
             grown = self._grown(kept, fresh)
             if grown is not None:
                 return grown
@@ -173,6 +191,12 @@ class Catalog:
         chosen = doubted.join(seen.unique(), on=["run", "manifest_sha256"], how="semi")
         return pl.concat([found.filter(~pl.col("run").is_duplicated()), chosen])
 
+    def _of_entries(self, found: pl.DataFrame) -> pl.DataFrame:
+        """The rows that are not of another entry than that in the store."""
+        digests = {run: self._digest(run) for run in found["run"].unique()}
+        rows = found.select("run", "manifest_sha256").iter_rows()
+        return found.filter([digests[run] in (None, digest) for run, digest in rows])
+
     def _covers(self, known: pl.DataFrame) -> bool:
         """Whether `known` is of all runs that can be measured: damaged entries have no row."""
         ids = self.store.ids()
@@ -181,30 +205,70 @@ class Catalog:
         )
 
     def _measured(self, runs: list[str]) -> pl.DataFrame:
-        """The records of `runs` from their entries; of none that cannot be read."""
+        """The records of `runs` from their entries; of none that cannot be read.
+
+        Compacted ones are read pack by pack: to look for each takes a look at its whole pack.
+        """
+        packed = self._packed(runs)
+        loose = [run for run in runs if run not in packed]
+        found: list[dict[str, Any] | None] = []
         with ThreadPoolExecutor() as pool:
-            return _frame([row for row in pool.map(self._record, runs) if row is not None])
+            found += pool.map(self._record, loose)
+            for pack in sorted({*packed.values()}):
+                found += pool.map(lambda one: _record_of(*one), self._in_pack(pack, packed))
+        return _frame(sorted((row for row in found if row is not None), key=itemgetter("run")))
+
+    def _packed(self, runs: list[str]) -> dict[str, Path]:
+        """The packs of those of `runs` that have no folder of their own."""
+        if self.store.packs is None:
+            return {}
+        held, loose = self.store.packs.runs(), self.store.loose()
+        return {run: held[run].pack for run in runs if run in held and run not in loose}
+
+    def _in_pack(
+        self, pack: Path, wanted: Container[str]
+    ) -> Iterator[tuple[str, dict[str, bytes]]]:
+        """The runs in `pack` that are `wanted` and sound, with their files."""
+        assert self.store.packs is not None
+        for run, files in self.store.packs.each(pack):
+            if run in wanted and files is not None:
+                yield run, files
 
     def _record(self, run: str) -> dict[str, Any] | None:
-        try:
-            with self.store.opened(run) as entry:
-                manifest = (entry / "manifest.json").read_bytes()
-                listed = json.loads(manifest)["files"].values()
-                size = len(manifest) + sum(file["bytes"] for file in listed)
-                asked = msgspec.json.decode((entry / "run.json").read_bytes(), type=_Asked)
-                metrics = _core.measure(str(entry))
-            digest = hashlib.sha256(manifest).hexdigest()
-            return _row(asked, digest, size, metrics) if asked.id == run else None
-        except (OSError, ValueError, LookupError, TypeError, AttributeError, _core.RunError):
-            return None
+        with contextlib.suppress(OSError), self.store.opened(run) as entry:
+            return _record_in(entry, run)
+        return None
 
     def _digest(self, run: str) -> str | None:
         try:
-            with self.store.opened(run) as entry:
-                manifest = (entry / "manifest.json").read_bytes()
+            return hashlib.sha256((self.store.entry(run) / MANIFEST).read_bytes()).hexdigest()
+        except FileNotFoundError:
+            packed = None if self.store.packs is None else self.store.packs.runs().get(run)
+            return None if packed is None else packed.manifest_sha256
         except OSError:
             return None
-        return hashlib.sha256(manifest).hexdigest()
+
+
+def _record_of(run: str, files: dict[str, bytes]) -> dict[str, Any] | None:
+    """The record of a run from its files; None if they cannot be read."""
+    with contextlib.suppress(OSError), tempfile.TemporaryDirectory(prefix="cclab-") as folder:
+        unpacked.put(Path(folder), files)
+        return _record_in(Path(folder), run)
+    return None
+
+
+def _record_in(entry: Path, run: str) -> dict[str, Any] | None:
+    """The record of a run from the folder of its entry; None if that cannot be read."""
+    try:
+        manifest = (entry / MANIFEST).read_bytes()
+        listed = json.loads(manifest)["files"].values()
+        size = len(manifest) + sum(file["bytes"] for file in listed)
+        asked = msgspec.json.decode((entry / "run.json").read_bytes(), type=_Asked)
+        metrics = _core.measure(str(entry))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, _core.RunError):
+        return None
+    digest = hashlib.sha256(manifest).hexdigest()
+    return _row(asked, digest, size, metrics) if asked.id == run else None
 
 
 class _Asked(msgspec.Struct):

@@ -63,10 +63,12 @@ def verify(folder: Folder, json: options.Json = False) -> None:
         (found.foreign, "foreign: not the run that its name says"),
         (found.unreadable, "a pack that cannot be read"),
         (found.plans, "a plan that is not what its name says"),
-        (found.derived, "not of these entries; made again when it is needed"),
     ):
         for name in names:
             note(f"{name}: {what}")
+    for name in found.derived:
+        verb = "compact" if name.startswith("tables/") else "gc"
+        note(f"{name}: not of these entries; `cclab store {verb} {folder}` makes it again")
     if not found.whole:
         complain(f"{folder} is damaged; `cclab run STUDY.toml --out {folder}` runs again what is")
         raise typer.Exit(_DAMAGED)
@@ -93,7 +95,7 @@ def gc(
         found = collector.garbage(store, known)
     else:
         found = collector.collect(store, known)
-        Catalog(store).settle()
+        Catalog(store).renew()
     if json:
         print_json(found.document())
         return
