@@ -227,6 +227,9 @@ SCRIPT = """
     () => {
       const legends = [...document.querySelectorAll("#series .u-legend")];
       seen.values = legends.map((legend) => legend.textContent);
+      const right = (element) => element.getBoundingClientRect().right;
+      const charts = [...document.querySelectorAll("#series .uplot")];
+      seen.beyond = charts.map((chart) => right(chart) - right(chart.parentElement));
       seen.width = [document.documentElement.scrollWidth, innerWidth];
       const result = document.createElement("pre");
       result.id = "result";
@@ -238,11 +241,20 @@ SCRIPT = """
 """
 
 
-@pytest.mark.parametrize("size", ["1200,900", "400,800"])
+DELAY_AND_THROUGHPUT = ["bottleneck.queue_delay_mean_s", "flow.short.goodput_bps"]
+
+
+@pytest.mark.parametrize(
+    ("size", "few", "start"),
+    [("1200,1600", 4, DELAY_AND_THROUGHPUT), ("400,800", 2, ["flow.short.rtt", "jain"])],
+)
 def test_the_page_works_in_a_browser_without_a_network(
-    results: Results, page: Path, tmp_path: Path, size: str
+    results: Results, page: Path, tmp_path: Path, size: str, few: int, start: list[str]
 ) -> None:
     html = page.read_text()
+    assert "const FEW = 4;" in html
+    page = tmp_path / "few.html"
+    page.write_text(html.replace("const FEW = 4;", f"const FEW = {few};"))
     assert "default-src 'none'" in html
     assert not re.findall(r"""(?:src|href)=["']?\s*(?:https?:|//|data:)""", html)
     after = in_browser(page, SCRIPT, tmp_path, f"--window-size={size}")
@@ -250,7 +262,7 @@ def test_the_page_works_in_a_browser_without_a_network(
     assert title == "Two flows on a slow link: the runs"
     [text] = re.findall(r'<pre id="result">(.*?)</pre>', after, re.DOTALL)
     seen = json.loads(text.replace("&gt;", ">").replace("&amp;", "&"))
-    assert seen["axes"] == ["flow.short.rtt", "jain", "flow.short.cc"]
+    assert seen["axes"] == [*start, "flow.short.cc"]
     assert seen["points"] > 1000
     assert seen["legend"] == "short.cc:renocubic"
     assert (seen["filtered"], seen["all"]) == ("8 of 16 runs", "16 of 16 runs")
@@ -267,4 +279,7 @@ def test_the_page_works_in_a_browser_without_a_network(
     # What the crosshair of the first points at is told in the others too.
     assert all(re.search(r"\d", values) for values in seen["values"])
     assert re.search(r"long \(reno\)\D*[\d.]+ m?s", seen["values"][2])
+    # Nothing of the series is cut off on the right, such as the last label of the time: widths are
+    # whole pixels.
+    assert max(seen["beyond"]) < 1
     assert seen["width"][0] <= seen["width"][1]

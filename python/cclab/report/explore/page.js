@@ -5,6 +5,7 @@
   const DATA = JSON.parse(document.getElementById("data").textContent);
   const NEAR = 16; // pixels within which a point answers to the pointer
   const SPREAD = 8; // largest over smallest number from which an axis is logarithmic
+  const FEW = 4; // values of a key from which runs along it are more than columns of points
   const NONE = 65535;
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const byId = (id) => document.getElementById(id);
@@ -69,10 +70,16 @@
   selects.colour.append(option("", "–"), ...DATA.keys.map((k) => option(k.key, k.label)));
   const has = (name) => DATA.metrics.some((m) => m.name === name && new Set(m.values).size > 1);
   const variants = DATA.keys.find((k) => k.variants);
-  const first = DATA.keys.find((k) => k.numbers) || DATA.keys.find((k) => k !== variants) || DATA.keys[0];
-  selects.x.value = first ? first.key : DATA.metrics[0].name;
-  selects.y.value = (["jain", "bottleneck.utilization"].find(has)) || DATA.metrics.find((m) => m.name.endsWith(".goodput_bps"))?.name || DATA.metrics[0].name;
-  selects.colour.value = (variants || DATA.keys.find((k) => k !== first) || { key: "" }).key;
+  // The page opens along the number that was swept over most values; where those are few, and would only
+  // be columns of points, with delay against throughput.
+  const metric = (end) => DATA.metrics.find((m) => m.name.endsWith(end) && has(m.name))?.name;
+  const counted = DATA.keys.filter((k) => k.numbers).sort((a, b) => b.values.length - a.values.length);
+  const first = counted[0] || DATA.keys.find((k) => k !== variants) || DATA.keys[0];
+  const delay = metric("bottleneck.queue_delay_mean_s"), goodput = metric(".goodput_bps");
+  const against = delay && goodput && !(counted[0]?.values.length >= FEW);
+  selects.x.value = against ? delay : first ? first.key : DATA.metrics[0].name;
+  selects.y.value = (against ? goodput : ["jain", "bottleneck.utilization"].find(has)) || DATA.metrics.find((m) => m.name.endsWith(".goodput_bps"))?.name || DATA.metrics[0].name;
+  selects.colour.value = (variants || DATA.keys.find((k) => against || k !== first) || { key: "" }).key;
 
   const filters = new Map();
   for (const key of DATA.keys) {
