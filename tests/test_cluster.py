@@ -11,12 +11,14 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import distributed
 import pytest
 
+from cclab.backends import backend as backend_called
 from cclab.cli.exits import DONE, INTERRUPTED, RUN_FAILED, WRONG_INPUT
+from cclab.execute.cluster import Cluster
 from conftest import files_of
 
 if TYPE_CHECKING:
@@ -257,6 +259,24 @@ def test_a_worker_whose_folder_fails_is_told_with_its_words_and_the_sweep_goes_o
     kept = len(list((out / "runs").iterdir()))
     assert 0 < kept < 40
     assert f"error: {40 - kept} runs of 40 failed" in done.stderr
+
+
+def test_every_thread_of_every_worker_has_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = distributed.Client.scheduler_info
+
+    def five(client: distributed.Client) -> dict[str, Any]:
+        """As in versions from dask/distributed#9045 to #9308."""
+        info = dict(whole(client))
+        return info | {"workers": dict([*info["workers"].items()][:5])}
+
+    monkeypatch.setattr(distributed.Client, "scheduler_info", five)
+    with (
+        distributed.LocalCluster(
+            n_workers=7, threads_per_worker=2, processes=False, dashboard_address=None
+        ) as made,
+        Cluster.at(made.scheduler_address, backend_called("sim"), []) as crew,
+    ):
+        assert crew.slots == 14
 
 
 def test_a_worker_that_lacks_what_a_study_needs_is_named_before_anything_runs(
