@@ -387,6 +387,8 @@ def test_keys_that_advance_together_are_one_axis() -> None:
         (["--figure", "curve", "--axes", "rtt,queue.limit"], "the figure curve takes 1 at most"),
         (["--figure", "curve", "--where", "rtt=21ms"], "flow.rtt is never '21ms' (did you mean 20"),
         (["--figure", "curve", "--where", "rtt"], "--where rtt: KEY=VALUE or KEY=VALUE,VALUE"),
+        (["--figure", "curve", "--where", "short.cc=reno,long.cc=cubic"], "of one key; give each"),
+        (["--figure", "curve", "--where", "rtt=60ms,short.cc=reno"], "--where rtt=60ms --where sh"),
         (["--figure", "curve"], "'curve' is not drawn: a panel would have 18 lines, and 16"),
         (["--figure", "goodput"], "'goodput' is not drawn: 18 marks would stand over each place"),
         (["--metric", "jain"], "--metric is of a figure: give --figure too"),
@@ -401,6 +403,11 @@ def test_what_there_is_not_is_refused_with_the_nearest_name(
     assert complaint in said.err
     assert said.err.count("error:") == 1
     assert said.out == ""
+
+
+def test_what_is_kept_is_a_dict_in_python(pairs: Results) -> None:
+    with pytest.raises(InputError, match=r"where='short\.cc=reno': a dict such as"):
+        pairs.figure("heatmap", where="short.cc=reno")  # type: ignore[arg-type]
 
 
 def test_a_figure_alone_leaves_the_report_as_it_is(

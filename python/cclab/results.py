@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,7 +27,7 @@ from cclab.summary import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from cclab.expect import Failure
@@ -188,6 +189,8 @@ class Results:
         """
         from cclab.report import figures
 
+        if where is not None and not isinstance(where, Mapping):
+            raise InputError(f"where={where!r}: a dict such as {{'flow.rtt': '20ms'}} is meant")
         kept = tuple(
             (key, tuple(text(v) for v in (value if isinstance(value, list | tuple) else [value])))
             for key, value in (where or {}).items()

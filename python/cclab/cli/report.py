@@ -32,7 +32,9 @@ def report(
     ] = None,
     where: Annotated[
         list[str] | None,
-        typer.Option(metavar="KEY=VALUE,...", help="Of a swept key, only these values."),
+        typer.Option(
+            metavar="KEY=VALUE,...", help="Of a swept key, only these values; may be repeated."
+        ),
     ] = None,
     series: Annotated[
         list[str] | None,

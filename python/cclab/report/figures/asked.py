@@ -70,6 +70,13 @@ def _kept(
     known = list(dict.fromkeys(value[nth] for value in axis.values))
     for value in values:
         if value not in known:
+            if "=" in value and not value.startswith("{"):
+                own = ",".join(v for v in values if v in known) or known[0]
+                raise InputError(
+                    f"{axis.keys[nth]} is never {value!r}: the commas of --where are between "
+                    f"values of one key; give each key its own: --where {pattern}={own} "
+                    f"--where {value}"
+                )
             near = difflib.get_close_matches(value, known, n=1)
             hint = f" (did you mean {near[0]}?)" if near else ""
             raise InputError(
