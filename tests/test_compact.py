@@ -121,6 +121,30 @@ def test_the_tables_hold_what_the_runs_recorded(store: Store, short_runs: Result
             assert whole.filter(run=run.run.id).drop("run").equals(own)
 
 
+@pytest.mark.parametrize("wrong", ["torn", "another's", "gone", "nobody's"])
+def test_a_table_that_is_not_of_the_packs_is_named_and_made_again(store: Store, wrong: str) -> None:
+    compact.compact(store)
+    before = _lasting(store)
+    table, other = sorted((store.path / "tables/flows").iterdir())[:2]
+    match wrong:
+        case "torn":
+            content = table.read_bytes()
+            table.write_bytes(
+                content[:4] + bytes(len(content) // 2 - 4) + content[len(content) // 2 :]
+            )
+        case "another's":
+            shutil.copy(other, table)
+        case "gone":
+            table.unlink()
+        case _:
+            table = table.with_stem("nobody")
+            shutil.copy(other, table)
+    found = health.examine(Store(store.path))
+    assert found.derived == [str(table.relative_to(store.path))]
+    compact.compact(Store(store.path))
+    assert _lasting(store) == before
+
+
 def test_the_bytes_depend_on_the_runs_alone(store: Store, tmp_path: Path) -> None:
     other = Store(tmp_path / "other")
     shutil.copytree(store.path, other.path)

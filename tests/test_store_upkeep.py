@@ -17,7 +17,7 @@ from cclab.catalog import Catalog
 from cclab.errors import InputError, StoreError
 from cclab.queries import query
 from cclab.store import Store, compact, gc, health, transfer
-from conftest import files_of
+from conftest import STUDY, files_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,8 +103,6 @@ def test_damage_in_a_pack_is_found(store: Store, tmp_path: Path) -> None:
 
 
 def _study_without_captures(tmp_path: Path, store: Store) -> Path:
-    from conftest import STUDY
-
     file = tmp_path / "plain.toml"
     file.write_text(STUDY)
     return file
@@ -179,10 +177,31 @@ def test_a_store_in_use_is_left_alone(store: Store) -> None:
     assert gc.collect(store) == gc.Garbage()
 
 
-def test_an_unreadable_plan_keeps_everything(store: Store) -> None:
-    next(store.plans.glob("*.json")).write_text("{")
-    with pytest.raises(StoreError, match="what it needs is not known"):
+@pytest.mark.parametrize("last", [False, True])
+def test_an_unreadable_plan_keeps_everything_until_its_study_runs_again(
+    cli: Cli, store: Store, tmp_path: Path, last: bool
+) -> None:
+    before = _lasting(store)
+    torn = store.path / "plan.json" if last else store.place_of(store.plan())
+    torn.write_bytes(torn.read_bytes()[:-100])
+    with pytest.raises(StoreError, match="what it needs is not known; run its study again with"):
         gc.garbage(store)
+    told = cli("store", "verify", store.path)
+    assert told.returncode == 3
+    assert f"{torn.name}: a plan that is not as it was written; run its study" in told.stderr
+    brought = transfer.bring(store.path, Store(tmp_path / "target"))
+    assert (brought.plans, brought.whole) == ([torn.name], False)
+    assert health.torn_plans(Store(tmp_path / "target")) == []
+    study = tmp_path / "two.toml"
+    study.write_text(STUDY + '\n[trace]\nevents = ["ack", "drop"]\ncapture = ["bottleneck"]\n')
+    cclab.run(study, out=store.path)
+    assert _lasting(store) == before
+
+
+def test_a_plan_that_was_changed_is_no_plan_of_the_store(store: Store) -> None:
+    plan = store.path / "plan.json"
+    plan.write_text(plan.read_text().replace("Who gets more?", "Who gets less?"))
+    assert health.examine(store).plans == ["plan.json"]
 
 
 @pytest.mark.parametrize("name", ["part", "part.tar", "part.tar.gz", "part.tar.zst"])

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _DAMAGED = 3
 _MOST_NAMED = 20
+_PLAN_REMEDY = "run its study again, or delete it if it is not plan.json"
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 app = typer.Typer(no_args_is_help=True, help="List, check, clean, copy, compact results folders.")
@@ -62,7 +63,7 @@ def verify(folder: Folder, json: options.Json = False) -> None:
         (found.torn, "torn: not what its manifest lists"),
         (found.foreign, "foreign: not the run that its name says"),
         (found.unreadable, "a pack that cannot be read"),
-        (found.plans, "a plan that is not what its name says"),
+        (found.plans, f"a plan that is not as it was written; {_PLAN_REMEDY}"),
     ):
         for name in names:
             note(f"{name}: {what}")
@@ -197,6 +198,8 @@ def _print(folder: Path, held: Holdings) -> None:
 
 def _tell_left_out(done: Moved) -> None:
     """Names what was not copied. Exits with 3 if there is something."""
+    for plan in done.plans:
+        note(f"{plan}: left out: a plan that is not as it was written")
     for run in done.refused:
         note(f"{run}: left out: torn, or not the run that its name says")
     for run in done.missing[:_MOST_NAMED]:

@@ -148,10 +148,10 @@ def _rewrite(
         }
         pack = held.folder / f"{prefix}.parquet"
         within = {run: one.manifest_sha256 for run, one in known.items() if one.pack == pack}
-        mark = hashlib.sha256(repr(sorted(digests.items())).encode()).hexdigest()[:_DIGITS]
+        mark = _mark(digests)
         # A folder beside a packed run is there because that was damaged: the folder counts.
         same = within == digests and not loose.keys() & within.keys()
-        if same and _tables_are_of(store, pack, mark):
+        if same and not _stale(store, pack, mark):
             continue
         told(pack.name)
         work = scratch / f"pack-{prefix}"
@@ -236,15 +236,44 @@ def _one_by_one(of_runs: dict[str, bytes]) -> pl.DataFrame:
     return pl.concat(frames, how="diagonal_relaxed")
 
 
-def _tables_are_of(store: Store, pack: Path, mark: str) -> bool:
-    """Whether each table of the runs in `pack` is there, and of the entries `mark` stands for."""
+def stale_tables(store: Store) -> list[Path]:
+    """The tables of `store` that cannot be read, are lacking, or are not of the runs in the packs.
+
+    Those of a pack that cannot be read are left out: it is not known what they should be.
+    """
+    held = Packs(store.path / "packs")
+    within: dict[Path, dict[str, str]] = {pack: {} for pack in held.every()}
+    for run, one in held.runs().items():
+        within[one.pack][run] = one.manifest_sha256
+    wrong = [t for pack, digests in within.items() for t in _stale(store, pack, _mark(digests))]
+    stems = {pack.stem for pack in within}
+    tables = sorted((store.path / "tables").glob("*/*.parquet"))
+    return sorted([*wrong, *(table for table in tables if table.stem not in stems)])
+
+
+def _stale(store: Store, pack: Path, mark: str) -> list[Path]:
+    """The tables of the runs in `pack` that are not of the entries `mark` stands for."""
     try:
         names = pl.scan_parquet(pack).select(pl.col("file").unique()).collect()["file"]
-        tables = [Path(name).stem for name in names if name.endswith(".parquet")]
-        parts = [store.path / "tables" / table / pack.name for table in tables]
-        return all(pl.read_parquet_metadata(part).get(_OF) == mark for part in parts)
+    except (OSError, PolarsError):
+        return []
+    tables = [Path(name).stem for name in names if name.endswith(".parquet")]
+    parts = [store.path / "tables" / table / pack.name for table in tables]
+    return [part for part in parts if not _is_of(part, mark)]
+
+
+def _is_of(table: Path, mark: str) -> bool:
+    """Whether a table can be read, and is of the entries `mark` stands for."""
+    try:
+        right = pl.read_parquet_metadata(table).get(_OF) == mark
+        return right and pl.read_parquet(table).width > 0
     except (OSError, PolarsError):
         return False
+
+
+def _mark(digests: dict[str, str]) -> str:
+    """What tells these entries, by the SHA-256 of their manifests, from others."""
+    return hashlib.sha256(repr(sorted(digests.items())).encode()).hexdigest()[:_DIGITS]
 
 
 def _placed(

@@ -191,9 +191,11 @@ class Store:
             ) from error
 
     def knows(self, plan: Plan) -> bool:
-        """Whether `plan` is the plan last run in this folder."""
+        """Whether `plan` is the plan last run in this folder, and not kept otherwise."""
+        text, kept = plan.to_json().encode(), self.place_of(plan)
         try:
-            return (self.path / PLAN).read_bytes() == plan.to_json().encode()
+            last = (self.path / PLAN).read_bytes() == text
+            return last and (not kept.exists() or kept.read_bytes() == text)
         except OSError:
             return False
 

@@ -68,8 +68,11 @@ def garbage(store: Store, versions: dict[str, str] | None = None) -> Garbage:
     plans = plans_of(store)
     files = {store.path / PLAN, *store.plans.glob("*.json")}
     if files != plans.keys():
-        unread = ", ".join(sorted(file.name for file in files - plans.keys()))
-        raise StoreError(f"{store.path}: {unread} cannot be read: what it needs is not known")
+        unread = ", ".join(sorted(str(file) for file in files - plans.keys()))
+        raise StoreError(
+            f"{unread} cannot be read: what it needs is not known; run its study again with "
+            f"`--out {store.path}`, or delete the file: its runs are then needed by no plan"
+        )
     found = Garbage()
     needed: set[str] = set()
     staying = []

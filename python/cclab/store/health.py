@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cclab import _core
+from cclab.plan import Plan
+from cclab.store.folder import PLAN
 from cclab.store.packs import MANIFEST
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ class Health:
     unreadable: list[str] = field(default_factory=list)
     """Packs that cannot be read."""
     plans: list[str] = field(default_factory=list)
-    """Plans that are not what they are named by."""
+    """Plans that are not what they are named by, and the last one run if it is not kept."""
     derived: list[str] = field(default_factory=list)
     """Parts of the catalog and the tables that are not of the entries; they can be made again."""
 
@@ -68,11 +70,32 @@ def examine(store: Store) -> Health:
             found.foreign.append(run)
         else:
             found.sound += 1
-    for plan in sorted(store.plans.glob("*.json")):
-        if hashlib.sha256(plan.read_bytes()).hexdigest()[:_DIGITS] != plan.stem:
-            found.plans.append(plan.name)
+    found.plans = [file.name for file in torn_plans(store)]
     found.derived = [*_of_catalog(store), *_of_tables(store)]
     return found
+
+
+def torn_plans(store: Store) -> list[Path]:
+    """The plans of `store` that are not as they were written.
+
+    The one last run is kept under its hash as well, unless it still grows by its rule.
+    """
+    kept = sorted(store.plans.glob("*.json"))
+    torn = [file for file in kept if _name_of(file.read_bytes()) != file.stem]
+    last = store.path / PLAN
+    if last.is_file():
+        content = last.read_bytes()
+        try:
+            grows = Plan.from_json(content.decode()).until is not None
+        except (ValueError, LookupError, TypeError):
+            return [last, *torn]
+        if kept and not grows and _name_of(content) not in {file.stem for file in kept}:
+            return [last, *torn]
+    return torn
+
+
+def _name_of(plan: bytes) -> str:
+    return hashlib.sha256(plan).hexdigest()[:_DIGITS]
 
 
 def is_of(run: str, asked: bytes) -> bool:
@@ -137,14 +160,7 @@ def _of_catalog(store: Store) -> list[str]:
 
 
 def _of_tables(store: Store) -> list[str]:
-    """The compacted tables that cannot be read."""
-    import polars as pl
-    from polars.exceptions import PolarsError
+    """The compacted tables that cannot be read, are lacking, or are of other entries."""
+    from cclab.store import compact
 
-    wrong = []
-    for table in sorted((store.path / "tables").glob("*/*.parquet")):
-        try:
-            pl.read_parquet(table)
-        except (OSError, PolarsError):
-            wrong.append(str(table.relative_to(store.path)))
-    return wrong
+    return [str(table.relative_to(store.path)) for table in compact.stale_tables(store)]

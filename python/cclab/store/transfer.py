@@ -7,7 +7,7 @@ import itertools
 import shutil
 import tarfile
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from cclab.errors import InputError, StoreError
 from cclab.store import disk, unpacked
 from cclab.store.folder import PLAN, Store
 from cclab.store.gc import needed_by, plans_of
-from cclab.store.health import asked_in, is_of
+from cclab.store.health import asked_in, is_of, torn_plans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -45,11 +45,13 @@ class Moved:
     """Entries of the source that were left out: torn, or not the runs that their names say."""
     missing: list[str]
     """Runs that the copied plans ask for and that neither source nor target has."""
+    plans: list[str] = field(default_factory=list)
+    """Plans of the source that were left out: they are not as they were written."""
 
     @property
     def whole(self) -> bool:
         """Whether the target has everything that its new plans ask for."""
-        return not (self.refused or self.missing)
+        return not (self.refused or self.missing or self.plans)
 
 
 def export(store: Store, runs: Iterable[str], target: Path) -> Moved:
@@ -91,11 +93,13 @@ def bring(source: Path, store: Store) -> Moved:
     if `store` cannot be written.
     """
     with _opened(source) as found:
-        plans = plans_of(found)
+        torn = torn_plans(found)
+        plans = {file: plan for file, plan in plans_of(found).items() if file not in torn}
         if not plans:
             raise InputError(f"{source} is not a results folder: there is no plan in it")
         kept = [(plan, _is_passing(found, plan)) for plan in plans.values()]
-        return _merged(found, found.ids(), kept, store)
+        done = _merged(found, found.ids(), kept, store)
+        return replace(done, plans=[file.name for file in torn])
 
 
 def _copied(store: Store, runs: set[str], target: Store) -> Moved:
