@@ -102,8 +102,12 @@ def test_identical_repeats_are_doubted(tmp_path: Path) -> None:
     # Exact starts and no chance anywhere: nothing in the runs depends on the seed.
     text = STUDY.replace('cc   = "cubic"', 'cc   = "cubic"\nstart = "0s"')
     file.write_text(text.replace('cc   = "reno"', 'cc   = "reno"\nstart = "100ms"'))
-    codes = [w.code for w in cclab.run(file, out=tmp_path / "out").warnings]
-    assert "identical-repeats" in codes
+    raised = {w.code: w for w in cclab.run(file, out=tmp_path / "out").warnings}
+    # It is of a sweep point, however many runs that has; others are of runs.
+    assert raised["identical-repeats"].extent == "and the like at 1 more sweep point"
+    few = raised["too-few-loss-cycles"]
+    assert len(few.runs) == 4
+    assert few.extent == "and the like in 3 more runs, at 2 sweep points in all"
 
 
 def test_differing_repeats_are_not(results: Results) -> None:

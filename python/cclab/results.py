@@ -101,7 +101,7 @@ class Results:
     @cached_property
     def warnings(self) -> list[Raised]:
         """Where the experiment may not show what it seems to show, and the remedies."""
-        return warnings(self.runs)
+        return warnings(self.points)
 
     @cached_property
     def failures(self) -> list[Failure]:

@@ -11,7 +11,7 @@ from cclab.stats import Estimate, estimates
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cclab.results import Measured, Point
+    from cclab.results import Point
 
 FLOW_METRICS = (
     "goodput_bps",
@@ -264,6 +264,10 @@ def _limited(runs: list[dict[str, float] | None]) -> dict[str, float]:
     }
 
 
+OF_POINTS = frozenset({"ci-not-reached", "identical-repeats", "phase-effects"})
+"""The warnings that the runs of a sweep point raise together: each of them bears it."""
+
+
 @dataclass(frozen=True)
 class Raised:
     """A doubt about some runs and what would settle it."""
@@ -274,29 +278,38 @@ class Raised:
     remedy: str
     runs: list[str]
     """The runs it was raised for."""
+    points: int = 1
+    """The sweep points that these are of."""
 
     @property
     def extent(self) -> str:
-        """How many more runs it concerns, in words; empty for a single run."""
+        """How many more sweep points or runs it concerns, in words; empty for a single one."""
+        more = self.points - 1
+        if self.code in OF_POINTS:
+            many = "" if more == 1 else "s"
+            return f"and the like at {more} more sweep point{many}" if more else ""
+        over = f", at {self.points} sweep points in all" if more else ""
         more = len(self.runs) - 1
-        return f"and the like in {more} more run{'' if more == 1 else 's'}" if more else ""
+        many = "" if more == 1 else "s"
+        return f"and the like in {more} more run{many}{over}" if more else ""
 
 
-def warnings(runs: Sequence[Measured]) -> list[Raised]:
-    """The warnings of `runs`: each kind of doubt once, in order of appearance."""
-    raised: dict[str, Raised] = {}
-    concerned: dict[str, set[str]] = {}
-    for run in runs:
-        for warning in run.metrics["warnings"]:
-            first = raised.setdefault(
-                warning["code"],
-                Raised(warning["code"], warning["message"], warning["remedy"], []),
-            )
-            those = concerned.setdefault(warning["code"], set())
-            if run.run.id not in those:
-                those.add(run.run.id)
-                first.runs.append(run.run.id)
-    return list(raised.values())
+def warnings(points: Sequence[Point]) -> list[Raised]:
+    """The warnings of the runs of `points`: each kind of doubt once, in order of appearance."""
+    first: dict[str, dict[str, str]] = {}
+    runs: dict[str, dict[str, None]] = {}
+    places: dict[str, set[int]] = {}
+    for point in points:
+        for run in point.runs:
+            for warning in run.metrics["warnings"]:
+                code = warning["code"]
+                first.setdefault(code, warning)
+                runs.setdefault(code, {})[run.run.id] = None
+                places.setdefault(code, set()).add(point.index)
+    return [
+        Raised(code, one["message"], one["remedy"], list(runs[code]), len(places[code]))
+        for code, one in first.items()
+    ]
 
 
 def flat_transfers(source: dict[str, Any]) -> dict[str, Any]:

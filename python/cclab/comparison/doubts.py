@@ -96,13 +96,16 @@ def of_tests(points: Sequence[Match], tested: int, correction: Correction) -> li
 
 def of_sides(a: Results, b: Results) -> list[Raised]:
     """The warnings of the results on each side, saying whose they are; each kind once."""
-    of_a = {doubt.code: doubt for doubt in warnings(a.runs)}
-    of_b = {doubt.code: doubt for doubt in warnings(b.runs)}
+    of_a = {doubt.code: doubt for doubt in warnings(a.points)}
+    of_b = {doubt.code: doubt for doubt in warnings(b.points)}
     raised = []
     for code, doubt in (of_b | of_a).items():
-        runs = [run for side in (of_a, of_b) if code in side for run in side[code].runs]
+        own = [side[code] for side in (of_a, of_b) if code in side]
+        runs = [run for one in own for run in one.runs]
+        points = sum(one.points for one in own)
         whose = "A and B" if code in of_a and code in of_b else "A" if code in of_a else "B"
-        raised.append(replace(doubt, message=f"{whose}: {doubt.message}", runs=runs))
+        said = f"{whose}: {doubt.message}"
+        raised.append(replace(doubt, message=said, runs=runs, points=points))
     return raised
 
 
