@@ -167,6 +167,19 @@ def test_shares_are_of_the_goodput_of_all_flows_of_the_run(results: Results) -> 
     assert one["share"].to_list() == found.filter(name="long")["share"].to_list()
 
 
+def test_long_lists_and_chains_are_one_expression(results: Results) -> None:
+    folder = results.store.path
+    few = query(folder, "rtt in [20ms]", columns="run")
+    listed = ", ".join(["20ms"] * 3000)
+    assert query(folder, f"rtt in [{listed}]", columns="run").equals(few)
+    assert query(folder, " and ".join(["rtt == 20ms"] * 3000), columns="run").equals(few)
+    # Neither true nor false is kept: nothing was measured.
+    unknown = "flow.duration > 1s"
+    assert query(folder, f"{unknown} or rtt == 20ms", columns="run").equals(few)
+    assert query(folder, f"{unknown} and rtt == 20ms", columns="run").height == 0
+    assert query(folder, f"not ({unknown} or rtt == 60ms)", columns="run").height == 0
+
+
 def test_lists_may_be_one_text(results: Results) -> None:
     folder = results.store.path
     listed = query(folder, group_by=["cc", "rtt"], columns=["share", "jain"])

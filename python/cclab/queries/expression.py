@@ -197,10 +197,8 @@ class _Expression:
 
     def _junction(self, node: ast.BoolOp) -> Term:
         parts = [self._condition(part) for part in node.values]
-        value = parts[0]
-        for part in parts[1:]:
-            value = value & part if isinstance(node.op, ast.And) else value | part
-        return Term(value, "condition")
+        together = pl.all_horizontal if isinstance(node.op, ast.And) else pl.any_horizontal
+        return Term(together(parts), "condition")
 
     def _unary(self, node: ast.UnaryOp) -> Term:
         if isinstance(node.op, ast.Not):
@@ -218,10 +216,7 @@ class _Expression:
             [node.left, *node.comparators], node.ops, node.comparators, strict=False
         ):
             held.append(self._compared(left, operator, right))
-        value = held[0]
-        for one in held[1:]:
-            value = value & one
-        return Term(value, "condition")
+        return Term(held[0] if len(held) == 1 else pl.all_horizontal(held), "condition")
 
     def _compared(self, left: ast.expr, operator: ast.cmpop, right: ast.expr) -> pl.Expr:
         if isinstance(operator, ast.In | ast.NotIn):
@@ -245,11 +240,12 @@ class _Expression:
     def _member(self, left: ast.expr, right: ast.expr) -> pl.Expr:
         one = self._visit(left)
         if isinstance(right, ast.List | ast.Tuple | ast.Set):
-            found = pl.lit(False)
+            same = []
             for element in right.elts:
                 mine, other = self._alike(one, self._visit(element), element)
-                found = found | (mine.value == other.value)
-            return found
+                same.append(mine.value == other.value)
+            # One expression of many: polars takes long over many within each other.
+            return pl.any_horizontal(same) if same else pl.lit(False)
         within = self._visit(right)
         if one.kind == within.kind == "text":
             return within.value.str.contains(one.value, literal=True)
