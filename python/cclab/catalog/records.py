@@ -53,7 +53,10 @@ def read_parts(parts: Sequence[Path]) -> pl.DataFrame:
 
 
 def write_part(folder: Path, records: pl.DataFrame, scratch: Path) -> None:
-    """Adds a part. Its name is a hash of what it is of, so that equal ones are one."""
+    """Adds a part. Its name is a hash of what it is of, so that equal ones are one.
+
+    It is not flushed to the disk: one that is torn or gone is made again of the entries.
+    """
     name = _digest(records)[:_DIGITS]
     (folder / "parts").mkdir(parents=True, exist_ok=True)
     work = scratch / f"part-{name}"
@@ -71,6 +74,7 @@ def write_settled(folder: Path, tables: Made, scratch: Path) -> None:
     works = {name: scratch / f"{name}.parquet" for name in tables}
     for name, frame in tables.items():
         _write(frame, works[name], {_OF: mark})
+        disk.sync(works[name])
     new = {name: [_sha256(work)] for name, work in works.items()}
     old = _listed(folder)
     _list(folder, {name: new[name] + old.get(name, []) for name in sorted(new)}, scratch)
@@ -103,12 +107,11 @@ def read_settled(
 
 
 def _write(frame: pl.DataFrame, work: Path, metadata: dict[str, str] | None = None) -> None:
-    """Writes `frame` to the disk. Raises `OSError` if that is full, which polars would call by
-    another name."""
+    """Writes `frame`. Raises `OSError` if the disk is full, which polars would call by another
+    name."""
     memory = io.BytesIO()
     frame.write_parquet(memory, compression="zstd", metadata=metadata)
     work.write_bytes(memory.getbuffer())
-    disk.sync(work)
 
 
 def _is_whole(folder: Path, table: str) -> bool:

@@ -76,11 +76,17 @@ class Writer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Removes the corner and what is unfinished in it."""
+        """Removes the corner and what is unfinished in it.
+
+        All entries have their names on the disk then. Raises `StoreError` if it cannot be written.
+        """
         if self._corner is not None:
             shutil.rmtree(self._corner, ignore_errors=True)
         self._held.close()
         self._corner = None
+        if kind is None:
+            with self._telling():
+                disk.sync(self.store.runs)
 
     @contextlib.contextmanager
     def workspace(self) -> Iterator[Path]:
@@ -98,9 +104,11 @@ class Writer:
     def land(self, workspace: Path, sealed: Sequence[Sealed]) -> None:
         """Makes the entries of `sealed`, which are in `workspace`, entries of the store.
 
-        All that they hold is on the disk before the first of them has its name. If another process
-        saved the same run meanwhile, its entry stays: it holds the same bytes. The catalog is told
-        of them. Raises `StoreError` if they cannot be written.
+        All that they hold is on the disk before the first of them has its name. The names are
+        flushed with the next entries, or when the writer closes: a machine that fails in between
+        makes these runs again. If another process saved the same run meanwhile, its entry stays: it
+        holds the same bytes. The catalog is told of them. Raises `StoreError` if they cannot be
+        written.
         """
         if not sealed:
             return
@@ -118,7 +126,6 @@ class Writer:
             _core.sync([*made])
             for folder in made:
                 self._install(folder, folder.name)
-            disk.sync(self.store.runs)
 
     def save_plan(self, plan: Plan, *, passing: bool = False) -> None:
         """Replaces the folder's plan by `plan` in one step, and keeps it among all plans.
