@@ -271,6 +271,35 @@ def test_kinds_are_told(results: Results) -> None:
     assert told["cc"] == "text"
     assert told["ecn"] == "condition"
     assert told["bottleneck.utilization"] == told["limited_cwnd"] == "number"
+    assert told["rtt"] == told["srtt_mean_s"] == "number, seconds"
+    assert told["bottleneck.rate"] == told["goodput_bps"] == "number, bit/s"
+    assert told["bottleneck.queue.limit"] == "number, bytes"
+    assert told["bottleneck.queue.limit_bdp"] == "number, bandwidth-delay products"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ("rtt > 40Mbit", "a time does not go with a rate"),
+        ("goodput_bps < '5ms'", "a rate does not go with a time"),
+        ("bottleneck.queue.limit == 100p", "a size does not go with a number of packets"),
+        ("rtt > srtt_mean_s > goodput_bps", "a time does not go with a rate"),
+        ("rtt in [20ms, 5%]", "a time does not go with a share"),
+        ("abs(-rtt) > 1bdp", "a time does not go with a number of bandwidth-delay products"),
+        ("rtt + 10ms > 1kB", "a time does not go with a size"),
+        ("max(rtt, 1Mbit) > 0", "a time does not go with a rate"),
+    ],
+)
+def test_quantities_of_different_kinds_are_not_compared(
+    results: Results, wrong: str, why: str
+) -> None:
+    with pytest.raises(InputError, match=f"column \\d+: {why}"):
+        query(results.store.path, wrong)
+
+
+def test_what_is_no_quantity_goes_with_all(results: Results) -> None:
+    for right in ("rtt * 2 > 40Mbit", "goodput_bps * rtt > 10kB", "rtt > 0.01", "jain > 5%"):
+        query(results.store.path, right)
 
 
 def test_what_is_no_results_folder_is_named(tmp_path: Path) -> None:

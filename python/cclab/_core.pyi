@@ -127,6 +127,11 @@ def number(text: str) -> float | None:
     packets or bandwidth-delay products; None where it is no quantity, as a name is not.
     """
 
+def dimension(text: str) -> str | None:
+    """What a value of a study is a quantity of: time, size, rate, share, packets or bdp; None
+    where it is no quantity or has no unit.
+    """
+
 def schema() -> str:
     """The JSON Schema of study files."""
 

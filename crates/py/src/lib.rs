@@ -34,6 +34,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plan::baselines, module)?)?;
     module.add_function(wrap_pyfunction!(plan::holds, module)?)?;
     module.add_function(wrap_pyfunction!(plan::number, module)?)?;
+    module.add_function(wrap_pyfunction!(plan::dimension, module)?)?;
     module.add_function(wrap_pyfunction!(execute::execute, module)?)?;
     module.add_function(wrap_pyfunction!(linux::execute_on_kernel, module)?)?;
     module.add_function(wrap_pyfunction!(linux::needs_of, module)?)?;

@@ -214,6 +214,12 @@ pub fn number(text: &str) -> Option<f64> {
     cclab_spec::number(text)
 }
 
+/// What a value of a study is a quantity of; None where it is none or has no unit.
+#[pyfunction]
+pub fn dimension(text: &str) -> Option<&'static str> {
+    cclab_spec::dimension(text)
+}
+
 /// The JSON Schema of study files.
 #[pyfunction]
 pub fn schema() -> String {

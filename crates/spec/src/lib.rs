@@ -76,24 +76,35 @@ pub fn number(text: &str) -> Option<f64> {
     }
 }
 
+/// What a value of a study is a quantity of: `time`, `size`, `rate`, `share`, `packets` or `bdp`.
+/// None where it is no quantity or has no unit.
+pub fn dimension(text: &str) -> Option<&'static str> {
+    match quantity::si(text) {
+        Ok((_, dimension)) => dimension.name(),
+        Err(_) => matches!(quantity::limit(text), Ok(quantity::LimitText::Bdp(_))).then_some("bdp"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #[test]
-    fn quantities_of_every_dimension_have_a_number() {
+    fn quantities_of_every_dimension_have_a_number_and_say_which() {
         let cases = [
-            ("20ms", 0.02),
-            ("64kB", 64e3),
-            ("1.7Mbit", 1.7e6),
-            ("0.5%", 0.005),
-            ("10p", 10.0),
-            ("1.5bdp", 1.5),
-            ("0.25", 0.25),
+            ("20ms", 0.02, Some("time")),
+            ("64kB", 64e3, Some("size")),
+            ("1.7Mbit", 1.7e6, Some("rate")),
+            ("0.5%", 0.005, Some("share")),
+            ("10p", 10.0, Some("packets")),
+            ("1.5bdp", 1.5, Some("bdp")),
+            ("0.25", 0.25, None),
         ];
-        for (text, value) in cases {
+        for (text, value, dimension) in cases {
             assert_eq!(super::number(text), Some(value), "{text}");
+            assert_eq!(super::dimension(text), dimension, "{text}");
         }
         for text in ["reno", "", "p", "nan", "10 lots"] {
             assert_eq!(super::number(text), None, "{text}");
+            assert_eq!(super::dimension(text), None, "{text}");
         }
     }
 }

@@ -143,6 +143,20 @@ pub(crate) enum Dimension {
     Packets,
 }
 
+impl Dimension {
+    /// Its name; none of what has no unit.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Dimension::Number | Dimension::Switch => None,
+            Dimension::Time => Some("time"),
+            Dimension::Size => Some("size"),
+            Dimension::Rate => Some("rate"),
+            Dimension::Share => Some("share"),
+            Dimension::Packets => Some("packets"),
+        }
+    }
+}
+
 /// A parameter of a variant, a discipline or cross traffic, in its SI unit.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Param {

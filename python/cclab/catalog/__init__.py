@@ -11,6 +11,7 @@ fail. A row counts only while its run's entry is there. Settled, its bytes depen
 entries the folder holds.
 
 columns    a scenario and its metrics as cells
+dimensions what their numbers are quantities of
 frames     cells as typed frames
 records    what is known of runs: the parts and the settled files
 catalog    the tables, and how they are kept

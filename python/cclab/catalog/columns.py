@@ -8,12 +8,12 @@ no value of has no cell.
 from __future__ import annotations
 
 import json
-from functools import cache
 from typing import Any
 
 import msgspec
 
 from cclab import _core
+from cclab.catalog import dimensions
 from cclab.errors import StudyError
 from cclab.summary import flat_transfers
 
@@ -24,9 +24,6 @@ _WORDLESS = frozenset({"network", "params"})
 
 _IN_SI_UNITS = frozenset({"params", "cc_params"})
 """Levels whose numbers are in SI units already."""
-
-_RESOLVED_TIMES = frozenset({"extra_delay"})
-"""Times of resolved scenarios that study files do not have."""
 
 _LISTS = ("flows", "traffic")
 
@@ -116,7 +113,7 @@ def _flatten(cells: Cells, path: str, value: Any, *, scaled: bool = True) -> Non
     elif isinstance(value, list):
         words = all(isinstance(one, str) for one in value)
         cells[path] = ",".join(value) if words else _text(value)
-    elif scaled and type(value) is int and key in _times():
+    elif scaled and type(value) is int and dimensions.is_time(key):
         cells[path] = value / 1e9
     else:
         cells[path] = value
@@ -157,33 +154,3 @@ def _nanoseconds(seconds: float) -> float:
 
 def _text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-@cache
-def _times() -> frozenset[str]:
-    """The keys of study files that hold times: in a resolved scenario, whole nanoseconds."""
-    schema = json.loads(_core.schema())
-    found = set(_RESOLVED_TIMES)
-
-    def walk(node: Any) -> None:
-        if isinstance(node, dict):
-            for key, value in (node.get("properties") or {}).items():
-                if _is_time(value):
-                    found.add(key)
-            for value in node.values():
-                walk(value)
-        elif isinstance(node, list):
-            for value in node:
-                walk(value)
-
-    walk(schema)
-    return frozenset(found)
-
-
-def _is_time(node: Any) -> bool:
-    """Whether a value that `node` describes can be a time, by the units that it may have."""
-    if not isinstance(node, dict):
-        return False
-    if "|min|h)" in node.get("pattern", "") and "bdp" not in node["pattern"]:
-        return True
-    return any(_is_time(choice) for form in ("anyOf", "oneOf") for choice in node.get(form, []))

@@ -21,6 +21,8 @@ _MOST_ROWS = 40
 _LIKE_A_FOLDER = re.compile(r"[\w./-]*[A-Za-z][\w./-]*")
 """A path: nothing in it that compares, and no blank."""
 _DIGITS = 6
+_ENDLESS = 1e15
+"""From here on, a number is easier to read with an exponent."""
 
 
 def query(
@@ -169,7 +171,8 @@ def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
-        return f"{value:.{_DIGITS}g}"
+        large = 10**_DIGITS <= abs(value) < _ENDLESS
+        return f"{value:,.0f}" if large else f"{value:.{_DIGITS}g}"
     return str(value)
 
 

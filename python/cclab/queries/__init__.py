@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import polars as pl
 
 from cclab.catalog import Catalog
+from cclab.catalog.dimensions import UNITS
 from cclab.errors import InputError
 from cclab.queries import columns as names
 from cclab.queries import groups
@@ -67,10 +68,19 @@ def _listed(given: str | Sequence[str] | None) -> Sequence[str] | None:
 def kinds(
     folder: str | Path, table: Table = "flows", *, told: Callable[[int], None] | None = None
 ) -> dict[str, str]:
-    """The columns that `query` knows, and whether each is a number, a text or a condition."""
+    """The columns that `query` knows, and whether each is a number, a text or a condition.
+
+    Of numbers that are known to be quantities, the unit follows: `number, seconds`.
+    """
     store = _store(folder, table)
     wide = names.Wide.of(Catalog(store).tables(told), table)
-    return {name: wide.terms[name].kind for name in wide.columns}
+    return {name: _kind(wide.terms[name]) for name in wide.columns}
+
+
+def _kind(term: Term) -> str:
+    if term.kind != "number" or len(term.dimensions) != 1:
+        return term.kind
+    return f"number, {UNITS[next(iter(term.dimensions))]}"
 
 
 def _store(folder: str | Path, table: str) -> Store:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from cclab.catalog.dimensions import of_column
 from cclab.errors import InputError
 from cclab.queries.expression import Term, compile, kind_of, used_in
 from cclab.store.planned import asked
@@ -67,7 +68,7 @@ class Wide:
         schema = frame.collect_schema()
         terms: Terms = {}
         for name, kind in schema.items():
-            term = Term(pl.col(name), kind_of(kind))
+            term = Term(pl.col(name), kind_of(kind), dimensions=of_column(name))
             terms[name] = term
             if name.startswith(_OF_NETWORK):
                 terms[f"network.{name}"] = term

@@ -21,7 +21,7 @@ from cclab.companions.baselines import METRICS as OF_SEVERAL
 from cclab.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 Kind = Literal["number", "text", "condition", "nothing"]
 
@@ -50,6 +50,15 @@ _SHOWN = 60
 """Characters of an expression that is too long to be shown whole."""
 _FUNCTIONS = ("abs", "min", "max")
 _ALIKE: tuple[set[Kind], ...] = ({"number"}, {"text"}, {"condition"})
+_WORDS = {
+    "time": "a time",
+    "rate": "a rate",
+    "size": "a size",
+    "share": "a share",
+    "packets": "a number of packets",
+    "bdp": "a number of bandwidth-delay products",
+}
+"""What a number is, by its dimension."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,10 +72,20 @@ class Term:
     kind: Kind
     literal: str | None = None
     """What a quoted text says: it may be meant as a quantity."""
+    dimensions: frozenset[str] = frozenset()
+    """What a number can be a quantity of; none where that is not known."""
 
     def same(self, other: Term) -> bool:
         """Whether both say the same, word for word."""
         return self.kind == other.kind and self.value.meta.eq(other.value)
+
+
+def _quantity(text: str) -> Term | None:
+    """The number that `text` says in the words of study files; None if it says none."""
+    value, dimension = _core.number(text), _core.dimension(text)
+    if value is None:
+        return None
+    return Term(pl.lit(value), "number", dimensions=frozenset({dimension} if dimension else ()))
 
 
 def kind_of(column: pl.DataType) -> Kind:
@@ -120,8 +139,8 @@ class _Expression:
     def __init__(self, text: str, resolve: Mapping[str, Term]) -> None:
         self._text = text.replace("\n", " ").strip()  # leading blanks would be an indentation
         self._resolve = resolve
-        self._values: dict[int, float] = {}
-        """Quantities, by where they stand."""
+        self._quantities: dict[int, Term] = {}
+        """By where they stand."""
         self._names: dict[int, str] = {}
         """Names between back quotes, by where they stand."""
         self.used: dict[str, None] = {}
@@ -156,13 +175,13 @@ class _Expression:
         """What Python can parse, of the same length: places stay where they are."""
         found, at = token.group(), self._place(token.start())
         if token.lastgroup == "quantity":
-            value = _core.number(found)
-            if value is None:
+            quantity = _quantity(found)
+            if quantity is None:
                 raise self._refusal(
                     f"`{found}` is no quantity: times are written 50ms, rates 100Mbit, sizes 64kB",
                     token.start(),
                 )
-            self._values[at] = value
+            self._quantities[at] = quantity
             return "1" * len(found)
         if token.lastgroup == "name":
             self._names[at] = found[1:-1]
@@ -203,11 +222,11 @@ class _Expression:
     def _unary(self, node: ast.UnaryOp) -> Term:
         if isinstance(node.op, ast.Not):
             return Term(~self._condition(node.operand), "condition")
-        value = self._number(node.operand)
+        term = self._number(node.operand)
         if isinstance(node.op, ast.USub):
-            return Term(-value, "number")
+            return Term(-term.value, "number", dimensions=term.dimensions)
         if isinstance(node.op, ast.UAdd):
-            return Term(value, "number")
+            return term
         raise self._refusal("`~` has no meaning here; write `not`", node)
 
     def _comparison(self, node: ast.Compare) -> Term:
@@ -269,7 +288,11 @@ class _Expression:
         compute = _ARITHMETIC.get(type(node.op))
         if compute is None:
             raise self._refusal("only + - * / are known", node)
-        return Term(compute(self._number(node.left), self._number(node.right)), "number")
+        one, other = self._number(node.left), self._number(node.right)
+        dimensions: frozenset[str] = frozenset()
+        if isinstance(node.op, ast.Add | ast.Sub):
+            dimensions = self._common([one, other], node.right)
+        return Term(compute(one.value, other.value), "number", dimensions=dimensions)
 
     def _call(self, node: ast.Call) -> Term:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
@@ -279,13 +302,14 @@ class _Expression:
         if name == "abs":
             if len(values) != 1:
                 raise self._refusal("`abs` takes one number", node)
-            return Term(values[0].abs(), "number")
+            return Term(values[0].value.abs(), "number", dimensions=values[0].dimensions)
         reduce = pl.min_horizontal if name == "min" else pl.max_horizontal
-        return Term(reduce(values), "number")
+        common = self._common(values, node)
+        return Term(reduce([term.value for term in values]), "number", dimensions=common)
 
     def _constant(self, node: ast.Constant) -> Term:
-        if node.col_offset in self._values:
-            return Term(pl.lit(self._values[node.col_offset]), "number")
+        if node.col_offset in self._quantities:
+            return self._quantities[node.col_offset]
         value = node.value
         if isinstance(value, bool):
             return Term(pl.lit(value), "condition")
@@ -324,13 +348,27 @@ class _Expression:
             one = self._as_number(one, node)
         if {one.kind, other.kind} not in _ALIKE:
             raise self._refusal(f"a {one.kind} cannot be compared with a {other.kind}", node)
+        self._common([one, other], node)
         return one, other
 
+    def _common(self, terms: Sequence[Term], node: ast.expr) -> frozenset[str]:
+        """What numbers are quantities of that belong together. Plain ones go with all."""
+        common: frozenset[str] = frozenset()
+        for term in terms:
+            if common and term.dimensions and not common & term.dimensions:
+                one, other = (
+                    " or ".join(sorted(_WORDS[name] for name in names))
+                    for names in (common, term.dimensions)
+                )
+                raise self._refusal(f"{one} does not go with {other}", node)
+            common = common & term.dimensions or common | term.dimensions
+        return common
+
     def _as_number(self, term: Term, node: ast.expr) -> Term:
-        value = None if term.literal is None else _core.number(term.literal)
-        if value is None:
+        quantity = None if term.literal is None else _quantity(term.literal)
+        if quantity is None:
             raise self._refusal("a number cannot be compared with a text", node)
-        return Term(pl.lit(value), "number")
+        return quantity
 
     def _condition(self, node: ast.expr) -> pl.Expr:
         term = self._visit(node)
@@ -338,13 +376,13 @@ class _Expression:
             raise self._refusal(f"this is a {term.kind}, not a condition", node)
         return term.value
 
-    def _number(self, node: ast.expr) -> pl.Expr:
+    def _number(self, node: ast.expr) -> Term:
         term = self._visit(node)
         if term.literal is not None:
             term = self._as_number(term, node)
         if term.kind != "number":
             raise self._refusal(f"this is a {term.kind}, not a number", node)
-        return term.value
+        return term
 
     def _refusal(self, why: str, where: ast.expr | int) -> InputError:
         """The error, with the expression and a mark below the place."""
