@@ -241,6 +241,34 @@ def test_stores_are_merged(store: Store, study: Path, tmp_path: Path) -> None:
     assert transfer.bring(two.path, one).new == 0
 
 
+@pytest.mark.parametrize("compacted", [False, True])
+def test_what_is_damaged_is_brought_again(study: Path, tmp_path: Path, compacted: bool) -> None:
+    source = cclab.run(study, out=tmp_path / "source", set=["duration=600ms"]).store
+    target = cclab.run(study, out=tmp_path / "target", set=["duration=600ms"]).store
+    torn = min(target.ids())
+    file = target.entry(torn) / "flows.parquet"
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+    if compacted:
+        compact.compact(source)
+    done = transfer.bring(source.path, target)
+    assert (done.new, done.whole) == (1, True)
+    assert health.examine(target).whole
+    assert len(list(target.aside.iterdir())) == 1
+
+
+def test_plans_of_one_title_are_told_apart(cli: Cli, study: Path, tmp_path: Path) -> None:
+    store = cclab.run(study, out=tmp_path / "two", set=["duration=600ms"]).store
+    cclab.run(study, out=tmp_path / "two", set=["duration=650ms"])
+    plans = json.loads(cli("store", "ls", store.path, "--json").stdout)["plans"]
+    assert len({plan["title"] for plan in plans}) == 1
+    for plan in plans:
+        held = json.loads((store.path / plan["file"]).read_text())
+        assert len(held["points"]) == plan["points"]
+        assert sum(len(point["runs"]) for point in held["points"]) == plan["runs"]
+        assert plan["file"] in cli("store", "ls", store.path).stdout
+    assert len({plan["file"] for plan in plans}) == 2
+
+
 def test_what_cannot_be_brought_is_named(store: Store, tmp_path: Path) -> None:
     bad = tmp_path / "bad.tar.zst"
     bad.write_bytes(b"no archive")

@@ -190,6 +190,7 @@ def _print(folder: Path, held: Holdings) -> None:
         tell(f"  {count(runs, 'run')} of {backend} {version}")
     for plan in held.plans:
         tell(f"  plan {plan.name}: {plan.title}: {plan.present} of {count(plan.runs, 'run')} here")
+        tell(f"    {count(plan.points, 'sweep point')}, {plan.file}")
     if held.unplanned:
         tell(f"  {count(held.unplanned, 'run')} that no plan asked for by itself")
     if held.unknown:

@@ -162,6 +162,12 @@ class Store:
         """Those of `runs` whose entries have every file at its full length, in their order."""
         return [run for run, state in self._states(runs, contents=False) if state == "sound"]
 
+    def intact(self, ids: set[str]) -> set[str]:
+        """Those of `ids` that have an entry which is as it was written: every byte is read."""
+        there = sorted(ids & self.ids())
+        states = self._states_of(there, contents=True)
+        return {run for run, state in zip(there, states, strict=True) if state == "sound"}
+
     def present(self, runs: list[Run]) -> list[Run]:
         """Those of `runs` that have an entry, in their order.
 
@@ -201,8 +207,11 @@ class Store:
 
     def place_of(self, plan: Plan) -> Path:
         """Where `plan` is kept among the plans run here, or would be."""
-        digest = hashlib.sha256(plan.to_json().encode()).hexdigest()
-        return self.plans / f"{digest[:_DIGITS]}.json"
+        return self.place_of_text(plan.to_json().encode())
+
+    def place_of_text(self, plan: bytes) -> Path:
+        """As `place_of`, of a plan that is not read: it is called by the hash of what it says."""
+        return self.plans / f"{hashlib.sha256(plan).hexdigest()[:_DIGITS]}.json"
 
     def writer(self) -> Writer:
         """A place to write entries from; use it as a context."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cclab.store.folder import Store
-
-_DIGITS = 20
 
 
 @dataclass
@@ -81,7 +78,7 @@ def torn_plans(store: Store) -> list[Path]:
     The one last run is kept under its hash as well, unless it still grows by its rule.
     """
     kept = sorted(store.plans.glob("*.json"))
-    torn = [file for file in kept if _name_of(file.read_bytes()) != file.stem]
+    torn = [file for file in kept if store.place_of_text(file.read_bytes()) != file]
     last = store.path / PLAN
     if last.is_file():
         content = last.read_bytes()
@@ -89,13 +86,9 @@ def torn_plans(store: Store) -> list[Path]:
             grows = Plan.from_json(content.decode()).until is not None
         except (ValueError, LookupError, TypeError):
             return [last, *torn]
-        if kept and not grows and _name_of(content) not in {file.stem for file in kept}:
+        if kept and not grows and store.place_of_text(content) not in kept:
             return [last, *torn]
     return torn
-
-
-def _name_of(plan: bytes) -> str:
-    return hashlib.sha256(plan).hexdigest()[:_DIGITS]
 
 
 def is_of(run: str, asked: bytes) -> bool:

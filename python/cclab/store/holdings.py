@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from cclab.catalog import Catalog
-from cclab.store.planned import asked, planned
+from cclab.store.planned import Planned, asked, planned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from cclab.store.folder import Store
 
@@ -26,6 +27,10 @@ class PlanHeld:
     name: str
     """Of its study."""
     title: str
+    file: str
+    """Where it is kept in the store: two may have one title."""
+    points: int
+    """Of its sweep."""
     runs: int
     present: int
     """Those of its runs that are in the store."""
@@ -77,14 +82,24 @@ def holdings(store: Store, told: Callable[[int], None] | None = None) -> Holding
     table = known.with_columns(form.cast(pl.String).alias("form")).collect()
     ids = store.ids()
     versions = table.group_by("backend", "version").len().sort("backend", "version")
-    plans = [(plan.name, plan.title, plan.runs) for plan in planned(store)]
     return Holdings(
         runs=len(ids),
         compacted=len(ids - loose),
         bytes=int(table["bytes"].sum()),
         versions=[(backend, version, n) for backend, version, n in versions.iter_rows()],
-        plans=[PlanHeld(name, title, len(runs), len(ids & runs)) for name, title, runs in plans],
+        plans=[_held(store, file, plan, ids) for file, plan in planned(store).items()],
         unplanned=len(ids - asked(store)),
         unknown=len(ids) - table.height,
         table=table,
+    )
+
+
+def _held(store: Store, file: Path, plan: Planned, ids: set[str]) -> PlanHeld:
+    return PlanHeld(
+        name=plan.name,
+        title=plan.title,
+        file=str(file.relative_to(store.path)),
+        points=len(plan.points),
+        runs=len(plan.runs),
+        present=len(ids & plan.runs),
     )

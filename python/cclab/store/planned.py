@@ -11,6 +11,8 @@ from cclab.plan import Plan
 from cclab.store.folder import PLAN
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from cclab.store.folder import Store
 
 
@@ -42,18 +44,19 @@ def check_is_store(store: Store) -> None:
         store.plan()
 
 
-def planned(store: Store) -> list[Planned]:
-    """The plans of `store` that can be read, the last one run first, each once."""
-    found = []
-    for text in _texts(store):
+def planned(store: Store) -> dict[Path, Planned]:
+    """The plans of `store` that can be read, by where they are, the last one run first, each
+    once."""
+    found = {}
+    for text, file in _texts(store).items():
         with contextlib.suppress(msgspec.DecodeError):
-            found.append(msgspec.json.decode(text, type=Planned))
+            found[file] = msgspec.json.decode(text, type=Planned)
     return found
 
 
 def asked(store: Store) -> set[str]:
     """The ids of the runs that the plans of `store` ask for, or may when they go on."""
-    plans = planned(store)
+    plans = [*planned(store).values()]
     found = set[str]().union(*(plan.runs for plan in plans))
     if all(plan.until is None for plan in plans) or store.ids() <= found:
         return found
@@ -80,10 +83,10 @@ def unsettled(store: Store) -> list[Plan]:
     return [plan.longest for start, plan in started.items() if start not in settled]
 
 
-def _texts(store: Store) -> list[bytes]:
-    """What the plans of `store` say, the last one run first, each once."""
-    texts: dict[bytes, None] = {}
+def _texts(store: Store) -> dict[bytes, Path]:
+    """What the plans of `store` say, the last one run first, and where it says so."""
+    texts: dict[bytes, Path] = {}
     for file in [store.path / PLAN, *sorted(store.plans.glob("*.json"))]:
         with contextlib.suppress(OSError):
-            texts[file.read_bytes()] = None
-    return [*texts]
+            texts.setdefault(file.read_bytes(), file)
+    return texts

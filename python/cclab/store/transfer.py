@@ -40,7 +40,7 @@ class Moved:
     """What became of the entries that were to be copied."""
 
     new: int
-    """Entries that are new in the target."""
+    """Entries that are new in the target, or in the place of damaged ones."""
     refused: list[str]
     """Entries of the source that were left out: torn, or not the runs that their names say."""
     missing: list[str]
@@ -130,7 +130,7 @@ def _merged(source: Store, runs: set[str], plans: list[tuple[Plan, bool]], targe
         last = [] if mine is None else [(mine, _is_passing(target, mine))]
         for plan, passing in [*reversed(plans), *last]:
             writer.save_plan(plan, passing=passing)
-        entries = _entries(source, runs - target.ids())
+        entries = _entries(source, runs - target.intact(runs))
         more = True
         while more:
             with writer.workspace() as scratch:
