@@ -1,0 +1,304 @@
+//! The warnings.
+
+use super::*;
+
+/// The warnings of the hand-made run after `change`.
+fn warned(change: impl Fn(&mut Trace)) -> Vec<String> {
+    let mut trace = trace();
+    // Give the late flow the whole run, so that nothing is doubtful before the change.
+    let late = &mut trace.summary.flows[1];
+    (late.started, late.ended) = (Some(Time::ZERO), None);
+    (late.fast_recoveries, late.limited.cwnd) = (40, seconds(95.0));
+    change(&mut trace);
+    codes(&measure(&trace, &WARMUP))
+        .into_iter()
+        .map(str::to_owned)
+        .collect()
+}
+
+/// A flow whose application is meant to limit it is as the study wants it; its neighbour is not.
+#[test]
+fn an_application_that_is_meant_to_limit_is_no_doubt() {
+    let mut trace = trace();
+    for flow in &mut trace.summary.flows {
+        flow.limited = Limited {
+            application: seconds(95.0),
+            ..Limited::default()
+        };
+    }
+    let names: Vec<String> = trace.summary.flows.iter().map(|f| f.name.clone()).collect();
+    let message = |meant: &[String]| {
+        let input = MeasureInput {
+            meant_by_application: meant.to_vec(),
+            ..WARMUP
+        };
+        let warnings = measure(&trace, &input).warnings;
+        let raised = warnings
+            .into_iter()
+            .find(|w| w.code == "limited-by-application");
+        raised.map(|warning| warning.message)
+    };
+    assert!(message(&[]).is_some_and(|text| text.contains(&names[0])));
+    let of_other = message(&names[..1]).expect("the other is not meant to be");
+    assert!(of_other.contains(&names[1]) && !of_other.contains(&format!("{} (", names[0])));
+    assert_eq!(message(&names), None);
+    // Nor is a program that is no TCP; one that is may still be too slow for the network.
+    let programs = |in_force: &str| {
+        let mut trace = trace.clone();
+        for flow in &mut trace.summary.flows {
+            flow.cc_in_force = in_force.to_owned();
+        }
+        let input = MeasureInput {
+            programs: names.clone(),
+            ..WARMUP
+        };
+        let codes = measure(&trace, &input).warnings.into_iter().map(|w| w.code);
+        codes
+            .filter(|code| code == "limited-by-application")
+            .count()
+    };
+    assert_eq!((programs(""), programs("cubic")), (0, 1));
+}
+
+#[test]
+fn each_doubt_is_raised_alone_by_what_causes_it() {
+    assert_eq!(warned(|_| ()), [""; 0]);
+    let limit = |set: fn(&mut Limited, Time)| {
+        move |trace: &mut Trace| {
+            let limited = &mut trace.summary.flows[1].limited;
+            *limited = Limited::default();
+            set(limited, seconds(51.0));
+        }
+    };
+    assert_eq!(warned(limit(|l, t| l.rwnd = t)), ["limited-by-rwnd"]);
+    assert_eq!(
+        warned(limit(|l, t| l.application = t)),
+        ["limited-by-application"]
+    );
+    assert_eq!(warned(limit(|l, t| l.sndbuf = t)), ["limited-by-sndbuf"]);
+    assert_eq!(warned(limit(|l, t| l.pacing = t)), [""; 0]);
+    assert_eq!(
+        warned(|t| t.summary.flows[1].started = Some(seconds(11.0))),
+        ["partial-overlap"]
+    );
+    assert_eq!(
+        warned(|t| t.summary.flows[1].started = Some(seconds(9.0))),
+        [""; 0]
+    );
+    assert_eq!(
+        warned(|t| t.queue_samples[3].1.tx_bytes = 9_500_000 + 80_000_000),
+        ["bottleneck-not-full"]
+    );
+    assert_eq!(
+        warned(|t| t.summary.flows[1].srtt_mean = Some(seconds(3.1))),
+        ["too-few-round-trips"]
+    );
+    assert_eq!(
+        warned(|t| t.summary.flows[1].srtt_mean = Some(seconds(2.9))),
+        [""; 0]
+    );
+    assert_eq!(
+        warned(|t| t.summary.flows[1].fast_recoveries = 19),
+        ["too-few-loss-cycles"]
+    );
+    // Windows of 75 segments: 19 of losses, and one of marks.
+    let marked = |echoes| {
+        warned(|t| {
+            t.summary.flows[0].fast_recoveries = 18;
+            t.summary.flows[0].ecn_echoes = echoes;
+        })
+    };
+    assert_eq!(marked(74), ["too-few-loss-cycles"]);
+    assert_eq!(marked(75), [""; 0]);
+    let stalled = |last_byte, snd_nxt| {
+        warned(|t| {
+            t.summary.flows[0].last_byte = Some(seconds(last_byte));
+            t.summary.flows[0].bytes_received = 9_000_000;
+            let last = t.flow_samples.iter_mut().rev();
+            let mut last = last.filter(|(_, sample)| sample.flow == 0);
+            let (_, sample) = last.next().expect("a sample");
+            (sample.snd_una, sample.snd_nxt) = (1000, snd_nxt);
+        })
+    };
+    // Measured from 10 s to 100 s.
+    assert_eq!(stalled(77.0, 2000), ["flow-stalled"]);
+    assert_eq!(stalled(78.0, 2000), [""; 0]);
+    assert_eq!(stalled(77.0, 1000), [""; 0]);
+    let silent = |t: &mut Trace| {
+        let link = &mut t.summary.links[0];
+        (
+            link.queue_drops,
+            link.random_drops,
+            link.outage_drops,
+            link.marks,
+        ) = (0, 0, 0, 0);
+        t.summary.flows[0].retransmits = 0;
+    };
+    assert_eq!(warned(silent), ["no-congestion-signal"]);
+    let echoed = |t: &mut Trace| {
+        silent(t);
+        t.summary.flows[1].ecn_echoes = 1;
+    };
+    assert_eq!(warned(echoed), [""; 0]);
+    assert_eq!(
+        warned(|t| t.summary.flows[1].aborted = true),
+        ["incomplete-transfer"]
+    );
+    assert_eq!(
+        warned(|t| t.summary.flows[1].last_byte = Some(seconds(20.2 + 34.0))),
+        ["goodput-above-rate"]
+    );
+    let faster = MeasureInput {
+        largest_rate: Rate::from_bps(16_000_000),
+        ..WARMUP
+    };
+    let mut short = trace();
+    short.summary.flows[1].last_byte = Some(seconds(20.2 + 34.0));
+    let short = measure(&short, &faster);
+    assert!(!codes(&short).contains(&"goodput-above-rate"));
+    let absent = |t: &mut Trace| {
+        t.summary.flows[1] = FlowSummary {
+            name: "absent".into(),
+            ..FlowSummary::default()
+        };
+    };
+    assert_eq!(warned(absent), ["never-started"]);
+}
+
+#[test]
+fn a_host_that_did_not_keep_up_is_named_with_what_it_did() {
+    let host = |fidelity: Fidelity| warned(|t| t.summary.fidelity = Some(fidelity));
+    let late = |timer_late_max_ns| Fidelity {
+        timer_late_max_ns,
+        ..Fidelity::default()
+    };
+    assert_eq!(host(late(1_000_000)), [""; 0]);
+    assert_eq!(host(late(1_000_001)), ["host-too-slow"]);
+    let short_path = |nanos| {
+        warned(|t| {
+            t.summary.fidelity = Some(late(nanos));
+            t.summary.flows[0].srtt_mean = Some(Time::from_millis(4));
+        })
+    };
+    assert_eq!(short_path(400_000), [""; 0]);
+    assert_eq!(short_path(400_001), ["host-too-slow"]);
+    let busy = |cpu_busy| Fidelity {
+        cpu_busy,
+        ..Fidelity::default()
+    };
+    assert_eq!(host(busy(0.9)), [""; 0]);
+    assert_eq!(host(busy(0.91)), ["host-too-slow"]);
+    let mut all = trace();
+    all.summary.fidelity = Some(Fidelity {
+        timer_late_max_ns: 2_500_000,
+        cpu_busy: 0.95,
+        softirq_squeezed: 3,
+        softnet_dropped: 4,
+        ..Fidelity::default()
+    });
+    let warning = measure(&all, &WARMUP).warnings.remove(0);
+    assert_eq!(
+        warning.message,
+        "the host did not keep up with real time: timers up to 2.500 ms late, processors busy \
+         for 95% of the run, receiving put off 3 times, 4 packets dropped between interfaces"
+    );
+}
+
+#[test]
+fn a_bottleneck_that_misses_its_rate_with_packets_waiting_tells_of_the_host() {
+    // Seconds, bytes sent by then, backlog: 1,000,000 bytes a second are due.
+    let samples = |rows: &[(f64, u64, u64)]| -> Vec<(Time, QueueSample)> {
+        let sample = |&(at, tx_bytes, backlog): &(f64, u64, u64)| {
+            let sample = QueueSample {
+                tx_bytes,
+                backlog,
+                ..QueueSample::default()
+            };
+            (seconds(at), sample)
+        };
+        rows.iter().map(sample).collect()
+    };
+    let judged = |rows: &[(f64, u64, u64)], rate_changes: Option<f64>| {
+        let mut trace = trace();
+        trace.summary.fidelity = Some(Fidelity::default());
+        trace.queue_samples = samples(rows);
+        let input = MeasureInput {
+            rate_changes: rate_changes.map(seconds),
+            ..WARMUP
+        };
+        measure(&trace, &input)
+            .fidelity
+            .expect("a run in real time")
+    };
+    let kept = judged(&[(1.0, 0, 500), (2.0, 980_000, 1000)], None);
+    assert_eq!(kept.verdict, Verdict::KeptUp);
+    assert_eq!(kept.rate_achieved, Some(0.98));
+    let missed = judged(&[(1.0, 0, 500), (2.0, 979_000, 1000)], None);
+    assert_eq!(missed.verdict, Verdict::TooSlow);
+    assert_eq!(
+        missed.reasons,
+        ["the bottleneck sent at 97.9% of its rate while packets waited"]
+    );
+    // A queue that was nearly empty, a rate that is another one, too short a time: no verdict.
+    let lows = [(1.0, 0, 1000), (2.0, 500_000, 249), (3.0, 900_000, 1000)];
+    assert_eq!(judged(&lows, None).rate_achieved, None);
+    let changed = [
+        (1.0, 0, 1000),
+        (2.0, 1_000_000, 1000),
+        (3.0, 1_100_000, 1000),
+    ];
+    assert_eq!(judged(&changed, Some(2.0)).rate_achieved, Some(1.0));
+    let short = [(1.0, 0, 1000), (1.4, 100_000, 1000)];
+    assert_eq!(judged(&short, None).rate_achieved, None);
+    // Not in real time, there is nothing to keep up with.
+    let mut simulated = trace();
+    simulated.queue_samples = samples(&[(1.0, 0, 500), (2.0, 100_000, 1000)]);
+    assert_eq!(measure(&simulated, &WARMUP).fidelity, None);
+}
+
+#[test]
+fn another_variant_than_the_one_asked_for_is_named() {
+    let in_force = |name: &'static str| {
+        warned(move |t| {
+            let flow = &mut t.summary.flows[1];
+            (flow.cc, flow.cc_in_force) = ("bbr".into(), name.into());
+        })
+    };
+    assert_eq!(in_force("bbr"), [""; 0]);
+    assert_eq!(in_force(""), [""; 0]);
+    assert_eq!(in_force("cubic"), ["variant-not-in-force"]);
+}
+
+#[test]
+fn a_bottleneck_that_flows_cannot_fill_is_said_once() {
+    let codes = warned(|t| {
+        t.queue_samples[3].1.tx_bytes = 50_000_000;
+        t.summary.flows[1].limited = Limited {
+            rwnd: seconds(95.0),
+            ..Limited::default()
+        };
+    });
+    assert_eq!(codes, ["limited-by-rwnd"]);
+}
+
+#[test]
+fn flows_apart_are_a_partial_overlap() {
+    let metrics = measure(&trace(), &WARMUP);
+    assert!(codes(&metrics).contains(&"partial-overlap"));
+    let warning = &metrics.warnings[0];
+    assert!(warning.message.contains("70.000 s") && warning.message.contains("long"));
+    assert!(!warning.remedy.is_empty());
+}
+
+#[test]
+fn repeats_are_identical_or_not() {
+    let one = measure(&trace(), &WARMUP);
+    let mut other = one.clone();
+    other.flows[0].retransmits += 1;
+    assert_eq!(identical_repeats(&[]), None);
+    assert_eq!(identical_repeats(std::slice::from_ref(&one)), None);
+    assert_eq!(identical_repeats(&[one.clone(), other.clone()]), None);
+    let warning = identical_repeats(&[one.clone(), other, one]).expect("two of three agree");
+    assert_eq!(warning.code, "identical-repeats");
+    assert!(warning.message.contains("3 repeats") && warning.message.contains("only 2"));
+}

@@ -1,0 +1,136 @@
+//! What is printed, and that it agrees with itself.
+
+use super::*;
+use proptest::prelude::*;
+
+#[test]
+fn the_catalog_names_exactly_what_is_printed() {
+    let mut in_real_time = trace();
+    in_real_time.summary.fidelity = Some(Fidelity::default());
+    in_real_time.summary.traffic = vec![TrafficSummary {
+        started: 1,
+        ..TrafficSummary::default()
+    }];
+    let metrics = measure(&in_real_time, &WARMUP);
+    let json = serde_json::to_value(&metrics).expect("plain data");
+    let mut printed = Vec::new();
+    let object = |value: &serde_json::Value| value.as_object().expect("an object").clone();
+    for (key, value) in object(&json["flows"][0]) {
+        if key == "limited" {
+            printed.extend(
+                object(&value)
+                    .keys()
+                    .map(|inner| format!("flow.limited.{inner}")),
+            );
+        } else {
+            printed.push(format!("flow.{key}"));
+        }
+    }
+    for (key, value) in object(&json["traffic"][0]) {
+        if key == "transfers" {
+            let keys = object(&value);
+            printed.extend(
+                keys.keys()
+                    .map(|inner| format!("traffic.transfers.{inner}")),
+            );
+        } else {
+            printed.push(format!("traffic.{key}"));
+        }
+    }
+    printed.extend(
+        object(&json["bottleneck"])
+            .keys()
+            .map(|key| format!("bottleneck.{key}")),
+    );
+    printed.extend(
+        object(&json)
+            .keys()
+            .filter(|key| !["flows", "bottleneck", "traffic", "fidelity"].contains(&key.as_str()))
+            .cloned(),
+    );
+    let beside = serde_json::to_value(BesideOthers::default()).expect("plain data");
+    printed.extend(object(&beside).keys().map(|key| format!("flow.{key}")));
+    printed.extend(
+        object(&json["fidelity"])
+            .keys()
+            .map(|key| format!("fidelity.{key}")),
+    );
+    printed.sort();
+    let mut named: Vec<_> = cclab_metrics::metrics()
+        .map(|metric| metric.name.to_owned())
+        .collect();
+    named.sort();
+    assert_eq!(printed, named);
+}
+
+#[test]
+fn the_metrics_page_is_the_catalog() {
+    assert!(
+        include_str!("../../../../docs/metrics.md") == markdown(),
+        "run `cargo run -p cclab-metrics --example catalog > docs/metrics.md`"
+    );
+}
+
+#[test]
+fn json_comes_back_as_it_was() {
+    let metrics = measure(&trace(), &WARMUP);
+    let text = serde_json::to_string(&metrics).expect("plain data");
+    assert_eq!(
+        serde_json::from_str::<RunMetrics>(&text).expect("its own output"),
+        metrics
+    );
+}
+
+proptest! {
+    /// Whatever a run was, its numbers agree with each other, are finite, and stay in bounds.
+    #[test]
+    fn numbers_are_consistent(
+        flows in prop::collection::vec(
+            (0..50_u64, prop::option::of(0..60_u64), 0..20_000_000_u64, 0..1000_u64), 0..6),
+        warmup in 0..70_u64,
+    ) {
+        let end = seconds(60.0);
+        let summaries: Vec<FlowSummary> = flows.iter().map(|&(start, lasts, bytes, delay)| {
+            let started = Time::from_secs(start);
+            let ended = lasts.map(|s| (started + Time::from_secs(s)).min(end));
+            let last = ended.unwrap_or(end);
+            let first = (started + Time::from_millis(delay)).min(last);
+            FlowSummary {
+                started: Some(started),
+                ended,
+                first_byte: (bytes > 0).then_some(first),
+                last_byte: (bytes > 0).then_some(last),
+                bytes_received: bytes,
+                limited: Limited { cwnd: last - started, ..Limited::default() },
+                mss: 1000,
+                ..FlowSummary::default()
+            }
+        }).collect();
+        let flow_samples = (0..flows.len() as u32)
+            .map(|flow| (Time::ZERO, FlowSample { flow, ..FlowSample::default() }))
+            .collect();
+        let summary = RunSummary { end, flows: summaries, ..RunSummary::default() };
+        let trace = Trace { summary, flow_samples, ..Trace::default() };
+        let metrics = measure(&trace, &MeasureInput { warmup: Time::from_secs(warmup), ..MeasureInput::default() });
+        prop_assert_eq!(metrics.flows.len(), flows.len());
+        for flow in &metrics.flows {
+            if let (Some(goodput), Some(throughput)) = (flow.goodput_bps, flow.throughput_bps) {
+                prop_assert!(goodput >= throughput * (1.0 - 1e-9));
+                prop_assert!(goodput.is_finite());
+            }
+            if let (Some(throughput), Some(elapsed)) = (flow.throughput_bps, flow.elapsed_s) {
+                let bytes = throughput * elapsed / 8.0;
+                prop_assert!((bytes - flow.bytes_received as f64).abs() < 1e-3);
+            }
+            if let Some(steady) = flow.steady_goodput_bps {
+                prop_assert!(steady >= 0.0 && steady.is_finite());
+            }
+            if let Some(limited) = flow.limited {
+                prop_assert!((limited.cwnd - 1.0).abs() < 1e-9);
+            }
+        }
+        if let Some(jain) = metrics.jain {
+            prop_assert!(jain >= 1.0 / flows.len() as f64 - 1e-9 && jain <= 1.0 + 1e-9);
+        }
+    }
+}
