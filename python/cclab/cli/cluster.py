@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 from typing import Annotated
 
@@ -56,14 +57,20 @@ def local(
             processes=True,
             host="127.0.0.1",
             scheduler_port=port,
-            dashboard_address=None,
+            # Without a port of its own it would ask for 8787, which another cluster may have.
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
         ) as made:
             tell(made.scheduler_address)
             note(
                 f"{count(number, 'worker')}; from another terminal: "
                 f"cclab run STUDY.toml --cluster {made.scheduler_address}"
             )
-            signal.pause()
+            try:
+                signal.pause()
+            finally:
+                # Dask logs failures of its own while it is ended, with tracebacks.
+                logging.disable()
     except KeyboardInterrupt:
         note("the cluster has ended")
     except (OSError, RuntimeError) as error:

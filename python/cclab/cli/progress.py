@@ -63,6 +63,9 @@ class SweepProgress:
 
     def __call__(self, state: State) -> None:
         """Shows `state`."""
+        known = () if self._last is None else self._last.lost
+        for worker in state.lost[len(known) :]:
+            note(f"{worker}; others do its runs, and it gets no more of them")
         self._last = state
         left = "" if state.left_s is None else f"{duration(state.left_s)} left"
         if state.saving:

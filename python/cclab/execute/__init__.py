@@ -77,8 +77,8 @@ class _Sweep:
             self.agenda.learn(batch.runs, done.seconds)
             self.seen.append(costs.seen(batch.runs, done.seconds))
 
-    def state(self) -> State:
-        """How far it is."""
+    def state(self, lost: tuple[str, ...]) -> State:
+        """How far it is, its workers `lost` that failed."""
         batches = self.under_way.values()
         done = self.done_s + sum(batch.cost * batch.part for batch in batches)
         whole = self.done_s + sum(batch.cost for batch in batches) + max(self.agenda.left_s, 0.0)
@@ -89,6 +89,7 @@ class _Sweep:
             work=1.0 if self.done == self.total else min(done / whole, 1.0) if whole > 0 else 0.0,
             virtual_s=self.virtual_s + sum(batch.virtual_s for batch in batches),
             elapsed_s=time.monotonic() - self._began,
+            lost=lost,
         )
 
 
@@ -114,7 +115,7 @@ def execute(
                 for future in finished:
                     sweep.over(sweep.under_way.pop(future), future.result())
                 if listener is not None:
-                    listener(sweep.state())
+                    listener(sweep.state(crew.lost))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for batch in sweep.under_way.values():

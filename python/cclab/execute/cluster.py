@@ -20,7 +20,7 @@ from cclab import _core
 from cclab.backends import backend as backend_called
 from cclab.backends import versions
 from cclab.errors import InputError, RunError
-from cclab.execute.crew import Done, work
+from cclab.execute.crew import Done, check_disk, work
 
 try:
     import distributed
@@ -31,7 +31,7 @@ except ImportError:
     ) from None
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from cclab._core import Progress
     from cclab.backends import Backend
@@ -52,6 +52,9 @@ _RETRIES = 5
 """Times that a batch is given out again when its worker refuses it, such as one of another version
 that came late. How many deaths of workers it survives is Dask's `allowed-failures`."""
 
+_TRIES = 3
+"""Workers that may fail at a batch before it is the batch's fault, and its runs have failed."""
+
 _LOOK_S = 0.1
 """How often a worker looks whether its batch is still wanted."""
 
@@ -64,6 +67,15 @@ class _Parcel:
     files: dict[str, dict[str, bytes]]
     """What the entries hold: by the run's id, by the file's name."""
     done: Done
+
+
+@dataclass(frozen=True)
+class _Broken:
+    """What a worker says that could not work, such as one whose disk is full."""
+
+    worker: str
+    """Its address."""
+    why: str
 
 
 class Cluster:
@@ -82,6 +94,14 @@ class Cluster:
         self._stopped = False
         self._awaited: set[threading.Event] = set()
         """Of each batch under way: set when there is no more to wait for."""
+        self._lost: dict[str, str] = {}
+        """Workers that failed at what another one did, by address, and what they said. They get
+        nothing more."""
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """The workers that get nothing more, each with why."""
+        return tuple(f"worker {worker}: {why}" for worker, why in self._lost.items())
 
     @property
     def slots(self) -> int:
@@ -94,7 +114,8 @@ class Cluster:
             with contextlib.suppress(OSError):
                 # `scheduler_info` tells of five workers alone in some versions of Dask:
                 # https://github.com/dask/distributed/issues/9065
-                found = sum(min(n, most) for n in self._client.nthreads().values())
+                threads = self._client.nthreads()
+                found = sum(min(threads[worker], most) for worker in self._fit(threads))
                 self._slots = max(1, min(found, self.threads // 2))
         return self._slots
 
@@ -152,8 +173,36 @@ class Cluster:
                 over.set()
 
     def _parcel(self, batch: Sequence[Run]) -> _Parcel | str:
-        """What a worker made of `batch`, or why none did it."""
+        """What a worker made of `batch`, or why none did it.
+
+        If one fails where another does not, it was to blame, and is given nothing more.
+        """
+        broken: dict[str, str] = {}
+        while True:
+            made = self._made(batch, broken)
+            if not isinstance(made, _Broken):
+                if isinstance(made, _Parcel):
+                    self._lost |= broken
+                return made
+            broken[made.worker] = made.why
+            if len(broken) == _TRIES or not self._fit(self._client.nthreads(), broken):
+                return f"worker {made.worker}: {made.why}"
+
+    def _fit(self, workers: Iterable[str], broken: Iterable[str] = ()) -> list[str]:
+        """Those of `workers` that can be given a batch at which `broken` failed.
+
+        Without others, those that are lost must do: they may be well again.
+        """
+        others = [worker for worker in workers if worker not in broken]
+        return [worker for worker in others if worker not in self._lost] or others
+
+    def _made(self, batch: Sequence[Run], broken: Iterable[str]) -> _Parcel | _Broken | str:
+        """What a worker, none of those that are lost or in `broken`, made of `batch`, or why none
+        did it."""
         try:
+            fit = None
+            if self._lost or broken:
+                fit = self._fit(self._client.nthreads(), broken)
             future = self._client.submit(
                 _work,
                 self._backend.name,
@@ -161,12 +210,14 @@ class Cluster:
                 [*batch],
                 pure=False,
                 retries=_RETRIES,
+                workers=fit,
+                allow_other_workers=fit is not None,  # Should they die meanwhile.
             )
             try:
                 self._await(future)
                 if not future.done():
                     return "cancelled"
-                parcel: _Parcel = future.result()
+                made: _Parcel | _Broken = future.result()
             finally:
                 # The scheduler drops what nobody waits for, and tells the worker that has it.
                 future.release()
@@ -181,7 +232,7 @@ class Cluster:
                 f"the Dask scheduler is gone ({type(error).__name__}); finished runs are kept, "
                 "and the same command with a new scheduler goes on from there"
             ) from error
-        return parcel
+        return made
 
     def _await(self, future: distributed.Future) -> None:
         """Returns when `future` is done, or at `stop`: `future.result` would not hear of that."""
@@ -218,10 +269,10 @@ def _check_version(backend: str, version: str) -> None:
         raise InputError(f"it has {backend} {there}, and not {version}: install the same cclab")
 
 
-def _work(backend: str, version: str, batch: list[Run]) -> _Parcel:
+def _work(backend: str, version: str, batch: list[Run]) -> _Parcel | _Broken:
     """On a worker, which may have come after the others were asked: executes `batch`.
 
-    What goes wrong with the worker, such as a full disk, is why the runs failed.
+    What the system refuses, such as to write to a full disk, is the worker's fault.
     """
     worker = distributed.get_worker()
     progresses = [_core.Progress() for _ in batch]
@@ -232,13 +283,18 @@ def _work(backend: str, version: str, batch: list[Run]) -> _Parcel:
             tempfile.TemporaryDirectory(prefix="cclab-") as place,
         ):
             folder = Path(place)
-            sealed, done = work(backend_called(backend), batch, folder, progresses)
+            mine = backend_called(backend)
+            sealed, done = work(mine, batch, folder, progresses)
+            if mine.in_thread:
+                check_disk(done.failed)
             folders = [folder / one.run.id for one in sealed]
             files = {
                 at.name: {file.name: file.read_bytes() for file in at.iterdir()} for at in folders
             }
     except InputError as error:
         raise InputError(f"worker {worker.address}: {error}") from error
+    except OSError as error:
+        return _Broken(worker.address, f"{type(error).__name__}: {error}")
     except Exception as error:
         why = f"worker {worker.address}: {type(error).__name__}: {error}"
         return _Parcel([], {}, Done(0.0, 0.0, [(run, why) for run in batch]))

@@ -46,6 +46,10 @@ class Crew(Protocol):
         """Whether it is this machine that works: what runs take then tells of this machine."""
 
     @property
+    def lost(self) -> tuple[str, ...]:
+        """Workers that failed and get nothing more, each with why."""
+
+    @property
     def threads(self) -> int:
         """Threads that may call `do` at a time: enough for those that wait for the disk, too."""
 
@@ -64,6 +68,7 @@ class Local:
     """This machine: batches of simulations side by side on threads, guests as processes."""
 
     here = True
+    lost = ()
 
     def __init__(self, backend: Backend, jobs: int) -> None:
         """`jobs` runs on `backend` at a time."""
@@ -80,7 +85,7 @@ class Local:
             # The disk is waited for while the next batch runs.
             writer.land(folder, sealed)
             if self._backend.in_thread:
-                _check_disk(done.failed)
+                check_disk(done.failed)
         return done
 
     def stop(self) -> None:
@@ -109,7 +114,7 @@ def work(
     return sealed, Done(clock() - began, sum(p.now_s for p in progresses), failed)
 
 
-def _check_disk(failed: Sequence[tuple[Run, str]]) -> None:
+def check_disk(failed: Sequence[tuple[Run, str]]) -> None:
     """Raises `OSError` if it is the disk that simulations failed for: the next ones would, too."""
     for _, why in failed:
         for number in OF_THE_DISK:

@@ -26,6 +26,8 @@ class State:
     """Virtual seconds run so far, in all runs."""
     elapsed_s: float
     """Real seconds since the start."""
+    lost: tuple[str, ...] = ()
+    """Workers of a cluster that failed and get nothing more, each with why."""
 
     @property
     def rate(self) -> float:
@@ -70,6 +72,7 @@ class Rounds:
             work=(before.total + state.work * state.total) / total if total else 1.0,
             virtual_s=before.virtual_s + state.virtual_s,
             elapsed_s=before.elapsed_s + state.elapsed_s,
+            lost=state.lost,
         )
         if state.done == state.total:
             self._before = now
