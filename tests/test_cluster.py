@@ -267,6 +267,29 @@ def test_what_a_worker_fails_at_others_do_and_it_is_told_of(
         assert files_of(out) == expected
 
 
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+def test_a_cluster_ends_without_noise_when_its_whole_group_is_signalled(by: signal.Signals) -> None:
+    process = subprocess.Popen(
+        cclab("cluster", "local", "--workers", "2"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # As Ctrl-C on a terminal does.
+    )
+    assert process.stdout is not None
+    address = process.stdout.readline().strip()
+    workers = workers_of(process.pid)
+    assert len(workers) == 2
+    os.killpg(process.pid, by)
+    _, told = process.communicate(timeout=PATIENCE_S)
+    assert told.splitlines() == [
+        f"2 workers; from another terminal: cclab run STUDY.toml --cluster {address}",
+        "the cluster has ended",
+    ]
+    assert process.returncode == DONE
+    assert not any(Path(f"/proc/{worker}").exists() for worker in workers)
+
+
 def test_every_thread_of_every_worker_has_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = distributed.Client.scheduler_info
 

@@ -60,6 +60,7 @@ def local(
             # Without a port of its own it would ask for 8787, which another cluster may have.
             dashboard_address="127.0.0.1:0",
             scheduler_kwargs={"dashboard": False},
+            preload=["cclab.execute.apart"],
         ) as made:
             tell(made.scheduler_address)
             note(

@@ -3,6 +3,7 @@
 agenda     which runs come next
 crew       who does them: threads of this process
 cluster    or the workers of a Dask cluster
+apart      what workers on this machine do first
 state      how far a sweep is
 """
 
