@@ -117,3 +117,12 @@ def save(writer: Writer, run: Run, produce: Callable[[Path], None]) -> None:
         (folder / run.id).mkdir()
         produce(folder / run.id)
         writer.land(folder, [Sealed(run, *_core.seal(folder / run.id, run.id), "{}")])
+
+
+@pytest.fixture(scope="session")
+def short_runs(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """The results of four short runs without captures; the tests that share them only read."""
+    folder = tmp_path_factory.mktemp("short")
+    file = folder / "short.toml"
+    file.write_text(STUDY.replace('"2s"', '"800ms"'))
+    return cclab.run(file, out=folder / "store")

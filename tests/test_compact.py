@@ -18,7 +18,7 @@ import cclab
 from cclab.catalog import Catalog
 from cclab.queries import query
 from cclab.store import Store, compact, health, packs
-from conftest import STUDY, files_of
+from conftest import files_of
 
 if TYPE_CHECKING:
     from cclab import Results
@@ -40,15 +40,6 @@ sys.addaudithook(hook)
 getattr(compact, verb)(store)
 print(seen)
 """
-
-
-@pytest.fixture(scope="session")
-def short_runs(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    """The results of four short runs without captures; the tests that share them only read."""
-    folder = tmp_path_factory.mktemp("short")
-    file = folder / "short.toml"
-    file.write_text(STUDY.replace('"2s"', '"800ms"'))
-    return cclab.run(file, out=folder / "store")
 
 
 @pytest.fixture

@@ -120,6 +120,10 @@ class Catalog:
             or not found.equals(made[table])
         ]
 
+    def torn_parts(self) -> list[Path]:
+        """What writers added, and is not as they wrote it."""
+        return records.torn_parts(self.folder)
+
     @contextlib.contextmanager
     def _alone(self) -> Iterator[Path]:
         """A folder to work in, while no other process settles the catalog."""

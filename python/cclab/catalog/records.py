@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import io
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,8 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from cclab.catalog.frames import RECORD, Made, empty_records
-from cclab.store import disk
+from cclab.store import disk, parquet
+from cclab.store.folder import DIGITS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,11 +22,6 @@ if TYPE_CHECKING:
 TABLES = ("runs", "flows", "traffic")
 """The tables of a catalog, each a file of its name."""
 
-_OF = "cclab.of"
-"""The key under which a file says of which runs it is."""
-
-_UNREADABLE = (OSError, PolarsError)
-_DIGITS = 20
 _DIGESTS = "digests.json"
 
 
@@ -44,23 +39,45 @@ def parts_of(folder: Path) -> list[Path]:
 
 
 def read_parts(parts: Sequence[Path]) -> pl.DataFrame:
-    """The records in those of `parts` that can be read."""
+    """The records in those of `parts` that are as they were written."""
     found = [empty_records()]
     for part in parts:
-        with contextlib.suppress(*_UNREADABLE):  # torn, or settled by another process
-            found.append(pl.read_parquet(part).select(*RECORD).cast(pl.Schema(RECORD)))
+        content = _sound(part)
+        if content is not None:
+            with contextlib.suppress(PolarsError):  # of other columns, by another version
+                found.append(pl.read_parquet(content).select(*RECORD).cast(pl.Schema(RECORD)))
     return pl.concat(found)
 
 
-def write_part(folder: Path, records: pl.DataFrame, scratch: Path) -> None:
-    """Adds a part. Its name is a hash of what it is of, so that equal ones are one.
+def torn_parts(folder: Path) -> list[Path]:
+    """The parts that are not as they were written."""
+    return [part for part in parts_of(folder) if part.exists() and _sound(part) is None]
 
-    It is not flushed to the disk: one that is torn or gone is made again of the entries.
+
+def _sound(part: Path) -> bytes | None:
+    """What is in `part`; None if its name is not the hash of that, or another process has settled
+    it. Parquet tells of few flipped bits, and polars reads other numbers or ends the process."""
+    try:
+        content = part.read_bytes()
+    except OSError:
+        return None
+    return content if _name_of(content) == part.stem else None
+
+
+def _name_of(content: bytes | memoryview) -> str:
+    return hashlib.sha256(content).hexdigest()[:DIGITS]
+
+
+def write_part(folder: Path, records: pl.DataFrame, scratch: Path) -> None:
+    """Adds a part. Its name is the hash of what is in it.
+
+    It is not flushed to the disk: what one that is torn or gone told is measured again.
     """
-    name = _digest(records)[:_DIGITS]
+    content = parquet.encoded(records)
+    name = _name_of(content)
     (folder / "parts").mkdir(parents=True, exist_ok=True)
     work = scratch / f"part-{name}"
-    _write(records, work)
+    work.write_bytes(content)
     work.replace(folder / "parts" / f"{name}.parquet")
 
 
@@ -73,7 +90,7 @@ def write_settled(folder: Path, tables: Made, scratch: Path) -> None:
     mark = _digest(tables["runs"])
     works = {name: scratch / f"{name}.parquet" for name in tables}
     for name, frame in tables.items():
-        _write(frame, works[name], {_OF: mark})
+        works[name].write_bytes(parquet.encoded(frame, of=mark))
         disk.sync(works[name])
     new = {name: [_sha256(work)] for name, work in works.items()}
     old = _listed(folder)
@@ -89,8 +106,8 @@ def settled_mark(folder: Path, table: str) -> str | None:
     """Of which runs a settled table is; None if there is none that is as it was written."""
     try:
         file = table_file(folder, table)
-        return pl.read_parquet_metadata(file).get(_OF) if _is_whole(folder, table) else None
-    except _UNREADABLE:
+        return pl.read_parquet_metadata(file).get(parquet.OF) if _is_whole(folder, table) else None
+    except parquet.UNREADABLE:
         return None
 
 
@@ -102,16 +119,8 @@ def read_settled(
         if not _is_whole(folder, table):
             return None
         return pl.read_parquet(table_file(folder, table), columns=None if only is None else [*only])
-    except _UNREADABLE:
+    except parquet.UNREADABLE:
         return None
-
-
-def _write(frame: pl.DataFrame, work: Path, metadata: dict[str, str] | None = None) -> None:
-    """Writes `frame`. Raises `OSError` if the disk is full, which polars would call by another
-    name."""
-    memory = io.BytesIO()
-    frame.write_parquet(memory, compression="zstd", metadata=metadata)
-    work.write_bytes(memory.getbuffer())
 
 
 def _is_whole(folder: Path, table: str) -> bool:

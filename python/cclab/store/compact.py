@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import io
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -21,7 +20,8 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from cclab import _core
-from cclab.store import disk, packs, unpacked
+from cclab.store import disk, packs, parquet, unpacked
+from cclab.store.folder import DIGITS
 from cclab.store.packs import MANIFEST, Packs
 
 if TYPE_CHECKING:
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
 SMALL = 4 << 20
 """Entries with more bytes stay as they are: they are few, and files of their own suit them."""
-
-_OF = "cclab.of"
-_DIGITS = 20
 
 
 @dataclass(frozen=True)
@@ -66,9 +63,7 @@ def unpack(store: Store, told: Callable[[str], None] = lambda what: None) -> Com
         moved, damaged = _rescue(store, held, scratch)
         for pack in held.every():
             told(pack.name)
-            # A folder that is there already counts.
-            whole = (one for one in held.each(pack) if not store.entry(one[0]).exists())
-            made, torn = _placed(store, whole, scratch)
+            made, torn = _placed(store, _homeless(store, held.each(pack)), scratch)
             moved, damaged = moved + made, damaged + torn
             if torn:
                 _set_aside(store, pack)
@@ -116,17 +111,33 @@ def _rescue(store: Store, held: Packs, scratch: Path) -> tuple[int, int]:
         within = [run for run, one in held.runs().items() if one.pack == pack]
         if within and within == [run for run, _ in held.as_they_are(pack)]:
             continue
-        read = ((run, held.files(run)) for run in within if not store.entry(run).exists())
-        moved, damaged = _placed(store, read, scratch)
+        read = ((run, held.files(run)) for run in within)
+        moved, damaged = _placed(store, _homeless(store, read), scratch)
         rescued, lost = rescued + moved, lost + damaged
         _set_aside(store, pack)
     return rescued, lost
 
 
-def _set_aside(store: Store, pack: Path) -> None:
+def _homeless(
+    store: Store, packed: Iterable[tuple[str, dict[str, bytes] | None]]
+) -> Iterator[tuple[str, dict[str, bytes] | None]]:
+    """Those of the `packed` runs that have no folder. A sound one counts; one that is not makes
+    way for the packed copy."""
+    for run, files in packed:
+        entry = store.entry(run)
+        if files is not None and entry.exists() and not store.sound(run, contents=True):
+            _set_aside(store, entry)
+        if not entry.exists():
+            yield run, files
+
+
+def _set_aside(store: Store, damaged: Path) -> None:
+    """Moves a pack or an entry out of the way, into `aside`."""
     store.aside.mkdir(exist_ok=True)
-    pack.rename(Path(tempfile.mkdtemp(prefix=f"{pack.stem}-", dir=store.aside)) / pack.name)
-    disk.sync(pack.parent)
+    place = Path(tempfile.mkdtemp(prefix=f"{damaged.stem}-", dir=store.aside))
+    damaged.rename(place / damaged.name)
+    for folder in (place, store.aside, damaged.parent):
+        disk.sync(folder)
 
 
 def _rewrite(
@@ -199,9 +210,7 @@ def _write_tables(
         frame = _together(of_runs, single)
         shutil.rmtree(single)
         work = scratch / name
-        memory = io.BytesIO()  # a full disk is then an `OSError`
-        frame.write_parquet(memory, compression="zstd", metadata={_OF: mark})
-        work.write_bytes(memory.getbuffer())
+        work.write_bytes(parquet.encoded(frame, of=mark))
         disk.sync(work)
         folder = store.path / "tables" / name.removesuffix(".parquet")
         folder.mkdir(parents=True, exist_ok=True)
@@ -255,7 +264,7 @@ def _stale(store: Store, pack: Path, mark: str) -> list[Path]:
     """The tables of the runs in `pack` that are not of the entries `mark` stands for."""
     try:
         names = pl.scan_parquet(pack).select(pl.col("file").unique()).collect()["file"]
-    except (OSError, PolarsError):
+    except parquet.UNREADABLE:
         return []
     tables = [Path(name).stem for name in names if name.endswith(".parquet")]
     parts = [store.path / "tables" / table / pack.name for table in tables]
@@ -265,15 +274,15 @@ def _stale(store: Store, pack: Path, mark: str) -> list[Path]:
 def _is_of(table: Path, mark: str) -> bool:
     """Whether a table can be read, and is of the entries `mark` stands for."""
     try:
-        right = pl.read_parquet_metadata(table).get(_OF) == mark
+        right = pl.read_parquet_metadata(table).get(parquet.OF) == mark
         return right and pl.read_parquet(table).width > 0
-    except (OSError, PolarsError):
+    except parquet.UNREADABLE:
         return False
 
 
 def _mark(digests: dict[str, str]) -> str:
     """What tells these entries, by the SHA-256 of their manifests, from others."""
-    return hashlib.sha256(repr(sorted(digests.items())).encode()).hexdigest()[:_DIGITS]
+    return hashlib.sha256(repr(sorted(digests.items())).encode()).hexdigest()[:DIGITS]
 
 
 def _placed(

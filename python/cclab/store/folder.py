@@ -25,8 +25,8 @@ State = Literal["sound", "damaged", "absent"]
 
 PLAN = "plan.json"
 
-_DIGITS = 20
-"""Of the hash that a plan is named by, as of those that runs are."""
+DIGITS = 20
+"""Of the hash that a plan or a part of the catalog is named by, as of those that runs are."""
 
 CHECKED = 1000
 """Runs whose entries are opened by whoever only wants to read what they measured."""
@@ -211,7 +211,7 @@ class Store:
 
     def place_of_text(self, plan: bytes) -> Path:
         """As `place_of`, of a plan that is not read: it is called by the hash of what it says."""
-        return self.plans / f"{hashlib.sha256(plan).hexdigest()[:_DIGITS]}.json"
+        return self.plans / f"{hashlib.sha256(plan).hexdigest()[:DIGITS]}.json"
 
     def writer(self) -> Writer:
         """A place to write entries from; use it as a context."""

@@ -139,17 +139,24 @@ def _packed(
     unreadable = store.packs.unreadable()
     found.unreadable = [pack.name for pack in unreadable]
     for pack in store.packs.every():
-        if pack not in unreadable:
-            for run, files in store.packs.each(pack):
-                if run not in loose:
-                    yield run, files
+        if pack in unreadable:
+            continue
+        # Where a part of a pack cannot be read, what is in it is not among those that can.
+        lost = {run for run, one in store.packs.runs().items() if one.pack == pack} - loose
+        for run, files in store.packs.each(pack):
+            if run not in loose:
+                lost.discard(run)
+                yield run, files
+        yield from ((run, None) for run in sorted(lost))
 
 
 def _of_catalog(store: Store) -> list[str]:
     """What is wrong in the catalog."""
     from cclab.catalog import Catalog
 
-    return [f"catalog/{name}.parquet" for name in Catalog(store).differing()]
+    catalog = Catalog(store)
+    tables = [f"catalog/{name}.parquet" for name in catalog.differing()]
+    return tables + [str(part.relative_to(store.path)) for part in catalog.torn_parts()]
 
 
 def _of_tables(store: Store) -> list[str]:

@@ -11,16 +11,14 @@ keep a pack small: which packs there are, and their bytes, depends on the runs i
 from __future__ import annotations
 
 import hashlib
-import io
 import itertools
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
-from polars.exceptions import PolarsError
 
-from cclab.store import disk
+from cclab.store import disk, parquet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -43,7 +41,6 @@ _SCHEMA = {
 _ROWS = 256
 """In a row group: to read a run is to read few of them."""
 
-_UNREADABLE = (OSError, PolarsError)
 _RUN_ID = "^[0-9a-f]{20}$"
 _SHA256 = "^[0-9a-f]{64}$"
 _LONGEST_PREFIX = 16
@@ -98,7 +95,7 @@ class Packs:
             return None
         try:
             rows = pl.scan_parquet(packed.pack).filter(pl.col("run") == run_id).collect()
-        except _UNREADABLE:
+        except parquet.UNREADABLE:
             return None
         return _checked(run_id, dict(rows.select("file", "content").iter_rows()))
 
@@ -111,7 +108,7 @@ class Packs:
         """The runs in `pack`, in order, with their files, unchecked."""
         try:
             rows = pl.read_parquet(pack, columns=["run", "file", "content"])
-        except _UNREADABLE:
+        except parquet.UNREADABLE:
             return
         for run, files in itertools.groupby(rows.iter_rows(), key=lambda row: str(row[0])):
             yield run, {name: content for _, name, content in files}
@@ -141,7 +138,7 @@ class Packs:
                     found |= _held_by(pack)
                 except FileNotFoundError:
                     continue
-                except _UNREADABLE:
+                except parquet.UNREADABLE:
                     unreadable.append(pack)
             self._known = (stamp, found, unreadable)
 
@@ -168,13 +165,12 @@ def write(pack: Path, runs: Iterable[tuple[str, dict[str, bytes]]], scratch: Pat
     ]
     frame = pl.DataFrame(rows, schema=_SCHEMA, orient="row")
     work = scratch / pack.name
-    memory = io.BytesIO()  # a full disk is then an `OSError`
-    frame.write_parquet(memory, compression="zstd", row_group_size=_ROWS, statistics=True)
-    work.write_bytes(memory.getbuffer())
+    work.write_bytes(parquet.encoded(frame, row_group_size=_ROWS))
     disk.sync(work)
     if not pl.read_parquet(work).equals(frame):
         raise OSError(f"{work} is not read back as it was written")
     pack.parent.mkdir(exist_ok=True)
+    disk.sync(pack.parent.parent)
     work.replace(pack)
     disk.sync(pack.parent)
 
