@@ -5,8 +5,8 @@
 
 A run is the simulation and the writing of its trace. All else that the processors' time goes to is
 overhead: handing out, measuring, sealing, flushing, renaming, and waiting. Printed are the real
-time of the sweep, the overhead per run, how busy the processors were, and, from the same runs done
-one after the other on one thread, what a run takes by itself.
+time of the sweep, the overhead per run, how busy the processors were, and what a sweep does once:
+it looks at what is there (here at the end, when all of it is), saves the plan, settles the catalog.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from cclab import api
 from cclab.backends.sim import Simulator
+from cclab.catalog import Catalog
 from cclab.execute import execute
 from cclab.execute.crew import Local
 from cclab.store import Store
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cclab._core import Progress
-    from cclab.plan import Run
+    from cclab.plan import Plan, Run
 
 STUDY = """\
 title    = "Short runs"
@@ -86,10 +87,12 @@ def main() -> None:
         plan = Study.load(file).plan(repeat=asked.runs)
         backend = Timed()
         busy, began = _processor_s(), time.monotonic()
-        with Store(Path(place) / "store").writer() as writer:
+        store = Store(Path(place) / "store")
+        with store.writer() as writer:
             failed = execute(plan.runs, backend, Local(backend, jobs), writer)
         wall_s, busy_s = time.monotonic() - began, _processor_s() - busy
         assert not failed, failed[0]
+        once_s = _once_s(store, plan)
         runs_s = sum(backend.seconds_of_threads)
     told = {
         "runs": asked.runs,
@@ -99,14 +102,26 @@ def main() -> None:
         "overhead_ms": 1e3 * (wall_s * jobs - runs_s) / asked.runs,
         "of_it_waiting_ms": 1e3 * (wall_s * jobs - busy_s) / asked.runs,
         "busy": busy_s / (wall_s * jobs),
+        "once_s": once_s,
     }
     print(f"{told['runs']:,} runs on {jobs} processors in {wall_s:.1f} s")
     print(f"a run, its trace written: {told['run_ms']:.2f} ms of a processor")
     print(f"overhead per run:         {told['overhead_ms']:.2f} ms of a processor,")
     print(f"  of which waiting:       {told['of_it_waiting_ms']:.2f} ms")
     print(f"processors busy:          {told['busy']:.1%}")
+    print(f"once, for all of them:    {once_s:.1f} s")
     if asked.json is not None:
         asked.json.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+
+
+def _once_s(store: Store, plan: Plan) -> float:
+    """What a sweep takes once: looking at what is there, saving the plan, settling the catalog."""
+    began = time.monotonic()
+    assert not store.survey(plan).missing
+    with store.writer() as writer:
+        writer.save_plan(plan)
+    Catalog(store).settle()
+    return time.monotonic() - began
 
 
 def _processor_s() -> float:

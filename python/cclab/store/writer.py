@@ -155,6 +155,9 @@ class Writer:
                 self.store.entry(run_id).rename(place / "entry")
             except FileNotFoundError:
                 place.rmdir()
+                return
+            for folder in (place, self.store.aside, self.store.runs):
+                disk.sync(folder)
 
     def _install(self, work: Path, run_id: str) -> None:
         """Renames `work` to its final name; a damaged entry there makes way first."""
