@@ -518,7 +518,11 @@ def test_missing_runs_are_counted_and_damaged_ones_end_it(
     assert invoke(["compare", str(a), b]) == DONE
     told = capsys.readouterr()
     assert "1 of 6 runs of A missing: not compared" in told.err
-    assert "short.cc = reno: 2 runs of A, 3 of B, not paired: their seeds differ" in told.out
+    # What one side lacks costs its pair alone: the others stay pairs.
+    left_out = "left out: 1 run of B, of seeds that A has no run of"
+    assert f"short.cc = reno: 2 runs each, paired by seed; {left_out}\n" in told.out
+    assert "short.cc = cubic: 3 runs each, paired by seed\n" in told.out
+    assert f"left out at 1 of 2 sweep points{left_out.removeprefix('left out')}\n" in told.out
     samples = a / "runs" / hurt / "flow_samples.parquet"
     samples.write_bytes(samples.read_bytes()[:-1])
     assert invoke(["compare", str(a), b]) == RUN_FAILED

@@ -20,8 +20,11 @@ from cclab.comparison.metric import METRICS, metric_names
 from cclab.comparison.overall import overall
 from cclab.comparison.results import _compared as compared_rows
 from cclab.comparison.verdict import code_of
+from cclab.study import Study
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from cclab.comparison.overall import Overall
 
 GOODPUT, RETRANSMITS, JAIN = metric_names(["goodput_bps", "retransmits", "jain"])
@@ -232,7 +235,11 @@ def test_a_row_is_corrected_for_all_that_are_tested_and_for_no_others() -> None:
 
 
 def _match(
-    rows: list[Row], *, seeds: tuple[list[int], list[int]], names: list[str] | None = None
+    rows: list[Row],
+    *,
+    seeds: tuple[list[int], list[int]],
+    names: list[str] | None = None,
+    left_out: tuple[list[int], list[int]] = ([], []),
 ) -> Match:
     names = names or ["f"] * len(rows)
     return Match(
@@ -240,6 +247,8 @@ def _match(
         label="",
         seeds_a=seeds[0],
         seeds_b=seeds[1],
+        left_out_a=left_out[0],
+        left_out_b=left_out[1],
         changes=[],
         flows=[Subject(n, "reno", "cubic", [r]) for n, r in zip(names, rows, strict=True)],
         traffic=[],
@@ -369,6 +378,46 @@ def test_where_nothing_differs_one_in_twenty_is_below_five_per_cent(
 
 
 # Doubts.
+
+
+@pytest.mark.parametrize(
+    ("common", "left_out", "codes", "said", "remedy"),
+    [
+        (12, True, set(), "", ""),
+        (
+            *(5, True, {"few-runs", "too-few-runs-to-tell"}),
+            "intervals from 5 runs whose seeds A and B have in common are too narrow",
+            "repeat the runs with the same seeds on both sides (--repeat 10 or more)",
+        ),
+        (
+            *(1, True, {"single-runs", "too-few-runs-to-tell"}),
+            "A and B have a single seed in common at a sweep point",
+            "repeat the runs with the same seeds on both sides (--repeat 10)",
+        ),
+        (
+            *(1, False, {"single-runs", "too-few-runs-to-tell"}),
+            "a side has a single run at a sweep point",
+            "repeat the runs (--repeat 10)",
+        ),
+    ],
+)
+def test_many_runs_of_which_few_are_pairs_are_doubted_as_few_runs(
+    study: Path, common: int, left_out: bool, codes: set[str], said: str, remedy: str
+) -> None:
+    plan = Study.load(study).plan()
+    both = list(range(common))
+    rest = (list(range(50, 70)), list(range(80, 100))) if left_out else ([], [])
+    points = [_match([], seeds=(both, both), left_out=rest)]
+    found = [
+        *doubts.of_comparison("stores", points, [], plan, plan),
+        *doubts.of_tests(points, 10, "fdr"),
+    ]
+    assert {doubt.code for doubt in found} == codes
+    for doubt in found[:1]:
+        assert said in doubt.message
+        assert doubt.remedy.startswith(remedy)
+    for doubt in found[1:]:
+        assert "repeat the runs with the same seeds on both sides" in doubt.remedy
 
 
 def test_so_few_runs_that_nothing_can_be_told_are_doubted() -> None:

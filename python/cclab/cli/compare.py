@@ -134,6 +134,7 @@ def _print(compared: Comparison) -> None:
         for lone in params:
             tell(f"only {letter} has runs of {_words(lone)}: not compared")
     _print_overall(compared.overall)
+    _print_left_out(compared)
     _print_sum(compared)
 
 
@@ -179,7 +180,10 @@ def _print_point(point: PointComparison, everywhere: list[str]) -> None:
         runs = f"{count(len(seeds_a), 'run')} each, paired by seed"
     else:
         both = f"{count(len(seeds_a), 'run')} of A, {len(seeds_b)} of B"
-        runs = f"{both}, not paired: their seeds differ"
+        runs = f"{both}, not paired: no seed is on both sides"
+    left_out = _left_out(len(point.match.left_out_a), len(point.match.left_out_b))
+    if left_out:
+        runs += f"; left out: {left_out}"
     head = Text.assemble("\n", (point.match.label, "bold"), f": {runs}")
     stdout().print(head, soft_wrap=True)
     here = [str(change) for change in point.changes if str(change) not in everywhere]
@@ -213,6 +217,14 @@ def _print_point(point: PointComparison, everywhere: list[str]) -> None:
     for letter, names in (("A", point.match.traffic_only_a), ("B", point.match.traffic_only_b)):
         if names:
             tell(f"only {letter} has the traffic {', '.join(names)}: not compared")
+
+
+def _left_out(of_a: int, of_b: int) -> str:
+    """So many runs of each side whose seeds the other lacks; empty of none."""
+    told = [f"{count(n, 'run')} of {side}" for n, side in ((of_a, "A"), (of_b, "B")) if n]
+    other = "B" if of_a else "A"
+    lacking = "the other side has" if len(told) == 2 else f"{other} has"
+    return f"{' and '.join(told)}, of seeds that {lacking} no run of" if told else ""
 
 
 def _add_rows(table: Table, name: str, of: str, metrics: list[Compared]) -> None:
@@ -283,6 +295,16 @@ def _print_overall(overall: list[Overall]) -> None:
             *_tested(one.p, one.p_adjusted, one.code),
         )
     show(stdout(), table)
+
+
+def _print_left_out(compared: Comparison) -> None:
+    """The runs that are left out at all sweep points together, not all of which may be shown."""
+    points = [point.match for point in compared.points]
+    some = sum(bool(point.left_out_a or point.left_out_b) for point in points)
+    if some and len(points) > 1:
+        of_a, of_b = sum(len(p.left_out_a) for p in points), sum(len(p.left_out_b) for p in points)
+        where = f"at {some} of {count(len(points), 'sweep point')}"
+        tell(f"left out {where}: {_left_out(of_a, of_b)}")
 
 
 def _print_sum(compared: Comparison) -> None:

@@ -170,22 +170,31 @@ def _same_runs(points: Sequence[Match]) -> Doubt | None:
 
 
 def _runs(points: Sequence[Match]) -> Doubt | None:
-    least = min(min(len(point.seeds_a), len(point.seeds_b)) for point in points)
+    least = min(map(_compared, points))
     if least >= _ENOUGH_RUNS:
         return None
+    # More repeats of other seeds would not help.
+    cut = any(p.left_out_a or p.left_out_b for p in points if _compared(p) == least)
+    repeat = "repeat the runs with the same seeds on both sides" if cut else "repeat the runs"
     if least == 1:
+        single = "A and B have a single seed in common" if cut else "a side has a single run"
         return Doubt(
             "single-runs",
-            "a side has a single run at a sweep point: its difference has no interval, and may be "
-            "chance",
-            f"repeat the runs (--repeat {_ENOUGH_RUNS})",
+            f"{single} at a sweep point: its difference has no interval, and may be chance",
+            f"{repeat} (--repeat {_ENOUGH_RUNS})",
         )
+    runs = f"{least} runs whose seeds A and B have in common" if cut else f"{least} runs"
     return Doubt(
         "few-runs",
-        f"intervals from {least} runs are too narrow: they show a difference that is none more "
+        f"intervals from {runs} are too narrow: they show a difference that is none more "
         "often than the one time in twenty that 95% promises",
-        f"repeat the runs (--repeat {_ENOUGH_RUNS} or more); docs/compare.md says how often",
+        f"{repeat} (--repeat {_ENOUGH_RUNS} or more); docs/compare.md says how often",
     )
+
+
+def _compared(point: Match) -> int:
+    """The runs of the side that has fewer."""
+    return min(len(point.seeds_a), len(point.seeds_b))
 
 
 def _unfinished(points: Sequence[Match]) -> Doubt | None:

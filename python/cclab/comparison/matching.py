@@ -49,7 +49,13 @@ class Match:
     label: str
     """The point in words; "all runs" if nothing is swept."""
     seeds_a: list[int]
+    """Of the runs of A that are compared."""
     seeds_b: list[int]
+    """The same of B."""
+    left_out_a: list[int]
+    """Seeds of runs of A that are not compared, as B has none of them and others in common."""
+    left_out_b: list[int]
+    """The same of B."""
     changes: list[Change]
     """Where the scenarios of the two sides differ, the backend first if it does."""
     flows: list[Subject]
@@ -67,7 +73,7 @@ class Match:
 
     @property
     def paired(self) -> bool:
-        """Whether the sides have the same seeds, and runs are compared seed by seed."""
+        """Whether runs are compared seed by seed: where the sides have any seed in common."""
         return self.seeds_a == self.seeds_b
 
     @property
@@ -112,9 +118,8 @@ def _key(params: dict[str, Any]) -> str:
 
 
 def _point(a: Point, b: Point, metrics: list[Metric], asked: bool) -> Match:
-    runs_a = sorted(a.runs, key=lambda run: run.run.seed)
-    runs_b = sorted(b.runs, key=lambda run: run.run.seed)
-    seeds_a, seeds_b = [r.run.seed for r in runs_a], [r.run.seed for r in runs_b]
+    runs_a, runs_b, left_out_a, left_out_b = _in_common(a, b)
+    seeds_a, seeds_b = _seeds(runs_a), _seeds(runs_b)
     sides = _Sides(runs_a, runs_b, seeds_a == seeds_b, _repeated(runs_a) and _repeated(runs_b))
     scenario_a, scenario_b = runs_a[0].run.scenario, runs_b[0].run.scenario
     changed = changes(scenario_a, scenario_b)
@@ -145,6 +150,8 @@ def _point(a: Point, b: Point, metrics: list[Metric], asked: bool) -> Match:
         label=a.label,
         seeds_a=seeds_a,
         seeds_b=seeds_b,
+        left_out_a=_seeds(left_out_a),
+        left_out_b=_seeds(left_out_b),
         changes=changed,
         flows=flows,
         traffic=[
@@ -166,9 +173,35 @@ def _point(a: Point, b: Point, metrics: list[Metric], asked: bool) -> Match:
     )
 
 
+def _in_common(
+    a: Point, b: Point
+) -> tuple[list[Measured], list[Measured], list[Measured], list[Measured]]:
+    """The runs of A and of B to compare, by their seeds, and those of A and of B to leave out.
+
+    Those of the seeds that both sides have; where there is none, all: a run that one side lacks
+    costs its pair, and not what the others are worth as pairs.
+    """
+    runs_a, runs_b = (sorted(side.runs, key=lambda run: run.run.seed) for side in (a, b))
+    common = set(_seeds(runs_a)) & set(_seeds(runs_b))
+    if not common:
+        return runs_a, runs_b, [], []
+    (of_a, left_a), (of_b, left_b) = (
+        (
+            [run for run in runs if run.run.seed in common],
+            [run for run in runs if run.run.seed not in common],
+        )
+        for runs in (runs_a, runs_b)
+    )
+    return of_a, of_b, left_a, left_b
+
+
+def _seeds(runs: list[Measured]) -> list[int]:
+    return [run.run.seed for run in runs]
+
+
 @dataclass(frozen=True)
 class _Sides:
-    """The runs of both sides at a sweep point."""
+    """The runs of both sides that are compared at a sweep point."""
 
     a: list[Measured]
     b: list[Measured]

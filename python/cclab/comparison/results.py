@@ -139,7 +139,7 @@ class PointComparison:
 
     @property
     def paired(self) -> bool:
-        """Whether the sides have the same seeds, and runs are compared seed by seed."""
+        """Whether runs are compared seed by seed: where the sides have any seed in common."""
         return self.match.paired
 
     @property
@@ -160,6 +160,8 @@ class PointComparison:
             "params": match.params,
             "seeds_a": match.seeds_a,
             "seeds_b": match.seeds_b,
+            "left_out_a": match.left_out_a,
+            "left_out_b": match.left_out_b,
             "paired": match.paired,
             "changes": [change.document() for change in match.changes],
             "flows": [flow.document() for flow in self.flows],
