@@ -95,7 +95,9 @@ def carry_out(
     if not todo and store.knows(plan):
         # Nothing to write: the folder may be one that cannot be written.
         with contextlib.suppress(DamageError):
-            return _measured(store, plan)
+            results = _measured(store, plan)
+            if not _unmeasured(results, only):
+                return results
     if todo and cluster is None:
         backend.check(todo)
     with _crew(backend, jobs, cluster, todo) as crew, store.writer() as writer:
@@ -106,7 +108,11 @@ def carry_out(
 
         # The plan without any result, and the last one: neither depends on what was there before.
         writer.save_plan(plan.first)
-        failed = done(todo)
+        # Until then no plan may have needed its runs: some may have gone since they were looked at.
+        gone = _gone(store, [*plan.runs, *others], todo, only)
+        if gone and cluster is None:
+            backend.check(gone)
+        failed = done([*todo, *gone])
         tried = {run.id for run in others}
         failed += _grow(growth, writer, only, done, tried)
         try:
@@ -120,9 +126,25 @@ def carry_out(
             failed += done(unreadable)
             failed += _grow(growth, writer, only, done, tried)
             results = _measured(store, growth.plan)
+    told = {run.id for run, _ in failed}
+    lost = [run for run in _unmeasured(results, only) if run.id not in told]
+    failed += [(run, f"its entry was removed from {store.path} meanwhile") for run in lost]
     if failed:
         raise RunsFailedError(failed, results)
     return results
+
+
+def _gone(store: Store, runs: list[Run], todo: list[Run], only: Sequence[str]) -> list[Run]:
+    """Those of `runs` that have no entry and are not `todo`: by one look at the names alone."""
+    there = store.ids().union(run.id for run in todo)
+    gone = {run.id: run for run in runs if run.id not in there and _named(run, only)}
+    return list(gone.values())
+
+
+def _unmeasured(results: Results, only: Sequence[str]) -> list[Run]:
+    """The runs that were asked for and that `results` are not of."""
+    measured = {one.run.id for one in results.runs}
+    return [run for run in results.plan.runs if run.id not in measured and _named(run, only)]
 
 
 def _grow(
