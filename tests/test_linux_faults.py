@@ -193,6 +193,33 @@ def test_without_a_kernel_the_command_that_makes_it_is_told(
     assert not list(out.glob("runs/*"))
 
 
+FORKS = """
+import ctypes, os, sys
+import cclab
+forks = []
+prepare = ctypes.CFUNCTYPE(None)(lambda: forks.append(1))
+assert ctypes.CDLL(None).__register_atfork(prepare, None, None, None) == 0
+cclab.run(sys.argv[1], out=sys.argv[2])
+told = len(forks)
+if os.fork() == 0:
+    os._exit(0)
+os.wait()
+print(told, len(forks))
+"""
+
+
+def test_no_librarys_fork_handlers_run_when_a_guest_starts(tmp_path: Path, out: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FORKS, str(written(tmp_path)), str(out)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    # The handler is there: a fork runs it.
+    assert done.stdout.split() == ["0", "1"]
+
+
 def test_a_program_that_never_sleeps_is_told_as_such(cli: Cli, tmp_path: Path, out: Path) -> None:
     study = written(tmp_path, command("sh", "-c", "while :; do :; done"))
     told = failed(cli("run", study, "--out", out, CCLAB_STALL_S="3"))

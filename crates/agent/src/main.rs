@@ -9,6 +9,8 @@
 //! - `cclab at N`: N nanoseconds of the run have passed;
 //! - `cclab done`: the outcome is written;
 //! - `cclab failed STEP: PROBLEM`: it could not be.
+//!
+//! As `cclab-agent --tied PARENT PROGRAM ...` it becomes PROGRAM, which ends with its parent.
 
 mod capture;
 mod clock;
@@ -32,12 +34,20 @@ mod setup;
 mod socket;
 mod sys;
 mod tcp_info;
+mod tied;
 mod tracing;
 mod watch;
+
+use cclab_testbed::TIED;
 
 fn main() {
     if std::process::id() == 1 {
         guest::main()
+    } else if std::env::args_os()
+        .nth(1)
+        .is_some_and(|first| first == TIED)
+    {
+        tied::main()
     } else {
         host::main()
     }

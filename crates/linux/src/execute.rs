@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use cclab_spec::{Limit, Run, Scenario};
@@ -103,7 +102,7 @@ pub fn carry_out(
             ("the guest", guest.command(raw)?)
         }
         Place::Host => {
-            let mut command = Command::new(how.agent);
+            let mut command = process::tied(how.agent, how.agent);
             command.arg(raw);
             ("the agent", command)
         }

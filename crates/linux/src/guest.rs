@@ -8,6 +8,7 @@ use std::process::Command;
 use nix::sys::statvfs::statvfs;
 
 use crate::RunError;
+use crate::process;
 
 /// The guest's wall clock at its boot: nothing may depend on the host's.
 const BOOT_TIME_NS: u64 = 1_700_000_000_000_000_000;
@@ -36,7 +37,7 @@ impl Guest<'_> {
             let error = std::io::Error::other("the kernel's command line cannot hold this path");
             return Err(RunError::io(self.agent)(error));
         }
-        let mut command = Command::new(self.kernel);
+        let mut command = process::tied(self.agent, self.kernel);
         command
             .current_dir(dir)
             .env_clear()

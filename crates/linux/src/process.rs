@@ -1,5 +1,4 @@
 //! A process that must not outlive us, watched.
-#![allow(unsafe_code, reason = "what a child does between fork and exec")]
 #![allow(
     clippy::disallowed_methods,
     reason = "limits are about real time; no result depends on it"
@@ -7,11 +6,13 @@
 
 use std::io::{self, BufRead, BufReader, PipeReader};
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use cclab_testbed::TIED;
 use cclab_trace::Progress;
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
@@ -76,10 +77,27 @@ impl Drop for Group {
     }
 }
 
-/// Runs `command` to its end, in a process group that is killed when the run is cancelled, takes
-/// too long, or when this process dies.
+/// A command that the agent turns into `program` once the kernel is to end it with this process.
+///
+/// We could ask the kernel for that ourselves between fork and exec. But a fork runs the handlers
+/// of every library in the process, and those of linear algebra in Python have been seen to wait
+/// for ever; without anything to do in between, the child is started without one.
+pub fn tied(agent: &Path, program: &Path) -> Command {
+    let mut command = Command::new(agent);
+    command
+        .arg(TIED)
+        .arg(std::process::id().to_string())
+        .arg(program);
+    command
+}
+
+/// Runs a [`tied`] command to its end, in a process group that is killed when the run is
+/// cancelled, takes too long, or when this process dies.
+///
+/// The thread that starts the child waits for it here: the kernel ends the child with that thread,
+/// which is then with the process.
 pub fn watch(mut command: Command, limits: Limits, progress: &Progress) -> Result<Ended, RunError> {
-    let program = std::path::PathBuf::from(command.get_program());
+    let program = PathBuf::from(command.get_program());
     let (reader, writer) = io::pipe().map_err(RunError::io(&program))?;
     let errors = writer.try_clone().map_err(RunError::io(&program))?;
     command
@@ -87,19 +105,6 @@ pub fn watch(mut command: Command, limits: Limits, progress: &Progress) -> Resul
         .stdout(writer)
         .stderr(errors)
         .process_group(0);
-    let parent = std::process::id() as i32;
-    // SAFETY: prctl and getppid are safe between fork and exec. The thread that starts the child
-    // waits for it here, so the signal, which comes when that thread ends, comes with the process.
-    unsafe {
-        command.pre_exec(move || {
-            nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
-            if nix::unistd::getppid().as_raw() == parent {
-                Ok(())
-            } else {
-                Err(io::Error::other("whoever started it is gone"))
-            }
-        });
-    }
     let began = Instant::now();
     let mut group = Group(command.spawn().map_err(RunError::io(&program))?);
     // Ours would keep the pipe open.

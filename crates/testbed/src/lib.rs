@@ -38,6 +38,10 @@ pub use records::Outcome;
 pub use unsupported::{Unsupported, unsupported};
 pub use variants::{VARIANTS, Variant};
 
+/// The agent's first argument where it is to become another program that ends with the process
+/// that started it; that one's number, the program and its arguments follow.
+pub const TIED: &str = "--tied";
+
 /// Where orders are carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
