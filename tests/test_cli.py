@@ -420,3 +420,56 @@ def test_a_reader_that_leaves_early_ends_the_command_quietly(study: Path) -> Non
     )
     assert done.returncode in (DONE, 128 + signal.SIGPIPE)
     assert done.stderr == ""
+
+
+def test_a_results_folder_is_gone_on_with_and_done_anew_elsewhere(
+    cli: Cli, study: Path, tmp_path: Path
+) -> None:
+    out, set_ = tmp_path / "out", ["--set", "duration=1s", "--set", "flow.long.rtt=70ms"]
+    assert cli("run", study, "--out", out, *set_).returncode == DONE
+    study.unlink()
+    runs = sorted(run.name for run in (out / "runs").iterdir())
+    shutil.rmtree(out / "runs" / runs[0])
+    again = cli("run", out)
+    assert again.returncode == DONE
+    assert f"3 of 4 runs are in {out} already" in again.stderr
+    assert sorted(run.name for run in (out / "runs").iterdir()) == runs
+    elsewhere = tmp_path / "elsewhere"
+    one = cli("run", out / "plan.json", "--out", elsewhere, "--only", runs[1])
+    assert one.returncode == DONE
+    assert files_of(elsewhere / "runs") == {
+        f"{runs[1]}/{name}": content for name, content in files_of(out / "runs" / runs[1]).items()
+    }
+    refused = cli("run", out, *set_)
+    assert refused.returncode == WRONG_INPUT
+    assert "is a results folder: what is set" in refused.stderr
+    plan = out / "plan.json"
+    version = json.loads(plan.read_text())["points"][0]["runs"][0]["version"]
+    plan.write_text(plan.read_text().replace(version, "0.0.1+00000000"))
+    other = cli("run", out)
+    assert other.returncode == WRONG_INPUT
+    assert "its results would be others" in other.stderr
+    assert cli("run", tmp_path / "none" / "plan.json").returncode == WRONG_INPUT
+
+
+@pytest.mark.parametrize("address", ["foo", "localhost", "", "http://x:1", "tcp://host"])
+def test_what_is_no_address_of_a_scheduler_is_refused(
+    cli: Cli, study: Path, tmp_path: Path, address: str
+) -> None:
+    refused = cli("run", study, "--out", tmp_path / "out", "--cluster", address)
+    assert refused.returncode == WRONG_INPUT
+    assert "is no address of a Dask scheduler: write tcp://HOST:PORT" in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
+    both = cli("run", study, "--cluster", "tcp://127.0.0.1:1", "--jobs", "1")
+    assert both.returncode == WRONG_INPUT
+
+
+def test_checks_are_told_beside_failed_runs_and_by_the_report(
+    cli: Cli, study: Path, tmp_path: Path
+) -> None:
+    study.write_text(study.read_text() + '\n[expect]\nfair = "jain > 0.9999"\n')
+    out = tmp_path / "out"
+    assert cli("run", study, "--out", out).returncode == EXPECTATION_FAILED
+    told = cli("report", out)
+    assert told.returncode == DONE
+    assert "expectation not met: fair: jain > 0.9999" in told.stderr

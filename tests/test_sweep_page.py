@@ -117,7 +117,7 @@ def test_the_command_of_a_point_makes_that_very_run(
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     data = data_of(page.read_text())
-    shutil.copy(results.store.path.parent / "two flows.toml", tmp_path)
+    shutil.copy(results.store.path / "plan.json", tmp_path)
     monkeypatch.chdir(tmp_path)
     first, second = data["ids"][4:6]
     cclab_, *words = shlex.split(f"{data['command']} {first}")

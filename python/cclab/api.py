@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from cclab import companions
 from cclab.backends import backend as find_backend
+from cclab.backends import versions
 from cclab.errors import DamageError, InputError, RunsFailedError
 from cclab.execute import execute
+from cclab.execute.address import check_address
 from cclab.execute.crew import Local
 from cclab.execute.state import Rounds
 from cclab.repeats import Growth
 from cclab.store import Store
+from cclab.store.folder import PLAN
 from cclab.study import Study
 
 if TYPE_CHECKING:
@@ -46,7 +49,8 @@ def run(
 ) -> Results:
     """Runs what is missing of a study and measures all of it.
 
-    `study` is the path of a study file; `out` the results folder (`results/NAME` if None);
+    `study` is the path of a study file, or of a results folder, whose last plan is gone on with;
+    `out` is the results folder (`results/NAME`, or that folder, if None);
     `backend`, `repeat` and `seed` replace what the study says, and each of `set` one key
     (`"duration=10s"`); of what is missing, only the runs are done whose ids begin with one of
     `only`, if there are any; `jobs` is the number of runs at a time (one per CPU if None), and
@@ -55,11 +59,52 @@ def run(
     Raises `StudyError` or `InputError` for wrong input, `StoreError` if `out` cannot be used,
     and `RunsFailedError` if runs fail: the others are done all the same, and stay in the folder.
     """
-    loaded = study if isinstance(study, Study) else Study.load(study)
-    plan = loaded.plan(set=list(each(set)), backend=backend, repeat=repeat, seed=seed)
-    return carry_out(
-        plan, store_of(plan, out), only=each(only), jobs=jobs, cluster=cluster, listener=listener
-    )
+    plan = planned(study, set=set, backend=backend, repeat=repeat, seed=seed)
+    store = store_of(plan, out if out is not None else results_folder(study))
+    return carry_out(plan, store, only=each(only), jobs=jobs, cluster=cluster, listener=listener)
+
+
+def planned(
+    study: str | Path | Study,
+    *,
+    set: str | Sequence[str] = (),
+    backend: str | None = None,
+    repeat: int | str | None = None,
+    seed: int | None = None,
+) -> Plan:
+    """The plan of a study, or the one last run in a results folder; see `run`.
+
+    Raises `StudyError` or `InputError` for wrong input, and `StoreError` if the folder's plan
+    cannot be read.
+    """
+    folder = results_folder(study)
+    if folder is None:
+        loaded = study if isinstance(study, Study) else Study.load(study)
+        return loaded.plan(set=list(each(set)), backend=backend, repeat=repeat, seed=seed)
+    if set or (backend, repeat, seed) != (None, None, None):
+        raise InputError(
+            f"{folder} is a results folder: what is set, the backend, repeats and the seed are "
+            "those of its plan; to have others, name the study's file"
+        )
+    plan = Store(folder).plan()
+    there = versions()[plan.backend]
+    for run in plan.runs:
+        if run.version != there:
+            raise InputError(
+                f"the plan in {folder} is of {plan.backend} {run.version}, and this is {there}: "
+                "its results would be others; run the study's file"
+            )
+    return plan
+
+
+def results_folder(study: str | Path | Study) -> Path | None:
+    """The results folder that `study` is the path of, or of whose plan; None of a study."""
+    if isinstance(study, Study):
+        return None
+    path = Path(study)
+    if path.name == PLAN:
+        return path.parent
+    return path if (path / PLAN).is_file() else None
 
 
 def each(texts: str | Sequence[str]) -> tuple[str, ...]:
@@ -84,6 +129,10 @@ def carry_out(
     """
     if jobs is not None and jobs < 1:
         raise InputError(f"jobs is {jobs}; it must be at least 1")
+    if cluster is not None:
+        if jobs is not None:
+            raise InputError("jobs are of this machine, and a cluster has others: one or the other")
+        check_address(cluster)
     backend = check(plan)
     growth = _growth(plan, store)
     plan = growth.grow()
@@ -195,6 +244,8 @@ def _growth(plan: Plan, store: Store) -> Growth:
 def _check_named(only: Sequence[str], runs: list[Run]) -> None:
     """Raises `InputError` if one of `only` is the beginning of no run's id."""
     for name in only:
+        if not isinstance(name, str) or not name:
+            raise InputError(f"only names runs by the beginning of their ids, not by {name!r}")
         if not any(_named(run, [name]) for run in runs):
             raise InputError(
                 f"no run of this study has an id that begins with {name!r}; "

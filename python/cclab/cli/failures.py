@@ -1,4 +1,4 @@
-"""Runs that failed: why, and the command that repeats each."""
+"""What did not come out: checks that are not met; runs that failed, and what repeats each."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import bisect
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from cclab import expect
 from cclab.cli.console import complain, count, note
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from cclab.errors import RunsFailedError
     from cclab.plan import Plan, Run
+    from cclab.results import Results
 
 _MOST_SHOWN = 20
 _LEAST_ID = 8
@@ -40,11 +42,25 @@ class Commands:
         return shlex.join([*self._words, "--only", run.id[:length]])
 
 
-def tell(error: RunsFailedError, plan: Plan, words: Sequence[str | Path]) -> None:
-    """Says at the end of a sweep which runs failed; the others are done."""
+def tell_unmet(measured: Results) -> None:
+    """Says what was expected and is not so: the worst points, and how many more."""
+    for unmet in expect.unmet(measured.failures):
+        for failure in unmet.worst:
+            complain(f"expectation not met: {failure}")
+        if unmet.others:
+            more = count(len(unmet.others), "more point")
+            complain(
+                f"expectation not met: {unmet.expectation.label}: and {more} (--json has them)"
+            )
+
+
+def tell(
+    error: RunsFailedError, plan: Plan, words: Sequence[str | Path], *, tried_all: bool
+) -> None:
+    """Says at the end of a sweep which runs failed; the others are done if all were tried."""
     planned = len(plan.runs)
     failed = len(error.failed)
-    others = "; the others are done" if failed < planned else ""
+    others = "; the others are done" if failed < planned and tried_all else ""
     complain(f"{count(failed, 'run')} of {planned} failed{others}")
     commands = Commands(words, plan)
     labels = {run.id: point.label for point in plan.points for run in point.runs}

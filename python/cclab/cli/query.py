@@ -147,7 +147,7 @@ def _print(found: pl.DataFrame, folder: Path, row: str, limit: int | None) -> No
     from cclab.report.tables import Table
 
     shown = found if limit is not None else found.head(_MOST_ROWS)
-    if not found.height:
+    if not found.height and limit != 0:
         note(f"no {row} in {folder} for which it holds")
         return
     numeric = [kind.is_numeric() for kind in shown.dtypes]

@@ -9,7 +9,7 @@ import typer
 
 from cclab import report as reports
 from cclab.api import load
-from cclab.cli import options
+from cclab.cli import failures, options
 from cclab.cli.console import count, note, print_json, print_table, print_warnings
 from cclab.errors import DamageError, InputError
 from cclab.report import tables
@@ -87,6 +87,7 @@ def report(
             note(f"{beyond} in {page.parent / 'table.md'} and summary.csv")
     print_warnings(measured.warnings)
     note(f"report: {page}")
+    failures.tell_unmet(measured)
 
 
 def _listed(text: str | None) -> list[str]:

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cclab import api, expect, report
+from cclab import api, report
 from cclab.cli import failures, options
-from cclab.cli.console import complain, count, note, print_json, print_table, print_warnings
+from cclab.cli.console import count, note, print_json, print_table, print_warnings
 from cclab.cli.exits import EXPECTATION_FAILED, RUN_FAILED
 from cclab.cli.progress import SweepProgress
 from cclab.errors import RunsFailedError
 from cclab.report import tables
-from cclab.study import Study
 
 if TYPE_CHECKING:
     from cclab.results import Results
@@ -43,8 +42,8 @@ def run(
     ] = None,
 ) -> None:
     """Run a study: what the results folder already holds is not run again."""
-    plan = Study.load(study).plan(set=set_ or [], backend=backend, repeat=repeat, seed=seed)
-    store = api.store_of(plan, out)
+    plan = api.planned(study, set=set_ or [], backend=backend, repeat=repeat, seed=seed)
+    store = api.store_of(plan, out or api.results_folder(study))
     plan = api.grown(plan, store)
     found = store.survey(plan)
     if found.sound:
@@ -76,24 +75,12 @@ def run(
         print_json(measured.document() | ({"failed": of_failed} if of_failed else {}))
     if measured.runs:
         _tell(measured, store, table=not json)
+    failures.tell_unmet(measured)
     if failed is not None:
-        failures.tell(failed, measured.plan, words)
+        failures.tell(failed, measured.plan, words, tried_all=not only)
         raise typer.Exit(RUN_FAILED)
     if measured.failures:
-        _complain_of(measured)
         raise typer.Exit(EXPECTATION_FAILED)
-
-
-def _complain_of(measured: Results) -> None:
-    """What was expected and is not so: the worst points, and how many more."""
-    for unmet in expect.unmet(measured.failures):
-        for failure in unmet.worst:
-            complain(f"expectation not met: {failure}")
-        if unmet.others:
-            more = count(len(unmet.others), "more point")
-            complain(
-                f"expectation not met: {unmet.expectation.label}: and {more} (--json has them)"
-            )
 
 
 def _tell(measured: Results, store: Store, *, table: bool) -> None:

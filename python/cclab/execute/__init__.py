@@ -4,6 +4,7 @@ agenda     which runs come next
 crew       who does them: threads of this process
 cluster    or the workers of a Dask cluster
 apart      what workers on this machine do first
+address    where a cluster is
 state      how far a sweep is
 """
 

@@ -20,6 +20,7 @@ from cclab import _core
 from cclab.backends import backend as backend_called
 from cclab.backends import versions
 from cclab.errors import InputError, RunError
+from cclab.execute.address import check_address
 from cclab.execute.crew import Done, check_disk, work
 
 try:
@@ -130,6 +131,7 @@ class Cluster:
 
         Raises `InputError` if there is none, or a worker cannot do them.
         """
+        check_address(address)
         # What it logs of a lost connection is told here in a sentence. Each of its loggers has a
         # level of its own.
         for name in [*logging.root.manager.loggerDict, "tornado.application", "asyncio"]:

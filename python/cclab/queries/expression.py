@@ -137,6 +137,8 @@ class _Expression:
     """A text on its way to polars."""
 
     def __init__(self, text: str, resolve: Mapping[str, Term]) -> None:
+        if not isinstance(text, str):
+            raise InputError(f"an expression is a text, not {text!r}")
         self._text = text.replace("\n", " ").strip()  # leading blanks would be an indentation
         self._resolve = resolve
         self._quantities: dict[int, Term] = {}
@@ -292,6 +294,10 @@ class _Expression:
         dimensions: frozenset[str] = frozenset()
         if isinstance(node.op, ast.Add | ast.Sub):
             dimensions = self._common([one, other], node.right)
+        elif isinstance(node.right, ast.Constant) and not other.dimensions:
+            dimensions = one.dimensions  # Twice or half of a time is a time.
+        elif isinstance(node.op, ast.Mult) and isinstance(node.left, ast.Constant):
+            dimensions = frozenset() if one.dimensions else other.dimensions
         return Term(compute(one.value, other.value), "number", dimensions=dimensions)
 
     def _call(self, node: ast.Call) -> Term:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import shlex
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,15 +89,9 @@ def table(plan: Plan, shown: list[tuple[Point, Measured]]) -> dict[str, Any]:
 
 
 def _command(plan: Plan) -> str:
-    """What repeats a run, but for its id.
-
-    The file is the study's if its name was not changed. Of another study, or without the `--set`
-    that the sweep had, the id names no run: the command refuses then, and does not run another.
-    """
-    # As often as the point that was repeated most, whatever rule stopped each.
-    repeat = max(len(point.runs) for point in plan.points)
-    again = ["--backend", plan.backend, "--seed", str(plan.seed), "--repeat", str(repeat)]
-    return shlex.join(["cclab", "run", f"{plan.name}.toml", *again, "--out", "again", "--only"])
+    """What repeats a run, but for its id: its plan is in the results folder, whichever study file
+    and `--set` it was made of."""
+    return "cclab run plan.json --out again --only"
 
 
 def _metric(name: str, measured: list[dict[str, float]]) -> dict[str, Any]:
