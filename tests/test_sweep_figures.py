@@ -475,3 +475,13 @@ def test_every_figure_is_documented() -> None:
     rows = [line for line in page.splitlines() if line.startswith("| `")]
     names = [name for row in rows for name in re.findall(r"`([a-z-]+)`", row.split("|")[1])]
     assert sorted(names) == sorted(kind.name for kind in figures.FIGURES)
+
+
+def test_pairs_of_variants_are_told_apart_in_the_figure_of_jain(pairs: Results) -> None:
+    with pytest.raises(InputError, match="9 series side by side, and 8 is the most"):
+        pairs.figure("jain")
+    figure = pairs.figure("jain", where={"flow.short.cc": ["reno", "cubic"]})
+    [legend] = figure.legends
+    assert len(legend.get_texts()) == 6
+    looks = {(line.get_color(), line.get_marker()) for line in legend.get_lines()}
+    assert len(looks) == 6

@@ -274,11 +274,12 @@ def _print_overall(overall: list[Overall]) -> None:
     if not overall:
         return
     points = max(one.points for one in overall)
-    stdout().print(Text(f"\nover all {points} sweep points", style="bold"), soft_wrap=True)
+    title = f"\nover all {points} sweep points; differences are relative to the mean of both sides"
+    stdout().print(Text(title, style="bold"), soft_wrap=True)
     table = Table(header_style="bold", box=SIMPLE_HEAD, padding=(0, 0, 0, 1))
     table.add_column("flow", no_wrap=True)
     table.add_column("metric", no_wrap=True)
-    for title in ("points", "B higher", "B lower", "B against A", "p", "adjusted"):
+    for title in ("points", "B higher", "B lower", "(B-A)/mean", "p", "adjusted"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     last = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cclab.report.figures import legend
+from cclab.report.figures.asked import TooMuchError
 from cclab.report.figures.panels import reference
 from cclab.report.figures.style import INK
 from cclab.report.figures.sweep import layout
@@ -22,8 +23,18 @@ CAPTION = (
 NEEDS = "a sweep of two points or more, and two flows or more"
 
 
+MOST_SERIES = 8
+"""More series side by side cannot be told apart."""
+
+MOST_NUMBERED = 3
+"""Of more series, the numbers beside the marks would hide each other."""
+
+
 def draw(results: Results) -> Drawing | None:
-    """The figure; None without a sweep or with a single flow."""
+    """The figure; None without a sweep or with a single flow.
+
+    Raises `TooMuchError` if it would have more than `MOST_SERIES`.
+    """
     placed = layout(results)
     if placed is None:
         return None
@@ -32,9 +43,15 @@ def draw(results: Results) -> Drawing | None:
         return None
     figure, cells = placed.frame()
     series = list(dict.fromkeys(p.series for p in placed.places))
+    if len(series) > MOST_SERIES:
+        raise TooMuchError(
+            f"it would have {len(series)} series side by side, and {MOST_SERIES} is the most that "
+            "can be told apart; the figure heatmap with --metric jain has a cell for each"
+        )
     step = min(0.2, 0.7 / len(series))
+    firsts = [name.split(", ")[0] for name in series]
     for number, name in enumerate(series):
-        style = look(name.split(", ")[0])
+        style = look(firsts[number], firsts[:number].count(firsts[number]))
         colour = style.colour if name else INK
         for panel, axes in enumerate(cells):
             labelled = False
@@ -58,7 +75,7 @@ def draw(results: Results) -> Drawing | None:
                     label=None if labelled or not name else name,
                 )
                 labelled = True
-                if placed.labelled_every() > 1:
+                if placed.labelled_every() > 1 or len(series) > MOST_NUMBERED:
                     continue  # The numbers would hide each other.
                 axes.annotate(
                     f"{value.mean:.2f}",
