@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
@@ -27,13 +27,15 @@ from cclab.summary import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from cclab.expect import Failure
     from cclab.plan import Expectation, Plan, Run
     from cclab.report.figures.style import Drawing
     from cclab.store import Store
+
+T = TypeVar("T")
 
 SCHEMA = "cclab/1"
 """Name and version of the results document; docs/results.schema.json describes it."""
@@ -53,6 +55,10 @@ class Measured:
     def entry(self) -> Path:
         """The folder of its trace; of a compacted run, a copy that lasts as long as the process."""
         return self.store.trace(self.run.id)
+
+    def read(self, reader: Callable[[Path], T]) -> T:
+        """What `reader` makes of the folder of its trace, read again if that is moved meanwhile."""
+        return self.store.read(self.run.id, reader, lasting=True)
 
 
 @dataclass(frozen=True)
@@ -168,7 +174,7 @@ class Results:
         `queue_events`, `drops`, `flows`, `links`, `traffic`, `transfers`, `histograms`. Raises
         `InputError` if there is no such run or it recorded no such table.
         """
-        return trace.table(self._run(run).entry, table)
+        return self._run(run).read(lambda entry: trace.table(entry, table))
 
     def figure(
         self,
@@ -310,8 +316,8 @@ def _metrics_of(
 
 def _measured(store: Store, run_id: str) -> dict[str, Any] | Exception:
     try:
-        with store.opened(run_id) as entry:
-            metrics: dict[str, Any] = json.loads(_core.measure(str(entry)))
+        told = store.read(run_id, lambda entry: _core.measure(str(entry)))
+        metrics: dict[str, Any] = json.loads(told)
     except (_core.RunError, ValueError) as error:
         return error
     return metrics

@@ -213,44 +213,48 @@ class Catalog:
 
         Compacted ones are read pack by pack: to look for each takes a look at its whole pack.
         """
-        packed = self._packed(runs)
-        loose = [run for run in runs if run not in packed]
-        found: list[dict[str, Any] | None] = []
-        with ThreadPoolExecutor() as pool:
-            found += pool.map(self._record, loose)
-            for pack in sorted({*packed.values()}):
-                found += pool.map(lambda one: _record_of(*one), self._in_pack(pack, packed))
-        return _frame(sorted((row for row in found if row is not None), key=itemgetter("run")))
+        found: dict[str, dict[str, Any]] = {}
+        for _ in self.store.looks():
+            lacking = [run for run in runs if run not in found]
+            packed = self._packed(lacking)
+            with ThreadPoolExecutor() as pool:
+                rows = [*pool.map(self._record, [run for run in lacking if run not in packed])]
+                for pack in sorted({*packed.values()}):
+                    rows += pool.map(lambda one: _record_of(*one), self._in_pack(pack, packed))
+            found |= {row["run"]: row for row in rows if row is not None}
+        return _frame(sorted(found.values(), key=itemgetter("run")))
 
     def _packed(self, runs: list[str]) -> dict[str, Path]:
         """The packs of those of `runs` that have no folder of their own."""
-        if self.store.packs is None:
-            return {}
-        held, loose = self.store.packs.runs(), self.store.loose()
+        held = self.store.packed()
+        loose = self.store.loose() if held else set()
         return {run: held[run].pack for run in runs if run in held and run not in loose}
 
     def _in_pack(
         self, pack: Path, wanted: Container[str]
     ) -> Iterator[tuple[str, dict[str, bytes]]]:
         """The runs in `pack` that are `wanted` and sound, with their files."""
-        assert self.store.packs is not None
-        for run, files in self.store.packs.each(pack):
+        packs = self.store.packs
+        for run, files in () if packs is None else packs.each(pack):
             if run in wanted and files is not None:
                 yield run, files
 
     def _record(self, run: str) -> dict[str, Any] | None:
-        with contextlib.suppress(OSError), self.store.opened(run) as entry:
-            return _record_in(entry, run)
+        with contextlib.suppress(OSError):
+            return self.store.read(run, lambda entry: _record_in(entry, run))
         return None
 
     def _digest(self, run: str) -> str | None:
-        try:
-            return hashlib.sha256((self.store.entry(run) / MANIFEST).read_bytes()).hexdigest()
-        except FileNotFoundError:
-            packed = None if self.store.packs is None else self.store.packs.runs().get(run)
-            return None if packed is None else packed.manifest_sha256
-        except OSError:
-            return None
+        for _ in self.store.looks():
+            try:
+                return hashlib.sha256((self.store.entry(run) / MANIFEST).read_bytes()).hexdigest()
+            except FileNotFoundError:
+                packed = self.store.packed().get(run)
+                if packed is not None:
+                    return packed.manifest_sha256
+            except OSError:
+                return None
+        return None
 
 
 def _record_of(run: str, files: dict[str, bytes]) -> dict[str, Any] | None:

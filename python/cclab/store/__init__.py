@@ -12,6 +12,7 @@ on when, where or by which process it was run: equal runs give equal bytes.
 
 folder     what a store holds
 writer     how entries come into it
+moving     how to look at it while it is compacted
 disk       locks, and what is on the disk for good
 """
 

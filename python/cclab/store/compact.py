@@ -20,7 +20,7 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from cclab import _core
-from cclab.store import disk, packs, parquet, unpacked
+from cclab.store import disk, moving, packs, parquet, unpacked
 from cclab.store.folder import DIGITS
 from cclab.store.packs import MANIFEST, Packs
 
@@ -253,7 +253,7 @@ def stale_tables(store: Store) -> list[Path]:
     held = Packs(store.path / "packs")
     within: dict[Path, dict[str, str]] = {pack: {} for pack in held.every()}
     for run, one in held.runs().items():
-        within[one.pack][run] = one.manifest_sha256
+        within.setdefault(one.pack, {})[run] = one.manifest_sha256
     wrong = [t for pack, digests in within.items() for t in _stale(store, pack, _mark(digests))]
     stems = {pack.stem for pack in within}
     tables = sorted((store.path / "tables").glob("*/*.parquet"))
@@ -334,6 +334,5 @@ def _remove(folder: Path, scratch: Path) -> None:
 @contextlib.contextmanager
 def _alone(store: Store) -> Iterator[Path]:
     """A folder to work in, while no other process compacts or unpacks."""
-    lock = store.path / "tmp" / "compact-lock"
-    with store.writer() as writer, writer.workspace() as scratch, disk.alone(lock):
+    with store.writer() as writer, writer.workspace() as scratch, moving.alone(store.path):
         yield scratch

@@ -7,19 +7,21 @@ import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from cclab import _core
 from cclab.errors import StoreError
 from cclab.plan import Plan
-from cclab.store import disk
+from cclab.store import disk, moving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from cclab.plan import Run
-    from cclab.store.packs import Packs
+    from cclab.store.packs import Packed, Packs
     from cclab.store.writer import Writer
+
+T = TypeVar("T")
 
 State = Literal["sound", "damaged", "absent"]
 
@@ -73,10 +75,12 @@ class Store:
     def ids(self) -> set[str]:
         """The ids of the runs that have an entry, sound or not, loose or compacted.
 
-        One look at the folder and the packs: no entry is opened.
+        A look at the folder and the packs: no entry is opened.
         """
-        loose = self.loose()
-        return loose if self.packs is None else loose | self.packs.runs().keys()
+        found: set[str] = set()
+        for _ in self.looks():
+            found = self.loose() | self.packed().keys()
+        return found
 
     def loose(self) -> set[str]:
         """The ids of the runs that have a folder of their own."""
@@ -97,29 +101,71 @@ class Store:
             self._packs = Packs(self.path / "packs")
         return self._packs
 
+    def packed(self) -> Mapping[str, Packed]:
+        """The compacted runs, by id."""
+        packs = self.packs
+        return {} if packs is None else packs.runs()
+
+    def looks(self) -> Iterator[None]:
+        """Once for a look at the folders and then the packs; see `moving.looks`."""
+        return moving.looks(self.path / "packs")
+
     def trace(self, run_id: str) -> Path:
         """A folder with the files of the run `run_id`, which lasts as long as this process.
 
-        It is the entry itself, or, of a compacted one, a copy in the temporary folder.
+        It is the entry itself, or, of a compacted one, a copy in the temporary folder. Where
+        another process compacts the store, the entry may go: see `read`.
         """
         loose = self.entry(run_id)
-        if self.packs is None or loose.exists():
-            return loose
-        from cclab.store.unpacked import lasting
+        for _ in self.looks():
+            if loose.exists():
+                break
+            packs = self.packs
+            if packs is not None:
+                from cclab.store.unpacked import lasting
 
-        return lasting(self.packs, run_id) or loose
+                copy = lasting(packs, run_id)
+                if copy is not None:
+                    return copy
+        return loose
 
     @contextlib.contextmanager
     def opened(self, run_id: str) -> Iterator[Path]:
-        """A folder with the files of the run `run_id`, while the context lasts."""
+        """A folder with the files of the run `run_id`, while the context lasts; as of `trace`."""
         loose = self.entry(run_id)
-        if self.packs is None or loose.exists():
-            yield loose
-            return
-        from cclab.store.unpacked import passing
+        for _ in self.looks():
+            if loose.exists():
+                break
+            packs = self.packs
+            if packs is not None:
+                from cclab.store.unpacked import passing
 
-        with passing(self.packs, run_id) as folder:
-            yield folder or loose
+                with passing(packs, run_id) as folder:
+                    if folder is not None:
+                        yield folder
+                        return
+        yield loose
+
+    def read(self, run_id: str, reader: Callable[[Path], T], *, lasting: bool = False) -> T:
+        """What `reader` makes of the files of the run `run_id`, given the folder with them.
+
+        If the folder goes meanwhile, `reader` may have seen half of them: it reads again. A copy
+        that is made of a compacted run is kept for the next time if it is to be `lasting`. Raises
+        what `reader` raises, and `StoreError` if it is never left to read in peace.
+        """
+        for _ in range(moving.MOST_LOOKS):
+            opened = contextlib.nullcontext(self.trace(run_id)) if lasting else self.opened(run_id)
+            with opened as entry:
+                before = moving.identity(entry)
+                try:
+                    found = reader(entry)
+                except Exception:
+                    if moving.identity(entry) == before:
+                        raise
+                else:
+                    if moving.identity(entry) == before:
+                        return found
+        raise StoreError(f"{self.entry(run_id)} is moved again and again while it is read")
 
     def entry(self, run_id: str) -> Path:
         """Where the entry of the run `run_id` is, or would be."""
@@ -224,10 +270,26 @@ class Store:
         return list(zip(runs, states, strict=True))
 
     def _states_of(self, ids: list[str], *, contents: bool) -> list[State]:
+        found: dict[str, State] = dict.fromkeys(ids, "absent")
+        doubted = [*found]
+        for _ in range(moving.MOST_LOOKS):
+            packs = moving.stamp(self.path / "packs")
+            seen = self._look(doubted, contents=contents)
+            # What is sound is so, wherever it was seen. Of the others, two looks must agree: one
+            # whose folder went meanwhile looks torn. That all are absent is what was thought first.
+            agreed = all(found[run] == state for run, state in seen.items())
+            found |= seen
+            doubted = [run for run, state in seen.items() if state != "sound"]
+            if not doubted or (agreed and moving.stamp(self.path / "packs") == packs):
+                break
+        return [found[run] for run in ids]
+
+    def _look(self, ids: list[str], *, contents: bool) -> dict[str, State]:
+        """One look at the folders of `ids`, and for those that have none at the packs."""
         states: list[State] = list(_core.check_entries(self.runs, ids, contents))
-        absent = [index for index, state in enumerate(states) if state == "absent"]
-        if absent and self.packs is not None:
-            within = self.packs.states([ids[index] for index in absent], contents=contents)
-            for index, state in zip(absent, within, strict=True):
-                states[index] = state
-        return states
+        found = dict(zip(ids, states, strict=True))
+        absent = [run for run, state in found.items() if state == "absent"]
+        packs = self.packs if absent else None
+        if packs is not None:
+            found |= zip(absent, packs.states(absent, contents=contents), strict=True)
+        return found

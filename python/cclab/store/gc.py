@@ -89,7 +89,7 @@ def garbage(store: Store, versions: dict[str, str] | None = None) -> Garbage:
                 needed |= needed_by(plan)
     found.runs = sorted(store.ids() - needed)
     found.aside = _names(store.aside)
-    packed = {} if store.packs is None else store.packs.runs()
+    packed = store.packed()
     found.bytes = sum(
         packed[run].bytes if run in packed else _size(store.entry(run)) for run in found.runs
     ) + sum(_size(store.aside / name) for name in found.aside)
@@ -118,7 +118,7 @@ def _remove(store: Store, found: Garbage, scratch: Path) -> None:
             store.entry(run).rename(scratch / run)
     disk.sync(store.runs)
     gone = set(found.runs)
-    if store.packs is not None and gone & store.packs.runs().keys():
+    if gone & store.packed().keys():
         from cclab.store import compact
 
         compact.without(store, gone, scratch)

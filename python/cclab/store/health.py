@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cclab import _core
+from cclab.errors import StoreError
 from cclab.plan import Plan
+from cclab.store import moving
 from cclab.store.folder import PLAN
 from cclab.store.packs import MANIFEST
 
@@ -54,8 +56,26 @@ class Health:
         }
 
 
+_MOST_READINGS = 10
+
+
 def examine(store: Store) -> Health:
-    """Reads everything in `store` and compares it with what it was. Changes nothing."""
+    """Reads everything in `store` and compares it with what it was. Changes nothing.
+
+    While it reads, nobody compacts or unpacks the store; where it cannot see to that, because it
+    cannot write there, it reads again what moved meanwhile. Raises `StoreError` if entries never
+    cease to move.
+    """
+    with moving.held_still(store.path):
+        for _ in range(_MOST_READINGS):
+            packs, loose = moving.stamp(store.path / "packs"), store.loose()
+            found = _examined(store)
+            if moving.stamp(store.path / "packs") == packs and loose <= store.loose():
+                return found
+    raise StoreError(f"entries of {store.path} move while they are read; try again later")
+
+
+def _examined(store: Store) -> Health:
     found = Health()
     loose = sorted(store.loose())
     for run, state in zip(loose, _core.check_entries(store.runs, loose, True), strict=True):
@@ -134,16 +154,17 @@ def _packed(
 
     Runs in `loose` are left out: their folders count.
     """
-    if store.packs is None:
+    packs = store.packs
+    if packs is None:
         return
-    unreadable = store.packs.unreadable()
+    unreadable = packs.unreadable()
     found.unreadable = [pack.name for pack in unreadable]
-    for pack in store.packs.every():
+    for pack in packs.every():
         if pack in unreadable:
             continue
         # Where a part of a pack cannot be read, what is in it is not among those that can.
-        lost = {run for run, one in store.packs.runs().items() if one.pack == pack} - loose
-        for run, files in store.packs.each(pack):
+        lost = {run for run, one in packs.runs().items() if one.pack == pack} - loose
+        for run, files in packs.each(pack):
             if run not in loose:
                 lost.discard(run)
                 yield run, files

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from cclab.store import disk, parquet
+from cclab.store import disk, moving, parquet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,8 +45,6 @@ _RUN_ID = "^[0-9a-f]{20}$"
 _SHA256 = "^[0-9a-f]{64}$"
 _LONGEST_PREFIX = 16
 
-Stamp = tuple[tuple[str, int, int], ...]
-
 
 @dataclass(frozen=True)
 class Packed:
@@ -64,7 +62,7 @@ class Packs:
     def __init__(self, folder: Path) -> None:
         """The packs in `folder`, which need not be there."""
         self.folder = folder
-        self._known: tuple[Stamp, dict[str, Packed], list[Path]] = ((), {}, [])
+        self._known: tuple[moving.Stamp, dict[str, Packed], list[Path]] = ((), {}, [])
 
     def runs(self) -> Mapping[str, Packed]:
         """The runs in the packs, by id."""
@@ -119,28 +117,22 @@ class Packs:
 
     def _read(self) -> tuple[dict[str, Packed], list[Path]]:
         """What the packs hold; read again if one has changed."""
-        while True:
+        stamp = moving.stamp(self.folder)
+        if stamp == self._known[0]:
+            return self._known[1:]
+        found: dict[str, Packed] = {}
+        unreadable = []
+        for name, *_ in stamp:
+            pack = self.folder / name
             try:
-                stamp = tuple(
-                    (pack.name, found.st_mtime_ns, found.st_size)
-                    for pack in self.every()
-                    for found in [pack.stat()]
-                )
+                found |= _held_by(pack)
             except FileNotFoundError:
-                continue  # one was replaced while we looked
-            if stamp == self._known[0]:
-                return self._known[1:]
-            found: dict[str, Packed] = {}
-            unreadable = []
-            for name, *_ in stamp:
-                pack = self.folder / name
-                try:
-                    found |= _held_by(pack)
-                except FileNotFoundError:
-                    continue
-                except parquet.UNREADABLE:
-                    unreadable.append(pack)
-            self._known = (stamp, found, unreadable)
+                continue
+            except parquet.UNREADABLE:
+                unreadable.append(pack)
+        # Of what has gone meanwhile, the stamp is no more: the next look is a new one.
+        self._known = (stamp, found, unreadable)
+        return found, unreadable
 
 
 def _held_by(pack: Path) -> dict[str, Packed]:

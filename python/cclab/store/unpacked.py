@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 
 def lasting(packs: Packs, run_id: str) -> Path | None:
     """A folder with the files of a run, until this process ends; None if it is not in `packs`."""
-    folder = _place() / packs.runs()[run_id].manifest_sha256 if run_id in packs.runs() else None
-    if folder is None or folder.is_dir():
+    packed = packs.runs().get(run_id)
+    if packed is None:
+        return None
+    folder = _place() / packed.manifest_sha256
+    if folder.is_dir():
         return folder
     files = packs.files(run_id)
     if files is None:

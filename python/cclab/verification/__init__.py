@@ -79,8 +79,7 @@ def _runs(store: Store) -> tuple[list[Run], int]:
             if run.id in runs or run.id not in there:
                 continue
             try:
-                with store.opened(run.id) as entry:
-                    metrics = json.loads(_core.measure(str(entry)))
+                metrics = json.loads(store.read(run.id, lambda entry: _core.measure(str(entry))))
             except (_core.RunError, ValueError) as error:
                 raise DamageError(store.path, [run.id], str(error)) from error
             runs[run.id] = Run(Measured(run, store, metrics), point.params)
