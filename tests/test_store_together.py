@@ -18,7 +18,7 @@ from cclab.cli.main import invoke
 from cclab.errors import RunsFailedError, StoreError
 from cclab.queries import query
 from cclab.results import metrics_of
-from cclab.store import Store, compact, disk, gc, health, moving, packs
+from cclab.store import Store, compact, disk, gc, health, moving, packs, transfer
 from conftest import STUDY
 
 if TYPE_CHECKING:
@@ -208,6 +208,19 @@ def test_a_pack_that_goes_before_it_is_read_costs_the_catalog_no_row(
     shutil.rmtree(store.path / "catalog")
     _once_after(monkeypatch, Catalog, "_packed", _elsewhere(store, "unpack"))
     assert query(store.path).equals(query(short_runs.store.path))
+
+
+@pytest.mark.parametrize("verb", ["compact", "unpack"])
+def test_what_moves_while_it_is_copied_is_copied(
+    store: Store, tmp_path: Path, verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if verb == "unpack":
+        compact.compact(store)
+    owner, name = (shutil, "copytree") if verb == "compact" else (packs.Packs, "each")
+    _once_before(monkeypatch, owner, name, _elsewhere(store, verb))
+    done = transfer.bring(store.path, Store(tmp_path / "target"))
+    assert done == transfer.Moved(len(store.ids()), [], [])
+    assert health.examine(Store(tmp_path / "target")).sound == len(store.ids())
 
 
 def test_nobody_compacts_a_store_while_it_is_verified(

@@ -134,7 +134,9 @@ def _merged(source: Store, runs: set[str], plans: list[tuple[Plan, bool]], targe
         more = True
         while more:
             with writer.workspace() as scratch:
-                part = [_put(scratch, *one) for one in itertools.islice(entries, _AT_A_TIME)]
+                part = [
+                    _put(source, scratch, *one) for one in itertools.islice(entries, _AT_A_TIME)
+                ]
                 sound = _sound(scratch, part)
                 writer.install(scratch, sound)
             new += len(sound)
@@ -144,27 +146,36 @@ def _merged(source: Store, runs: set[str], plans: list[tuple[Plan, bool]], targe
     return Moved(new, refused, sorted(asked - target.ids() - {*refused}))
 
 
-def _entries(source: Store, runs: set[str]) -> Iterator[tuple[str, Path | dict[str, bytes]]]:
-    """The entries of `runs`: their folders, or the files of those that are compacted."""
-    loose = source.loose()
-    for run in sorted(runs & loose):
-        yield run, source.entry(run)
-    if source.packs is not None:
-        rest = runs - loose
-        held = source.packs.runs()
-        for pack in sorted({held[run].pack for run in rest & held.keys()}):
-            for run, files in source.packs.each(pack):
-                if run in rest:
-                    yield run, files or {}
+def _entries(source: Store, runs: set[str]) -> Iterator[tuple[str, dict[str, bytes] | None]]:
+    """The `runs`, with the files of those that are compacted: their packs are read one by one.
+
+    One that is unpacked meanwhile comes at the end, without its files.
+    """
+    packs = source.packs
+    held = {} if packs is None else packs.runs()
+    within = (runs & held.keys()) - source.loose()
+    yield from ((run, None) for run in sorted(runs - within))
+    for pack in sorted({held[run].pack for run in within}):
+        for run, files in () if packs is None else packs.each(pack):
+            if run in within:
+                within.remove(run)
+                yield run, files or {}
+    yield from ((run, None) for run in sorted(within))
 
 
-def _put(scratch: Path, run: str, entry: Path | dict[str, bytes]) -> str:
-    """Copies an entry into `scratch`, unless it is none. Gives its name."""
-    if isinstance(entry, dict):
+def _put(source: Store, scratch: Path, run: str, files: dict[str, bytes] | None) -> str:
+    """Puts the entry of `run` into `scratch`: its files, if they are at hand. Gives its name."""
+
+    def copy(entry: Path) -> None:
+        shutil.rmtree(scratch / run, ignore_errors=True)  # half of it, where it moved meanwhile
+        if entry.is_dir():
+            shutil.copytree(entry, scratch / run, ignore_dangling_symlinks=True)
+
+    if files is None:
+        source.read(run, copy)
+    else:
         (scratch / run).mkdir()
-        unpacked.put(scratch / run, entry)
-    elif entry.is_dir():
-        shutil.copytree(entry, scratch / run, ignore_dangling_symlinks=True)
+        unpacked.put(scratch / run, files)
     return run
 
 
