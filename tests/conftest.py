@@ -111,6 +111,12 @@ def files_of(folder: Path) -> dict[str, bytes]:
     }
 
 
+def kept(out: Path) -> dict[str, bytes]:
+    """What a store holds for good: all but what was set aside and what is under way."""
+    passing = ("aside/", "tmp/")
+    return {name: text for name, text in files_of(out).items() if not name.startswith(passing)}
+
+
 def save(writer: Writer, run: Run, produce: Callable[[Path], None]) -> None:
     """Has `produce` write the files of `run`, measured or not, and makes them its entry."""
     with writer.workspace() as folder:

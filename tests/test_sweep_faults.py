@@ -22,7 +22,7 @@ from cclab.backends.sim import Simulator
 from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
 from cclab.cli.failures import Commands
 from cclab.cli.main import invoke
-from conftest import ROOT, files_of
+from conftest import ROOT, files_of, kept
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,12 +53,6 @@ def swept(study: Path, out: Path, *options: str) -> subprocess.CompletedProcess[
     return subprocess.run(
         command(study, out, *options), capture_output=True, text=True, timeout=300, check=False
     )
-
-
-def kept(out: Path) -> dict[str, bytes]:
-    """What a store holds for good: all but what was set aside and what is under way."""
-    passing = ("aside/", "tmp/")
-    return {name: text for name, text in files_of(out).items() if not name.startswith(passing)}
 
 
 def entries(out: Path) -> int:
