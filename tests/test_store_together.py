@@ -12,14 +12,14 @@ from unittest.mock import Mock
 import pytest
 
 import cclab
-from cclab import Study, _core, api, trace
+from cclab import Study, _core, api, report, trace
 from cclab.catalog import Catalog
 from cclab.cli.main import invoke
 from cclab.errors import RunsFailedError, StoreError
 from cclab.queries import query
 from cclab.results import metrics_of
 from cclab.store import Store, compact, disk, gc, health, moving, packs, transfer
-from conftest import STUDY
+from conftest import STUDY, files_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -182,6 +182,18 @@ def test_a_trace_that_is_compacted_while_it_is_read_is_read_again(
     _once_after(monkeypatch, trace, "_in_seconds", _elsewhere(store, "compact"))
     assert loaded.samples(0).equals(short_runs.samples(0))
     assert store.loose() == set()
+
+
+@pytest.mark.parametrize("reads", ["has", "table", "columns"])
+def test_a_report_shows_what_is_compacted_while_it_is_made(
+    store: Store, short_runs: Results, tmp_path: Path, reads: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report.write(short_runs, tmp_path / "undisturbed")
+    loaded = cclab.load(store.path)
+    _once_before(monkeypatch, trace, reads, _elsewhere(store, "compact"))
+    report.write(loaded, tmp_path / "beside")
+    assert store.loose() == set()
+    assert files_of(tmp_path / "beside") == files_of(tmp_path / "undisturbed")
 
 
 @pytest.mark.parametrize("verb", ["compact", "unpack"])

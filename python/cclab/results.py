@@ -53,12 +53,23 @@ class Measured:
 
     @property
     def entry(self) -> Path:
-        """The folder of its trace; of a compacted run, a copy that lasts as long as the process."""
+        """The folder of its trace; of a compacted run, a copy that lasts as long as the process.
+
+        Where another process compacts the store, the folder may go: `read` and `table` see to it.
+        """
         return self.store.trace(self.run.id)
 
     def read(self, reader: Callable[[Path], T]) -> T:
         """What `reader` makes of the folder of its trace, read again if that is moved meanwhile."""
         return self.store.read(self.run.id, reader, lasting=True)
+
+    def records(self, table: str) -> bool:
+        """Whether its trace has rows of `table`."""
+        return self.read(lambda entry: trace.has(entry, table))
+
+    def table(self, name: str) -> pl.DataFrame:
+        """The table `name` of its trace; see `trace.table`."""
+        return self.read(lambda entry: trace.table(entry, name))
 
 
 @dataclass(frozen=True)
@@ -174,7 +185,7 @@ class Results:
         `queue_events`, `drops`, `flows`, `links`, `traffic`, `transfers`, `histograms`. Raises
         `InputError` if there is no such run or it recorded no such table.
         """
-        return self._run(run).read(lambda entry: trace.table(entry, table))
+        return self._run(run).table(table)
 
     def figure(
         self,

@@ -91,7 +91,7 @@ class Names(Mapping[str, Any]):
     @cached_property
     def samples(self) -> pl.DataFrame:
         """The sampled state of the flow while it lasted."""
-        return trace.samples_of(self.run.entry, self.flow)
+        return self.run.read(lambda entry: trace.samples_of(entry, self.flow))
 
     def _captured(self, name: str, point: str = "sender", way: str = "data") -> float:
         """A number of the flow in the capture at a point, as docs/analyze.md names it.

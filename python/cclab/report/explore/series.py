@@ -14,6 +14,7 @@ from cclab.report.palette import look
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from cclab.results import Measured, Point
 
@@ -74,7 +75,10 @@ def of(shown: Sequence[tuple[Point, Measured]], places: Sequence[int]) -> dict[s
 
 
 def _of_run(run: Measured) -> dict[str, Any] | None:
-    entry = run.entry
+    return run.read(lambda entry: _in_folder(run, entry))
+
+
+def _in_folder(run: Measured, entry: Path) -> dict[str, Any] | None:
     queue = trace.columns(entry, "queue_samples", ("time_ns", "link", "backlog_bytes"))
     samples = trace.columns(entry, "flow_samples", ("time_ns", "flow", *_OF_FLOWS))
     sampled = [table["time_ns"] for table in (queue, samples) if table is not None]
@@ -83,7 +87,7 @@ def _of_run(run: Measured) -> dict[str, Any] | None:
     edges = _edges(np.concatenate(sampled) * 1e-9)
     found: dict[str, Any] = {"step": float(f"{edges[1]:.9g}"), "flows": [], "queue": None}
     if queue is not None:
-        found["queue"], found["delay"] = _queue(run, queue, edges)
+        found["queue"], found["delay"] = _queue(run, entry, queue, edges)
     own = trace.columns(entry, "flows", ("name", "flow", "mss_bytes", "ended_ns"))
     if samples is not None and own is not None:
         nth = {name: place for place, name in enumerate(own["name"])}
@@ -142,10 +146,10 @@ def _flow(
 
 
 def _queue(
-    run: Measured, sampled: dict[str, np.ndarray], edges: np.ndarray
+    run: Measured, entry: Path, sampled: dict[str, np.ndarray], edges: np.ndarray
 ) -> tuple[dict[str, Any], bool]:
     """The most that waited in each step: as time at the link's rate, where it has one rate."""
-    links = trace.columns(run.entry, "links", ("link", "rate_bps"))
+    links = trace.columns(entry, "links", ("link", "rate_bps"))
     first, rate = (links["link"][0], links["rate_bps"][0]) if links is not None else (0.0, np.nan)
     bottleneck = run.run.scenario["network"].get("bottleneck", {})
     steady = rate > 0 and not bottleneck.get("schedule")

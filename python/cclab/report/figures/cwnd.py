@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from cclab import trace
 from cclab.report import units
 from cclab.report.figures.panels import emphasis, finish, grid, lived, panels, thinned
 from cclab.report.figures.style import line
@@ -27,7 +26,7 @@ NEEDS = "flows, and samples of them"
 
 def draw(results: Results) -> Drawing | None:
     """The figure; None if no run recorded samples of its flows."""
-    shown = [p for p in panels(results) if trace.has(p.run.entry, "flow_samples")]
+    shown = [p for p in panels(results) if p.run.records("flow_samples")]
     if not shown:
         return None
     samples = [{flow.name: _samples(panel, flow) for flow in panel.flows} for panel in shown]
@@ -53,9 +52,9 @@ def draw(results: Results) -> Drawing | None:
 
 
 def _samples(panel: Panel, flow: FlowLine) -> pl.DataFrame:
-    frame = trace.flow_samples(panel.run.entry).filter(flow=flow.name).sort("time_s")
+    frame = panel.run.table("flow_samples").filter(flow=flow.name).sort("time_s")
     frame = lived(panel, frame)
-    flows = trace.table(panel.run.entry, "flows").filter(name=flow.name)
+    flows = panel.run.table("flows").filter(name=flow.name)
     mss = flows["mss_bytes"].item()
     return frame.with_columns(
         (pl.col("cwnd_bytes") / max(mss, 1)).alias("cwnd_segments"),

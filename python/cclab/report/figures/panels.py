@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
 
-from cclab import trace
 from cclab.plan import short_key, text
 from cclab.report.figures.legend import above
 from cclab.report.figures.style import MUTED, Drawing
@@ -62,7 +61,7 @@ class Panel:
     @property
     def end_s(self) -> float:
         """When the run ended."""
-        summary = json.loads((self.run.entry / "summary.json").read_bytes())
+        summary = json.loads(self.run.read(lambda entry: (entry / "summary.json").read_bytes()))
         return float(summary["end_ns"]) * 1e-9
 
     @property
@@ -246,7 +245,7 @@ def reference(axes: Axes, level: float, text: str) -> None:
 
 def lived(panel: Panel, frame: pl.DataFrame) -> pl.DataFrame:
     """The rows of the flow in `frame` up to its end: what is sampled later is its last state."""
-    flows = trace.table(panel.run.entry, "flows")
+    flows = panel.run.table("flows")
     ends = dict(zip(flows["name"], flows["ended_s"], strict=True))
     end = ends.get(frame["flow"].first()) if len(frame) else None
     return frame if end is None else frame.filter(pl.col("time_s") <= end)

@@ -38,13 +38,11 @@ _HEADROOM = 1.2
 
 def draw(results: Results) -> Drawing | None:
     """The figure; None if no run recorded samples of its queue."""
-    shown = [p for p in panels(results) if trace.has(p.run.entry, "queue_samples")]
+    shown = [p for p in panels(results) if p.run.records("queue_samples")]
     if not shown:
         return None
     series = [
-        trace.table(p.run.entry, "queue_samples")
-        .filter(link=trace.bottleneck(p.run.entry))
-        .sort("time_s")
+        p.run.table("queue_samples").filter(link=p.run.read(trace.bottleneck)).sort("time_s")
         for p in shown
     ]
     limits = [p.run.run.scenario["network"]["bottleneck"]["queue"]["limit"] for p in shown]

@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
 
-from cclab import trace
 from cclab.report import units
 from cclab.report.figures.panels import emphasis, finish, grid, lived, panels, thinned
 from cclab.report.figures.style import line
@@ -37,7 +36,7 @@ def draw(results: Results) -> Drawing | None:
     shown = [p for p in panels(results) if _source(p) is not None]
     if not shown:
         return None
-    frames = [trace.table(p.run.entry, str(_source(p))).sort("time_s") for p in shown]
+    frames = [p.run.table(str(_source(p))).sort("time_s") for p in shown]
     unit, name = units.size(
         max(float(np.max(f["snd_una_bytes"].to_numpy(), initial=0)) for f in frames)
     )
@@ -69,7 +68,7 @@ def draw(results: Results) -> Drawing | None:
 def _source(panel: Panel) -> str | None:
     """Acknowledgements where they were traced from beginning to end, else samples."""
     events = ("acks",) if _whole(panel) else ()
-    return next((t for t in (*events, "flow_samples") if trace.has(panel.run.entry, t)), None)
+    return next((t for t in (*events, "flow_samples") if panel.run.records(t)), None)
 
 
 def _whole(panel: Panel) -> bool:
@@ -102,14 +101,13 @@ def _mark(axes: Axes, panel: Panel, unit: float) -> bool:
 
 def _losses(panel: Panel) -> pl.DataFrame:
     """Time and offset of each loss, or of each sample that saw new retransmissions."""
-    entry = panel.run.entry
-    if _whole(panel) and trace.has(entry, "drops"):
+    if _whole(panel) and panel.run.records("drops"):
         names = [flow.name for flow in panel.flows]
-        drops = trace.table(entry, "drops").filter(pl.col("flow").is_in(names))
+        drops = panel.run.table("drops").filter(pl.col("flow").is_in(names))
         return drops.select("time_s", "offset_bytes")
-    if not trace.has(entry, "flow_samples"):
+    if not panel.run.records("flow_samples"):
         return pl.DataFrame({"time_s": [], "offset_bytes": []})
-    samples = trace.flow_samples(entry).sort("flow", "time_s")
+    samples = panel.run.table("flow_samples").sort("flow", "time_s")
     repaired = pl.col("retransmits").cast(pl.Int64).diff().over("flow") > 0
     return samples.filter(repaired).select("time_s", pl.col("snd_una_bytes").alias("offset_bytes"))
 

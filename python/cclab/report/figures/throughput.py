@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cclab import trace
 from cclab.report import units
 from cclab.report.figures import expectation
 from cclab.report.figures.panels import emphasis, finish, grid, panels
@@ -31,7 +30,7 @@ _BINS = 150
 
 def draw(results: Results) -> Drawing | None:
     """The figure; None if no run recorded samples of its flows."""
-    shown = [p for p in panels(results) if trace.has(p.run.entry, "flow_samples")]
+    shown = [p for p in panels(results) if p.run.records("flow_samples")]
     if not shown:
         return None
     series = [[binned(panel, flow) for flow in panel.flows] for panel in shown]
@@ -58,7 +57,7 @@ def _expected(panel: Panel) -> list[float]:
 
 def binned(panel: Panel, flow: FlowLine) -> tuple[np.ndarray, np.ndarray]:
     """The middle of each bin in seconds and the throughput in it in bit/s."""
-    samples = trace.flow_samples(panel.run.entry).filter(flow=flow.name).sort("time_s")
+    samples = panel.run.table("flow_samples").filter(flow=flow.name).sort("time_s")
     seconds = samples["time_s"].to_numpy()
     received = samples["received_bytes"].to_numpy()
     if len(seconds) < 3:

@@ -61,7 +61,7 @@ def draw(figure: FigureOf, results: Results) -> Drawing | None:
 
 
 def _has_samples(point: Point) -> bool:
-    return trace.has(point.runs[0].entry, "flow_samples")
+    return point.runs[0].records("flow_samples")
 
 
 def _flows(figure: FigureOf, point: Point, ranks: dict[tuple[str, str], int]) -> list[FlowLine]:
@@ -78,7 +78,7 @@ def _title(point: Point, varying: list[str]) -> str:
 
 def _samples(point: Point, flow: FlowLine, until: float | None) -> pl.DataFrame:
     """The samples of a flow while it lasted, or until a time."""
-    frame = trace.samples_of(point.runs[0].entry, flow.name)
+    frame = point.runs[0].read(lambda entry: trace.samples_of(entry, flow.name))
     return frame if until is None else frame.filter(pl.col("time_s") <= until)
 
 
