@@ -340,3 +340,28 @@ def test_the_only_results_folder_is_taken(cli: Cli, results: Results, tmp_path: 
     both = cli("query", "rtt > 50ms")
     assert both.returncode == 2
     assert "results/one, results/two" in both.stderr
+
+
+def test_of_a_long_expression_what_is_around_the_mistake_is_shown(results: Results) -> None:
+    ids = ", ".join(f"'{number}'" for number in range(3000))
+    for wrong in (f"run in [{ids}, rtt > 5, 3]", f"rtt > > 1 or cc in [{ids}]"):
+        with pytest.raises(InputError) as raised:
+            query(results.store.path, wrong)
+        _, shown, place = str(raised.value).splitlines()
+        assert len(shown) < 200
+        assert "rtt" in shown
+        assert len(place) <= len(shown) + 1
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("goodput", "goodput_bps"),
+        ("RTT", "rtt"),
+        ("limit_bdp", "bottleneck.queue.limit_bdp"),
+        ("rtts", "rtt"),
+    ],
+)
+def test_the_column_that_is_meant_is_named(results: Results, name: str, meant: str) -> None:
+    with pytest.raises(InputError, match=f"no column `{name}`; did you mean `{meant}`"):
+        query(results.store.path, f"{name} > 5")

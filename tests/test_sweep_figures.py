@@ -485,3 +485,9 @@ def test_pairs_of_variants_are_told_apart_in_the_figure_of_jain(pairs: Results) 
     assert len(legend.get_texts()) == 6
     looks = {(line.get_color(), line.get_marker()) for line in legend.get_lines()}
     assert len(looks) == 6
+
+
+def test_a_figure_says_what_was_kept(pairs: Results) -> None:
+    where = {"flow.short.cc": ["reno", "cubic"], "rtt": "20ms"}
+    figure = pairs.figure("heatmap", metric="jain", where=where)
+    assert figure.get_supxlabel() == "short.cc = reno, cubic; rtt = 20ms"

@@ -107,7 +107,8 @@ def invoke(arguments: list[str] | None = None) -> int:
         complain(str(error))
         code = RUN_FAILED
     except TyperException as error:
-        complain(error.format_message())
+        if error.format_message():  # A group of verbs without one has printed its help.
+            complain(error.format_message())
         code = error.exit_code
     except OSError as error:
         # Standard output, most likely: what writes files has messages of its own.

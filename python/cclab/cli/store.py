@@ -61,7 +61,7 @@ def verify(folder: Folder, json: options.Json = False) -> None:
         tell(f"{count(found.sound, 'sound run')} in {folder}")
     for names, what in (
         (found.torn, "torn: not what its manifest lists"),
-        (found.foreign, "foreign: not the run that its name says"),
+        (found.foreign, "foreign: no entry, or not of the run that its name says"),
         (found.unreadable, "a pack that cannot be read"),
         (found.plans, f"a plan that is not as it was written; {_PLAN_REMEDY}"),
     ):

@@ -126,9 +126,10 @@ def unknown_column(name: str, known: Mapping[str, Term]) -> str:
             f"no column `{name}`: it is of several runs, and a row is of one; "
             "`cclab.load(DIR).summary`, summary.csv of the report and `cclab run --json` have it"
         )
-    near = difflib.get_close_matches(name, known, n=1)
-    if not near:
-        near = [k for k in known if k.rpartition(".")[2] == name][:1]
+    small = {k.lower(): k for k in known}
+    near = [k for k in known if k.lower() == name.lower() or k.rpartition(".")[2] == name]
+    near += [k for k in known if k.startswith(f"{name}_") and k.endswith(("_bps", "_s", "_bytes"))]
+    near += [small[k] for k in difflib.get_close_matches(name.lower(), small, n=1)]
     hint = f"did you mean `{near[0]}`?" if near else "`--list` shows the columns"
     return f"no column `{name}`; {hint}"
 
@@ -397,4 +398,11 @@ class _Expression:
         else:
             at = len(self._text.encode()[: where.col_offset].decode(errors="ignore"))
         at = min(at, len(self._text))
-        return InputError(f"column {at + 1}: {why}\n  {self._text}\n  {' ' * at}^")
+        # Of a long expression, what is around the place.
+        first = max(at - _SHOWN, 0) if len(self._text) > 2 * _SHOWN else 0
+        last = at + _SHOWN if len(self._text) - first > 2 * _SHOWN else len(self._text)
+        shown = ("…" if first else "") + self._text[first:last]
+        shown += "…" if last < len(self._text) else ""
+        return InputError(
+            f"column {at + 1}: {why}\n  {shown}\n  {' ' * (at - first + bool(first))}^"
+        )

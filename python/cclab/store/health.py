@@ -133,7 +133,7 @@ def asked_in(entry: Path) -> bytes:
 def _judge(found: Health, run: str, entry: Path, *, sound: bool) -> None:
     if sound and is_of(run, asked_in(entry)):
         found.sound += 1
-    elif sound or not (entry / MANIFEST).is_file() or _names_another(run, entry):
+    elif sound or not entry.is_dir() or _names_another(run, entry):
         found.foreign.append(run)
     else:
         found.torn.append(run)
@@ -143,6 +143,8 @@ def _names_another(run: str, entry: Path) -> bool:
     """Whether the manifest of an entry is that of another run."""
     try:
         return bool(json.loads((entry / MANIFEST).read_bytes())["run"] != run)
+    except FileNotFoundError:
+        return not is_of(run, asked_in(entry))
     except (OSError, ValueError, LookupError, TypeError):
         return False
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cclab.errors import InputError
+from cclab.plan import short_key
 from cclab.report.figures import (
     curve,
     cwnd,
@@ -21,7 +22,7 @@ from cclab.report.figures import (
     tradeoff,
 )
 from cclab.report.figures.asked import NOTHING, Asked, TooMuchError, narrowed
-from cclab.report.figures.style import FORMATS, saved, styled, svg
+from cclab.report.figures.style import FORMATS, MUTED, saved, styled, svg
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,10 +130,17 @@ def draw(results: Results, name: str, asked: Asked = NOTHING) -> Drawing | None:
         except TooMuchError as error:
             raise TooMuchError(f"the figure {name!r} is not drawn: {error}") from None
         if figure is not None:
+            if asked.where and not figure.get_supxlabel():
+                figure.supxlabel(_kept(asked), x=0.01, ha="left", fontsize=7, color=MUTED)
             # Laid out once: whoever saves it again, and in whatever format, gets the same.
             figure.draw_without_rendering()
             figure.set_layout_engine("none")
         return figure
+
+
+def _kept(asked: Asked) -> str:
+    """What was kept of a sweep, in words."""
+    return "; ".join(f"{short_key(key)} = {', '.join(values)}" for key, values in asked.where)
 
 
 def asked_for(results: Results, name: str, asked: Asked) -> Drawing:
