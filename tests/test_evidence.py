@@ -325,7 +325,8 @@ def test_repeats_of_one_run_are_one_pair_and_not_several_that_agree() -> None:
     assert _one(overall(points, "fdr")).p == 2 / 2**3
 
 
-def test_what_a_seed_does_at_every_point_is_no_evidence() -> None:
+@pytest.mark.parametrize("missing", [0, 1, 3, 12])
+def test_what_a_seed_does_at_every_point_is_no_evidence(missing: int) -> None:
     """Found beside real runs: what the seeds of a side had in common at 24 points was taken for
     24 times as much evidence, and two samples of the same runs differed in half of all trials."""
     chance = np.random.default_rng(6)
@@ -333,15 +334,26 @@ def test_what_a_seed_does_at_every_point_is_no_evidence() -> None:
     for _ in range(trials):
         of_seeds = chance.normal(10, 1, 10)
         points = []
-        for _ in range(12):
-            runs = of_seeds + chance.normal(0, 0.5, 10)
-            row = Row(GOODPUT, runs[:5].tolist(), runs[5:].tolist(), False, False)
-            points.append(_match([row], seeds=(list(range(5)), list(range(5, 10)))))
+        for point in range(12):
+            runs = (of_seeds + chance.normal(0, 0.5, 10)).tolist()
+            # At some points a run is missing, of one seed or the other.
+            gone = {point % 2} if point < missing else set()
+            mine = [seed for seed in range(5) if seed not in gone]
+            row = Row(GOODPUT, [runs[seed] for seed in mine], runs[5:], False, False)
+            points.append(_match([row], seeds=(mine, list(range(5, 10)))))
         below += (_one(overall(points, "fdr")).p or 1.0) <= 0.05
     # Four standard errors of 200 trials.
     assert below / trials == pytest.approx(0.05, abs=0.062)
     # A test that never rejects would be within them; of one at 5%, 4 of 100,000 samples do not.
     assert below > 0
+
+
+def test_without_a_seed_at_all_points_nothing_is_tested_over_them() -> None:
+    seeds = [([1, 2], [5, 6]), ([3, 4], [5, 6])]
+    rows = [Row(GOODPUT, [10.0, 11.0], [11.0, 12.0], False, False) for _ in seeds]
+    one = _one(overall([_match([r], seeds=s) for r, s in zip(rows, seeds, strict=True)], "fdr"))
+    assert one.p is None
+    assert (one.points, one.higher, one.code) == (2, 2, "no-evidence")
 
 
 def test_copies_of_a_flow_are_one_subject_and_what_was_not_measured_is_no_point() -> None:

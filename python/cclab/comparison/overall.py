@@ -8,7 +8,8 @@ may differ from each other in anything.
 
 Pairs are swapped at each point by themselves. Runs that are not paired are not: the same seed draws
 the same starts at every point, so that its runs have something in common, and a seed bears one
-label at all points together. In differences of pairs that cancels out (docs/compare.md, measured).
+label at all points together: there, only seeds count that a side has at all such points, and
+without any nothing is tested. In differences of pairs that cancels out (docs/compare.md, measured).
 """
 
 from __future__ import annotations
@@ -87,13 +88,15 @@ def overall(points: Sequence[Match], correction: Correction) -> list[Overall]:
     """Each metric of each subject over all of `points`; nothing from a single one."""
     if len(points) < 2:
         return []
+    everywhere = _of_seeds_everywhere(points)
+    points = everywhere or points
     gathered: dict[tuple[str, Metric], int] = {}
     strata = [_stratum(point, gathered) for point in points]
     differences = np.array([_filled(s.differences, len(gathered)) for s in strata])
     measured = np.isfinite(differences)
     sums = np.where(measured, differences, 0.0).sum(axis=0)
     counts = measured.sum(axis=0)
-    p_values = _p_values(strata, sums)
+    p_values = _p_values(strata, sums) if everywhere else [None] * len(gathered)
     tested = [k for k, p in enumerate(p_values) if p is not None]
     corrected = dict(
         zip(tested, adjusted([p for p in p_values if p is not None], correction), strict=True)
@@ -112,6 +115,41 @@ def overall(points: Sequence[Match], correction: Correction) -> list[Overall]:
         for (subject, metric), k in gathered.items()
         if counts[k]
     ]
+
+
+def _of_seeds_everywhere(points: Sequence[Match]) -> list[Match]:
+    """The points, without those runs, where they are not paired, whose seed is not at all such
+    points; none if a side has no other.
+
+    A run that is missing somewhere would leave the others of its seed a label of their own.
+    """
+    apart = [p for p in points if not p.paired and not any(row.repeated for row in p.rows)]
+    if not apart:
+        return [*points]
+    of_a = set.intersection(*(set(point.seeds_a) for point in apart))
+    of_b = set.intersection(*(set(point.seeds_b) for point in apart))
+    if not of_a or not of_b:
+        return []
+    chosen = {id(point) for point in apart}
+    return [_without(p, of_a, of_b) if id(p) in chosen else p for p in points]
+
+
+def _without(point: Match, of_a: set[int], of_b: set[int]) -> Match:
+    """The point with the runs of these seeds alone."""
+    in_a = [place for place, seed in enumerate(point.seeds_a) if seed in of_a]
+    in_b = [place for place, seed in enumerate(point.seeds_b) if seed in of_b]
+
+    def kept(rows: list[Row]) -> list[Row]:
+        return [replace(r, a=[r.a[k] for k in in_a], b=[r.b[k] for k in in_b]) for r in rows]
+
+    return replace(
+        point,
+        seeds_a=[point.seeds_a[place] for place in in_a],
+        seeds_b=[point.seeds_b[place] for place in in_b],
+        flows=[replace(one, rows=kept(one.rows)) for one in point.flows],
+        traffic=[replace(one, rows=kept(one.rows)) for one in point.traffic],
+        whole=kept(point.whole),
+    )
 
 
 @dataclass(frozen=True)
