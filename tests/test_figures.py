@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import cclab
-from cclab import _core
+from cclab import _core, report
 from cclab.errors import InputError
 from cclab.report import figures
 from cclab.report.palette import LOOKS
@@ -227,3 +227,12 @@ def test_a_figure_with_nothing_to_show_says_what_it_needs(tmp_path: Path) -> Non
         results.figure("share")
     with pytest.raises(InputError, match=r"'goodput': it needs a sweep"):
         results.figure("goodput")
+
+
+def test_a_trace_without_samples_has_no_figures_over_time(study: Path, tmp_path: Path) -> None:
+    words = ["trace.interval=0s", "duration=1s"]
+    results = cclab.run(study, out=tmp_path / "out", repeat=1, set=words)
+    assert all(run.run.scenario["trace"]["interval"] == 0 for run in results.runs)
+    drawn = {path.name for path in report.write(results, tmp_path / "report").parent.iterdir()}
+    assert drawn.isdisjoint({"cwnd.svg", "queue.svg", "sequence.svg", "throughput.svg"})
+    assert "goodput.svg" in drawn

@@ -63,8 +63,16 @@ class Measured:
         """What `reader` makes of the folder of its trace, read again if that is moved meanwhile."""
         return self.store.read(self.run.id, reader, lasting=True)
 
+    @property
+    def is_sampled(self) -> bool:
+        """Whether samples were taken in between; those at the edges of what is measured, which
+        are in any trace, show no course."""
+        return bool(self.run.scenario["trace"]["interval"])
+
     def records(self, table: str) -> bool:
-        """Whether its trace has rows of `table`."""
+        """Whether its trace has rows of `table`, and shows the course of what it samples."""
+        if table.endswith("_samples") and not self.is_sampled:
+            return False
         return self.read(lambda entry: trace.has(entry, table))
 
     def table(self, name: str) -> pl.DataFrame:

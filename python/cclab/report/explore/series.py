@@ -75,6 +75,8 @@ def of(shown: Sequence[tuple[Point, Measured]], places: Sequence[int]) -> dict[s
 
 
 def _of_run(run: Measured) -> dict[str, Any] | None:
+    if not run.is_sampled:
+        return None
     return run.read(lambda entry: _in_folder(run, entry))
 
 
