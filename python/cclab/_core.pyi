@@ -20,6 +20,7 @@ __all__ = [
     "check_entries",
     "compare_repeats",
     "describe",
+    "dimension",
     "execute",
     "execute_on_kernel",
     "finish",
