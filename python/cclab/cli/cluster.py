@@ -62,12 +62,12 @@ def local(
             scheduler_kwargs={"dashboard": False},
             preload=["cclab.execute.apart"],
         ) as made:
-            tell(made.scheduler_address)
-            note(
-                f"{count(number, 'worker')}; from another terminal: "
-                f"cclab run STUDY.toml --cluster {made.scheduler_address}"
-            )
             try:
+                tell(made.scheduler_address)
+                note(
+                    f"{count(number, 'worker')}; from another terminal: "
+                    f"cclab run STUDY.toml --cluster {made.scheduler_address}"
+                )
                 signal.pause()
             finally:
                 # Dask logs failures of its own while it is ended, with tracebacks.
