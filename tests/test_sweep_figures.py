@@ -266,6 +266,7 @@ def test_a_mark_of_the_goodput_says_beside_whom_its_flow_ran(pairs: Results) -> 
         "long (cubic)",
     ]
     shown = [handle for legend in figure.legends for handle in legend.legend_handles]
+    # A legend's handles are lines here, which not every artist is.
     looks = {(handle.get_color(), handle.get_marker()) for handle in shown}  # type: ignore[union-attr]
     assert len(looks) == 4
     too_much = page.draw(pairs).too_much
@@ -407,6 +408,7 @@ def test_what_there_is_not_is_refused_with_the_nearest_name(
 
 def test_what_is_kept_is_a_dict_in_python(pairs: Results) -> None:
     with pytest.raises(InputError, match=r"where='short\.cc=reno': a dict such as"):
+        # The command line's words, which Python's `where` does not take.
         pairs.figure("heatmap", where="short.cc=reno")  # type: ignore[arg-type]
 
 

@@ -107,9 +107,8 @@ def _rescue(store: Store, held: Packs, scratch: Path) -> tuple[int, int]:
     Gives how many runs were rescued, and how many are lost.
     """
     rescued = lost = 0
-    for pack in held.every():
-        within = [run for run, one in held.runs().items() if one.pack == pack]
-        if within and within == [run for run, _ in held.as_they_are(pack)]:
+    for pack, within in held.by_pack().items():
+        if within and [*within] == [run for run, _ in held.as_they_are(pack)]:
             continue
         read = ((run, held.files(run)) for run in within)
         moved, damaged = _placed(store, _homeless(store, read), scratch)

@@ -161,11 +161,11 @@ def _packed(
         return
     unreadable = packs.unreadable()
     found.unreadable = [pack.name for pack in unreadable]
-    for pack in packs.every():
+    for pack, within in packs.by_pack().items():
         if pack in unreadable:
             continue
         # Where a part of a pack cannot be read, what is in it is not among those that can.
-        lost = {run for run, one in packs.runs().items() if one.pack == pack} - loose
+        lost = within.keys() - loose
         for run, files in packs.each(pack):
             if run not in loose:
                 lost.discard(run)

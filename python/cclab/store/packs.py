@@ -68,6 +68,13 @@ class Packs:
         """The runs in the packs, by id."""
         return self._read()[0]
 
+    def by_pack(self) -> dict[Path, dict[str, Packed]]:
+        """The runs of each pack; of one that cannot be read, none."""
+        found: dict[Path, dict[str, Packed]] = {pack: {} for pack in self.every()}
+        for run, one in self.runs().items():
+            found.setdefault(one.pack, {})[run] = one
+        return found
+
     def unreadable(self) -> list[Path]:
         """The packs that cannot be read: the runs in them are lost."""
         return self._read()[1]

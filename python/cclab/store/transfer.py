@@ -221,7 +221,7 @@ def _compressing(raw: IO[bytes], archive: Path) -> Iterator[IO[bytes]]:
         import gzip
 
         with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as out:
-            yield out  # type: ignore[misc]
+            yield out  # type: ignore[misc] # it is typed as no IO
     elif archive.name.endswith(".zst"):
         import zstandard
 
@@ -281,7 +281,7 @@ def _decompressing(raw: IO[bytes], source: Path) -> Iterator[IO[bytes]]:
 
         try:
             with gzip.GzipFile(fileobj=raw) as stream:
-                yield stream  # type: ignore[misc]
+                yield stream  # type: ignore[misc] # it is typed as no IO
         except zlib.error as error:
             raise OSError(str(error)) from error
     elif source.name.endswith(".zst"):

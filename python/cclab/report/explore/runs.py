@@ -28,6 +28,10 @@ MOST_METRICS = 120
 _HUES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#B8A000", "#777777")
 _MARKERS = "osD^vPX"
 
+_COMMAND = "cclab run plan.json --out again --only"
+"""What repeats a run, but for its id: its plan is in the results folder, whichever study file and
+`--set` it was made of."""
+
 
 def chosen(results: Results, wanted: Sequence[str] = ()) -> list[tuple[Point, Measured]]:
     """The runs to show: all, or the first run of each sweep point, or of evenly chosen ones.
@@ -80,18 +84,12 @@ def table(plan: Plan, shown: list[tuple[Point, Measured]]) -> dict[str, Any]:
     names = list(dict.fromkeys(name for row in measured for name in row))
     names.sort(key=lambda name: name.startswith(("flow.", "traffic.")))
     return {
-        "command": _command(plan),
+        "command": _COMMAND,
         "keys": _keys(plan, shown),
         "metrics": [_metric(name, measured) for name in names[:MOST_METRICS]],
         "ids": [run.run.id for _, run in shown],
         "seeds": [str(run.run.seed) for _, run in shown],
     }
-
-
-def _command(plan: Plan) -> str:
-    """What repeats a run, but for its id: its plan is in the results folder, whichever study file
-    and `--set` it was made of."""
-    return "cclab run plan.json --out again --only"
 
 
 def _metric(name: str, measured: list[dict[str, float]]) -> dict[str, Any]:
