@@ -15,6 +15,7 @@ const PARAMS: &[Parameter] = &moving_params([1_500.0, 150.0, 700.0, 2_300.0]);
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "adaptive-a",
+    version: 1,
     summary: "Constant-rate whose c follows the round trip",
     reference: "An Empirical Study of TCP's Fairness, Hong Kong Polytechnic University, 1999",
     recovery: Some(RecoveryName::Reno),

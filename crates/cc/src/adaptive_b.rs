@@ -14,6 +14,7 @@ const PARAMS: &[Parameter] = &moving_params([40.0, 2.0, 25.0, 55.0]);
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "adaptive-b",
+    version: 1,
     summary: "Linear-rate whose c follows the round trip",
     reference: "An Empirical Study of TCP's Fairness, Hong Kong Polytechnic University, 1999",
     recovery: Some(RecoveryName::Reno),

@@ -33,6 +33,7 @@ use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, 
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "bbr",
+    version: 1,
     summary: "Models the path's bandwidth and round-trip time and paces by it (version 1)",
     reference: "N. Cardwell et al., BBR, ACM Queue 14(5), 2016; Linux 6.12",
     recovery: None,

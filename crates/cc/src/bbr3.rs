@@ -40,6 +40,7 @@ use crate::{
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "bbr3",
+    version: 1,
     summary: "BBR with bounds that losses lower and probing raises (version 3)",
     reference: "draft-ietf-ccwg-bbr-06",
     recovery: None,

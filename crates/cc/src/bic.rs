@@ -66,6 +66,7 @@ const PARAMS: &[Parameter] = &[
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "bic",
+    version: 1,
     summary: "A binary search for the window that lost, then an ever faster probe beyond",
     reference: "L. Xu, K. Harfoush, I. Rhee, INFOCOM 2004; Linux 6.12",
     recovery: None,

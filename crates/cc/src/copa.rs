@@ -21,6 +21,7 @@ use standing::Standing;
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "copa",
+    version: 1,
     summary: "A target rate by the queueing delay; competes where others fill the queue",
     reference: "V. Arun and H. Balakrishnan, Copa, NSDI 2018",
     recovery: None,

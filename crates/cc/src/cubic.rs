@@ -71,6 +71,7 @@ const PARAMS: &[Parameter] = &[
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "cubic",
+    version: 1,
     summary: "A cubic of the time since the last loss; the default of most systems",
     reference: "RFC 9438",
     recovery: None,

@@ -15,6 +15,7 @@ use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, 
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "dctcp",
+    version: 1,
     summary: "Reduces by the share of marked data; for networks that mark at a low threshold",
     reference: "RFC 8257; Linux 6.12",
     recovery: None,

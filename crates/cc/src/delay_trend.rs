@@ -15,6 +15,7 @@ const PARAMS: &[Parameter] = &moving_params([40.0, 2.0, 25.0, 55.0]);
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "delay-trend",
+    version: 1,
     summary: "Linear-rate that grows only while the round trip falls",
     reference: "An Empirical Study of TCP's Fairness, Hong Kong Polytechnic University, 1999",
     recovery: Some(RecoveryName::Reno),

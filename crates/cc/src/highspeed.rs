@@ -52,6 +52,7 @@ const PARAMS: &[Parameter] = &[
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "highspeed",
+    version: 1,
     summary: "AIMD that is faster and gives up less the larger its window",
     reference: "RFC 3649",
     recovery: None,

@@ -47,6 +47,7 @@ const PARAMS: &[Parameter] = &[
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "htcp",
+    version: 1,
     summary: "Grows faster the longer the last loss is past, gives up what the queue holds",
     reference: "D. Leith, R. Shorten, PFLDnet 2004; Linux 6.12",
     recovery: None,

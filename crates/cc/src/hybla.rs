@@ -23,6 +23,7 @@ const PARAMS: &[Parameter] = &[Parameter {
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "hybla",
+    version: 1,
     summary: "Grows as a flow with a round trip of 25 ms would, whatever its own",
     reference: "C. Caini and R. Firrincieli, TCP Hybla, IJSCN 22(5), 2004; Linux 6.12",
     recovery: None,

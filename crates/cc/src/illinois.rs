@@ -34,6 +34,7 @@ const PARAMS: &[Parameter] = &[
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "illinois",
+    version: 1,
     summary: "AIMD whose step shrinks and whose cut grows with the queueing delay",
     reference: "S. Liu, T. Basar and R. Srikant, TCP-Illinois, Perf. Eval. 65, 2008; Linux 6.12",
     recovery: None,

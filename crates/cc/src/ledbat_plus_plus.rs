@@ -15,6 +15,7 @@ use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, 
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "ledbat++",
+    version: 1,
     summary: "Background transport: yields to queueing delay, slows down to measure the path",
     reference: "draft-irtf-iccrg-ledbat-plus-plus-06",
     recovery: None,

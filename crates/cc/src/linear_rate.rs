@@ -26,6 +26,7 @@ const PARAMS: &[Parameter] = &[
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "linear-rate",
+    version: 1,
     summary: "AIMD whose increase is the round trip divided by c",
     reference: "An Empirical Study of TCP's Fairness, Hong Kong Polytechnic University, 1999",
     recovery: Some(RecoveryName::Reno),

@@ -58,6 +58,7 @@ const PARAMS: &[Parameter] = &[
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "lp",
+    version: 1,
     summary: "Low priority: makes room when the one-way delay grows",
     reference: "A. Kuzmanovic, E. Knightly, TCP-LP, INFOCOM 2003; Linux 6.12",
     recovery: None,

@@ -8,6 +8,7 @@ use crate::variant::{EcnFeedback, RecoveryName, Variant, WindowInRecovery};
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "newreno",
+    version: 1,
     summary: "AIMD; fast recovery through partial ACKs",
     reference: "RFC 6582, RFC 5681",
     recovery: Some(RecoveryName::NewReno),

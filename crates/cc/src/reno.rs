@@ -10,6 +10,7 @@ use crate::variant::{EcnFeedback, RecoveryName, Variant, WindowInRecovery};
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "reno",
+    version: 1,
     summary: "AIMD; fast recovery ends at the first new ACK",
     reference: "RFC 2581, RFC 5681",
     recovery: Some(RecoveryName::Reno),

@@ -7,6 +7,7 @@ use crate::variant::{EcnFeedback, RecoveryName, Variant, WindowInRecovery};
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "sack",
+    version: 1,
     summary: "AIMD; recovery from the SACK scoreboard",
     reference: "RFC 6675, RFC 5681",
     recovery: Some(RecoveryName::Sack),

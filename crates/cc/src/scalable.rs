@@ -46,6 +46,7 @@ const PARAMS: &[Parameter] = &[
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "scalable",
+    version: 1,
     summary: "Grows by a hundredth of what is acknowledged, gives up an eighth",
     reference: "T. Kelly, Scalable TCP, SIGCOMM CCR 33(2), 2003; Linux 6.12",
     recovery: None,

@@ -7,6 +7,7 @@ use crate::variant::{EcnFeedback, RecoveryName, Variant, WindowInRecovery};
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "tahoe",
+    version: 1,
     summary: "Slow start to half the window after every loss",
     reference: "V. Jacobson, Congestion Avoidance and Control, SIGCOMM 1988",
     recovery: Some(RecoveryName::Tahoe),

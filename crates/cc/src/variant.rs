@@ -59,6 +59,9 @@ pub enum Departure {
 pub struct Variant {
     /// Its name in study files.
     pub name: &'static str,
+    /// The version of its behaviour. Whoever changes what it does raises it: runs of the older
+    /// version are then other runs.
+    pub version: u32,
     /// One line for `cclab list variants`.
     pub summary: &'static str,
     /// Where it is defined.

@@ -52,6 +52,7 @@ const PARAMS: &[Parameter] = &[
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "vegas",
+    version: 1,
     summary: "Keeps two to four segments in the queue, measured by the round-trip time",
     reference: "L. Brakmo and L. Peterson, TCP Vegas, IEEE JSAC 13(8), 1995; Linux 6.12",
     recovery: Some(RecoveryName::Vegas),

@@ -13,6 +13,7 @@ use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, 
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "veno",
+    version: 1,
     summary: "AIMD that cuts less and grows more while the path shows no queue",
     reference: "C. Fu and S. Liew, TCP Veno, IEEE JSAC 21(2), 2003; Linux 6.12",
     recovery: None,

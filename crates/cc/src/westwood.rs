@@ -13,6 +13,7 @@ use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, 
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "westwood",
+    version: 1,
     summary: "AIMD whose window after a loss is the measured bandwidth times the smallest RTT",
     reference: "L. Grieco and S. Mascolo, Westwood+, ACM CCR 34(2), 2004; Linux 6.12",
     recovery: None,

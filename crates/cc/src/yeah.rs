@@ -14,6 +14,7 @@ use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, 
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "yeah",
+    version: 1,
     summary: "Scalable while the queue is short, Reno when it is long, and the queue taken off",
     reference: "A. Baiocchi, A. Castellani and F. Vacirca, YeAH-TCP, PFLDnet 2007; Linux 6.12",
     recovery: None,

@@ -19,6 +19,7 @@ use crate::{Backlog, Cx, Departure, Dropped, Qdisc, ecn};
 /// Registry entry.
 pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "choke",
+    version: 1,
     summary: "CHOKe (2000): RED in packets that drops pairs of one flow, so that bulk hits itself",
     params: &[
         number(

@@ -17,6 +17,7 @@ pub(crate) use control::{Codel, Law, Source};
 /// Registry entry.
 pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "codel",
+    version: 1,
     summary: "CoDel (RFC 8289): keeps the least sojourn time of an interval below a target",
     params: &[TARGET, INTERVAL, CE_THRESHOLD, declare::ecn(false)],
     relations: &[Relation::Below("target", "interval")],

@@ -31,6 +31,9 @@ pub struct Config {
 pub struct Discipline {
     /// Its name in study files.
     pub name: &'static str,
+    /// The version of its behaviour. Whoever changes what it does raises it: runs of the older
+    /// version are then other runs.
+    pub version: u32,
     /// One line for `cclab list qdiscs`.
     pub summary: &'static str,
     /// The parameters it takes.

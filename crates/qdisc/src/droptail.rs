@@ -9,6 +9,7 @@ use crate::{Backlog, Cx, Departure, Dropped, FifoLimits, Qdisc};
 /// Registry entry.
 pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "droptail",
+    version: 1,
     summary: "first in, first out; drops arrivals that do not fit",
     params: &[],
     relations: &[],

@@ -13,6 +13,7 @@ use crate::{Backlog, Cx, Departure, Dropped, MTU, Qdisc, ecn};
 /// Registry entry.
 pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "dualpi2",
+    version: 1,
     summary: "DualPI2 (RFC 9332): an L4S queue and a classic one, coupled, PI2 for the classic",
     params: &[
         // RFC 9332, appendix A.1: 15 ms.

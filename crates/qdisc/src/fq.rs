@@ -13,6 +13,7 @@ use crate::{Backlog, Cx, Departure, Dropped, Qdisc, codel, ecn};
 /// Registry entry.
 pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "fq",
+    version: 1,
     summary: "fair queueing by deficit round robin, new flows first, as Linux's sch_fq",
     params: &[
         number(

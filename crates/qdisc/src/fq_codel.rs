@@ -14,6 +14,7 @@ use cclab_units::parameter::{Parameter, Relation};
 /// Registry entry.
 pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "fq_codel",
+    version: 1,
     summary: "FQ-CoDel (RFC 8290): fair queueing of flows, CoDel within each",
     params: &[
         codel::TARGET,

@@ -13,6 +13,7 @@ use crate::{Backlog, Cx, Departure, Dropped, Qdisc, ecn, fq_codel, pie};
 /// Registry entry.
 pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "fq_pie",
+    version: 1,
     summary: "FQ-PIE: fair queueing of flows, PIE (RFC 8033) within each",
     params: &[
         pie::TARGET,

@@ -16,6 +16,7 @@ use control::{Law, Pie};
 /// Registry entry.
 pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "pie",
+    version: 1,
     summary: "PIE (RFC 8033): drops at random so that the queueing delay keeps to a target",
     params: &[
         TARGET,

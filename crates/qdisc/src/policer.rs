@@ -15,6 +15,7 @@ use crate::{Backlog, Cx, Departure, Dropped, Qdisc, tbf};
 /// Registry entry.
 pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "policer",
+    version: 1,
     summary: "token bucket policer: drops what exceeds a rate and its burst, delays nothing",
     params: &[tbf::RATE, tbf::BURST],
     relations: &[Relation::HoldsPacket("burst", None)],

@@ -13,6 +13,7 @@ use crate::{Backlog, Cx, Departure, Dropped, Qdisc};
 /// Registry entry.
 pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "random-drop",
+    version: 1,
     summary: "first in, first out; on overflow drops a packet drawn from the queue and the arrival",
     params: &[],
     relations: &[],

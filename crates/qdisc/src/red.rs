@@ -21,6 +21,7 @@ use detector::{Detector, Verdict};
 /// Registry entry.
 pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "red",
+    version: 1,
     summary: "RED (Floyd and Jacobson 1993) in bytes, thresholds from the limit as tc reckons",
     params: &[
         number(
@@ -64,6 +65,7 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
 /// Registry entry.
 pub(crate) const OF_THE_1990S: Discipline = Discipline {
     name: "red-1990s",
+    version: 1,
     summary: "RED with the settings of routers of the 1990s: 5 and 15 packets, 1/50, 0.002",
     params: &[
         // Floyd, "RED: Discussions of Setting Parameters" (1997): 5 packets, and three times that.
@@ -108,6 +110,7 @@ pub(crate) const OF_THE_1990S: Discipline = Discipline {
 /// Registry entry.
 pub(crate) const ADAPTIVE: Discipline = Discipline {
     name: "adaptive-red",
+    version: 1,
     summary: "Adaptive RED (Floyd, Gummadi and Shenker 2001): gentle, all settings from the rate",
     params: &[
         number(

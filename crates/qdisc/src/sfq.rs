@@ -15,6 +15,7 @@ use crate::{Backlog, Cx, Departure, Dropped, Qdisc};
 /// Registry entry.
 pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "sfq",
+    version: 1,
     summary: "stochastic fairness queueing (McKenney 1990), the longest flow drops, as in Linux",
     params: &[
         number(

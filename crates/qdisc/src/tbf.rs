@@ -13,6 +13,7 @@ use crate::{Backlog, Cx, Departure, Dropped, MTU, Qdisc};
 /// Registry entry.
 pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "tbf",
+    version: 1,
     summary: "token bucket filter: shapes to a rate with a burst, queues what is too much",
     params: &[
         RATE,

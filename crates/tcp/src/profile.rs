@@ -25,6 +25,9 @@ pub use timers::{CoarseTimer, RtoFloor, RtoRules, RttClock, SynRules};
 pub struct Profile {
     /// Name in study files.
     pub name: &'static str,
+    /// The version of its behaviour. Whoever changes what it does raises it: runs of the older
+    /// version are then other runs.
+    pub version: u32,
     /// One line for people.
     pub summary: &'static str,
     /// Sizes on the wire and options in use.

@@ -10,6 +10,7 @@ use super::{
 
 pub(super) static NS2: Profile = Profile {
     name: "ns2",
+    version: 1,
     summary: "ns-2.35's one-way agents: 1000-byte packets, an ACK per packet, 10 ms tick",
     wire: Wire {
         mss: 1000,

@@ -10,6 +10,7 @@ use super::{
 
 pub(super) static NS3_3_1X: Profile = Profile {
     name: "ns3-3.1x",
+    version: 1,
     summary: "ns-3.22 (2015): timestamps, no SACK, no window scaling, its own Tahoe and Reno",
     wire: Wire {
         mss: 536,

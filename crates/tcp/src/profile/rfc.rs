@@ -11,6 +11,7 @@ use super::{
 
 pub(super) static RFC: Profile = Profile {
     name: "rfc",
+    version: 1,
     summary: "the standards as written: RFC 9293, 5681, 6298, 6582, 6675, 8985, 9937, 9438",
     wire: Wire {
         framing: 0,
