@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 
 use cclab_cc::Arithmetic;
+use cclab_net::{Forwarding, HOST};
 use cclab_spec::{Scenario, Traffic};
 use cclab_tcp::profile::Profile;
 use serde::Serialize;
 
-use crate::forwarding::{Forwarding, HOST};
 use crate::topology::{self, Network};
 use crate::traffic::ideal::Ideal;
-use crate::{flow, stack};
+use crate::{ends, stack};
 
 /// Any seed: the network does not depend on it.
 const SEED: u64 = 1;
@@ -192,7 +192,7 @@ fn traffic_facts(
     let indices =
         |links: &[u32]| -> Vec<usize> { links.iter().map(|&link| link as usize).collect() };
     let (data, acks) = (indices(&ways.data), indices(&ways.acks));
-    let payload = flow::payload_of(profile.wire.mss, profile);
+    let payload = ends::payload_of(profile.wire.mss, profile);
     TrafficFacts {
         name: spec.name.clone(),
         kind: spec.kind.clone(),
@@ -223,11 +223,11 @@ fn flow_facts(scenario: &Scenario, index: usize, network: &Network) -> FlowFacts
     let spec = &scenario.flows[index];
     let profile = stack::profile_of(scenario, spec);
     let wire = &profile.wire;
-    let payload = flow::payload_of(spec.mss.unwrap_or(wire.mss), &profile);
+    let payload = ends::payload_of(spec.mss.unwrap_or(wire.mss), &profile);
     let headers = headers(&profile);
-    let path = network.paths[index];
-    let data = route(&network.forwarding, path.data, index, false);
-    let acks = route(&network.forwarding, path.acks, index, true);
+    let [data, acks] = network.ports[index].map(|port| port.0);
+    let data = route(&network.forwarding, data, index, false);
+    let acks = route(&network.forwarding, acks, index, true);
     let ack_every = spec.delayed_ack.unwrap_or(profile.ack.every);
     FlowFacts {
         name: spec.name.clone(),
@@ -244,7 +244,7 @@ fn flow_facts(scenario: &Scenario, index: usize, network: &Network) -> FlowFacts
             Arithmetic::Bytes | Arithmetic::Segments => 1,
             Arithmetic::PerAckBytes | Arithmetic::PerAckSegments => ack_every,
         },
-        rwnd_bytes: flow::rwnd_of(spec, &profile, payload),
+        rwnd_bytes: ends::rwnd_of(spec, &profile, payload),
         sndbuf_bytes: Some(profile.sndbuf).filter(|&bytes| bytes != u64::MAX),
         initial_window_bytes: profile.initial_window_segments * u64::from(payload),
         rto_min_s: profile.rto.min.as_secs_f64(),

@@ -1,16 +1,20 @@
-//! A flow: its sender, its receiver, its application, and how they were set up.
+//! A flow: its sender, its receiver, its application, as the host that has both ends.
 
-use cclab_cc::EcnFeedback;
-use cclab_packet::Ecn;
-use cclab_spec::{Flow as Spec, Scenario};
-use cclab_tcp::profile::{AckPolicy, InitialSsthresh, Profile};
-use cclab_tcp::{Receiver, ReceiverConfig, Sender};
-use cclab_units::parameter::Params;
+use cclab_net::{Host, Port, Side};
+use cclab_packet::Packet;
+use cclab_spec::Scenario;
+use cclab_tcp::sender::State;
+use cclab_tcp::{Receiver, Sender};
 use cclab_units::{Stream, Time};
 
 use crate::application::Application;
-use crate::stack::{self, Profiles};
-use crate::topology::Path;
+use crate::ends::ends;
+use crate::stack::Profiles;
+
+/// The side of a [`Flow`] that sends data, and that of the packets that come back to it.
+pub const SENDER: Side = 0;
+/// The side of a [`Flow`] that receives data.
+pub const RECEIVER: Side = 1;
 
 /// Both ends of a flow.
 pub struct Flow {
@@ -20,8 +24,8 @@ pub struct Flow {
     pub receiver: Receiver,
     /// What writes to the sender.
     pub application: Application,
-    /// Its routes.
-    pub path: Path,
+    /// Where the packets of either side enter the network.
+    pub ports: [Port; 2],
     /// When it starts; later than the run's end for a flow that never does.
     pub start: Time,
     /// When the first SYN left.
@@ -40,23 +44,12 @@ pub struct Flow {
     pub mss: u32,
 }
 
-/// Payload bytes of a full segment: options come out of the MSS or on top of it.
-pub fn payload_of(mss: u32, profile: &Profile) -> u32 {
-    let wire = &profile.wire;
-    let options = if wire.timestamps && wire.mss_includes_options {
-        12
-    } else {
-        0
-    };
-    mss.saturating_sub(options).max(1)
-}
-
 impl Flow {
     /// The flow at `index` of `scenario`, not yet started.
     pub fn new(
         scenario: &Scenario,
         index: usize,
-        path: Path,
+        ports: [Port; 2],
         seed: u64,
         profiles: &mut Profiles,
     ) -> Flow {
@@ -70,7 +63,7 @@ impl Flow {
             sender,
             receiver,
             application: Application::new(spec, start, u64::from(mss), dice),
-            path,
+            ports,
             start,
             started: None,
             ended: None,
@@ -89,108 +82,105 @@ impl Flow {
         self.rtt.fetch(self.sender.rtt().srtt().as_nanos());
     }
 
-    /// When the sender's host acts next on its own.
+    /// srtt, once there was a sample.
     #[inline]
-    pub fn sender_deadline(&self) -> Time {
-        if self.over {
-            Time::NEVER
-        } else {
-            self.sender.deadline().min(self.application.deadline())
+    pub fn srtt(&self) -> Option<Time> {
+        Some(self.sender.rtt().srtt()).filter(|&srtt| srtt > Time::ZERO)
+    }
+
+    /// Whether its sender has come to its end, which was not yet noted in `over`.
+    #[inline]
+    pub fn has_ended(&self) -> bool {
+        !self.over && matches!(self.sender.state(), State::Finished | State::Aborted)
+    }
+
+    #[inline]
+    fn receive_ack(&mut self, now: Time, packet: &Packet) {
+        self.sender.on_packet(now, packet);
+        if self.application.is_interactive() {
+            self.application.on_acked(now, self.sender.snd_una());
+        }
+        if let Some(rtt) = self.sender.last_ack().rtt {
+            self.rtt.record(rtt.as_nanos());
+        }
+        if let Some(srtt) = self.srtt() {
+            self.srtt_sum += u128::from(srtt.as_nanos());
+            self.srtt_count += 1;
+        }
+    }
+
+    #[inline]
+    fn receive_data(&mut self, now: Time, packet: &Packet) {
+        self.receiver.on_packet(now, packet);
+        if self.application.is_interactive()
+            && self.application.is_answered(self.receiver.bytes_received())
+        {
+            self.receiver.acknowledge_now();
+        }
+    }
+
+    fn act_as_sender(&mut self, now: Time) {
+        if self.started.is_none() {
+            self.started = Some(now);
+            self.sender.connect(now);
+        }
+        if self.application.deadline() <= now {
+            let act = self.application.act(now);
+            self.sender.write(act.written);
+            if act.done {
+                self.sender.close();
+            }
+            if act.stop {
+                self.sender.close_now();
+            }
+        }
+        if self.sender.deadline() <= now {
+            self.sender.on_timer(now);
         }
     }
 }
 
-/// Both ends of a connection as `spec` describes it, and its payload bytes of a full segment.
-/// `isns` are the first sequence numbers of the sender and of the receiver.
-pub fn ends(
-    scenario: &Scenario,
-    spec: &Spec,
-    flow: u32,
-    (sender_isn, receiver_isn): (u32, u32),
-    dice: Stream,
-    profiles: &mut Profiles,
-) -> (Sender, Receiver, u32) {
-    let profile = stack::profile_of(scenario, spec);
-    let variant = cclab_cc::find(&spec.cc).expect("unknown variants are refused before a run");
-    let recovery = stack::recovery_of(variant, &profile);
-    let mss = payload_of(spec.mss.unwrap_or(profile.wire.mss), &profile);
-    let rwnd = rwnd_of(spec, &profile, mss);
+impl Host for Flow {
+    const SIDES: usize = 2;
 
-    let mut wire = profile.wire;
-    wire.sack = recovery.uses_sack() && wire.sack;
-    let params = Params::new(variant.params, &spec.cc_params)
-        .expect("bad parameters are refused before a run");
-    let codepoint = match variant.sends_ect1(&params) {
-        true => Ecn::Ect1,
-        false => Ecn::Ect0,
-    };
-    let ecn = spec.ecn || variant.ecn == EcnFeedback::PerPacket;
-    let answers = ReceiverConfig {
-        wire,
-        ack: ack_policy_of(spec, &profile),
-        rwnd_max: rwnd,
-        buffer: profile
-            .default_rwnd
-            .buffer()
-            .filter(|_| spec.rwnd.is_none()),
-        ecn,
-        feedback: variant.ecn,
-        codepoint,
-        mss_payload: mss,
-    };
-    let receiver = Receiver::new(flow, receiver_isn, profiles.share_answers(answers));
-    let cc = cclab_cc::Config {
-        mss: u64::from(mss),
-        initial_window: profile.initial_window_segments * u64::from(mss),
-        initial_ssthresh: match profile.initial_ssthresh {
-            InitialSsthresh::Unlimited => u64::MAX,
-            InitialSsthresh::Bytes(bytes) => bytes,
-            InitialSsthresh::Rwnd => rwnd,
-        },
-        slow_start: profile.cubic_slow_start,
-        arithmetic: profile.arithmetic,
-        params,
-    };
-    let mut sender = Sender::new(cclab_tcp::Config {
-        flow,
-        profile: profiles.share(Profile { wire, ..profile }),
-        recovery,
-        mss,
-        isn: sender_isn,
-        ecn,
-        cc,
-        build_cc: variant.build,
-        window: variant.window,
-        feedback: variant.ecn,
-        codepoint,
-        rng: dice,
-    });
-    let at_once = matches!(
-        spec.application,
-        Some(
-            cclab_spec::Application::Telnet { nagle: false, .. }
-                | cclab_spec::Application::RequestResponse { .. }
-        )
-    );
-    sender.set_nodelay(spec.nodelay || at_once);
-    (sender, receiver, mss)
-}
+    #[inline]
+    fn receive(&mut self, now: Time, packet: &Packet) -> Side {
+        match packet.backward {
+            true => {
+                self.receive_ack(now, packet);
+                SENDER
+            }
+            false => {
+                self.receive_data(now, packet);
+                RECEIVER
+            }
+        }
+    }
 
-/// The largest window that the receiver of `spec` advertises, in bytes.
-pub(crate) fn rwnd_of(spec: &Spec, profile: &Profile, mss: u32) -> u64 {
-    let default = profile.default_rwnd.most(u64::from(mss));
-    let largest = if profile.wire.window_scaling {
-        65_535 << 14
-    } else {
-        65_535
-    };
-    spec.rwnd.unwrap_or(default).min(largest)
-}
+    fn act(&mut self, now: Time, _: Time) {
+        if !self.over {
+            self.act_as_sender(now);
+        }
+        if self.receiver.deadline() <= now {
+            self.receiver.on_timer(now);
+        }
+    }
 
-fn ack_policy_of(spec: &Spec, profile: &Profile) -> AckPolicy {
-    let every = spec.delayed_ack.unwrap_or(profile.ack.every);
-    AckPolicy {
-        every,
-        ..profile.ack
+    #[inline]
+    fn transmit(&mut self, now: Time, side: Side, packet: &mut Packet) -> Option<Port> {
+        let sends = match side {
+            SENDER => self.sender.transmit(now, packet),
+            _ => self.receiver.transmit(now, packet),
+        };
+        sends.then_some(self.ports[side])
+    }
+
+    #[inline]
+    fn deadline(&self, side: Side) -> Time {
+        match side {
+            SENDER if self.over => Time::NEVER,
+            SENDER => self.sender.deadline().min(self.application.deadline()),
+            _ => self.receiver.deadline(),
+        }
     }
 }

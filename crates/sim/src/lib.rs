@@ -1,17 +1,10 @@
-//! The packet-level simulator: event loop, links, impairments, hosts, applications,
-//! topologies.
+//! The packet-level simulator: TCP hosts, cross traffic and applications around a network.
 
 mod application;
-pub mod calendar;
 mod describe;
-mod fifo;
+mod ends;
 mod flow;
-mod foreseen;
-mod forwarding;
-mod fusion;
 pub mod fuzzing;
-mod impairment;
-mod link;
 mod sampler;
 mod stack;
 mod summary;
@@ -19,13 +12,13 @@ mod topology;
 mod traffic;
 mod unsupported;
 mod wire;
-pub mod wires;
 mod world;
 
 /// What the integration tests share calls the crate by its name.
 #[cfg(test)]
 extern crate self as cclab_sim;
 
+use cclab_net::NotConserved;
 use cclab_spec::Scenario;
 use cclab_trace::Probe;
 pub use cclab_trace::Progress;
@@ -33,7 +26,7 @@ use cclab_trace::schema::RunSummary;
 use cclab_units::Time;
 
 pub use describe::{Description, FlowFacts, LinkFacts, TrafficFacts, describe, describe_paths};
-pub use flow::payload_of;
+pub use ends::payload_of;
 pub use unsupported::{Unsupported, unsupported};
 pub use wire::wire_options;
 
@@ -80,6 +73,16 @@ pub enum SimError {
         /// Packets delivered, lost or still there.
         accounted: u64,
     },
+}
+
+impl From<NotConserved> for SimError {
+    fn from(found: NotConserved) -> SimError {
+        SimError::NotConserved {
+            link: found.link,
+            offered: found.offered,
+            accounted: found.accounted,
+        }
+    }
 }
 
 /// Runs `scenario` with `seed`, handing events to `probe`.

@@ -6,7 +6,7 @@ use cclab_spec::{Graph, Step};
 use cclab_units::Time;
 
 use super::{Builder, Journey, Sides};
-use crate::impairment::Installer;
+use cclab_net::impairment::Installer;
 
 /// Lays the links, but the one under study, which is there already, and the ways of all
 /// `journeys`.

@@ -13,16 +13,16 @@ use cclab_units::memory::with_room_on_large_pages;
 use cclab_units::parameter::Params;
 use cclab_units::{Rate, Stream, Time};
 
-use crate::forwarding::Forwarding;
-use crate::fusion;
-use crate::impairment::{Ends, Installer};
-use crate::link::Link;
-use crate::traffic::ROUTES;
+use cclab_net::impairment::{Ends, Installer};
+use cclab_net::{Forwarding, Link, Port, fuse};
 
 /// Index of the bottleneck in the direction under study, and of its way back.
 pub const BOTTLENECK: usize = 0;
 /// See [`BOTTLENECK`].
 pub const BOTTLENECK_REVERSE: usize = 1;
+
+/// Flow numbers of a source of cross traffic, after those of the flows: data one way, and the other.
+pub const ROUTES: usize = 2;
 
 /// Links that a flow has to itself, or a bottleneck is made of, in most networks at most: there
 /// and back at either end.
@@ -34,8 +34,8 @@ pub struct Network {
     pub links: Vec<Link>,
     /// Where packets go from each link.
     pub forwarding: Forwarding,
-    /// The ends of each flow's routes.
-    pub paths: Vec<Path>,
+    /// Where the packets of each flow's sender and receiver enter.
+    pub ports: Vec<[Port; 2]>,
     /// The routes of each source of cross traffic.
     pub ways: Vec<Ways>,
 }
@@ -46,15 +46,6 @@ pub struct Ways {
     pub data: Vec<u32>,
     /// And back.
     pub acks: Vec<u32>,
-}
-
-/// The ends of a flow's routes.
-#[derive(Clone, Copy, Debug)]
-pub struct Path {
-    /// First link from the sender to the receiver.
-    pub data: u32,
-    /// First link from the receiver to the sender.
-    pub acks: u32,
 }
 
 /// What travels over the network: where it begins and ends, and what its base RTT lacks.
@@ -120,16 +111,16 @@ pub fn build(scenario: &Scenario, profile: &Profile, seed: u64) -> Network {
     let Network {
         links,
         forwarding,
-        paths,
+        ports,
         ways,
     } = &mut builder.network;
     for (index, link) in links.iter_mut().enumerate() {
         link.foresee_departures();
         link.leads_to = forwarding.only_next(index);
     }
-    let entries = paths.iter().flat_map(|path| [path.data, path.acks]);
+    let entries = ports.iter().flatten().map(|port| port.0);
     let of_traffic = ways.iter().flat_map(|ways| [ways.data[0], ways.acks[0]]);
-    fusion::fuse(links, forwarding, &entries.chain(of_traffic).collect());
+    fuse(links, forwarding, &entries.chain(of_traffic).collect());
     builder.network
 }
 
@@ -157,7 +148,7 @@ impl<'a> Builder<'a> {
         let network = Network {
             links: with_room_on_large_pages(LINKS * (journeys + bottlenecks)),
             forwarding: Forwarding::new(scenario.flows.len() + ROUTES * scenario.traffic.len()),
-            paths: Vec::new(),
+            ports: Vec::new(),
             ways: Vec::new(),
         };
         let mut builder = Builder {
@@ -275,23 +266,20 @@ impl<'a> Builder<'a> {
         }
         let Network {
             forwarding,
-            paths,
+            ports,
             ways,
             ..
         } = &mut self.network;
         let flows = self.scenario.flows.len();
-        if paths.len() == flows {
+        if ports.len() == flows {
             let number = flows + ROUTES * ways.len();
             forwarding.add_routes(number, &data, &acks);
             forwarding.add_routes(number + 1, &acks, &data);
             ways.push(Ways { data, acks });
             return;
         }
-        forwarding.add_routes(paths.len(), &data, &acks);
-        paths.push(Path {
-            data: data[0],
-            acks: acks[0],
-        });
+        forwarding.add_routes(ports.len(), &data, &acks);
+        ports.push([Port(data[0]), Port(acks[0])]);
     }
 
     /// Puts impairments in their places.

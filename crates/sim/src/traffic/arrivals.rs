@@ -1,13 +1,13 @@
 //! Transfers that arrive as a Poisson process, each on a connection of its own.
 
+use cclab_net::Port;
 use cclab_spec::{Flow as Spec, Sizes};
 use cclab_units::{Stream, Time};
 
-use super::connection::{Connections, Doors, Order, Purpose};
+use super::connection::{Connections, Order, Purpose};
 use super::draw;
 use super::ideal::Ideal;
 use crate::application::Application;
-use crate::forwarding::Forwarding;
 
 /// A source of transfers.
 pub struct Arrivals {
@@ -15,7 +15,7 @@ pub struct Arrivals {
     pub route: usize,
     /// Its flow number.
     pub flow: u32,
-    pub doors: Doors,
+    pub ports: [Port; 2],
     /// The ends of every connection but for the size.
     pub spec: Spec,
     /// Mean time between arrivals.
@@ -30,12 +30,7 @@ pub struct Arrivals {
 
 impl Arrivals {
     /// Opens the connection that is due at `now`; the caller lets it send.
-    pub fn open(
-        &mut self,
-        now: Time,
-        connections: &mut Connections<'_>,
-        forwarding: &mut Forwarding,
-    ) -> Option<u32> {
+    pub fn open(&mut self, now: Time, connections: &mut Connections<'_>) -> Option<u32> {
         if now >= self.stop {
             return None;
         }
@@ -45,13 +40,13 @@ impl Arrivals {
             source: self.source,
             route: self.route,
             like: self.flow,
-            doors: self.doors,
+            ports: self.ports,
             spec: &self.spec,
             purpose: Purpose::Transfer(size),
             application: Application::new(&self.spec, now, 1, self.dice.fork()),
             dice: self.dice.fork(),
         };
-        Some(connections.open(now, order, forwarding))
+        Some(connections.open(now, order))
     }
 
     /// When the next arrives; never after the stop.

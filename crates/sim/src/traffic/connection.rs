@@ -1,5 +1,6 @@
 //! TCP connections of cross traffic: made when they are needed, given back when they end.
 
+use cclab_net::Port;
 use cclab_packet::Packet;
 use cclab_spec::{Flow as Spec, Scenario};
 use cclab_tcp::sender::State;
@@ -9,8 +10,8 @@ use cclab_units::{Stream, Time};
 use super::agenda::{Agenda, Duty};
 use super::outbox::Outbox;
 use crate::application::Application;
-use crate::flow;
-use crate::forwarding::Forwarding;
+use crate::ends::ends;
+use crate::flow::{RECEIVER, SENDER};
 use crate::stack::Profiles;
 
 /// Up to there an old packet can be mistaken for one of the connection that has its slot now.
@@ -40,21 +41,12 @@ pub struct Connection {
     isn: u32,
 }
 
-/// Where the packets of a connection enter the network.
-#[derive(Clone, Copy, Debug)]
-pub struct Doors {
-    /// The sender's first link.
-    pub data: u32,
-    /// The receiver's.
-    pub acks: u32,
-}
-
 /// A place for a connection. Its index is part of the packets' flow number, so that queues tell
 /// connections apart; when a connection ends, another of the same source takes the place.
 struct Slot {
     source: u32,
     generation: u32,
-    doors: Doors,
+    ports: [Port; 2],
     /// The next connection's first sequence number lies past all that earlier ones sent: what is
     /// left of theirs is told from its own (RFC 9293 section 3.4.1).
     next_isn: u32,
@@ -71,6 +63,8 @@ pub struct Connections<'a> {
     slots: Vec<Slot>,
     /// Empty slots, by route.
     free: Vec<Vec<u32>>,
+    /// For each new slot that the network does not know, a flow number that goes the same way.
+    pub new: Vec<u32>,
     profiles: Profiles,
 }
 
@@ -93,6 +87,7 @@ impl<'a> Connections<'a> {
             first,
             slots: Vec::new(),
             free: vec![Vec::new(); routes],
+            new: Vec::new(),
             profiles: Profiles::default(),
         }
     }
@@ -115,12 +110,12 @@ impl<'a> Connections<'a> {
     }
 
     /// Makes a connection at `now` as `order` describes. It begins when the caller pumps it.
-    pub fn open(&mut self, now: Time, order: Order<'_>, forwarding: &mut Forwarding) -> u32 {
+    pub fn open(&mut self, now: Time, order: Order<'_>) -> u32 {
         let Order {
             source,
             route,
             like,
-            doors,
+            ports,
             spec,
             purpose,
             application,
@@ -129,11 +124,11 @@ impl<'a> Connections<'a> {
         let (slot, reused) = match self.free[route].pop() {
             Some(slot) => (slot, true),
             None => {
-                forwarding.add_like(like);
+                self.new.push(like);
                 self.slots.push(Slot {
                     source,
                     generation: 0,
-                    doors,
+                    ports,
                     next_isn: 0,
                     sender_wakes: Time::NEVER,
                     receiver_wakes: Time::NEVER,
@@ -147,8 +142,7 @@ impl<'a> Connections<'a> {
         let isn = if reused { place.next_isn } else { drawn as u32 };
         let isns = (isn, (drawn >> 32) as u32);
         let flow = self.first + slot;
-        let (sender, receiver, _) =
-            flow::ends(self.scenario, spec, flow, isns, dice, &mut self.profiles);
+        let (sender, receiver, _) = ends(self.scenario, spec, flow, isns, dice, &mut self.profiles);
         place.connection = Some(Box::new(Connection {
             sender,
             receiver,
@@ -161,14 +155,8 @@ impl<'a> Connections<'a> {
     }
 
     /// Opens a connection that stays, at `start`.
-    pub fn reserve(
-        &mut self,
-        start: Time,
-        order: Order<'_>,
-        forwarding: &mut Forwarding,
-        agenda: &mut Agenda,
-    ) -> u32 {
-        let slot = self.open(start, order, forwarding);
+    pub fn reserve(&mut self, start: Time, order: Order<'_>, agenda: &mut Agenda) -> u32 {
+        let slot = self.open(start, order);
         let place = &mut self.slots[slot as usize];
         place.sender_wakes = start;
         let generation = place.generation;
@@ -269,7 +257,7 @@ impl<'a> Connections<'a> {
         }
         connection.write_what_is_due(now);
         while let Some(packet) = connection.sender.poll_transmit(now) {
-            out.put(place.source, place.doors.data, packet);
+            out.put(place.source, place.ports[SENDER], packet);
         }
         if matches!(connection.sender.state(), State::Finished | State::Aborted) {
             return Effect::Over(slot);
@@ -292,7 +280,7 @@ impl<'a> Connections<'a> {
             return;
         };
         while let Some(packet) = connection.receiver.poll_transmit(now) {
-            out.put(place.source, place.doors.acks, packet);
+            out.put(place.source, place.ports[RECEIVER], packet);
         }
         let deadline = connection.receiver.deadline();
         if deadline < place.receiver_wakes {
@@ -326,8 +314,8 @@ pub struct Order<'s> {
     pub route: usize,
     /// A flow number that goes the same way.
     pub like: u32,
-    /// Where its packets enter the network.
-    pub doors: Doors,
+    /// Where the packets of its sender and of its receiver enter the network.
+    pub ports: [Port; 2],
     /// Its ends.
     pub spec: &'s Spec,
     /// What it is for.

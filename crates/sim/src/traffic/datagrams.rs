@@ -1,11 +1,12 @@
 //! Datagrams: at a constant rate, on and off, at random, and echo requests with their replies.
 
+use cclab_net::Port;
 use cclab_packet::{Packet, flags};
 use cclab_units::{Rate, Stream, Time, TxClock};
 
-use super::connection::Doors;
 use super::draw;
 use super::outbox::Outbox;
+use crate::flow::{RECEIVER, SENDER};
 
 /// When a source sends.
 #[derive(Clone, Debug)]
@@ -58,7 +59,7 @@ pub struct Datagrams {
     pub source: u32,
     /// Its flow number.
     pub flow: u32,
-    pub doors: Doors,
+    pub ports: [Port; 2],
     /// Bytes of a packet on a link.
     pub wire_len: u16,
     /// Bytes of its payload.
@@ -75,7 +76,7 @@ impl Datagrams {
     /// A source that has sent nothing; [`Datagrams::begin`] says when it begins.
     pub fn new(
         (source, flow): (u32, u32),
-        doors: Doors,
+        ports: [Port; 2],
         (wire_len, payload): (u16, u16),
         pattern: Pattern,
         stop: Time,
@@ -84,7 +85,7 @@ impl Datagrams {
         Datagrams {
             source,
             flow,
-            doors,
+            ports,
             wire_len,
             payload,
             pattern,
@@ -138,7 +139,7 @@ impl Datagrams {
             flags: kind,
             ..stamped(now)
         };
-        out.put(self.source, self.doors.data, packet);
+        out.put(self.source, self.ports[SENDER], packet);
         self.sent = self.sent.wrapping_add(1);
         self.due = match &mut self.pattern {
             Pattern::Constant(gap) => now + gap.next(wire_len),
@@ -184,7 +185,7 @@ impl Datagrams {
                 backward: true,
                 ..*packet
             };
-            out.put(self.source, self.doors.acks, reply);
+            out.put(self.source, self.ports[RECEIVER], reply);
         }
     }
 }

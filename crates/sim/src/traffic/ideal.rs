@@ -6,12 +6,12 @@
 //! segment is acknowledged at once. A stack that delays acknowledgements, paces, or leaves slow
 //! start early is slower than that even alone.
 
+use cclab_net::Link;
 use cclab_spec::{Flow as Spec, Scenario};
 use cclab_tcp::receiver::syn_options_len;
 use cclab_units::{Rate, Time};
 
-use crate::flow::{payload_of, rwnd_of};
-use crate::link::Link;
+use crate::ends::{payload_of, rwnd_of};
 use crate::stack;
 
 /// A link of the path.

@@ -13,34 +13,21 @@ mod exchange;
 pub mod ideal;
 mod outbox;
 mod setup;
+mod source;
 
+use cclab_net::{Host, Link, Port, Side};
 use cclab_packet::Packet;
 use cclab_spec::Scenario;
 use cclab_trace::schema::{TrafficSummary, Transfer};
 use cclab_units::Time;
 
 use crate::SimError;
-use crate::forwarding::Forwarding;
-use crate::link::Link;
-use crate::topology::Ways;
+use crate::topology::{ROUTES, Ways};
 use agenda::{Agenda, Duty};
-use arrivals::Arrivals;
 use connection::{Connections, Effect, Purpose};
-use datagrams::Datagrams;
-use exchange::Exchange;
 use outbox::Outbox;
-
-/// Flow numbers of a source: data one way, and the other.
-pub const ROUTES: usize = 2;
-
-/// What a source does.
-enum Source {
-    Datagrams(Datagrams),
-    Arrivals(Box<Arrivals>),
-    Exchange(Exchange),
-    /// Its connections do everything.
-    Typing,
-}
+use setup::Setup;
+use source::Source;
 
 /// All cross traffic of a scenario.
 pub struct Traffic<'a> {
@@ -65,87 +52,38 @@ impl<'a> Traffic<'a> {
         ways: Vec<Ways>,
         seed: u64,
         traced: bool,
-        forwarding: &mut Forwarding,
     ) -> Traffic<'a> {
         let first = scenario.flows.len() as u32;
         let routes = ROUTES * scenario.traffic.len();
-        let mut traffic = Traffic {
+        let mut connections = Connections::new(scenario, routes, first + routes as u32);
+        let mut agenda = Agenda::default();
+        let mut setup = Setup {
+            scenario,
+            links,
+            seed,
             first,
-            sources: Vec::new(),
-            connections: Connections::new(scenario, routes, first + routes as u32),
-            agenda: Agenda::default(),
-            out: Outbox::default(),
+            connections: &mut connections,
+            agenda: &mut agenda,
+        };
+        let sources = ways.iter().enumerate();
+        let sources = sources
+            .map(|(index, ways)| setup.source(index, ways))
+            .collect();
+        Traffic {
+            first,
+            sources,
+            connections,
+            agenda,
+            out: Outbox::of(scenario.traffic.len()),
             scenario,
             traced,
             fault: None,
-        };
-        traffic.out.counters = vec![outbox::Counters::default(); scenario.traffic.len()];
-        for (index, ways) in ways.into_iter().enumerate() {
-            setup::add(&mut traffic, index, links, &ways, seed, forwarding);
-        }
-        traffic
-    }
-
-    /// When something is due.
-    pub fn deadline(&self) -> Time {
-        self.agenda.deadline()
-    }
-
-    /// Does everything that is due at `now`.
-    pub fn act(&mut self, now: Time, forwarding: &mut Forwarding) {
-        while let Some(duty) = self.agenda.due(now) {
-            let Duty::Source { source, client } = duty else {
-                let effect = self
-                    .connections
-                    .on_timer(now, duty, &mut self.agenda, &mut self.out);
-                self.heed(now, effect);
-                continue;
-            };
-            match &mut self.sources[source as usize] {
-                Source::Datagrams(datagrams) => {
-                    let next = datagrams.on_timer(now, &mut self.out);
-                    self.agenda.add(next, duty);
-                }
-                Source::Arrivals(arrivals) => {
-                    let slot = arrivals.open(now, &mut self.connections, forwarding);
-                    let next = arrivals.next();
-                    self.agenda.add(next, duty);
-                    if let Some(slot) = slot {
-                        self.out.counters[source as usize].started += 1;
-                        self.pump(now, slot);
-                    }
-                }
-                Source::Exchange(exchange) => {
-                    let asked = exchange.ask(now, client);
-                    if let Some((slot, to)) = asked {
-                        self.out.counters[source as usize].started += 1;
-                        let Traffic {
-                            connections,
-                            agenda,
-                            out,
-                            ..
-                        } = self;
-                        connections.write(now, slot, to, agenda, out);
-                    }
-                }
-                Source::Typing => {}
-            }
         }
     }
 
-    /// Takes in a packet that has reached a host.
-    pub fn receive(&mut self, now: Time, packet: &Packet) {
-        let source = self.source_of(packet.flow);
-        self.out.take(source, packet);
-        let own = self.first + (ROUTES * self.sources.len()) as u32;
-        if packet.flow >= own {
-            let effect = self
-                .connections
-                .receive(now, packet, &mut self.agenda, &mut self.out);
-            self.heed(now, effect);
-        } else if let Source::Datagrams(datagrams) = &mut self.sources[source as usize] {
-            datagrams.receive(now, packet, &mut self.out);
-        }
+    /// For each flow number that is new since this was last asked, one that goes the same way.
+    pub fn new_flows(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.connections.new)
     }
 
     /// The index of the source whose packets have the flow number `flow`.
@@ -155,17 +93,6 @@ impl<'a> Traffic<'a> {
             true => (index / ROUTES) as u32,
             false => self.connections.source_of(flow),
         }
-    }
-
-    /// What leaves hosts now, with the link it enters. The caller gives the memory back.
-    pub fn take_packets(&mut self) -> Vec<(u32, Packet)> {
-        std::mem::take(&mut self.out.packets)
-    }
-
-    /// Takes back the memory of packets that have left.
-    pub fn reuse(&mut self, mut packets: Vec<(u32, Packet)>) {
-        packets.clear();
-        self.out.packets = packets;
     }
 
     /// Transfers that ended since this was last asked.
@@ -211,6 +138,48 @@ impl<'a> Traffic<'a> {
             rtt: counters.rtt.clone(),
         })
         .collect()
+    }
+
+    /// Does one thing that is due.
+    fn do_duty(&mut self, now: Time, duty: Duty) {
+        let Duty::Source { source, client } = duty else {
+            let effect = self
+                .connections
+                .on_timer(now, duty, &mut self.agenda, &mut self.out);
+            return self.heed(now, effect);
+        };
+        match &mut self.sources[source as usize] {
+            Source::Datagrams(datagrams) => {
+                let next = datagrams.on_timer(now, &mut self.out);
+                self.agenda.add(next, duty);
+            }
+            Source::Arrivals(arrivals) => {
+                let slot = arrivals.open(now, &mut self.connections);
+                let next = arrivals.next();
+                self.agenda.add(next, duty);
+                if let Some(slot) = slot {
+                    self.out.counters[source as usize].started += 1;
+                    self.pump(now, slot);
+                }
+            }
+            Source::Exchange(exchange) => {
+                if let Some((slot, to)) = exchange.ask(now, client) {
+                    self.out.counters[source as usize].started += 1;
+                    self.write(now, slot, to);
+                }
+            }
+            Source::Typing => {}
+        }
+    }
+
+    fn write(&mut self, now: Time, slot: u32, to: u64) {
+        let Traffic {
+            connections,
+            agenda,
+            out,
+            ..
+        } = self;
+        connections.write(now, slot, to, agenda, out);
     }
 
     fn pump(&mut self, now: Time, slot: u32) {
@@ -287,13 +256,7 @@ impl<'a> Traffic<'a> {
         match purpose {
             Purpose::Requests(client) => {
                 if let Some((slot, to)) = exchange.answer(client, received) {
-                    let Traffic {
-                        connections,
-                        agenda,
-                        out,
-                        ..
-                    } = self;
-                    connections.write(now, slot, to, agenda, out);
+                    self.write(now, slot, to);
                 }
             }
             Purpose::Responses(client) => {
@@ -310,5 +273,39 @@ impl<'a> Traffic<'a> {
             }
             Purpose::Transfer(_) | Purpose::Typing => {}
         }
+    }
+}
+
+impl Host for Traffic<'_> {
+    /// Takes in a packet that has reached a host.
+    fn receive(&mut self, now: Time, packet: &Packet) -> Side {
+        let source = self.source_of(packet.flow);
+        self.out.take(source, packet);
+        let own = self.first + (ROUTES * self.sources.len()) as u32;
+        if packet.flow >= own {
+            let effect = self
+                .connections
+                .receive(now, packet, &mut self.agenda, &mut self.out);
+            self.heed(now, effect);
+        } else if let Source::Datagrams(datagrams) = &mut self.sources[source as usize] {
+            datagrams.receive(now, packet, &mut self.out);
+        }
+        0
+    }
+
+    fn act(&mut self, now: Time, _: Time) {
+        while let Some(duty) = self.agenda.due(now) {
+            self.do_duty(now, duty);
+        }
+    }
+
+    fn transmit(&mut self, _: Time, _: Side, packet: &mut Packet) -> Option<Port> {
+        let (port, next) = self.out.packets.pop_front()?;
+        *packet = next;
+        Some(port)
+    }
+
+    fn deadline(&self, _: Side) -> Time {
+        self.agenda.deadline()
     }
 }

@@ -1,5 +1,8 @@
 //! What cross traffic hands to the network, and what it counted.
 
+use std::collections::VecDeque;
+
+use cclab_net::Port;
 use cclab_packet::Packet;
 use cclab_trace::Histogram;
 use cclab_trace::schema::Transfer;
@@ -29,8 +32,8 @@ pub struct Counters {
 /// Packets that leave hosts now, by source, and transfers that ended, for the trace.
 #[derive(Debug, Default)]
 pub struct Outbox {
-    /// The link that each enters, in the order of leaving.
-    pub packets: Vec<(u32, Packet)>,
+    /// Where each enters the network, in the order of leaving.
+    pub packets: VecDeque<(Port, Packet)>,
     /// Transfers that ended, with their beginnings; kept where a trace is.
     pub transfers: Vec<(Time, Transfer)>,
     /// One per source.
@@ -38,13 +41,21 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// A packet of `source` leaves for `link`.
+    /// Nothing yet, of `sources` sources.
+    pub fn of(sources: usize) -> Outbox {
+        Outbox {
+            counters: vec![Counters::default(); sources],
+            ..Outbox::default()
+        }
+    }
+
+    /// A packet of `source` leaves, to enter the network at `port`.
     #[inline]
-    pub fn put(&mut self, source: u32, link: u32, packet: Packet) {
+    pub fn put(&mut self, source: u32, port: Port, packet: Packet) {
         let counters = &mut self.counters[source as usize];
         counters.sent += 1;
         counters.sent_bytes += u64::from(packet.wire_len);
-        self.packets.push((link, packet));
+        self.packets.push_back((port, packet));
     }
 
     /// A packet of `source` has reached its host.

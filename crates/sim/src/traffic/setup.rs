@@ -1,67 +1,69 @@
 //! From the traffic of a scenario to its sources.
 
-use cclab_spec::{Flow as Spec, Start, Traffic as TrafficSpec};
+use cclab_net::{Link, Port};
+use cclab_spec::{Flow as Spec, Scenario, Start, Traffic as TrafficSpec};
 use cclab_units::{Rate, Stream, Time};
 
-use super::agenda::Duty;
+use super::agenda::{Agenda, Duty};
 use super::arrivals::Arrivals;
-use super::connection::{Doors, Order, Purpose};
+use super::connection::{Connections, Order, Purpose};
 use super::datagrams::{Datagrams, Gap, Pattern};
 use super::exchange::{Client, Exchange};
 use super::ideal::Ideal;
-use super::{ROUTES, Source, Traffic, draw};
+use super::source::Source;
+use super::{ROUTES, draw};
 use crate::application::Application;
-use crate::forwarding::Forwarding;
-use crate::link::Link;
 use crate::stack;
 use crate::topology::Ways;
 
 /// IPv4 and UDP headers, and those of an echo request: 20 + 8 bytes.
 const HEADERS: u16 = 28;
 
+/// What sources are made with.
+pub(super) struct Setup<'t, 'a> {
+    pub(super) scenario: &'a Scenario,
+    /// The network's links, which tell how long a transfer takes on an empty path.
+    pub(super) links: &'t [Link],
+    pub(super) seed: u64,
+    /// The flow number of the first source.
+    pub(super) first: u32,
+    pub(super) connections: &'t mut Connections<'a>,
+    pub(super) agenda: &'t mut Agenda,
+}
+
+impl Setup<'_, '_> {
+    /// Source `index`, whose data go the first of `ways`; it has begun.
+    pub(super) fn source(&mut self, index: usize, ways: &Ways) -> Source {
+        let spec = &self.scenario.traffic[index];
+        let making = Making {
+            spec,
+            source: index as u32,
+            flow: self.first + (ROUTES * index) as u32,
+            ports: [Port(ways.data[0]), Port(ways.acks[0])],
+            stop: spec.stop.unwrap_or(Time::NEVER),
+            dice: Stream::new(self.seed, &format!("traffic {}", spec.name)),
+        };
+        match spec.kind.as_str() {
+            "poisson" => making.arrivals(self, ways),
+            "request-response" => making.exchange(self),
+            "telnet" => making.typing(self),
+            _ => making.datagrams(self),
+        }
+    }
+}
+
 /// A source being made.
-struct Setup<'t> {
-    spec: &'t TrafficSpec,
+struct Making<'s> {
+    spec: &'s TrafficSpec,
     source: u32,
     /// Its flow number with data as the traffic's direction says.
     flow: u32,
-    doors: Doors,
+    ports: [Port; 2],
     stop: Time,
     dice: Stream,
 }
 
-/// Adds source `index`, whose data go the first of `ways`, and lets it begin.
-pub(super) fn add(
-    traffic: &mut Traffic<'_>,
-    index: usize,
-    links: &[Link],
-    ways: &Ways,
-    seed: u64,
-    forwarding: &mut Forwarding,
-) {
-    let scenario = traffic.scenario;
-    let spec = &scenario.traffic[index];
-    let setup = Setup {
-        spec,
-        source: index as u32,
-        flow: traffic.first + (ROUTES * index) as u32,
-        doors: Doors {
-            data: ways.data[0],
-            acks: ways.acks[0],
-        },
-        stop: spec.stop.unwrap_or(Time::NEVER),
-        dice: Stream::new(seed, &format!("traffic {}", spec.name)),
-    };
-    let source = match spec.kind.as_str() {
-        "poisson" => setup.arrivals(traffic, links, ways),
-        "request-response" => setup.exchange(traffic, forwarding),
-        "telnet" => setup.typing(traffic, forwarding),
-        _ => setup.datagrams(traffic),
-    };
-    traffic.sources.push(source);
-}
-
-impl Setup<'_> {
+impl Making<'_> {
     fn param(&self, name: &str) -> f64 {
         let value = self.spec.params.get(name).copied();
         value.expect("what a kind needs is filled in with the study")
@@ -71,22 +73,20 @@ impl Setup<'_> {
         Time::from_secs_f64(self.param(name))
     }
 
-    fn begin(&self, traffic: &mut Traffic<'_>, time: Time, client: u32) {
+    fn begin(&self, setup: &mut Setup<'_, '_>, time: Time, client: u32) {
         let source = self.source;
         if time < self.stop {
-            traffic.agenda.add(time, Duty::Source { source, client });
+            setup.agenda.add(time, Duty::Source { source, client });
         }
     }
 
-    fn datagrams(self, traffic: &mut Traffic<'_>) -> Source {
-        let framing = stack::profile_of(traffic.scenario, &self.ends())
-            .wire
-            .framing;
-        let rate = |setup: &Setup<'_>| {
-            let bps = setup.param("rate").round().max(1.0);
+    fn datagrams(self, setup: &mut Setup<'_, '_>) -> Source {
+        let framing = stack::profile_of(setup.scenario, &self.ends()).wire.framing;
+        let rate = |making: &Making<'_>| {
+            let bps = making.param("rate").round().max(1.0);
             Rate::from_bps(bps as u64).expect("at least one bit per second")
         };
-        let size = |setup: &Setup<'_>| setup.param("packet_size") as u16;
+        let size = |making: &Making<'_>| making.param("packet_size") as u16;
         let (wire_len, pattern) = match self.spec.kind.as_str() {
             "constant-rate" => (size(&self), Pattern::Constant(Gap::of(rate(&self)))),
             "on-off" => {
@@ -112,28 +112,28 @@ impl Setup<'_> {
         let payload = wire_len.saturating_sub(HEADERS + framing);
         let mut source = Datagrams::new(
             (self.source, self.flow),
-            self.doors,
+            self.ports,
             (wire_len, payload),
             pattern,
             self.stop,
             self.dice.clone(),
         );
         let first = source.begin(self.spec.start);
-        self.begin(traffic, first, 0);
+        self.begin(setup, first, 0);
         Source::Datagrams(source)
     }
 
-    fn arrivals(mut self, traffic: &mut Traffic<'_>, links: &[Link], ways: &Ways) -> Source {
+    fn arrivals(mut self, setup: &mut Setup<'_, '_>, ways: &Ways) -> Source {
         let gap = Time::from_secs_f64(1.0 / self.param("flows_per_second"));
         let due = self.spec.start + draw::exponential(&mut self.dice, gap);
-        self.begin(traffic, due, 0);
+        self.begin(setup, due, 0);
         let ends = self.ends();
         Source::Arrivals(Box::new(Arrivals {
             source: self.source,
             route: self.source as usize * ROUTES,
             flow: self.flow,
-            doors: self.doors,
-            ideal: Ideal::of(traffic.scenario, &ends, links, &ways.data, &ways.acks),
+            ports: self.ports,
+            ideal: Ideal::of(setup.scenario, &ends, setup.links, &ways.data, &ways.acks),
             spec: ends,
             gap,
             sizes: self.sizes(),
@@ -143,7 +143,7 @@ impl Setup<'_> {
         }))
     }
 
-    fn exchange(mut self, traffic: &mut Traffic<'_>, forwarding: &mut Forwarding) -> Source {
+    fn exchange(mut self, setup: &mut Setup<'_, '_>) -> Source {
         let count = self.param("clients") as u32;
         let mut exchange = Exchange {
             source: self.source,
@@ -156,38 +156,26 @@ impl Setup<'_> {
             clients: Vec::new(),
         };
         for number in 0..count {
-            let requests = self.open(traffic, forwarding, Purpose::Requests(number), true);
-            let responses = self.open(traffic, forwarding, Purpose::Responses(number), false);
+            let requests = self.open(setup, Purpose::Requests(number), true);
+            let responses = self.open(setup, Purpose::Responses(number), false);
             exchange.clients.push(Client::of(requests, responses));
             let first = exchange.next(self.spec.start);
-            self.begin(traffic, first, number);
+            self.begin(setup, first, number);
         }
         Source::Exchange(exchange)
     }
 
-    fn typing(mut self, traffic: &mut Traffic<'_>, forwarding: &mut Forwarding) -> Source {
+    fn typing(mut self, setup: &mut Setup<'_, '_>) -> Source {
         for _ in 0..self.param("clients") as u32 {
-            self.open(traffic, forwarding, Purpose::Typing, false);
+            self.open(setup, Purpose::Typing, false);
         }
         Source::Typing
     }
 
     /// Opens a connection that stays; `back`: its data go against the traffic's direction.
-    fn open(
-        &mut self,
-        traffic: &mut Traffic<'_>,
-        forwarding: &mut Forwarding,
-        purpose: Purpose,
-        back: bool,
-    ) -> u32 {
-        let Doors { data, acks } = self.doors;
-        let doors = match back {
-            false => self.doors,
-            true => Doors {
-                data: acks,
-                acks: data,
-            },
-        };
+    fn open(&mut self, setup: &mut Setup<'_, '_>, purpose: Purpose, back: bool) -> u32 {
+        let [data, acks] = self.ports;
+        let ports = if back { [acks, data] } else { self.ports };
         let mut ends = self.ends();
         let application = match purpose {
             Purpose::Typing => {
@@ -207,15 +195,15 @@ impl Setup<'_> {
             source: self.source,
             route: self.source as usize * ROUTES + usize::from(back),
             like: self.flow + u32::from(back),
-            doors,
+            ports,
             spec: &ends,
             purpose,
             application,
             dice: self.dice.fork(),
         };
-        traffic
+        setup
             .connections
-            .reserve(self.spec.start, order, forwarding, &mut traffic.agenda)
+            .reserve(self.spec.start, order, setup.agenda)
     }
 
     fn sizes(&self) -> cclab_spec::Sizes {

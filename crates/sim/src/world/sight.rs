@@ -1,5 +1,8 @@
 //! What probes see of a world: samples, packets, queues, losses, acknowledgements.
 
+use std::marker::PhantomData;
+
+use cclab_net::{Sight, Watch};
 use cclab_packet::Packet;
 use cclab_spec::Scenario;
 use cclab_trace::schema::{AckEvent, DropEvent, DropReason, QueueAction, QueueEvent};
@@ -7,18 +10,50 @@ use cclab_trace::{Event, Probe};
 use cclab_units::Time;
 
 use super::World;
-use crate::calendar::Key;
-use crate::foreseen::Sight;
-use crate::link::Offered;
 use crate::summary;
-use crate::topology::BOTTLENECK;
+use crate::topology::{BOTTLENECK, BOTTLENECK_REVERSE};
 
-/// Which capture points see the packets of each link and host.
+/// Looks on at the network for the probe `P`: what it sees waits here until the hosts can be asked
+/// what they know of it.
+pub(super) struct Lookout<P> {
+    seen: Vec<Sight>,
+    /// Whether packets are captured at the bottleneck.
+    captures: bool,
+    probe: PhantomData<P>,
+}
+
+impl<P> Lookout<P> {
+    pub(super) fn new(captures: bool) -> Lookout<P> {
+        Lookout {
+            seen: Vec::new(),
+            captures,
+            probe: PhantomData,
+        }
+    }
+}
+
+impl<P: Probe> Watch for Lookout<P> {
+    const ON: bool = P::ON;
+
+    fn wants_queue(&self, link: usize) -> bool {
+        link == BOTTLENECK
+    }
+
+    fn wants_arrivals(&self, link: usize) -> bool {
+        self.captures && link == BOTTLENECK_REVERSE
+    }
+
+    fn see(&mut self, sight: Sight) {
+        self.seen.push(sight);
+    }
+}
+
+/// Which capture points see the packets of the bottleneck and of each host.
 #[derive(Default)]
 pub(super) struct Captures {
     pub(super) bottleneck: Option<u32>,
-    pub(super) senders: Vec<Option<u32>>,
-    pub(super) receivers: Vec<Option<u32>>,
+    /// By side, then by flow.
+    pub(super) hosts: [Vec<Option<u32>>; 2],
 }
 
 impl Captures {
@@ -40,154 +75,118 @@ impl Captures {
         };
         Captures {
             bottleneck: point("bottleneck"),
-            senders: of_host("sender"),
-            receivers: of_host("receiver"),
+            hosts: [of_host("sender"), of_host("receiver")],
         }
     }
 }
 
 impl<P: Probe> World<'_, P> {
     /// The index of a packet's flow in a trace: sources of cross traffic follow the flows.
-    pub(super) fn traced_flow(&self, packet: &Packet) -> u32 {
-        let flows = self.flows.len() as u32;
+    fn traced_flow(&self, packet: &Packet) -> u32 {
+        let flows = self.hosts.flows.len() as u32;
         match packet.flow < flows {
             true => packet.flow,
-            false => flows + self.traffic.source_of(packet.flow),
+            false => flows + self.hosts.traffic.source_of(packet.flow),
         }
     }
 
     /// Everything is to be sampled at `time`, before all acts of that instant; the end of the
     /// run is sampled after them.
     pub(super) fn sample_at(&mut self, time: Time) {
-        let key = match time < self.end {
-            true => Key::first_of(time),
-            false => Key::NEVER,
-        };
-        self.calendar.set(self.elements.sampler, key);
+        let time = if time < self.end { time } else { Time::NEVER };
+        self.net.look_at(self.timers.sampler, time);
     }
 
     /// Samples everything, once an instant.
     pub(super) fn sample(&mut self) {
-        let now = self.now;
+        let now = self.net.now();
         if self.sampled == Some(now) {
             return;
         }
         self.sampled = Some(now);
-        for (index, flow) in self.flows.iter().enumerate() {
+        for (index, flow) in self.hosts.flows.iter().enumerate() {
             let sample = summary::flow_sample(index, flow);
             self.probe.record(now, Event::FlowSample(sample));
         }
         for index in 0..2 * self.scenario.network.bottlenecks as usize {
-            let sample = summary::queue_sample(index, &self.links[index], now);
+            let sample = self.net.queue_sample(index);
             self.probe.record(now, Event::QueueSample(sample));
         }
     }
 
     pub(super) fn capture(&mut self, point: Option<u32>, packet: &Packet) {
-        if let Some(point) = point.filter(|_| self.probe.wants_packets(self.now)) {
-            self.probe.record(self.now, Event::Packet(point, packet));
+        if let Some(point) = point.filter(|_| self.probe.wants_packets(self.net.now())) {
+            self.probe
+                .record(self.net.now(), Event::Packet(point, packet));
         }
     }
 
-    /// A probe is to see something at `time`.
-    pub(super) fn foresee(&mut self, time: Time, sight: Sight) {
-        self.foreseen.push(time, sight);
-        let next = Key::first_of(self.foreseen.next());
-        self.calendar.set(self.elements.observer, next);
-    }
-
-    /// Lets the probe see what happens now.
-    pub(super) fn observe(&mut self) {
-        while let Some(sight) = self.foreseen.pop(self.now) {
+    /// Tells the probe what the lookout has seen.
+    pub(super) fn tell(&mut self) {
+        if self.lookout.seen.is_empty() {
+            return;
+        }
+        let mut seen = std::mem::take(&mut self.lookout.seen);
+        for sight in seen.drain(..) {
             match sight {
-                Sight::Departure {
+                Sight::Enqueued {
+                    link,
+                    backlog,
+                    packet,
+                } => self.trace_queue(link, &packet, QueueAction::Enqueue, backlog, None),
+                Sight::Departed {
                     link,
                     waited,
+                    backlog,
                     packet,
                 } => {
-                    self.trace_departure(link as usize, &packet, waited);
+                    let waited = Some(waited);
+                    self.trace_queue(link, &packet, QueueAction::Dequeue, backlog, waited);
+                    self.capture(self.captures.bottleneck, &packet);
                 }
-                Sight::Return(packet) => self.capture(self.captures.bottleneck, &packet),
+                Sight::Arrived { packet, .. } => self.capture(self.captures.bottleneck, &packet),
+                Sight::Lost {
+                    link,
+                    reason,
+                    packet,
+                } => self.trace_drop(link, &packet, reason),
             }
         }
-        let next = self.foreseen.next();
-        let key = match next {
-            Time::NEVER => Key::NEVER,
-            next => Key::first_of(next),
-        };
-        self.calendar.set(self.elements.observer, key);
+        self.lookout.seen = seen;
     }
 
-    pub(super) fn trace_offer(&mut self, index: usize, packet: &Packet, offered: &Offered) {
-        match offered {
-            Offered::Sent { .. } => {
-                self.trace_queue(index, packet, QueueAction::Enqueue, None);
-                self.trace_departure(index, packet, Time::ZERO);
-            }
-            Offered::Foreseen { departs, .. } => {
-                self.trace_queue(index, packet, QueueAction::Enqueue, None);
-                if index == BOTTLENECK {
-                    let sight = Sight::Departure {
-                        link: index as u32,
-                        waited: *departs - self.now,
-                        packet: *packet,
-                    };
-                    self.foresee(*departs, sight);
-                }
-            }
-            Offered::Passed(leaving) => {
-                self.trace_queue(index, packet, QueueAction::Enqueue, None);
-                self.trace_departure(index, &leaving.departure.packet, Time::ZERO);
-            }
-            Offered::Queued => self.trace_queue(index, packet, QueueAction::Enqueue, None),
-            Offered::Lost(reason) => self.trace_drop(index, packet, *reason),
-        }
-        self.trace_thrown_out(index);
-    }
-
-    pub(super) fn trace_departure(&mut self, index: usize, packet: &Packet, waited: Time) {
-        self.trace_queue(index, packet, QueueAction::Dequeue, Some(waited));
-        if index == BOTTLENECK {
-            self.capture(self.captures.bottleneck, packet);
-        }
-    }
-
-    pub(super) fn trace_queue(
+    fn trace_queue(
         &mut self,
-        index: usize,
+        link: u32,
         packet: &Packet,
         action: QueueAction,
+        backlog: u64,
         sojourn: Option<Time>,
     ) {
-        if index != BOTTLENECK || !self.probe.wants_queue(self.now) {
+        let now = self.net.now();
+        if !self.probe.wants_queue(now) {
             return;
         }
         let event = QueueEvent {
-            link: index as u32,
+            link,
             action,
             flow: self.traced_flow(packet),
             wire_len: u32::from(packet.wire_len),
-            backlog: self.links[index].backlog(self.now).bytes,
+            backlog,
             sojourn,
         };
-        self.probe.record(self.now, Event::Queue(event));
+        self.probe.record(now, Event::Queue(event));
     }
 
-    pub(super) fn trace_thrown_out(&mut self, index: usize) {
-        for i in 0..self.links[index].thrown_out().len() {
-            let packet = self.links[index].thrown_out()[i].0;
-            self.trace_drop(index, &packet, DropReason::Queue);
-        }
-    }
-
-    pub(super) fn trace_drop(&mut self, index: usize, packet: &Packet, reason: DropReason) {
-        if !P::ON || !self.probe.wants_drops(self.now) {
+    fn trace_drop(&mut self, link: u32, packet: &Packet, reason: DropReason) {
+        let now = self.net.now();
+        if !self.probe.wants_drops(now) {
             return;
         }
         let flow = self.traced_flow(packet);
-        let sender = self.flows.get(flow as usize).map(|flow| &flow.sender);
+        let sender = self.hosts.flows.get(flow as usize).map(|flow| &flow.sender);
         let event = DropEvent {
-            link: index as u32,
+            link,
             reason,
             flow,
             offset: match sender {
@@ -196,11 +195,12 @@ impl<P: Probe> World<'_, P> {
             },
             wire_len: u32::from(packet.wire_len),
         };
-        self.probe.record(self.now, Event::Drop(event));
+        self.probe.record(now, Event::Drop(event));
     }
 
     pub(super) fn trace_ack(&mut self, index: usize) {
-        let sender = &self.flows[index].sender;
+        let flow = &self.hosts.flows[index];
+        let sender = &flow.sender;
         let last = sender.last_ack();
         let event = AckEvent {
             flow: index as u32,
@@ -210,13 +210,13 @@ impl<P: Probe> World<'_, P> {
             cwnd: sender.window(),
             ssthresh: summary::known_ssthresh(sender),
             rtt: last.rtt,
-            srtt: summary::known_srtt(sender),
+            srtt: flow.srtt(),
             rto: Some(sender.rtt().rto()),
             in_flight: Some(sender.board().in_flight()),
             rwnd: sender.rwnd(),
             delivery_rate: last.rate.and_then(|rate| rate.rate()),
             in_recovery: Some(sender.in_recovery()),
         };
-        self.probe.record(self.now, Event::Ack(event));
+        self.probe.record(self.net.now(), Event::Ack(event));
     }
 }

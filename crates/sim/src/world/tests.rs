@@ -77,11 +77,11 @@ fn end_of_a_run_with(build_cc: Build) -> Result<RunSummary, SimError> {
     let mut probe = ();
     let mut world = World::new(&scenario, 1, &mut probe);
     let profile = stack::profile_of(&scenario, &scenario.flows[1]);
-    let mss = u64::from(world.flows[1].mss);
-    world.flows[1].sender = cclab_tcp::Sender::new(cclab_tcp::Config {
+    let mss = u64::from(world.hosts.flows[1].mss);
+    world.hosts.flows[1].sender = cclab_tcp::Sender::new(cclab_tcp::Config {
         flow: 1,
         recovery: profile.recovery,
-        mss: world.flows[1].mss,
+        mss: world.hosts.flows[1].mss,
         isn: 0,
         ecn: false,
         cc: cclab_cc::Config {

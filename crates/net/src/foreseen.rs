@@ -1,4 +1,4 @@
-//! What is known before it happens, kept until it does: probes see events in the order of time.
+//! What is known before it happens, kept until it does: a watch sees events in the order of time.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use cclab_packet::Packet;
 use cclab_units::Time;
 
-/// Something that a probe is to see at its time.
+/// Something that is to be seen at its time.
 #[derive(Clone, Copy, Debug)]
 pub enum Sight {
     /// A packet leaves the queue of a link after having waited.
@@ -18,8 +18,13 @@ pub enum Sight {
         /// The packet.
         packet: Packet,
     },
-    /// A packet reaches the router in front of the bottleneck, on its way back.
-    Return(Packet),
+    /// A packet reaches the far end of a link.
+    Arrival {
+        /// The link.
+        link: u32,
+        /// The packet.
+        packet: Packet,
+    },
 }
 
 /// Sights to come, the next first.
@@ -90,12 +95,14 @@ mod tests {
                 seq,
                 ..Packet::default()
             };
-            foreseen.push(Time::from_millis(ms), Sight::Return(packet));
+            foreseen.push(Time::from_millis(ms), Sight::Arrival { link: 0, packet });
         }
         let mut order = Vec::new();
         while let Some(sight) = foreseen.pop(Time::from_millis(5)) {
             match sight {
-                Sight::Return(packet) | Sight::Departure { packet, .. } => order.push(packet.seq),
+                Sight::Arrival { packet, .. } | Sight::Departure { packet, .. } => {
+                    order.push(packet.seq)
+                }
             }
         }
         assert_eq!(order, [1, 3, 0, 2]);

@@ -7,9 +7,9 @@
 
 use std::process::ExitCode;
 
+use cclab_net::calendar::Key;
+use cclab_net::wires::Wires;
 use cclab_packet::Packet;
-use cclab_sim::calendar::Key;
-use cclab_sim::wires::Wires;
 use cclab_units::Time;
 
 /// A packet every microsecond or slower.

@@ -1,47 +1,58 @@
 //! Packets on links with impairments. Links without any never come here.
 
 use cclab_packet::Packet;
-use cclab_trace::Probe;
 use cclab_trace::schema::DropReason;
 use cclab_units::Time;
 
-use super::World;
+use crate::network::{Network, see_loss};
+use crate::watch::Watch;
 use crate::wires::Held;
 
-impl<P: Probe> World<'_, P> {
+impl Network {
     /// A packet comes to a link with a gate in front of its queue.
-    pub(super) fn pass_entry(&mut self, index: usize, held: Held, since: Time) {
+    pub(crate) fn pass_entry<W: Watch>(
+        &mut self,
+        index: usize,
+        held: Held,
+        since: Time,
+        watch: &mut W,
+    ) {
         let link = &mut self.links[index];
         let gate = link
             .fittings
             .as_mut()
             .and_then(|fittings| fittings.entry.as_mut());
         let Some(gate) = gate else {
-            return self.admit(index, held, since);
+            return self.admit(index, held, since, watch);
         };
         let packet = *self.wires.packet(&held);
         if let Some(reason) = gate.judge(self.now, &packet) {
             link.counters.offered += 1;
             link.incidents.count_loss(reason);
-            self.trace_drop(index, &packet, reason);
+            see_loss(index, &packet, reason, watch);
             return self.wires.release(held);
         }
         let copies = gate.copies();
         *self.wires.packet_mut(&held) = gate.touched(&packet);
         let second = copies.then(|| gate.touched(&packet));
-        self.admit(index, held, since);
+        self.admit(index, held, since, watch);
         if let Some(second) = second {
             // A copy is born here: nobody offers it.
             let link = &mut self.links[index];
             link.incidents.duplicates += 1;
             link.counters.offered -= 1;
             let second = self.wires.hold(&second);
-            self.admit(index, second, since);
+            self.admit(index, second, since, watch);
         }
     }
 
     /// Whether a packet that reaches the far end of a link is lost there.
-    pub(super) fn is_lost_at_exit(&mut self, index: usize, held: &Held) -> bool {
+    pub(crate) fn is_lost_at_exit<W: Watch>(
+        &mut self,
+        index: usize,
+        held: &Held,
+        watch: &mut W,
+    ) -> bool {
         let packet = self.wires.packet(held);
         let fittings = self.links[index].fittings.as_mut();
         let gate = fittings.and_then(|fittings| fittings.exit.as_mut());
@@ -49,20 +60,26 @@ impl<P: Probe> World<'_, P> {
             return false;
         };
         let packet = *packet;
-        self.lose_arrived(index, &packet, reason);
+        self.lose_arrived(index, &packet, reason, watch);
         true
     }
 
     /// A packet that has come off a link's wire is lost.
-    pub(super) fn lose_arrived(&mut self, index: usize, packet: &Packet, reason: DropReason) {
+    pub(crate) fn lose_arrived<W: Watch>(
+        &mut self,
+        index: usize,
+        packet: &Packet,
+        reason: DropReason,
+        watch: &mut W,
+    ) {
         let link = &mut self.links[index];
         link.incidents.count_loss(reason);
         link.counters.delivered -= 1;
-        self.trace_drop(index, packet, reason);
+        see_loss(index, packet, reason, watch);
     }
 
     /// An opportunity of a link that follows a trace has come.
-    pub(super) fn on_opportunity(&mut self, index: usize) {
+    pub(crate) fn on_opportunity<W: Watch>(&mut self, index: usize, watch: &mut W) {
         let link = &mut self.links[index];
         let served = link.on_opportunity(self.now, &mut self.sequence);
         let delay = link.delay();
@@ -71,13 +88,13 @@ impl<P: Probe> World<'_, P> {
         for one in &served {
             let packet = &one.departure.packet;
             let held = self.wires.hold(packet);
-            self.send(index, held, self.now, self.now + delay);
-            if P::ON {
-                self.trace_departure(index, packet, one.waited);
+            self.send(index, held, self.now, self.now + delay, watch);
+            if W::ON {
+                self.see_departure(index, packet, one.waited, watch);
             }
         }
-        if P::ON {
-            self.trace_thrown_out(index);
+        if W::ON {
+            self.see_thrown_out(index, watch);
         }
         self.links[index].clear_thrown_out();
     }

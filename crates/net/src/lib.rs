@@ -1,0 +1,30 @@
+//! The network between hosts, in virtual time: calendar, links, queues, impairments, forwarding.
+//!
+//! Packets enter a [`Network`] at a [`Port`] and leave it where their route ends. What stands there
+//! is a [`Host`]: a simulated one, or another process. Hosts have timers in the network's calendar, so
+//! that packets and hosts act in one order, that of (time, sequence). What happens to packets on
+//! their way, a [`Watch`] sees.
+//!
+//! A network knows nothing of TCP, of study files or of what is on disk.
+
+pub mod calendar;
+mod fifo;
+mod foreseen;
+mod forwarding;
+mod fusion;
+mod host;
+pub mod impairment;
+mod link;
+mod network;
+mod passage;
+mod report;
+mod watch;
+pub mod wires;
+
+pub use forwarding::{Forwarding, HOST};
+pub use fusion::fuse;
+pub use host::{Host, Port, Side};
+pub use link::Link;
+pub use network::{Network, Next};
+pub use report::NotConserved;
+pub use watch::{Sight, Watch};

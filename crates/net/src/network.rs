@@ -1,0 +1,442 @@
+//! The network itself: what moves packets, in the order of (time, sequence).
+//!
+//! Packets arrive and elements act in that order. Elements are the transmitters of links, and the
+//! timers of hosts. What one act causes is scheduled with a later sequence, so that the order of the
+//! acts of an instant is the order in which they were caused. What only looks on comes before all
+//! acts of its instant and changes nothing.
+
+use cclab_packet::Packet;
+use cclab_trace::schema::DropReason;
+use cclab_units::Time;
+
+use crate::calendar::{Calendar, Key};
+use crate::foreseen::{Foreseen, Sight as Foresight};
+use crate::forwarding::{Forwarding, HOST, MIXED};
+use crate::host::Port;
+use crate::link::{Leaving, Link, Offered};
+use crate::watch::{Sight, Watch};
+use crate::wires::{AHEAD, Held, Taken, Wires};
+
+/// Links, the packets on them, and the timers of what stands around them.
+pub struct Network {
+    pub(crate) links: Vec<Link>,
+    forwarding: Forwarding,
+    pub(crate) wires: Wires,
+    pub(crate) calendar: Calendar,
+    pub(crate) sequence: u64,
+    pub(crate) now: Time,
+    foreseen: Foreseen,
+}
+
+/// What comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// A packet comes to the far end of a wire: [`Network::arrive`].
+    Arrival,
+    /// An element acts: [`Network::act`].
+    Act(u32),
+}
+
+impl Network {
+    /// A network of `links` with nothing on them, and `timers` timers. `fetches` where packets touch
+    /// more than the cache next to a processor holds: memory is then fetched ahead of them.
+    pub fn new(links: Vec<Link>, forwarding: Forwarding, timers: usize, fetches: bool) -> Network {
+        Network {
+            calendar: Calendar::new(links.len() + 1 + timers),
+            wires: Wires::new(links.len(), fetches),
+            links,
+            forwarding,
+            sequence: 0,
+            now: Time::ZERO,
+            foreseen: Foreseen::default(),
+        }
+    }
+
+    /// The time.
+    #[inline]
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The links, in the order of their ids.
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    /// What comes next, and when; [`Time::NEVER`] if nothing does.
+    #[inline]
+    pub fn next(&self) -> (Time, Next) {
+        let (key, element) = self.calendar.next();
+        let arrival = self.wires.next();
+        match arrival < key {
+            true => (arrival.time(), Next::Arrival),
+            false => (key.time(), Next::Act(element)),
+        }
+    }
+
+    /// It is now `now`, and nothing comes before.
+    #[inline]
+    pub fn pass_time(&mut self, now: Time) {
+        debug_assert!(now >= self.now, "time runs forward");
+        self.now = now;
+    }
+
+    /// The element of what foresees: links come before, timers behind.
+    #[inline]
+    fn observer(&self) -> u32 {
+        self.links.len() as u32
+    }
+
+    #[inline]
+    fn element_of(&self, timer: u32) -> u32 {
+        self.observer() + 1 + timer
+    }
+
+    /// Sees to it that `timer` is due at `deadline` or before: a timer that is due early finds
+    /// nothing to do and asks again, which is cheaper than moving it at every packet.
+    #[inline]
+    pub fn wake_by(&mut self, timer: u32, deadline: Time) {
+        let element = self.element_of(timer);
+        if deadline < self.calendar.key(element).time() {
+            self.sequence += 1;
+            self.calendar
+                .set(element, Key::new(deadline, self.sequence));
+        }
+    }
+
+    /// Lets `timer` be due at `time`, before all acts of that instant: for what only looks on.
+    pub fn look_at(&mut self, timer: u32, time: Time) {
+        let key = match time {
+            Time::NEVER => Key::NEVER,
+            time => Key::first_of(time),
+        };
+        self.calendar.set(self.element_of(timer), key);
+    }
+
+    /// Lets another flow, the next in order, go where the flow `like` goes.
+    pub fn add_flow_like(&mut self, like: u32) {
+        self.forwarding.add_like(like);
+    }
+
+    /// A slot for a packet that is to be put into the network, in which is any other's.
+    #[inline]
+    pub fn reserve(&mut self) -> Held {
+        self.wires.reserve()
+    }
+
+    /// The packet.
+    #[inline]
+    pub fn packet(&self, held: &Held) -> &Packet {
+        self.wires.packet(held)
+    }
+
+    /// The packet, to be changed.
+    #[inline]
+    pub fn packet_mut(&mut self, held: &Held) -> &mut Packet {
+        self.wires.packet_mut(held)
+    }
+
+    /// The packet is no more.
+    #[inline]
+    pub fn release(&mut self, held: Held) {
+        self.wires.release(held);
+    }
+
+    /// A packet enters at `port`.
+    #[inline]
+    pub fn inject<W: Watch>(&mut self, port: Port, held: Held, watch: &mut W) {
+        self.offer(port.0 as usize, held, self.now, watch);
+    }
+
+    /// The next packet comes to the far end of a wire. Returns it if its way ends there.
+    #[inline]
+    pub fn arrive<W: Watch>(&mut self, watch: &mut W) -> Option<Held> {
+        let Taken {
+            packet: held,
+            link,
+            since,
+        } = self.wires.take()?;
+        let index = link as usize;
+        self.links[index].deliver();
+        if self.links[index].fittings.is_some() && self.is_lost_at_exit(index, &held, watch) {
+            self.wires.release(held);
+            return None;
+        }
+        if W::ON && watch.wants_arrivals(index) {
+            let packet = *self.wires.packet(&held);
+            watch.see(Sight::Arrived { link, packet });
+        }
+        let packet = self.wires.packet(&held);
+        match self.next_hop(index, packet) {
+            HOST if packet.is_corrupt() => {
+                let packet = *packet;
+                self.lose_arrived(index, &packet, DropReason::Corrupt, watch);
+                self.wires.release(held);
+                None
+            }
+            HOST => Some(held),
+            next => {
+                self.offer(next as usize, held, since, watch);
+                None
+            }
+        }
+    }
+
+    /// Element `element` acts. Returns the timer, if it is one: it is due no more.
+    #[inline]
+    pub fn act<W: Watch>(&mut self, element: u32, watch: &mut W) -> Option<u32> {
+        let observer = self.observer();
+        if element < observer {
+            self.on_link(element as usize, watch);
+            return None;
+        }
+        if element == observer {
+            self.observe(watch);
+            return None;
+        }
+        self.calendar.set(element, Key::NEVER);
+        Some(element - observer - 1)
+    }
+
+    /// The transmitter of a link asks its queue.
+    fn on_link<W: Watch>(&mut self, index: usize, watch: &mut W) {
+        let link = &mut self.links[index];
+        if link.follows_trace() {
+            return self.on_opportunity(index, watch);
+        }
+        let leaving = link.on_transmitter_free(self.now, &mut self.sequence);
+        let key = link.key();
+        self.calendar.set(index as u32, key);
+        if let Some(Leaving { departure, arrives }) = &leaving {
+            let packet = self.wires.hold(&departure.packet);
+            self.send(index, packet, self.now, *arrives, watch);
+            if W::ON {
+                let waited = self.now - departure.enqueued;
+                self.see_departure(index, &departure.packet, waited, watch);
+            }
+        }
+        if W::ON {
+            self.see_thrown_out(index, watch);
+        }
+        self.links[index].clear_thrown_out();
+    }
+
+    /// A packet leaves a link at `departs` and reaches its far end at `arrives`.
+    #[inline]
+    pub(crate) fn send<W: Watch>(
+        &mut self,
+        index: usize,
+        held: Held,
+        departs: Time,
+        arrives: Time,
+        watch: &mut W,
+    ) {
+        let packet = self.wires.packet(&held);
+        let mut wire = index;
+        let (mut since, mut there) = (departs, arrives);
+        if self.links[index].feeds_ahead() {
+            self.links[index].deliver();
+            wire = self.next_hop(index, packet) as usize;
+            since = arrives;
+            there = self.links[wire].take_ahead(packet, arrives);
+            if W::ON && watch.wants_arrivals(index) {
+                let link = index as u32;
+                let packet = *packet;
+                self.foresee(arrives, Foresight::Arrival { link, packet });
+            }
+        }
+        let arrives = self.links[wire].arrival(there);
+        self.sequence += 1;
+        let key = Key::new(arrives, self.sequence);
+        self.wires.put(key, wire as u32, since, held);
+    }
+
+    /// Where a packet goes from the far end of a link.
+    #[inline]
+    fn next_hop(&self, index: usize, packet: &Packet) -> u32 {
+        match self.links[index].leads_to {
+            MIXED => self.forwarding.next(index, packet.flow, packet.backward),
+            only => only,
+        }
+    }
+
+    /// A packet comes to a link, from a transmission that began at `since`.
+    #[inline]
+    fn offer<W: Watch>(&mut self, index: usize, packet: Held, since: Time, watch: &mut W) {
+        if self.links[index].fittings.is_some() {
+            return self.pass_entry(index, packet, since, watch);
+        }
+        self.admit(index, packet, since, watch);
+    }
+
+    /// A packet comes to the queue of a link.
+    #[inline]
+    pub(crate) fn admit<W: Watch>(&mut self, index: usize, held: Held, since: Time, watch: &mut W) {
+        let packet = self.wires.packet(&held);
+        let seen = W::ON.then_some(*packet);
+        let link = &mut self.links[index];
+        let offered = link.offer(packet, since, self.now, &mut self.sequence);
+        match &offered {
+            Offered::Sent { arrives } => self.send(index, held, self.now, *arrives, watch),
+            Offered::Foreseen { departs, arrives } => {
+                self.send(index, held, *departs, *arrives, watch);
+            }
+            Offered::Passed(leaving) => {
+                *self.wires.packet_mut(&held) = leaving.departure.packet;
+                self.send(index, held, self.now, leaving.arrives, watch);
+            }
+            Offered::Queued | Offered::Lost(_) => self.wires.release(held),
+        }
+        if let Some(packet) = &seen {
+            self.see_offer(index, packet, &offered, watch);
+        }
+        self.after_queueing(index, &offered);
+    }
+
+    /// A queue that is asked may wait for its transmitter now, and may have thrown packets out.
+    #[inline]
+    fn after_queueing(&mut self, index: usize, offered: &Offered) {
+        if matches!(offered, Offered::Sent { .. } | Offered::Foreseen { .. }) {
+            return;
+        }
+        let link = &mut self.links[index];
+        link.clear_thrown_out();
+        let key = link.key();
+        if key < self.calendar.key(index as u32) {
+            self.calendar.set(index as u32, key);
+        }
+    }
+
+    /// Whether memory is fetched ahead of packets: [`Network::look_ahead`].
+    #[inline]
+    pub fn looks_ahead(&self) -> bool {
+        self.wires.looks_ahead()
+    }
+
+    /// Has the memory fetched that the next packets will touch, in the order in which one place
+    /// tells of another. `soon` fetches that of the host which a packet comes to; `now` that which
+    /// the host will touch, and says where it sends then.
+    #[inline]
+    pub fn look_ahead(
+        &self,
+        soon: impl FnOnce(&Packet),
+        now: impl FnOnce(&Packet) -> Option<Port>,
+    ) {
+        if let Some((link, _)) = self.wires.ahead(3 * AHEAD / 4) {
+            self.links[link as usize].fetch();
+        }
+        if let Some((link, packet)) = self.wires.ahead(AHEAD / 2) {
+            let next = self.next_hop(link as usize, packet);
+            if next != HOST {
+                let fed = match self.links[next as usize].feeds_ahead() {
+                    true => self.next_hop(next as usize, packet),
+                    false => next,
+                };
+                self.links[fed as usize].fetch();
+            } else {
+                soon(packet);
+            }
+        }
+        if let Some((link, packet)) = self.wires.ahead(AHEAD / 4)
+            && self.next_hop(link as usize, packet) == HOST
+            && let Some(port) = now(packet)
+        {
+            self.links[port.0 as usize].fetch();
+        }
+    }
+
+    /// Something is to be seen at `time`.
+    fn foresee(&mut self, time: Time, foresight: Foresight) {
+        self.foreseen.push(time, foresight);
+        let next = Key::first_of(self.foreseen.next());
+        self.calendar.set(self.observer(), next);
+    }
+
+    /// Lets `watch` see what happens now.
+    fn observe<W: Watch>(&mut self, watch: &mut W) {
+        while let Some(foresight) = self.foreseen.pop(self.now) {
+            match foresight {
+                Foresight::Departure {
+                    link,
+                    waited,
+                    packet,
+                } => self.see_departure(link as usize, &packet, waited, watch),
+                Foresight::Arrival { link, packet } => watch.see(Sight::Arrived { link, packet }),
+            }
+        }
+        let key = match self.foreseen.next() {
+            Time::NEVER => Key::NEVER,
+            next => Key::first_of(next),
+        };
+        self.calendar.set(self.observer(), key);
+    }
+
+    fn see_offer<W: Watch>(
+        &mut self,
+        index: usize,
+        packet: &Packet,
+        offered: &Offered,
+        watch: &mut W,
+    ) {
+        if !matches!(offered, Offered::Lost(_)) && watch.wants_queue(index) {
+            watch.see(Sight::Enqueued {
+                link: index as u32,
+                backlog: self.links[index].backlog(self.now).bytes,
+                packet: *packet,
+            });
+        }
+        match offered {
+            Offered::Sent { .. } => self.see_departure(index, packet, Time::ZERO, watch),
+            Offered::Foreseen { departs, .. } => {
+                if watch.wants_queue(index) {
+                    let foresight = Foresight::Departure {
+                        link: index as u32,
+                        waited: *departs - self.now,
+                        packet: *packet,
+                    };
+                    self.foresee(*departs, foresight);
+                }
+            }
+            Offered::Passed(leaving) => {
+                self.see_departure(index, &leaving.departure.packet, Time::ZERO, watch);
+            }
+            Offered::Queued => {}
+            Offered::Lost(reason) => see_loss(index, packet, *reason, watch),
+        }
+        self.see_thrown_out(index, watch);
+    }
+
+    pub(crate) fn see_departure<W: Watch>(
+        &self,
+        index: usize,
+        packet: &Packet,
+        waited: Time,
+        watch: &mut W,
+    ) {
+        if watch.wants_queue(index) {
+            watch.see(Sight::Departed {
+                link: index as u32,
+                waited,
+                backlog: self.links[index].backlog(self.now).bytes,
+                packet: *packet,
+            });
+        }
+    }
+
+    pub(crate) fn see_thrown_out<W: Watch>(&self, index: usize, watch: &mut W) {
+        for dropped in self.links[index].thrown_out() {
+            see_loss(index, &dropped.0, DropReason::Queue, watch);
+        }
+    }
+}
+
+/// Lets `watch` see that a packet was lost on the link `index`.
+pub(crate) fn see_loss<W: Watch>(index: usize, packet: &Packet, reason: DropReason, watch: &mut W) {
+    if W::ON {
+        watch.see(Sight::Lost {
+            link: index as u32,
+            reason,
+            packet: *packet,
+        });
+    }
+}

@@ -1,0 +1,110 @@
+//! What a network was: the state of its queues, and what its links did.
+
+use cclab_trace::schema::{LinkSummary, QueueSample};
+use cclab_units::Time;
+
+use crate::link::Link;
+use crate::network::Network;
+
+/// Packets appeared or vanished: a fault of the network, never of what it carries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotConserved {
+    /// The link's name.
+    pub link: String,
+    /// Packets offered to it.
+    pub offered: u64,
+    /// Packets delivered, lost or still there.
+    pub accounted: u64,
+}
+
+impl Network {
+    /// The state of the link `index` now.
+    pub fn queue_sample(&self, index: usize) -> QueueSample {
+        let link = &self.links[index];
+        let now = self.now;
+        let backlog = link.backlog(now);
+        QueueSample {
+            link: index as u32,
+            backlog: backlog.bytes,
+            backlog_packets: backlog.packets,
+            tx_bytes: link.tx_bytes(now),
+            drops: link.incidents.queue_drops,
+            marks: link.marks(),
+            capacity: link.capacity(now),
+        }
+    }
+
+    /// Ends a run now: the links' rows. The counters of links that run ahead then tell what has
+    /// happened by now.
+    ///
+    /// # Errors
+    /// When a packet that was offered to a link or born there was not delivered, is not lost, and
+    /// is not there.
+    pub fn finish(mut self) -> Result<Vec<LinkSummary>, NotConserved> {
+        self.settle();
+        for link in &self.links {
+            check_conservation(link)?;
+        }
+        let now = self.now;
+        Ok(self
+            .links
+            .into_iter()
+            .map(|link| link_summary(link, now))
+            .collect())
+    }
+
+    fn settle(&mut self) {
+        let mut on_wires = self.wires.remaining();
+        // Those of one link stay in the order of their arrival.
+        on_wires.sort_by_key(|arrival| arrival.link);
+        let mut rest = on_wires.iter().peekable();
+        for index in 0..self.links.len() {
+            let link = &mut self.links[index];
+            link.finish(self.now);
+            let own = std::iter::from_fn(|| rest.next_if(|one| one.link as usize == index));
+            let taken_back = link.finish_wire(own, self.now);
+            if let Some(feeder) = link.fed_by {
+                self.links[feeder as usize].not_yet_there(taken_back);
+            }
+        }
+    }
+}
+
+fn check_conservation(link: &Link) -> Result<(), NotConserved> {
+    let counters = &link.counters;
+    let accounted = counters.delivered + link.incidents.drops() + link.in_flight();
+    if counters.offered + link.incidents.duplicates == accounted {
+        return Ok(());
+    }
+    Err(NotConserved {
+        link: link.name.to_string(),
+        offered: counters.offered,
+        accounted,
+    })
+}
+
+fn link_summary(link: Link, now: Time) -> LinkSummary {
+    let counters = &link.counters;
+    let incidents = &link.incidents;
+    LinkSummary {
+        rate: link.rate,
+        offered: counters.offered,
+        duplicates: incidents.duplicates,
+        queue_drops: incidents.queue_drops,
+        random_drops: incidents.random_drops,
+        listed_drops: incidents.listed_drops,
+        outage_drops: incidents.outage_drops,
+        corrupt_drops: incidents.corrupt_drops,
+        marks: link.marks(),
+        delivered: counters.delivered,
+        tx_bytes: link.tx_bytes(now),
+        in_flight: link.in_flight(),
+        backlog_max: incidents.backlog_max,
+        sojourn: link
+            .fittings
+            .and_then(|fittings| fittings.sojourn)
+            .map(|sojourn| *sojourn)
+            .unwrap_or_default(),
+        name: link.name.into(),
+    }
+}
