@@ -14,7 +14,7 @@ pub type Side = usize;
 /// A host, or hosts that act as one.
 ///
 /// A host never looks at a clock: it is told the time. After [`Host::receive`] the side that it
-/// names is asked what it sends; after [`Host::act`] each of [`Host::SIDES`] is, in order. Each time
+/// names is asked what it sends; after [`Host::act`] each of [`Host::sides`] is, in order. Each time
 /// that a side was asked, [`Host::deadline`] says when the host is to act next for it.
 ///
 /// A host may be another process that moves in windows of virtual time. It is told of packets by
@@ -24,7 +24,9 @@ pub type Side = usize;
 /// of its own next act.
 pub trait Host {
     /// How many sides it has.
-    const SIDES: usize = 1;
+    fn sides(&self) -> usize {
+        1
+    }
 
     /// A packet comes at `now`; returns the side that it came to.
     fn receive(&mut self, now: Time, packet: &Packet) -> Side;

@@ -25,6 +25,6 @@ pub use forwarding::{Forwarding, HOST};
 pub use fusion::fuse;
 pub use host::{Host, Port, Side};
 pub use link::Link;
-pub use network::{Network, Next};
+pub use network::{Coming, Network, Next};
 pub use report::NotConserved;
 pub use watch::{Sight, Watch};

@@ -192,6 +192,13 @@ impl Link {
             .is_some_and(|fittings| fittings.feeds_ahead)
     }
 
+    /// Whether hosts are told of its packets ahead of time.
+    pub fn announces(&self) -> bool {
+        self.fittings
+            .as_ref()
+            .is_some_and(|fittings| fittings.announces)
+    }
+
     /// Lets departures be foreseen where the queue allows it and nothing changes until they
     /// happen. Impairments must be in their places before.
     pub fn foresee_departures(&mut self) {

@@ -26,6 +26,17 @@ pub struct Network {
     pub(crate) sequence: u64,
     pub(crate) now: Time,
     foreseen: Foreseen,
+    /// Packets of links that announce them, of which hosts were not told yet.
+    announced: Vec<Coming>,
+}
+
+/// A packet that will come to the end of its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Coming {
+    /// When it is there.
+    pub at: Time,
+    /// The packet.
+    pub packet: Packet,
 }
 
 /// What comes next.
@@ -49,6 +60,7 @@ impl Network {
             sequence: 0,
             now: Time::ZERO,
             foreseen: Foreseen::default(),
+            announced: Vec::new(),
         }
     }
 
@@ -245,10 +257,43 @@ impl Network {
                 self.foresee(arrives, Foresight::Arrival { link, packet });
             }
         }
-        let arrives = self.links[wire].arrival(there);
+        let arrives = match self.links[wire].fittings {
+            None => there,
+            Some(_) => self.arrival(wire, &held, there),
+        };
         self.sequence += 1;
         let key = Key::new(arrives, self.sequence);
         self.wires.put(key, wire as u32, since, held);
+    }
+
+    /// When a packet reaches the far end of a link with fittings, if that is `expected` where nothing
+    /// is wrong with the wire.
+    fn arrival(&mut self, wire: usize, held: &Held, expected: Time) -> Time {
+        let at = self.links[wire].arrival(expected);
+        if self.links[wire].announces() {
+            let packet = *self.wires.packet(held);
+            if self.next_hop(wire, &packet) == HOST && !packet.is_corrupt() {
+                self.announced.push(Coming { at, packet });
+            }
+        }
+        at
+    }
+
+    /// Has the packets announced that leave the network at the far end of `link`: they are in
+    /// [`Network::announced`] as soon as it is certain when they are there. Returns how long before
+    /// that this is at least; zero, and nothing is announced, where packets may yet be lost or held up.
+    pub fn announce(&mut self, link: u32) -> Time {
+        let link = &mut self.links[link as usize];
+        if !link.may_feed_ahead() {
+            return Time::ZERO;
+        }
+        link.fit().announces = true;
+        link.delay()
+    }
+
+    /// Packets announced since this was last asked.
+    pub fn announced(&mut self) -> impl Iterator<Item = Coming> + '_ {
+        self.announced.drain(..)
     }
 
     /// Where a packet goes from the far end of a link.

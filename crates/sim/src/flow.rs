@@ -141,7 +141,9 @@ impl Flow {
 }
 
 impl Host for Flow {
-    const SIDES: usize = 2;
+    fn sides(&self) -> usize {
+        2
+    }
 
     #[inline]
     fn receive(&mut self, now: Time, packet: &Packet) -> Side {

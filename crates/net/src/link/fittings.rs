@@ -19,6 +19,8 @@ pub struct Fittings {
     pub(super) per_packet: bool,
     /// Whether this link feeds the next ones ahead of time: then its own wire stays empty.
     pub feeds_ahead: bool,
+    /// Whether hosts are told of its packets ahead of time.
+    pub announces: bool,
 }
 
 impl Fittings {
@@ -31,6 +33,7 @@ impl Fittings {
             sojourn,
             per_packet,
             feeds_ahead,
+            announces,
         } = self;
         entry.is_none()
             && exit.is_none()
@@ -38,5 +41,6 @@ impl Fittings {
             && sojourn.is_none()
             && !per_packet
             && !feeds_ahead
+            && !announces
     }
 }

@@ -53,8 +53,9 @@ impl<'a, P: Probe> World<'a, P> {
     /// Something may be due at the hosts of a flow.
     pub(super) fn on_flow_timer(&mut self, index: usize) {
         let now = self.net.now();
-        self.hosts.flows[index].act(now, now);
-        for side in 0..Flow::SIDES {
+        let flow = &mut self.hosts.flows[index];
+        flow.act(now, now);
+        for side in 0..flow.sides() {
             self.pump_flow(index, side);
         }
     }
