@@ -12,10 +12,10 @@ mod fusion;
 pub mod fuzzing;
 mod impairment;
 mod link;
+mod network;
 mod sampler;
 mod stack;
 mod summary;
-mod topology;
 mod traffic;
 mod unsupported;
 mod wire;
@@ -32,8 +32,7 @@ pub use cclab_trace::Progress;
 use cclab_trace::schema::RunSummary;
 use cclab_units::Time;
 
-pub use describe::{Description, FlowFacts, LinkFacts, TrafficFacts, describe, describe_paths};
-pub use flow::payload_of;
+pub use describe::describe;
 pub use unsupported::{Unsupported, unsupported};
 pub use wire::wire_options;
 

@@ -11,6 +11,7 @@ mod sight;
 #[cfg(test)]
 mod tests;
 
+use cclab_layout::Layout;
 use cclab_packet::Packet;
 use cclab_spec::Scenario;
 use cclab_tcp::profile;
@@ -24,9 +25,9 @@ use crate::flow::Flow;
 use crate::foreseen::{Foreseen, Sight};
 use crate::forwarding::{Forwarding, HOST, MIXED};
 use crate::link::{Leaving, Link, Offered};
+use crate::network::{self, BOTTLENECK_REVERSE, Counting, Network, Path};
 use crate::sampler::Sampler;
 use crate::stack::Profiles;
-use crate::topology::{self, BOTTLENECK_REVERSE, Network};
 use crate::traffic::Traffic;
 use crate::wires::{AHEAD, Held, Taken, Wires};
 use crate::{Progress, SimError, summary};
@@ -81,19 +82,20 @@ impl<'a, P: Probe> World<'a, P> {
     pub fn new(scenario: &'a Scenario, seed: u64, probe: &'a mut P) -> World<'a, P> {
         let profile =
             profile::find(&scenario.stack).expect("unknown stacks are refused before a run");
+        let counting = Counting {
+            framing: profile.wire.framing,
+            limit_is_exclusive: profile.queue_limit_is_exclusive,
+        };
+        let layout = Layout::of(scenario);
         let Network {
             links,
             mut forwarding,
-            paths,
-            ways,
-        } = topology::build(scenario, profile, seed);
+        } = network::build(&layout, counting, seed);
         let mut profiles = Profiles::default();
-        let mut flows = with_room_on_large_pages(paths.len());
+        let mut flows = with_room_on_large_pages(layout.flows.len());
+        let paths = layout.flows.iter().map(Path::of).enumerate();
         flows.extend(
-            paths
-                .into_iter()
-                .enumerate()
-                .map(|(index, path)| Flow::new(scenario, index, path, seed, &mut profiles)),
+            paths.map(|(index, path)| Flow::new(scenario, index, path, seed, &mut profiles)),
         );
         let elements = Elements {
             flows: links.len() as u32,
@@ -101,7 +103,7 @@ impl<'a, P: Probe> World<'a, P> {
             sampler: (links.len() + flows.len()) as u32 + 1,
             traffic: (links.len() + flows.len()) as u32 + 2,
         };
-        let traffic = Traffic::new(scenario, &links, ways, seed, P::ON, &mut forwarding);
+        let traffic = Traffic::new(scenario, &layout, seed, P::ON, &mut forwarding);
         // Cross traffic goes on until the run's end, if that is set.
         let lasting = usize::from(!scenario.traffic.is_empty() && scenario.duration.is_some());
         let end = scenario.duration.unwrap_or(Time::NEVER);

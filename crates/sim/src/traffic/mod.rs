@@ -10,10 +10,10 @@ mod connection;
 mod datagrams;
 pub mod draw;
 mod exchange;
-pub mod ideal;
 mod outbox;
 mod setup;
 
+use cclab_layout::Layout;
 use cclab_packet::Packet;
 use cclab_spec::Scenario;
 use cclab_trace::schema::{TrafficSummary, Transfer};
@@ -21,17 +21,13 @@ use cclab_units::Time;
 
 use crate::SimError;
 use crate::forwarding::Forwarding;
-use crate::link::Link;
-use crate::topology::Ways;
+use crate::network::ROUTES;
 use agenda::{Agenda, Duty};
 use arrivals::Arrivals;
 use connection::{Connections, Effect, Purpose};
 use datagrams::Datagrams;
 use exchange::Exchange;
 use outbox::Outbox;
-
-/// Flow numbers of a source: data one way, and the other.
-pub const ROUTES: usize = 2;
 
 /// What a source does.
 enum Source {
@@ -58,11 +54,10 @@ pub struct Traffic<'a> {
 }
 
 impl<'a> Traffic<'a> {
-    /// The traffic of `scenario` before it begins; each goes one of `ways` over `links`.
+    /// The traffic of `scenario` before it begins, on its ways over `layout`.
     pub fn new(
         scenario: &'a Scenario,
-        links: &[Link],
-        ways: Vec<Ways>,
+        layout: &Layout,
         seed: u64,
         traced: bool,
         forwarding: &mut Forwarding,
@@ -80,8 +75,8 @@ impl<'a> Traffic<'a> {
             fault: None,
         };
         traffic.out.counters = vec![outbox::Counters::default(); scenario.traffic.len()];
-        for (index, ways) in ways.into_iter().enumerate() {
-            setup::add(&mut traffic, index, links, &ways, seed, forwarding);
+        for index in 0..layout.traffic.len() {
+            setup::add(&mut traffic, index, layout, seed, forwarding);
         }
         traffic
     }

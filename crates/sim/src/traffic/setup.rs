@@ -1,5 +1,6 @@
 //! From the traffic of a scenario to its sources.
 
+use cclab_layout::{Ends, Ideal, Journey, Layout};
 use cclab_spec::{Flow as Spec, Start, Traffic as TrafficSpec};
 use cclab_units::{Rate, Stream, Time};
 
@@ -8,13 +9,11 @@ use super::arrivals::Arrivals;
 use super::connection::{Doors, Order, Purpose};
 use super::datagrams::{Datagrams, Gap, Pattern};
 use super::exchange::{Client, Exchange};
-use super::ideal::Ideal;
-use super::{ROUTES, Source, Traffic, draw};
+use super::{Source, Traffic, draw};
 use crate::application::Application;
 use crate::forwarding::Forwarding;
-use crate::link::Link;
+use crate::network::{Path, ROUTES};
 use crate::stack;
-use crate::topology::Ways;
 
 /// IPv4 and UDP headers, and those of an echo request: 20 + 8 bytes.
 const HEADERS: u16 = 28;
@@ -30,30 +29,28 @@ struct Setup<'t> {
     dice: Stream,
 }
 
-/// Adds source `index`, whose data go the first of `ways`, and lets it begin.
+/// Adds source `index`, which goes its way over `layout`, and lets it begin.
 pub(super) fn add(
     traffic: &mut Traffic<'_>,
     index: usize,
-    links: &[Link],
-    ways: &Ways,
+    layout: &Layout,
     seed: u64,
     forwarding: &mut Forwarding,
 ) {
     let scenario = traffic.scenario;
     let spec = &scenario.traffic[index];
+    let journey = &layout.traffic[index];
+    let Path { data, acks } = Path::of(journey);
     let setup = Setup {
         spec,
         source: index as u32,
         flow: traffic.first + (ROUTES * index) as u32,
-        doors: Doors {
-            data: ways.data[0],
-            acks: ways.acks[0],
-        },
+        doors: Doors { data, acks },
         stop: spec.stop.unwrap_or(Time::NEVER),
         dice: Stream::new(seed, &format!("traffic {}", spec.name)),
     };
     let source = match spec.kind.as_str() {
-        "poisson" => setup.arrivals(traffic, links, ways),
+        "poisson" => setup.arrivals(traffic, layout, journey),
         "request-response" => setup.exchange(traffic, forwarding),
         "telnet" => setup.typing(traffic, forwarding),
         _ => setup.datagrams(traffic),
@@ -123,17 +120,18 @@ impl Setup<'_> {
         Source::Datagrams(source)
     }
 
-    fn arrivals(mut self, traffic: &mut Traffic<'_>, links: &[Link], ways: &Ways) -> Source {
+    fn arrivals(mut self, traffic: &mut Traffic<'_>, layout: &Layout, journey: &Journey) -> Source {
         let gap = Time::from_secs_f64(1.0 / self.param("flows_per_second"));
         let due = self.spec.start + draw::exponential(&mut self.dice, gap);
         self.begin(traffic, due, 0);
         let ends = self.ends();
+        let profile = stack::profile_of(traffic.scenario, &ends);
         Source::Arrivals(Box::new(Arrivals {
             source: self.source,
             route: self.source as usize * ROUTES,
             flow: self.flow,
             doors: self.doors,
-            ideal: Ideal::of(traffic.scenario, &ends, links, &ways.data, &ways.acks),
+            ideal: Ideal::of(layout, journey, &Ends::of(&profile, &ends)),
             spec: ends,
             gap,
             sizes: self.sizes(),

@@ -10,8 +10,8 @@ use super::World;
 use crate::calendar::Key;
 use crate::foreseen::Sight;
 use crate::link::Offered;
+use crate::network::BOTTLENECK;
 use crate::summary;
-use crate::topology::BOTTLENECK;
 
 /// Which capture points see the packets of each link and host.
 #[derive(Default)]
