@@ -2,7 +2,7 @@
 
 fn main() {
     let crates = [
-        "units", "packet", "cc", "tcp", "qdisc", "trace", "net", "sim",
+        "units", "packet", "cc", "tcp", "qdisc", "trace", "layout", "net", "sim",
     ];
     cclab_fingerprint::emit("CCLAB_SIM_SOURCES", &crates);
 }

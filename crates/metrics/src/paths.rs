@@ -1,8 +1,8 @@
 //! What a scenario says about its paths, as far as metrics need it: who shares which link, and
 //! what bounds a flow that has the network for itself.
 
-use cclab_sim::{Description, FlowFacts, TrafficFacts, describe_paths};
-use cclab_spec::{Application, Flow, Link, Network, Rates, Scenario, Traffic};
+use cclab_layout::{Ends, Journey, Layout, LinkId, alone, profile_of};
+use cclab_spec::{Application, Flow, Link, Rates, Scenario, Traffic};
 use cclab_trace::schema::RunSummary;
 use cclab_units::{Rate, Time};
 
@@ -54,18 +54,17 @@ struct Load {
 }
 
 impl Paths {
-    /// The paths of `scenario`; `None` if its network cannot be laid out.
+    /// The paths of `scenario`; `None` if there is no stack of its name.
     pub fn of(scenario: &Scenario) -> Option<Paths> {
-        let described: Description = describe_paths(scenario).ok()?;
-        let flows = scenario.flows.iter().zip(&described.flows);
-        let traffic = scenario.traffic.iter().zip(&described.traffic);
-        let links = described.links.iter();
+        let layout = Layout::of(scenario);
+        let links = layout.ids().map(|(id, _)| course(layout.line(id)?));
+        let flows = scenario.flows.iter().zip(&layout.flows);
+        let flows = flows.map(|(spec, journey)| way(scenario, spec, &layout, journey));
+        let traffic = scenario.traffic.iter().zip(&layout.traffic);
         Some(Paths {
-            links: links
-                .map(|link| course(&scenario.network, &link.name, link.rate_bps))
-                .collect(),
-            flows: flows.map(|(spec, facts)| way(spec, facts)).collect(),
-            traffic: traffic.map(|(spec, facts)| load(spec, facts)).collect(),
+            links: links.collect(),
+            flows: flows.collect::<Option<_>>()?,
+            traffic: traffic.map(|(spec, journey)| load(spec, journey)).collect(),
             routers_limit: scenario.network.router.is_some(),
         })
     }
@@ -134,69 +133,47 @@ impl Load {
     }
 }
 
-fn course(network: &Network, name: &str, rate_bps: Option<u64>) -> Option<Course> {
-    let rate = Rate::from_bps(rate_bps?)?;
-    let written = written(network, name);
-    let shaped = written.as_ref().and_then(|link| {
-        let params = &link.queue.params;
-        let shapes = SHAPERS.contains(&link.queue.kind.as_str());
-        params.get("rate").copied().filter(|_| shapes)
-    });
-    let schedule = written.as_ref().map_or(&[][..], |link| &link.schedule);
+/// The rate of `line`, as the study writes it; `None` if it is infinitely fast.
+fn course(line: &Link) -> Option<Course> {
+    let rate = line.rate?;
+    let shapes = SHAPERS.contains(&line.queue.kind.as_str());
+    let shaped = line.queue.params.get("rate").copied();
     Some(Course {
         rate,
-        rates: Rates::new(Some(rate), schedule),
-        shaped: shaped.unwrap_or(f64::INFINITY),
+        rates: Rates::new(Some(rate), &line.schedule),
+        shaped: shaped.filter(|_| shapes).unwrap_or(f64::INFINITY),
     })
 }
 
-/// The link that traces call `name`, as the scenario has it; `None` of what the study does not
-/// write.
-fn written(network: &Network, name: &str) -> Option<Link> {
-    let (stem, back) = match name.strip_suffix(".reverse") {
-        Some(stem) => (stem, true),
-        None => (name, false),
-    };
-    let link = match &network.graph {
-        Some(graph) => &graph.links.iter().find(|edge| edge.name == stem)?.link,
-        None if stem.ends_with(".access") => &network.access,
-        None => {
-            let number = stem.strip_prefix("bottleneck")?;
-            number
-                .chars()
-                .all(|c| c.is_ascii_digit())
-                .then_some(&network.bottleneck)?
-        }
-    };
-    Some(match back {
-        true => link.way_back(),
-        false => link.clone(),
-    })
+fn indices(way: &[LinkId]) -> Vec<usize> {
+    way.iter().map(|link| link.index()).collect()
 }
 
-fn way(spec: &Flow, facts: &FlowFacts) -> Way {
-    Way {
+fn way(scenario: &Scenario, spec: &Flow, layout: &Layout, journey: &Journey) -> Option<Way> {
+    let ends = Ends::of(&profile_of(scenario, spec)?, spec);
+    let alone = alone(scenario, spec, layout, journey, &ends);
+    Some(Way {
         claim: Claim {
-            links: facts.data.clone(),
-            cost: facts.packet_bytes as f64 / facts.payload_bytes as f64,
-            demand: demand(spec, facts),
+            links: indices(&journey.data),
+            cost: ends.packet() as f64 / ends.payload as f64,
+            demand: demand(spec, &ends, layout.base_rtt_s(journey)),
         },
-        alone_s: facts.alone_s,
-    }
+        alone_s: alone.map(Time::as_secs_f64),
+    })
 }
 
 /// The largest goodput in bit/s that a flow can have whatever the links carry.
-fn demand(spec: &Flow, facts: &FlowFacts) -> f64 {
-    let payload = facts.payload_bytes;
+fn demand(spec: &Flow, ends: &Ends, base_rtt_s: f64) -> f64 {
+    let payload = ends.payload;
     // Only whole segments fit a window, and a round trip takes at least the base RTT.
-    let windows = [Some(facts.rwnd_bytes), facts.sndbuf_bytes];
+    let windows = [Some(ends.rwnd), ends.sndbuf];
     let windows = windows.into_iter().flatten().map(|window| {
         let fits = ((window / payload).max(1) * payload).min(window);
-        fits as f64 * 8.0 / facts.base_rtt_s
+        fits as f64 * 8.0 / base_rtt_s
     });
     let host = spec.packet_rate.map(|rate| {
         // Acknowledgements are packets too.
-        let data = rate as f64 / (1.0 + 1.0 / f64::from(facts.ack_every));
+        let data = rate as f64 / (1.0 + 1.0 / f64::from(ends.ack_every));
         data * payload as f64 * 8.0
     });
     let writes = spec.writes_per_second.map(|per_second| {
@@ -205,7 +182,7 @@ fn demand(spec: &Flow, facts: &FlowFacts) -> f64 {
     });
     let application = spec
         .application
-        .map(|application| offered(application, facts.base_rtt_s));
+        .map(|application| offered(application, base_rtt_s));
     let rest = [host, writes, application];
     windows
         .chain(rest.into_iter().flatten())
@@ -226,10 +203,10 @@ fn offered(application: Application, rtt_s: f64) -> f64 {
     }
 }
 
-fn load(spec: &Traffic, facts: &TrafficFacts) -> Load {
+fn load(spec: &Traffic, journey: &Journey) -> Load {
     Load {
-        data: facts.data.clone(),
-        acks: facts.acks.clone(),
+        data: indices(&journey.data),
+        acks: indices(&journey.acks),
         echoed: spec.kind == "ping-flood",
         from: spec.start,
         to: spec.stop.unwrap_or(Time::NEVER),

@@ -7,13 +7,14 @@
 //!
 //! A network knows nothing of TCP, of study files or of what is on disk.
 
+mod build;
 pub mod calendar;
 mod fifo;
 mod foreseen;
 mod forwarding;
 mod fusion;
 mod host;
-pub mod impairment;
+mod impairment;
 mod link;
 mod network;
 mod passage;
@@ -21,7 +22,8 @@ mod report;
 mod watch;
 pub mod wires;
 
-pub use forwarding::{Forwarding, HOST};
+pub use build::{Counting, ROUTES, ports};
+pub use forwarding::Forwarding;
 pub use fusion::fuse;
 pub use host::{Host, Port, Side};
 pub use link::Link;

@@ -10,17 +10,6 @@ use cclab_units::parameter::Params;
 
 use crate::stack::{self, Profiles};
 
-/// Payload bytes of a full segment: options come out of the MSS or on top of it.
-pub fn payload_of(mss: u32, profile: &Profile) -> u32 {
-    let wire = &profile.wire;
-    let options = if wire.timestamps && wire.mss_includes_options {
-        12
-    } else {
-        0
-    };
-    mss.saturating_sub(options).max(1)
-}
-
 /// Both ends of a connection as `spec` describes it, and its payload bytes of a full segment.
 /// `isns` are the first sequence numbers of the sender and of the receiver.
 pub fn ends(
@@ -34,8 +23,8 @@ pub fn ends(
     let profile = stack::profile_of(scenario, spec);
     let variant = cclab_cc::find(&spec.cc).expect("unknown variants are refused before a run");
     let recovery = stack::recovery_of(variant, &profile);
-    let mss = payload_of(spec.mss.unwrap_or(profile.wire.mss), &profile);
-    let rwnd = rwnd_of(spec, &profile, mss);
+    let mss = profile.payload_of(spec.mss.unwrap_or(profile.wire.mss));
+    let rwnd = profile.rwnd_of(spec.rwnd, mss);
 
     let mut wire = profile.wire;
     wire.sack = recovery.uses_sack() && wire.sack;
@@ -95,17 +84,6 @@ pub fn ends(
     );
     sender.set_nodelay(spec.nodelay || at_once);
     (sender, receiver, mss)
-}
-
-/// The largest window that the receiver of `spec` advertises, in bytes.
-pub(crate) fn rwnd_of(spec: &Spec, profile: &Profile, mss: u32) -> u64 {
-    let default = profile.default_rwnd.most(u64::from(mss));
-    let largest = if profile.wire.window_scaling {
-        65_535 << 14
-    } else {
-        65_535
-    };
-    spec.rwnd.unwrap_or(default).min(largest)
 }
 
 fn ack_policy_of(spec: &Spec, profile: &Profile) -> AckPolicy {

@@ -8,7 +8,6 @@ pub mod fuzzing;
 mod sampler;
 mod stack;
 mod summary;
-mod topology;
 mod traffic;
 mod unsupported;
 mod wire;
@@ -25,8 +24,7 @@ pub use cclab_trace::Progress;
 use cclab_trace::schema::RunSummary;
 use cclab_units::Time;
 
-pub use describe::{Description, FlowFacts, LinkFacts, TrafficFacts, describe, describe_paths};
-pub use ends::payload_of;
+pub use describe::describe;
 pub use unsupported::{Unsupported, unsupported};
 pub use wire::wire_options;
 

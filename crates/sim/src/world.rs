@@ -5,7 +5,8 @@ mod sight;
 #[cfg(test)]
 mod tests;
 
-use cclab_net::{Host, Network, Next};
+use cclab_layout::Layout;
+use cclab_net::{Counting, Host, Network, Next, ports};
 use cclab_packet::Packet;
 use cclab_spec::Scenario;
 use cclab_tcp::profile;
@@ -17,7 +18,6 @@ use cclab_units::memory::{prefetch, with_room_on_large_pages};
 use crate::flow::{Flow, RECEIVER, SENDER};
 use crate::sampler::Sampler;
 use crate::stack::Profiles;
-use crate::topology;
 use crate::traffic::Traffic;
 use crate::{Progress, SimError, summary};
 use hosts::Hosts;
@@ -61,34 +61,32 @@ impl<'a, P: Probe> World<'a, P> {
     pub fn new(scenario: &'a Scenario, seed: u64, probe: &'a mut P) -> World<'a, P> {
         let profile =
             profile::find(&scenario.stack).expect("unknown stacks are refused before a run");
-        let built = topology::build(scenario, profile, seed);
+        let counting = Counting {
+            framing: profile.wire.framing,
+            limit_is_exclusive: profile.queue_limit_is_exclusive,
+        };
+        let layout = Layout::of(scenario);
+        let count = layout.flows.len();
+        let fetches = count >= FLOWS_BEYOND_THE_CACHE;
+        let net = Network::of(&layout, counting, seed, count + 2, fetches);
         let mut profiles = Profiles::default();
-        let mut flows = with_room_on_large_pages(built.ports.len());
+        let mut flows = with_room_on_large_pages(count);
+        let doors = layout.flows.iter().map(ports).enumerate();
         flows.extend(
-            built
-                .ports
-                .into_iter()
-                .enumerate()
-                .map(|(index, ports)| Flow::new(scenario, index, ports, seed, &mut profiles)),
+            doors.map(|(index, ports)| Flow::new(scenario, index, ports, seed, &mut profiles)),
         );
-        let count = flows.len();
         let timers = Timers {
             sampler: count as u32,
             traffic: count as u32 + 1,
         };
-        let traffic = Traffic::new(scenario, &built.links, built.ways, seed, P::ON);
+        let traffic = Traffic::new(scenario, &layout, seed, P::ON);
         // Cross traffic goes on until the run's end, if that is set.
         let lasting = usize::from(!scenario.traffic.is_empty() && scenario.duration.is_some());
         let end = scenario.duration.unwrap_or(Time::NEVER);
         let captures = Captures::new(scenario);
         let mut world = World {
             scenario,
-            net: Network::new(
-                built.links,
-                built.forwarding,
-                count + 2,
-                count >= FLOWS_BEYOND_THE_CACHE,
-            ),
+            net,
             timers,
             probe,
             lookout: Lookout::new(captures.bottleneck.is_some()),

@@ -54,7 +54,7 @@ fn every_registered_name_is_known_to_the_study_file() {
 fn the_smallest_queue_carries_data() {
     for profile in cclab_tcp::profile::PROFILES {
         let wire = &profile.wire;
-        let payload = cclab_sim::payload_of(wire.mss, profile);
+        let payload = profile.payload_of(wire.mss);
         let options = if wire.timestamps { 12 } else { 0 };
         let headers = wire.ip_header + wire.tcp_header + wire.framing + options;
         let exclusive = u32::from(profile.queue_limit_is_exclusive);

@@ -11,6 +11,7 @@ mod ns3;
 mod receiving;
 mod rfc;
 mod sending;
+mod settings;
 mod timers;
 
 use cclab_cc::{Arithmetic, SlowStart};
@@ -18,6 +19,7 @@ use cclab_cc::{Arithmetic, SlowStart};
 pub(crate) use receiving::SHARES;
 pub use receiving::{AckDelay, AckPolicy, Compression, DefaultRwnd, ReceiveBuffer};
 pub use sending::{Bursts, SendBuffer};
+pub use settings::settings;
 pub use timers::{CoarseTimer, RtoFloor, RtoRules, RttClock, SynRules};
 
 /// How a stack behaves.
@@ -76,6 +78,31 @@ pub struct Profile {
     pub send_buffer: Option<SendBuffer>,
     /// Whether a queue must stay below its limit instead of reaching it.
     pub queue_limit_is_exclusive: bool,
+}
+
+impl Profile {
+    /// Payload bytes of a full segment where the MSS is `mss`: options come out of it or on top.
+    pub fn payload_of(&self, mss: u32) -> u32 {
+        let wire = &self.wire;
+        let options = if wire.timestamps && wire.mss_includes_options {
+            12
+        } else {
+            0
+        };
+        mss.saturating_sub(options).max(1)
+    }
+
+    /// The largest window that a receiver advertises, in bytes, of segments with `payload` bytes:
+    /// the one `asked` for, as far as the header can say it.
+    pub fn rwnd_of(&self, asked: Option<u64>, payload: u32) -> u64 {
+        let default = self.default_rwnd.most(u64::from(payload));
+        let largest = if self.wire.window_scaling {
+            65_535 << 14
+        } else {
+            65_535
+        };
+        asked.unwrap_or(default).min(largest)
+    }
 }
 
 /// Sizes on the wire and options in use.

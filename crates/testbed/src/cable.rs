@@ -21,6 +21,16 @@ pub(crate) struct End {
     pub interface: String,
 }
 
+impl End {
+    /// The interface called `interface` in `namespace`.
+    pub fn of(namespace: usize, interface: String) -> End {
+        End {
+            namespace,
+            interface,
+        }
+    }
+}
+
 /// Propagation and serialisation of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Wire {

@@ -11,7 +11,7 @@ use crate::route::MAX_WINDOW;
 /// The flow at `index` of `scenario` in the run with `seed`.
 pub(crate) fn flow(scenario: &Scenario, network: &Network<'_>, index: usize, seed: u64) -> Flow {
     let spec = &scenario.flows[index];
-    let (sender, receiver) = network.paths[index].ends(spec);
+    let (sender, receiver) = network.paths[index].ends();
     let start = spec.start_time(seed);
     let bulk = || Work::Bulk {
         transfer: spec.transfer,

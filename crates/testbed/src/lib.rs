@@ -13,6 +13,8 @@
 //! The shaper lets one packet go at a time and the wire delivers it after its transmission and the
 //! propagation delay: store and forward. Packets wait in the queue and nowhere else.
 
+mod access;
+mod bottleneck;
 mod cable;
 mod discipline;
 mod flow;
@@ -31,7 +33,7 @@ mod variants;
 mod words;
 
 pub use discipline::{kinds, params_of};
-pub use lowering::{link_name, orders};
+pub use lowering::orders;
 pub use needs::{Needs, needs};
 pub use orders::Orders;
 pub use records::Outcome;

@@ -40,20 +40,6 @@ pub fn orders(scenario: &Scenario, seed: u64, target: Target) -> Orders {
     }
 }
 
-/// The name in traces of the sampled link `index`: bottlenecks, each followed by its way back.
-pub fn link_name(index: u32) -> String {
-    let number = match index / 2 {
-        0 => String::new(),
-        further => (further + 1).to_string(),
-    };
-    let way = if index.is_multiple_of(2) {
-        ""
-    } else {
-        ".reverse"
-    };
-    format!("bottleneck{number}{way}")
-}
-
 /// Changes in the order of time, one per instant and namespace.
 fn in_order(mut changes: Vec<Change>) -> Vec<Change> {
     changes.sort_by_key(|change| (change.at, change.namespace));
@@ -86,17 +72,18 @@ fn marks(scenario: &Scenario) -> Vec<Time> {
 fn captures(scenario: &Scenario, network: &Network<'_>) -> Vec<Capture> {
     let capture = |point: &String| {
         if point == "bottleneck" {
+            let end = network.before_bottleneck();
             return Capture {
                 point: point.clone(),
-                namespace: network.routers,
-                interface: "next".to_owned(),
+                namespace: end.namespace,
+                interface: end.interface.clone(),
                 flow: None,
             };
         }
         let (name, side) = point.rsplit_once('.').expect("a point of a flow");
         let index = scenario.flows.iter().position(|flow| flow.name == name);
         let index = index.expect("unknown points are refused with the study");
-        let (sender, receiver) = network.paths[index].ends(&scenario.flows[index]);
+        let (sender, receiver) = network.paths[index].ends();
         let end = if side == "sender" { sender } else { receiver };
         Capture {
             point: point.clone(),
@@ -106,21 +93,4 @@ fn captures(scenario: &Scenario, network: &Network<'_>) -> Vec<Capture> {
         }
     };
     scenario.trace.capture.iter().map(capture).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sampled_links_are_named_as_the_simulator_names_its_bottleneck() {
-        let names: Vec<String> = (0..4).map(link_name).collect();
-        let expected = [
-            "bottleneck",
-            "bottleneck.reverse",
-            "bottleneck2",
-            "bottleneck2.reverse",
-        ];
-        assert_eq!(names, expected);
-    }
 }

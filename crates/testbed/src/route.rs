@@ -14,25 +14,19 @@ pub(crate) fn add(scenario: &Scenario, network: &mut Network<'_>) {
     for (index, flow) in scenario.flows.iter().enumerate() {
         let (from, to) = (address(index as u32, false), address(index as u32, true));
         let path = network.paths[index].clone();
-        let (sender, receiver) = path.ends(flow);
+        let (sender, receiver) = path.ends();
         host(network, sender, from, to, &sending(flow));
         host(network, receiver, to, from, &receiving(flow));
         let (left, right) = match flow.direction {
             Direction::Forward => (from, to),
             Direction::Reverse => (to, from),
         };
-        let [first, last] = path.routers.each_ref().map(|end| end.namespace);
-        for router in first..=last {
-            let own = |end: &End, other: &'static str| match end.namespace == router {
-                true => end.interface.clone(),
-                false => other.to_owned(),
+        for [towards_left, towards_right] in path.routers() {
+            let line = |(to, end): (Ipv4Addr, &End)| {
+                format!("route add {to}/32 dev {} scope link", end.interface)
             };
-            let ways = [
-                (left, own(&path.routers[0], "prev")),
-                (right, own(&path.routers[1], "next")),
-            ];
-            let line = |(to, interface)| format!("route add {to}/32 dev {interface} scope link");
-            network.namespaces[router].ip.extend(ways.map(line));
+            let lines = [(left, towards_left), (right, towards_right)].map(line);
+            network.namespaces[towards_left.namespace].ip.extend(lines);
         }
     }
 }

@@ -9,8 +9,8 @@ use cclab_spec::{
 };
 use cclab_units::{Rate, Time};
 
+use crate::access::shared_by_different;
 use crate::impairment::bursts;
-use crate::network::left_interfaces;
 use crate::variants::VARIANTS;
 use crate::{Target, discipline, settings};
 
@@ -310,7 +310,7 @@ fn chain(scenario: &Scenario, found: &mut Found) {
             "losses in bursts at the sender of a chain, which all flows share (use a dumbbell)";
         found.refuse("network.bottleneck.loss", what);
     }
-    if left_interfaces(scenario).len() > 1 && scenario.network.access.rate.is_some() {
+    if scenario.network.access.rate.is_some() && shared_by_different(scenario) {
         let what = "flows of a chain with different base RTTs over access links of a finite rate \
                     (give the access links no rate, or use a dumbbell)";
         found.refuse("network.access.rate", what);

@@ -1,8 +1,7 @@
-//! From a scenario to the impairments of its links.
+//! From a layout to the impairments of its links.
 
-use std::collections::BTreeSet;
-
-use cclab_spec::{Link as Spec, LossModel, Place, Scenario};
+use cclab_layout::{Impairment, Journey, Layout};
+use cclab_spec::{Link as Spec, LossModel, Place};
 use cclab_units::{Stream, Time};
 
 use super::bursts::Bursts;
@@ -15,70 +14,35 @@ use super::random::RandomLoss;
 use super::schedule::Schedule;
 use crate::link::Link;
 
-/// Where a flow's packets enter and leave the network, and its hosts' access links.
-#[derive(Clone, Debug)]
-pub struct Ends {
-    /// First and last link of the data.
-    pub data: [u32; 2],
-    /// First and last link of the acknowledgements.
-    pub acks: [u32; 2],
-    /// Access links of the sending and of the receiving host: the one that carries data, and its
-    /// way back.
-    pub access: Vec<[u32; 2]>,
-}
-
 /// Puts impairments in their places.
 pub struct Installer<'a> {
-    /// What is asked for.
-    pub scenario: &'a Scenario,
+    /// Where they are.
+    pub layout: &'a Layout,
     /// Seed of every stream.
     pub seed: u64,
     /// Bytes of framing that packets have.
     pub framing: u16,
-    /// The links.
+    /// The links of the layout.
     pub links: &'a mut [Link],
 }
 
 impl Installer<'_> {
-    /// Impairs bottlenecks, the first two links of each pair in `bottlenecks`, the way of the
-    /// flows with these `ends`, and their access links.
-    pub fn install(&mut self, bottlenecks: &[[u32; 2]], ends: &[Ends]) {
-        let network = &self.scenario.network;
-        let back = network.bottleneck.way_back();
-        for &[forward, reverse] in bottlenecks {
-            self.link(forward, &network.bottleneck);
-            self.link(reverse, &back);
-        }
-        let data: Vec<[u32; 2]> = ends.iter().map(|ends| ends.data).collect();
-        let acks: Vec<[u32; 2]> = ends.iter().map(|ends| ends.acks).collect();
-        self.hosts(&network.bottleneck, "", &data);
-        self.hosts(&back, "reverse ", &acks);
-        if network.access.is_plain() {
-            return;
-        }
-        let back = network.access.way_back();
-        let mut done = BTreeSet::new();
-        for [forward, reverse] in ends.iter().flat_map(|ends| ends.access.iter().copied()) {
-            if done.insert(forward) {
-                self.link(forward, &network.access);
-            }
-            if done.insert(reverse) {
-                self.link(reverse, &back);
+    /// Impairs every link that the layout says is impaired.
+    pub fn install(&mut self) {
+        for impairment in &self.layout.impairments {
+            match impairment.place {
+                Place::Router => self.link(impairment),
+                Place::Sender | Place::Receiver => self.host(impairment),
             }
         }
-        let access: Vec<[u32; 2]> = ends
-            .iter()
-            .filter_map(|ends| Some([ends.access.first()?[0], ends.access.last()?[0]]))
-            .collect();
-        self.hosts(&network.access, "access ", &access);
     }
 
-    /// Impairs the link `index` as `spec` says: all but what happens at hosts.
-    pub fn link(&mut self, index: u32, spec: &Spec) {
-        let seed = self.seed;
-        let framing = self.framing;
-        let flows = &self.scenario.flows;
-        let link = &mut self.links[index as usize];
+    /// Impairs a link: all but what happens at hosts.
+    fn link(&mut self, impairment: &Impairment) {
+        let (seed, framing) = (self.seed, self.framing);
+        let spec = &self.layout.lines[impairment.line.index()];
+        let flows = &self.layout.flows;
+        let link = &mut self.links[impairment.link.index()];
         let name = link.name.clone();
         let stream = |what: &str| Stream::new(seed, &format!("{what} {name}"));
         losses(
@@ -117,24 +81,20 @@ impl Installer<'_> {
         }
     }
 
-    /// Puts the losses and outages of `spec` at hosts where the ways from first to last link
-    /// begin and end; flows that share a host share them.
-    fn hosts(&mut self, spec: &Spec, prefix: &str, ways: &[[u32; 2]]) {
-        let (seed, flows) = (self.seed, &self.scenario.flows);
-        for (place, end) in [(Place::Sender, 0), (Place::Receiver, 1)] {
-            let links: BTreeSet<u32> = ways.iter().map(|way| way[end]).collect();
-            for index in links {
-                let link = &mut self.links[index as usize];
-                let name = link.name.clone();
-                let fittings = link.fit();
-                let gate = match place {
-                    Place::Sender => &mut fittings.entry,
-                    Place::Router | Place::Receiver => &mut fittings.exit,
-                };
-                let dice = |i| Stream::new(seed, &format!("{prefix}loss {i} {name}"));
-                losses(gate, spec, place, dice, flows);
-            }
-        }
+    /// Puts losses and outages where a host's first link begins, or its last one ends.
+    fn host(&mut self, impairment: &Impairment) {
+        let &Impairment { place, prefix, .. } = impairment;
+        let seed = self.seed;
+        let spec = &self.layout.lines[impairment.line.index()];
+        let link = &mut self.links[impairment.link.index()];
+        let name = link.name.clone();
+        let fittings = link.fit();
+        let gate = match place {
+            Place::Sender => &mut fittings.entry,
+            Place::Router | Place::Receiver => &mut fittings.exit,
+        };
+        let dice = |i| Stream::new(seed, &format!("{prefix}loss {i} {name}"));
+        losses(gate, spec, place, dice, &self.layout.flows);
     }
 }
 
@@ -144,7 +104,7 @@ fn losses(
     spec: &Spec,
     place: Place,
     dice: impl Fn(usize) -> Stream,
-    flows: &[cclab_spec::Flow],
+    flows: &[Journey],
 ) {
     for outage in spec.outage.iter().filter(|outage| outage.at == place) {
         let gate = gate.get_or_insert_default();

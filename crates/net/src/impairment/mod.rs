@@ -19,6 +19,6 @@ mod schedule;
 
 pub use course::Course;
 pub use gate::Gate;
-pub use install::{Ends, Installer};
+pub use install::Installer;
 pub use opportunities::{Opportunities, Served};
 pub use schedule::Schedule;

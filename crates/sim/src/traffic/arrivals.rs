@@ -1,12 +1,12 @@
 //! Transfers that arrive as a Poisson process, each on a connection of its own.
 
+use cclab_layout::Ideal;
 use cclab_net::Port;
 use cclab_spec::{Flow as Spec, Sizes};
 use cclab_units::{Stream, Time};
 
 use super::connection::{Connections, Order, Purpose};
 use super::draw;
-use super::ideal::Ideal;
 use crate::application::Application;
 
 /// A source of transfers.

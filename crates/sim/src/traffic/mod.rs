@@ -10,19 +10,18 @@ mod connection;
 mod datagrams;
 pub mod draw;
 mod exchange;
-pub mod ideal;
 mod outbox;
 mod setup;
 mod source;
 
-use cclab_net::{Host, Link, Port, Side};
+use cclab_layout::Layout;
+use cclab_net::{Host, Port, ROUTES, Side};
 use cclab_packet::Packet;
 use cclab_spec::Scenario;
 use cclab_trace::schema::{TrafficSummary, Transfer};
 use cclab_units::Time;
 
 use crate::SimError;
-use crate::topology::{ROUTES, Ways};
 use agenda::{Agenda, Duty};
 use connection::{Connections, Effect, Purpose};
 use outbox::Outbox;
@@ -45,29 +44,22 @@ pub struct Traffic<'a> {
 }
 
 impl<'a> Traffic<'a> {
-    /// The traffic of `scenario` before it begins; each goes one of `ways` over `links`.
-    pub fn new(
-        scenario: &'a Scenario,
-        links: &[Link],
-        ways: Vec<Ways>,
-        seed: u64,
-        traced: bool,
-    ) -> Traffic<'a> {
+    /// The traffic of `scenario` before it begins, on its ways over `layout`.
+    pub fn new(scenario: &'a Scenario, layout: &Layout, seed: u64, traced: bool) -> Traffic<'a> {
         let first = scenario.flows.len() as u32;
         let routes = ROUTES * scenario.traffic.len();
         let mut connections = Connections::new(scenario, routes, first + routes as u32);
         let mut agenda = Agenda::default();
         let mut setup = Setup {
             scenario,
-            links,
+            layout,
             seed,
             first,
             connections: &mut connections,
             agenda: &mut agenda,
         };
-        let sources = ways.iter().enumerate();
-        let sources = sources
-            .map(|(index, ways)| setup.source(index, ways))
+        let sources = (0..scenario.traffic.len())
+            .map(|index| setup.source(index))
             .collect();
         Traffic {
             first,

@@ -1,6 +1,7 @@
 //! From the traffic of a scenario to its sources.
 
-use cclab_net::{Link, Port};
+use cclab_layout::{Ends, Ideal, Journey, Layout};
+use cclab_net::{Port, ROUTES, ports};
 use cclab_spec::{Flow as Spec, Scenario, Start, Traffic as TrafficSpec};
 use cclab_units::{Rate, Stream, Time};
 
@@ -8,13 +9,11 @@ use super::agenda::{Agenda, Duty};
 use super::arrivals::Arrivals;
 use super::connection::{Connections, Order, Purpose};
 use super::datagrams::{Datagrams, Gap, Pattern};
+use super::draw;
 use super::exchange::{Client, Exchange};
-use super::ideal::Ideal;
 use super::source::Source;
-use super::{ROUTES, draw};
 use crate::application::Application;
 use crate::stack;
-use crate::topology::Ways;
 
 /// IPv4 and UDP headers, and those of an echo request: 20 + 8 bytes.
 const HEADERS: u16 = 28;
@@ -22,8 +21,7 @@ const HEADERS: u16 = 28;
 /// What sources are made with.
 pub(super) struct Setup<'t, 'a> {
     pub(super) scenario: &'a Scenario,
-    /// The network's links, which tell how long a transfer takes on an empty path.
-    pub(super) links: &'t [Link],
+    pub(super) layout: &'t Layout,
     pub(super) seed: u64,
     /// The flow number of the first source.
     pub(super) first: u32,
@@ -32,19 +30,20 @@ pub(super) struct Setup<'t, 'a> {
 }
 
 impl Setup<'_, '_> {
-    /// Source `index`, whose data go the first of `ways`; it has begun.
-    pub(super) fn source(&mut self, index: usize, ways: &Ways) -> Source {
+    /// Source `index`; it has begun.
+    pub(super) fn source(&mut self, index: usize) -> Source {
         let spec = &self.scenario.traffic[index];
+        let journey = &self.layout.traffic[index];
         let making = Making {
             spec,
             source: index as u32,
             flow: self.first + (ROUTES * index) as u32,
-            ports: [Port(ways.data[0]), Port(ways.acks[0])],
+            ports: ports(journey),
             stop: spec.stop.unwrap_or(Time::NEVER),
             dice: Stream::new(self.seed, &format!("traffic {}", spec.name)),
         };
         match spec.kind.as_str() {
-            "poisson" => making.arrivals(self, ways),
+            "poisson" => making.arrivals(self, journey),
             "request-response" => making.exchange(self),
             "telnet" => making.typing(self),
             _ => making.datagrams(self),
@@ -123,17 +122,18 @@ impl Making<'_> {
         Source::Datagrams(source)
     }
 
-    fn arrivals(mut self, setup: &mut Setup<'_, '_>, ways: &Ways) -> Source {
+    fn arrivals(mut self, setup: &mut Setup<'_, '_>, journey: &Journey) -> Source {
         let gap = Time::from_secs_f64(1.0 / self.param("flows_per_second"));
         let due = self.spec.start + draw::exponential(&mut self.dice, gap);
         self.begin(setup, due, 0);
         let ends = self.ends();
+        let profile = stack::profile_of(setup.scenario, &ends);
         Source::Arrivals(Box::new(Arrivals {
             source: self.source,
             route: self.source as usize * ROUTES,
             flow: self.flow,
             ports: self.ports,
-            ideal: Ideal::of(setup.scenario, &ends, setup.links, &ways.data, &ways.acks),
+            ideal: Ideal::of(setup.layout, journey, &Ends::of(&profile, &ends)),
             spec: ends,
             gap,
             sizes: self.sizes(),

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use cclab_layout::{BOTTLENECK, BOTTLENECK_REVERSE};
 use cclab_net::{Sight, Watch};
 use cclab_packet::Packet;
 use cclab_spec::Scenario;
@@ -11,7 +12,6 @@ use cclab_units::Time;
 
 use super::World;
 use crate::summary;
-use crate::topology::{BOTTLENECK, BOTTLENECK_REVERSE};
 
 /// Looks on at the network for the probe `P`: what it sees waits here until the hosts can be asked
 /// what they know of it.
@@ -36,11 +36,11 @@ impl<P: Probe> Watch for Lookout<P> {
     const ON: bool = P::ON;
 
     fn wants_queue(&self, link: usize) -> bool {
-        link == BOTTLENECK
+        link == BOTTLENECK.index()
     }
 
     fn wants_arrivals(&self, link: usize) -> bool {
-        self.captures && link == BOTTLENECK_REVERSE
+        self.captures && link == BOTTLENECK_REVERSE.index()
     }
 
     fn see(&mut self, sight: Sight) {

@@ -6,13 +6,11 @@
 //! segment is acknowledged at once. A stack that delays acknowledgements, paces, or leaves slow
 //! start early is slower than that even alone.
 
-use cclab_net::Link;
-use cclab_spec::{Flow as Spec, Scenario};
-use cclab_tcp::receiver::syn_options_len;
+use cclab_spec::{Flow, Scenario};
 use cclab_units::{Rate, Time};
 
-use crate::ends::{payload_of, rwnd_of};
-use crate::stack;
+use crate::ends::Ends;
+use crate::layout::{Journey, Layout, LinkId};
 
 /// A link of the path.
 #[derive(Clone, Copy, Debug)]
@@ -49,35 +47,21 @@ pub struct Ideal {
 }
 
 impl Ideal {
-    /// The path over the `links` that `data` and `acks` name, for transfers between the ends that
-    /// `spec` describes.
-    pub fn of(
-        scenario: &Scenario,
-        spec: &Spec,
-        links: &[Link],
-        data: &[u32],
-        acks: &[u32],
-    ) -> Ideal {
-        let profile = stack::profile_of(scenario, spec);
-        let mss = payload_of(spec.mss.unwrap_or(profile.wire.mss), &profile);
-        let wire = &profile.wire;
-        let headers = u64::from(wire.ip_header + wire.tcp_header + wire.framing);
-        let options = if wire.timestamps { 12 } else { 0 };
-        let hops = |way: &[u32]| -> Vec<Hop> {
-            let hop = |&link: &u32| Hop {
-                rate: links[link as usize].rate,
-                delay: links[link as usize].delay(),
-            };
-            way.iter().map(hop).collect()
+    /// The path of `journey` for transfers between `ends`.
+    pub fn of(layout: &Layout, journey: &Journey, ends: &Ends) -> Ideal {
+        let hop = |&link: &LinkId| Hop {
+            rate: layout.rate(link),
+            delay: layout.delay(link),
         };
+        let hops = |way: &[LinkId]| way.iter().map(hop).collect();
         Ideal {
-            data: hops(data),
-            acks: hops(acks),
-            mss: u64::from(mss),
-            overhead: headers + options,
-            syn: headers + u64::from(syn_options_len(wire)),
-            initial_window: profile.initial_window_segments,
-            largest_window: (rwnd_of(spec, &profile, mss) / u64::from(mss)).max(1),
+            data: hops(&journey.data),
+            acks: hops(&journey.acks),
+            mss: ends.payload,
+            overhead: ends.overhead,
+            syn: ends.syn,
+            initial_window: ends.initial_window,
+            largest_window: (ends.rwnd / ends.payload).max(1),
         }
     }
 
@@ -86,12 +70,12 @@ impl Ideal {
         let segments = size.div_ceil(self.mss).max(1);
         let full = self.mss + self.overhead;
         let last = size.max(1) - (segments - 1) * self.mss + self.overhead;
-        let round = alone(&self.data, full) + alone(&self.acks, self.overhead);
+        let round = unhindered(&self.data, full) + unhindered(&self.acks, self.overhead);
         let spacing = slowest(&self.data, full);
-        let handshake = alone(&self.data, self.syn) + alone(&self.acks, self.syn);
+        let handshake = unhindered(&self.data, self.syn) + unhindered(&self.acks, self.syn);
         // The handshake's last acknowledgement leaves right before the data.
         let first = if segments == 1 { last } else { full };
-        let held_up = behind(&self.data, self.overhead, first) - alone(&self.data, first);
+        let held_up = behind(&self.data, self.overhead, first) - unhindered(&self.data, first);
         let begun = handshake + held_up;
 
         let mut rounds = 0;
@@ -104,14 +88,34 @@ impl Ideal {
         }
         let first_of_last_two = begun + round * rounds;
         match left {
-            1 => first_of_last_two + alone(&self.data, last),
+            1 => first_of_last_two + unhindered(&self.data, last),
             _ => first_of_last_two + spacing * (left - 2) + behind(&self.data, full, last),
         }
     }
 }
 
+/// How long the transfer of `flow` takes alone on the way of `journey`; `None` of a flow without
+/// one, and where something else than the path sets its pace: its application, its writes, a
+/// program, the packet rate of a host or router.
+pub fn alone(
+    scenario: &Scenario,
+    flow: &Flow,
+    layout: &Layout,
+    journey: &Journey,
+    ends: &Ends,
+) -> Option<Time> {
+    let transfer = flow.transfer?;
+    let paced = flow.application.is_some()
+        || flow.writes_per_second.is_some()
+        || flow.duration.is_some()
+        || flow.command.is_some()
+        || flow.packet_rate.is_some()
+        || scenario.network.router.is_some();
+    (!paced).then(|| Ideal::of(layout, journey, ends).completion(transfer))
+}
+
 /// The time a packet of `bytes` takes when nothing is in its way.
-fn alone(way: &[Hop], bytes: u64) -> Time {
+fn unhindered(way: &[Hop], bytes: u64) -> Time {
     way.iter().map(|hop| hop.delay + hop.time_of(bytes)).sum()
 }
 

@@ -1,0 +1,297 @@
+//! What the generators of topologies build with.
+
+use cclab_spec::{Direction, Flow, Link as Line, Scenario, Traffic};
+use cclab_units::Time;
+
+use crate::impairment::Reach;
+use crate::layout::{Journey, Layout, LineId, Link, LinkId, LinkKind, Node, NodeId, Role};
+use crate::topology;
+
+/// Packets that may wait for a host's processor: `net.core.netdev_max_backlog` of Linux.
+const HOST_BACKLOG: u64 = 1000;
+
+impl Layout {
+    /// The layout of `scenario`, whose study was taken: it lacks nothing that its topology needs.
+    ///
+    /// # Panics
+    /// If it does.
+    pub fn of(scenario: &Scenario) -> Layout {
+        let mut builder = Builder::new(scenario);
+        let flows = scenario.flows.iter().map(Traveller::from);
+        let traffic = scenario.traffic.iter().map(Traveller::from);
+        let travellers: Vec<Traveller<'_>> = flows.chain(traffic).collect();
+        topology::lay(&mut builder, &travellers);
+        let reaches = std::mem::take(&mut builder.reaches);
+        builder.impair(&reaches);
+        builder.layout
+    }
+}
+
+/// A flow or source of traffic that is to get its way: where it begins and ends, and what its base
+/// RTT lacks.
+#[derive(Clone, Copy)]
+pub(crate) struct Traveller<'a> {
+    pub name: &'a str,
+    pub extra: Time,
+    pub direction: Direction,
+    pub crosses: Option<[u32; 2]>,
+    /// In a graph: the nodes that data come from and go to.
+    pub nodes: Option<(&'a str, &'a str)>,
+    /// What its hosts handle at most.
+    packet_rate: Option<u64>,
+}
+
+impl<'a> From<&'a Flow> for Traveller<'a> {
+    fn from(flow: &'a Flow) -> Traveller<'a> {
+        Traveller {
+            name: &flow.name,
+            extra: flow.extra_delay,
+            direction: flow.direction,
+            crosses: flow.crosses,
+            nodes: flow.from.as_deref().zip(flow.to.as_deref()),
+            packet_rate: flow.packet_rate,
+        }
+    }
+}
+
+impl<'a> From<&'a Traffic> for Traveller<'a> {
+    fn from(traffic: &'a Traffic) -> Traveller<'a> {
+        Traveller {
+            name: &traffic.name,
+            extra: traffic.extra_delay,
+            direction: traffic.direction,
+            crosses: traffic.crosses,
+            nodes: traffic.from.as_deref().zip(traffic.to.as_deref()),
+            packet_rate: None,
+        }
+    }
+}
+
+/// The way of a traveller between two nodes, the left one (a graph's `from`) and the right one.
+pub(crate) struct Sides {
+    pub nodes: [NodeId; 2],
+    pub rightward: Vec<LinkId>,
+    pub leftward: Vec<LinkId>,
+    /// The access links at either end, each with its way back, if there are such.
+    pub access: Option<[[LinkId; 2]; 2]>,
+}
+
+/// A layout in the making.
+pub(crate) struct Builder<'a> {
+    pub scenario: &'a Scenario,
+    pub layout: Layout,
+    /// What is written of the bottleneck, and of its way back.
+    pub bottleneck_lines: [LineId; 2],
+    /// What is written of access links, and of their ways back; absent in a graph.
+    pub access_lines: Option<[LineId; 2]>,
+    reaches: Vec<Reach>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(scenario: &'a Scenario) -> Builder<'a> {
+        let mut builder = Builder {
+            scenario,
+            layout: Layout::default(),
+            bottleneck_lines: [LineId(0), LineId(1)],
+            access_lines: None,
+            reaches: Vec::new(),
+        };
+        builder.lines(&scenario.network.bottleneck);
+        builder
+    }
+
+    /// What is written of a link, and of its way back.
+    pub fn lines(&mut self, link: &Line) -> [LineId; 2] {
+        let first = self.layout.lines.len() as u32;
+        self.layout.lines.extend([link.clone(), link.way_back()]);
+        [LineId(first), LineId(first + 1)]
+    }
+
+    /// What is written of access links, and of their ways back.
+    pub fn access(&mut self) -> [LineId; 2] {
+        if let Some(lines) = self.access_lines {
+            return lines;
+        }
+        let lines = self.lines(&self.scenario.network.access);
+        self.access_lines = Some(lines);
+        lines
+    }
+
+    /// One more node.
+    pub fn node(&mut self, name: String, role: Role) -> NodeId {
+        self.layout.nodes.push(Node {
+            name,
+            role,
+            processor: None,
+        });
+        NodeId(self.layout.nodes.len() as u32 - 1)
+    }
+
+    /// Routers in a row and the bottlenecks between them; the processors of the routers, if the
+    /// scenario limits them.
+    pub fn row(&mut self) -> Vec<NodeId> {
+        let network = &self.scenario.network;
+        let routers: Vec<NodeId> = (1..=network.bottlenecks + 1)
+            .map(|number| self.node(format!("r{number}"), Role::Router))
+            .collect();
+        for (number, ends) in (1..).zip(routers.windows(2)) {
+            let name = match number {
+                1 => "bottleneck".to_owned(),
+                number => format!("bottleneck{number}"),
+            };
+            self.bottleneck(name, [ends[0], ends[1]]);
+        }
+        if let Some(router) = network.router {
+            for (number, &node) in (1..).zip(&routers) {
+                let name = format!("r{number}");
+                let processor = self.processor(name, node, router.packet_rate, router.backlog);
+                self.layout.nodes[node.index()].processor = Some(processor);
+            }
+        }
+        routers
+    }
+
+    /// A link under study, and its way back.
+    pub fn bottleneck(&mut self, name: String, ends: [NodeId; 2]) -> [LinkId; 2] {
+        let pair = self.pair(name, ends, self.bottleneck_lines, Time::ZERO);
+        self.layout.bottlenecks.push(pair);
+        pair
+    }
+
+    /// A link and its way back, each with `extra` delay beyond what is written.
+    pub fn pair(
+        &mut self,
+        name: String,
+        [from, to]: [NodeId; 2],
+        [there, back]: [LineId; 2],
+        extra: Time,
+    ) -> [LinkId; 2] {
+        let line = |line| LinkKind::Line { line, extra };
+        let reverse = format!("{name}.reverse");
+        let forward = self.one(name, [from, to], line(there));
+        let reverse = self.one(reverse, [to, from], line(back));
+        self.join([forward, reverse])
+    }
+
+    /// A link without a way back.
+    pub fn one_way(&mut self, name: String, ends: [NodeId; 2], line: LineId) -> LinkId {
+        let extra = Time::ZERO;
+        self.one(name, ends, LinkKind::Line { line, extra })
+    }
+
+    fn one(&mut self, name: String, [from, to]: [NodeId; 2], kind: LinkKind) -> LinkId {
+        self.layout.links.push(Link {
+            name,
+            from,
+            to,
+            back: None,
+            kind,
+        });
+        LinkId(self.layout.links.len() as u32 - 1)
+    }
+
+    /// Makes two links each the other's way back.
+    fn join(&mut self, [forward, reverse]: [LinkId; 2]) -> [LinkId; 2] {
+        self.layout.links[forward.index()].back = Some(reverse);
+        self.layout.links[reverse.index()].back = Some(forward);
+        [forward, reverse]
+    }
+
+    fn processor(&mut self, name: String, node: NodeId, packet_rate: u64, backlog: u64) -> LinkId {
+        let kind = LinkKind::Processor {
+            packet_rate,
+            backlog,
+        };
+        self.one(name, [node, node], kind)
+    }
+
+    /// Lets the packets of `traveller` go over the links of `sides`, beside which it has the delay
+    /// that its base RTT lacks to itself, at the left end.
+    pub fn route_with_own_delay(&mut self, traveller: &Traveller<'_>, mut sides: Sides) {
+        if traveller.extra > Time::ZERO {
+            let ends = [sides.nodes[0]; 2];
+            let kind = LinkKind::Delay(traveller.extra);
+            let name = format!("{}.delay", traveller.name);
+            let reverse = format!("{name}.reverse");
+            let forward = self.one(name, ends, kind);
+            let reverse = self.one(reverse, ends, kind);
+            let [forward, reverse] = self.join([forward, reverse]);
+            sides.rightward.insert(0, forward);
+            sides.leftward.push(reverse);
+        }
+        self.route(traveller, sides);
+    }
+
+    /// Lets the packets of `traveller` go over the links of `sides`.
+    pub fn route(&mut self, traveller: &Traveller<'_>, sides: Sides) {
+        let Sides {
+            nodes: [left, right],
+            rightward,
+            leftward,
+            access,
+        } = sides;
+        let rightward = self.through_routers(rightward);
+        let leftward = self.through_routers(leftward);
+        let (sender, receiver, data, acks, access) = match traveller.direction {
+            Direction::Forward => (left, right, rightward, leftward, access),
+            Direction::Reverse => {
+                let turned =
+                    |[left, right]: [[LinkId; 2]; 2]| [[right[1], right[0]], [left[1], left[0]]];
+                (right, left, leftward, rightward, access.map(turned))
+            }
+        };
+        let ends = |way: &[LinkId]| [way[0], way[way.len() - 1]];
+        self.reaches.push(Reach {
+            data: ends(&data),
+            acks: ends(&acks),
+            access,
+        });
+        let [data, acks] = self.through_hosts(traveller, [sender, receiver], [data, acks]);
+        let journey = Journey {
+            name: traveller.name.to_owned(),
+            sender,
+            receiver,
+            direction: traveller.direction,
+            data,
+            acks,
+            access,
+            extra: traveller.extra,
+        };
+        if self.layout.flows.len() < self.scenario.flows.len() {
+            self.layout.flows.push(journey);
+        } else {
+            self.layout.traffic.push(journey);
+        }
+    }
+
+    /// `way` with the processors of the routers that it passes, of which there may be none.
+    fn through_routers(&self, way: Vec<LinkId>) -> Vec<LinkId> {
+        let behind = |&link: &LinkId| self.layout.node(self.layout.link(link).to).processor;
+        way.into_iter()
+            .flat_map(|link| [Some(link), behind(&link)])
+            .flatten()
+            .collect()
+    }
+
+    /// The ways `data` and `acks` with the processors of the hosts at their ends, if these limit
+    /// them.
+    fn through_hosts(
+        &mut self,
+        traveller: &Traveller<'_>,
+        hosts: [NodeId; 2],
+        [data, acks]: [Vec<LinkId>; 2],
+    ) -> [Vec<LinkId>; 2] {
+        let Some(packet_rate) = traveller.packet_rate else {
+            return [data, acks];
+        };
+        let [sender, receiver] =
+            [("sender", hosts[0]), ("receiver", hosts[1])].map(|(end, host)| {
+                let name = format!("{}.{end}", traveller.name);
+                self.processor(name, host, packet_rate, HOST_BACKLOG)
+            });
+        [
+            [&[sender][..], &data, &[receiver]].concat(),
+            [&[receiver][..], &acks, &[sender]].concat(),
+        ]
+    }
+}

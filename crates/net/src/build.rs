@@ -1,0 +1,141 @@
+//! From a layout to a network.
+
+use cclab_layout::{Journey, Layout, LinkId, LinkKind};
+use cclab_qdisc::{Config as QueueConfig, Limit};
+use cclab_spec::Queue;
+use cclab_units::memory::with_room_on_large_pages;
+use cclab_units::parameter::Params;
+use cclab_units::{Rate, Stream};
+
+use crate::forwarding::Forwarding;
+use crate::fusion::fuse;
+use crate::host::Port;
+use crate::impairment::Installer;
+use crate::link::Link;
+use crate::network::Network;
+
+/// Flow numbers of a source of cross traffic: data one way, and the other.
+pub const ROUTES: usize = 2;
+
+/// What a stack counts of packets and queues.
+#[derive(Clone, Copy, Debug)]
+pub struct Counting {
+    /// Bytes of link framing that packets have.
+    pub framing: u16,
+    /// Whether a queue must stay below its limit instead of reaching it.
+    pub limit_is_exclusive: bool,
+}
+
+/// Where the packets of the sender and of the receiver of `journey` enter the network.
+pub fn ports(journey: &Journey) -> [Port; 2] {
+    [&journey.data, &journey.acks].map(|way| Port(way[0].0))
+}
+
+impl Network {
+    /// The network of `layout`, with as many timers as [`Network::new`] says. The caller has made
+    /// sure that every discipline in it is known.
+    pub fn of(
+        layout: &Layout,
+        counting: Counting,
+        seed: u64,
+        timers: usize,
+        fetches: bool,
+    ) -> Network {
+        let mut links = with_room_on_large_pages(layout.links.len());
+        for id in layout.ids().map(|(id, _)| id) {
+            links.push(link(layout, id, counting, seed));
+        }
+        let forwarding = forwarding(layout);
+        let mut installer = Installer {
+            layout,
+            seed,
+            framing: counting.framing,
+            links: &mut links,
+        };
+        installer.install();
+        for (index, link) in links.iter_mut().enumerate() {
+            link.foresee_departures();
+            link.leads_to = forwarding.only_next(index);
+        }
+        let entries = layout.journeys().flat_map(ports).map(|port| port.0);
+        fuse(&mut links, &forwarding, &entries.collect());
+        Network::new(links, forwarding, timers, fetches)
+    }
+}
+
+/// Where packets go: those of the flows first, then those of traffic, each both ways.
+fn forwarding(layout: &Layout) -> Forwarding {
+    let flows = layout.flows.len();
+    let mut forwarding = Forwarding::new(flows + ROUTES * layout.traffic.len());
+    let numbers = |way: &[LinkId]| -> Vec<u32> { way.iter().map(|link| link.0).collect() };
+    for (number, journey) in layout.flows.iter().enumerate() {
+        forwarding.add_routes(number, &numbers(&journey.data), &numbers(&journey.acks));
+    }
+    for (index, journey) in layout.traffic.iter().enumerate() {
+        let (data, acks) = (numbers(&journey.data), numbers(&journey.acks));
+        let number = flows + ROUTES * index;
+        forwarding.add_routes(number, &data, &acks);
+        forwarding.add_routes(number + 1, &acks, &data);
+    }
+    forwarding
+}
+
+/// The link `id` of `layout`, undisturbed.
+fn link(layout: &Layout, id: LinkId, counting: Counting, seed: u64) -> Link {
+    let new = |rate: Option<Rate>, queue| {
+        let name = layout.link(id).name.clone();
+        let dice = Stream::new(seed, &format!("queue {name}"));
+        Link::new(name, rate, layout.delay(id), queue, dice)
+    };
+    match layout.link(id).kind {
+        LinkKind::Line { line, .. } => {
+            let line = &layout.lines[line.index()];
+            let mut link = new(line.rate, queue(&line.queue, line.rate, counting));
+            if line.is_plain() {
+                // At once: a queue that is not needed leaves no hole in memory.
+                link.foresee_departures();
+            }
+            if layout.is_bottleneck(id) {
+                link.fit().sojourn = Some(Box::default());
+            }
+            link
+        }
+        LinkKind::Delay(_) => new(None, room_for(1)),
+        LinkKind::Processor {
+            packet_rate,
+            backlog,
+        } => {
+            let mut link = new(None, room_for(backlog));
+            link.pace_packets(packet_rate);
+            link
+        }
+    }
+}
+
+fn queue(queue: &Queue, rate: Option<Rate>, counting: Counting) -> Box<dyn cclab_qdisc::Qdisc> {
+    let limit = match queue.limit {
+        cclab_spec::Limit::Bytes(bytes) => Limit::Bytes(bytes),
+        cclab_spec::Limit::Packets(packets) => Limit::Packets(packets),
+    };
+    let discipline =
+        cclab_qdisc::find(&queue.kind).expect("unknown disciplines are refused before a run");
+    let config = QueueConfig {
+        limit,
+        limit_is_exclusive: counting.limit_is_exclusive,
+        rate,
+        params: Params::new(discipline.params, &queue.params)
+            .expect("bad parameters are refused before a run"),
+    };
+    cclab_qdisc::build(&queue.kind, &config).expect("the discipline was found")
+}
+
+/// A queue for so many packets, which leave in the order in which they came.
+fn room_for(packets: u64) -> Box<dyn cclab_qdisc::Qdisc> {
+    let config = QueueConfig {
+        limit: Limit::Packets(packets),
+        limit_is_exclusive: false,
+        rate: None,
+        params: Params::defaults(&[]),
+    };
+    cclab_qdisc::build("droptail", &config).expect("droptail is registered")
+}
