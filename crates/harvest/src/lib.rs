@@ -25,6 +25,7 @@ mod tests;
 use std::fs;
 use std::path::Path;
 
+use cclab_layout::Layout;
 use cclab_spec::Scenario;
 use cclab_testbed::records::Outcome;
 use cclab_testbed::{Orders, records as testbed_records};
@@ -56,8 +57,10 @@ pub fn harvest(
     out: &Path,
 ) -> Result<Kept, HarvestError> {
     let outcome = records::outcome(orders, raw)?;
+    let layout = Layout::of(scenario);
     let run = Run {
         scenario,
+        layout: &layout,
         orders,
         outcome: &outcome,
         raw,

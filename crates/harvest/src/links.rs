@@ -1,7 +1,7 @@
 //! What links did.
 
+use cclab_layout::LinkId;
 use cclab_spec::{Place, Scenario};
-use cclab_testbed::link_name;
 use cclab_testbed::records::{QueueCounters, Sample};
 use cclab_trace::Histogram;
 use cclab_trace::schema::LinkSummary;
@@ -10,24 +10,12 @@ use cclab_units::{Rate, Time};
 use crate::records::Run;
 use crate::tally::Tally;
 
-/// Links of a bottleneck: itself and its way back.
-pub const WAYS: usize = 2;
-
-/// How many links of bottlenecks the run has, both directions counted.
-pub fn link_count(scenario: &Scenario) -> usize {
-    scenario.network.bottlenecks as usize * WAYS
-}
-
 /// One row per link: bottlenecks, then the links of hosts on which packets were lost.
 pub fn summaries(run: &Run<'_>, samples: &[Sample], tally: &Tally) -> Vec<LinkSummary> {
-    let bottlenecks =
-        (0..link_count(run.scenario)).map(|link| bottleneck(run, link, samples, tally));
+    let bottlenecks = run.layout.bottlenecks.iter().flatten();
+    let bottlenecks = bottlenecks.map(|&link| bottleneck(run, link, samples, tally));
     let hosts = tally.places.hosts.iter().map(|host| host.summary(run));
     bottlenecks.chain(hosts).collect()
-}
-
-fn is_forward(link: usize) -> bool {
-    link.is_multiple_of(WAYS)
 }
 
 /// The counters of a queue at an instant: root and discipline.
@@ -45,18 +33,14 @@ impl Reading {
     }
 }
 
-fn bottleneck(run: &Run<'_>, link: usize, samples: &[Sample], tally: &Tally) -> LinkSummary {
+fn bottleneck(run: &Run<'_>, link: LinkId, samples: &[Sample], tally: &Tally) -> LinkSummary {
     let mut summary = LinkSummary {
-        name: link_name(link as u32),
-        rate: run.scenario.network.bottleneck.rate,
+        name: run.layout.link(link).name.clone(),
+        rate: run.layout.rate(link),
         ..LinkSummary::default()
     };
     let readings: Vec<Reading> = readings(link, samples).collect();
-    let queue = run
-        .orders
-        .queues
-        .iter()
-        .position(|q| q.link as usize == link);
+    let queue = run.orders.queues.iter().position(|q| q.link == link.0);
     if let Some(queue) = queue {
         summary.sojourn = tally.queues[queue].sojourn.clone();
         summary.backlog_max = tally.queues[queue].backlog_max;
@@ -70,7 +54,7 @@ fn bottleneck(run: &Run<'_>, link: usize, samples: &[Sample], tally: &Tally) -> 
         summary.sojourn = sampled_sojourns(run, &readings);
     }
     let lost = last.line_losses();
-    let in_outages = match is_forward(link) {
+    let in_outages = match run.layout.bottlenecks.iter().any(|pair| pair[0] == link) {
         true => outage_losses(run, &readings).min(lost),
         false => 0,
     };
@@ -108,14 +92,14 @@ fn rate_at(scenario: &Scenario, at: Time) -> Option<Rate> {
         .or(link.rate)
 }
 
-fn readings(link: usize, samples: &[Sample]) -> impl Iterator<Item = Reading> {
+fn readings(link: LinkId, samples: &[Sample]) -> impl Iterator<Item = Reading> {
     samples.iter().filter_map(move |sample| match sample {
         Sample::Queue {
             at,
             link: of,
             root,
             discipline,
-        } if *of as usize == link => Some(Reading {
+        } if *of == link.0 => Some(Reading {
             at: Time::from_nanos(*at),
             root: *root,
             discipline: *discipline,

@@ -1,12 +1,11 @@
 //! Where packets were lost, and why.
 
-use cclab_spec::{Direction, LossModel, Outage, Place};
+use cclab_spec::{LossModel, Outage, Place};
 use cclab_trace::schema::{DropReason, LinkSummary};
 use cclab_units::Time;
 
 use crate::addresses::Owner;
 use crate::event::Lost;
-use crate::links::link_count;
 use crate::records::Run;
 
 /// Links on which packets were lost: the bottlenecks, and those of hosts as they are met.
@@ -56,7 +55,7 @@ impl Places {
         }
         Places {
             interfaces,
-            bottlenecks: link_count(run.scenario),
+            bottlenecks: run.layout.bottlenecks.as_flattened().len(),
             hosts: Vec::new(),
         }
     }
@@ -127,23 +126,23 @@ impl Places {
 }
 
 impl HostLink {
-    /// The simulator's name for the access link that carries the flow's data out of or into this
-    /// host; elsewhere namespace and interface.
+    /// The layout's name for the access link that carries the flow's data out of or into this host;
+    /// elsewhere namespace and interface.
     fn link_name(&self, run: &Run<'_>, owner: Owner) -> String {
         let flow = &run.orders.flows[owner.flow];
-        let host = match self.inward {
-            false => flow.sender,
-            true => flow.receiver,
+        let (host, end) = match self.inward {
+            false => (flow.sender, 0),
+            true => (flow.receiver, 1),
         };
         let Some(namespace) = run.orders.namespaces.get(self.namespace) else {
             return "elsewhere".to_owned();
         };
-        if owner.backward || host != self.namespace {
-            return format!("{}.{}", namespace.name, self.interface);
-        }
-        match run.scenario.flows[owner.flow].direction {
-            Direction::Forward => format!("{}.access", namespace.name),
-            Direction::Reverse => format!("{}.access.reverse", namespace.name),
+        match run.layout.flows[owner.flow].access {
+            Some(access) if !owner.backward && host == self.namespace => {
+                let [carries_data, _] = access[end];
+                run.layout.link(carries_data).name.clone()
+            }
+            _ => format!("{}.{}", namespace.name, self.interface),
         }
     }
 

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
 
+use cclab_layout::Layout;
 use cclab_spec::Scenario;
 use cclab_testbed::orders::{Flow, Work};
 use cclab_testbed::records::{
@@ -21,6 +22,8 @@ use crate::ring::{PageFormat, Ring};
 pub struct Run<'a> {
     /// What was asked.
     pub scenario: &'a Scenario,
+    /// Its links by the ids that orders and traces have.
+    pub layout: &'a Layout,
     /// What the agent was told.
     pub orders: &'a Orders,
     /// What it came to.

@@ -1,6 +1,7 @@
 //! Samples of flows and queues.
 
-use cclab_spec::{Rates, Scenario};
+use cclab_layout::Layout;
+use cclab_spec::Rates;
 use cclab_testbed::records::{QueueCounters, Sample, TcpInfo};
 use cclab_trace::schema::{FlowSample, QueueSample};
 use cclab_trace::{Event, Probe, Recorder};
@@ -8,7 +9,6 @@ use cclab_units::{Rate, Time};
 
 use crate::connection::{MICROSECOND, UNLIMITED};
 use crate::error::HarvestError;
-use crate::links::WAYS;
 use crate::records::{Run, acked, payload, sent};
 
 /// Variants that pace; of others the kernel's pacing rate is a figure that nothing obeys.
@@ -25,7 +25,7 @@ pub fn record(
     syns: &[u64],
     recorder: &mut Recorder,
 ) -> Result<(), String> {
-    let rates = bottleneck_rates(run.scenario);
+    let rates = bottleneck_rates(run.layout);
     for sample in samples {
         match sample {
             Sample::Flow {
@@ -54,7 +54,9 @@ pub fn record(
                     return Err(format!("link {link} has no queue"));
                 }
                 let at = Time::from_nanos(*at);
-                let capacity = rates[*link as usize % rates.len()].capacity(at);
+                let capacity = rates
+                    .get(*link as usize)
+                    .and_then(|rates| rates.capacity(at));
                 let row = queue_sample(*link, root, discipline, capacity);
                 recorder.record(at, Event::QueueSample(row));
             }
@@ -87,10 +89,13 @@ fn flow_sample(flow: u32, info: &TcpInfo, received: u64, syns: u64, paces: bool)
     }
 }
 
-/// The rates over time of a bottleneck's two directions, by which it could have sent.
-fn bottleneck_rates(scenario: &Scenario) -> [Rates; WAYS] {
-    let link = &scenario.network.bottleneck;
-    [link, &link.way_back()].map(|link| Rates::new(link.rate, &link.schedule))
+/// The rates over time of the bottlenecks and their ways back, by which they could have sent.
+fn bottleneck_rates(layout: &Layout) -> Vec<Rates> {
+    let lines = layout.bottlenecks.iter().flatten();
+    let lines = lines.filter_map(|&link| layout.line(link));
+    lines
+        .map(|line| Rates::new(line.rate, &line.schedule))
+        .collect()
 }
 
 fn queue_sample(
