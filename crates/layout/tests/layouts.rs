@@ -1,0 +1,281 @@
+//! Small networks against their layouts as drawn by hand.
+
+use cclab_layout::{Journey, Layout, LinkId, LinkKind, Role};
+use cclab_spec::{Overrides, Place, Study};
+use cclab_units::{Rate, Time};
+
+/// The layout of a bottleneck of 10 Mbit/s and 20 ms, without the queue's rest, and `rest`.
+fn layout(rest: &str) -> Layout {
+    layout_of(&format!(
+        "duration = \"10s\"\n[network.bottleneck]\nrate = \"10Mbit\"\ndelay = \"20ms\"\n\
+         queue = {{ limit = \"100p\" }}\n{rest}"
+    ))
+}
+
+fn layout_of(text: &str) -> Layout {
+    let study = Study::load(text, "study.toml").expect("a good study");
+    let plan = study.plan(&Overrides::default(), &|_| "test".to_owned());
+    Layout::of(&plan.expect("a plan").runs[0].run.scenario)
+}
+
+fn names(layout: &Layout) -> Vec<&str> {
+    layout.links.iter().map(|link| link.name.as_str()).collect()
+}
+
+fn along<'a>(layout: &'a Layout, way: &[LinkId]) -> Vec<&'a str> {
+    way.iter()
+        .map(|&link| layout.link(link).name.as_str())
+        .collect()
+}
+
+fn ends<'a>(layout: &'a Layout, journey: &Journey) -> [&'a str; 2] {
+    [journey.sender, journey.receiver].map(|node| layout.node(node).name.as_str())
+}
+
+fn ms(ms: u64) -> Time {
+    Time::from_millis(ms)
+}
+
+#[test]
+fn a_dumbbell_gives_each_flow_hosts_and_access_links_of_its_own() {
+    let found = layout(
+        "[network.access]\nrate = \"1Gbit\"\ndelay = \"1ms\"\n\
+         [[flow]]\nname = \"a\"\nrtt = \"100ms\"\n\
+         [[flow]]\nname = \"b\"\ndirection = \"reverse\"\nrtt = \"60ms\"\n",
+    );
+    let nodes: Vec<&str> = found.nodes.iter().map(|node| node.name.as_str()).collect();
+    assert_eq!(
+        nodes,
+        ["r1", "r2", "a.left", "a.right", "b.left", "b.right"]
+    );
+    assert_eq!(
+        names(&found),
+        [
+            "bottleneck",
+            "bottleneck.reverse",
+            "a.left.access",
+            "a.left.access.reverse",
+            "a.right.access",
+            "a.right.access.reverse",
+            "b.left.access",
+            "b.left.access.reverse",
+            "b.right.access",
+            "b.right.access.reverse",
+        ]
+    );
+    let [a, b] = &found.flows[..] else {
+        panic!("two flows");
+    };
+    let route = ["a.left.access", "bottleneck", "a.right.access"];
+    assert_eq!(along(&found, &a.data), route);
+    assert_eq!(
+        along(&found, &b.data),
+        [
+            "b.right.access.reverse",
+            "bottleneck.reverse",
+            "b.left.access.reverse"
+        ]
+    );
+    assert_eq!(
+        along(&found, &b.acks),
+        ["b.left.access", "bottleneck", "b.right.access"]
+    );
+    assert_eq!(ends(&found, a), ["a.left", "a.right"]);
+    assert_eq!(ends(&found, b), ["b.right", "b.left"]);
+    // The path's own is 2 (1 + 20 + 1) ms; the rest is added half each way, at the sender.
+    assert_eq!([found.base_rtt(a), found.base_rtt(b)], [ms(100), ms(60)]);
+    assert_eq!(found.delay(a.data[0]), ms(1 + 28));
+    assert_eq!(found.delay(a.data[2]), ms(1));
+    assert_eq!(found.delay(b.data[0]), ms(1 + 8));
+    assert_eq!(found.rate(a.data[0]), Rate::from_bps(1_000_000_000));
+    // The link that carries b's data out of its sender is the way back of its access link.
+    let [sender, receiver] = b.access.expect("access links");
+    assert_eq!(
+        along(&found, &sender),
+        ["b.right.access.reverse", "b.right.access"]
+    );
+    assert_eq!(
+        along(&found, &receiver),
+        ["b.left.access.reverse", "b.left.access"]
+    );
+    assert_eq!(b.sides(), [&b.acks[..], &b.data[..]]);
+}
+
+#[test]
+fn a_parking_lot_numbers_its_bottlenecks_and_routers() {
+    let found = layout(
+        "[network]\ntopology = \"parking-lot\"\nbottlenecks = 3\nrouter_packet_rate = 1000\n\
+         [[flow]]\nname = \"long\"\n\
+         [[flow]]\nname = \"short\"\ncrosses = [2, 3]\ndirection = \"reverse\"\n",
+    );
+    assert_eq!(
+        names(&found)[..10],
+        [
+            "bottleneck",
+            "bottleneck.reverse",
+            "bottleneck2",
+            "bottleneck2.reverse",
+            "bottleneck3",
+            "bottleneck3.reverse",
+            "r1",
+            "r2",
+            "r3",
+            "r4",
+        ]
+    );
+    let [long, short] = &found.flows[..] else {
+        panic!("two flows");
+    };
+    // Every router on the way is passed once.
+    assert_eq!(
+        along(&found, &long.data),
+        [
+            "long.left.access",
+            "r1",
+            "bottleneck",
+            "r2",
+            "bottleneck2",
+            "r3",
+            "bottleneck3",
+            "r4",
+            "long.right.access"
+        ]
+    );
+    assert_eq!(
+        along(&found, &short.data),
+        [
+            "short.right.access.reverse",
+            "r4",
+            "bottleneck3.reverse",
+            "r3",
+            "bottleneck2.reverse",
+            "r2",
+            "short.left.access.reverse"
+        ]
+    );
+    assert_eq!(
+        along(&found, &short.acks),
+        [
+            "short.left.access",
+            "r2",
+            "bottleneck2",
+            "r3",
+            "bottleneck3",
+            "r4",
+            "short.right.access"
+        ]
+    );
+    assert_eq!(
+        [found.base_rtt(long), found.base_rtt(short)],
+        [ms(120), ms(80)]
+    );
+    let kind = found.link(LinkId(7)).kind;
+    let is_processor = |kind| {
+        matches!(
+            kind,
+            LinkKind::Processor {
+                packet_rate: 1000,
+                ..
+            }
+        )
+    };
+    assert!(is_processor(kind), "{kind:?}");
+    assert_eq!(found.nodes[1].processor, Some(LinkId(7)));
+}
+
+#[test]
+fn in_a_chain_hosts_are_shared_and_what_a_base_rtt_lacks_is_a_flows_own() {
+    let found = layout(
+        "[network]\ntopology = \"chain\"\n[[flow]]\nname = \"a\"\n\
+         [[flow]]\nname = \"b\"\nrtt = \"50ms\"\npacket_rate = 500\n",
+    );
+    let [a, b] = &found.flows[..] else {
+        panic!("two flows");
+    };
+    assert_eq!(
+        along(&found, &a.data),
+        ["source.access", "bottleneck", "sink.access"]
+    );
+    assert_eq!(
+        along(&found, &b.data),
+        [
+            "b.sender",
+            "b.delay",
+            "source.access",
+            "bottleneck",
+            "sink.access",
+            "b.receiver"
+        ]
+    );
+    assert_eq!(
+        along(&found, &b.acks),
+        [
+            "b.receiver",
+            "sink.access.reverse",
+            "bottleneck.reverse",
+            "source.access.reverse",
+            "b.delay.reverse",
+            "b.sender"
+        ]
+    );
+    assert_eq!([found.base_rtt(a), found.base_rtt(b)], [ms(40), ms(50)]);
+    assert_eq!((a.sender, a.receiver), (b.sender, b.receiver));
+    assert_eq!(found.node(a.sender).role, Role::SharedHost);
+}
+
+#[test]
+fn a_graph_begins_with_the_link_under_study_and_routes_over_the_least_delay() {
+    let found = layout_of(
+        "duration = \"10s\"\n[network]\ntopology = \"graph\"\n\
+         [[network.link]]\nname = \"in\"\nfrom = \"a\"\nto = \"r\"\ndelay = \"1ms\"\n\
+         [[network.link]]\nname = \"there\"\nfrom = \"r\"\nto = \"b\"\nrate = \"10Mbit\"\n\
+         delay = \"5ms\"\nqueue = { limit = \"100p\" }\nbottleneck = true\n\
+         [[network.link]]\nname = \"sat\"\nfrom = \"b\"\nto = \"r\"\ndelay = \"2ms\"\n\
+         one_way = true\n\
+         [[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n",
+    );
+    assert_eq!(
+        names(&found),
+        ["there", "there.reverse", "in", "in.reverse", "sat"]
+    );
+    let nodes: Vec<&str> = found.nodes.iter().map(|node| node.name.as_str()).collect();
+    assert_eq!(nodes, ["a", "r", "b"]);
+    let flow = &found.flows[0];
+    assert_eq!(along(&found, &flow.data), ["in", "there"]);
+    assert_eq!(along(&found, &flow.acks), ["sat", "in.reverse"]);
+    assert_eq!(found.base_rtt(flow), ms(1 + 5 + 2 + 1));
+    assert_eq!(found.link(LinkId(4)).back, None);
+    assert_eq!(flow.access, None);
+}
+
+/// The impairments of `layout`: place, link, and prefix of the dice.
+fn places(layout: &Layout) -> Vec<(Place, &str, &str)> {
+    let place = |impairment: &cclab_layout::Impairment| {
+        let link = layout.link(impairment.link).name.as_str();
+        (impairment.place, link, impairment.prefix)
+    };
+    layout.impairments.iter().map(place).collect()
+}
+
+#[test]
+fn losses_act_at_the_link_and_where_data_leave_and_reach_hosts() {
+    let found = layout(
+        "loss = [\"1%\", { rate = \"2%\", at = \"sender\" }, { rate = \"3%\", at = \"receiver\" }]\n\
+         [network.access]\nloss = \"1%\"\n\
+         [[flow]]\nname = \"a\"\n[[flow]]\nname = \"b\"\ndirection = \"reverse\"\n",
+    );
+    assert_eq!(
+        places(&found),
+        [
+            (Place::Router, "bottleneck", ""),
+            (Place::Sender, "a.left.access", ""),
+            (Place::Sender, "b.right.access.reverse", ""),
+            (Place::Receiver, "a.right.access", ""),
+            (Place::Receiver, "b.left.access.reverse", ""),
+            (Place::Router, "a.left.access", ""),
+            (Place::Router, "a.right.access", ""),
+            (Place::Router, "b.right.access.reverse", ""),
+            (Place::Router, "b.left.access.reverse", ""),
+        ]
+    );
+}
