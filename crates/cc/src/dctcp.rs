@@ -8,7 +8,7 @@
 use cclab_units::parameter::Parameter;
 use cclab_units::{Measure, Time};
 
-use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
+use crate::variant::{ECT1, EcnFeedback, Variant, WindowInRecovery};
 use crate::window::{SegmentWindow, StackWindow, may_grow};
 use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx};
 
@@ -51,9 +51,6 @@ pub(crate) const VARIANT: Variant = Variant {
     relations: &[],
     build: |config| Box::new(Dctcp::new(config)),
 };
-
-/// The parameter by which a flow asks for low latency (RFC 9331 section 4.1).
-pub(crate) const ECT1: &str = "ect1";
 
 /// `DCTCP_MAX_ALPHA`: all data is marked.
 const MOST: u64 = 1 << 10;

@@ -2,8 +2,11 @@
 
 use cclab_units::parameter::{Parameter, Params, Relation};
 
-use crate::dctcp::ECT1;
 use crate::{Config, CongestionControl};
+
+/// The parameter by which a flow asks for low latency (RFC 9331 section 4.1), of the variants that
+/// declare it.
+pub(crate) const ECT1: &str = "ect1";
 
 /// The loss recovery that a classic variant is named after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

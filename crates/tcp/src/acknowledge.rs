@@ -7,16 +7,27 @@ use cclab_units::Time;
 
 use crate::profile::{Recovery, RttClock};
 use crate::receiver::timestamp;
+use crate::recovery::flight::Flight;
+use crate::recovery::news::AckNews;
 use crate::sender::{LastAck, Sender, State};
 
 impl Sender {
-    pub(crate) fn on_ack(&mut self, now: Time, packet: &Packet) {
+    /// Takes in a packet from the receiver.
+    pub fn on_packet(&mut self, now: Time, packet: &Packet) {
+        match self.state {
+            State::SynSent => self.on_syn_ack(now, packet),
+            State::Established => self.on_ack(now, packet),
+            State::Closed | State::Finished | State::Aborted => {}
+        }
+    }
+
+    fn on_ack(&mut self, now: Time, packet: &Packet) {
         if packet.has(flags::SYN) {
             self.ack_due = true; // our handshake ACK was lost
             return;
         }
         let ack = self.offset_of(packet.ack);
-        if !packet.has(flags::ACK) || ack > self.snd_nxt || ack < self.snd_una {
+        if !packet.has(flags::ACK) || ack > self.flight.snd_nxt || ack < self.flight.snd_una {
             return; // never sent, or older than what is known (RFC 9293 section 3.10.7.4)
         }
         if packet.has(flags::FIN) {
@@ -24,19 +35,19 @@ impl Sender {
             self.ack_due = true;
         }
         let same_window = self.update_window(packet);
-        let prior_in_flight = self.board.in_flight();
+        let prior_in_flight = self.flight.board.in_flight();
         let prior_delivered = self.rate.delivered();
-        let outstanding = !self.board.is_empty();
-        let was_recovery = self.episode.is_recovery();
-        let advanced = ack > self.snd_una;
-        let newly_acked = ack - self.snd_una;
+        let outstanding = !self.flight.board.is_empty();
+        let was_recovery = self.flight.episode.is_recovery();
+        let advanced = ack > self.flight.snd_una;
+        let newly_acked = ack - self.flight.snd_una;
 
         let sampled = self.take_delivered(now, packet, ack);
         let rtt = self.take_rtt(now, packet, &sampled, advanced);
         let newly_delivered = self.rate.delivered() - prior_delivered;
 
         let cwnd_limited = self.is_cwnd_limited();
-        let newly_lost = self.on_news(
+        let newly_lost = self.flight.on_news(
             now,
             &AckNews {
                 ack,
@@ -48,7 +59,7 @@ impl Sender {
                     && packet.payload == 0
                     && (same_window
                         || newly_delivered > 0
-                        || !self.profile.careful_fast_retransmit),
+                        || !self.flight.profile.careful_fast_retransmit),
                 dsack: sampled.dsack.is_some(),
                 dsack_end: sampled.dsack.unwrap_or(0),
                 original_delivered: sampled.original_before_recovery,
@@ -56,18 +67,20 @@ impl Sender {
                 tsecr: packet.tsecr,
             },
         );
-        let rate = self
-            .rate
-            .on_ack(now, self.rtt.min_rtt(), self.board.lost_ever());
+        let rate = self.rate.on_ack(
+            now,
+            self.flight.rtt.min_rtt(),
+            self.flight.board.lost_ever(),
+        );
         self.last_ack = LastAck {
             newly_acked,
             rtt: rtt.or(sampled.last_rtt),
             rate,
         };
-        self.tell_losses(now);
-        let ece = packet.has(flags::ECE) && self.ecn;
-        if ece && self.feedback == EcnFeedback::Classic {
-            self.on_ecn_echo(now);
+        self.flight.tell_losses(now);
+        let ece = packet.has(flags::ECE) && self.flight.ecn;
+        if ece && self.flight.feedback == EcnFeedback::Classic {
+            self.flight.on_ecn_echo(now);
         }
         if newly_acked > 0 || newly_delivered > 0 {
             let sample = AckSample {
@@ -75,39 +88,39 @@ impl Sender {
                 newly_delivered,
                 newly_lost,
                 prior_in_flight,
-                in_flight: self.board.in_flight(),
-                rtt: match self.recovery {
+                in_flight: self.flight.board.in_flight(),
+                rtt: match self.flight.recovery {
                     // ns-2's Vegas times each packet, whatever became of those before it.
                     Recovery::Vegas => sampled.newest_rtt,
                     _ => sampled.last_rtt,
                 },
-                srtt: self.rtt.srtt(),
-                min_rtt: self.rtt.min_rtt(),
+                srtt: self.flight.rtt.srtt(),
+                min_rtt: self.flight.rtt.min_rtt(),
                 delivered: self.rate.delivered(),
-                lost: self.board.lost_ever(),
+                lost: self.flight.board.lost_ever(),
                 rate,
                 stamps: stamps(packet, now),
-                snd_una: self.snd_una,
-                snd_nxt: self.snd_nxt,
+                snd_una: self.flight.snd_una,
+                snd_nxt: self.flight.snd_nxt,
                 cwnd_limited,
-                in_recovery: self.episode.is_recovery()
+                in_recovery: self.flight.episode.is_recovery()
                     || (was_recovery && self.leaves_at_ssthresh())
-                    || self.reduces_for_mark(),
+                    || self.flight.reduces_for_mark(),
                 until_departure: self.pacer.until_departure(now),
-                repair: self.episode.phase().into(),
+                repair: self.flight.episode.phase().into(),
                 ece,
             };
-            let rng = &mut self.rng;
-            self.cc.on_ack(&sample, &mut Cx { now, rng });
+            let rng = &mut self.flight.rng;
+            self.flight.cc.on_ack(&sample, &mut Cx { now, rng });
         }
-        if ece && self.feedback == EcnFeedback::PerPacket {
-            self.on_ecn_echo(now); // by the marks counted, this acknowledgement's included
+        if ece && self.flight.feedback == EcnFeedback::PerPacket {
+            self.flight.on_ecn_echo(now); // by the marks counted, this acknowledgement's included
         }
         if advanced {
             self.on_advance(now);
         }
-        self.arm_loss_probe(now);
-        self.cwnd_most = self.cwnd_most.max(self.cc.cwnd());
+        self.flight.arm_loss_probe(now);
+        self.cwnd_most = self.cwnd_most.max(self.flight.cc.cwnd());
         self.note_window(now);
         if advanced {
             self.refill();
@@ -131,18 +144,18 @@ impl Sender {
     /// Takes what was delivered off the scoreboard, cumulatively and selectively.
     fn take_delivered(&mut self, now: Time, packet: &Packet, ack: u64) -> Sampled {
         let mut sampled = Sampled::default();
-        if ack > self.snd_una {
+        if ack > self.flight.snd_una {
             self.timeouts_in_row = 0;
             self.acknowledge(now, ack, &mut sampled);
         }
-        if packet.sack_len > 0 && self.recovery.uses_sack() {
-            let rtt = self.episode.rack.rtt();
+        if packet.sack_len > 0 && self.flight.recovery.uses_sack() {
+            let rtt = self.flight.episode.rack.rtt();
             self.select(now, packet, &mut sampled);
             if sampled.cumulatively {
-                self.episode.rack.was_last(rtt);
+                self.flight.episode.rack.was_last(rtt);
             }
         }
-        self.snd_una = ack;
+        self.flight.snd_una = ack;
         sampled
     }
 
@@ -159,12 +172,14 @@ impl Sender {
             .or_else(|| self.echoed_rtt(now, packet).filter(|_| advanced));
         // RFC 6298 section 5: a backed-off timeout stays until a sample replaces it. Where samples
         // are of the timestamp echo only (ns-3), any new acknowledgement does.
-        let echo_clock = matches!(self.profile.rto.clock, RttClock::Echo(_));
+        let echo_clock = matches!(self.flight.profile.rto.clock, RttClock::Echo(_));
         if rtt.is_some() || (advanced && echo_clock) {
-            self.rtt.on_new_ack();
+            self.flight.rtt.on_new_ack();
         }
         if let Some(rtt) = rtt {
-            self.rtt.on_sample(rtt, self.snd_una, self.snd_nxt);
+            self.flight
+                .rtt
+                .on_sample(rtt, self.flight.snd_una, self.flight.snd_nxt);
         }
         rtt
     }
@@ -173,20 +188,20 @@ impl Sender {
         if !self.is_impatient() {
             self.restart_rto(now);
         }
-        if self.closed && self.snd_una > self.written {
+        if self.closed && self.flight.snd_una > self.flight.written {
             self.stop(now, State::Finished);
         }
     }
 
     /// Takes `ack` off the scoreboard.
     fn acknowledge(&mut self, now: Time, ack: u64, sampled: &mut Sampled) {
-        let Sender {
+        let Sender { flight, rate, .. } = self;
+        let Flight {
             board,
-            rate,
-            episode,
             rtt,
+            episode,
             ..
-        } = self;
+        } = flight;
         let min_rtt = rtt.min_rtt();
         let highest_sacked = board.highest_sacked().map(|id| board.get(id).end());
         board.acknowledge(ack, |segment| {
@@ -216,18 +231,18 @@ impl Sender {
                 .is_some_and(|&(l, r)| self.offset_of(l) <= left && right <= self.offset_of(r));
             if left < right && (right <= acked || inside) {
                 sampled.dsack = Some(right);
-            } else if left < right && left >= acked && right <= self.snd_nxt {
+            } else if left < right && left >= acked && right <= self.flight.snd_nxt {
                 blocks[len] = (left, right);
                 len += 1;
             }
         }
-        let Sender {
+        let Sender { flight, rate, .. } = self;
+        let Flight {
             board,
-            rate,
-            episode,
             rtt,
+            episode,
             ..
-        } = self;
+        } = flight;
         let min_rtt = rtt.min_rtt();
         let highest = board.highest_sacked();
         board.select(&blocks[..len], |id, segment| {
@@ -247,7 +262,7 @@ impl Sender {
     /// The RTT by the timestamp echo, whole milliseconds, where the profile measures by it what
     /// its clock cannot.
     pub(crate) fn echoed_rtt(&self, now: Time, packet: &Packet) -> Option<Time> {
-        if !self.profile.rto.echo_of_retransmissions || packet.tsecr == 0 {
+        if !self.flight.profile.rto.echo_of_retransmissions || packet.tsecr == 0 {
             return None;
         }
         let ticks = timestamp(now).wrapping_sub(packet.tsecr);
@@ -257,26 +272,26 @@ impl Sender {
     /// The RTT sample for the timer, by the profile's clock.
     fn rtt_sample(&mut self, now: Time, packet: &Packet, sampled: &Sampled) -> Option<Time> {
         let first = sampled.first_rtt?;
-        match self.profile.rto.clock {
+        match self.flight.profile.rto.clock {
             RttClock::SendTime => Some(first),
             RttClock::Echo(_) => {
                 let echoed = Time::from_millis(u64::from(packet.tsecr.checked_sub(1)?));
-                Some(self.rtt.quantise(echoed, now))
+                Some(self.flight.rtt.quantise(echoed, now))
             }
             RttClock::OnePerRound(_) => {
-                let timed = self.timed.filter(|t| self.snd_una >= t.end)?;
+                let timed = self.timed.filter(|t| self.flight.snd_una >= t.end)?;
                 self.timed = None;
-                Some(self.rtt.quantise(timed.sent, now))
+                Some(self.flight.rtt.quantise(timed.sent, now))
             }
         }
     }
 
     /// RFC 6298 section 5: restarted by each ACK of new data, off when nothing is outstanding.
     fn restart_rto(&mut self, now: Time) {
-        self.rto_at = if self.board.is_empty() {
+        self.flight.rto_at = if self.flight.board.is_empty() {
             Time::NEVER
         } else {
-            now + self.rtt.rto()
+            now + self.flight.rtt.rto()
         };
     }
 
@@ -285,12 +300,14 @@ impl Sender {
     /// count as growth. The other stacks count a step for each acknowledgement, or what it
     /// delivers, and grow by it.
     fn leaves_at_ssthresh(&self) -> bool {
-        self.profile.arithmetic == Arithmetic::Bytes
+        self.flight.profile.arithmetic == Arithmetic::Bytes
     }
 
     /// Whether the timer runs on from an earlier partial acknowledgement.
     fn is_impatient(&self) -> bool {
-        self.profile.impatient && self.episode.is_recovery() && self.episode.partial_acks > 1
+        self.flight.profile.impatient
+            && self.flight.episode.is_recovery()
+            && self.flight.episode.partial_acks > 1
     }
 }
 
@@ -342,24 +359,4 @@ impl Sampled {
             self.last_rtt = Some(rtt);
         }
     }
-}
-
-/// What an acknowledgement means for loss recovery.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct AckNews {
-    pub ack: u64,
-    pub advanced: bool,
-    pub newly_acked: u64,
-    pub newly_delivered: u64,
-    /// A duplicate acknowledgement (RFC 5681 section 2).
-    pub duplicate: bool,
-    /// A duplicate segment was reported (RFC 2883).
-    pub dsack: bool,
-    /// Where what was reported ends; 0 if nothing was.
-    pub dsack_end: u64,
-    /// A segment was delivered that left before the episode and was never retransmitted.
-    pub original_delivered: bool,
-    /// RTT by the last segment newly acknowledged, if it left once.
-    pub newest_rtt: Option<Time>,
-    pub tsecr: u32,
 }

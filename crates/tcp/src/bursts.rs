@@ -18,7 +18,7 @@ impl Sender {
     /// The segments of new data that may leave at once, or what holds them back.
     #[inline]
     pub(crate) fn burst(&self, now: Time, window: u64) -> Result<u64, Limit> {
-        let Some(rules) = &self.profile.bursts else {
+        let Some(rules) = &self.flight.profile.bursts else {
             return Ok(1); // each segment is judged, and paced, by itself
         };
         let most = self.full_burst(rules);
@@ -27,8 +27,8 @@ impl Sender {
             // No more than half of the window at once (`tcp_cwnd_test`).
             None => {
                 let (by_cwnd, by_rwnd) = self.room(window);
-                let room = by_cwnd.min(by_rwnd) / self.mss;
-                Ok(most.min(window / self.mss / 2).min(room).max(1))
+                let room = by_cwnd.min(by_rwnd) / self.flight.mss;
+                Ok(most.min(window / self.flight.mss / 2).min(room).max(1))
             }
         }
     }
@@ -36,24 +36,24 @@ impl Sender {
     /// Bytes that the congestion window and the receiver's have room for.
     fn room(&self, window: u64) -> (u64, u64) {
         (
-            window.saturating_sub(self.board.in_flight()),
-            self.rwnd.saturating_sub(self.board.outstanding()),
+            window.saturating_sub(self.flight.board.in_flight()),
+            self.rwnd.saturating_sub(self.flight.board.outstanding()),
         )
     }
 
     /// Bytes of a full burst, of one segment where the stack sends none.
     pub(crate) fn burst_bytes(&self) -> u64 {
-        let segments = self.profile.bursts.as_ref();
-        segments.map_or(1, |rules| self.full_burst(rules).max(1)) * self.mss
+        let segments = self.flight.profile.bursts.as_ref();
+        segments.map_or(1, |rules| self.full_burst(rules).max(1)) * self.flight.mss
     }
 
     /// Segments of a full burst.
     fn full_burst(&self, rules: &Bursts) -> u64 {
-        let rate = match self.cc.pacing_rate() {
+        let rate = match self.flight.cc.pacing_rate() {
             Some(rate) => rate.bps() / 8,
             None => self.estimated_rate(rules),
         };
-        let min_rtt_us = self.rtt.min_rtt().as_nanos() / 1_000;
+        let min_rtt_us = self.flight.rtt.min_rtt().as_nanos() / 1_000;
         // Short paths get more (`tcp_tso_rtt_log`).
         let halvings = min_rtt_us >> rules.rtt_log;
         let extra = if halvings < 32 {
@@ -62,39 +62,43 @@ impl Sender {
             0
         };
         let bytes = ((rate >> rules.rate_shift) + extra).min(rules.most);
-        (bytes / self.mss).max(self.cc.least_burst().unwrap_or(rules.least))
+        (bytes / self.flight.mss).max(self.flight.cc.least_burst().unwrap_or(rules.least))
     }
 
     /// Bytes per second by the window and the round-trip time (`tcp_update_pacing_rate`).
     fn estimated_rate(&self, rules: &Bursts) -> u64 {
-        let srtt_us = self.rtt.srtt().as_nanos() / 1_000;
+        let srtt_us = self.flight.rtt.srtt().as_nanos() / 1_000;
         if srtt_us == 0 {
             return u64::MAX;
         }
-        let cwnd = self.cc.cwnd();
-        let percent = if cwnd < self.cc.ssthresh() / 2 {
+        let cwnd = self.flight.cc.cwnd();
+        let percent = if cwnd < self.flight.cc.ssthresh() / 2 {
             rules.slow_start_percent
         } else {
             rules.percent
         };
-        let bytes = cwnd.max(self.board.outstanding());
+        let bytes = cwnd.max(self.flight.board.outstanding());
         (bytes.saturating_mul(percent) / 100).saturating_mul(MICROSECONDS) / srtt_us
     }
 
     /// What holds back less than a full burst, if it is to wait for the next acknowledgement.
     fn deferred(&self, now: Time, window: u64, most: u64, rules: &Bursts) -> Option<Limit> {
-        let available = self.written.saturating_sub(self.snd_nxt);
+        let available = self.flight.written.saturating_sub(self.flight.snd_nxt);
         let recent = now <= self.last_sent + rules.patience;
-        if self.in_recovery() || !recent || self.board.is_empty() || available <= self.mss {
+        if self.flight.in_recovery()
+            || !recent
+            || self.flight.board.is_empty()
+            || available <= self.flight.mss
+        {
             return None;
         }
         let (by_cwnd, by_rwnd) = self.room(window);
         let room = by_cwnd.min(by_rwnd);
-        if room >= most * self.mss || room >= self.rwnd.min(window) / rules.part_of_window {
+        if room >= most * self.flight.mss || room >= self.rwnd.min(window) / rules.part_of_window {
             return None;
         }
-        let oldest = self.board.get(self.board.ids().start).sent;
-        let srtt = self.rtt.srtt();
+        let oldest = self.flight.board.get(self.flight.board.ids().start).sent;
+        let srtt = self.flight.rtt.srtt();
         let near = now + rules.patience.min(srtt / 2);
         if oldest + srtt > near {
             return None;

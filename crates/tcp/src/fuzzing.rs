@@ -183,7 +183,7 @@ impl Connection {
             29 | 30 => self.advance_to_deadline(),
             31 | 32 => {
                 let more = u64::from(argument) * u64::from(argument) / 4;
-                self.sender.write(self.sender.written + more);
+                self.sender.write(self.sender.flight.written + more);
             }
             33 => self.receiver.set_reading(argument & 1 == 0),
             34 => drop(self.receiver.read(u64::from(argument) * 8)),
@@ -237,7 +237,10 @@ impl Connection {
 
     fn forge_data(&mut self, bytes: &mut Bytes<'_>) {
         self.forged_data = true;
-        let anchor = self.sender.isn.wrapping_add(1 + self.sender.snd_nxt as u32);
+        let anchor = self
+            .sender
+            .isn
+            .wrapping_add(1 + self.sender.flight.snd_nxt as u32);
         let packet = Packet {
             seq: bytes.near(anchor),
             ack: bytes.number(),
@@ -254,7 +257,10 @@ impl Connection {
 
     fn forge_ack(&mut self, bytes: &mut Bytes<'_>) {
         self.forged_acks = true;
-        let anchor = self.sender.isn.wrapping_add(1 + self.sender.snd_una as u32);
+        let anchor = self
+            .sender
+            .isn
+            .wrapping_add(1 + self.sender.flight.snd_una as u32);
         let mut packet = Packet {
             seq: bytes.number(),
             ack: bytes.near(anchor),
@@ -275,8 +281,12 @@ impl Connection {
 
     /// Lets both ends send what they may.
     fn pump(&mut self) {
-        let ids = self.sender.board.ids();
-        let unsent = self.sender.written.saturating_sub(self.sender.snd_nxt);
+        let ids = self.sender.flight.board.ids();
+        let unsent = self
+            .sender
+            .flight
+            .written
+            .saturating_sub(self.sender.flight.snd_nxt);
         // Every segment once again, every new one, and a few without data.
         let most = (ids.end - ids.start) + unsent / u64::from(MSS) + 8;
         let mut sent = 0;
@@ -319,18 +329,28 @@ impl Connection {
             label,
             ..
         } = self;
-        assert!(sender.board.is_consistent(), "{label}: {:?}", sender.board);
-        let outstanding = sender.snd_nxt - sender.snd_una;
-        assert_eq!(sender.board.outstanding(), outstanding, "{label}");
-        assert!(sender.cc.cwnd() >= sender.mss, "{label}: window");
-        assert!(sender.snd_nxt <= sender.written + 1, "{label}: unwritten");
+        assert!(
+            sender.flight.board.is_consistent(),
+            "{label}: {:?}",
+            sender.flight.board
+        );
+        let outstanding = sender.flight.snd_nxt - sender.flight.snd_una;
+        assert_eq!(sender.flight.board.outstanding(), outstanding, "{label}");
+        assert!(
+            sender.flight.cc.cwnd() >= sender.flight.mss,
+            "{label}: window"
+        );
+        assert!(
+            sender.flight.snd_nxt <= sender.flight.written + 1,
+            "{label}: unwritten"
+        );
         let received = receiver.bytes_received() + u64::from(receiver.fin_received());
         if !self.forged_acks {
-            let acked = sender.snd_una;
+            let acked = sender.flight.snd_una;
             assert!(acked <= received, "{label}: {acked} acked of {received}");
         }
         if !self.forged_data {
-            let sent = sender.snd_nxt;
+            let sent = sender.flight.snd_nxt;
             assert!(received <= sent, "{label}: {received} arrived of {sent}");
         }
     }
@@ -350,7 +370,7 @@ impl Connection {
             self.settle();
             let over = matches!(self.sender.state, State::Finished | State::Aborted);
             let under_way = self.to_receiver.len() + self.to_sender.len();
-            let endless = self.sender.counters.rtos > 100 || under_way > MOST_OF_DECEIVED;
+            let endless = self.sender.flight.counters.rtos > 100 || under_way > MOST_OF_DECEIVED;
             if over || (!honest && endless) {
                 break;
             }
@@ -371,7 +391,7 @@ impl Connection {
         if honest && self.sender.state != State::Aborted {
             assert_eq!(self.sender.state, State::Finished, "{}", self.label);
             let received = self.receiver.bytes_received();
-            assert_eq!(received, self.sender.written, "{}", self.label);
+            assert_eq!(received, self.sender.flight.written, "{}", self.label);
         }
     }
 }

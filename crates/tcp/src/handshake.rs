@@ -11,7 +11,7 @@ impl Sender {
         self.syn_due = false;
         self.syn_sent = now;
         self.syn_tries += 1;
-        self.rto_at = now + self.rtt.rto();
+        self.flight.rto_at = now + self.flight.rtt.rto();
     }
 
     pub(crate) fn on_syn_ack(&mut self, now: Time, packet: &Packet) {
@@ -26,34 +26,37 @@ impl Sender {
         self.ts_recent = packet.tsval;
         self.rwnd = u64::from(packet.window);
         self.window_shift = u32::from(packet.wscale_plus_one.saturating_sub(1)).min(14);
-        self.ecn &= packet.has(flags::ECE);
-        self.rto_at = Time::NEVER;
+        self.flight.ecn &= packet.has(flags::ECE);
+        self.flight.rto_at = Time::NEVER;
         if self.syn_tries <= 1 {
-            self.rtt
-                .on_sample(self.rtt.quantise(self.syn_sent, now), 0, 0);
+            self.flight
+                .rtt
+                .on_sample(self.flight.rtt.quantise(self.syn_sent, now), 0, 0);
         } else {
             self.on_syn_lost(now, packet);
         }
         self.blueprint = None;
-        let measured = Some(self.rtt.srtt()).filter(|&srtt| srtt > Time::ZERO);
-        let rng = &mut self.rng;
-        self.cc.on_established(measured, &mut Cx { now, rng });
+        let measured = Some(self.flight.rtt.srtt()).filter(|&srtt| srtt > Time::ZERO);
+        let rng = &mut self.flight.rng;
+        self.flight
+            .cc
+            .on_established(measured, &mut Cx { now, rng });
         self.note_window(now);
     }
 
     /// The handshake is done, but not with the first SYN: which of them was answered only
     /// timestamps tell (Karn).
     fn on_syn_lost(&mut self, now: Time, packet: &Packet) {
-        if self.syn_tries > self.profile.syn.restart_from
+        if self.syn_tries > self.flight.profile.syn.restart_from
             && let Some(blueprint) = &mut self.blueprint
         {
             blueprint.config.initial_window = blueprint.config.mss;
-            self.cc = (blueprint.build)(&blueprint.config);
+            self.flight.cc = (blueprint.build)(&blueprint.config);
         }
-        self.rtt.on_new_ack();
+        self.flight.rtt.on_new_ack();
         match self.echoed_rtt(now, packet) {
-            Some(rtt) => self.rtt.on_sample(rtt, 0, 0),
-            None => self.rtt.start_from(self.profile.syn.fallback),
+            Some(rtt) => self.flight.rtt.on_sample(rtt, 0, 0),
+            None => self.flight.rtt.start_from(self.flight.profile.syn.fallback),
         }
     }
 }

@@ -4,7 +4,6 @@
 
 mod acknowledge;
 mod bursts;
-mod ecn;
 mod fault;
 pub mod fuzzing;
 mod handshake;
@@ -13,7 +12,7 @@ pub mod pacing;
 pub mod profile;
 pub mod rate;
 pub mod receiver;
-pub mod recovery;
+mod recovery;
 pub mod rtt;
 pub mod scoreboard;
 mod send_buffer;

@@ -8,20 +8,13 @@
 use crate::profile::SendBuffer;
 use crate::sender::Sender;
 
-impl SendBuffer {
-    /// Bytes of payload that go into `room` bytes of memory: the last packet goes in whole.
-    pub(crate) fn fill(&self, room: u64) -> u64 {
-        room.div_ceil(self.packet + self.overhead) * self.packet
-    }
-}
-
 impl Sender {
     /// Lets the application write if there is room, after `snd_una` moved.
     #[inline]
     pub(crate) fn refill(&mut self) {
-        let held = self.buffered.saturating_sub(self.snd_una);
-        if self.buffered < self.written
-            && let Some(buffer) = &self.profile.send_buffer
+        let held = self.buffered.saturating_sub(self.flight.snd_una);
+        if self.buffered < self.flight.written
+            && let Some(buffer) = &self.flight.profile.send_buffer
             && 3 * held <= 2 * buffer.most
         // memory is never less than payload
         {
@@ -31,8 +24,8 @@ impl Sender {
     }
 
     fn refill_by_memory(&mut self, buffer: &SendBuffer) {
-        let sent = self.snd_nxt - self.snd_una;
-        let waiting = self.buffered.saturating_sub(self.snd_nxt);
+        let sent = self.flight.snd_nxt - self.flight.snd_una;
+        let waiting = self.buffered.saturating_sub(self.flight.snd_nxt);
         let burst = self.burst_bytes().min(buffer.packet);
         let used = sent
             + sent.div_ceil(burst) * buffer.overhead
@@ -42,9 +35,14 @@ impl Sender {
             return;
         }
         // The application was late, not the network (`tcp_rate_check_app_limited`).
-        if waiting == 0 && self.board.next_lost().is_none() && self.fits(self.mss, self.window()) {
-            self.rate.on_app_limited(self.board.in_flight());
+        if waiting == 0
+            && self.flight.board.next_lost().is_none()
+            && self
+                .flight
+                .fits(self.flight.mss, self.flight.window_in_force())
+        {
+            self.rate.on_app_limited(self.flight.board.in_flight());
         }
-        self.buffered = self.snd_nxt + waiting + buffer.fill(buffer.most - used);
+        self.buffered = self.flight.snd_nxt + waiting + buffer.fill(buffer.most - used);
     }
 }

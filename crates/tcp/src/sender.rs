@@ -9,11 +9,8 @@
 
 use std::sync::Arc;
 
-use cclab_cc::{
-    Arithmetic, Congestion, CongestionControl, CongestionSample, Cx, EcnFeedback, RateSample,
-    WindowInRecovery,
-};
-use cclab_packet::{Ecn, Packet};
+use cclab_cc::{Arithmetic, CongestionControl, EcnFeedback, RateSample, WindowInRecovery};
+use cclab_packet::Ecn;
 use cclab_units::memory::prefetch;
 use cclab_units::{Stream, Time};
 
@@ -22,7 +19,9 @@ use crate::limits::Limits;
 use crate::pacing::Pacer;
 use crate::profile::{Profile, Recovery};
 use crate::rate::RateEstimator;
-use crate::recovery::Episode;
+use crate::recovery::episode::Episode;
+pub use crate::recovery::flight::Counters;
+use crate::recovery::flight::Flight;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
 use crate::seq;
@@ -71,25 +70,6 @@ pub enum State {
     Aborted,
 }
 
-/// What a sender did over its life.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Data segments sent, retransmissions included.
-    pub segments_sent: u64,
-    /// Segments retransmitted.
-    pub retransmits: u64,
-    /// Retransmission timeouts.
-    pub rtos: u64,
-    /// Episodes of recovery that were not timeouts.
-    pub fast_recoveries: u64,
-    /// Reductions undone as spurious.
-    pub undos: u64,
-    /// Tail loss probes.
-    pub tail_loss_probes: u64,
-    /// Acknowledgements with an ECN echo.
-    pub ecn_echoes: u64,
-}
-
 /// What the last acknowledgement told, for traces.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LastAck {
@@ -104,19 +84,11 @@ pub struct LastAck {
 /// The sending side of a flow.
 pub struct Sender {
     pub(crate) flow: u32,
-    /// Shared by flows of one stack: it stays in the cache.
-    pub(crate) profile: Arc<Profile>,
-    pub(crate) recovery: Recovery,
-    pub(crate) mss: u64,
     pub(crate) isn: u32,
     /// What builds the window control again; gone once the connection stands.
     pub(crate) blueprint: Option<Box<Blueprint>>,
-    pub(crate) cc: Box<dyn CongestionControl>,
-    pub(crate) window: WindowInRecovery,
-    pub(crate) feedback: EcnFeedback,
     pub(crate) codepoint: Ecn,
     pub(crate) fault: Option<Fault>,
-    pub(crate) rng: Stream,
 
     pub(crate) state: State,
     /// SYN, handshake ACK, probe: control packets waiting to leave.
@@ -125,34 +97,23 @@ pub struct Sender {
     pub(crate) window_probe_due: bool,
     pub(crate) syn_sent: Time,
     pub(crate) syn_tries: u32,
-    pub(crate) ecn: bool,
-    pub(crate) cwr_due: bool,
-    /// `snd_nxt` at the last reduction by a mark.
-    pub(crate) marked_until: Option<u64>,
 
-    pub(crate) board: Scoreboard,
-    pub(crate) rtt: RttEstimator,
+    /// What is in flight, and how it is repaired.
+    pub(crate) flight: Flight,
     pub(crate) rate: RateEstimator,
-    pub(crate) episode: Episode,
     pub(crate) pacer: Pacer,
     /// Segments of the present burst that are still to leave, and whether it has several.
     pub(crate) burst_left: u64,
     pub(crate) burst_of_several: bool,
     pub(crate) limits: Limits,
-    pub(crate) counters: Counters,
     pub(crate) last_ack: LastAck,
     /// The largest window so far.
     pub(crate) cwnd_most: u64,
 
-    pub(crate) snd_una: u64,
-    pub(crate) snd_nxt: u64,
-    /// What the application has offered so far, as an offset; it enters the send buffer as room
-    /// appears there.
-    pub(crate) written: u64,
     /// How far the send buffer is filled, or may be; for stacks whose buffer is not modelled, no
     /// limit.
     pub(crate) buffered: u64,
-    /// The application has closed: `written` is final.
+    /// The application has closed: what it wrote is final.
     pub(crate) closed: bool,
     /// Short segments do not wait for outstanding data.
     pub(crate) nodelay: bool,
@@ -163,7 +124,6 @@ pub struct Sender {
     pub(crate) peer_seq: u32,
     /// When data last left (idle restart).
     pub(crate) last_sent: Time,
-    pub(crate) rto_at: Time,
     pub(crate) persist_at: Time,
     pub(crate) persist_backoff: u32,
     pub(crate) timeouts_in_row: u32,
@@ -198,8 +158,8 @@ impl Sender {
     /// Has the memory fetched that an acknowledgement will touch beyond the sender itself.
     #[inline]
     pub fn fetch_parts(&self) {
-        prefetch(&*self.cc);
-        self.board.fetch_ends();
+        prefetch(&*self.flight.cc);
+        self.flight.board.fetch_ends();
     }
 
     /// A sender that has not started.
@@ -224,42 +184,22 @@ impl Sender {
         }
         Sender {
             flow,
-            recovery,
-            mss: u64::from(mss),
             isn,
-            cc: build_cc(&cc),
-            blueprint: Some(Box::new(Blueprint {
-                config: cc,
-                build: build_cc,
-            })),
-            window,
-            feedback,
             codepoint,
             fault: None,
-            rng,
             state: State::Closed,
             syn_due: false,
             ack_due: false,
             window_probe_due: false,
             syn_sent: Time::ZERO,
             syn_tries: 0,
-            ecn,
-            cwr_due: false,
-            marked_until: None,
-            board,
-            rtt: RttEstimator::new(&profile.rto),
             rate: RateEstimator::default(),
-            episode: Episode::default(),
             pacer: Pacer::new(profile.arithmetic == Arithmetic::Segments),
             burst_left: 0,
             burst_of_several: false,
             limits: Limits::default(),
-            counters: Counters::default(),
             last_ack: LastAck::default(),
             cwnd_most: 0,
-            snd_una: 0,
-            snd_nxt: 0,
-            written: 0,
             buffered: profile
                 .send_buffer
                 .map_or(u64::MAX, |buffer| buffer.fill(buffer.most)),
@@ -270,13 +210,35 @@ impl Sender {
             ts_recent: 0,
             peer_seq: 0,
             last_sent: Time::ZERO,
-            rto_at: Time::NEVER,
             persist_at: Time::NEVER,
             persist_backoff: 0,
             timeouts_in_row: 0,
             cwnd_usage: CwndUsage::default(),
             timed: None,
-            profile,
+            flight: Flight {
+                recovery,
+                mss: u64::from(mss),
+                cc: build_cc(&cc),
+                rng,
+                window,
+                board,
+                rtt: RttEstimator::new(&profile.rto),
+                episode: Episode::default(),
+                counters: Counters::default(),
+                snd_una: 0,
+                snd_nxt: 0,
+                written: 0,
+                rto_at: Time::NEVER,
+                ecn,
+                feedback,
+                cwr_due: false,
+                marked_until: None,
+                profile,
+            },
+            blueprint: Some(Box::new(Blueprint {
+                config: cc,
+                build: build_cc,
+            })),
         }
     }
 
@@ -285,13 +247,13 @@ impl Sender {
         self.state = State::SynSent;
         self.syn_due = true;
         self.syn_tries = 0;
-        self.limits.start(now, self.cc.cwnd());
+        self.limits.start(now, self.flight.cc.cwnd());
     }
 
     /// The application offers its stream up to offset `to`; what was offered stays so.
     pub fn write(&mut self, to: u64) {
         if !self.closed {
-            self.written = self.written.max(to);
+            self.flight.written = self.flight.written.max(to);
         }
     }
 
@@ -308,15 +270,19 @@ impl Sender {
     /// The application has nothing more to write: a flow whose time is up. What is in the send
     /// buffer still leaves, where the stack's is modelled; what did not fit never does.
     pub fn close_now(&mut self) {
-        let fin_sent = self.closed && self.snd_nxt > self.written;
+        let fin_sent = self.closed && self.flight.snd_nxt > self.flight.written;
         if !fin_sent {
-            let segments = self.cwnd_most.max(self.cc.cwnd()) / self.mss;
+            let segments = self.cwnd_most.max(self.flight.cc.cwnd()) / self.flight.mss;
             let held = self
+                .flight
                 .profile
                 .send_buffer
                 .filter(|_| self.state == State::Established);
             let buffered = held.map_or(0, |buffer| buffer.payload(segments));
-            self.written = self.written.min(self.snd_nxt.max(self.snd_una + buffered));
+            self.flight.written = self
+                .flight
+                .written
+                .min(self.flight.snd_nxt.max(self.flight.snd_una + buffered));
             self.closed = true;
         }
     }
@@ -328,7 +294,7 @@ impl Sender {
 
     /// What the sender did so far.
     pub fn counters(&self) -> &Counters {
-        &self.counters
+        &self.flight.counters
     }
 
     /// What held the sender back so far.
@@ -343,27 +309,27 @@ impl Sender {
 
     /// Round-trip times.
     pub fn rtt(&self) -> &RttEstimator {
-        &self.rtt
+        &self.flight.rtt
     }
 
     /// The window control.
     pub fn cc(&self) -> &dyn CongestionControl {
-        &*self.cc
+        &*self.flight.cc
     }
 
     /// The scoreboard.
     pub fn board(&self) -> &Scoreboard {
-        &self.board
+        &self.flight.board
     }
 
     /// First unacknowledged offset.
     pub fn snd_una(&self) -> u64 {
-        self.snd_una
+        self.flight.snd_una
     }
 
     /// Next new offset.
     pub fn snd_nxt(&self) -> u64 {
-        self.snd_nxt
+        self.flight.snd_nxt
     }
 
     /// Window last advertised by the receiver, in bytes.
@@ -373,84 +339,50 @@ impl Sender {
 
     /// Bytes of data acknowledged cumulatively.
     pub fn bytes_acked(&self) -> u64 {
-        self.snd_una.min(self.written)
+        self.flight.snd_una.min(self.flight.written)
     }
 
     /// Whether losses are being repaired, whether acknowledgements or the timer found them.
     pub fn in_recovery(&self) -> bool {
-        self.episode.phase() != crate::recovery::Phase::Open
+        self.flight.in_recovery()
     }
 
     /// The offset of sequence number `seq` on the wire.
     pub fn offset_of(&self, seq: u32) -> u64 {
-        seq::unwrap(seq.wrapping_sub(self.isn.wrapping_add(1)), self.snd_una)
+        seq::unwrap(
+            seq.wrapping_sub(self.isn.wrapping_add(1)),
+            self.flight.snd_una,
+        )
     }
 
     /// Payload bytes of a full segment.
     pub fn mss(&self) -> u64 {
-        self.mss
-    }
-
-    /// Takes in a packet from the receiver.
-    pub fn on_packet(&mut self, now: Time, packet: &Packet) {
-        match self.state {
-            State::SynSent => self.on_syn_ack(now, packet),
-            State::Established => self.on_ack(now, packet),
-            State::Closed | State::Finished | State::Aborted => {}
-        }
-    }
-
-    /// Tells the variant of congestion.
-    pub(crate) fn congestion(&mut self, now: Time, kind: Congestion, repeated: bool) {
-        self.cwr_due = self.ecn; // whatever the reason (RFC 3168 section 6.1.2)
-        let at = CongestionSample {
-            flight_size: self.board.outstanding(),
-            in_flight: self.board.in_flight(),
-            snd_nxt: self.snd_nxt,
-            repeated,
-        };
-        self.cc.on_congestion(
-            kind,
-            &at,
-            &mut Cx {
-                now,
-                rng: &mut self.rng,
-            },
-        );
+        self.flight.mss
     }
 
     pub(crate) fn stop(&mut self, now: Time, state: State) {
         self.state = state;
-        self.rto_at = Time::NEVER;
+        self.flight.rto_at = Time::NEVER;
         self.persist_at = Time::NEVER;
-        self.episode.stop_timers();
+        self.flight.episode.stop_timers();
         self.limits.stop(now);
     }
 
     /// The window in force: the variant's, or recovery's while losses are repaired.
     pub fn window(&self) -> u64 {
-        self.window_of(self.cc.cwnd())
-    }
-
-    fn window_of(&self, cwnd: u64) -> u64 {
-        match (self.window, self.recovery) {
-            (WindowInRecovery::Own, Recovery::RackPrr) => cwnd,
-            // Without SACK what inflates the window stands for what has left the network: it
-            // belongs to the estimate of the pipe, whoever owns the window.
-            _ => self.episode.window(self.recovery, cwnd, self.mss) + self.limited_transmit(),
-        }
+        self.flight.window_in_force()
     }
 
     /// Accounts for the window now in force. A variant whose window or rate makes no sense ends
     /// the connection.
     pub(crate) fn note_window(&mut self, now: Time) {
-        let cwnd = self.cc.cwnd();
-        match Fault::of(cwnd, self.cc.pacing_rate()) {
+        let cwnd = self.flight.cc.cwnd();
+        match Fault::of(cwnd, self.flight.cc.pacing_rate()) {
             Some(fault) => {
                 self.fault = Some(fault);
                 self.stop(now, State::Aborted);
             }
-            None => self.limits.on_cwnd(now, self.window_of(cwnd)),
+            None => self.limits.on_cwnd(now, self.flight.window_of(cwnd)),
         }
     }
 
@@ -459,34 +391,26 @@ impl Sender {
         self.fault
     }
 
-    /// Tells the variant what was taken for lost, if it wants to know.
-    pub(crate) fn tell_losses(&mut self, now: Time) {
-        for segment in self.board.just_lost.drain(..) {
-            let rng = &mut self.rng;
-            self.cc.on_lost(&segment, &mut Cx { now, rng });
-        }
-    }
-
     pub(crate) fn is_cwnd_limited(&self) -> bool {
         let usage = &self.cwnd_usage;
-        let cwnd = self.cc.cwnd();
-        if cwnd < self.cc.ssthresh() {
-            return cwnd < 2 * usage.max_in_flight.max(self.mss);
+        let cwnd = self.flight.cc.cwnd();
+        if cwnd < self.flight.cc.ssthresh() {
+            return cwnd < 2 * usage.max_in_flight.max(self.flight.mss);
         }
         usage.limited
     }
 
     pub(crate) fn note_cwnd_usage(&mut self, limited: bool) {
         let usage = &mut self.cwnd_usage;
-        let in_flight = self.board.outstanding();
-        if self.snd_una >= usage.round_end
+        let in_flight = self.flight.board.outstanding();
+        if self.flight.snd_una >= usage.round_end
             || limited
             || (!usage.limited && in_flight > usage.max_in_flight)
         {
             *usage = CwndUsage {
                 limited,
                 max_in_flight: in_flight,
-                round_end: self.snd_nxt,
+                round_end: self.flight.snd_nxt,
             };
         }
     }

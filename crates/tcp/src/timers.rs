@@ -11,36 +11,37 @@ const MAX_RETRIES: u32 = 15;
 impl Sender {
     /// When [`Sender::on_timer`] wants to be called.
     pub fn deadline(&self) -> Time {
-        self.rto_at
+        self.flight
+            .rto_at
             .min(self.persist_at)
-            .min(self.episode.deadline())
+            .min(self.flight.episode.deadline())
             .min(self.pacer.deadline())
     }
 
     /// Something is due.
     pub fn on_timer(&mut self, now: Time) {
         self.pacer.on_timer(now);
-        if self.episode.reorder_at <= now {
-            self.episode.reorder_at = Time::NEVER;
-            self.on_reorder_timer(now);
+        if self.flight.episode.reorder_at <= now {
+            self.flight.episode.reorder_at = Time::NEVER;
+            self.flight.on_reorder_timer(now);
         }
-        if self.episode.probe_at <= now {
-            self.episode.probe_at = Time::NEVER;
-            self.on_probe_timer(now);
+        if self.flight.episode.probe_at <= now {
+            self.flight.episode.probe_at = Time::NEVER;
+            self.flight.on_probe_timer(now);
         }
         if self.persist_at <= now {
             self.on_persist_timer(now);
         }
-        if self.rto_at <= now {
-            self.rto_at = Time::NEVER;
+        if self.flight.rto_at <= now {
+            self.flight.rto_at = Time::NEVER;
             match self.state {
-                State::SynSent if self.syn_tries > self.profile.syn.retries => {
+                State::SynSent if self.syn_tries > self.flight.profile.syn.retries => {
                     self.stop(now, State::Aborted)
                 }
                 State::SynSent => {
                     self.syn_due = true;
-                    if self.syn_tries > self.profile.syn.linear_timeouts {
-                        self.rtt.back_off();
+                    if self.syn_tries > self.flight.profile.syn.linear_timeouts {
+                        self.flight.rtt.back_off();
                     }
                 }
                 State::Established if self.timeouts_in_row >= MAX_RETRIES => {
@@ -48,12 +49,12 @@ impl Sender {
                 }
                 State::Established => {
                     self.timeouts_in_row += 1;
-                    self.on_rto(now);
+                    self.flight.on_rto(now);
                 }
                 State::Closed | State::Finished | State::Aborted => {}
             }
         }
-        self.tell_losses(now);
+        self.flight.tell_losses(now);
         self.note_window(now);
     }
 
@@ -72,7 +73,7 @@ impl Sender {
     }
 
     fn arm_persist(&mut self, now: Time) {
-        let wait = self.rtt.rto() * (1 << self.persist_backoff);
-        self.persist_at = now + wait.min(self.profile.rto.max);
+        let wait = self.flight.rtt.rto() * (1 << self.persist_backoff);
+        self.persist_at = now + wait.min(self.flight.profile.rto.max);
     }
 }

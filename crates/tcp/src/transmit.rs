@@ -1,13 +1,13 @@
 //! What the sender sends next.
 
-use cclab_cc::Arithmetic;
+use cclab_cc::{Arithmetic, EcnFeedback};
 use cclab_packet::{Ecn, Packet, flags, notes};
 use cclab_units::Time;
 
 use crate::limits::Limit;
 use crate::profile::{Recovery, RttClock};
 use crate::receiver::{syn_options_len, timestamp};
-use crate::recovery::Frto;
+use crate::recovery::episode::Frto;
 use crate::scoreboard::{Segment, SegmentId};
 use crate::sender::{Sender, State, Timed};
 
@@ -45,10 +45,10 @@ impl Sender {
             *packet = self.window_probe(now);
             return true;
         }
-        if self.episode.probe.due {
+        if self.flight.episode.probe.due {
             return self.loss_probe(now, packet);
         }
-        let pacing_rate = self.cc.pacing_rate();
+        let pacing_rate = self.flight.cc.pacing_rate();
         // A burst that has begun leaves at once.
         if self.burst_left == 0 && !self.pacer.may_send(now, pacing_rate) {
             self.limits.on_limit(now, Limit::Pacing);
@@ -70,16 +70,17 @@ impl Sender {
     /// (`tcp_update_skb_after_send`).
     fn is_paced(&self) -> bool {
         const UNPACED: u64 = 10;
-        self.profile.arithmetic != Arithmetic::Segments || self.counters.segments_sent > UNPACED
+        self.flight.profile.arithmetic != Arithmetic::Segments
+            || self.flight.counters.segments_sent > UNPACED
     }
 
     /// Data by the rules of the window: lost segments first, then new ones.
     fn next_data(&mut self, now: Time, packet: &mut Packet) -> bool {
-        let window = self.window();
-        let new_first = self.episode.frto == Frto::Probing;
-        if !new_first && let Some(id) = self.board.next_lost() {
-            let len = u64::from(self.board.get(id).len);
-            if self.episode.retransmit_first || self.fits(len, window) {
+        let window = self.flight.window_in_force();
+        let new_first = self.flight.episode.frto == Frto::Probing;
+        if !new_first && let Some(id) = self.flight.board.next_lost() {
+            let len = u64::from(self.flight.board.get(id).len);
+            if self.flight.episode.retransmit_first || self.flight.fits(len, window) {
                 self.resend(now, id, packet);
                 return true;
             }
@@ -122,37 +123,38 @@ impl Sender {
 
     /// What else may leave when nothing new can.
     fn next_despite(&mut self, limit: Limit, new_first: bool, window: u64) -> Option<SegmentId> {
-        if limit == Limit::Cwnd || !self.fits(self.mss, window) {
+        if limit == Limit::Cwnd || !self.flight.fits(self.flight.mss, window) {
             return None;
         }
         if new_first {
-            return self.board.next_lost();
+            return self.flight.board.next_lost();
         }
-        let by_sack = self.recovery == Recovery::Sack && self.episode.is_recovery();
+        let by_sack = self.flight.recovery == Recovery::Sack && self.flight.episode.is_recovery();
         if by_sack {
-            self.next_by_sack(window)
+            self.flight.next_by_sack(window)
         } else {
             None
         }
-    }
-
-    #[inline]
-    pub(crate) fn fits(&self, len: u64, window: u64) -> bool {
-        let in_flight = self.board.in_flight();
-        in_flight + len <= window || in_flight == 0
     }
 
     /// The length of the next new segment and whether it carries the FIN, or what forbids it.
     #[inline]
     fn next_new(&self, window: u64) -> Result<(u64, bool), Limit> {
         let buffered = self
+            .flight
             .written
-            .min(self.snd_una.saturating_add(self.profile.sndbuf))
+            .min(
+                self.flight
+                    .snd_una
+                    .saturating_add(self.flight.profile.sndbuf),
+            )
             .min(self.buffered);
-        let mut len = buffered.saturating_sub(self.snd_nxt).min(self.mss);
-        let last = self.closed && self.snd_nxt + len >= self.written;
-        if len == 0 && !(last && self.snd_nxt == self.written) {
-            let full = buffered < self.written;
+        let mut len = buffered
+            .saturating_sub(self.flight.snd_nxt)
+            .min(self.flight.mss);
+        let last = self.closed && self.flight.snd_nxt + len >= self.flight.written;
+        if len == 0 && !(last && self.flight.snd_nxt == self.flight.written) {
+            let full = buffered < self.flight.written;
             return Err(if full {
                 Limit::Sndbuf
             } else {
@@ -161,20 +163,23 @@ impl Sender {
         }
         // Nagle (RFC 9293 section 3.7.4): a short segment waits while data is outstanding, unless
         // the application has turned that off.
-        if len < self.mss && !last && !self.nodelay && !self.board.is_empty() {
-            let full = buffered < self.written;
+        if len < self.flight.mss && !last && !self.nodelay && !self.flight.board.is_empty() {
+            let full = buffered < self.flight.written;
             return Err(if full {
                 Limit::Sndbuf
             } else {
                 Limit::Application
             });
         }
-        let outstanding = self.board.outstanding();
-        let by_cwnd = !self.fits(len, window);
+        let outstanding = self.flight.board.outstanding();
+        let by_cwnd = !self.flight.fits(len, window);
         let by_rwnd = outstanding + len > self.rwnd;
         if by_rwnd && !by_cwnd && outstanding == 0 && self.rwnd > 0 {
             len = len.min(self.rwnd); // a window below one segment: what fits
-            return Ok((len, last && self.snd_nxt + len >= self.written));
+            return Ok((
+                len,
+                last && self.flight.snd_nxt + len >= self.flight.written,
+            ));
         }
         match (by_cwnd, by_rwnd) {
             (false, false) => Ok((len, last)),
@@ -188,132 +193,137 @@ impl Sender {
         self.limits.on_limit(now, limit);
         self.note_cwnd_usage(limit == Limit::Cwnd);
         match limit {
-            Limit::Application if self.fits(self.mss, window) => {
-                self.rate.on_app_limited(self.board.in_flight());
+            Limit::Application if self.flight.fits(self.flight.mss, window) => {
+                self.rate.on_app_limited(self.flight.board.in_flight());
             }
-            Limit::Rwnd if self.board.is_empty() => self.start_persist(now),
+            Limit::Rwnd if self.flight.board.is_empty() => self.start_persist(now),
             _ => {}
         }
     }
 
     fn send_new(&mut self, now: Time, payload: u64, fin: bool, packet: &mut Packet) {
-        let nothing_in_flight = self.board.is_empty();
+        let nothing_in_flight = self.flight.board.is_empty();
         if nothing_in_flight && self.last_sent > Time::ZERO {
             self.on_restart(now);
         }
         let len = payload + u64::from(fin);
         let mut segment = Segment {
-            start: self.snd_nxt,
+            start: self.flight.snd_nxt,
             len: len as u32,
             tx_in_flight: self.in_flight_with(len),
-            lost_ever: self.board.lost_ever() as u32,
+            lost_ever: self.flight.board.lost_ever() as u32,
             fin,
-            no_rtt: self.snd_nxt == self.snd_una
-                && matches!(self.profile.rto.clock, RttClock::Echo(_)),
+            no_rtt: self.flight.snd_nxt == self.flight.snd_una
+                && matches!(self.flight.profile.rto.clock, RttClock::Echo(_)),
             ..Segment::default()
         };
         self.rate.on_send(&mut segment, now, nothing_in_flight);
-        self.board.push(segment);
-        self.snd_nxt += len;
+        self.flight.board.push(segment);
+        self.flight.snd_nxt += len;
         self.timed = self.timed.or(Some(Timed {
-            end: self.snd_nxt,
+            end: self.flight.snd_nxt,
             sent: now,
         }));
-        if self.episode.is_recovery() {
-            self.episode.prr.on_sent(len);
+        if self.flight.episode.is_recovery() {
+            self.flight.episode.prr.on_sent(len);
         }
         *packet = self.data_packet(now, &segment);
         self.on_data_sent(now, &segment);
-        self.arm_loss_probe(now);
+        self.flight.arm_loss_probe(now);
     }
 
     /// Data leaves after the pipe was empty. Where the window is to outlive idle times, no idle
     /// time is long enough to shrink it.
     fn on_restart(&mut self, now: Time) {
-        let patience = if self.profile.idle_restart {
-            self.rtt.rto()
+        let patience = if self.flight.profile.idle_restart {
+            self.flight.rtt.rto()
         } else {
             Time::NEVER
         };
         let mut cx = cclab_cc::Cx {
             now,
-            rng: &mut self.rng,
+            rng: &mut self.flight.rng,
         };
-        self.cc.on_restart(now - self.last_sent, patience, &mut cx);
+        self.flight
+            .cc
+            .on_restart(now - self.last_sent, patience, &mut cx);
     }
 
     fn resend(&mut self, now: Time, id: SegmentId, packet: &mut Packet) {
-        self.episode.retransmit_first = false;
-        let is_first = id == self.board.ids().start;
-        let nothing_in_flight = self.board.in_flight() == 0;
-        let tx_in_flight = self.in_flight_with(u64::from(self.board.get(id).len));
-        let lost_ever = self.board.lost_ever() as u32;
+        self.flight.episode.retransmit_first = false;
+        let is_first = id == self.flight.board.ids().start;
+        let nothing_in_flight = self.flight.board.in_flight() == 0;
+        let tx_in_flight = self.in_flight_with(u64::from(self.flight.board.get(id).len));
+        let lost_ever = self.flight.board.lost_ever() as u32;
         let rate = &mut self.rate;
-        let segment = self.board.mark_resent(id, |segment| {
+        let segment = self.flight.board.mark_resent(id, |segment| {
             rate.on_send(segment, now, nothing_in_flight);
             segment.tx_in_flight = tx_in_flight;
             segment.lost_ever = lost_ever;
         });
-        if self.recovery == Recovery::RackPrr {
-            self.episode.rack.on_resent(id, now);
+        if self.flight.recovery == Recovery::RackPrr {
+            self.flight.episode.rack.on_resent(id, now);
         }
         self.timed = None; // Karn: what is timed may be what is sent again
-        if self.episode.is_recovery() {
-            self.episode.prr.on_sent(u64::from(segment.len));
+        if self.flight.episode.is_recovery() {
+            self.flight.episode.prr.on_sent(u64::from(segment.len));
         }
         *packet = self.data_packet(now, &segment);
         packet.notes |= notes::RETRANSMISSION;
         packet.ecn = self.control_ecn(); // RFC 3168 section 6.1.5
-        self.episode.undo.on_resent(packet.tsval);
-        self.counters.retransmits += u64::from(segment.payload() > 0);
+        self.flight.episode.undo.on_resent(packet.tsval);
+        self.flight.counters.retransmits += u64::from(segment.payload() > 0);
         self.on_data_sent(now, &segment);
-        if is_first && self.recovery.uses_sack() {
-            self.rto_at = now + self.rtt.rto();
+        if is_first && self.flight.recovery.uses_sack() {
+            self.flight.rto_at = now + self.flight.rtt.rto();
         }
     }
 
     /// RFC 8985 section 7.3: new data if there is any, else the last segment again.
     fn loss_probe(&mut self, now: Time, packet: &mut Packet) -> bool {
         let new = self.next_new(u64::MAX);
-        let Some(last) = self.board.ids().end.checked_sub(1) else {
+        let Some(last) = self.flight.board.ids().end.checked_sub(1) else {
             return false;
         };
         match new {
             Ok((len, fin)) => {
                 self.send_new(now, len, fin, packet);
-                self.episode.probe.on_sent(self.snd_nxt, false);
+                self.flight
+                    .episode
+                    .probe
+                    .on_sent(self.flight.snd_nxt, false);
             }
             Err(_) => {
                 self.resend(now, last, packet);
-                self.episode.probe.on_sent(self.snd_nxt, true);
+                self.flight.episode.probe.on_sent(self.flight.snd_nxt, true);
             }
         }
-        self.episode.probe_at = Time::NEVER;
+        self.flight.episode.probe_at = Time::NEVER;
         true
     }
 
     /// Bytes in flight with `len` more.
     fn in_flight_with(&self, len: u64) -> u32 {
-        u32::try_from(self.board.in_flight() + len).unwrap_or(u32::MAX)
+        u32::try_from(self.flight.board.in_flight() + len).unwrap_or(u32::MAX)
     }
 
     fn on_data_sent(&mut self, now: Time, segment: &Segment) {
-        self.counters.segments_sent += u64::from(segment.payload() > 0);
+        self.flight.counters.segments_sent += u64::from(segment.payload() > 0);
         self.last_sent = now;
-        if self.rto_at == Time::NEVER {
-            self.rto_at = now + self.rtt.rto(); // RFC 6298 section 5.1
+        if self.flight.rto_at == Time::NEVER {
+            self.flight.rto_at = now + self.flight.rtt.rto(); // RFC 6298 section 5.1
         }
     }
 
     /// Bytes of IP and TCP headers, options and framing.
     fn overhead(&self) -> u16 {
-        let wire = &self.profile.wire;
+        let wire = &self.flight.profile.wire;
         let options = if wire.timestamps { 12 } else { 0 };
         wire.ip_header + wire.tcp_header + wire.framing + options
     }
 
     fn tsval(&self, now: Time) -> u32 {
-        if self.profile.wire.timestamps {
+        if self.flight.profile.wire.timestamps {
             timestamp(now)
         } else {
             0
@@ -323,9 +333,9 @@ impl Sender {
     #[inline(always)] // into its place, see `transmit`
     fn data_packet(&mut self, now: Time, segment: &Segment) -> Packet {
         let mut cwr = 0;
-        if self.cwr_due && !segment.ever_resent {
+        if self.flight.cwr_due && !segment.ever_resent {
             cwr = flags::CWR; // on new data only (RFC 3168 section 6.1.2)
-            self.cwr_due = false;
+            self.flight.cwr_due = false;
         }
         let fin = if segment.fin { flags::FIN } else { 0 };
         Packet {
@@ -338,7 +348,7 @@ impl Sender {
             payload: segment.payload() as u16,
             wire_len: segment.payload() as u16 + self.overhead(),
             flags: flags::ACK | cwr | fin,
-            ecn: if self.ecn {
+            ecn: if self.flight.ecn {
                 self.codepoint
             } else {
                 Ecn::NotEct
@@ -366,21 +376,39 @@ impl Sender {
         }
     }
 
+    /// The codepoint of what is not new data: none may be capable (RFC 3168 sections 6.1.1, 6.1.4
+    /// and 6.1.5), except where all the network marks alike (RFC 8257 section 3.6; Linux sets it
+    /// on every packet).
+    fn control_ecn(&self) -> Ecn {
+        match self.flight.feedback {
+            EcnFeedback::PerPacket if self.flight.ecn => self.codepoint,
+            _ => Ecn::NotEct,
+        }
+    }
+
     fn bare_ack(&mut self, now: Time) -> Packet {
         self.ack_due = false;
-        self.control_packet(now, self.wire_seq(self.snd_nxt), flags::ACK)
+        self.control_packet(now, self.wire_seq(self.flight.snd_nxt), flags::ACK)
     }
 
     /// An empty segment below the window: the receiver must answer (RFC 9293 section 3.10.7.4).
     fn window_probe(&mut self, now: Time) -> Packet {
         self.window_probe_due = false;
-        self.control_packet(now, self.wire_seq(self.snd_una).wrapping_sub(1), flags::ACK)
+        self.control_packet(
+            now,
+            self.wire_seq(self.flight.snd_una).wrapping_sub(1),
+            flags::ACK,
+        )
     }
 
     fn syn(&mut self, now: Time) -> Packet {
         self.on_syn_sent(now);
-        let ecn = if self.ecn { flags::ECE | flags::CWR } else { 0 };
-        let wire = self.profile.wire;
+        let ecn = if self.flight.ecn {
+            flags::ECE | flags::CWR
+        } else {
+            0
+        };
+        let wire = self.flight.profile.wire;
         let mut packet = self.control_packet(now, self.isn, flags::SYN | ecn);
         packet.ack = 0;
         packet.wscale_plus_one = u8::from(wire.window_scaling);

@@ -46,4 +46,9 @@ impl SendBuffer {
         let memory = (self.per_segment * segments).min(self.most);
         memory * self.packet / (self.packet + self.overhead)
     }
+
+    /// Bytes of payload that go into `room` bytes of memory: the last packet goes in whole.
+    pub(crate) fn fill(&self, room: u64) -> u64 {
+        room.div_ceil(self.packet + self.overhead) * self.packet
+    }
 }

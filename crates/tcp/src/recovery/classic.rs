@@ -4,12 +4,12 @@
 use cclab_cc::Congestion;
 use cclab_units::Time;
 
-use super::{DUP_THRESH, Phase};
-use crate::acknowledge::AckNews;
+use super::episode::Phase;
+use super::flight::Flight;
+use super::news::{AckNews, DUP_THRESH};
 use crate::profile::Recovery;
-use crate::sender::Sender;
 
-impl Sender {
+impl Flight {
     pub(super) fn on_news_classic(&mut self, now: Time, news: &AckNews) -> u64 {
         if news.advanced {
             self.on_new_ack_classic(now, news)
@@ -59,10 +59,7 @@ impl Sender {
     }
 
     fn on_new_ack_classic(&mut self, now: Time, news: &AckNews) -> u64 {
-        let over = self
-            .episode
-            .recover
-            .is_none_or(|recover| self.snd_una >= recover);
+        let over = self.episode.recovered(self.snd_una);
         let mut lost = 0;
         match self.episode.phase {
             Phase::Recovery if over || self.recovery == Recovery::Reno => {

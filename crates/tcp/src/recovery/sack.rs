@@ -2,64 +2,19 @@
 
 use cclab_units::Time;
 
-use super::{DUP_THRESH, Phase};
-use crate::acknowledge::AckNews;
-use crate::scoreboard::{Scoreboard, SegmentId};
-use crate::sender::Sender;
+use super::episode::Phase;
+use super::flight::Flight;
+use super::news::{AckNews, DUP_THRESH};
+use crate::scoreboard::SegmentId;
 
-/// `IsLost` of RFC 6675 section 4, evaluated once per segment: the cursor stands at the first
-/// segment that does not yet have enough SACKed ones above it.
-#[derive(Debug, Default)]
-pub struct LossCursor {
-    at: SegmentId,
-    /// SACKed segments at or above the cursor.
-    above: u64,
-    /// Highest segment retransmitted as a rescue in this episode (section 5, `RescueRxt`).
-    pub(crate) rescued: Option<SegmentId>,
-}
-
-impl LossCursor {
-    pub(crate) fn on_selected(&mut self, id: SegmentId) {
-        self.above += u64::from(id >= self.at);
-    }
-
-    /// The scoreboard was marked by something else: the cursor starts again.
-    pub(crate) fn restart(&mut self, board: &Scoreboard) {
-        self.at = board.ids().start;
-        self.above = board.sacked_segments();
-    }
-
-    /// Marks what has become lost; returns its bytes.
-    pub(crate) fn advance(&mut self, board: &mut Scoreboard) -> u64 {
-        if board.ids().start > self.at {
-            self.restart(board);
-        }
-        let mut lost = 0;
-        while self.above >= u64::from(DUP_THRESH) {
-            if board.get(self.at).sacked {
-                self.above -= 1;
-            } else if !board.get(self.at).lost && !board.get(self.at).ever_resent {
-                // What rule 3 sent again counts in flight by that copy.
-                lost += board.mark_lost(self.at);
-            }
-            self.at += 1;
-        }
-        lost
-    }
-}
-
-impl Sender {
+impl Flight {
     pub(super) fn on_news_sack(&mut self, now: Time, news: &AckNews) -> u64 {
         if self.try_undo(now, news) {
             return 0;
         }
         if news.advanced {
             self.episode.dup_acks = 0;
-            if self
-                .episode
-                .recover
-                .is_none_or(|recover| self.snd_una >= recover)
-            {
+            if self.episode.recovered(self.snd_una) {
                 self.episode.phase = Phase::Open;
             }
         } else if news.duplicate && news.newly_delivered > 0 {
@@ -68,14 +23,10 @@ impl Sender {
             self.episode.dup_acks += 1;
         }
         if self.episode.phase == Phase::Loss {
-            self.on_news_frto(news); // a duplicate too: the timeout was genuine
+            self.episode.frto.on_news(news, self.snd_nxt < self.written); // a duplicate too: the timeout was genuine
         }
         let mut lost = self.episode.sack.advance(&mut self.board);
-        let may_enter = self.episode.phase == Phase::Open
-            && self
-                .episode
-                .recover
-                .is_none_or(|recover| self.snd_una >= recover);
+        let may_enter = self.episode.phase == Phase::Open && self.episode.recovered(self.snd_una);
         if may_enter && (lost > 0 || self.episode.dup_acks == DUP_THRESH) && !self.board.is_empty()
         {
             self.begin_episode(now);

@@ -1,35 +1,13 @@
-//! The retransmission timer (RFC 6298 section 5.4 on) and F-RTO (RFC 5682 section 3, the
-//! SACK-enhanced form, as in Linux `tcp_process_loss`). Without SACK an acknowledgement of
-//! segments that waited at the receiver looks like one of originals that were late: there only
-//! timestamps tell.
+//! The retransmission timer (RFC 6298 section 5.4 on).
 
 use cclab_cc::Congestion;
 use cclab_units::Time;
 
-use super::Phase;
-use crate::acknowledge::AckNews;
+use super::episode::{Frto, Phase};
+use super::flight::Flight;
 use crate::profile::Recovery;
-use crate::sender::Sender;
 
-/// State of F-RTO.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Frto {
-    /// Not after a timeout, or the timeout was genuine.
-    #[default]
-    Off,
-    /// After the first retransmission: the next ACK tells.
-    Watching,
-    /// The first ACK advanced: new data goes first, in place of retransmissions.
-    Probing,
-}
-
-impl Frto {
-    pub(crate) fn end(&mut self) {
-        *self = Frto::Off;
-    }
-}
-
-impl Sender {
+impl Flight {
     /// What is outstanding is taken for lost and sent again from the lowest byte: all of it, or with
     /// RACK what did not leave lately.
     pub(crate) fn on_rto(&mut self, now: Time) {
@@ -41,7 +19,7 @@ impl Sender {
             && self.episode.undo.una_at_entry() == Some(self.snd_una);
         self.counters.rtos += 1;
         if !repeated {
-            self.begin_undo();
+            self.episode.undo.begin(&self.board, self.snd_una, self.mss);
         }
         // A receiver that let go of what it had selectively acknowledged shows by the first segment
         // (RFC 2018 section 8): believed, it would leave nothing to send and no timer.
@@ -74,16 +52,5 @@ impl Sender {
         self.episode.vegas.on_timeout(now);
         self.episode.frto = if watch { Frto::Watching } else { Frto::Off };
         self.rtt.back_off();
-    }
-
-    /// RFC 5682 section 3.1, steps 2 and 3. That the timeout was spurious is seen by
-    /// `try_undo`; here, that it may still turn out so.
-    pub(super) fn on_news_frto(&mut self, news: &AckNews) {
-        self.episode.frto = match self.episode.frto {
-            Frto::Watching if news.advanced && self.snd_nxt < self.written => Frto::Probing,
-            Frto::Watching if news.advanced || news.duplicate => Frto::Off,
-            Frto::Probing if news.advanced || news.duplicate => Frto::Off,
-            state => state,
-        };
     }
 }

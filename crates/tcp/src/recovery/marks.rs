@@ -1,12 +1,11 @@
-//! The sender's side of explicit congestion notification (RFC 3168 section 6.1.2).
+//! What marks do to the window (RFC 3168 section 6.1.2).
 
 use cclab_cc::{Arithmetic, Congestion, EcnFeedback};
-use cclab_packet::Ecn;
 use cclab_units::Time;
 
-use crate::sender::Sender;
+use super::flight::Flight;
 
-impl Sender {
+impl Flight {
     /// RFC 3168 section 6.1.2: one reduction per window of data, whether losses or marks showed
     /// the congestion. Echoes go on until the receiver has seen CWR, which came after that window.
     pub(crate) fn on_ecn_echo(&mut self, now: Time) {
@@ -31,15 +30,5 @@ impl Sender {
     pub(crate) fn reduces_for_mark(&self) -> bool {
         self.profile.arithmetic == Arithmetic::Segments
             && self.marked_until.is_some_and(|until| self.snd_una <= until)
-    }
-
-    /// The codepoint of what is not new data: none may be capable (RFC 3168 sections 6.1.1, 6.1.4
-    /// and 6.1.5), except where all the network marks alike (RFC 8257 section 3.6; Linux sets it
-    /// on every packet).
-    pub(crate) fn control_ecn(&self) -> Ecn {
-        match self.feedback {
-            EcnFeedback::PerPacket if self.ecn => self.codepoint,
-            _ => Ecn::NotEct,
-        }
     }
 }

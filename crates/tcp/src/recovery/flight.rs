@@ -1,0 +1,137 @@
+//! What is in flight: the state that acknowledgements, loss recovery and transmission share.
+
+use std::sync::Arc;
+
+use cclab_cc::{
+    Congestion, CongestionControl, CongestionSample, Cx, EcnFeedback, WindowInRecovery,
+};
+use cclab_units::{Stream, Time};
+
+use super::episode::{Episode, Phase};
+use super::news::DUP_THRESH;
+use crate::profile::{Profile, Recovery};
+use crate::rtt::RttEstimator;
+use crate::scoreboard::Scoreboard;
+
+/// What a sender did over its life.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Data segments sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Segments retransmitted.
+    pub retransmits: u64,
+    /// Retransmission timeouts.
+    pub rtos: u64,
+    /// Episodes of recovery that were not timeouts.
+    pub fast_recoveries: u64,
+    /// Reductions undone as spurious.
+    pub undos: u64,
+    /// Tail loss probes.
+    pub tail_loss_probes: u64,
+    /// Acknowledgements with an ECN echo.
+    pub ecn_echoes: u64,
+}
+
+/// What a sender has in flight, what limits it, and what is known of its losses.
+///
+/// Loss recovery reads and writes this and no more of a sender: handshake, application, send
+/// buffer, pacing and packets are beyond it.
+pub(crate) struct Flight {
+    /// Shared by flows of one stack: it stays in the cache.
+    pub profile: Arc<Profile>,
+    pub recovery: Recovery,
+    pub mss: u64,
+
+    pub cc: Box<dyn CongestionControl>,
+    pub rng: Stream,
+    pub window: WindowInRecovery,
+
+    pub board: Scoreboard,
+    pub rtt: RttEstimator,
+    pub episode: Episode,
+    pub counters: Counters,
+    pub snd_una: u64,
+    pub snd_nxt: u64,
+    /// What the application has offered so far, as an offset; it enters the send buffer as room
+    /// appears there.
+    pub written: u64,
+    /// When the retransmission timer fires.
+    pub rto_at: Time,
+
+    /// Whether the flow uses ECN, and what the peer's echoes of marks mean.
+    pub ecn: bool,
+    pub feedback: EcnFeedback,
+    pub cwr_due: bool,
+    /// `snd_nxt` at the last reduction by a mark.
+    pub marked_until: Option<u64>,
+}
+
+impl Flight {
+    /// The window in force: the variant's, or recovery's while losses are repaired.
+    pub fn window_in_force(&self) -> u64 {
+        self.window_of(self.cc.cwnd())
+    }
+
+    pub fn window_of(&self, cwnd: u64) -> u64 {
+        match (self.window, self.recovery) {
+            (WindowInRecovery::Own, Recovery::RackPrr) => cwnd,
+            // Without SACK what inflates the window stands for what has left the network: it
+            // belongs to the estimate of the pipe, whoever owns the window.
+            _ => self.episode.window(self.recovery, cwnd, self.mss) + self.limited_transmit(),
+        }
+    }
+
+    /// RFC 3042: new data on the first two duplicate ACKs. With SACK the scoreboard already
+    /// counts them out of the network.
+    fn limited_transmit(&self) -> u64 {
+        let applies = self.profile.limited_transmit
+            && self.episode.phase == Phase::Open
+            && self.episode.dup_acks > 0
+            && self.episode.dup_acks < DUP_THRESH
+            && !self.recovery.uses_sack()
+            && self.recovery != Recovery::Vegas;
+        if applies {
+            u64::from(self.episode.dup_acks) * self.mss
+        } else {
+            0
+        }
+    }
+
+    #[inline]
+    pub fn fits(&self, len: u64, window: u64) -> bool {
+        let in_flight = self.board.in_flight();
+        in_flight + len <= window || in_flight == 0
+    }
+
+    /// Whether losses are being repaired, whether acknowledgements or the timer found them.
+    pub fn in_recovery(&self) -> bool {
+        self.episode.phase() != Phase::Open
+    }
+
+    /// Tells the variant of congestion.
+    pub fn congestion(&mut self, now: Time, kind: Congestion, repeated: bool) {
+        self.cwr_due = self.ecn; // whatever the reason (RFC 3168 section 6.1.2)
+        let at = CongestionSample {
+            flight_size: self.board.outstanding(),
+            in_flight: self.board.in_flight(),
+            snd_nxt: self.snd_nxt,
+            repeated,
+        };
+        self.cc.on_congestion(
+            kind,
+            &at,
+            &mut Cx {
+                now,
+                rng: &mut self.rng,
+            },
+        );
+    }
+
+    /// Tells the variant what was taken for lost, if it wants to know.
+    pub fn tell_losses(&mut self, now: Time) {
+        for segment in self.board.just_lost.drain(..) {
+            let rng = &mut self.rng;
+            self.cc.on_lost(&segment, &mut Cx { now, rng });
+        }
+    }
+}
