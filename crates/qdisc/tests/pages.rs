@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cclab_qdisc::{Discipline, QDISCS};
+use cclab_qdisc::{Discipline, simulated};
 
 /// The table of a discipline's parameters as its page has it.
 fn table(discipline: &Discipline) -> String {
@@ -31,7 +31,7 @@ fn table(discipline: &Discipline) -> String {
 fn every_discipline_has_a_page_with_its_parameters() {
     let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/queues");
     let contents = std::fs::read_to_string(pages.join("README.md")).expect("the contents");
-    for discipline in QDISCS {
+    for discipline in simulated() {
         let name = discipline.name;
         let file = format!("{name}.md");
         let page = std::fs::read_to_string(pages.join(&file)).unwrap_or_default();

@@ -113,7 +113,7 @@ pub fn describe(scenario: &Scenario) -> Result<Description, crate::SimError> {
     let mut description = described(&with_variants_of_its_own(scenario))?;
     for (facts, spec) in description.flows.iter_mut().zip(&scenario.flows) {
         facts.cc.clone_from(&spec.cc);
-        facts.cc_simulated = cclab_cc::find(&spec.cc).is_some();
+        facts.cc_simulated = cclab_cc::find_simulated(&spec.cc).is_some();
     }
     Ok(description)
 }
@@ -151,7 +151,7 @@ pub fn describe_paths(scenario: &Scenario) -> Result<Description, crate::SimErro
 fn with_variants_of_its_own(scenario: &Scenario) -> Scenario {
     let mut scenario = scenario.clone();
     for flow in &mut scenario.flows {
-        if cclab_cc::find(&flow.cc).is_none() {
+        if cclab_cc::find_simulated(&flow.cc).is_none() {
             flow.cc = "reno".to_owned();
             flow.cc_params.clear();
         }
@@ -283,7 +283,7 @@ fn alone(
 
 /// What the parameters of the variant of `spec` are, as far as they are not derived.
 fn parameters(spec: &cclab_spec::Flow) -> BTreeMap<String, f64> {
-    let declared = cclab_cc::find(&spec.cc).map_or(&[][..], |variant| variant.params);
+    let declared = cclab_cc::find_simulated(&spec.cc).map_or(&[][..], |variant| variant.params);
     let value = |name| spec.cc_params.get(name).copied();
     let values = declared
         .iter()

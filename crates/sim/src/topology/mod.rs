@@ -134,8 +134,8 @@ pub fn build(scenario: &Scenario, profile: &Profile, seed: u64) -> Network {
 }
 
 fn queue_params(queue: &cclab_spec::Queue) -> Params {
-    let discipline =
-        cclab_qdisc::find(&queue.kind).expect("unknown disciplines are refused before a run");
+    let discipline = cclab_qdisc::find_simulated(&queue.kind)
+        .expect("unknown disciplines are refused before a run");
     Params::new(discipline.params, &queue.params).expect("bad parameters are refused before a run")
 }
 
