@@ -94,6 +94,16 @@ impl Default for Names {
     }
 }
 
+/// The variants that the JSON Schema lists.
+pub(crate) fn variants() -> Vec<&'static str> {
+    VARIANTS.iter().map(|variant| variant.name).collect()
+}
+
+/// The disciplines that the JSON Schema lists.
+pub(crate) fn qdiscs() -> Vec<&'static str> {
+    QDISCS.iter().map(|discipline| discipline.name).collect()
+}
+
 /// The variant of a flow that names none: Linux's default.
 pub(crate) const DEFAULT_VARIANT: &str = "cubic";
 /// The stack of a study that names none.
