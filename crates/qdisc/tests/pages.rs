@@ -1,4 +1,5 @@
-//! Every discipline has a page under docs/queues that lists its parameters as they are.
+//! Every discipline of the simulator has a page under docs/queues that lists its parameters as they
+//! are, and a row in the contents that says whether kernels have it.
 
 use std::path::Path;
 
@@ -42,6 +43,15 @@ fn every_discipline_has_a_page_with_its_parameters() {
         assert!(
             contents.contains(&format!("({file})")),
             "{name} is not in the contents"
+        );
+        let row = contents
+            .lines()
+            .find(|line| line.contains(&format!("({file})")));
+        let on_kernel = row.is_some_and(|row| row.ends_with("| yes |"));
+        assert_eq!(
+            on_kernel,
+            discipline.kernel.is_some(),
+            "{name}: on a kernel?"
         );
         if !discipline.params.is_empty() {
             let table = table(discipline);
