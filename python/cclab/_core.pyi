@@ -31,6 +31,7 @@ __all__ = [
     "needs_of",
     "number",
     "plan",
+    "probes",
     "qdiscs",
     "run_id",
     "schema",
@@ -226,10 +227,14 @@ def analyze(
     """
 
 def variants() -> str:
-    """Every variant, as JSON: name, one line about it, where it is defined."""
+    """Every variant, as JSON: name, one line about it, where it is defined, its kernel module."""
 
 def qdiscs() -> str:
     """Every queueing discipline, as JSON: name, one line about it, parameters."""
+
+def probes() -> str:
+    """Every qdisc that runs on a kernel may need, as JSON: its name there, the least that `tc`
+    takes after it, and the kernel's module of it."""
 
 def stacks() -> str:
     """Every stack profile, as JSON: name and one line about it."""

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use cclab_qdisc::{Marks, of_kernel};
 use cclab_testbed::orders::Queue;
 use cclab_testbed::records::QueueCounters;
 use nix::net::if_::if_nametoindex;
@@ -131,31 +132,19 @@ fn counters(attributes: &[u8]) -> QueueCounters {
     counted
 }
 
-/// ECN marks in the statistics of a discipline of its own (include/uapi/linux/pkt_sched.h).
+/// ECN marks in the statistics of the discipline `kind`'s own.
 fn marks(kind: &str, stats: &[u8]) -> u64 {
-    let at = |index: usize| u64::from(word(stats, 4 * index));
-    match kind {
-        // early, pdrop, other, marked
-        "red" | "choke" => at(3),
-        // maxpacket, count, lastcount, ldelay, drop_next, drop_overlimit, ecn_mark, dropping, ce_mark
-        "codel" => at(6) + at(8),
-        // type, maxpacket, drop_overlimit, ecn_mark, new_flow_count, new_flows_len,
-        // old_flows_len, ce_mark
-        "fq_codel" => at(3) + at(7),
-        // prob (8), delay, avg_dq_rate, dq_rate_estimating, packets_in, dropped, overlimit,
-        // maxq, ecn_mark
-        "pie" => at(9),
-        // packets_in, dropped, overlimit, overmemory, ecn_mark
-        "fq_pie" => at(4),
-        // eight numbers of 64 bits, four of 32, ce_mark (64)
-        "fq" => long(stats, 80),
-        "cake" => cake_marks(stats),
-        _ => 0,
+    let declared = of_kernel().find(|(_, tc)| tc.kinds.iter().any(|known| known.name == kind));
+    match declared.map_or(Marks::None, |(_, tc)| tc.marks) {
+        Marks::None => 0,
+        Marks::Words(places) => places.iter().map(|at| u64::from(word(stats, 4 * at))).sum(),
+        Marks::Long(at) => long(stats, at),
+        Marks::Tins => marks_of_tins(stats),
     }
 }
 
-/// cake counts per tin: `TCA_CAKE_STATS_TIN_STATS` holds a list of tins.
-fn cake_marks(stats: &[u8]) -> u64 {
+/// `TCA_CAKE_STATS_TIN_STATS` holds a list of tins.
+fn marks_of_tins(stats: &[u8]) -> u64 {
     const TIN_STATS: u16 = 10;
     const ECN_MARKED_PACKETS: u16 = 8;
     Attributes(stats)

@@ -18,16 +18,17 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "Constant-rate whose c follows the round trip",
     reference: "An Empirical Study of TCP's Fairness, Hong Kong Polytechnic University, 1999",
+    kernel: None,
     recovery: Some(RecoveryName::Reno),
     params: PARAMS,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
     departures: &[],
     relations: MOVING_RELATIONS,
-    build: |config| {
+    build: Some(|config| {
         let divisor = MovingDivisor::new(config);
         Box::new(Counted::new(config, AdaptiveA { divisor }))
-    },
+    }),
 };
 
 struct AdaptiveA {

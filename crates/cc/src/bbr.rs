@@ -24,7 +24,7 @@ mod startup;
 mod tests;
 
 use cclab_units::parameter::Parameter;
-use cclab_units::{Measure, Rate, Time};
+use cclab_units::{InKernel, Measure, Rate, Time};
 
 use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
 use crate::window::{MAX_WINDOW, segments};
@@ -36,6 +36,10 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "Models the path's bandwidth and round-trip time and paces by it (version 1)",
     reference: "N. Cardwell et al., BBR, ACM Queue 14(5), 2016; Linux 6.12",
+    kernel: Some(InKernel::Module {
+        name: "tcp_bbr",
+        symbol: "CONFIG_TCP_CONG_BBR",
+    }),
     recovery: None,
     window: WindowInRecovery::Own,
     ecn: EcnFeedback::Classic,
@@ -91,7 +95,7 @@ pub(crate) const VARIANT: Variant = Variant {
         },
     ],
     relations: &[],
-    build: |config| Box::new(Bbr::new(config)),
+    build: Some(|config| Box::new(Bbr::new(config))),
 };
 
 /// `BBR_SCALE`: gains are in 1/256.

@@ -43,13 +43,14 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "BBR with bounds that losses lower and probing raises (version 3)",
     reference: "draft-ietf-ccwg-bbr-06",
+    kernel: None,
     recovery: None,
     window: WindowInRecovery::Own,
     ecn: EcnFeedback::Classic,
     departures: &[],
     params: &PARAMS,
     relations: &[Relation::Below("probe_rtt_duration", "probe_rtt_interval")],
-    build: |config| Box::new(Bbr3::new(config)),
+    build: Some(|config| Box::new(Bbr3::new(config))),
 };
 
 const PARAMS: [Parameter; 9] = [

@@ -4,7 +4,7 @@
 //! Reacts to loss, timeouts and ECN. One form on every stack: Linux 6.12's (`tcp_bic.c`).
 
 use cclab_units::parameter::Parameter;
-use cclab_units::{Measure, Stream, Time};
+use cclab_units::{InKernel, Measure, Stream, Time};
 
 use crate::Config;
 use crate::module::{CaState, HZ, Measured, Modular, Module, past_slow_start};
@@ -69,13 +69,17 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "A binary search for the window that lost, then an ever faster probe beyond",
     reference: "L. Xu, K. Harfoush, I. Rhee, INFOCOM 2004; Linux 6.12",
+    kernel: Some(InKernel::Module {
+        name: "tcp_bic",
+        symbol: "CONFIG_TCP_CONG_BIC",
+    }),
     recovery: None,
     params: PARAMS,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
     departures: &[],
     relations: &[],
-    build: |config| Box::new(Modular::new(config, Bic::new(config))),
+    build: Some(|config| Box::new(Modular::new(config, Bic::new(config)))),
 };
 
 /// The module's state (`struct bictcp`).

@@ -24,6 +24,7 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "A target rate by the queueing delay; competes where others fill the queue",
     reference: "V. Arun and H. Balakrishnan, Copa, NSDI 2018",
+    kernel: None,
     recovery: None,
     window: WindowInRecovery::Own,
     ecn: EcnFeedback::Classic,
@@ -47,7 +48,7 @@ pub(crate) const VARIANT: Variant = Variant {
         },
     ],
     relations: &[],
-    build: |config| Box::new(Copa::new(config)),
+    build: Some(|config| Box::new(Copa::new(config))),
 };
 
 /// Over which the smallest round-trip time counts (section 2.1).

@@ -12,8 +12,8 @@
 mod linux;
 mod standard;
 
-use cclab_units::Measure;
 use cclab_units::parameter::Parameter;
+use cclab_units::{InKernel, Measure};
 
 use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
 use crate::{Arithmetic, Config, CongestionControl, SlowStart};
@@ -74,13 +74,17 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "A cubic of the time since the last loss; the default of most systems",
     reference: "RFC 9438",
+    kernel: Some(InKernel::Module {
+        name: "tcp_cubic",
+        symbol: "CONFIG_TCP_CONG_CUBIC",
+    }),
     recovery: None,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
     departures: &[],
     params: PARAMS,
     relations: &[],
-    build,
+    build: Some(build),
 };
 
 fn build(config: &Config) -> Box<dyn CongestionControl> {

@@ -6,7 +6,7 @@
 //! (`tcp_dctcp.c`) in integers, on every stack; shares are counted in bytes.
 
 use cclab_units::parameter::Parameter;
-use cclab_units::{Measure, Time};
+use cclab_units::{InKernel, Measure, Time};
 
 use crate::variant::{ECT1, EcnFeedback, Variant, WindowInRecovery};
 use crate::window::{SegmentWindow, StackWindow, may_grow};
@@ -18,6 +18,10 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "Reduces by the share of marked data; for networks that mark at a low threshold",
     reference: "RFC 8257; Linux 6.12",
+    kernel: Some(InKernel::Module {
+        name: "tcp_dctcp",
+        symbol: "CONFIG_TCP_CONG_DCTCP",
+    }),
     recovery: None,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::PerPacket,
@@ -49,7 +53,7 @@ pub(crate) const VARIANT: Variant = Variant {
         },
     ],
     relations: &[],
-    build: |config| Box::new(Dctcp::new(config)),
+    build: Some(|config| Box::new(Dctcp::new(config))),
 };
 
 /// `DCTCP_MAX_ALPHA`: all data is marked.

@@ -18,16 +18,17 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "Linear-rate that grows only while the round trip falls",
     reference: "An Empirical Study of TCP's Fairness, Hong Kong Polytechnic University, 1999",
+    kernel: None,
     recovery: Some(RecoveryName::Reno),
     params: PARAMS,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
     departures: &[],
     relations: MOVING_RELATIONS,
-    build: |config| {
+    build: Some(|config| {
         let divisor = MovingDivisor::new(config);
         Box::new(Counted::new(config, DelayTrend { divisor }))
-    },
+    }),
 };
 
 struct DelayTrend {

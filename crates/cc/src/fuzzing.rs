@@ -5,7 +5,7 @@ use cclab_units::{Stream, Time};
 
 use crate::{
     AckSample, Arithmetic, Config, Congestion, CongestionControl, CongestionSample, Cx, Departure,
-    LostSegment, RateSample, Repair, SlowStart, Timestamps, VARIANTS, Variant, WindowInRecovery,
+    LostSegment, RateSample, Repair, SlowStart, Timestamps, Variant, WindowInRecovery, simulated,
 };
 
 const MSS: u64 = 1_448;
@@ -20,7 +20,7 @@ const SLOW_STARTS: [SlowStart; 3] = [
     SlowStart::HyStartPlusPlus,
     SlowStart::LinuxHyStart,
 ];
-/// Runs `data` as operations on every variant in every arithmetic.
+/// Runs `data` as operations on every variant of the simulator in every arithmetic.
 ///
 /// # Panics
 ///
@@ -28,7 +28,7 @@ const SLOW_STARTS: [SlowStart; 3] = [
 /// widens it; recovery never widens it; undo gives back what the reduction took; the same
 /// operations give the same windows.
 pub fn fuzz_variant(data: &[u8]) {
-    for variant in VARIANTS {
+    for variant in simulated() {
         try_variant(variant, data);
     }
 }
@@ -75,7 +75,7 @@ struct Model {
 impl Model {
     fn new(variant: &Variant, config: Config) -> Model {
         Model {
-            cc: (variant.build)(&config),
+            cc: (variant.build.expect("a variant of the simulator"))(&config),
             config,
             reacts_to_delay: variant.departs(Departure::NarrowedByDelay),
             grows_unused: variant.departs(Departure::GrowsUnused),

@@ -9,8 +9,8 @@
 mod linux;
 mod standard;
 
-use cclab_units::Measure;
 use cclab_units::parameter::{Parameter, Relation};
+use cclab_units::{InKernel, Measure};
 
 use crate::gaimd::GeneralAimd;
 use crate::module::Modular;
@@ -55,13 +55,17 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "AIMD that is faster and gives up less the larger its window",
     reference: "RFC 3649",
+    kernel: Some(InKernel::Module {
+        name: "tcp_highspeed",
+        symbol: "CONFIG_TCP_CONG_HSTCP",
+    }),
     recovery: None,
     params: PARAMS,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
     departures: &[],
     relations: &[Relation::Below(LOW_WINDOW, HIGH_WINDOW)],
-    build,
+    build: Some(build),
 };
 
 fn build(config: &Config) -> Box<dyn CongestionControl> {

@@ -5,7 +5,7 @@
 //! (`tcp_htcp.c`), in ticks of a millisecond and fixed point with 7 binary digits.
 
 use cclab_units::parameter::Parameter;
-use cclab_units::{Measure, Stream, Time};
+use cclab_units::{InKernel, Measure, Stream, Time};
 
 use crate::Config;
 use crate::module::{CaState, HZ, Measured, Modular, Module};
@@ -50,13 +50,17 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "Grows faster the longer the last loss is past, gives up what the queue holds",
     reference: "D. Leith, R. Shorten, PFLDnet 2004; Linux 6.12",
+    kernel: Some(InKernel::Module {
+        name: "tcp_htcp",
+        symbol: "CONFIG_TCP_CONG_HTCP",
+    }),
     recovery: None,
     params: PARAMS,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
     departures: &[],
     relations: &[],
-    build: |config| Box::new(Modular::new(config, HTcp::new(config))),
+    build: Some(|config| Box::new(Modular::new(config, HTcp::new(config)))),
 };
 
 /// The module's state (`struct htcp`). Times are in ticks, bandwidths in segments per second;

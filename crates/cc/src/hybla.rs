@@ -5,7 +5,7 @@
 //! in fixed point, on every stack.
 
 use cclab_units::parameter::Parameter;
-use cclab_units::{Measure, Time};
+use cclab_units::{InKernel, Measure, Time};
 
 use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
 use crate::window::{StackWindow, may_grow};
@@ -26,13 +26,17 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "Grows as a flow with a round trip of 25 ms would, whatever its own",
     reference: "C. Caini and R. Firrincieli, TCP Hybla, IJSCN 22(5), 2004; Linux 6.12",
+    kernel: Some(InKernel::Module {
+        name: "tcp_hybla",
+        symbol: "CONFIG_TCP_CONG_HYBLA",
+    }),
     recovery: None,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
     departures: &[],
     params: PARAMS,
     relations: &[],
-    build: |config| Box::new(Hybla::new(config)),
+    build: Some(|config| Box::new(Hybla::new(config))),
 };
 
 /// Binary digits of rho.

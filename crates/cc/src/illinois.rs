@@ -6,7 +6,7 @@
 //! (`tcp_illinois.c`) in fixed point, on every stack.
 
 use cclab_units::parameter::Parameter;
-use cclab_units::{Measure, Time};
+use cclab_units::{InKernel, Measure, Time};
 
 use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
 use crate::window::{StackWindow, is_asked_to_grow};
@@ -37,13 +37,17 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "AIMD whose step shrinks and whose cut grows with the queueing delay",
     reference: "S. Liu, T. Basar and R. Srikant, TCP-Illinois, Perf. Eval. 65, 2008; Linux 6.12",
+    kernel: Some(InKernel::Module {
+        name: "tcp_illinois",
+        symbol: "CONFIG_TCP_CONG_ILLINOIS",
+    }),
     recovery: None,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
     departures: &[],
     params: PARAMS,
     relations: &[],
-    build: |config| Box::new(Illinois::new(config)),
+    build: Some(|config| Box::new(Illinois::new(config))),
 };
 
 const ALPHA_SHIFT: u32 = 7;

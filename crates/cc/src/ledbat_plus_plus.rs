@@ -18,6 +18,7 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "Background transport: yields to queueing delay, slows down to measure the path",
     reference: "draft-irtf-iccrg-ledbat-plus-plus-06",
+    kernel: None,
     recovery: None,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
@@ -57,7 +58,7 @@ pub(crate) const VARIANT: Variant = Variant {
         },
     ],
     relations: &[],
-    build: |config| Box::new(LedbatPlusPlus::new(config)),
+    build: Some(|config| Box::new(LedbatPlusPlus::new(config))),
 };
 
 /// Slow start ends at this part of the target (section 4.1).

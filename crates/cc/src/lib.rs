@@ -6,6 +6,7 @@ mod aimd;
 mod bbr;
 mod bbr3;
 mod bic;
+mod cdg;
 mod constant_rate;
 mod copa;
 mod cubic;
@@ -23,6 +24,7 @@ mod linear_rate;
 mod lp;
 mod module;
 mod newreno;
+mod nv;
 mod registry;
 mod reno;
 mod sack;
@@ -42,8 +44,8 @@ mod yeah;
 use cclab_units::parameter::Params;
 use cclab_units::{Rate, Stream, Time};
 
-pub use registry::{VARIANTS, build, find};
-pub use variant::{Departure, EcnFeedback, RecoveryName, Variant, WindowInRecovery};
+pub use registry::{VARIANTS, build, find, find_simulated, of_kernel, simulated};
+pub use variant::{Build, Departure, EcnFeedback, RecoveryName, Variant, WindowInRecovery};
 
 /// What surrounds a call: the instant and the flow's own dice.
 pub struct Cx<'a> {

@@ -29,16 +29,17 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "AIMD whose increase is the round trip divided by c",
     reference: "An Empirical Study of TCP's Fairness, Hong Kong Polytechnic University, 1999",
+    kernel: None,
     recovery: Some(RecoveryName::Reno),
     params: PARAMS,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
     departures: &[],
     relations: &[],
-    build: |config| {
+    build: Some(|config| {
         let c = config.params.get("c") as u64;
         Box::new(Counted::new(config, LinearRate { c }))
-    },
+    }),
 };
 
 struct LinearRate {

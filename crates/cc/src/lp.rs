@@ -9,7 +9,7 @@
 //! a millisecond that the clocks here have.
 
 use cclab_units::parameter::Parameter;
-use cclab_units::{Measure, Stream, Time};
+use cclab_units::{InKernel, Measure, Stream, Time};
 
 use crate::module::{CaState, Measured, Modular, Module};
 use crate::variant::{Departure, EcnFeedback, Variant, WindowInRecovery};
@@ -61,13 +61,17 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "Low priority: makes room when the one-way delay grows",
     reference: "A. Kuzmanovic, E. Knightly, TCP-LP, INFOCOM 2003; Linux 6.12",
+    kernel: Some(InKernel::Module {
+        name: "tcp_lp",
+        symbol: "CONFIG_TCP_CONG_LP",
+    }),
     recovery: None,
     params: PARAMS,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
     departures: &[Departure::NarrowedByDelay],
     relations: &[],
-    build: |config| Box::new(Modular::new(config, Lp::new(config))),
+    build: Some(|config| Box::new(Modular::new(config, Lp::new(config)))),
 };
 
 /// What an early indication leaves behind.

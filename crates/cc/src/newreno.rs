@@ -11,11 +11,12 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "AIMD; fast recovery through partial ACKs",
     reference: "RFC 6582, RFC 5681",
+    kernel: None,
     recovery: Some(RecoveryName::NewReno),
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
     departures: &[],
     params: &[],
     relations: &[],
-    build: |config| aimd::build(config, OnLoss::Halve),
+    build: Some(|config| aimd::build(config, OnLoss::Halve)),
 };

@@ -2,12 +2,12 @@
 
 use crate::variant::Variant;
 use crate::{
-    Config, CongestionControl, adaptive_a, adaptive_b, bbr, bbr3, bic, constant_rate, copa, cubic,
-    dctcp, delay_trend, highspeed, htcp, hybla, illinois, ledbat_plus_plus, linear_rate, lp,
-    newreno, reno, sack, scalable, tahoe, vegas, veno, westwood, yeah,
+    Config, CongestionControl, adaptive_a, adaptive_b, bbr, bbr3, bic, cdg, constant_rate, copa,
+    cubic, dctcp, delay_trend, highspeed, htcp, hybla, illinois, ledbat_plus_plus, linear_rate, lp,
+    newreno, nv, reno, sack, scalable, tahoe, vegas, veno, westwood, yeah,
 };
 
-/// Every variant of the simulator.
+/// Every variant that there is, on whichever backend.
 pub static VARIANTS: &[Variant] = &[
     tahoe::VARIANT,
     reno::VARIANT,
@@ -35,15 +35,32 @@ pub static VARIANTS: &[Variant] = &[
     bbr3::VARIANT,
     copa::VARIANT,
     ledbat_plus_plus::VARIANT,
+    nv::VARIANT,
+    cdg::VARIANT,
 ];
 
-/// The variant called `name`.
+/// The variants of the simulator.
+pub fn simulated() -> impl Iterator<Item = &'static Variant> + Clone {
+    VARIANTS.iter().filter(|variant| variant.build.is_some())
+}
+
+/// The variants that a kernel has.
+pub fn of_kernel() -> impl Iterator<Item = &'static Variant> + Clone {
+    VARIANTS.iter().filter(|variant| variant.kernel.is_some())
+}
+
+/// The variant called `name`, whichever backend has it.
 pub fn find(name: &str) -> Option<&'static Variant> {
     VARIANTS.iter().find(|v| v.name == name)
 }
 
-/// The variant called `name` at the start of a connection; `None` if there is none of that
-/// name.
+/// The variant of the simulator called `name`.
+pub fn find_simulated(name: &str) -> Option<&'static Variant> {
+    simulated().find(|v| v.name == name)
+}
+
+/// The variant called `name` at the start of a connection; `None` if the simulator has none of
+/// that name.
 pub fn build(name: &str, config: &Config) -> Option<Box<dyn CongestionControl>> {
-    find(name).map(|v| (v.build)(config))
+    find(name)?.build.map(|build| build(config))
 }

@@ -4,6 +4,8 @@
 //! `sqrt(3/2) / sqrt(p)` segments per round trip (Mathis et al. 1997), less the timeouts that
 //! follow from recovery's end at the first new acknowledgement.
 
+use cclab_units::InKernel;
+
 use crate::aimd::{self, OnLoss};
 use crate::variant::{EcnFeedback, RecoveryName, Variant, WindowInRecovery};
 
@@ -13,11 +15,12 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "AIMD; fast recovery ends at the first new ACK",
     reference: "RFC 2581, RFC 5681",
+    kernel: Some(InKernel::BuiltIn),
     recovery: Some(RecoveryName::Reno),
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
     departures: &[],
     params: &[],
     relations: &[],
-    build: |config| aimd::build(config, OnLoss::Halve),
+    build: Some(|config| aimd::build(config, OnLoss::Halve)),
 };

@@ -10,11 +10,12 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "AIMD; recovery from the SACK scoreboard",
     reference: "RFC 6675, RFC 5681",
+    kernel: None,
     recovery: Some(RecoveryName::Sack),
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
     departures: &[],
     params: &[],
     relations: &[],
-    build: |config| aimd::build(config, OnLoss::Halve),
+    build: Some(|config| aimd::build(config, OnLoss::Halve)),
 };

@@ -8,7 +8,7 @@
 //! (`tcp_scalable.c`), which grows as Reno up to 100 and never gives up more than an eighth.
 
 use cclab_units::parameter::Parameter;
-use cclab_units::{Measure, Time};
+use cclab_units::{InKernel, Measure, Time};
 
 use crate::gaimd::{GeneralAimd, Rule};
 use crate::module::{Modular, Module, past_slow_start};
@@ -49,13 +49,17 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "Grows by a hundredth of what is acknowledged, gives up an eighth",
     reference: "T. Kelly, Scalable TCP, SIGCOMM CCR 33(2), 2003; Linux 6.12",
+    kernel: Some(InKernel::Module {
+        name: "tcp_scalable",
+        symbol: "CONFIG_TCP_CONG_SCALABLE",
+    }),
     recovery: None,
     params: PARAMS,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
     departures: &[],
     relations: &[],
-    build,
+    build: Some(build),
 };
 
 fn build(config: &Config) -> Box<dyn CongestionControl> {

@@ -177,7 +177,7 @@ pub(crate) mod tests {
     use cclab_units::parameter::Params;
 
     use super::*;
-    use crate::tests::{Bench, ack, config_of, congestion};
+    use crate::tests::{Bench, ack, config_of, congestion, started};
     use crate::variant::Variant;
     use crate::{Arithmetic, SlowStart};
 
@@ -192,7 +192,7 @@ pub(crate) mod tests {
             params: Params::new(variant.params, &given.collect()).expect("declared and in range"),
             ..config_of(variant, Arithmetic::Segments, SlowStart::Plain)
         };
-        Bench::new((variant.build)(&config))
+        Bench::new(started(variant, &config))
     }
 
     /// An acknowledgement of two segments that measured `ms`.

@@ -10,11 +10,12 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "Slow start to half the window after every loss",
     reference: "V. Jacobson, Congestion Avoidance and Control, SIGCOMM 1988",
+    kernel: None,
     recovery: Some(RecoveryName::Tahoe),
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
     departures: &[],
     params: &[],
     relations: &[],
-    build: |config| aimd::build(config, OnLoss::Restart),
+    build: Some(|config| aimd::build(config, OnLoss::Restart)),
 };

@@ -1,5 +1,6 @@
 //! What a variant says of itself to the registry.
 
+use cclab_units::InKernel;
 use cclab_units::parameter::{Parameter, Params, Relation};
 
 use crate::{Config, CongestionControl};
@@ -57,7 +58,10 @@ pub enum Departure {
     SlowerSlowStart,
 }
 
-/// A variant of the registry.
+/// Makes a variant at the start of a connection.
+pub type Build = fn(&Config) -> Box<dyn CongestionControl>;
+
+/// A variant, as study files, backends and lists know it: its one declaration.
 #[derive(Clone, Copy)]
 pub struct Variant {
     /// Its name in study files.
@@ -69,6 +73,8 @@ pub struct Variant {
     pub summary: &'static str,
     /// Where it is defined.
     pub reference: &'static str,
+    /// Where a kernel has it, under the same name; `None`: no kernel does.
+    pub kernel: Option<InKernel>,
     /// The loss recovery that belongs to it; `None`: the stack's own.
     pub recovery: Option<RecoveryName>,
     /// Whose window holds while losses are repaired.
@@ -77,12 +83,12 @@ pub struct Variant {
     pub ecn: EcnFeedback,
     /// What it does that others must not.
     pub departures: &'static [Departure],
-    /// The parameters it takes.
+    /// The parameters that the simulator's takes; those of a kernel take none.
     pub params: &'static [Parameter],
     /// What the parameters have to do with each other.
     pub relations: &'static [Relation],
-    /// Makes a variant at the start of a connection.
-    pub build: fn(&Config) -> Box<dyn CongestionControl>,
+    /// Makes one for the simulator; `None`: only kernels have it.
+    pub build: Option<Build>,
 }
 
 impl Variant {

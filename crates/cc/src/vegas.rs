@@ -12,8 +12,8 @@ mod linux;
 mod ns2;
 mod round;
 
-use cclab_units::Measure;
 use cclab_units::parameter::{Parameter, Relation};
+use cclab_units::{InKernel, Measure};
 
 use crate::variant::{Departure, EcnFeedback, RecoveryName, Variant, WindowInRecovery};
 use crate::{Arithmetic, Config, CongestionControl};
@@ -55,6 +55,10 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "Keeps two to four segments in the queue, measured by the round-trip time",
     reference: "L. Brakmo and L. Peterson, TCP Vegas, IEEE JSAC 13(8), 1995; Linux 6.12",
+    kernel: Some(InKernel::Module {
+        name: "tcp_vegas",
+        symbol: "CONFIG_TCP_CONG_VEGAS",
+    }),
     recovery: Some(RecoveryName::Vegas),
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
@@ -65,7 +69,7 @@ pub(crate) const VARIANT: Variant = Variant {
     ],
     params: PARAMS,
     relations: &[Relation::AtMost("alpha", "beta")],
-    build,
+    build: Some(build),
 };
 
 fn build(config: &Config) -> Box<dyn CongestionControl> {

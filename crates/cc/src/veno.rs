@@ -4,7 +4,7 @@
 //! Reacts to loss, timeouts and ECN; delay says by how much. One form, that of Linux 6.12
 //! (`tcp_veno.c`) in integers, on every stack.
 
-use cclab_units::Time;
+use cclab_units::{InKernel, Time};
 
 use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
 use crate::window::{SegmentWindow, StackWindow, may_grow};
@@ -16,13 +16,17 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "AIMD that cuts less and grows more while the path shows no queue",
     reference: "C. Fu and S. Liew, TCP Veno, IEEE JSAC 21(2), 2003; Linux 6.12",
+    kernel: Some(InKernel::Module {
+        name: "tcp_veno",
+        symbol: "CONFIG_TCP_CONG_VENO",
+    }),
     recovery: None,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
     departures: &[],
     params: &[],
     relations: &[],
-    build: |config| Box::new(Veno::new(config)),
+    build: Some(|config| Box::new(Veno::new(config))),
 };
 
 /// Segments in the queue are counted in halves (`V_PARAM_SHIFT`).

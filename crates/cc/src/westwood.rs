@@ -4,7 +4,7 @@
 //! Reacts to loss, timeouts and ECN. One form, that of Linux 6.12 (`tcp_westwood.c`) in integers
 //! and milliseconds, on every stack.
 
-use cclab_units::Time;
+use cclab_units::{InKernel, Time};
 
 use crate::variant::{Departure, EcnFeedback, Variant, WindowInRecovery};
 use crate::window::{StackWindow, may_grow};
@@ -16,13 +16,17 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "AIMD whose window after a loss is the measured bandwidth times the smallest RTT",
     reference: "L. Grieco and S. Mascolo, Westwood+, ACM CCR 34(2), 2004; Linux 6.12",
+    kernel: Some(InKernel::Module {
+        name: "tcp_westwood",
+        symbol: "CONFIG_TCP_CONG_WESTWOOD",
+    }),
     recovery: None,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
     departures: &[Departure::NarrowedByDelay, Departure::GrowsUnused],
     params: &[],
     relations: &[],
-    build: |config| Box::new(Westwood::new(config)),
+    build: Some(|config| Box::new(Westwood::new(config))),
 };
 
 /// `TCP_WESTWOOD_RTT_MIN`: bandwidth is measured over this at least, in milliseconds.

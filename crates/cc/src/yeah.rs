@@ -4,7 +4,7 @@
 //! Reacts to delay once a round trip, and to loss, timeouts and ECN. One form, that of Linux 6.12
 //! (`tcp_yeah.c`) in integers, on every stack.
 
-use cclab_units::Time;
+use cclab_units::{InKernel, Time};
 
 use crate::variant::{Departure, EcnFeedback, Variant, WindowInRecovery};
 use crate::vegas::Rounds;
@@ -17,13 +17,17 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "Scalable while the queue is short, Reno when it is long, and the queue taken off",
     reference: "A. Baiocchi, A. Castellani and F. Vacirca, YeAH-TCP, PFLDnet 2007; Linux 6.12",
+    kernel: Some(InKernel::Module {
+        name: "tcp_yeah",
+        symbol: "CONFIG_TCP_CONG_YEAH",
+    }),
     recovery: None,
     window: WindowInRecovery::Stack,
     ecn: EcnFeedback::Classic,
     departures: &[Departure::NarrowedByDelay],
     params: &[],
     relations: &[],
-    build: |config| Box::new(Yeah::new(config)),
+    build: Some(|config| Box::new(Yeah::new(config))),
 };
 
 /// `TCP_YEAH_ALPHA`: segments in the queue from which on the window shrinks.

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates whose code decides what a run on a kernel yields.
-pub const KERNEL_BACKENDS: [&str; 7] = [
-    "units", "packet", "trace", "testbed", "agent", "harvest", "linux",
+pub const KERNEL_BACKENDS: [&str; 8] = [
+    "units", "packet", "qdisc", "trace", "testbed", "agent", "harvest", "linux",
 ];
 
 /// Tells cargo to set the variable `name`, for the crate whose build script calls this, to a hash

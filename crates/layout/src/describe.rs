@@ -154,7 +154,7 @@ fn flow_facts(
 ) -> Option<FlowFacts> {
     let profile = profile_of(scenario, spec)?;
     let ends = Ends::of(&profile, spec);
-    let variant = cclab_cc::find(&spec.cc);
+    let variant = cclab_cc::find_simulated(&spec.cc);
     Some(FlowFacts {
         name: spec.name.clone(),
         cc: spec.cc.clone(),
@@ -182,7 +182,7 @@ fn flow_facts(
 
 /// What the parameters of the variant of `spec` are, as far as they are not derived.
 fn parameters(spec: &Flow) -> BTreeMap<String, f64> {
-    let declared = cclab_cc::find(&spec.cc).map_or(&[][..], |variant| variant.params);
+    let declared = cclab_cc::find_simulated(&spec.cc).map_or(&[][..], |variant| variant.params);
     let value = |name| spec.cc_params.get(name).copied();
     let values = declared
         .iter()

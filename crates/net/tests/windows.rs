@@ -169,7 +169,7 @@ fn link(name: &str, mbit: Option<u64>, delay: Time, kind: &str) -> Link {
         rate,
         params: Params::defaults(discipline.params),
     };
-    let queue = (discipline.build)(&config);
+    let queue = cclab_qdisc::build(kind, &config).expect("simulated");
     let mut link = Link::new(name.into(), rate, delay, queue, Stream::new(1, name));
     link.foresee_departures();
     link

@@ -48,6 +48,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(analyze::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(names::variants, module)?)?;
     module.add_function(wrap_pyfunction!(names::qdiscs, module)?)?;
+    module.add_function(wrap_pyfunction!(names::probes, module)?)?;
     module.add_function(wrap_pyfunction!(names::stacks, module)?)?;
     module.add_function(wrap_pyfunction!(names::metrics, module)?)?;
     module.add_function(wrap_pyfunction!(names::topologies, module)?)?;

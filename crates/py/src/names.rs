@@ -1,8 +1,11 @@
 //! The lists of what there is, as JSON.
 
+use cclab_cc::Variant;
+use cclab_qdisc::Discipline;
 use cclab_spec::kinds::{APPLICATIONS, IMPAIRMENTS, Key, Kind, TOPOLOGIES};
 use cclab_spec::{Opportunities, Overrides, Scenario, Study, TRAFFIC_KINDS, TrafficKind};
-use cclab_testbed::VARIANTS;
+use cclab_testbed::Probe;
+use cclab_units::InKernel;
 use cclab_units::parameter::Parameter;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -12,53 +15,43 @@ use crate::plan::unsupported;
 /// The backends that run on a Linux kernel.
 const KERNEL: [&str; 2] = ["linux", "netns"];
 
-/// Every variant: name, one line about it, where it is defined, the backends that have it.
+/// Every variant: name, one line about it, where it is defined, its parameters, the backends that
+/// have it, the kernel's module of it (null where the kernel needs none, or has none).
 #[pyfunction]
 pub fn variants() -> String {
-    let on_kernel = |name| VARIANTS.iter().any(|variant| variant.name == name);
-    let simulated = |name| {
-        cclab_cc::VARIANTS
-            .iter()
-            .any(|variant| variant.name == name)
-    };
-    let own = cclab_cc::VARIANTS.iter().map(|v| {
-        let backends = backends(on_kernel(v.name));
+    let row = |v: &Variant| {
         json!({
             "name": v.name,
             "summary": v.summary,
             "reference": v.reference,
             "params": parameters(v.params),
-            "backends": backends,
+            "backends": backends(v.build.is_some(), v.kernel.is_some()),
+            "module": v.kernel.and_then(InKernel::module),
         })
-    });
-    let others = VARIANTS.iter().filter(|v| !simulated(v.name)).map(|v| {
-        json!({ "name": v.name, "summary": v.summary, "reference": v.reference, "params": [], "backends": KERNEL })
-    });
-    json!(own.chain(others).collect::<Vec<_>>()).to_string()
+    };
+    json!(cclab_cc::VARIANTS.iter().map(row).collect::<Vec<_>>()).to_string()
 }
 
 /// Every queueing discipline: name, one line about it, its parameters, the backends that have it.
 #[pyfunction]
 pub fn qdiscs() -> String {
-    let on_kernel = |name: &str| cclab_testbed::kinds().any(|kind| kind == name);
-    let simulated = |name: &str| cclab_qdisc::QDISCS.iter().any(|qdisc| qdisc.name == name);
-    let own = cclab_qdisc::QDISCS.iter().map(|d| {
-        let backends = backends(on_kernel(d.name));
-        json!({ "name": d.name, "summary": d.summary, "params": parameters(d.params), "backends": backends })
-    });
-    let others = cclab_testbed::kinds()
-        .filter(|kind| !simulated(kind))
-        .map(|kind| {
-            let params: Vec<Value> = cclab_testbed::params_of(kind)
-                .map(|(name, measure)| {
-                    let measure = measure.map(|measure| measure.name());
-                    json!({ "name": name, "measure": measure, "meaning": null, "default": null })
-                })
-                .collect();
-            let summary = format!("as in Linux 6.12: tc-{kind}(8)");
-            json!({ "name": kind, "summary": summary, "params": params, "backends": KERNEL })
-        });
-    json!(own.chain(others).collect::<Vec<_>>()).to_string()
+    let row = |d: &Discipline| {
+        json!({
+            "name": d.name,
+            "summary": d.summary,
+            "params": parameters(d.params),
+            "backends": backends(d.build.is_some(), d.kernel.is_some()),
+        })
+    };
+    json!(cclab_qdisc::QDISCS.iter().map(row).collect::<Vec<_>>()).to_string()
+}
+
+/// Every discipline that runs on a kernel may need: its name there, the least that `tc` takes after
+/// it, the kernel's module of it (null where it needs none).
+#[pyfunction]
+pub fn probes() -> String {
+    let row = |p: Probe| json!({ "kind": p.kind, "least": p.least, "module": p.part.module() });
+    json!(cclab_testbed::probes().map(row).collect::<Vec<_>>()).to_string()
 }
 
 /// Each parameter: name, what it measures, meaning, default (null where the algorithm derives it)
@@ -79,10 +72,11 @@ fn parameters(declared: &[Parameter]) -> Vec<Value> {
     declared.iter().map(row).collect()
 }
 
-/// The names of the backends that have what the simulator has.
-fn backends(on_kernel: bool) -> Vec<&'static str> {
+/// The names of the backends of what the simulator has, a kernel, or both.
+fn backends(simulated: bool, on_kernel: bool) -> Vec<&'static str> {
     let kernel = KERNEL.into_iter().filter(|_| on_kernel);
-    std::iter::once("sim").chain(kernel).collect()
+    let simulator = simulated.then_some("sim");
+    simulator.into_iter().chain(kernel).collect()
 }
 
 /// Every stack profile: name and one line about it.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cclab_spec::{Baseline, Expectation, Names, Overrides, Repeats, Run, Scenario, Study, Until};
+use cclab_spec::{Baseline, Expectation, Overrides, Repeats, Run, Scenario, Study, Until};
 use cclab_testbed::Target;
 use indexmap::IndexMap;
 use pyo3::prelude::*;
@@ -15,9 +15,7 @@ use crate::error;
 /// are seen together, with what is set beside the file, is for `plan` to find.
 #[pyfunction]
 pub fn check(text: &str, file: &str) -> PyResult<()> {
-    Study::load_knowing(text, file, known())
-        .map(drop)
-        .map_err(error::study)
+    Study::load(text, file).map(drop).map_err(error::study)
 }
 
 /// The plan of the study in `text` as JSON: what is written, the sweep points with what the backend
@@ -42,7 +40,7 @@ pub fn plan(
         }),
         seed,
     };
-    let study = Study::load_knowing(text, file, known()).map_err(error::study)?;
+    let study = Study::load(text, file).map_err(error::study)?;
     let plan = study
         .plan(&overrides, &|backend: &str| {
             versions.get(backend).cloned().unwrap_or_default()
@@ -224,23 +222,4 @@ pub fn dimension(text: &str) -> Option<&'static str> {
 #[pyfunction]
 pub fn schema() -> String {
     cclab_spec::schema()
-}
-
-/// The names of the contract and those of the registries.
-fn known() -> Names {
-    let mut names = Names::default();
-    for variant in cclab_cc::VARIANTS {
-        names.register_variant(variant.name, variant.params, variant.relations);
-    }
-    for discipline in cclab_qdisc::QDISCS {
-        names.register_qdisc(discipline.name, discipline.params, discipline.relations);
-    }
-    for kind in cclab_testbed::kinds() {
-        for (parameter, measure) in cclab_testbed::params_of(kind) {
-            if let Some(measure) = measure {
-                names.measure_qdisc(kind, parameter, measure);
-            }
-        }
-    }
-    names
 }

@@ -6,7 +6,7 @@
 
 use cclab_packet::Packet;
 use cclab_units::parameter::Relation;
-use cclab_units::{Measure, Time};
+use cclab_units::{InKernel, Measure, Time};
 
 use crate::declare::{self, DERIVED, number};
 use crate::discipline::{Config, Discipline};
@@ -14,6 +14,7 @@ use crate::fifo::{Fifo, Room};
 use crate::red;
 use crate::red::detector::{Detector, Verdict};
 use crate::red::settings::{self, Style};
+use crate::tc::{self, Form, Kind, Marks, Tc, Unit};
 use crate::{Backlog, Cx, Departure, Dropped, Qdisc, ecn};
 
 /// Registry entry.
@@ -53,7 +54,31 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
         Relation::WithinLimit("max", false),
         Relation::CountsAtLeast("burst", "min", None),
     ],
-    build: |config| Box::new(Choke::new(config)),
+    kernel: Some(Tc {
+        part: InKernel::Module {
+            name: "sch_choke",
+            symbol: "CONFIG_NET_SCH_CHOKE",
+        },
+        kinds: &[Kind {
+            name: "choke",
+            limit: "limit",
+            unit: Unit::Packets,
+            least: "limit 1000 min 30 max 90 burst 50 bandwidth 1mbit",
+        }],
+        words: &[
+            ("min", Form::Count),
+            ("max", Form::Count),
+            ("probability", Form::Share),
+            ("burst", Form::Count),
+            ("bandwidth", Form::Rate),
+            tc::ECN_IF_SET,
+        ],
+        average: Some(Unit::Packets),
+        // early, pdrop, other, marked
+        marks: Marks::Words(&[3]),
+        ..Tc::PLAIN
+    }),
+    build: Some(|config| Box::new(Choke::new(config))),
 };
 
 struct Choke {

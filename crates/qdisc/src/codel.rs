@@ -8,10 +8,11 @@ use cclab_packet::Packet;
 use crate::declare::{self, DERIVED, time};
 use crate::discipline::{Config, Discipline};
 use crate::fifo::{Fifo, Room};
+use crate::tc::{self, Form, Kind, Marks, Tc, Unit};
 use crate::{Backlog, Cx, Departure, Dropped, Qdisc};
 
-use cclab_units::Measure;
 use cclab_units::parameter::{Parameter, Relation};
+use cclab_units::{InKernel, Measure};
 pub(crate) use control::{Codel, Law, Source};
 
 /// Registry entry.
@@ -21,7 +22,29 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
     summary: "CoDel (RFC 8289): keeps the least sojourn time of an interval below a target",
     params: &[TARGET, INTERVAL, CE_THRESHOLD, declare::ecn(false)],
     relations: &[Relation::Below("target", "interval")],
-    build: |config| Box::new(CodelQueue::new(config)),
+    kernel: Some(Tc {
+        part: InKernel::Module {
+            name: "sch_codel",
+            symbol: "CONFIG_NET_SCH_CODEL",
+        },
+        kinds: &[Kind {
+            name: "codel",
+            limit: "limit",
+            unit: Unit::Packets,
+            least: "",
+        }],
+        words: &[
+            ("target", Form::Time),
+            ("interval", Form::Time),
+            ("ce_threshold", Form::Time),
+            tc::ECN,
+        ],
+        // maxpacket, count, lastcount, ldelay, drop_next, drop_overlimit, ecn_mark, dropping,
+        // ce_mark
+        marks: Marks::Words(&[6, 8]),
+        ..Tc::PLAIN
+    }),
+    build: Some(|config| Box::new(CodelQueue::new(config))),
 };
 
 /// RFC 8289, section 4.4: 5 ms.

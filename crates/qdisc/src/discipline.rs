@@ -4,6 +4,7 @@ use cclab_units::Rate;
 use cclab_units::parameter::{Parameter, Params, Relation};
 
 use crate::Qdisc;
+use crate::tc::Tc;
 
 /// The size of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +28,10 @@ pub struct Config {
     pub params: Params,
 }
 
-/// A discipline of the registry.
+/// Makes an empty queue.
+pub type Build = fn(&Config) -> Box<dyn Qdisc>;
+
+/// A discipline, as study files, backends and lists know it: its one declaration.
 pub struct Discipline {
     /// Its name in study files.
     pub name: &'static str,
@@ -36,10 +40,21 @@ pub struct Discipline {
     pub version: u32,
     /// One line for `cclab list qdiscs`.
     pub summary: &'static str,
-    /// The parameters it takes.
+    /// The parameters it takes, spelt as `tc` spells them where it has them. The simulator's takes
+    /// all of them.
     pub params: &'static [Parameter],
     /// What the parameters have to do with each other.
     pub relations: &'static [Relation],
-    /// Makes an empty queue.
-    pub build: fn(&Config) -> Box<dyn Qdisc>,
+    /// How Linux spells it; `None`: no kernel has it as a queue of a link.
+    pub kernel: Option<Tc>,
+    /// Makes an empty queue for the simulator; `None`: only kernels have it.
+    pub build: Option<Build>,
+}
+
+impl Discipline {
+    /// Every parameter that some backend takes: first those that only kernels do.
+    pub fn params_of_all(&self) -> impl Iterator<Item = &'static Parameter> {
+        let more = self.kernel.map_or(&[][..], |tc| tc.more);
+        more.iter().chain(self.params)
+    }
 }

@@ -4,6 +4,7 @@ use cclab_packet::Packet;
 
 use crate::discipline::Discipline;
 use crate::fifo::{Fifo, Room};
+use crate::tc::{Kind, Tc, Unit};
 use crate::{Backlog, Cx, Departure, Dropped, FifoLimits, Qdisc};
 
 /// Registry entry.
@@ -13,12 +14,30 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
     summary: "first in, first out; drops arrivals that do not fit",
     params: &[],
     relations: &[],
-    build: |config| {
+    kernel: Some(Tc {
+        kinds: &[
+            Kind {
+                name: "bfifo",
+                limit: "limit",
+                unit: Unit::Bytes,
+                least: "limit 64000",
+            },
+            Kind {
+                name: "pfifo",
+                limit: "limit",
+                unit: Unit::Packets,
+                least: "limit 100",
+            },
+        ],
+        limited_by_shaper: true,
+        ..Tc::PLAIN
+    }),
+    build: Some(|config| {
         Box::new(DropTail {
             queue: Fifo::default(),
             room: Room::new(config),
         })
-    },
+    }),
 };
 
 struct DropTail {

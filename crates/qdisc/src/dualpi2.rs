@@ -73,7 +73,9 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
         ),
     ],
     relations: &[],
-    build: |config| Box::new(DualPi2::new(config)),
+    // Linux 6.12 does not have it yet.
+    kernel: None,
+    build: Some(|config| Box::new(DualPi2::new(config))),
 };
 
 /// `p_Lmax` of RFC 9332, appendix A.2: from here on marks alone cannot control L4S traffic.

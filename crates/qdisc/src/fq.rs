@@ -2,12 +2,14 @@
 //! and Varghese 1995), new flows first, arrivals dropped at the tail.
 
 use cclab_packet::Packet;
-use cclab_units::{Measure, Time};
+use cclab_units::parameter::Parameter;
+use cclab_units::{InKernel, Measure, Time};
 
-use crate::declare::number;
+use crate::declare::{DERIVED, flag, number};
 use crate::discipline::{Config, Discipline};
 use crate::fifo::Room;
 use crate::flow_queues::FlowQueues;
+use crate::tc::{Form, Kind, Marks, Tc, Unit};
 use crate::{Backlog, Cx, Departure, Dropped, Qdisc, codel, ecn};
 
 /// Registry entry.
@@ -49,8 +51,51 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
         codel::CE_THRESHOLD,
     ],
     relations: &[],
-    build: |config| Box::new(Fq::new(config)),
+    kernel: Some(Tc {
+        part: InKernel::Module {
+            name: "sch_fq",
+            symbol: "CONFIG_NET_SCH_FQ",
+        },
+        kinds: &[Kind {
+            name: "fq",
+            limit: "limit",
+            unit: Unit::Packets,
+            least: "",
+        }],
+        words: &[
+            ("flow_limit", Form::Count),
+            ("quantum", Form::Count),
+            ("initial_quantum", Form::Count),
+            ("maxrate", Form::Rate),
+            ("buckets", Form::Count),
+            ("pacing", Form::Flag("pacing", "nopacing")),
+            ("ce_threshold", Form::Time),
+            ("horizon", Form::Time),
+        ],
+        more: &[MAXRATE, PACING, HORIZON],
+        // eight numbers of 64 bits, four of 32, ce_mark (64)
+        marks: Marks::Long(80),
+        ..Tc::PLAIN
+    }),
+    build: Some(|config| Box::new(Fq::new(config))),
 };
+
+/// The simulator's senders pace by themselves. Defaults are those of tc-fq(8).
+const MAXRATE: Parameter = number(
+    "maxrate",
+    Measure::Rate,
+    "the most that a flow is paced at; unlimited unless given",
+    DERIVED,
+    [1.0, 1e12],
+);
+const PACING: Parameter = flag("pacing", "hold packets back until they are due", true);
+const HORIZON: Parameter = number(
+    "horizon",
+    Measure::Time,
+    "how far ahead a packet may be due",
+    10.0,
+    [0.0, 4293.0],
+);
 
 /// A flow that had nothing waiting for longer than this gets a new quantum (Linux's
 /// `flow_refill_delay`).

@@ -7,9 +7,10 @@ use crate::declare::{self, number};
 use crate::discipline::{Config, Discipline};
 use crate::fifo::Room;
 use crate::flow_queues::FlowQueues;
+use crate::tc::{self, Form, Kind, Marks, Tc, Unit};
 use crate::{Backlog, Cx, Departure, Dropped, Qdisc};
-use cclab_units::Measure;
 use cclab_units::parameter::{Parameter, Relation};
+use cclab_units::{InKernel, Measure};
 
 /// Registry entry.
 pub(crate) const DISCIPLINE: Discipline = Discipline {
@@ -33,7 +34,33 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
         ),
     ],
     relations: &[Relation::Below("target", "interval")],
-    build: |config| Box::new(FqCodel::new(config)),
+    kernel: Some(Tc {
+        part: InKernel::Module {
+            name: "sch_fq_codel",
+            symbol: "CONFIG_NET_SCH_FQ_CODEL",
+        },
+        kinds: &[Kind {
+            name: "fq_codel",
+            limit: "limit",
+            unit: Unit::Packets,
+            least: "",
+        }],
+        words: &[
+            ("target", Form::Time),
+            ("interval", Form::Time),
+            ("ce_threshold", Form::Time),
+            tc::ECN,
+            ("flows", Form::Count),
+            ("quantum", Form::Count),
+            ("memory_limit", Form::Count),
+            ("drop_batch", Form::Count),
+        ],
+        // type, maxpacket, drop_overlimit, ecn_mark, new_flow_count, new_flows_len,
+        // old_flows_len, ce_mark
+        marks: Marks::Words(&[3, 7]),
+        ..Tc::PLAIN
+    }),
+    build: Some(|config| Box::new(FqCodel::new(config))),
 };
 
 /// RFC 8290, section 5.2.4: 1024.

@@ -1,13 +1,14 @@
 //! FQ-PIE: deficit round robin between flows, PIE within each, as in Linux.
 
 use cclab_packet::Packet;
-use cclab_units::Measure;
+use cclab_units::{InKernel, Measure};
 
 use crate::declare::{self, number};
 use crate::discipline::{Config, Discipline};
 use crate::fifo::Room;
 use crate::flow_queues::FlowQueues;
 use crate::pie::control::{Law, Pie};
+use crate::tc::{self, Form, Kind, Marks, Tc, Unit};
 use crate::{Backlog, Cx, Departure, Dropped, Qdisc, ecn, fq_codel, pie};
 
 /// Registry entry.
@@ -36,7 +37,34 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
         fq_codel::MEMORY_LIMIT,
     ],
     relations: &[],
-    build: |config| Box::new(FqPie::new(config)),
+    kernel: Some(Tc {
+        part: InKernel::Module {
+            name: "sch_fq_pie",
+            symbol: "CONFIG_NET_SCH_FQ_PIE",
+        },
+        kinds: &[Kind {
+            name: "fq_pie",
+            limit: "limit",
+            unit: Unit::Packets,
+            least: "",
+        }],
+        words: &[
+            ("flows", Form::Count),
+            ("target", Form::Time),
+            ("tupdate", Form::Time),
+            ("alpha", Form::Count),
+            ("beta", Form::Count),
+            ("quantum", Form::Count),
+            ("memory_limit", Form::Count),
+            tc::ECN,
+            ("ecn_prob", Form::Percent),
+            ("bytemode", Form::Flag("bytemode", "nobytemode")),
+        ],
+        // packets_in, dropped, overlimit, overmemory, ecn_mark
+        marks: Marks::Words(&[4]),
+        ..Tc::PLAIN
+    }),
+    build: Some(|config| Box::new(FqPie::new(config))),
 };
 
 struct FqPie {

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use cclab_packet::{Ecn, Packet};
 use cclab_units::parameter::{Parameter, Params};
-use cclab_units::{Rate, Stream, Time};
+use cclab_units::{Measure, Rate, Stream, Time};
 
 use crate::discipline::{Config, Discipline, Limit};
 use crate::fifo::Room;
 use crate::testing::Bench;
-use crate::{Backlog, Departure, QDISCS};
+use crate::{Backlog, Departure, Form, QDISCS, of_kernel, simulated};
 
 /// Disciplines that put flows in turns, or one kind of packets before another.
 const REORDERING: [&str; 5] = ["fq_codel", "fq_pie", "fq", "sfq", "dualpi2"];
@@ -253,7 +253,7 @@ fn drive(discipline: &Discipline, seed: u64) -> Vec<(u64, u32, bool, Ecn)> {
 /// Conservation, backlog, limit, order, deadline: what is offered is sent or lost, once.
 #[test]
 fn every_discipline_conserves_counts_and_orders_its_packets() {
-    for discipline in QDISCS {
+    for discipline in simulated() {
         let mut lost = 0;
         for seed in 0..SEQUENCES {
             let story = drive(discipline, seed);
@@ -265,7 +265,7 @@ fn every_discipline_conserves_counts_and_orders_its_packets() {
 
 #[test]
 fn every_discipline_is_a_function_of_its_seed() {
-    for discipline in QDISCS {
+    for discipline in simulated() {
         for seed in 0..SEQUENCES / 4 {
             let once = drive(discipline, seed);
             assert_eq!(once, drive(discipline, seed), "{}", discipline.name);
@@ -282,7 +282,8 @@ fn the_registry_is_consistent() {
             QDISCS[..place].iter().all(|other| other.name != name),
             "{name}"
         );
-        for (at, parameter) in discipline.params.iter().enumerate() {
+        let params: Vec<&Parameter> = discipline.params_of_all().collect();
+        for (at, &parameter) in params.iter().enumerate() {
             let Parameter {
                 name: param,
                 default,
@@ -290,7 +291,7 @@ fn the_registry_is_consistent() {
                 most,
                 ..
             } = *parameter;
-            let others = &discipline.params[..at];
+            let others = &params[..at];
             assert!(
                 others.iter().all(|other| other.name != param),
                 "{name}.{param}"
@@ -300,3 +301,42 @@ fn the_registry_is_consistent() {
         }
     }
 }
+
+/// What `tc` is told of: each parameter of the declaration, in words for what it measures, but
+/// those that Linux does not let anybody set.
+#[test]
+fn the_kernel_spells_every_parameter_that_it_has() {
+    let lacking = [
+        ("red", "weight"),
+        ("red", "gentle"),
+        ("pie", "max_burst"),
+        ("pie", "derandomize"),
+        ("fq_pie", "max_burst"),
+        ("fq_pie", "derandomize"),
+    ];
+    for (discipline, tc) in of_kernel() {
+        let name = discipline.name;
+        assert!(!tc.kinds.is_empty(), "{name}");
+        for &(word, form) in tc.words {
+            let mut params = discipline.params_of_all();
+            let parameter = params.find(|parameter| parameter.name == word);
+            let measure = parameter.unwrap_or_else(|| panic!("{name}.{word}")).measure;
+            let fits = match form {
+                Form::Time => measure == Measure::Time,
+                Form::Rate => measure == Measure::Rate,
+                Form::Share | Form::Percent => measure == Measure::Share,
+                Form::Flag(..) => measure == Measure::Switch,
+                Form::Count => measure.is_whole() || COUNTED.contains(&measure),
+            };
+            assert!(fits, "{name}.{word} is no {form:?}");
+        }
+        for parameter in discipline.params_of_all() {
+            let param = parameter.name;
+            let has = tc.words.iter().any(|&(word, _)| word == param);
+            assert!(has != lacking.contains(&(name, param)), "{name}.{param}");
+        }
+    }
+}
+
+/// What `tc` takes whole and the simulator does not have to.
+const COUNTED: [Measure; 2] = [Measure::Number, Measure::Seconds];

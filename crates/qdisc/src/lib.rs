@@ -1,5 +1,6 @@
 //! Queueing disciplines: what waits in front of a link, what goes next, what is dropped.
 
+mod cake;
 mod choke;
 mod codel;
 mod declare;
@@ -21,6 +22,7 @@ mod red;
 mod registry;
 mod sfq;
 mod tbf;
+mod tc;
 #[cfg(test)]
 mod testing;
 mod ticks;
@@ -29,8 +31,9 @@ mod token_bucket;
 use cclab_packet::Packet;
 use cclab_units::{Stream, Time};
 
-pub use discipline::{Config, Discipline, Limit};
-pub use registry::{QDISCS, build, find};
+pub use discipline::{Build, Config, Discipline, Limit};
+pub use registry::{QDISCS, build, find, find_simulated, of_kernel, simulated};
+pub use tc::{Form, Kind, Marks, Tc, Unit};
 
 /// A full packet of Ethernet as Linux's queueing layer counts it: 1500 bytes and the header.
 pub(crate) const MTU: u64 = 1514;

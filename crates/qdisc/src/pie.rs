@@ -4,12 +4,13 @@
 pub(crate) mod control;
 
 use cclab_packet::Packet;
-use cclab_units::Measure;
 use cclab_units::parameter::Parameter;
+use cclab_units::{InKernel, Measure};
 
 use crate::declare::{self, flag, number, time};
 use crate::discipline::{Config, Discipline};
 use crate::fifo::{Fifo, Room};
+use crate::tc::{self, Form, Kind, Marks, Tc, Unit};
 use crate::{Backlog, Cx, Departure, Dropped, Qdisc, ecn};
 use control::{Law, Pie};
 
@@ -29,7 +30,31 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
         DERANDOMIZE,
     ],
     relations: &[],
-    build: |config| Box::new(PieQueue::new(config)),
+    kernel: Some(Tc {
+        part: InKernel::Module {
+            name: "sch_pie",
+            symbol: "CONFIG_NET_SCH_PIE",
+        },
+        kinds: &[Kind {
+            name: "pie",
+            limit: "limit",
+            unit: Unit::Packets,
+            least: "",
+        }],
+        words: &[
+            ("target", Form::Time),
+            ("tupdate", Form::Time),
+            ("alpha", Form::Count),
+            ("beta", Form::Count),
+            tc::ECN,
+            ("bytemode", Form::Flag("bytemode", "nobytemode")),
+        ],
+        // prob (8), delay, avg_dq_rate, dq_rate_estimating, packets_in, dropped, overlimit,
+        // maxq, ecn_mark
+        marks: Marks::Words(&[9]),
+        ..Tc::PLAIN
+    }),
+    build: Some(|config| Box::new(PieQueue::new(config))),
 };
 
 /// `QDELAY_REF`, RFC 8033, section 4.2.

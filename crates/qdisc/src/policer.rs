@@ -19,7 +19,9 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
     summary: "token bucket policer: drops what exceeds a rate and its burst, delays nothing",
     params: &[tbf::RATE, tbf::BURST],
     relations: &[Relation::HoldsPacket("burst", None)],
-    build: |config| Box::new(Policer::new(config)),
+    // To the kernel it is no queue but an action of a filter.
+    kernel: None,
+    build: Some(|config| Box::new(Policer::new(config))),
 };
 
 struct Policer {

@@ -17,7 +17,9 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
     summary: "first in, first out; on overflow drops a packet drawn from the queue and the arrival",
     params: &[],
     relations: &[],
-    build: |config| Box::new(RandomDrop::new(config)),
+    // No kernel has it.
+    kernel: None,
+    build: Some(|config| Box::new(RandomDrop::new(config))),
 };
 
 struct RandomDrop {

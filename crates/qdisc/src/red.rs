@@ -10,11 +10,12 @@ pub(crate) mod settings;
 
 use cclab_packet::Packet;
 use cclab_units::parameter::{Parameter, Relation};
-use cclab_units::{Measure, Time};
+use cclab_units::{InKernel, Measure, Time};
 
 use crate::declare::{self, DERIVED, flag, number};
 use crate::discipline::{Config, Discipline};
 use crate::fifo::{Fifo, Room};
+use crate::tc::{self, Form, Kind, Marks, Tc, Unit};
 use crate::{Backlog, Cx, Departure, Dropped, Qdisc, ecn};
 use detector::{Detector, Verdict};
 
@@ -54,12 +55,39 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
         Relation::WithinLimit("max", true),
         Relation::CountsAtLeast("burst", "min", Some("avpkt")),
     ],
-    build: |config| {
+    kernel: Some(Tc {
+        part: InKernel::Module {
+            name: "sch_red",
+            symbol: "CONFIG_NET_SCH_RED",
+        },
+        kinds: &[Kind {
+            name: "red",
+            limit: "limit",
+            unit: Unit::Bytes,
+            least: "limit 400000 min 30000 max 90000 avpkt 1000 burst 50 bandwidth 1mbit",
+        }],
+        words: &[
+            ("min", Form::Count),
+            ("max", Form::Count),
+            ("probability", Form::Share),
+            ("burst", Form::Count),
+            ("avpkt", Form::Count),
+            ("bandwidth", Form::Rate),
+            tc::ECN_IF_SET,
+            ("adaptive", Form::Flag("adaptive", "")),
+            ("harddrop", Form::Flag("harddrop", "")),
+        ],
+        average: Some(Unit::Bytes),
+        // early, pdrop, other, marked
+        marks: Marks::Words(&[3]),
+        ..Tc::PLAIN
+    }),
+    build: Some(|config| {
         let limit = Room::new(config).in_bytes();
         let style = settings::Style::of(config);
         let detector = settings::of_tc(config, limit, style.avpkt, style);
         Box::new(Red::new(config, detector, Unit::Bytes))
-    },
+    }),
 };
 
 /// Registry entry.
@@ -101,10 +129,12 @@ pub(crate) const OF_THE_1990S: Discipline = Discipline {
         gentle(false),
     ],
     relations: IN_PACKETS,
-    build: |config| {
+    // `tc` sets no weight, and counts in bytes.
+    kernel: None,
+    build: Some(|config| {
         let detector = settings::of_packets(config);
         Box::new(Red::new(config, detector, Unit::Packets))
-    },
+    }),
 };
 
 /// Registry entry.
@@ -151,10 +181,12 @@ pub(crate) const ADAPTIVE: Discipline = Discipline {
         gentle(true),
     ],
     relations: IN_PACKETS,
-    build: |config| {
+    // `tc` sets no target; it has `red` with `adaptive`.
+    kernel: None,
+    build: Some(|config| {
         let detector = settings::automatic(config);
         Box::new(Red::new(config, detector, Unit::Packets))
-    },
+    }),
 };
 
 /// What holds of thresholds in packets.
@@ -228,16 +260,10 @@ const HARDDROP: Parameter = flag(
     false,
 );
 
-/// What the queue is measured in.
-#[derive(Clone, Copy, Debug)]
-enum Unit {
-    Bytes,
-    Packets,
-}
-
 struct Red {
     queue: Fifo,
     room: Room,
+    /// What the average is of.
     unit: Unit,
     detector: Detector,
     ecn: bool,

@@ -2,11 +2,11 @@
 
 use crate::discipline::{Config, Discipline};
 use crate::{
-    Qdisc, choke, codel, droptail, dualpi2, fq, fq_codel, fq_pie, pie, policer, random_drop, red,
-    sfq, tbf,
+    Qdisc, Tc, cake, choke, codel, droptail, dualpi2, fq, fq_codel, fq_pie, pie, policer,
+    random_drop, red, sfq, tbf,
 };
 
-/// Every discipline of the simulator.
+/// Every discipline that there is, on whichever backend.
 pub const QDISCS: &[Discipline] = &[
     droptail::DISCIPLINE,
     random_drop::DISCIPLINE,
@@ -23,14 +23,30 @@ pub const QDISCS: &[Discipline] = &[
     dualpi2::DISCIPLINE,
     tbf::DISCIPLINE,
     policer::DISCIPLINE,
+    cake::DISCIPLINE,
 ];
 
-/// The discipline called `name`.
+/// The disciplines of the simulator.
+pub fn simulated() -> impl Iterator<Item = &'static Discipline> + Clone {
+    QDISCS.iter().filter(|d| d.build.is_some())
+}
+
+/// The disciplines that a kernel has, each with how it spells it.
+pub fn of_kernel() -> impl Iterator<Item = (&'static Discipline, &'static Tc)> + Clone {
+    QDISCS.iter().filter_map(|d| Some((d, d.kernel.as_ref()?)))
+}
+
+/// The discipline called `name`, whichever backend has it.
 pub fn find(name: &str) -> Option<&'static Discipline> {
     QDISCS.iter().find(|d| d.name == name)
 }
 
-/// An empty queue of the discipline called `name`; `None` if there is none of that name.
+/// The discipline of the simulator called `name`.
+pub fn find_simulated(name: &str) -> Option<&'static Discipline> {
+    simulated().find(|d| d.name == name)
+}
+
+/// An empty queue of the discipline called `name`; `None` if the simulator has none of that name.
 pub fn build(name: &str, config: &Config) -> Option<Box<dyn Qdisc>> {
-    find(name).map(|d| (d.build)(config))
+    find(name)?.build.map(|build| build(config))
 }

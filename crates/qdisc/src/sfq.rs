@@ -4,12 +4,14 @@
 //! McKenney, "Stochastic Fairness Queueing", INFOCOM 1990. The hash is never perturbed anew.
 
 use cclab_packet::Packet;
-use cclab_units::Measure;
+use cclab_units::parameter::Parameter;
+use cclab_units::{InKernel, Measure};
 
 use crate::declare::{flag, number};
 use crate::discipline::{Config, Discipline};
 use crate::fifo::Room;
 use crate::flow_queues::FlowQueues;
+use crate::tc::{Form, Kind, Tc, Unit};
 use crate::{Backlog, Cx, Departure, Dropped, Qdisc};
 
 /// Registry entry.
@@ -53,8 +55,39 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
         ),
     ],
     relations: &[],
-    build: |config| Box::new(Sfq::new(config)),
+    kernel: Some(Tc {
+        part: InKernel::Module {
+            name: "sch_sfq",
+            symbol: "CONFIG_NET_SCH_SFQ",
+        },
+        kinds: &[Kind {
+            name: "sfq",
+            limit: "limit",
+            unit: Unit::Packets,
+            least: "",
+        }],
+        words: &[
+            ("perturb", Form::Count),
+            ("quantum", Form::Count),
+            ("depth", Form::Count),
+            ("divisor", Form::Count),
+            ("headdrop", Form::Flag("headdrop", "")),
+            ("flows", Form::Count),
+        ],
+        more: &[PERTURB],
+        ..Tc::PLAIN
+    }),
+    build: Some(|config| Box::new(Sfq::new(config))),
 };
+
+/// The simulator's hash is never perturbed. As in tc-sfq(8): off.
+const PERTURB: Parameter = number(
+    "perturb",
+    Measure::Seconds,
+    "time after which flows are hashed anew; never where it is 0",
+    0.0,
+    [0.0, 4_294_967_295.0],
+);
 
 struct Sfq {
     queues: FlowQueues<()>,

@@ -45,7 +45,9 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
         Relation::HoldsPacket("burst", None),
         Relation::HoldsPacket("mtu", Some("peakrate")),
     ],
-    build: |config| Box::new(Tbf::new(config)),
+    // A link of the kernel backends has one already, to keep its rate.
+    kernel: None,
+    build: Some(|config| Box::new(Tbf::new(config))),
 };
 
 /// No default in `tc`; here the link's rate.

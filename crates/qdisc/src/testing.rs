@@ -62,7 +62,7 @@ impl Bench {
     /// An empty queue made from `config`, with the dice of `seed`.
     pub fn of(name: &'static str, config: Config, seed: u64) -> Bench {
         let discipline = find(name).expect("a registered name");
-        let queue = (discipline.build)(&config);
+        let queue = (discipline.build.expect("a discipline of the simulator"))(&config);
         Bench {
             name,
             config,

@@ -1,8 +1,9 @@
-//! Every discipline has a page under docs/queues that lists its parameters as they are.
+//! Every discipline of the simulator has a page under docs/queues that lists its parameters as they
+//! are, and a row in the contents that says whether kernels have it.
 
 use std::path::Path;
 
-use cclab_qdisc::{Discipline, QDISCS};
+use cclab_qdisc::{Discipline, simulated};
 
 /// The table of a discipline's parameters as its page has it.
 fn table(discipline: &Discipline) -> String {
@@ -31,7 +32,7 @@ fn table(discipline: &Discipline) -> String {
 fn every_discipline_has_a_page_with_its_parameters() {
     let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/queues");
     let contents = std::fs::read_to_string(pages.join("README.md")).expect("the contents");
-    for discipline in QDISCS {
+    for discipline in simulated() {
         let name = discipline.name;
         let file = format!("{name}.md");
         let page = std::fs::read_to_string(pages.join(&file)).unwrap_or_default();
@@ -42,6 +43,15 @@ fn every_discipline_has_a_page_with_its_parameters() {
         assert!(
             contents.contains(&format!("({file})")),
             "{name} is not in the contents"
+        );
+        let row = contents
+            .lines()
+            .find(|line| line.contains(&format!("({file})")));
+        let on_kernel = row.is_some_and(|row| row.ends_with("| yes |"));
+        assert_eq!(
+            on_kernel,
+            discipline.kernel.is_some(),
+            "{name}: on a kernel?"
         );
         if !discipline.params.is_empty() {
             let table = table(discipline);

@@ -7,7 +7,7 @@ mod choices;
 #[cfg(test)]
 mod tests;
 
-use cclab_spec::{Names, Overrides, Scenario, Study};
+use cclab_spec::{Overrides, Scenario, Study};
 use cclab_trace::schema::RunSummary;
 use cclab_units::Time;
 
@@ -81,25 +81,13 @@ pub fn judge(text: &str) -> Result<Outcome, String> {
 /// # Errors
 /// Why the study is refused.
 pub fn first_run(text: &str) -> Result<(Scenario, u64), String> {
-    let study = Study::load_knowing(text, FILE, names()).map_err(|why| why.to_string())?;
+    let study = Study::load(text, FILE).map_err(|why| why.to_string())?;
     let plan = study
         .plan(&Overrides::default(), &|_| crate::VERSION.to_owned())
         .map_err(|why| why.to_string())?;
     let first = plan.runs.into_iter().next();
     let run = first.ok_or("a plan without runs")?.run;
     Ok((run.scenario, run.seed))
-}
-
-/// Every name that the registries know.
-pub fn names() -> Names {
-    let mut names = Names::default();
-    for variant in cclab_cc::VARIANTS {
-        names.register_variant(variant.name, variant.params, variant.relations);
-    }
-    for discipline in cclab_qdisc::QDISCS {
-        names.register_qdisc(discipline.name, discipline.params, discipline.relations);
-    }
-    names
 }
 
 /// Whether a message begins with a file, a line and a column.

@@ -33,7 +33,7 @@ pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
     let own = own.into_iter().filter(|_| network.graph.is_none());
     for (name, link) in own.chain(graph) {
         let at = |key: &str| format!("network.{name}.{key}");
-        match cclab_qdisc::find(&link.queue.kind) {
+        match cclab_qdisc::find_simulated(&link.queue.kind) {
             None => refuse(at("queue.kind"), format!("queue {}", link.queue.kind)),
             Some(discipline) => {
                 if let Err(why) = Params::new(discipline.params, &link.queue.params) {
@@ -54,7 +54,7 @@ pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
     };
     for flow in &scenario.flows {
         let at = |key: &str| format!("flow.{}.{key}", flow.name);
-        match cclab_cc::find(&flow.cc) {
+        match cclab_cc::find_simulated(&flow.cc) {
             None => refuse(at("cc"), format!("variant {}", flow.cc)),
             Some(variant) => {
                 if let Err(why) = Params::new(variant.params, &flow.cc_params) {
@@ -89,7 +89,7 @@ pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
         if let Some(cc) = traffic
             .cc
             .as_deref()
-            .filter(|cc| cclab_cc::find(cc).is_none())
+            .filter(|cc| cclab_cc::find_simulated(cc).is_none())
         {
             refuse(at("cc"), format!("variant {cc}"));
         }

@@ -15,8 +15,8 @@ pub fn wire_options(scenario: &Scenario) -> Vec<WireOptions> {
         .iter()
         .map(|flow| {
             let profile = stack::profile_of(scenario, flow);
-            let variant =
-                cclab_cc::find(&flow.cc).expect("unknown variants are refused before a run");
+            let variant = cclab_cc::find_simulated(&flow.cc)
+                .expect("unknown variants are refused before a run");
             let recovery = stack::recovery_of(variant, &profile);
             WireOptions {
                 mss: flow

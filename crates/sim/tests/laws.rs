@@ -184,7 +184,7 @@ fn access() -> impl Strategy<Value = Link> {
 
 /// A flow with `transfer` bytes to send; its name is given later.
 fn any_flow(transfer: impl Strategy<Value = Option<u64>>) -> impl Strategy<Value = Flow> {
-    let variants: Vec<&str> = cclab_cc::VARIANTS.iter().map(|v| v.name).collect();
+    let variants: Vec<&str> = cclab_cc::simulated().map(|v| v.name).collect();
     let sizes = (
         transfer,
         prop::option::of(1_000_u64..100_000),

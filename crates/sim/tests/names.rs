@@ -34,8 +34,8 @@ fn plans(stack: &str, cc: &str, qdisc: &str, limit: &str) -> Result<(), String> 
 #[test]
 fn every_registered_name_is_known_to_the_study_file() {
     for profile in cclab_tcp::profile::PROFILES {
-        for variant in cclab_cc::VARIANTS {
-            for discipline in cclab_qdisc::QDISCS {
+        for variant in cclab_cc::simulated() {
+            for discipline in cclab_qdisc::simulated() {
                 plans(profile.name, variant.name, discipline.name, "100p").unwrap_or_else(|why| {
                     panic!(
                         "{} {} {}: {why}",
@@ -88,7 +88,7 @@ fn what_the_simulator_does_not_do_is_refused_by_name() {
 
 /// Plans `text`; gives the message of its refusal.
 fn refusal(text: &str) -> Option<String> {
-    let study = Study::load_knowing(text, "study.toml", cclab_sim::fuzzing::names());
+    let study = Study::load(text, "study.toml");
     let plan = study.and_then(|study| study.plan(&Overrides::default(), &|_| String::new()));
     plan.err().map(|error| error.to_string())
 }

@@ -170,14 +170,14 @@ fn everything(seed: u64) -> Vec<(Parts, Scenario)> {
         }
         panic!("nothing was accepted for {name}: {refusal}");
     };
-    let variants = cclab_cc::VARIANTS.iter().map(|variant| {
+    let variants = cclab_cc::simulated().map(|variant| {
         drawn(variant.name, &|author| Parts {
             cc: variant.name.to_owned(),
             cc_params: author.cc_params(variant.name),
             ..Parts::plain(variant.name)
         })
     });
-    let disciplines = cclab_qdisc::QDISCS.iter().map(|discipline| {
+    let disciplines = cclab_qdisc::simulated().map(|discipline| {
         drawn(discipline.name, &|author| Parts {
             queue: author.queue(discipline.name),
             ..Parts::plain(discipline.name)
@@ -329,7 +329,8 @@ fn what_is_added_does_not_move_the_dice_of_anything() {
             compared += 1;
         }
     }
-    let things = cclab_cc::VARIANTS.len() + cclab_qdisc::QDISCS.len() + TRAFFIC_KINDS.len();
+    let things =
+        cclab_cc::simulated().count() + cclab_qdisc::simulated().count() + TRAFFIC_KINDS.len();
     assert!(compared >= things * additions().len(), "{compared}");
 }
 

@@ -47,7 +47,7 @@ pub use expect::{
 };
 pub use graph::{Graph, GraphLink, Step};
 pub use link::*;
-pub use names::{Names, Parametric, Stack, Taken};
+pub use names::{Names, Parametric, Stack};
 pub use opportunities::{BadTrace, OPPORTUNITY_BYTES, OPPORTUNITY_FRAMING, Opportunities};
 pub use place::Places;
 pub use placeholder::{PLACEHOLDERS, Piece, pieces};

@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use crate::baseline::Baseline;
 use crate::de::At;
+use crate::names;
 use crate::repeat::Repeat;
 use crate::scenario::{DelayAt, Direction, EventKind, Topology};
 use crate::text::{
@@ -146,6 +147,7 @@ pub(crate) struct Network {
 #[schemars(!deny_unknown_fields)]
 pub(crate) struct Queue {
     /// The queueing discipline. Default: "droptail".
+    #[schemars(extend("enum" = names::qdiscs()))]
     pub kind: Option<At<String>>,
     /// How much it holds: bytes, packets, bandwidth-delay products, or a time at the link's rate.
     pub limit: At<QueueLimit>,
@@ -164,6 +166,7 @@ pub(crate) struct Flow {
     /// Unique name: letters, digits, `-` and `_`. Default: "flow1", "flow2", ...
     pub name: Option<At<String>>,
     /// The variant (congestion control algorithm). Default: "cubic".
+    #[schemars(extend("enum" = names::variants()))]
     pub cc: Option<At<String>>,
     /// Parameters of the variant, such as { beta = 0.8 }; `cclab list variants` names them.
     #[serde(default)]
@@ -292,6 +295,7 @@ pub(crate) struct Traffic {
     /// The node of a graph that the data go to.
     pub to: Option<At<String>>,
     /// The variant, of kinds that are TCP. Default: "cubic".
+    #[schemars(extend("enum" = names::variants()))]
     pub cc: Option<At<String>>,
     /// Parameters of the variant.
     #[serde(default)]

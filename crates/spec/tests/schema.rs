@@ -45,6 +45,7 @@ fn it_refuses_unknown_keys_and_units() {
         ("/network/bottleneck/rate", "100mbps"),
         ("/duration", "5 mins"),
         ("/backend", "simm"),
+        ("/flow/0/cc", "renno"),
     ] {
         let mut bad = study.clone();
         *bad.pointer_mut(pointer).expect("a key of the example") = Value::from(wrong);

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use cclab_cc::VARIANTS;
+use cclab_cc::{Variant, simulated};
 use cclab_packet::{Ecn, MAX_SACK_BLOCKS, Packet, flags};
 use cclab_units::parameter::Params;
 use cclab_units::{Stream, Time};
@@ -96,7 +96,8 @@ impl Connection {
     fn new(bytes: &mut Bytes<'_>) -> Connection {
         let pick = |byte: u8, len: usize| usize::from(byte) % len;
         let base = PROFILES[pick(bytes.next(), PROFILES.len())];
-        let variant = &VARIANTS[pick(bytes.next(), VARIANTS.len())];
+        let variants: Vec<&Variant> = simulated().collect();
+        let variant = variants[pick(bytes.next(), variants.len())];
         let recovery = RECOVERIES[pick(bytes.next(), RECOVERIES.len())];
         let options = bytes.next();
         let mut profile: Profile = base.clone();
@@ -145,7 +146,7 @@ impl Connection {
                 arithmetic: profile.arithmetic,
                 params: Params::defaults(variant.params),
             },
-            build_cc: variant.build,
+            build_cc: variant.build.expect("a variant of the simulator"),
             window: variant.window,
             feedback: variant.ecn,
             codepoint: cclab_packet::Ecn::Ect0,

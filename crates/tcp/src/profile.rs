@@ -126,6 +126,20 @@ pub struct Wire {
     pub sack: bool,
 }
 
+impl Wire {
+    /// Bytes of a full packet beyond the MSS: headers, options that come on top, framing.
+    pub fn overhead(&self) -> u32 {
+        let options = match self.timestamps && !self.mss_includes_options {
+            true => TIMESTAMPS,
+            false => 0,
+        };
+        u32::from(self.ip_header + self.tcp_header + self.framing + options)
+    }
+}
+
+/// Bytes of a header that timestamps take (RFC 7323 appendix A).
+const TIMESTAMPS: u16 = 12;
+
 /// Slow-start threshold at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialSsthresh {

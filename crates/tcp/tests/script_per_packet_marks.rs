@@ -99,7 +99,10 @@ fn cwr_ends_no_echo() {
 /// included.
 #[test]
 fn everything_is_capable() {
-    let build = find("reno").expect("a known variant").build;
+    let build = find("reno")
+        .expect("a known variant")
+        .build
+        .expect("it is of the simulator");
     let mut sender = Sender::new(cclab_tcp::Config {
         feedback: EcnFeedback::PerPacket,
         ..config(profile("rfc"), Recovery::RackPrr, build, true, ISN)
@@ -126,7 +129,10 @@ fn everything_is_capable() {
 /// RFC 9331 section 4.1: a flow of low latency says so in every packet.
 #[test]
 fn everything_is_ect1_where_that_was_asked_for() {
-    let build = find("reno").expect("a known variant").build;
+    let build = find("reno")
+        .expect("a known variant")
+        .build
+        .expect("it is of the simulator");
     let mut sender = Sender::new(cclab_tcp::Config {
         feedback: EcnFeedback::PerPacket,
         codepoint: Ecn::Ect1,
@@ -144,7 +150,10 @@ fn everything_is_ect1_where_that_was_asked_for() {
 /// Section 3.5: a loss is answered although a mark was, in the same window.
 #[test]
 fn a_mark_does_not_hide_a_loss() {
-    let build = find("reno").expect("a known variant").build;
+    let build = find("reno")
+        .expect("a known variant")
+        .build
+        .expect("it is of the simulator");
     let sender = Sender::new(cclab_tcp::Config {
         feedback: EcnFeedback::PerPacket,
         ..config(profile("rfc"), Recovery::RackPrr, build, true, ISN)

@@ -23,22 +23,21 @@ mod lowering;
 mod needs;
 mod network;
 pub mod orders;
+mod probes;
 mod processor;
 mod program;
 pub mod records;
 mod route;
 mod settings;
 mod unsupported;
-mod variants;
 mod words;
 
-pub use discipline::{kinds, params_of};
 pub use lowering::orders;
 pub use needs::{Needs, needs};
 pub use orders::Orders;
+pub use probes::{Probe, probes};
 pub use records::Outcome;
 pub use unsupported::{Unsupported, unsupported};
-pub use variants::{VARIANTS, Variant};
 
 /// The agent's first argument where it is to become another program that ends with the process
 /// that started it; that one's number, the program and its arguments follow.

@@ -11,7 +11,6 @@ use cclab_units::{Rate, Time};
 
 use crate::access::shared_by_different;
 use crate::impairment::bursts;
-use crate::variants::VARIANTS;
 use crate::{Target, discipline, settings};
 
 /// One thing that the backend does not do.
@@ -248,12 +247,10 @@ fn flow(flow: &Flow, target: Target, found: &mut Found) {
         found.refuse(format!("flow.{}.cc_params", flow.name), what);
     }
     let at = |key: &str| format!("flow.{}.{key}", flow.name);
-    if !VARIANTS.iter().any(|variant| variant.name == flow.cc) {
-        let what = format!(
-            "variant {} (the kernel has: {})",
-            flow.cc,
-            VARIANTS.map(|variant| variant.name).join(", ")
-        );
+    let known = cclab_cc::of_kernel().map(|variant| variant.name);
+    if !known.clone().any(|name| name == flow.cc) {
+        let known: Vec<&str> = known.collect();
+        let what = format!("variant {} (the kernel has: {})", flow.cc, known.join(", "));
         found.refuse(at("cc"), what);
     }
     if let Some(application) = &flow.application {

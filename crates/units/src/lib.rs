@@ -2,6 +2,7 @@
 //! integer bits per second, named streams of random numbers, and hints on memory. Text such as `"50Mbit"`
 //! or `"1bdp"` exists only in crate `spec`.
 
+mod in_kernel;
 mod measure;
 pub mod memory;
 pub mod parameter;
@@ -9,6 +10,7 @@ mod rate;
 mod stream;
 mod time;
 
+pub use in_kernel::InKernel;
 pub use measure::Measure;
 pub use rate::{Rate, TxClock};
 pub use stream::Stream;

@@ -22,33 +22,26 @@ from cclab import _core
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-QDISCS = {
-    "netem": "delay 1ms limit 1000",
-    "tbf": "rate 1mbit burst 3200 limit 64000",
-    "htb": "default 1",
-    "bfifo": "limit 64000",
-    "pfifo": "limit 100",
-    "red": "limit 400000 min 30000 max 90000 avpkt 1000 burst 50 bandwidth 1mbit",
-    "codel": "",
-    "fq_codel": "",
-    "pie": "",
-    "fq": "",
-    "fq_pie": "",
-    "sfq": "",
-    "cake": "",
-    "choke": "limit 1000 min 30 max 90 burst 50 bandwidth 1mbit",
-}
+_PROBES = json.loads(_core.probes())
+_ON_KERNEL = [row for row in json.loads(_core.variants()) if "netns" in row["backends"]]
+
+QDISCS: dict[str, str] = {row["kind"]: row["least"] for row in _PROBES}
 """The qdiscs that studies use, with the least that `tc` takes for each."""
 
-VARIANTS = tuple(row["name"] for row in json.loads(_core.variants()) if "netns" in row["backends"])
+VARIANTS = tuple(row["name"] for row in _ON_KERNEL)
 """The variants of Linux."""
 
+_MODULES: dict[str, str | None] = {
+    **{f"qdisc {row['kind']}": row["module"] for row in _PROBES},
+    **{f"variant {row['name']}": row["module"] for row in _ON_KERNEL},
+}
+"""The kernel's module of each of them; None where every kernel has it."""
 _PROC = Path("/proc/sys")
 _TRACEFS = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
 _ENTER = {"root": ["unshare", "-n"], "user namespace": ["unshare", "-r", "-n"]}
 """How a trial gets a network namespace of its own, by privilege."""
-_OPTIONS = {"sch": "CONFIG_NET_SCH_*", "tcp": "CONFIG_TCP_CONG_*"}
-"""What distributions' own kernels have as modules, by how those are called."""
+_OPTIONS = {"qdisc": "CONFIG_NET_SCH_*", "variant": "CONFIG_TCP_CONG_*"}
+"""What distributions' own kernels have as modules, by kind."""
 _TRIAL_S = 20
 """A trial that takes longer counts as failed."""
 _SYSTEM_PATHS = "/usr/local/sbin:/usr/sbin:/sbin"
@@ -157,13 +150,13 @@ def _probed() -> Host:
     lacks: dict[str, Lack] = {}
     for name, said in _qdisc_trials(privilege).items():
         if said is not None:
-            lacks[f"qdisc {name}"] = _no_module(said, f"sch_{name}", privilege)
+            lacks[f"qdisc {name}"] = _lacking(said, f"qdisc {name}", privilege)
     variants = _setting("net/ipv4/tcp_available_congestion_control").split()
     for name in VARIANTS:
-        module = f"tcp_{name}"
+        module = _MODULES[f"variant {name}"]
         # The kernel loads a variant by itself only for root.
         if name not in variants and not (privilege == "root" and _is_module(module)):
-            lacks[f"variant {name}"] = _no_module("not in this kernel", module, privilege)
+            lacks[f"variant {name}"] = _lacking("not in this kernel", f"variant {name}", privilege)
     return Host(
         privilege,
         unprivileged,
@@ -236,18 +229,22 @@ def _sentence(said: list[str]) -> str:
     return " ".join(said).removeprefix("Error: ").rstrip(".") or "refused"
 
 
-def _no_module(what: str, module: str, privilege: str | None) -> Lack:
-    """What is missing for want of `module`."""
-    if privilege is None and module.startswith("sch_"):
+def _lacking(what: str, thing: str, privilege: str | None) -> Lack:
+    """What is missing for want of `thing`, which is one of `_MODULES`."""
+    kind = thing.split()[0]
+    if privilege is None and kind == "qdisc":
         return Lack(what, "see privileges")
-    if _is_module(module):
+    module = _MODULES[thing]
+    if module is not None and _is_module(module):
         return Lack(what, f"as root: modprobe {module}", module)
-    return Lack(what, f"a kernel with {_OPTIONS[module[:3]]}, or --backend linux")
+    return Lack(what, f"a kernel with {_OPTIONS[kind]}, or --backend linux")
 
 
-def _is_module(module: str) -> bool:
+def _is_module(module: str | None) -> bool:
     """Whether this host has `module` to load."""
-    return which("modprobe") is not None and _try(["modprobe", "-n", "-q", module]) is None
+    if module is None or which("modprobe") is None:
+        return False
+    return _try(["modprobe", "-n", "-q", module]) is None
 
 
 def _tracefs() -> Lack | None:

@@ -4,12 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use cclab_spec::{Names, TRAFFIC_KINDS};
+use cclab_spec::{Names, Parametric, TRAFFIC_KINDS};
 use cclab_units::parameter::Relation;
 use serde_json::{Map, Value, json};
 
 use super::choices::{Bytes, write};
-use super::names;
 use crate::stack;
 
 type Table = Map<String, Value>;
@@ -57,6 +56,13 @@ pub fn applications() -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
+/// The disciplines of the simulator, without the parameters that only kernels take.
+fn simulated_qdiscs() -> Vec<Parametric> {
+    cclab_qdisc::simulated()
+        .map(|d| Parametric::new(d.name, d.params, d.relations))
+        .collect()
+}
+
 /// What the description of `schema` quotes, which is what may be written.
 fn quoted(schema: &Value) -> Vec<&str> {
     let description = schema["description"].as_str().unwrap_or("");
@@ -80,7 +86,10 @@ impl<'a> Author<'a> {
         Author {
             bytes: Bytes(data),
             schema: schema(),
-            names: names(),
+            names: Names {
+                qdiscs: simulated_qdiscs(),
+                ..Names::default()
+            },
         }
     }
 
@@ -248,7 +257,7 @@ impl<'a> Author<'a> {
 
     /// Some of the parameters that `name` takes: two of which one lies below the other are turned
     /// round where they fall wrongly. The rest of what has to fit may be refused.
-    fn params(&mut self, name: &str, of: fn(&Names) -> &Vec<cclab_spec::Parametric>) -> Table {
+    fn params(&mut self, name: &str, of: fn(&Names) -> &Vec<Parametric>) -> Table {
         let Some(known) = of(&self.names)
             .iter()
             .find(|known| known.name == name)
@@ -257,10 +266,9 @@ impl<'a> Author<'a> {
             return Table::new();
         };
         let mut drawn: BTreeMap<&str, f64> = BTreeMap::new();
-        // What only the kernel's tc takes has no range.
-        for parameter in known.params.iter().filter(|taken| taken.most.is_finite()) {
+        for parameter in &known.params {
             if self.bytes.chance(90) {
-                drawn.insert(&parameter.name, self.bytes.number_of(parameter));
+                drawn.insert(parameter.name, self.bytes.number_of(parameter));
             }
         }
         for relation in &known.relations {
@@ -273,25 +281,19 @@ impl<'a> Author<'a> {
         }
         let parameters = known.params.iter();
         let written = parameters.filter_map(|taken| {
-            let value = drawn.get(taken.name.as_str())?;
-            Some((taken.name.clone(), write(taken, *value)))
+            let value = drawn.get(taken.name)?;
+            Some((taken.name.to_owned(), write(taken, *value)))
         });
         written.collect()
     }
 
     fn value_of(&mut self, table: &str, key: &str, schema: &Value) -> Value {
-        let registered = |all: &[cclab_spec::Parametric]| -> Vec<String> {
+        let registered = |all: &[Parametric]| -> Vec<String> {
             all.iter().map(|one| one.name.clone()).collect()
         };
         let names = match (table, key) {
-            (_, "cc") => cclab_cc::VARIANTS
-                .iter()
-                .map(|v| v.name.to_owned())
-                .collect(),
-            ("Queue", "kind") => cclab_qdisc::QDISCS
-                .iter()
-                .map(|d| d.name.to_owned())
-                .collect(),
+            (_, "cc") => cclab_cc::simulated().map(|v| v.name.to_owned()).collect(),
+            ("Queue", "kind") => registered(&self.names.qdiscs),
             ("Traffic", "kind") => registered(&self.names.traffic),
             ("Flow", "mss") => return json!(format!("{}B", self.bytes.whole(88, 3_000))),
             ("Study", "stack") => self.names.stacks.iter().map(|s| s.name.clone()).collect(),

@@ -1,6 +1,6 @@
 //! Choices that bytes spell: numbers, and quantities as studies write them.
 
-use cclab_spec::Taken;
+use cclab_units::parameter::Parameter;
 use cclab_units::{Measure, Time};
 use serde_json::{Value, json};
 
@@ -85,11 +85,11 @@ impl Bytes<'_> {
     }
 
     /// A value of `parameter`, small ones as likely as large ones.
-    pub fn number_of(&mut self, parameter: &Taken) -> f64 {
-        let Taken {
+    pub fn number_of(&mut self, parameter: &Parameter) -> f64 {
+        let Parameter {
             name, least, most, ..
         } = parameter;
-        let ceiling = match name.as_str() {
+        let ceiling = match *name {
             "rate" | "maxrate" | "peakrate" => 2e7,
             "load" => 2.0,
             "flows_per_second" => 50.0,
@@ -115,13 +115,13 @@ impl Bytes<'_> {
 }
 
 /// A value of `parameter` as its dimension is written.
-pub(super) fn write(parameter: &Taken, drawn: f64) -> Value {
+pub(super) fn write(parameter: &Parameter, drawn: f64) -> Value {
     match parameter.measure {
-        Some(Measure::Time | Measure::Rate) if drawn == 0.0 => json!(0),
-        Some(Measure::Time) => json!(Time::from_secs_f64(drawn).to_string()),
-        Some(Measure::Rate) => json!(format!("{}bit", drawn as u64)),
-        Some(Measure::Switch) => json!(drawn >= 0.5),
-        Some(measure) if measure.is_whole() => json!(drawn.round()),
+        Measure::Time | Measure::Rate if drawn == 0.0 => json!(0),
+        Measure::Time => json!(Time::from_secs_f64(drawn).to_string()),
+        Measure::Rate => json!(format!("{}bit", drawn as u64)),
+        Measure::Switch => json!(drawn >= 0.5),
+        measure if measure.is_whole() => json!(drawn.round()),
         _ => json!(drawn),
     }
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use cclab_units::Measure;
+use cclab_units::parameter::Parameter;
 
 use crate::error::{Problem, unknown};
-use crate::names::{Parametric, Taken};
+use crate::names::Parametric;
 use crate::text::{Dimension, Param};
 use crate::written;
 
@@ -25,7 +26,7 @@ pub(super) fn params(
         let Some(taken) = takes.iter().find(|taken| taken.name == key.value) else {
             let known = takes
                 .iter()
-                .map(|taken| taken.name.as_str())
+                .map(|taken| taken.name)
                 .chain(fields.iter().copied());
             return Err(unknown(&format!("parameter of {kind}"), &key.value, known).or_at(key.at));
         };
@@ -39,19 +40,10 @@ pub(super) fn params(
 }
 
 /// The value of `param` in the unit of `taken`, or what would be right.
-fn value_of(param: &Param, taken: &Taken) -> Result<f64, String> {
-    let Some(measure) = taken.measure else {
-        return Ok(param.value);
-    };
+fn value_of(param: &Param, taken: &Parameter) -> Result<f64, String> {
+    let measure = taken.measure;
     let value = converted(param, measure).ok_or_else(|| measure.rule().to_owned())?;
-    if measure.is_whole() && value.fract() != 0.0 {
-        return Err(measure.rule().to_owned());
-    }
-    if !(taken.least <= value && value <= taken.most) {
-        let [least, most] = [taken.least, taken.most].map(|bound| measure.write(bound));
-        return Err(format!("it lies between {least} and {most}"));
-    }
-    Ok(value)
+    taken.refuses(value).map_or(Ok(value), Err)
 }
 
 /// The value of `param` as a `measure`; `None` if it is of another dimension. Zero is the same in

@@ -96,8 +96,8 @@ impl Beside<'_> {
     /// has none is that of its link.
     fn value(&self, name: &str) -> Option<f64> {
         let default = || {
-            let taken = self.kind.params.iter().find(|taken| taken.name == name);
-            taken.and_then(|taken| taken.default)
+            let default = self.kind.param(name)?.default;
+            (!default.is_nan()).then_some(default)
         };
         let of_link = || match name {
             "rate" => self.before?.rate.map(|rate| rate.bps() as f64),
@@ -109,10 +109,8 @@ impl Beside<'_> {
 
     /// The value of the parameter `name` as a study file has it.
     fn written(&self, name: &str) -> Option<String> {
-        let taken = self.kind.params.iter().find(|taken| taken.name == name);
-        let measure = taken.and_then(|taken| taken.measure);
         let value = self.value(name)?;
-        Some(measure.map_or_else(|| value.to_string(), |measure| measure.write(value)))
+        Some(self.kind.param(name)?.measure.write(value))
     }
 
     /// The parameters of `relation` and what would be right, if it does not hold.

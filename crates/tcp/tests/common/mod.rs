@@ -79,7 +79,8 @@ pub struct Script {
 /// A sender in `profile` with `recovery` that did not start; ten segments of initial window.
 pub fn sender(profile: Profile, recovery: Recovery, variant: &str, ecn: bool) -> Sender {
     let variant = cclab_cc::find(variant).expect("a known variant");
-    let mut config = config(profile, recovery, variant.build, ecn, ISN);
+    let build = variant.build.expect("a variant of the simulator");
+    let mut config = config(profile, recovery, build, ecn, ISN);
     config.cc.params = Params::defaults(variant.params);
     Sender::new(config)
 }

@@ -1,0 +1,24 @@
+//! CDG, the CAIA delay gradient. Only kernels have it.
+
+use cclab_units::InKernel;
+
+use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
+
+/// The entry of the registry.
+pub(crate) const VARIANT: Variant = Variant {
+    name: "cdg",
+    version: 1,
+    summary: "Backs off by the gradient of delay, at random",
+    reference: "D. Hayes, G. Armitage, CAIA Delay-Gradient, NETWORKING 2011",
+    kernel: Some(InKernel::Module {
+        name: "tcp_cdg",
+        symbol: "CONFIG_TCP_CONG_CDG",
+    }),
+    recovery: None,
+    window: WindowInRecovery::Stack,
+    ecn: EcnFeedback::Classic,
+    departures: &[],
+    params: &[],
+    relations: &[],
+    build: None,
+};
