@@ -18,6 +18,7 @@ mod summary;
 mod topology;
 mod traffic;
 mod unsupported;
+mod version;
 mod wire;
 pub mod wires;
 mod world;
@@ -35,11 +36,8 @@ use cclab_units::Time;
 pub use describe::{Description, FlowFacts, LinkFacts, TrafficFacts, describe, describe_paths};
 pub use flow::payload_of;
 pub use unsupported::{Unsupported, unsupported};
+pub use version::{VERSION, determinants, version};
 pub use wire::wire_options;
-
-/// Version of the simulator, its sources included: results of another version are other
-/// results.
-pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("CCLAB_SIM_SOURCES"));
 
 /// Why a run gave no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
