@@ -38,7 +38,7 @@ queue = { limit = "100p" }
 [[flow]]
 transfer = "1MB"
 rwnd = "64kB"
-mss = 1000
+mss = "1000B"
 [[flow]]
 write_size = "1kB"
 writes_per_second = 100
@@ -50,7 +50,7 @@ direction = "reverse"
 rtt = "90ms"
 delay_at = "sender"
 [[flow]]
-command = ["iperf3", "-c", "{dst}", "-p", "{dport}", "-t", "5"]
+command = ["iperf3", "-c", "{dst}", "-p", "{port}", "-t", "{duration}"]
 [[flow]]
 sysctl = { "net.ipv4.tcp_sack" = 0 }
 [trace]
