@@ -309,10 +309,16 @@ def test_what_copies_of_a_flow_need_is_said_once(cli: Cli, study: Path) -> None:
     assert done.stderr.count(reason) == 1
 
 
-def test_version_is_that_of_cclab_and_of_the_simulator(capsys: pytest.CaptureFixture[str]) -> None:
+def test_versions_are_those_of_cclab_and_of_what_runs_and_numbers_go_through(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert invoke(["--version"]) == DONE
     told = capsys.readouterr().out
-    assert told == f"cclab {_core.VERSION}, simulator {_core.SIM_VERSION}\n"
+    versions = (
+        f"core {_core.CORE_VERSION}, testbed {_core.TESTBED_VERSION}, "
+        f"metrics {_core.METRICS_VERSION}"
+    )
+    assert told == f"cclab {_core.VERSION}, {versions}\n"
 
 
 def test_list_of_studies_says_what_they_run_on(
@@ -445,10 +451,17 @@ def test_a_results_folder_is_gone_on_with_and_done_anew_elsewhere(
     assert "is a results folder: what is set" in refused.stderr
     plan = out / "plan.json"
     version = json.loads(plan.read_text())["points"][0]["runs"][0]["version"]
-    plan.write_text(plan.read_text().replace(version, "0.0.1+00000000"))
+    whole = plan.read_text()
+    plan.write_text(whole.replace(version, "0.0.1+00000000"))
     other = cli("run", out)
     assert other.returncode == WRONG_INPUT
     assert "its results would be others" in other.stderr
+    core = f"core {_core.CORE_VERSION}"
+    assert version.startswith(f"{core}, ")
+    plan.write_text(whole.replace(core, "core 0"))
+    older = cli("run", out)
+    assert older.returncode == WRONG_INPUT
+    assert f"is of core 0, and this is {core}: its results would be others" in older.stderr
     assert cli("run", tmp_path / "none" / "plan.json").returncode == WRONG_INPUT
 
 

@@ -259,7 +259,7 @@ def test_page_says_where_the_numbers_come_from(results: Results) -> None:
     text = page.html(results, page.draw(results))
     for run in results.runs:
         assert run.run.id in text
-    for word in ("linux-6.12", "seed 7", _core.SIM_VERSION, "bootstrap"):
+    for word in ("linux-6.12", "seed 7", f"core {_core.CORE_VERSION}, linux-6.12 ", "bootstrap"):
         assert word in text
     for warning in results.warnings:
         assert warning.code in text

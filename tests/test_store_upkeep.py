@@ -143,14 +143,32 @@ def test_compacted_runs_go_too(store: Store, study: Path, tmp_path: Path) -> Non
     assert _lasting(one) == alone
 
 
-def test_runs_of_other_versions_go_when_asked(store: Store, study: Path) -> None:
+def test_runs_of_other_versions_go_when_asked(
+    store: Store, study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cclab.run(study, out=store.path, set=["duration=600ms"])
     last = store.plan()
-    found = gc.garbage(store, {"sim": "another"})
-    needed = gc.needed_by(last)
-    assert set(found.runs) == store.ids() - needed
-    assert len(found.plans) == 1
-    assert gc.garbage(store, {"sim": last.runs[0].version}) == gc.Garbage()
+    assert gc.garbage(store, backends.outdated) == gc.Garbage()
+    determinants = _core.determinants
+    with monkeypatch.context() as patched:
+        patched.setattr(_core, "determinants", lambda *_: "core 0")
+        found = gc.garbage(store, backends.outdated)
+        needed = gc.needed_by(last)
+        assert set(found.runs) == store.ids() - needed
+        assert len(found.plans) == 1
+
+        def reno_raised(scenario: str, kernel: str | None = None) -> str:
+            return determinants(scenario, kernel).replace("reno 1", "reno 2")
+
+        # Half of a plan: what it has of versions at hand stays, and so does the plan.
+        patched.setattr(_core, "determinants", reno_raised)
+        part = gc.garbage(store, backends.outdated)
+        assert part.plans == []
+        assert set(part.runs) < set(found.runs)
+        left = Catalog(store).tables().runs.collect()
+        gone = left.filter(left["run"].is_in(part.runs))["version"].to_list()
+        assert gone
+        assert all("reno 1" in version for version in gone)
 
 
 def test_a_store_in_use_is_left_alone(store: Store) -> None:

@@ -4,9 +4,9 @@ from os import PathLike
 from typing import Literal, final
 
 __all__ = [
-    "LINUX_VERSION",
+    "CORE_VERSION",
     "METRICS_VERSION",
-    "SIM_VERSION",
+    "TESTBED_VERSION",
     "VERSION",
     "CaptureError",
     "Progress",
@@ -20,6 +20,7 @@ __all__ = [
     "check_entries",
     "compare_repeats",
     "describe",
+    "determinants",
     "dimension",
     "execute",
     "execute_on_kernel",
@@ -46,14 +47,14 @@ __all__ = [
 VERSION: str
 """Version of cclab."""
 
-SIM_VERSION: str
-"""Version of the simulator, part of every run's content hash."""
+CORE_VERSION: int
+"""Version of what every simulated run goes through, stacks, variants and disciplines apart."""
+
+TESTBED_VERSION: int
+"""Version of what is done around a kernel: orders, agent, harvest."""
 
 METRICS_VERSION: str
 """Version of the metrics: numbers of one run by two versions may differ."""
-
-LINUX_VERSION: str
-"""Version of the kernel backends, without that of the kernel."""
 
 class StudyError(ValueError):
     """A study, or a value given beside it, is wrong: the message says where and what is right."""
@@ -87,16 +88,24 @@ def describe(scenario: str) -> str:
     cross, base RTT, packet sizes, windows. Raises `StudyError` where the simulator cannot run it.
     """
 
+def determinants(scenario: str, kernel: str | None = None) -> str:
+    """What determines a run of `scenario` (JSON) beside its seed: the versions of what it uses, or,
+    with a `kernel`, that and the version of what is done around it.
+    """
+
 def run_id(scenario: str, seed: int, backend: str, version: str) -> str:
-    """The content hash of a run of `scenario` (JSON): the name of its entry in a store."""
+    """The content hash of a run of `scenario` (JSON): the name of its entry in a store.
+
+    `version` is what `determinants` gave, for this backend.
+    """
 
 def baselines(
     scenario: str, baseline: str, seeds: list[int], backend: str, version: str
-) -> list[tuple[str, list[str]] | None]:
+) -> list[tuple[str, str, list[str]] | None]:
     """What each flow of a scenario (JSON) is compared with for the baseline of that name.
 
-    For each its scenario (JSON) and the id of the run of it with each of `seeds`; None of a flow
-    without others.
+    For each its scenario (JSON), what determines runs of that, and the id of the run with each of
+    `seeds`; None of a flow without others. `version` is what determines a run of the scenario.
     """
 
 def check(text: str, file: str) -> None:
@@ -110,13 +119,13 @@ def plan(
     text: str,
     file: str,
     set: list[str],
-    versions: dict[str, str],
+    kernels: dict[str, str],
     backend: str | None = None,
     repeat: int | str | None = None,
     seed: int | None = None,
 ) -> str:
-    """The plan of the study in `text`, as JSON; messages call it `file`. `versions` are those of
-    the backends, by name.
+    """The plan of the study in `text`, as JSON; messages call it `file`. `kernels` name
+    those of the backends that run on one.
 
     Raises `StudyError` if the study or one of the replacements is wrong.
     """

@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cclab import companions
+from cclab import companions, versions
 from cclab.backends import backend as find_backend
-from cclab.backends import versions
+from cclab.backends import outdated
 from cclab.errors import DamageError, InputError, RunsFailedError
 from cclab.execute import execute
 from cclab.execute.address import check_address
@@ -87,13 +87,12 @@ def planned(
             "those of its plan; to have others, name the study's file"
         )
     plan = Store(folder).plan()
-    there = versions()[plan.backend]
-    for run in plan.runs:
-        if run.version != there:
-            raise InputError(
-                f"the plan in {folder} is of {plan.backend} {run.version}, and this is {there}: "
-                "its results would be others; run the study's file"
-            )
+    for run, here in outdated(plan.runs).values():
+        theirs, ours = versions.apart(run.version, here)
+        raise InputError(
+            f"the plan in {folder} is of {theirs}, and this is {ours}: its results would be "
+            "others; run the study's file"
+        )
     return plan
 
 

@@ -24,7 +24,8 @@ class Run:
     seed: int
     backend: str
     version: str
-    """Version of the backend that the result belongs to."""
+    """What else determines the result: the versions of what the scenario uses, or of what is done
+    around a kernel, and the kernel; `versions` reads it."""
     scenario: dict[str, Any] = field(repr=False)
     """What runs, as docs/study-file.md describes it with every default filled in."""
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cclab import _core
-from cclab.backends import versions
+from cclab.backends import kernels
 from cclab.errors import InputError
 from cclab.explain import Explanation, explain
 from cclab.plan import Plan
@@ -68,7 +68,7 @@ class Study:
         `set` replaces keys (`"flow.short.cc=bbr"`); `backend`, `repeat` and `seed` replace what
         the file says. Raises `StudyError` if the study or a replacement is wrong.
         """
-        document = _core.plan(self.text, self.file, list(set), versions(), backend, repeat, seed)
+        document = _core.plan(self.text, self.file, list(set), kernels(), backend, repeat, seed)
         return Plan.from_core(document, self.name)
 
     def explain(self, *, set: tuple[str, ...] | list[str] = ()) -> list[Explanation]:

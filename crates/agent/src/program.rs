@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use cclab_testbed::VERSION;
 use cclab_testbed::orders::{self, Flow as Orders, SURROUNDINGS, Work};
 use cclab_testbed::records::{FlowOutcome, TcpInfo};
 use cclab_units::Time;
@@ -21,8 +22,6 @@ use crate::sys;
 /// What a program gets beyond its duration to end of itself: one that sends for exactly as long
 /// has still to hear from the other side.
 const GRACE: Time = Time::from_secs(1);
-/// Version of the agent: that of all that a run on a kernel goes through.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("CCLAB_LINUX_SOURCES"));
 /// Last lines of a program's output that a message shows.
 const LINES: usize = 15;
 

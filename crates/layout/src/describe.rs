@@ -200,7 +200,7 @@ mod tests {
     fn of_study(text: &str) -> Description {
         let study = cclab_spec::Study::load(text, "study.toml").expect("a good study");
         let plan = study
-            .plan(&cclab_spec::Overrides::default(), &|_| String::new())
+            .plan(&cclab_spec::Overrides::default(), &|_, _| String::new())
             .expect("a plan");
         describe(&plan.runs[0].run.scenario).expect("a stack that there is")
     }

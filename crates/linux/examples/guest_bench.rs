@@ -148,7 +148,8 @@ fn first_run(arguments: &Arguments) -> Result<Run, Problem> {
         set: arguments.set.clone(),
         ..Overrides::default()
     };
-    let plan = Study::load(&text, &arguments.study)?.plan(&overrides, &|_| "bench".to_owned())?;
+    let plan =
+        Study::load(&text, &arguments.study)?.plan(&overrides, &|_, _| "bench".to_owned())?;
     Ok(plan.runs[0].run.clone())
 }
 

@@ -135,7 +135,7 @@ fn surroundings() -> Surroundings {
     Surroundings {
         directory: directory.to_string_lossy().into_owned(),
         path: std::env::var("PATH").unwrap_or_default(),
-        version: crate::VERSION.to_owned(),
+        version: cclab_testbed::VERSION,
     }
 }
 

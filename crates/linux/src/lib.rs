@@ -18,10 +18,6 @@ use std::time::Duration;
 use cclab_testbed::records::Failure;
 use cclab_units::Time;
 
-/// Version of the kernel backends, without that of the kernel: results of another version are
-/// other results.
-pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("CCLAB_LINUX_SOURCES"));
-
 /// Why a run gave no result.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {

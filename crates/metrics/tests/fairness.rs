@@ -76,7 +76,7 @@ fn measured(flows: &[(u64, Vec<u64>)]) -> RunMetrics {
 fn input(text: &str) -> MeasureInput {
     let study = Study::load(text, "study.toml").expect("a good study");
     let plan = study
-        .plan(&Overrides::default(), &|_| String::new())
+        .plan(&Overrides::default(), &|_, _| String::new())
         .expect("a plan");
     MeasureInput::from(&plan.runs[0].run.scenario)
 }

@@ -16,9 +16,9 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
-    module.add("SIM_VERSION", cclab_sim::VERSION)?;
-    module.add("METRICS_VERSION", cclab_metrics::VERSION)?;
-    module.add("LINUX_VERSION", cclab_linux::VERSION)?;
+    module.add("CORE_VERSION", cclab_sim::VERSION)?;
+    module.add("TESTBED_VERSION", cclab_testbed::VERSION)?;
+    module.add("METRICS_VERSION", cclab_metrics::VERSION.to_string())?;
     module.add("StudyError", module.py().get_type::<error::StudyError>())?;
     module.add("RunError", module.py().get_type::<error::RunError>())?;
     module.add(
@@ -30,6 +30,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plan::plan, module)?)?;
     module.add_function(wrap_pyfunction!(plan::schema, module)?)?;
     module.add_function(wrap_pyfunction!(plan::run_id, module)?)?;
+    module.add_function(wrap_pyfunction!(plan::determinants, module)?)?;
     module.add_function(wrap_pyfunction!(plan::describe, module)?)?;
     module.add_function(wrap_pyfunction!(plan::baselines, module)?)?;
     module.add_function(wrap_pyfunction!(plan::holds, module)?)?;

@@ -215,7 +215,7 @@ fn with_traffic(kind: &TrafficKind) -> Scenario {
 /// The one scenario of a study of this crate's making.
 fn scenario(text: &str) -> Scenario {
     let plan = Study::load(text, "example.toml")
-        .and_then(|study| study.plan(&Overrides::default(), &|_| String::new()));
+        .and_then(|study| study.plan(&Overrides::default(), &|_, _| String::new()));
     let mut plan = plan.expect("what the registries list can be written");
     plan.scenarios.swap_remove(0).scenario
 }

@@ -19,14 +19,14 @@ pub fn check(text: &str, file: &str) -> PyResult<()> {
 }
 
 /// The plan of the study in `text` as JSON: what is written, the sweep points with what the backend
-/// cannot do at each, the runs, the expectations. `versions` are those of the backends, by name.
+/// cannot do at each, the runs, the expectations. `kernels` name those of the backends that run on one.
 #[pyfunction]
-#[pyo3(signature = (text, file, set, versions, backend=None, repeat=None, seed=None))]
+#[pyo3(signature = (text, file, set, kernels, backend=None, repeat=None, seed=None))]
 pub fn plan(
     text: &str,
     file: &str,
     set: Vec<String>,
-    versions: BTreeMap<String, String>,
+    kernels: BTreeMap<String, String>,
     backend: Option<String>,
     repeat: Option<RepeatGiven>,
     seed: Option<u64>,
@@ -42,8 +42,8 @@ pub fn plan(
     };
     let study = Study::load(text, file).map_err(error::study)?;
     let plan = study
-        .plan(&overrides, &|backend: &str| {
-            versions.get(backend).cloned().unwrap_or_default()
+        .plan(&overrides, &|scenario, backend| {
+            determinants_of(scenario, kernels.get(backend).map(String::as_str))
         })
         .map_err(error::study)?;
     let backend = plan.runs.first().map_or("", |planned| &planned.run.backend);
@@ -166,19 +166,38 @@ pub fn describe(scenario: &str) -> PyResult<String> {
     serde_json::to_string(&description).map_err(error::study)
 }
 
-/// The id of the run of `scenario` (JSON) with `seed` on `backend` of `version`: the hash of its
-/// content.
+/// What determines a run of a scenario beside its seed; `kernel` names what it is on, if it is on
+/// one.
+fn determinants_of(scenario: &Scenario, kernel: Option<&str>) -> String {
+    match kernel {
+        Some(kernel) => cclab_testbed::determinants(kernel),
+        None => cclab_sim::determinants(scenario),
+    }
+}
+
+/// What determines a run of `scenario` (JSON) beside its seed: the versions of what it uses, or,
+/// with a `kernel`, that and the version of what is done around it.
+#[pyfunction]
+#[pyo3(signature = (scenario, kernel=None))]
+pub fn determinants(scenario: &str, kernel: Option<&str>) -> PyResult<String> {
+    let scenario: Scenario = serde_json::from_str(scenario).map_err(error::study)?;
+    Ok(determinants_of(&scenario, kernel))
+}
+
+/// The id of the run of `scenario` (JSON) with `seed` on `backend`, determined by `version`: the
+/// hash of its content.
 #[pyfunction]
 pub fn run_id(scenario: &str, seed: u64, backend: &str, version: &str) -> PyResult<String> {
     let scenario: Scenario = serde_json::from_str(scenario).map_err(error::study)?;
     Ok(cclab_spec::run_id(&scenario, seed, backend, version))
 }
 
-/// A scenario (JSON), and the id of the run of it with each of some seeds.
-type WithIds = (String, Vec<String>);
+/// A scenario (JSON), what determines runs of it, and the id of that with each of some seeds.
+type WithIds = (String, String, Vec<String>);
 
 /// What each flow of `scenario` (JSON) is compared with for the `baseline` of that name: for each its
-/// scenario (JSON) and the run's id with each of `seeds`; None of a flow without others.
+/// scenario (JSON), what determines its runs, and the run's id with each of `seeds`; None of a flow
+/// without others. `version` is what determines a run of `scenario`.
 #[pyfunction]
 pub fn baselines(
     scenario: &str,
@@ -192,9 +211,11 @@ pub fn baselines(
     let indices = 0..scenario.flows.len();
     let one = |index| {
         let other = baseline.of(&scenario, index)?;
-        let id = |&seed: &u64| cclab_spec::run_id(&other, seed, backend, version);
+        let version = cclab_spec::determinants_beside(&other, version);
+        let id = |&seed: &u64| cclab_spec::run_id(&other, seed, backend, &version);
+        let ids = seeds.iter().map(id).collect();
         let text = serde_json::to_string(&other).expect("a scenario is JSON");
-        Some((text, seeds.iter().map(id).collect()))
+        Some((text, version, ids))
     };
     Ok(indices.map(one).collect())
 }

@@ -83,7 +83,9 @@ pub fn judge(text: &str) -> Result<Outcome, String> {
 pub fn first_run(text: &str) -> Result<(Scenario, u64), String> {
     let study = Study::load(text, FILE).map_err(|why| why.to_string())?;
     let plan = study
-        .plan(&Overrides::default(), &|_| crate::VERSION.to_owned())
+        .plan(&Overrides::default(), &|scenario, _| {
+            crate::determinants(scenario)
+        })
         .map_err(|why| why.to_string())?;
     let first = plan.runs.into_iter().next();
     let run = first.ok_or("a plan without runs")?.run;

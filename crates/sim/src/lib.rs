@@ -10,6 +10,7 @@ mod stack;
 mod summary;
 mod traffic;
 mod unsupported;
+mod version;
 mod wire;
 mod world;
 
@@ -26,11 +27,8 @@ use cclab_units::Time;
 
 pub use describe::describe;
 pub use unsupported::{Unsupported, unsupported};
+pub use version::{VERSION, determinants, version};
 pub use wire::wire_options;
-
-/// Version of the simulator, its sources included: results of another version are other
-/// results.
-pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("CCLAB_SIM_SOURCES"));
 
 /// Why a run gave no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -19,7 +19,7 @@ fn plan_of(stack: &str, cc: &str, qdisc: &str, limit: &str) -> Result<Plan, Stri
     );
     let study = Study::load(&text, "names.toml").map_err(|error| error.to_string())?;
     study
-        .plan(&Overrides::default(), &|_| "test".to_owned())
+        .plan(&Overrides::default(), &|_, _| "test".to_owned())
         .map_err(|error| error.to_string())
 }
 
@@ -89,7 +89,7 @@ fn what_the_simulator_does_not_do_is_refused_by_name() {
 /// Plans `text`; gives the message of its refusal.
 fn refusal(text: &str) -> Option<String> {
     let study = Study::load(text, "study.toml");
-    let plan = study.and_then(|study| study.plan(&Overrides::default(), &|_| String::new()));
+    let plan = study.and_then(|study| study.plan(&Overrides::default(), &|_, _| String::new()));
     plan.err().map(|error| error.to_string())
 }
 

@@ -84,7 +84,9 @@ fn simulate(cell: &Cell) -> Vec<f64> {
     );
     let study = Study::load(&text, "cell.toml").expect("a valid study");
     let plan = study
-        .plan(&Overrides::default(), &|_| cclab_sim::VERSION.to_owned())
+        .plan(&Overrides::default(), &|scenario, _| {
+            cclab_sim::determinants(scenario)
+        })
         .expect("a valid plan");
     let run = &plan.runs[0].run;
     let summary = cclab_sim::run(&run.scenario, run.seed, &mut (), &Progress::default())

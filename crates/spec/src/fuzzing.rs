@@ -17,6 +17,6 @@ pub fn fuzz_study(data: &[u8]) {
             repeat: Some(Repeats::Times(1)),
             ..Overrides::default()
         };
-        let _ = study.plan(&overrides, &|_| "fuzz".to_owned());
+        let _ = study.plan(&overrides, &|_, _| "fuzz".to_owned());
     }
 }

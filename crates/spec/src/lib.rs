@@ -10,13 +10,14 @@
 //!     [[flow]]
 //!     cc = "reno"
 //! "#;
-//! let plan = Study::load(text, "study.toml")?.plan(&Overrides::default(), &|_| "0.1.0".to_owned())?;
+//! let plan = Study::load(text, "study.toml")?.plan(&Overrides::default(), &|_, _| "core 1".to_owned())?;
 //! assert_eq!(plan.runs.len(), 1);
 //! # Ok::<(), cclab_spec::StudyError>(())
 //! ```
 
 mod baseline;
 mod de;
+mod determinants;
 mod error;
 mod expect;
 pub mod fuzzing;
@@ -41,6 +42,7 @@ mod traffic;
 mod written;
 
 pub use baseline::Baseline;
+pub use determinants::{Part, determinants, determinants_beside, parts};
 pub use error::StudyError;
 pub use expect::{
     BOTTLENECK_METRICS, Expectation, FLOW_METRICS, Operator, RUN_METRICS, Subject, TRAFFIC_METRICS,

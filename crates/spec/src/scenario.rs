@@ -447,6 +447,7 @@ pub struct Run {
     pub seed: u64,
     /// `sim`, `linux` or `netns`.
     pub backend: String,
-    /// Version of the backend that the result belongs to.
+    /// What else determines the result: the versions of what the scenario uses
+    /// ([`crate::determinants`]), or of the kernel backends and the kernel.
     pub version: String,
 }

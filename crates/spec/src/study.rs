@@ -106,12 +106,12 @@ impl Study {
     }
 
     /// Every run of the study: sweep points in the order of the file, the last path varying
-    /// fastest, and for each the seeds from `seed` up. `version` gives the version of the backend
-    /// of a name.
+    /// fastest, and for each the seeds from `seed` up. `version` says what
+    /// determines a run of a scenario on the backend of a name.
     pub fn plan(
         &self,
         overrides: &Overrides,
-        version: &dyn Fn(&str) -> String,
+        version: &dyn Fn(&Scenario, &str) -> String,
     ) -> Result<Plan, StudyError> {
         let mut sources = self.sources.clone();
         plan(self, overrides, version, &mut sources).map_err(|problem| sources.locate(problem))
@@ -133,7 +133,7 @@ impl Study {
 fn plan(
     study: &Study,
     overrides: &Overrides,
-    version: &dyn Fn(&str) -> String,
+    version: &dyn Fn(&Scenario, &str) -> String,
     sources: &mut Sources,
 ) -> Result<Plan, Problem> {
     let mut document = study.document.clone();
@@ -166,7 +166,7 @@ fn plan(
         }
         check_seeds(&written, sweep.len())?;
         let backend = written.backend.name();
-        let version = version(backend);
+        let version = version(&scenario, backend);
         for seed in (written.seed.value..).take(written.repeat.value.most() as usize) {
             let id = run_id(&scenario, seed, backend, &version);
             let run = Run {

@@ -35,7 +35,7 @@ fn plan(text: &str, set: &[&str]) -> Plan {
     };
     let study = Study::load(text, "study.toml").expect("a good study");
     study
-        .plan(&overrides, &|_| "1".to_owned())
+        .plan(&overrides, &|_, _| "1".to_owned())
         .expect("a good study")
 }
 

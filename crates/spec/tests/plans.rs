@@ -22,7 +22,7 @@ fn one_flow(more: &str) -> String {
 
 fn try_plan(text: &str, overrides: &Overrides) -> Result<Plan, String> {
     Study::load(text, "study.toml")
-        .and_then(|study| study.plan(overrides, &|_| "1".to_owned()))
+        .and_then(|study| study.plan(overrides, &|_, _| "1".to_owned()))
         .map_err(|error| error.to_string())
 }
 
@@ -381,7 +381,7 @@ fn the_id_of_a_run_is_the_hash_of_what_can_change_its_result() {
     let id = |text: &str, version: &str, overrides: &Overrides| {
         let study = Study::load(text, "study.toml").expect("a good study");
         study
-            .plan(overrides, &|_| version.to_owned())
+            .plan(overrides, &|_, _| version.to_owned())
             .expect("a plan")
             .runs[0]
             .run
@@ -480,7 +480,7 @@ fn with_trace(name: &str, trace: &str) -> (std::path::PathBuf, String) {
 
 fn plan_at(file: &std::path::Path, text: &str) -> Result<Plan, String> {
     Study::load(text, &file.display().to_string())
-        .and_then(|study| study.plan(&Overrides::default(), &|_| "1".to_owned()))
+        .and_then(|study| study.plan(&Overrides::default(), &|_, _| "1".to_owned()))
         .map_err(|error| error.to_string())
 }
 

@@ -8,7 +8,7 @@ use cclab_spec::{Overrides, Study};
 
 fn refusal(text: &str, overrides: &Overrides) -> String {
     let planned = Study::load(text, "")
-        .and_then(|study| study.plan(overrides, &|_| "test".to_owned()).map(|_| ()));
+        .and_then(|study| study.plan(overrides, &|_, _| "test".to_owned()).map(|_| ()));
     match planned {
         Ok(()) => "accepted".to_owned(),
         Err(error) => error.to_string().trim_start_matches(':').to_owned(),

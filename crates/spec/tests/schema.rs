@@ -119,6 +119,6 @@ fn the_reference_names_every_key_and_its_example_is_a_study() {
         .and_then(|rest| rest.split("```").next());
     let study = Study::load(example.expect("a first example"), "study.toml").expect("a good study");
     study
-        .plan(&Default::default(), &|_| "1".to_owned())
+        .plan(&Default::default(), &|_, _| "1".to_owned())
         .expect("a plan");
 }

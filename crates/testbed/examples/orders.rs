@@ -28,7 +28,7 @@ fn print(path: &str, set: Vec<String>) -> Result<(), String> {
         ..Overrides::default()
     };
     let plan = Study::load(&text, path)
-        .and_then(|study| study.plan(&overrides, &|_| "example".to_owned()))
+        .and_then(|study| study.plan(&overrides, &|_, _| "example".to_owned()))
         .map_err(|error| error.to_string())?;
     let run = &plan.runs[0].run;
     let refused = unsupported(&run.scenario, Target::Guest);

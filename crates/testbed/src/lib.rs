@@ -39,6 +39,16 @@ pub use probes::{Probe, probes};
 pub use records::Outcome;
 pub use unsupported::{Unsupported, unsupported};
 
+/// The version of what the kernel backends do around a kernel: the orders, what the agent makes of
+/// them, and the trace that its records become. Whoever changes one of them raises it: runs of the
+/// older version are then other runs, and an agent of it is refused.
+pub const VERSION: u32 = 1;
+
+/// What determines a run on a kernel beside its scenario and its seed, given what names the kernel.
+pub fn determinants(kernel: &str) -> String {
+    format!("testbed {VERSION}, kernel {kernel}")
+}
+
 /// The agent's first argument where it is to become another program that ends with the process
 /// that started it; that one's number, the program and its arguments follow.
 pub const TIED: &str = "--tied";

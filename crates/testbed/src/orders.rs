@@ -204,8 +204,8 @@ pub struct Surroundings {
     pub directory: String,
     /// Folders in which programs are looked for, with colons between them.
     pub path: String,
-    /// Version of what spelt the orders out; the agent's own must be the same.
-    pub version: String,
+    /// [`crate::VERSION`] of what spelt the orders out; the agent's own must be the same.
+    pub version: u32,
 }
 
 /// The name of the file with [`Surroundings`].

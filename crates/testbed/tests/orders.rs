@@ -21,7 +21,7 @@ fn scenarios(text: &str) -> Vec<Scenario> {
 fn scenarios_of(text: &str, file: &str) -> Vec<Scenario> {
     let study = Study::load(text, file).expect("a good study");
     let plan = study
-        .plan(&Overrides::default(), &|_| "test".to_owned())
+        .plan(&Overrides::default(), &|_, _| "test".to_owned())
         .expect("a plan");
     plan.scenarios
         .into_iter()

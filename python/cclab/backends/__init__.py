@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Protocol
 
+from cclab import _core
 from cclab.backends.linux import Linux
 from cclab.backends.netns import Netns
 from cclab.backends.sim import Simulator
 from cclab.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from cclab._core import Progress
     from cclab.plan import Run
 
-__all__ = ["BACKENDS", "Backend", "backend", "versions"]
+__all__ = ["BACKENDS", "Backend", "backend", "kernels", "outdated"]
 
 
 class Backend(Protocol):
@@ -37,8 +39,9 @@ class Backend(Protocol):
     def seconds(self, packets: float, virtual_s: float) -> float:
         """About how many seconds of a processor a run of so many packets and so long takes."""
 
-    def version(self) -> str:
-        """Version that results belong to: part of every run's content hash."""
+    def kernel(self) -> str | None:
+        """What names the kernel that runs are on, part of every run's content hash; None if they
+        are simulated."""
 
     def check(self, runs: list[Run]) -> None:
         """Raises `InputError` if this machine lacks what `runs` need."""
@@ -66,6 +69,24 @@ def backend(name: str) -> Backend:
     raise InputError(f"no backend {name!r}; there are: {', '.join(BACKENDS)}")
 
 
-def versions() -> dict[str, str]:
-    """The version of each backend, by name."""
-    return {name: backend.version() for name, backend in BACKENDS.items()}
+def kernels() -> dict[str, str]:
+    """What names the kernel of each backend that runs on one, by the backend's name."""
+    named = {name: backend.kernel() for name, backend in BACKENDS.items()}
+    return {name: kernel for name, kernel in named.items() if kernel is not None}
+
+
+def outdated(runs: Iterable[Run]) -> dict[str, tuple[Run, str]]:
+    """Those of `runs` that this cclab would do otherwise, by their ids; for each, the version that
+    it would give them."""
+    named, runs = kernels(), [*runs]  # A list: none goes while its scenario is known by its id.
+    known: dict[tuple[str, int], str] = {}
+    found = {}
+    for run in runs:
+        # Runs of one scenario share it, and it is large.
+        key = (run.backend, id(run.scenario))
+        if key not in known:
+            scenario = json.dumps(run.scenario)
+            known[key] = _core.determinants(scenario, named.get(run.backend))
+        if run.version != known[key]:
+            found[run.id] = (run, known[key])
+    return found

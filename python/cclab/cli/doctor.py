@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from cclab import _core
+from cclab import _core, versions
 from cclab.api import RESULTS, cpus
 from cclab.cli import checks as backends
 from cclab.cli import options
@@ -40,7 +40,7 @@ def doctor(
     """Check this machine: what is there, what is missing, how to get it."""
     checks = [
         Check("python", True, True, platform.python_version(), ""),
-        Check("cclab", True, True, f"{_core.VERSION}, simulator {_core.SIM_VERSION}", ""),
+        Check("cclab", True, True, f"{_core.VERSION}, {versions.AT_HAND}", ""),
         Check("processors", True, True, str(cpus()), ""),
         *(_library(name) for name in _LIBRARIES),
         _store(out),

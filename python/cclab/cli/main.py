@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from cclab import _core
+from cclab import _core, versions
 from cclab.cli import (
     analyze,
     cluster,
@@ -44,7 +44,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        tell(f"cclab {_core.VERSION}, simulator {_core.SIM_VERSION}")
+        tell(f"cclab {_core.VERSION}, {versions.AT_HAND}")
         raise typer.Exit
 
 

@@ -86,12 +86,12 @@ def gc(
     json: options.Json = False,
 ) -> None:
     """Remove what no plan needs: its runs, what was set aside, what dead processes left."""
-    from cclab.backends import versions
+    from cclab.backends import outdated
     from cclab.catalog import Catalog
     from cclab.store import gc as collector
 
     store = _store(folder)
-    known = versions() if other_versions else None
+    known = outdated if other_versions else None
     if dry_run:
         found = collector.garbage(store, known)
     else:

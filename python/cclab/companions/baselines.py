@@ -51,13 +51,13 @@ def runs_of(plan: Plan) -> dict[str, list[Beside]]:
             for index, other in enumerate(flows):
                 if other is None:
                     continue
-                written, ids = other
+                written, version, ids = other
                 # Read once: runs of one scenario are known by it.
                 if written not in scenarios:
                     scenarios[written] = json.loads(written)
                 scenario = scenarios[written]
                 for place, (run_id, seed) in enumerate(zip(ids, seeds, strict=True)):
-                    run = Run(run_id, seed, first.backend, first.version, scenario)
+                    run = Run(run_id, seed, first.backend, version, scenario)
                     beside[place][index][name] = runs.setdefault(run_id, run)
         found |= zip((run.id for run in point.runs), beside, strict=True)
     return found

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from cclab import versions
 from cclab.comparison import permutation
 from cclab.comparison.correction import LEVEL
 from cclab.summary import Raised, warnings
@@ -147,14 +148,19 @@ def _listed(found: Sequence[Change]) -> str:
 
 
 def _versions(a: Plan, b: Plan) -> Doubt | None:
-    of_a = {run.version for run in a.runs}
-    of_b = {run.version for run in b.runs}
-    if a.backend != b.backend or of_a == of_b:
+    of_a, of_b = (versions.together(run.version for run in plan.runs) for plan in (a, b))
+    # What one side alone uses is what is compared, not another version of it.
+    both = of_a.keys() & of_b.keys() or of_a.keys() | of_b.keys()
+    differ = sorted(name for name in both if of_a.get(name) != of_b.get(name))
+    if a.backend != b.backend or not differ:
         return None
+    told = (
+        ", ".join(f"{name} {number}" for name in differ for number in side.get(name, []))
+        for side in (of_a, of_b)
+    )
     return Doubt(
         "different-versions",
-        f"backend {a.backend} had another version on each side: "
-        f"{', '.join(sorted(of_a))} | {', '.join(sorted(of_b))}",
+        f"backend {a.backend} had another version on each side: {' | '.join(told)}",
         "run both studies again with one version, unless the versions are what is compared",
     )
 

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from cclab import _core
+from cclab import _core, versions
 from cclab.backends import backend as backend_called
-from cclab.backends import versions
+from cclab.backends import outdated
 from cclab.errors import InputError, RunError
 from cclab.execute.address import check_address
 from cclab.execute.crew import Done, check_disk, work
@@ -145,7 +145,7 @@ class Cluster:
                 "starts one on this machine"
             ) from error
         with client:
-            told = client.run(_able, backend.name, backend.version(), _samples(runs))
+            told = client.run(_able, backend.name, _samples(runs))
             if not told:
                 raise InputError(f"the Dask scheduler at {address} has no workers yet")
             for worker, lack in told.items():
@@ -208,7 +208,6 @@ class Cluster:
             future = self._client.submit(
                 _work,
                 self._backend.name,
-                self._backend.version(),
                 [*batch],
                 pure=False,
                 retries=_RETRIES,
@@ -254,24 +253,24 @@ def _samples(runs: list[Run]) -> list[Run]:
     return list({id(run.scenario): run for run in runs}.values())
 
 
-def _able(backend: str, version: str, runs: list[Run]) -> str | None:
+def _able(backend: str, runs: list[Run]) -> str | None:
     """On a worker: why it cannot do `runs`; None if it can."""
     try:
-        _check_version(backend, version)
+        _check_versions(runs)
         backend_called(backend).check(runs)
     except InputError as error:
         return str(error)
     return None
 
 
-def _check_version(backend: str, version: str) -> None:
+def _check_versions(runs: list[Run]) -> None:
     """On a worker: raises `InputError` if it would give other results under the same ids."""
-    there = versions()[backend]
-    if there != version:
-        raise InputError(f"it has {backend} {there}, and not {version}: install the same cclab")
+    for run, here in outdated(runs).values():
+        theirs, ours = versions.apart(run.version, here)
+        raise InputError(f"it has {ours}, and not {theirs}: install the same cclab")
 
 
-def _work(backend: str, version: str, batch: list[Run]) -> _Parcel | _Broken:
+def _work(backend: str, batch: list[Run]) -> _Parcel | _Broken:
     """On a worker, which may have come after the others were asked: executes `batch`.
 
     What the system refuses, such as to write to a full disk, is the worker's fault.
@@ -279,7 +278,7 @@ def _work(backend: str, version: str, batch: list[Run]) -> _Parcel | _Broken:
     worker = distributed.get_worker()
     progresses = [_core.Progress() for _ in batch]
     try:
-        _check_version(backend, version)
+        _check_versions(batch)
         with (
             _while_wanted(worker, progresses),
             tempfile.TemporaryDirectory(prefix="cclab-") as place,

@@ -12,7 +12,7 @@ import jinja2
 from markupsafe import Markup
 from markupsafe import escape as markup_escape
 
-from cclab import _core, expect
+from cclab import _core, expect, versions
 from cclab.report import figures, tables
 from cclab.report.figures.panels import MOST_PANELS
 
@@ -97,7 +97,7 @@ def html(results: Results, drawn: Drawn) -> str:
         ids=[run.run.id for run in runs[:MOST_LISTED]],
         runs=len(runs),
         planned=len(plan.runs),
-        versions=sorted({f"{run.run.backend} {run.run.version}" for run in runs}),
+        versions=[f"{plan.backend}: {versions.listed(run.run.version for run in runs)}"],
         stacks=sorted({run.run.scenario["stack"] for run in runs}),
         version=_core.VERSION,
         definitions=_definitions(traffic is not None),

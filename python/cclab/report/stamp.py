@@ -39,10 +39,10 @@ def remove(out: Path) -> None:
 
 
 def _made_of(results: Results) -> str:
-    """A hash of the plan, the runs that are measured and the version that measures them."""
+    """A hash of the plan, the runs that are measured and the versions that measure and draw them."""
     plan = results.plan
     # A run's id is the hash of its scenario, which need not be hashed once more.
     points = [[point.params, [run.id for run in point.runs]] for point in plan.points]
     runs = [run.run.id for run in results.runs]
-    whole = [plan.description(), points, runs, _core.VERSION, _core.SIM_VERSION]
+    whole = [plan.description(), points, runs, _core.VERSION, _core.METRICS_VERSION]
     return hashlib.sha256(json.dumps(whole).encode()).hexdigest()

@@ -15,10 +15,14 @@ from cclab.store.folder import PLAN
 from cclab.store.planned import unsettled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Set
     from pathlib import Path
 
+    from cclab.plan import Run
     from cclab.store.folder import Store
+
+    Others = Callable[[Iterable[Run]], Mapping[str, object]]
+    """Which of some runs are of other versions than those at hand, by their ids."""
 
 
 @dataclass
@@ -28,7 +32,7 @@ class Garbage:
     runs: list[str] = field(default_factory=list)
     """Entries that no plan needs."""
     plans: list[str] = field(default_factory=list)
-    """Plans of which every run is of another version."""
+    """Plans of which every run is of other versions."""
     aside: list[str] = field(default_factory=list)
     """Damaged entries that were set aside."""
     bytes: int = 0
@@ -59,11 +63,11 @@ def needed_by(plan: Plan) -> set[str]:
     return {run.id for run in [*plan.runs, *companions.of(plan).runs]}
 
 
-def garbage(store: Store, versions: dict[str, str] | None = None) -> Garbage:
+def garbage(store: Store, others: Others | None = None) -> Garbage:
     """What is in `store` that no plan of it needs, or may need when it goes on; changes nothing.
 
-    With the `versions` of backends by name, entries of others and plans of nothing else too, but
-    the plan last run. Raises `StoreError` if a plan cannot be read: what it needs is not known.
+    If it can tell which runs are of `others` than the versions at hand, these and plans of nothing
+    else too, but the plan last run. Raises `StoreError` if a plan cannot be read: what it needs is not known.
     """
     plans = plans_of(store)
     files = {store.path / PLAN, *store.plans.glob("*.json")}
@@ -73,20 +77,28 @@ def garbage(store: Store, versions: dict[str, str] | None = None) -> Garbage:
             f"{unread} cannot be read: what it needs is not known; run its study again with "
             f"`--out {store.path}`, or delete the file: its runs are then needed by no plan"
         )
+    last = plans[store.path / PLAN].first
+
+    def other(plan: Plan) -> Set[str]:
+        if others is None or plan.first == last:
+            return frozenset()
+        return others([*plan.runs, *companions.of(plan).runs]).keys()
+
     found = Garbage()
     needed: set[str] = set()
     staying = []
     for file, plan in plans.items():
-        if versions and plan != plans[store.path / PLAN] and _is_other(plan, versions):
+        stays = needed_by(plan) - other(plan)
+        if stays.isdisjoint(run.id for run in plan.runs):
             found.plans.append(file.name)
         else:
-            needed |= needed_by(plan)
+            needed |= stays
             staying.append(plan)
     started = {plan.first.to_json() for plan in staying if plan.until is not None}
     if started and store.ids() - needed:
         for plan in unsettled(store):
             if plan.first.to_json() in started:
-                needed |= needed_by(plan)
+                needed |= needed_by(plan) - other(plan)
     found.runs = sorted(store.ids() - needed)
     found.aside = _names(store.aside)
     packed = store.packed()
@@ -96,7 +108,7 @@ def garbage(store: Store, versions: dict[str, str] | None = None) -> Garbage:
     return found
 
 
-def collect(store: Store, versions: dict[str, str] | None = None) -> Garbage:
+def collect(store: Store, others: Others | None = None) -> Garbage:
     """Removes what `garbage` finds, and what dead writers left.
 
     Raises `StoreError` if the store cannot be written or another process writes to it: what that
@@ -105,7 +117,7 @@ def collect(store: Store, versions: dict[str, str] | None = None) -> Garbage:
     lock = store.path / "tmp" / "lock"
     with store.writer() as writer, writer.workspace() as scratch, disk.locked(lock):
         _check_alone(store, scratch.parent)
-        found = garbage(store, versions)
+        found = garbage(store, others)
         _remove(store, found, scratch)
     return found
 
@@ -138,11 +150,6 @@ def _check_alone(store: Store, corner: Path) -> None:
                 raise StoreError(
                     f"{store.path} is in use by another process; try again when it has ended"
                 ) from None
-
-
-def _is_other(plan: Plan, versions: dict[str, str]) -> bool:
-    """Whether every run of a plan is of another version than this one's."""
-    return all(run.version != versions.get(run.backend) for run in plan.runs)
 
 
 def _folders(folder: Path) -> Iterator[Path]:

@@ -8,7 +8,7 @@ use crate::{Overrides, Scenario, Study, written};
 
 fn scenario(text: &str) -> Scenario {
     let study = Study::load(text, "study.toml").unwrap_or_else(|e| panic!("{e}\n{text}"));
-    let plan = study.plan(&Overrides::default(), &|_| "1".to_owned());
+    let plan = study.plan(&Overrides::default(), &|_, _| "1".to_owned());
     let mut plan = plan.unwrap_or_else(|e| panic!("{e}\n{text}"));
     plan.scenarios.swap_remove(0).scenario
 }

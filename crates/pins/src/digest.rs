@@ -1,0 +1,100 @@
+//! Hashes of what was asked for and of what came of it.
+
+use std::fmt::{Arguments, Write};
+
+use cclab_spec::Scenario;
+use cclab_trace::schema::RunSummary;
+use cclab_trace::{Event, Probe, Trace};
+use cclab_units::Time;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+/// A hash of lines.
+#[derive(Default)]
+pub struct Hash(Sha256);
+
+impl Hash {
+    /// Takes in a line.
+    pub fn line(&mut self, line: Arguments<'_>) {
+        struct Into<'a>(&'a mut Sha256);
+        impl Write for Into<'_> {
+            fn write_str(&mut self, text: &str) -> std::fmt::Result {
+                self.0.update(text.as_bytes());
+                Ok(())
+            }
+        }
+        writeln!(Into(&mut self.0), "{line}").expect("a hash takes everything");
+    }
+
+    /// Takes in `value` as JSON.
+    pub fn json(&mut self, value: &impl Serialize) {
+        let text = serde_json::to_string(value).expect("what is hashed is JSON");
+        self.line(format_args!("{text}"));
+    }
+
+    /// Its first `digits` hexadecimal digits.
+    pub fn digits(self, digits: usize) -> String {
+        let bytes = self.0.finalize();
+        let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        text[..digits].to_owned()
+    }
+}
+
+/// A probe that takes the hash of every event, but captured packets.
+#[derive(Default)]
+pub struct Digested(pub Hash);
+
+impl Probe for Digested {
+    fn wants_acks(&self, _: Time) -> bool {
+        true
+    }
+    fn wants_queue(&self, _: Time) -> bool {
+        true
+    }
+    fn wants_drops(&self, _: Time) -> bool {
+        true
+    }
+    fn wants_packets(&self, _: Time) -> bool {
+        false
+    }
+    fn record(&mut self, now: Time, event: Event<'_>) {
+        self.0.line(format_args!("{now:?} {event:?}"));
+    }
+}
+
+/// A probe that keeps what metrics are measured from.
+#[derive(Default)]
+pub struct Kept(pub Trace);
+
+impl Probe for Kept {
+    fn wants_acks(&self, _: Time) -> bool {
+        false
+    }
+    fn wants_queue(&self, _: Time) -> bool {
+        false
+    }
+    fn wants_drops(&self, _: Time) -> bool {
+        false
+    }
+    fn wants_packets(&self, _: Time) -> bool {
+        false
+    }
+    fn record(&mut self, now: Time, event: Event<'_>) {
+        match event {
+            Event::FlowSample(sample) => self.0.flow_samples.push((now, sample)),
+            Event::QueueSample(sample) => self.0.queue_samples.push((now, sample)),
+            Event::Transfer(begun, transfer) => self.0.transfers.push((begun, transfer)),
+            Event::Ack(_) | Event::Queue(_) | Event::Drop(_) | Event::Packet(..) => {}
+        }
+    }
+}
+
+/// Runs `scenario` before `probe`. How many steps the simulator took is no behaviour.
+pub fn run(scenario: &Scenario, probe: &mut impl Probe) -> RunSummary {
+    let summary = cclab_sim::run(scenario, 1, probe, &cclab_sim::Progress::default());
+    let summary = summary.unwrap_or_else(|why| panic!("{why}: {scenario:?}"));
+    RunSummary {
+        events: 0,
+        ..summary
+    }
+}
