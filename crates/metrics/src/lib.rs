@@ -18,21 +18,24 @@ mod measure;
 mod paths;
 mod run_metrics;
 mod series;
+mod table;
 mod traffic;
 pub mod warnings;
 mod window;
 
 pub use allocation::{Claim, max_min};
 pub use baselines::{BesideOthers, beside_others};
-pub use catalog::{Metric, markdown, metrics};
+pub use bottleneck::BottleneckMetrics;
+pub use catalog::{markdown, metrics};
 pub use error::MeasureError;
 pub use fairness::jain;
+pub use fidelity::{FidelityMetrics, Verdict};
+pub use flow::{FlowMetrics, LimitedShares};
 pub use measure::{MeasureInput, measure, measure_dir};
 pub use paths::Paths;
-pub use run_metrics::{
-    BottleneckMetrics, Distribution, FidelityMetrics, FlowMetrics, LimitedShares, RunMetrics,
-    SizeClass, TrafficMetrics, TransferMetrics, Verdict,
-};
+pub use run_metrics::{KernelMetrics, RunMetrics};
+pub use table::{Better, Column, Metric, Number, Quantity, Told};
+pub use traffic::{Distribution, SizeClass, TrafficMetrics, TransferMetrics};
 pub use warnings::{Warning, identical_repeats};
 pub use window::Window;
 
