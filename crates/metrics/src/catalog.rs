@@ -21,6 +21,24 @@ fn unfold(rows: &'static [Metric], all: &mut Vec<&'static Metric>) {
     }
 }
 
+const NAMES: &str = "
+## Names in checks, rules and tables
+
+`[expect]`, the rule of `repeat` and `cclab compare` take these; summaries and tables have them as
+columns. Of values that are many, the name has what is told of them.
+
+| written | names |
+|---|---|
+";
+
+/// What names belong to, and how a study writes them.
+const SUBJECTS: [(&str, &str); 4] = [
+    ("run", "`NAME`"),
+    ("bottleneck", "`bottleneck.NAME`"),
+    ("flow", "`flow.FLOW.NAME`"),
+    ("traffic", "`traffic.SOURCE.NAME`"),
+];
+
 /// The documentation page of metrics and warnings, `docs/metrics.md`.
 pub fn markdown() -> String {
     let mut page = include_str!("catalog_intro.md").to_owned();
@@ -36,6 +54,16 @@ pub fn markdown() -> String {
         } = metric;
         let unit = metric.quantity.unit();
         page += &format!("| `{name}` | {unit} | {window} | {point} | {definition} | {source} |\n");
+    }
+    page += NAMES;
+    for (subject, written) in SUBJECTS {
+        let rows = metrics().filter(|row| row.subject() == subject && row.is_expectable());
+        let mut names = String::new();
+        for number in rows.flat_map(Metric::numbers) {
+            let joint = if names.is_empty() { "" } else { ", " };
+            names += &format!("{joint}`{}`", number.name());
+        }
+        page += &format!("| {written} | {names} |\n");
     }
     page += "\n## Warnings\n\n| code | raised when |\n|---|---|\n";
     for rule in RULES {

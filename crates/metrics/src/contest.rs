@@ -29,9 +29,8 @@ impl Contest {
         let started: Vec<usize> = (0..run.flows.len())
             .filter(|&flow| run.flows[flow].started.is_some())
             .collect();
-        let fill = |window: Window| {
-            Buckets::fill(started.iter().map(|&flow| &received[flow][..]), window)
-        };
+        let fill =
+            |window: Window| Buckets::fill(started.iter().map(|&flow| &received[flow][..]), window);
         let window = Window::steady(run, Time::ZERO);
         let steady_window = Window::steady(run, input.warmup);
         let together = window.map(|window| (window, fill(window)));
@@ -72,7 +71,9 @@ impl Contest {
     }
 
     fn indices(&self) -> impl Iterator<Item = f64> {
-        self.steady.iter().flat_map(|buckets| buckets.jain().flatten())
+        self.steady
+            .iter()
+            .flat_map(|buckets| buckets.jain().flatten())
     }
 
     /// The max-min fair rate of a flow.

@@ -211,7 +211,9 @@ fn max_min_share(of: &OfFlow<'_>) -> Option<f64> {
 
 fn power(of: &OfFlow<'_>) -> Option<f64> {
     let rtt = srtt_mean_s(of.flow).filter(|&rtt| rtt > 0.0);
-    goodput_bps(of.flow).zip(rtt).map(|(goodput, rtt)| goodput / rtt)
+    goodput_bps(of.flow)
+        .zip(rtt)
+        .map(|(goodput, rtt)| goodput / rtt)
 }
 
 /// From the SYN to the arrival of the last byte, of a transfer that ended in full.

@@ -1,8 +1,8 @@
 //! From a trace to numbers: pure functions.
 //!
-//! [`measure`] gives the [`RunMetrics`] of a run, its warnings included; [`metrics`] says what
-//! each number means, and `docs/metrics.md` is printed from it. Times are virtual seconds, rates
-//! bits per second.
+//! [`measure`] gives the [`RunMetrics`] of a run, its warnings included; [`metrics`] has the row of
+//! each number, from which `docs/metrics.md`, `docs/results.schema.json` and all that names metrics
+//! are made. Times are virtual seconds, rates bits per second.
 
 mod allocation;
 mod baselines;
@@ -17,6 +17,7 @@ mod flow;
 mod measure;
 mod paths;
 mod run_metrics;
+mod schema;
 mod series;
 mod table;
 mod traffic;
@@ -34,6 +35,7 @@ pub use flow::{FlowMetrics, LimitedShares};
 pub use measure::{MeasureInput, measure, measure_dir};
 pub use paths::Paths;
 pub use run_metrics::{KernelMetrics, RunMetrics};
+pub use schema::results_schema;
 pub use table::{Better, Column, Metric, Number, Quantity, Told};
 pub use traffic::{Distribution, SizeClass, TrafficMetrics, TransferMetrics};
 pub use warnings::{Warning, identical_repeats};

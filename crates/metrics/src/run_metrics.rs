@@ -92,7 +92,7 @@ measured! {
         // They are raised over all that stands above.
         warnings: Vec<Warning> = |_| Vec::new(),
             "What makes the numbers doubtful: code, message and remedy of each.",
-            row(List, "run", "");
+            row(List, "run", "").shape("warning");
     }
 }
 

@@ -332,6 +332,11 @@ impl Metric {
         Metric { shape, ..self }
     }
 
+    /// Whether an `[expect]` of a study may name it.
+    pub fn is_expectable(&self) -> bool {
+        self.estimated && !self.of_summary
+    }
+
     /// What it belongs to: `flow`, `traffic`, `bottleneck`, `fidelity` or `run`.
     pub fn subject(&self) -> &'static str {
         self.name.split_once('.').map_or("run", |(first, _)| first)

@@ -242,5 +242,11 @@ fn known() -> Names {
             }
         }
     }
+    for metric in cclab_metrics::metrics().filter(|metric| metric.is_expectable()) {
+        for number in metric.numbers() {
+            let (subject, name) = (metric.subject(), number.name());
+            names.metrics.register(subject, &name, metric.baseline);
+        }
+    }
     names
 }

@@ -4,10 +4,11 @@
 use cclab_units::Measure;
 use cclab_units::parameter::{Parameter, Relation};
 
+use crate::expect::Metrics;
 use crate::traffic::TRAFFIC_KINDS;
 
-/// Names that a study may use for variants, disciplines, stacks and cross traffic. The default is
-/// the contract's list; whoever registers more of them adds their names.
+/// Names that a study may use for variants, disciplines, stacks, cross traffic and metrics. The
+/// default is the contract's list; whoever registers more of them adds their names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Names {
     /// Variants with the parameters they take: `cc`.
@@ -18,6 +19,8 @@ pub struct Names {
     pub stacks: Vec<Stack>,
     /// Kinds of cross traffic with the parameters they take: `traffic.kind`.
     pub traffic: Vec<Parametric>,
+    /// Metrics: `expect` and the rule of `repeat`.
+    pub metrics: Metrics,
 }
 
 /// A name that takes parameters.
@@ -174,6 +177,7 @@ impl Default for Names {
                     taken
                 })
                 .collect(),
+            metrics: Metrics::default(),
         }
     }
 }
