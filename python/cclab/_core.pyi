@@ -34,6 +34,7 @@ __all__ = [
     "plan",
     "probes",
     "qdiscs",
+    "results_schema",
     "run_id",
     "schema",
     "seal",
@@ -249,7 +250,10 @@ def stacks() -> str:
     """Every stack profile, as JSON: name and one line about it."""
 
 def metrics() -> str:
-    """Every metric, as JSON: name, unit, definition, window, point, source."""
+    """Every metric, as JSON: name, unit, definition, window, point, source, and the rest of its row."""
+
+def results_schema() -> str:
+    """The JSON Schema of what `cclab run --json` prints."""
 
 def topologies() -> str:
     """Every topology, as JSON: name, one line about it, keys, an example, backends."""

@@ -1,27 +1,60 @@
 //! A flow beside what it has in other company.
 
+use cclab_spec::Baseline::{Own, Solo};
 use serde::{Deserialize, Serialize};
 
-use crate::run_metrics::FlowMetrics;
+use crate::flow::FlowMetrics;
+use crate::table::Quantity::{Percentage, Rate, Ratio};
+use crate::table::{measured, row};
 
-/// What the company of the others cost a flow. It is of several runs, so that it is no part of the
-/// metrics of one.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct BesideOthers {
-    /// Its steady goodput alone.
-    pub solo_goodput_bps: Option<f64>,
-    /// What the others cost it of that.
-    pub harm_goodput: Option<f64>,
-    /// The same of its mean srtt.
-    pub harm_delay: Option<f64>,
-    /// The same of the share of its segments that were retransmitted.
-    pub harm_loss: Option<f64>,
-    /// The same of its completion time.
-    pub harm_fct: Option<f64>,
-    /// Its steady goodput among its own kind.
-    pub self_goodput_bps: Option<f64>,
-    /// Its steady goodput over that.
-    pub friendliness: Option<f64>,
+/// A flow, and itself in other company.
+pub(crate) struct Beside<'a> {
+    flow: &'a FlowMetrics,
+    solo: Option<&'a FlowMetrics>,
+    own: Option<&'a FlowMetrics>,
+}
+
+/// Who defined harm.
+const HARM: &str = "Ware et al., Beyond Jain's Fairness Index (HotNets 2019)";
+
+/// All that a flow had can be taken; that it has more than alone knows no bound.
+const NO_LEAST: f64 = f64::NEG_INFINITY;
+
+measured! {
+    /// What the company of the others cost a flow. It is of several runs, so that it is no part of the
+    /// metrics of one.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    pub struct BesideOthers as "flow." of &Beside<'_> {
+        solo_goodput_bps: Option<f64> = |of| of.solo?.steady_goodput_bps,
+            "x: its steady_goodput_bps in the run in which it is alone (see Baselines); null without baselines, as all that follows.",
+            row(Rate, "steady of either run", "receiver").needs(Solo);
+
+        harm_goodput: Option<f64> = harm_goodput,
+            "(x - y) / x of steady_goodput_bps, with y its value in this run: 0 no harm, 1 all is taken, below 0 it has more than alone.",
+            row(Percentage, "steady of either run", "receiver").within(NO_LEAST, 1.0)
+                .lower().needs(Solo).column_if_measured("harm to it", 1).source(HARM);
+
+        harm_delay: Option<f64> = |of| harm(of.solo?.srtt_mean_s, of.flow.srtt_mean_s),
+            "(y - x) / y of srtt_mean_s.",
+            row(Percentage, "run", "sender").within(NO_LEAST, 1.0).lower().needs(Solo).source(HARM);
+
+        harm_loss: Option<f64> = |of| harm(lost(of.solo?), lost(of.flow)),
+            "(y - x) / y of retransmits / segments_sent; 0 if both are 0, null if y alone is.",
+            row(Percentage, "run", "sender").within(NO_LEAST, 1.0).lower().needs(Solo).source(HARM);
+
+        harm_fct: Option<f64> = |of| harm(of.solo?.fct_s, of.flow.fct_s),
+            "(y - x) / y of fct_s.",
+            row(Percentage, "run", "receiver").within(NO_LEAST, 1.0).lower().needs(Solo).source(HARM);
+
+        self_goodput_bps: Option<f64> = |of| of.own?.steady_goodput_bps,
+            "Its steady_goodput_bps in the run in which every flow is of its kind (see Baselines).",
+            row(Rate, "steady of either run", "receiver").needs(Own);
+
+        friendliness: Option<f64> = friendliness,
+            "steady_goodput_bps / self_goodput_bps: 1 says that the others are to it as its own kind is.",
+            row(Ratio, "steady of either run", "receiver").needs(Own).column_if_measured("friendliness", 2)
+                .source("draft-irtf-iccrg-tcpeval-01, section 6.1: throughput of a camp in MIX / in BASELINE");
+    }
 }
 
 /// What the company of the others cost `flow`, from its numbers in the run in which it was alone and
@@ -35,21 +68,17 @@ pub fn beside_others(
     solo: Option<&FlowMetrics>,
     own: Option<&FlowMetrics>,
 ) -> BesideOthers {
-    let mut cost = BesideOthers::default();
-    if let Some(solo) = solo {
-        cost.solo_goodput_bps = solo.steady_goodput_bps;
-        cost.harm_goodput = both(solo.steady_goodput_bps, flow.steady_goodput_bps)
-            .and_then(|(x, y)| part(x - y, x));
-        cost.harm_delay = harm(solo.srtt_mean_s, flow.srtt_mean_s);
-        cost.harm_loss = harm(lost(solo), lost(flow));
-        cost.harm_fct = harm(solo.fct_s, flow.fct_s);
-    }
-    if let Some(own) = own {
-        cost.self_goodput_bps = own.steady_goodput_bps;
-        cost.friendliness = both(flow.steady_goodput_bps, own.steady_goodput_bps)
-            .and_then(|(mixed, baseline)| part(mixed, baseline));
-    }
-    cost
+    BesideOthers::measure(&Beside { flow, solo, own })
+}
+
+fn harm_goodput(of: &Beside<'_>) -> Option<f64> {
+    let (x, y) = both(of.solo?.steady_goodput_bps, of.flow.steady_goodput_bps)?;
+    part(x - y, x)
+}
+
+fn friendliness(of: &Beside<'_>) -> Option<f64> {
+    let (mixed, baseline) = both(of.flow.steady_goodput_bps, of.own?.steady_goodput_bps)?;
+    part(mixed, baseline)
 }
 
 /// Of what is better if it is less: `x` alone and `y` beside the others.

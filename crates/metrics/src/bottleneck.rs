@@ -3,38 +3,88 @@
 use cclab_trace::Trace;
 use cclab_trace::schema::{LinkSummary, QueueSample};
 use cclab_units::Time;
+use serde::{Deserialize, Serialize};
 
-use crate::run_metrics::BottleneckMetrics;
+use crate::measure::MeasureInput;
 use crate::series::value_at;
+use crate::table::Quantity::{Count, Delay, Percentage, Power, Size};
+use crate::table::{measured, row};
 use crate::window::Window;
 
 /// The index of the bottleneck among a run's links.
 pub(crate) const BOTTLENECK: usize = 0;
 
-/// The numbers of the bottleneck of `trace`; its utilization is taken over `loaded`, and its rate
-/// first changes at `rate_changes`, if it does.
-pub(crate) fn measure_bottleneck(
-    trace: &Trace,
-    loaded: Option<Window>,
-    rate_changes: Option<Time>,
-) -> BottleneckMetrics {
+/// A run with a bottleneck.
+pub(crate) struct OfBottleneck<'a> {
+    /// Its trace.
+    trace: &'a Trace,
+    /// The bottleneck.
+    link: &'a LinkSummary,
+    /// What is known beside the trace.
+    input: &'a MeasureInput,
+}
+
+measured! {
+    /// The numbers of the bottleneck.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+    pub struct BottleneckMetrics as "bottleneck." of &OfBottleneck<'_> {
+        utilization: Option<f64> = |of| utilization(of.trace, Window::loaded(&of.trace.summary, of.input.warmup)?),
+            "8 bytes transmitted, headers and framing included / (rate x length of the window); null if the rate is infinite.",
+            // A packet at the window's edge counts as a whole.
+            row(Percentage, "loaded", "bottleneck's transmitter").within(0.0, f64::INFINITY)
+                .higher().compared(140).queried().column("utilization", 1);
+
+        drops: u64 = |of| of.link.drops(),
+            "Packets lost in its queue, at random and in outages.",
+            row(Count, "run", "bottleneck").lower();
+
+        drop_rate: Option<f64> = |of| drop_rate(of.link),
+            "drops / packets offered; null if none was offered.",
+            row(Percentage, "run", "bottleneck").lower().compared(160);
+
+        ecn_marks: u64 = |of| of.link.marks,
+            "Packets ECN-marked.",
+            row(Count, "run", "bottleneck's queue");
+
+        queue_delay_mean_s: Option<f64> = |of| of.link.sojourn.mean().map(|ns| ns / 1e9),
+            "Mean of the time from arrival to departure for the link, over packets that left; exact. On a kernel that does not report packets (docs/netns.md): backlog / rate, over the samples.",
+            row(Delay, "run", "bottleneck's queue").lower().compared(150).column("queue delay", 1);
+
+        queue_delay_p95_s: Option<f64> = |of| of.link.sojourn.quantile(0.95).map(|ns| ns / 1e9),
+            "95th percentile of the same, within 0.8%.",
+            row(Delay, "run", "bottleneck's queue").lower();
+
+        queue_delay_p99_s: Option<f64> = |of| of.link.sojourn.quantile(0.99).map(|ns| ns / 1e9),
+            "99th percentile of the same, within 0.8%.",
+            row(Delay, "run", "bottleneck's queue").lower();
+
+        queue_max_bytes: u64 = |of| of.link.backlog_max,
+            "Largest backlog.",
+            row(Size, "run", "bottleneck's queue").lower();
+
+        queue_power: Option<f64> = queue_power,
+            "Throughput / delay: 8 bytes transmitted / length of the run, over queue_delay_mean_s + the mean time to transmit a packet; null if the rate changes or is infinite.",
+            row(Power, "run", "bottleneck's transmitter and queue").higher()
+                .source("Kleinrock, Power and Deterministic Rules of Thumb (ICC 1979)");
+    }
+}
+
+/// The numbers of the bottleneck of `trace`; none without one.
+pub(crate) fn measure(trace: &Trace, input: &MeasureInput) -> BottleneckMetrics {
     let Some(link) = trace.summary.links.get(BOTTLENECK) else {
         return BottleneckMetrics::default();
     };
-    let drops = link.drops();
-    BottleneckMetrics {
-        utilization: loaded.and_then(|window| utilization(trace, window)),
-        drops,
-        drop_rate: (link.offered > 0).then(|| drops as f64 / link.offered as f64),
-        ecn_marks: link.marks,
-        queue_delay_mean_s: link.sojourn.mean().map(|ns| ns / 1e9),
-        queue_delay_p95_s: link.sojourn.quantile(0.95).map(|ns| ns / 1e9),
-        queue_delay_p99_s: link.sojourn.quantile(0.99).map(|ns| ns / 1e9),
-        queue_max_bytes: link.backlog_max,
-        queue_power: match rate_changes {
-            None => power(link, trace.summary.end),
-            Some(_) => None,
-        },
+    BottleneckMetrics::measure(&OfBottleneck { trace, link, input })
+}
+
+fn drop_rate(link: &LinkSummary) -> Option<f64> {
+    (link.offered > 0).then(|| link.drops() as f64 / link.offered as f64)
+}
+
+fn queue_power(of: &OfBottleneck<'_>) -> Option<f64> {
+    match of.input.rate_changes {
+        None => power(of.link, of.trace.summary.end),
+        Some(_) => None,
     }
 }
 

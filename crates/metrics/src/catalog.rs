@@ -1,79 +1,69 @@
-//! What each number means.
+//! Every metric, and the page about them.
 
-mod fidelity;
-mod flows;
-mod traffic;
-mod whole;
-
+use crate::run_metrics::RunMetrics;
+use crate::table::{Metric, Quantity};
 use crate::warnings::{IDENTICAL_REPEATS, RULES};
-
-/// The definition of a metric.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Metric {
-    /// Its path in the `--json` of a run; `flow.` stands for each of `flows`, `traffic.`
-    /// for each of `traffic`.
-    pub name: &'static str,
-    /// Unit, `1` for shares and counts.
-    pub unit: &'static str,
-    /// Formula.
-    pub definition: &'static str,
-    /// The span of time that it covers.
-    pub window: &'static str,
-    /// Where it is measured.
-    pub point: &'static str,
-    /// Who defined it; empty where there is nothing to define.
-    pub source: &'static str,
-}
-
-impl Metric {
-    /// The same, as `source` defines it.
-    const fn of(self, source: &'static str) -> Metric {
-        Metric { source, ..self }
-    }
-}
-
-const fn metric(
-    name: &'static str,
-    unit: &'static str,
-    window: &'static str,
-    point: &'static str,
-    definition: &'static str,
-) -> Metric {
-    Metric {
-        name,
-        unit,
-        definition,
-        window,
-        point,
-        source: "",
-    }
-}
 
 /// Every metric, in the order of `--json`.
 pub fn metrics() -> impl Iterator<Item = &'static Metric> {
-    let parts = [
-        flows::FLOWS,
-        whole::WHOLE,
-        traffic::TRAFFIC,
-        fidelity::FIDELITY,
-    ];
-    parts.into_iter().flatten()
+    let mut all = Vec::new();
+    unfold(RunMetrics::ROWS, &mut all);
+    all.into_iter()
 }
+
+/// Puts `rows` into `all`; in the place of a group, those of the group.
+fn unfold(rows: &'static [Metric], all: &mut Vec<&'static Metric>) {
+    for row in rows {
+        match row.quantity {
+            Quantity::Group(groups) => groups.iter().for_each(|rows| unfold(rows, all)),
+            _ => all.push(row),
+        }
+    }
+}
+
+const NAMES: &str = "
+## Names in checks, rules and tables
+
+`[expect]`, the rule of `repeat` and `cclab compare` take these; summaries and tables have them as
+columns. Of values that are many, the name has what is told of them.
+
+| written | names |
+|---|---|
+";
+
+/// What names belong to, and how a study writes them.
+const SUBJECTS: [(&str, &str); 4] = [
+    ("run", "`NAME`"),
+    ("bottleneck", "`bottleneck.NAME`"),
+    ("flow", "`flow.FLOW.NAME`"),
+    ("traffic", "`traffic.SOURCE.NAME`"),
+];
 
 /// The documentation page of metrics and warnings, `docs/metrics.md`.
 pub fn markdown() -> String {
     let mut page = include_str!("catalog_intro.md").to_owned();
     page += "\n## Metrics\n\n| name | unit | window | measured at | definition | source |\n|---|---|---|---|---|---|\n";
-    for Metric {
-        name,
-        unit,
-        definition,
-        window,
-        point,
-        source,
-    } in metrics()
-    {
+    for metric in metrics() {
+        let Metric {
+            name,
+            definition,
+            window,
+            point,
+            source,
+            ..
+        } = metric;
+        let unit = metric.quantity.unit();
         page += &format!("| `{name}` | {unit} | {window} | {point} | {definition} | {source} |\n");
+    }
+    page += NAMES;
+    for (subject, written) in SUBJECTS {
+        let rows = metrics().filter(|row| row.subject() == subject && row.is_expectable());
+        let mut names = String::new();
+        for number in rows.flat_map(Metric::numbers) {
+            let joint = if names.is_empty() { "" } else { ", " };
+            names += &format!("{joint}`{}`", number.name());
+        }
+        page += &format!("| {written} | {names} |\n");
     }
     page += "\n## Warnings\n\n| code | raised when |\n|---|---|\n";
     for rule in RULES {

@@ -5,67 +5,95 @@ use cclab_units::Time;
 
 use crate::buckets::Buckets;
 use crate::measure::MeasureInput;
-use crate::run_metrics::{FlowMetrics, RunMetrics};
 use crate::window::Window;
 
-/// Writes into `metrics` what the flows of `trace`, of which `received` is known, had of each
-/// other.
-pub(crate) fn measure_contest(
-    metrics: &mut RunMetrics,
-    trace: &Trace,
-    received: &[Vec<(Time, u64)>],
-    input: &MeasureInput,
-) {
-    let run = &trace.summary;
-    let started: Vec<usize> = (0..run.flows.len())
-        .filter(|&flow| run.flows[flow].started.is_some())
-        .collect();
-    let fill =
-        |window: Window| Buckets::fill(started.iter().map(|&flow| &received[flow][..]), window);
-    // From the last start on, the warm-up included: convergence is what a warm-up waits for.
-    let together = Window::steady(run, Time::ZERO);
-    let steady = Window::steady(run, input.warmup);
-    let since_start = together.and_then(fill);
-    let buckets = match steady == together {
-        true => since_start.clone(),
-        false => steady.and_then(fill),
-    };
+/// What the flows of a run had of each other.
+pub(crate) struct Contest {
+    /// For each flow its place among those that started.
+    places: Vec<Option<usize>>,
+    /// Since when all flows were active, and what each received from then on: the warm-up included,
+    /// for convergence is what a warm-up waits for.
+    together: Option<(Window, Option<Buckets>)>,
+    /// What each received in the steady window.
+    steady: Option<Buckets>,
+    /// By the same places, the smallest part of all bytes that each had.
+    least: Vec<Option<f64>>,
+    /// For each flow, its max-min fair rate.
+    fair: Vec<Option<f64>>,
+}
 
-    if started.len() > 1 {
-        let converged = since_start.and_then(|buckets| buckets.converged());
-        let took = converged.zip(together).map(|(at, window)| at - window.from);
-        metrics.convergence_s = took.map(Time::as_secs_f64);
-    }
-    let indices: Vec<f64> = buckets.iter().flat_map(|b| b.jain().flatten()).collect();
-    metrics.jain_min = indices.iter().copied().reduce(f64::min);
-    metrics.jain_mean = metrics
-        .jain_min
-        .map(|_| indices.iter().sum::<f64>() / indices.len() as f64);
-
-    let fair = match (&input.paths, steady) {
-        (Some(paths), Some(window)) => paths.allocation(run, window),
-        _ => vec![None; run.flows.len()],
-    };
-    for (flow, &fair) in metrics.flows.iter_mut().zip(&fair) {
-        flow.max_min_bps = fair;
-        let share = |got: f64, fair: f64| (fair > 0.0).then(|| got / fair);
-        flow.max_min_share = flow
-            .steady_goodput_bps
-            .zip(fair)
-            .and_then(|(g, f)| share(g, f));
-    }
-    if let Some(buckets) = buckets {
-        let least = buckets.least_shares();
-        for (row, &index) in started.iter().enumerate() {
-            let flow = &mut metrics.flows[index];
-            flow.least_share = least[row];
-            flow.starved_s = fair[index].map(|fair| buckets.starved_s(row, fair));
-            flow.goodput_cov = buckets.variation(row);
+impl Contest {
+    /// Of the flows of `trace`, of which `received` is known.
+    pub fn of(trace: &Trace, received: &[Vec<(Time, u64)>], input: &MeasureInput) -> Contest {
+        let run = &trace.summary;
+        let started: Vec<usize> = (0..run.flows.len())
+            .filter(|&flow| run.flows[flow].started.is_some())
+            .collect();
+        let fill =
+            |window: Window| Buckets::fill(started.iter().map(|&flow| &received[flow][..]), window);
+        let window = Window::steady(run, Time::ZERO);
+        let steady_window = Window::steady(run, input.warmup);
+        let together = window.map(|window| (window, fill(window)));
+        let steady = match (&together, steady_window == window) {
+            (Some((_, buckets)), true) => buckets.clone(),
+            _ => steady_window.and_then(fill),
+        };
+        let fair = match (&input.paths, steady_window) {
+            (Some(paths), Some(window)) => paths.allocation(run, window),
+            _ => vec![None; run.flows.len()],
+        };
+        let place = |flow| started.iter().position(|&other| other == flow);
+        Contest {
+            places: (0..run.flows.len()).map(place).collect(),
+            together,
+            least: steady.iter().flat_map(Buckets::least_shares).collect(),
+            steady,
+            fair,
         }
     }
-    let over_flows = |value: fn(&FlowMetrics) -> Option<f64>, choose: fn(f64, f64) -> f64| {
-        metrics.flows.iter().filter_map(value).reduce(choose)
-    };
-    metrics.smallest_share = over_flows(|flow| flow.least_share, f64::min);
-    metrics.longest_starved_s = over_flows(|flow| flow.starved_s, f64::max);
+
+    /// How long after the last start the flows share evenly and go on to.
+    pub fn convergence(&self) -> Option<Time> {
+        let rivals = self.places.iter().flatten().count();
+        let (window, buckets) = self.together.as_ref().filter(|_| rivals > 1)?;
+        Some(buckets.as_ref()?.converged()? - window.from)
+    }
+
+    /// Mean of Jain's index over buckets.
+    pub fn jain_mean(&self) -> Option<f64> {
+        let indices: Vec<f64> = self.indices().collect();
+        (!indices.is_empty()).then(|| indices.iter().sum::<f64>() / indices.len() as f64)
+    }
+
+    /// Smallest of the same.
+    pub fn jain_min(&self) -> Option<f64> {
+        self.indices().reduce(f64::min)
+    }
+
+    fn indices(&self) -> impl Iterator<Item = f64> {
+        self.steady
+            .iter()
+            .flat_map(|buckets| buckets.jain().flatten())
+    }
+
+    /// The max-min fair rate of a flow.
+    pub fn fair_bps(&self, flow: usize) -> Option<f64> {
+        self.fair[flow]
+    }
+
+    /// The smallest part of all goodput that a flow had for some seconds.
+    pub fn least_share(&self, flow: usize) -> Option<f64> {
+        *self.least.get(self.places[flow]?)?
+    }
+
+    /// The longest time in which a flow got next to nothing of its fair rate.
+    pub fn starved_s(&self, flow: usize) -> Option<f64> {
+        let (place, fair) = self.places[flow].zip(self.fair[flow])?;
+        Some(self.steady.as_ref()?.starved_s(place, fair))
+    }
+
+    /// Coefficient of variation of a flow's goodput over seconds.
+    pub fn variation(&self, flow: usize) -> Option<f64> {
+        self.steady.as_ref()?.variation(self.places[flow]?)
+    }
 }

@@ -1,11 +1,13 @@
 //! Whether a host kept up with a run in real time.
 
 use cclab_trace::Trace;
-use cclab_trace::schema::QueueSample;
+use cclab_trace::schema::{Fidelity, QueueSample};
 use cclab_units::Time;
+use serde::{Deserialize, Serialize};
 
 use crate::bottleneck::BOTTLENECK;
-use crate::run_metrics::{FidelityMetrics, Verdict};
+use crate::table::Quantity::{Count, Delay, List, Percentage, Text};
+use crate::table::{measured, row};
 
 /// A timer late by a tenth of the round trip moves an acknowledgement by as much as the queueing
 /// that is to be measured; beyond a millisecond it does so at the delays of any wide-area path.
@@ -23,33 +25,86 @@ const WELL_FILLED: f64 = 0.25;
 /// Seconds with a backlog that tell a link's rate from the burst of a single packet.
 const ENOUGH_BACKLOG: f64 = 0.5;
 
+/// Whether a host kept up with a run in real time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Verdict {
+    /// Nothing says that it did not.
+    #[serde(rename = "kept up")]
+    KeptUp,
+    /// Something does.
+    #[serde(rename = "too slow")]
+    TooSlow,
+}
+
+/// A run in real time, and where its host did not keep up.
+pub(crate) struct OfHost<'a> {
+    host: Fidelity,
+    rate_achieved: Option<f64>,
+    reasons: &'a [String],
+}
+
+measured! {
+    /// How well a host kept up with a run in real time.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct FidelityMetrics as "fidelity." of &OfHost<'_> {
+        verdict: Verdict = verdict,
+            "Whether the host kept up with real time, `kept up` or `too slow`; this and what follows only of runs in real time.",
+            row(Text, "run", "host").shape("verdict");
+
+        reasons: Vec<String> = |of| of.reasons.to_vec(),
+            "Where it did not.",
+            row(List, "run", "host").shape("reasons");
+
+        timer_late_max_s: f64 = |of| of.host.timer_late_max_ns as f64 / 1e9,
+            "How late the agent's timers were at worst.",
+            row(Delay, "run", "host").of_one_run();
+
+        timer_late_mean_s: f64 = |of| of.host.timer_late_mean_ns as f64 / 1e9,
+            "How late they were on average.",
+            row(Delay, "run", "host").of_one_run();
+
+        cpu_busy: f64 = |of| of.host.cpu_busy,
+            "Share of all processors' time that was used, by anyone.",
+            row(Percentage, "run", "host").of_one_run();
+
+        softirq_squeezed: u64 = |of| of.host.softirq_squeezed,
+            "Times that the kernel put off receiving.",
+            row(Count, "run", "host").of_one_run();
+
+        softnet_dropped: u64 = |of| of.host.softnet_dropped,
+            "Packets that the kernel dropped between interfaces.",
+            row(Count, "run", "host").of_one_run();
+
+        rate_achieved: Option<f64> = |of| of.rate_achieved,
+            "Bits sent / (rate * time) between samples that both show at least a quarter of the largest backlog, before the rate first changes; null below 0.5 s of them.",
+            // What was saved up beforehand leaves within the time.
+            row(Percentage, "while well filled", "bottleneck's queue").within(0.0, f64::INFINITY).of_one_run();
+    }
+}
+
 /// The verdict on the host of `trace`; `None` unless it ran in real time. The bottleneck's rate
 /// first changes at `rate_changes`, if it does.
-pub(crate) fn measure_fidelity(
-    trace: &Trace,
-    rate_changes: Option<Time>,
-) -> Option<FidelityMetrics> {
+pub(crate) fn measure(trace: &Trace, rate_changes: Option<Time>) -> Option<FidelityMetrics> {
     let host = trace.summary.fidelity?;
-    let mut metrics = FidelityMetrics {
-        verdict: Verdict::KeptUp,
-        reasons: Vec::new(),
-        timer_late_max_s: host.timer_late_max_ns as f64 / 1e9,
-        timer_late_mean_s: host.timer_late_mean_ns as f64 / 1e9,
-        cpu_busy: host.cpu_busy,
-        softirq_squeezed: host.softirq_squeezed,
-        softnet_dropped: host.softnet_dropped,
-        rate_achieved: rate_achieved(trace, rate_changes),
-    };
-    metrics.reasons = reasons(trace, &metrics);
-    if !metrics.reasons.is_empty() {
-        metrics.verdict = Verdict::TooSlow;
+    let rate_achieved = rate_achieved(trace, rate_changes);
+    let reasons = &reasons(trace, &host, rate_achieved);
+    Some(FidelityMetrics::measure(&OfHost {
+        host,
+        rate_achieved,
+        reasons,
+    }))
+}
+
+fn verdict(of: &OfHost<'_>) -> Verdict {
+    match of.reasons.is_empty() {
+        true => Verdict::KeptUp,
+        false => Verdict::TooSlow,
     }
-    Some(metrics)
 }
 
 /// Where the host did not keep up.
-fn reasons(trace: &Trace, host: &FidelityMetrics) -> Vec<String> {
-    let late = host.timer_late_max_s;
+fn reasons(trace: &Trace, host: &Fidelity, rate_achieved: Option<f64>) -> Vec<String> {
+    let late = host.timer_late_max_ns as f64 / 1e9;
     let rtts = trace.summary.flows.iter().filter_map(|flow| flow.srtt_mean);
     let rtt = rtts.min().map_or(f64::INFINITY, |rtt| rtt.as_secs_f64());
     let percent = |share: f64| share * 100.0;
@@ -63,7 +118,7 @@ fn reasons(trace: &Trace, host: &FidelityMetrics) -> Vec<String> {
         }),
         (squeezed > 0).then(|| format!("receiving put off {squeezed} times")),
         (dropped > 0).then(|| format!("{dropped} packets dropped between interfaces")),
-        host.rate_achieved.filter(|&rate| rate < PACED).map(|rate| {
+        rate_achieved.filter(|&rate| rate < PACED).map(|rate| {
             let rate = percent(rate);
             format!("the bottleneck sent at {rate:.1}% of its rate while packets waited")
         }),

@@ -3,61 +3,223 @@
 use cclab_trace::Trace;
 use cclab_trace::schema::FlowSummary;
 use cclab_units::Time;
+use serde::{Deserialize, Serialize};
 
-use crate::run_metrics::{FlowMetrics, LimitedShares};
+use crate::contest::Contest;
 use crate::series::value_at;
+use crate::table::Quantity::{
+    Count, Delay, Duration, Factor, Percentage, Power, Rate, Ratio, Segments, Size, Text,
+};
+use crate::table::{Metric, group, measured, row};
 use crate::window::Window;
 
 /// Bits per byte.
 const BITS: f64 = 8.0;
 
-/// The numbers of `flow` in a run that ended at `end` and whose steady window is `steady`;
-/// `received` are the instants at which the bytes received by the flow are known, `transfer` tells
-/// whether it has one, and how long it takes alone on the empty path. What it had of other flows is
-/// left open.
-pub(crate) fn measure_flow(
-    flow: &FlowSummary,
-    end: Time,
-    received: &[(Time, u64)],
-    steady: Option<Window>,
-    transfer: (bool, Option<f64>),
-) -> FlowMetrics {
-    let active = Window::active(flow, end);
-    let fct_s = completion_s(flow).filter(|_| transfer.0);
-    let srtt = flow.srtt_mean.map(Time::as_secs_f64);
-    FlowMetrics {
-        name: flow.name.clone(),
-        cc: flow.cc.clone(),
-        cc_in_force: flow.cc_in_force.clone(),
-        bytes_received: flow.bytes_received,
-        bytes_acked: flow.bytes_acked,
-        started_s: flow.started.map(Time::as_secs_f64),
-        ended_s: flow.ended.map(Time::as_secs_f64),
-        elapsed_s: active.map(Window::seconds),
-        throughput_bps: active.map(|w| flow.bytes_received as f64 * BITS / w.seconds()),
-        goodput_bps: goodput_bps(flow),
-        steady_goodput_bps: steady.and_then(|w| steady_goodput_bps(received, w)),
-        segments_sent: flow.segments_sent,
-        retransmits: flow.retransmits,
-        rtos: flow.rtos,
-        srtt_mean_s: srtt,
-        rtt_min_s: flow.rtt_min.map(Time::as_secs_f64),
-        rtt_p95_s: flow.rtt.quantile(0.95).map(|ns| ns / 1e9),
-        cwnd_mean_segments: (active.is_some() && flow.mss > 0)
-            .then(|| flow.cwnd_mean / f64::from(flow.mss)),
-        limited: active.map(|w| limited_shares(flow, w)),
-        power: goodput_bps(flow)
-            .zip(srtt.filter(|&rtt| rtt > 0.0))
-            .map(|(goodput, rtt)| goodput / rtt),
-        fct_s,
-        slowdown: fct_s.zip(transfer.1).map(|(fct, alone)| fct / alone),
-        ..FlowMetrics::default()
+/// A flow and what is known of it.
+pub(crate) struct OfFlow<'a> {
+    /// Its summary.
+    pub flow: &'a FlowSummary,
+    /// The instants at which the bytes that it received are known.
+    pub received: &'a [(Time, u64)],
+    /// The time in which it was active.
+    pub active: Option<Window>,
+    /// The time in which all flows were.
+    pub steady: Option<Window>,
+    /// Whether it has a transfer.
+    pub finite: bool,
+    /// How long that takes alone on the empty path.
+    pub alone_s: Option<f64>,
+    /// Its number among the flows.
+    pub index: usize,
+    /// What the flows had of each other.
+    pub contest: &'a Contest,
+}
+
+measured! {
+    /// The numbers of one flow.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    pub struct FlowMetrics as "flow." of &OfFlow<'_> {
+        name: String = |of| of.flow.name.clone(),
+            "Name of the flow.",
+            row(Text, "", "study");
+
+        cc: String = |of| of.flow.cc.clone(),
+            "Variant asked for.",
+            row(Text, "", "study");
+
+        cc_in_force: String = |of| of.flow.cc_in_force.clone(),
+            "Variant in force, read back.",
+            row(Text, "", "sender");
+
+        bytes_received: u64 = |of| of.flow.bytes_received,
+            "Unique in-order bytes that the receiving application got.",
+            row(Size, "run", "receiver");
+
+        bytes_acked: u64 = |of| of.flow.bytes_acked,
+            "Bytes acknowledged cumulatively.",
+            row(Size, "run", "sender");
+
+        started_s: Option<f64> = |of| of.flow.started.map(Time::as_secs_f64),
+            "When the first SYN left; null if the flow never started.",
+            row(Duration, "", "sender").of_one_run();
+
+        ended_s: Option<f64> = |of| of.flow.ended.map(Time::as_secs_f64),
+            "When the transfer was acknowledged in full; null if it was not.",
+            row(Duration, "", "sender").of_one_run();
+
+        elapsed_s: Option<f64> = |of| of.active.map(Window::seconds),
+            "Length of the active window.",
+            row(Duration, "active", "sender").lower().compared(20);
+
+        throughput_bps: Option<f64> = throughput_bps,
+            "8 bytes_received / elapsed_s: what a user waits for, handshake and last acknowledgement included.",
+            row(Rate, "active", "receiver").higher().rank(3);
+
+        goodput_bps: Option<f64> = |of| goodput_bps(of.flow),
+            "8 bytes_received / (last - first instant at which bytes reached the application); null without data or if all arrived at one instant.",
+            row(Rate, "first to last byte received", "receiver").higher().rank(1).compared(10).queried().column("goodput", 2);
+
+        steady_goodput_bps: Option<f64> = steady_goodput_bps,
+            "8 (bytes received until the window's end - until its beginning) / its length; null if the window is empty.",
+            row(Rate, "steady", "receiver").higher().rank(4);
+
+        segments_sent: u64 = |of| of.flow.segments_sent,
+            "Data segments sent, retransmissions included.",
+            row(Count, "run", "sender");
+
+        retransmits: u64 = |of| of.flow.retransmits,
+            "Segments retransmitted.",
+            row(Count, "run", "sender").lower().compared(30).column("retransmits", 0);
+
+        rtos: u64 = |of| of.flow.rtos,
+            "Retransmission timeouts.",
+            row(Count, "run", "sender").lower();
+
+        srtt_mean_s: Option<f64> = |of| srtt_mean_s(of.flow),
+            "Mean of the smoothed RTT over acknowledgements.",
+            row(Delay, "run", "sender").lower().compared(40).queried().column("srtt", 1);
+
+        rtt_min_s: Option<f64> = |of| of.flow.rtt_min.map(Time::as_secs_f64),
+            "Smallest RTT sample.",
+            row(Delay, "run", "sender");
+
+        rtt_p95_s: Option<f64> = |of| of.flow.rtt.quantile(0.95).map(|ns| ns / 1e9),
+            "95th percentile of the RTT samples, within 0.8% (histogram of 64 bins per octave).",
+            row(Delay, "run", "sender").lower().compared(50);
+
+        cwnd_mean_segments: Option<f64> = cwnd_mean_segments,
+            "Mean of the congestion window over time / mss.",
+            row(Segments, "active", "sender");
+
+        limited: Option<LimitedShares> = |of| of.active.map(|active| LimitedShares::measure((of.flow, active))),
+            "What held the flow back.",
+            group(&[LimitedShares::ROWS]);
+
+        max_min_bps: Option<f64> = |of| of.contest.fair_bps(of.index),
+            "Its goodput if the network were shared max-min fairly (see Max-min fair rates); null where that is not known.",
+            row(Rate, "steady", "study")
+                .source("Bertsekas and Gallager, Data Networks (1992), section 6.5.2; RFC 5166, section 2.3");
+
+        max_min_share: Option<f64> = max_min_share,
+            "steady_goodput_bps / max_min_bps.",
+            row(Ratio, "steady", "receiver").source("Prudentia (Philip et al., SIGCOMM 2024)");
+
+        least_share: Option<f64> = |of| of.contest.least_share(of.index),
+            "The smallest, over every 5 buckets in a row, of the bytes that it received / the bytes that all flows received; null with fewer buckets.",
+            row(Percentage, "steady", "receiver").higher()
+                .source("the ratio of Arun et al., Starvation in End-to-End Congestion Control (SIGCOMM 2022), over a sliding window");
+
+        starved_s: Option<f64> = |of| of.contest.starved_s(of.index),
+            "Length of the longest row of buckets in each of which it received less than a tenth of max_min_bps; 0 if there is none.",
+            row(Duration, "steady", "receiver").lower().source("own definition; RFC 9743 asks for starvation to be looked for");
+
+        goodput_cov: Option<f64> = |of| of.contest.variation(of.index),
+            "Coefficient of variation: standard deviation of the bytes received in a bucket (over n) / their mean; null with fewer than 2 buckets.",
+            row(Ratio, "steady", "receiver").lower()
+                .source("RFC 5166, section 2.2; Floyd et al., Equation-Based Congestion Control (SIGCOMM 2000)");
+
+        power: Option<f64> = power,
+            "goodput_bps / srtt_mean_s.",
+            row(Power, "run", "receiver, sender").higher().source("Kleinrock, Power and Deterministic Rules of Thumb (ICC 1979)");
+
+        fct_s: Option<f64> = fct_s,
+            "Flow completion time: from the first SYN to the arrival of the last byte; null of a flow without a transfer, and of one that did not end.",
+            row(Duration, "run", "receiver").lower().column_if_measured("FCT", 2)
+                .source("docs/traffic.md; Dukkipati and McKeown, Why Flow-Completion Time is the Right Metric (CCR 2006)");
+
+        slowdown: Option<f64> = |of| fct_s(of).zip(of.alone_s).map(|(fct, alone)| fct / alone),
+            "fct_s / the time alone on the empty path in closed form (docs/traffic.md); null where something else than the path sets the pace: an application, writes, a program, packet rates.",
+            row(Factor, "run", "receiver").lower().source("docs/traffic.md");
     }
 }
 
+measured! {
+    /// Shares of a flow's active time that it was held back by each limit.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+    pub struct LimitedShares as "flow.limited." of (&FlowSummary, Window) {
+        cwnd: f64 = |(flow, active)| part(flow.limited.cwnd, active),
+            "Share of the time held back by the congestion window, recovery included.",
+            row(Percentage, "active", "sender").of_one_run();
+
+        rwnd: f64 = |(flow, active)| part(flow.limited.rwnd, active),
+            "Share of the time held back by the receiver's window.",
+            row(Percentage, "active", "sender").of_one_run();
+
+        application: f64 = |(flow, active)| part(flow.limited.application, active),
+            "Share of the time with nothing to send.",
+            row(Percentage, "active", "sender").of_one_run();
+
+        sndbuf: f64 = |(flow, active)| part(flow.limited.sndbuf, active),
+            "Share of the time held back by the send buffer.",
+            row(Percentage, "active", "sender").of_one_run();
+
+        pacing: f64 = |(flow, active)| part(flow.limited.pacing, active),
+            "Share of the time held back by the pacing rate.",
+            row(Percentage, "active", "sender").of_one_run();
+    }
+}
+
+/// What the package makes of the flows of a run: estimated as their own numbers are, and in none of
+/// them.
+pub(crate) const SHARE: &[Metric] = &[Metric {
+    name: "flow.share",
+    definition: "A flow's goodput / the sum of all flows' goodputs.",
+    ..row(Percentage, "first to last byte received", "receiver")
+        .of_summary()
+        .rank(2)
+        .queried()
+        .column("share", 1)
+}];
+
+fn throughput_bps(of: &OfFlow<'_>) -> Option<f64> {
+    Some(of.flow.bytes_received as f64 * BITS / of.active?.seconds())
+}
+
+fn srtt_mean_s(flow: &FlowSummary) -> Option<f64> {
+    flow.srtt_mean.map(Time::as_secs_f64)
+}
+
+fn cwnd_mean_segments(of: &OfFlow<'_>) -> Option<f64> {
+    (of.active.is_some() && of.flow.mss > 0).then(|| of.flow.cwnd_mean / f64::from(of.flow.mss))
+}
+
+fn max_min_share(of: &OfFlow<'_>) -> Option<f64> {
+    let (got, fair) = steady_goodput_bps(of).zip(of.contest.fair_bps(of.index))?;
+    (fair > 0.0).then(|| got / fair)
+}
+
+fn power(of: &OfFlow<'_>) -> Option<f64> {
+    let rtt = srtt_mean_s(of.flow).filter(|&rtt| rtt > 0.0);
+    goodput_bps(of.flow)
+        .zip(rtt)
+        .map(|(goodput, rtt)| goodput / rtt)
+}
+
 /// From the SYN to the arrival of the last byte, of a transfer that ended in full.
-fn completion_s(flow: &FlowSummary) -> Option<f64> {
-    flow.ended?;
+fn fct_s(of: &OfFlow<'_>) -> Option<f64> {
+    let flow = of.flow;
+    flow.ended.filter(|_| of.finite)?;
     Some((flow.last_byte? - flow.started?).as_secs_f64())
 }
 
@@ -77,9 +239,9 @@ fn goodput_bps(flow: &FlowSummary) -> Option<f64> {
     Some(flow.bytes_received as f64 * BITS / window.seconds())
 }
 
-/// `received` are the instants at which the bytes received by the flow are known.
-fn steady_goodput_bps(received: &[(Time, u64)], window: Window) -> Option<f64> {
-    let bytes = value_at(received, window.to)? - value_at(received, window.from)?;
+fn steady_goodput_bps(of: &OfFlow<'_>) -> Option<f64> {
+    let window = of.steady?;
+    let bytes = value_at(of.received, window.to)? - value_at(of.received, window.from)?;
     Some(bytes * BITS / window.seconds())
 }
 
@@ -105,13 +267,6 @@ pub(crate) fn received(trace: &Trace) -> Vec<Vec<(Time, u64)>> {
     flows
 }
 
-fn limited_shares(flow: &FlowSummary, active: Window) -> LimitedShares {
-    let share = |time: Time| time.as_secs_f64() / active.seconds();
-    LimitedShares {
-        cwnd: share(flow.limited.cwnd),
-        rwnd: share(flow.limited.rwnd),
-        application: share(flow.limited.application),
-        sndbuf: share(flow.limited.sndbuf),
-        pacing: share(flow.limited.pacing),
-    }
+fn part(time: Time, active: Window) -> f64 {
+    time.as_secs_f64() / active.seconds()
 }

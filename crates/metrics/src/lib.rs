@@ -1,8 +1,8 @@
 //! From a trace to numbers: pure functions.
 //!
-//! [`measure`] gives the [`RunMetrics`] of a run, its warnings included; [`metrics`] says what
-//! each number means, and `docs/metrics.md` is printed from it. Times are virtual seconds, rates
-//! bits per second.
+//! [`measure`] gives the [`RunMetrics`] of a run, its warnings included; [`metrics`] has the row of
+//! each number, from which `docs/metrics.md`, `docs/results.schema.json` and all that names metrics
+//! are made. Times are virtual seconds, rates bits per second.
 
 mod allocation;
 mod baselines;
@@ -17,22 +17,27 @@ mod flow;
 mod measure;
 mod paths;
 mod run_metrics;
+mod schema;
 mod series;
+mod table;
 mod traffic;
 pub mod warnings;
 mod window;
 
 pub use allocation::{Claim, max_min};
 pub use baselines::{BesideOthers, beside_others};
-pub use catalog::{Metric, markdown, metrics};
+pub use bottleneck::BottleneckMetrics;
+pub use catalog::{markdown, metrics};
 pub use error::MeasureError;
 pub use fairness::jain;
+pub use fidelity::{FidelityMetrics, Verdict};
+pub use flow::{FlowMetrics, LimitedShares};
 pub use measure::{MeasureInput, measure, measure_dir};
 pub use paths::Paths;
-pub use run_metrics::{
-    BottleneckMetrics, Distribution, FidelityMetrics, FlowMetrics, LimitedShares, RunMetrics,
-    SizeClass, TrafficMetrics, TransferMetrics, Verdict,
-};
+pub use run_metrics::{KernelMetrics, RunMetrics};
+pub use schema::results_schema;
+pub use table::{Better, Column, Metric, Number, Quantity, Told};
+pub use traffic::{Distribution, SizeClass, TrafficMetrics, TransferMetrics};
 pub use warnings::{Warning, identical_repeats};
 pub use window::Window;
 

@@ -7,15 +7,11 @@ use cclab_spec::{Flow, Rates, Run, Scenario};
 use cclab_trace::Trace;
 use cclab_units::{Rate, Time};
 
-use crate::bottleneck::measure_bottleneck;
-use crate::contest::measure_contest;
+use crate::contest::Contest;
 use crate::error::MeasureError;
-use crate::fairness::{jain, ratio};
-use crate::fidelity::measure_fidelity;
-use crate::flow::{measure_flow, received, share};
+use crate::flow::{FlowMetrics, OfFlow, received, share};
 use crate::paths::Paths;
-use crate::run_metrics::{KernelMetrics, RunMetrics};
-use crate::traffic::measure_traffic;
+use crate::run_metrics::{OfRun, RunMetrics};
 use crate::warnings;
 use crate::window::Window;
 
@@ -76,33 +72,27 @@ impl From<&Scenario> for MeasureInput {
 pub fn measure(trace: &Trace, input: &MeasureInput) -> RunMetrics {
     let run = &trace.summary;
     let steady = Window::steady(run, input.warmup);
-    let loaded = Window::loaded(run, input.warmup);
-    let shares: Vec<f64> = run.flows.iter().filter_map(share).collect();
     let received = received(trace);
-    let mut metrics = RunMetrics {
-        flows: run
-            .flows
-            .iter()
-            .enumerate()
-            .map(|(index, flow)| {
-                let alone_s = input.paths.as_ref().and_then(|paths| paths.alone_s(index));
-                let finite = input.finite.contains(&flow.name);
-                measure_flow(flow, run.end, &received[index], steady, (finite, alone_s))
-            })
-            .collect(),
-        bottleneck: measure_bottleneck(trace, loaded, input.rate_changes),
-        jain: jain(&shares),
-        throughput_ratio: ratio(&shares),
-        traffic: measure_traffic(trace, input.warmup),
-        kernel: run.kernel.as_ref().map(|kernel| KernelMetrics {
-            release: kernel.release.clone(),
-            version: kernel.version.clone(),
-            config_sha256: kernel.config_sha256.clone(),
-        }),
-        fidelity: measure_fidelity(trace, input.rate_changes),
-        ..RunMetrics::default()
-    };
-    measure_contest(&mut metrics, trace, &received, input);
+    let contest = &Contest::of(trace, &received, input);
+    let flows = run.flows.iter().enumerate().map(|(index, flow)| {
+        FlowMetrics::measure(&OfFlow {
+            flow,
+            received: &received[index],
+            active: Window::active(flow, run.end),
+            steady,
+            finite: input.finite.contains(&flow.name),
+            alone_s: input.paths.as_ref().and_then(|paths| paths.alone_s(index)),
+            index,
+            contest,
+        })
+    });
+    let mut metrics = RunMetrics::measure(&OfRun {
+        trace,
+        input,
+        flows: flows.collect(),
+        shares: run.flows.iter().filter_map(share).collect(),
+        contest,
+    });
     metrics.warnings = warnings::raise(&warnings::Evidence {
         trace,
         metrics: &metrics,

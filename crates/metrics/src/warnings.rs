@@ -9,7 +9,8 @@ use cclab_units::Rate;
 use serde::{Deserialize, Serialize};
 
 use crate::bottleneck::utilization;
-use crate::run_metrics::{FlowMetrics, LimitedShares, RunMetrics};
+use crate::flow::{FlowMetrics, LimitedShares};
+use crate::run_metrics::RunMetrics;
 use crate::window::Window;
 
 /// A doubt about a run.

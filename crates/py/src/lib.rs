@@ -52,6 +52,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(names::probes, module)?)?;
     module.add_function(wrap_pyfunction!(names::stacks, module)?)?;
     module.add_function(wrap_pyfunction!(names::metrics, module)?)?;
+    module.add_function(wrap_pyfunction!(names::results_schema, module)?)?;
     module.add_function(wrap_pyfunction!(names::topologies, module)?)?;
     module.add_function(wrap_pyfunction!(names::impairments, module)?)?;
     module.add_function(wrap_pyfunction!(names::traffic, module)?)?;

@@ -1,6 +1,7 @@
 //! The lists of what there is, as JSON.
 
 use cclab_cc::Variant;
+use cclab_metrics::{Better, Number};
 use cclab_qdisc::Discipline;
 use cclab_spec::kinds::{APPLICATIONS, IMPAIRMENTS, Key, Kind, TOPOLOGIES};
 use cclab_spec::{Opportunities, Overrides, Scenario, Study, TRAFFIC_KINDS, TrafficKind};
@@ -90,22 +91,58 @@ pub fn stacks() -> String {
 }
 
 /// Every metric: name, unit, definition, the span of time it covers, where it is measured, who
-/// defined it.
+/// defined it, and what else its row says.
 #[pyfunction]
 pub fn metrics() -> String {
     let rows: Vec<_> = cclab_metrics::metrics()
         .map(|m| {
+            let bound = |bound: f64| bound.is_finite().then_some(bound);
             json!({
                 "name": m.name,
-                "unit": m.unit,
+                "unit": m.quantity.unit(),
                 "definition": m.definition,
                 "window": m.window,
                 "point": m.point,
                 "source": m.source,
+                "subject": m.subject(),
+                "quantity": m.quantity.name(),
+                "dimension": m.quantity.dimension(),
+                "better": m.better.map(Better::name),
+                "bounds": [bound(m.bounds.0), bound(m.bounds.1)],
+                "baseline": m.baseline,
+                "estimated": m.estimated,
+                "of_summary": m.of_summary,
+                "rank": m.rank,
+                "numbers": m.numbers().iter().map(number).collect::<Vec<_>>(),
             })
         })
         .collect();
     json!(rows).to_string()
+}
+
+fn number(number: &Number) -> Value {
+    let column = number.column().map(|(column, heading)| {
+        json!({
+            "heading": heading,
+            "word": column.heading,
+            "digits": column.digits,
+            "if_measured": column.if_measured,
+        })
+    });
+    json!({
+        "name": number.name(),
+        "title": number.title(),
+        "told": number.told.map(|told| told.measure),
+        "compared": number.compared(),
+        "queried": number.queried(),
+        "column": column,
+    })
+}
+
+/// The JSON Schema of what `cclab run --json` prints.
+#[pyfunction]
+pub fn results_schema() -> String {
+    cclab_metrics::results_schema()
 }
 
 /// Every topology: name, one line about it, its keys, how it is written, the backends that have

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cclab_spec::{Baseline, Expectation, Overrides, Repeats, Run, Scenario, Study, Until};
+use cclab_spec::{Baseline, Expectation, Names, Overrides, Repeats, Run, Scenario, Study, Until};
 use cclab_testbed::Target;
 use indexmap::IndexMap;
 use pyo3::prelude::*;
@@ -15,7 +15,7 @@ use crate::error;
 /// are seen together, with what is set beside the file, is for `plan` to find.
 #[pyfunction]
 pub fn check(text: &str, file: &str) -> PyResult<()> {
-    Study::load(text, file).map(drop).map_err(error::study)
+    Study::load_knowing(text, file, known()).map(drop).map_err(error::study)
 }
 
 /// The plan of the study in `text` as JSON: what is written, the sweep points with what the backend
@@ -40,7 +40,7 @@ pub fn plan(
         }),
         seed,
     };
-    let study = Study::load(text, file).map_err(error::study)?;
+    let study = Study::load_knowing(text, file, known()).map_err(error::study)?;
     let plan = study
         .plan(&overrides, &|scenario, backend| {
             determinants_of(scenario, kernels.get(backend).map(String::as_str))
@@ -243,4 +243,16 @@ pub fn dimension(text: &str) -> Option<&'static str> {
 #[pyfunction]
 pub fn schema() -> String {
     cclab_spec::schema()
+}
+
+/// The names of the registries and the metrics.
+fn known() -> Names {
+    let mut names = Names::default();
+    for metric in cclab_metrics::metrics().filter(|metric| metric.is_expectable()) {
+        for number in metric.numbers() {
+            let (subject, name) = (metric.subject(), number.name());
+            names.metrics.register(subject, &name, metric.baseline);
+        }
+    }
+    names
 }

@@ -24,11 +24,6 @@ pub struct Expectation {
 }
 
 impl Expectation {
-    /// The runs beside the study's own that its metric needs.
-    pub fn needs(&self) -> Option<Baseline> {
-        needs(&self.subject, &self.metric)
-    }
-
     /// Whether a measured value meets it. NaN meets nothing but `!=`.
     pub fn holds(&self, measured: f64) -> bool {
         match self.operator {
@@ -89,99 +84,62 @@ const OPERATORS: [(&str, Operator); 6] = [
     (">", Operator::Greater),
 ];
 
-/// Metrics of a flow.
-pub const FLOW_METRICS: [&str; 28] = [
-    "throughput_bps",
-    "goodput_bps",
-    "steady_goodput_bps",
-    "retransmits",
-    "rtos",
-    "srtt_mean_s",
-    "rtt_min_s",
-    "rtt_p95_s",
-    "cwnd_mean_segments",
-    "segments_sent",
-    "bytes_received",
-    "bytes_acked",
-    "elapsed_s",
-    "max_min_bps",
-    "max_min_share",
-    "least_share",
-    "starved_s",
-    "goodput_cov",
-    "power",
-    "fct_s",
-    "slowdown",
-    "solo_goodput_bps",
-    "harm_goodput",
-    "harm_delay",
-    "harm_loss",
-    "harm_fct",
-    "self_goodput_bps",
-    "friendliness",
-];
+/// The metrics that a study may name. By default none is known and any may be named: whoever
+/// measures them registers them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Metrics(Vec<Known>);
 
-/// Metrics of a flow that need runs beside its own, and which.
-const BASELINES: [(&str, Baseline); 7] = [
-    ("solo_goodput_bps", Baseline::Solo),
-    ("harm_goodput", Baseline::Solo),
-    ("harm_delay", Baseline::Solo),
-    ("harm_loss", Baseline::Solo),
-    ("harm_fct", Baseline::Solo),
-    ("self_goodput_bps", Baseline::Own),
-    ("friendliness", Baseline::Own),
-];
-
-/// The runs beside a run's own that a metric of it needs.
-pub(crate) fn needs(subject: &Subject, metric: &str) -> Option<Baseline> {
-    let known = BASELINES.iter().find(|(name, _)| *name == metric)?;
-    matches!(subject, Subject::Flow(_)).then_some(known.1)
+/// A metric.
+#[derive(Clone, Debug, PartialEq)]
+struct Known {
+    /// What it belongs to: `run`, `bottleneck`, `flow` or `traffic`.
+    subject: &'static str,
+    name: String,
+    /// The runs beside a run's own that it needs.
+    baseline: Option<Baseline>,
 }
 
-/// Metrics of the bottleneck.
-pub const BOTTLENECK_METRICS: [&str; 9] = [
-    "utilization",
-    "drops",
-    "drop_rate",
-    "ecn_marks",
-    "queue_delay_mean_s",
-    "queue_delay_p95_s",
-    "queue_delay_p99_s",
-    "queue_max_bytes",
-    "queue_power",
-];
+impl Metrics {
+    /// Adds the metric `name` of a `subject`: `run`, `bottleneck`, `flow` or `traffic`.
+    pub fn register(&mut self, subject: &'static str, name: &str, baseline: Option<Baseline>) {
+        self.0.push(Known {
+            subject,
+            name: name.to_owned(),
+            baseline,
+        });
+    }
 
-/// Metrics of cross traffic.
-pub const TRAFFIC_METRICS: [&str; 17] = [
-    "sent_bps",
-    "received_bps",
-    "loss_rate",
-    "delay_mean_s",
-    "delay_p95_s",
-    "rtt_mean_s",
-    "rtt_p95_s",
-    "started",
-    "ended",
-    "fct_mean_s",
-    "fct_median_s",
-    "fct_p95_s",
-    "fct_p99_s",
-    "slowdown_mean",
-    "slowdown_median",
-    "slowdown_p95",
-    "slowdown_p99",
-];
+    /// The runs beside a run's own that a metric of it needs.
+    pub(crate) fn needs(&self, subject: &Subject, metric: &str) -> Option<Baseline> {
+        let mut known = self.0.iter();
+        known
+            .find(|known| known.subject == subject.word() && known.name == metric)
+            .and_then(|known| known.baseline)
+    }
 
-/// Metrics of a run.
-pub const RUN_METRICS: [&str; 7] = [
-    "jain",
-    "jain_mean",
-    "jain_min",
-    "convergence_s",
-    "throughput_ratio",
-    "smallest_share",
-    "longest_starved_s",
-];
+    /// The names of those of a subject.
+    fn of(&self, subject: &str) -> Vec<&str> {
+        let known = self.0.iter().filter(|known| known.subject == subject);
+        known.map(|known| known.name.as_str()).collect()
+    }
+
+    /// Whether `metric` is one of a subject, as far as is known.
+    fn has(&self, subject: &str, metric: &str) -> bool {
+        self.0.is_empty() || self.of(subject).contains(&metric)
+    }
+}
+
+impl Subject {
+    /// The word that metrics of it begin with; those of a run have none.
+    fn word(&self) -> &'static str {
+        match self {
+            Subject::Run => "run",
+            Subject::Bottleneck => "bottleneck",
+            Subject::Flow(_) => "flow",
+            Subject::Traffic(_) => "traffic",
+        }
+    }
+}
 
 /// Reads the check `label`; `flows` and `traffic` are the names of the scenario's flows and of
 /// its cross traffic.
@@ -190,6 +148,7 @@ pub(crate) fn parse(
     expression: &str,
     flows: &[&str],
     traffic: &[&str],
+    known: &Metrics,
 ) -> Result<Expectation, Problem> {
     let form = |message: String| {
         Problem::new(
@@ -211,7 +170,7 @@ pub(crate) fn parse(
         .ok()
         .filter(|value: &f64| value.is_finite())
         .ok_or_else(|| form(format!("\"{number}\" is not a number")))?;
-    let (subject, metric) = metric(name, flows, traffic)?;
+    let (subject, metric) = metric(name, flows, traffic, known)?;
     Ok(Expectation {
         label: label.to_owned(),
         expression: expression.to_owned(),
@@ -227,6 +186,7 @@ pub(crate) fn metric<'a>(
     name: &'a str,
     flows: &[&str],
     traffic: &[&str],
+    known: &Metrics,
 ) -> Result<(Subject, &'a str), Problem> {
     if let Some(rest) = name.strip_prefix("flow.") {
         // Flows of a `count` have a dot in their names, metrics have none.
@@ -238,7 +198,7 @@ pub(crate) fn metric<'a>(
                 ..problem
             });
         }
-        check(metric, name, &format!("flow.{flow}."), &FLOW_METRICS)?;
+        check(metric, name, &format!("flow.{flow}."), "flow", known)?;
         Ok((Subject::Flow(flow.to_owned()), metric))
     } else if let Some(rest) = name.strip_prefix("traffic.") {
         let (source, metric) = rest.split_once('.').unwrap_or((rest, ""));
@@ -253,52 +213,50 @@ pub(crate) fn metric<'a>(
             metric,
             name,
             &format!("traffic.{source}."),
-            &TRAFFIC_METRICS,
+            "traffic",
+            known,
         )?;
         Ok((Subject::Traffic(source.to_owned()), metric))
     } else if let Some(metric) = name.strip_prefix("bottleneck.") {
-        check(metric, name, "bottleneck.", &BOTTLENECK_METRICS)?;
+        check(metric, name, "bottleneck.", "bottleneck", known)?;
         Ok((Subject::Bottleneck, metric))
+    } else if known.has("run", name) {
+        Ok((Subject::Run, name))
     } else {
-        let every: Vec<String> = RUN_METRICS
-            .iter()
-            .map(|metric| (*metric).to_owned())
-            .chain(
-                BOTTLENECK_METRICS
-                    .iter()
-                    .map(|metric| format!("bottleneck.{metric}")),
-            )
-            .chain(
-                flows
-                    .iter()
-                    .flat_map(|flow| FLOW_METRICS.iter().map(move |m| format!("flow.{flow}.{m}"))),
-            )
+        let of_run = known.of("run").into_iter().map(str::to_owned);
+        let bottleneck = known.of("bottleneck").into_iter();
+        let every: Vec<String> = of_run
+            .chain(bottleneck.map(|metric| format!("bottleneck.{metric}")))
+            .chain(flows.iter().flat_map(|flow| {
+                let metrics = known.of("flow").into_iter();
+                metrics.map(move |metric| format!("flow.{flow}.{metric}"))
+            }))
             .collect();
-        if RUN_METRICS.contains(&name) {
-            Ok((Subject::Run, name))
-        } else {
-            // A bare metric of a flow or of the bottleneck lacks its subject.
-            let whole = every
-                .iter()
-                .find(|whole| whole.rsplit('.').next() == Some(name));
-            Err(match whole {
-                Some(whole) => Problem::new(
-                    format!("whose `{name}`?"),
-                    format!("write for example `{whole}`"),
-                ),
-                None => unknown("metric", name, every.iter().map(String::as_str)),
-            })
-        }
+        // A bare metric of a flow or of the bottleneck lacks its subject.
+        let whole = every
+            .iter()
+            .find(|whole| whole.rsplit('.').next() == Some(name));
+        Err(match whole {
+            Some(whole) => Problem::new(
+                format!("whose `{name}`?"),
+                format!("write for example `{whole}`"),
+            ),
+            None => unknown("metric", name, every.iter().map(String::as_str)),
+        })
     }
 }
 
-fn check(metric: &str, whole: &str, prefix: &str, known: &[&str]) -> Result<(), Problem> {
-    if known.contains(&metric) {
+fn check(
+    metric: &str,
+    whole: &str,
+    prefix: &str,
+    subject: &str,
+    known: &Metrics,
+) -> Result<(), Problem> {
+    if known.has(subject, metric) {
         return Ok(());
     }
-    let every: Vec<String> = known
-        .iter()
-        .map(|known| format!("{prefix}{known}"))
-        .collect();
+    let every = known.of(subject).into_iter();
+    let every: Vec<String> = every.map(|known| format!("{prefix}{known}")).collect();
     Err(unknown("metric", whole, every.iter().map(String::as_str)))
 }

@@ -6,10 +6,11 @@ use cclab_qdisc::QDISCS;
 use cclab_tcp::profile::PROFILES;
 use cclab_units::parameter::{Parameter, Relation};
 
+use crate::expect::Metrics;
 use crate::traffic::TRAFFIC_KINDS;
 
-/// Names that a study may use for variants, disciplines, stacks and cross traffic. The default is
-/// what the registries declare; whoever has more of them adds their names.
+/// Names that a study may use for variants, disciplines, stacks, cross traffic and metrics. The
+/// default is what the registries declare, and no metrics: whoever measures registers those.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Names {
     /// Variants with the parameters they take: `cc`.
@@ -20,6 +21,8 @@ pub struct Names {
     pub stacks: Vec<Stack>,
     /// Kinds of cross traffic with the parameters they take: `traffic.kind`.
     pub traffic: Vec<Parametric>,
+    /// Metrics: `expect` and the rule of `repeat`.
+    pub metrics: Metrics,
 }
 
 /// A name that takes parameters.
@@ -90,6 +93,7 @@ impl Default for Names {
             traffic: traffic
                 .map(|kind| Parametric::new(kind.name, kind.params, &[]))
                 .collect(),
+            metrics: Metrics::default(),
         }
     }
 }

@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use crate::de::{At, from_node};
 use crate::error::{Position, Problem, Sources, StudyError};
-use crate::expect::{self, Expectation};
+use crate::expect::{self, Expectation, Metrics};
 use crate::names::Names;
 use crate::node::{Node, Value};
 use crate::path::{Path, nothing};
@@ -154,10 +154,12 @@ fn plan(
         let values = sweep.point(index);
         let written = read_point(&document, &values)?;
         let scenario = resolve(&written, &study.names, &mut files)?;
-        let expectations = expectations(&written, &scenario)?;
-        let until = until(&written, &scenario)?;
+        let expectations = expectations(&written, &scenario, &study.names.metrics)?;
+        let until = until(&written, &scenario, &study.names.metrics)?;
         if index == 0 {
-            let needed = expectations.iter().filter_map(Expectation::needs);
+            let needed = expectations
+                .iter()
+                .filter_map(|one| study.names.metrics.needs(&one.subject, &one.metric));
             plan.baselines = needed.chain(written.baselines.0.iter().copied()).collect();
             plan.baselines.sort_unstable();
             plan.baselines.dedup();
@@ -353,12 +355,16 @@ fn read_point(document: &Node, values: &[(&Axis, &Node)]) -> Result<written::Stu
 }
 
 /// The rule by which `repeat` ends, if it is one.
-fn until(written: &written::Study, scenario: &Scenario) -> Result<Option<Until>, Problem> {
+fn until(
+    written: &written::Study,
+    scenario: &Scenario,
+    known: &Metrics,
+) -> Result<Option<Until>, Problem> {
     let Repeat::Until(rule) = &written.repeat.value else {
         return Ok(None);
     };
     let (flows, traffic) = names(scenario);
-    rule.resolve(&flows, &traffic)
+    rule.resolve(&flows, &traffic, known)
         .map(Some)
         .map_err(|problem| problem.or_at(written.repeat.at))
 }
@@ -373,13 +379,14 @@ fn names(scenario: &Scenario) -> (Vec<&str>, Vec<&str>) {
 fn expectations(
     written: &written::Study,
     scenario: &Scenario,
+    known: &Metrics,
 ) -> Result<Vec<Expectation>, Problem> {
     let (flows, traffic) = names(scenario);
     written
         .expect
         .iter()
         .map(|(label, check)| {
-            expect::parse(label, &check.value, &flows, &traffic)
+            expect::parse(label, &check.value, &flows, &traffic, known)
                 .map_err(|problem| problem.or_at(check.at))
         })
         .collect()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cclab_spec::{Baseline, LossModel, Overrides, Plan, Scenario, Study, run_id};
+use cclab_spec::{Baseline, LossModel, Names, Overrides, Plan, Scenario, Study, run_id};
 
 const PAIR: &str = r#"
 duration = "10s"
@@ -33,7 +33,15 @@ fn plan(text: &str, set: &[&str]) -> Plan {
         set: set.iter().map(|&text| text.to_owned()).collect(),
         ..Overrides::default()
     };
-    let study = Study::load(text, "study.toml").expect("a good study");
+    let mut names = Names::default();
+    for (metric, baseline) in [
+        ("goodput_bps", None),
+        ("harm_delay", Some(Baseline::Solo)),
+        ("friendliness", Some(Baseline::Own)),
+    ] {
+        names.metrics.register("flow", metric, baseline);
+    }
+    let study = Study::load_knowing(text, "study.toml", names).expect("a good study");
     study
         .plan(&overrides, &|_, _| "1".to_owned())
         .expect("a good study")

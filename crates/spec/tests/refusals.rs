@@ -4,10 +4,30 @@
 use std::fs;
 use std::path::Path;
 
-use cclab_spec::{Overrides, Study};
+use cclab_spec::{Names, Overrides, Study};
+
+/// The contract's names, and some metrics, which the contract leaves to those who measure them.
+fn names() -> Names {
+    let mut names = Names::default();
+    for (subject, metric) in [
+        ("run", "jain"),
+        ("run", "jain_min"),
+        ("bottleneck", "utilization"),
+        ("bottleneck", "drops"),
+        ("flow", "throughput_bps"),
+        ("flow", "goodput_bps"),
+        ("flow", "steady_goodput_bps"),
+        ("traffic", "fct_p99_s"),
+    ] {
+        names.metrics.register(subject, metric, None);
+    }
+    let harm = Some(cclab_spec::Baseline::Solo);
+    names.metrics.register("flow", "harm_goodput", harm);
+    names
+}
 
 fn refusal(text: &str, overrides: &Overrides) -> String {
-    let planned = Study::load(text, "")
+    let planned = Study::load_knowing(text, "", names())
         .and_then(|study| study.plan(overrides, &|_, _| "test".to_owned()).map(|_| ()));
     match planned {
         Ok(()) => "accepted".to_owned(),

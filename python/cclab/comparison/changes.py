@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from cclab import units
 from cclab.plan import text
-from cclab.report import units
 
 _TIMES = frozenset(
     {

@@ -6,8 +6,8 @@ import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from cclab import units
 from cclab.errors import InputError
-from cclab.report import units
 from cclab.summary import (
     BOTTLENECK_METRICS,
     EVERY_TRAFFIC_METRIC,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cclab import units
 from cclab.plan import short_key, text
-from cclab.report import units
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from matplotlib.lines import Line2D
 
-from cclab.report import units
+from cclab import units
 from cclab.report.figures import expectation, legend
 from cclab.report.figures.asked import TooMuchError
 from cclab.report.figures.sweep import layout

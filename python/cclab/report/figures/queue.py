@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.patches import Patch
 
-from cclab import trace
-from cclab.report import units
+from cclab import trace, units
 from cclab.report.figures import legend
 from cclab.report.figures.panels import finish, grid, panels, reference, thinned
 from cclab.report.figures.style import MUTED

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
 
-from cclab.report import units
+from cclab import units
 from cclab.report.figures.panels import emphasis, finish, grid, lived, panels, thinned
 from cclab.report.figures.style import line
 

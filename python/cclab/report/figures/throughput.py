@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cclab.report import units
+from cclab import units
 from cclab.report.figures import expectation
 from cclab.report.figures.panels import emphasis, finish, grid, panels
 from cclab.report.figures.style import line

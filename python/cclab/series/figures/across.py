@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from matplotlib.patches import Patch
 
-from cclab.report import units
+from cclab import units
 from cclab.report.figures.legend import above
 from cclab.report.figures.style import FAINT, MUTED, Drawing
 from cclab.report.palette import LOOKS

@@ -9,7 +9,7 @@ import polars as pl
 from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 
-from cclab.report import units
+from cclab import units
 from cclab.report.figures.legend import above
 from cclab.report.figures.style import Drawing
 from cclab.series import thin, time_sequence
