@@ -196,6 +196,23 @@ def test_nothing_is_left_of_a_run_that_is_cut_short(
         assert [file.name for file in (tmp_path / "out/tmp").iterdir()] == ["lock"]
 
 
+def test_an_interrupt_ends_programs_of_a_run_in_the_background_too() -> None:
+    """What it ignores from its start, those that the agent becomes do not."""
+    told = subprocess.run(
+        [
+            "sh",
+            "-c",
+            'trap "" INT; exec "$0" --tied $PPID grep SigIgn /proc/self/status',
+            linux.agent(),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    ignored = int(told.stdout.split()[1], 16)
+    assert not ignored & 1 << (signal.SIGINT - 1)
+
+
 def test_what_is_missing_is_refused_before_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
