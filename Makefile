@@ -10,8 +10,9 @@ SHELL := bash
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 	&& { echo "$$python"; break; }; done)
-# `make test TEST_PROFILE=release` runs the Rust tests as users run the program.
-TEST_PROFILE ?= test
+# What Rust is built as for whoever tests or changes it; users get `release`. `make test
+# TEST_PROFILE=release` tests what they get.
+TEST_PROFILE ?= checked
 FUZZ_SECONDS ?= 60
 BENCH_FLAGS ?=
 # One of 40 parts of the mutants, every fortieth; MUTANTS_SHARD=0/1 is all of them.
@@ -21,12 +22,19 @@ ORACLES_FLAGS ?=
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 BIN := .venv/bin
+MODULE := python/cclab/_core.abi3.so
 AGENT := python/cclab/bin/cclab-agent
+PROFILES := $(sort release $(TEST_PROFILE))
 HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 # What `cclab kernel build` needs, and what the tests run in the kernel's guests.
 KERNEL_PACKAGES := linux-source-6.12 bc:bc bison:bison flex:flex gcc:gcc libc6-dev make:make \
 	patch:patch xz-utils:xz perl:perl binutils:ld iproute2 iptables \
 	iputils-ping:ping iperf3:iperf3
+define KERNEL
+@tests/install-packages.sh $(KERNEL_PACKAGES)
+@echo "== kernel"
+$(BIN)/cclab kernel build
+endef
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 # The bindings build against the Python that will load them.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
@@ -37,15 +45,17 @@ help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 8
 
 .PHONY: setup
-setup: .venv/.core $(AGENT) ## Build cclab into .venv
+setup: .venv/.core-release .venv/.agent-release ## Build cclab into .venv, as fast as it runs
+
+.PHONY: develop
+develop: .venv/.core-$(TEST_PROFILE) .venv/.agent-$(TEST_PROFILE) ## Build it as the tests load it, with assertions; soon again after a change
 
 .PHONY: kernel
 kernel: setup ## Build the kernel of the linux backend, once
-	@tests/install-packages.sh $(KERNEL_PACKAGES)
-	$(BIN)/cclab kernel build
+	$(KERNEL)
 
 .PHONY: demo
-demo: .venv/.core ## Run the quickstart study: a table, figures, a page and a packet capture in demo/
+demo: .venv/.core-release ## Run the quickstart study: a table, figures, a page and a packet capture in demo/
 	$(BIN)/cclab run examples/quickstart.toml --out demo \
 		--set 'trace.events=["ack","queue","drop"]' \
 		--set 'trace.capture=["bottleneck"]' \
@@ -64,30 +74,36 @@ test-rust: .venv/.tools
 	# tcptrace and tshark judge the captures.
 	@tests/install-packages.sh tcptrace:tcptrace tshark:tshark
 	@echo "== cargo test"
-	# The bindings have no tests of their own in Rust: those are in Python.
-	cargo test --workspace --exclude cclab-py --profile $(TEST_PROFILE)
+	# The bindings, whose tests are in Python, are among them for the features that they ask of
+	# dependencies: with others, all would be compiled once more.
+	cargo test --workspace --profile $(TEST_PROFILE)
 
 .PHONY: test-python
-test-python: kernel
+test-python: develop
+	$(KERNEL)
 	@tests/install-packages.sh tcptrace:tcptrace tshark:tshark xplot-xplot.org:xplot.org \
 		xvfb:Xvfb chromium:chromium
 	@echo "== pytest"
 	# On all processors; the tests of a file stay together as far as that keeps none idle, since
 	# they share runs.
-	$(BIN)/pytest -n auto --dist worksteal
+	$(BIN)/pytest -n auto --dist worksteal --durations=20 --durations-min=5
 
 .PHONY: lint
-lint: .venv/.core ## Format, lints and types of Rust and Python
+lint: .venv/.core-$(TEST_PROFILE) ## Format, lints and types of Rust and Python
 	@cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 	@cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
-	@echo "== lint"
+	@echo "== rustfmt"
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
-	cargo clippy --workspace --all-targets -- -D warnings
+	@echo "== clippy"
+	cargo clippy --workspace --all-targets --profile $(TEST_PROFILE) -- -D warnings
+	@echo "== ruff"
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	@echo "== mypy"
 	$(BIN)/mypy
 	for script in benches/*.py studies/*/*.py; do $(BIN)/mypy --strict "$$script"; done
+	@echo "== stubtest"
 	$(BIN)/stubtest cclab._core
 
 .PHONY: bench
@@ -97,13 +113,13 @@ bench: $(TARGET)/peers/ns3-dumbbell ## Speed beside ns-3 and ns-2, in one run (B
 	$(or $(PYTHON),python3) benches/run.py $(BENCH_FLAGS)
 
 .PHONY: oracles
-oracles: .venv/.core ## The simulator beside ns-2 and the kernel (ORACLES_FLAGS="--variant reno", "--record")
+oracles: .venv/.core-release ## The simulator beside ns-2 and the kernel (ORACLES_FLAGS="--variant reno", "--record")
 	@tests/install-packages.sh ns2:ns
 	$(BIN)/python studies/oracles/oracles.py $(ORACLES_FLAGS)
 	$(BIN)/python studies/four-flavors-2009/ns2.py
 
 .PHONY: agreement
-agreement: .venv/.core ## cclab analyze, tcptrace and tshark on the same captures: docs/analyze-agreement.md
+agreement: .venv/.core-release ## cclab analyze, tcptrace and tshark on the same captures: docs/analyze-agreement.md
 	cd tests && ../$(BIN)/python -m agreement
 
 .PHONY: bench-linux
@@ -112,18 +128,18 @@ bench-linux: kernel ## Speed of the linux backend beside real time (BENCH_FLAGS=
 	$(or $(PYTHON),python3) benches/linux.py $(BENCH_FLAGS)
 
 .PHONY: bench-analyze
-bench-analyze: .venv/.core ## Speed and memory of `cclab analyze` beside tcptrace and tshark
+bench-analyze: .venv/.core-release ## Speed and memory of `cclab analyze` beside tcptrace and tshark
 	@tests/install-packages.sh tcptrace:tcptrace tshark:tshark
 	cargo build --release -p cclab-analyze --example bulk
 	$(BIN)/python benches/analyze.py --cclab $(BIN)/cclab \
 		--bulk $(TARGET)/release/examples/bulk $(BENCH_FLAGS)
 
 .PHONY: bench-sweep
-bench-sweep: .venv/.core ## What a sweep of 10,000 short runs costs beside its runs
+bench-sweep: .venv/.core-release ## What a sweep of 10,000 short runs costs beside its runs
 	$(BIN)/python benches/sweep.py $(BENCH_FLAGS)
 
 .PHONY: bench-store
-bench-store: .venv/.core ## How long a store of 100,000 runs is made, listed, asked and reported
+bench-store: .venv/.core-release ## How long a store of 100,000 runs is made, listed, asked and reported
 	$(BIN)/python benches/store.py $(BENCH_FLAGS)
 
 # Debian's libraries, as an ns-3 user has them. Their pkg-config files name libraries that
@@ -167,7 +183,7 @@ clean: ## Remove all that the other targets made
 	rm -rf .venv target fuzz/target fuzz/corpus fuzz/artifacts demo results
 	rm -rf .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find python tests -name __pycache__ -prune -exec rm -rf {} +
-	rm -f python/cclab/*.so $(AGENT)
+	rm -f $(MODULE) $(AGENT)
 
 # Python's environment, with maturin to build what is in Rust.
 .venv/.tools: pyproject.toml
@@ -179,14 +195,26 @@ clean: ## Remove all that the other targets made
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'maturin>=1.8,<2'
 	@touch $@
 
-# The package, editable, with its extension module optimised, and the tools of `make test`.
-.venv/.core: .venv/.tools pyproject.toml $(RUST_SOURCES)
-	$(BIN)/maturin develop --release --extras dev
+# The package, editable, and the tools of `make test`. There is one module in the tree: the file made
+# here tells as what it was built, and is older than one that somebody else put there.
+$(PROFILES:%=.venv/.core-%): .venv/.core-%: .venv/.tools pyproject.toml $(RUST_SOURCES) \
+		$(or $(wildcard $(MODULE)),missing)
+	@echo "== maturin develop, $*"
+	@rm -f .venv/.core-*
+	$(BIN)/maturin develop --profile $* --extras dev --features extension-module \
+		$(if $(filter-out release,$*),--features as-tested)
 	@touch $@
 
 # The program that runs in guests: static, so that it starts on any machine's file system.
-$(AGENT): $(RUST_SOURCES) .venv/.tools
+$(PROFILES:%=.venv/.agent-%): .venv/.agent-%: .venv/.tools $(RUST_SOURCES) \
+		$(or $(wildcard $(AGENT)),missing)
+	@echo "== agent, $*"
+	@rm -f .venv/.agent-*
 	RUSTFLAGS="-C target-feature=+crt-static" \
-		cargo build --release --target $(HOST) -p cclab-agent
-	@mkdir -p $(@D)
-	install --strip $(TARGET)/$(HOST)/release/cclab-agent $@
+		cargo build --profile $* --target $(HOST) -p cclab-agent
+	@mkdir -p $(dir $(AGENT))
+	install --strip $(TARGET)/$(HOST)/$*/cclab-agent $(AGENT)
+	@touch $@
+
+.PHONY: missing
+missing:

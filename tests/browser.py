@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 from typing import TYPE_CHECKING
 
+from waiting import PATIENCE_S
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -22,6 +24,6 @@ def in_browser(page: Path, script: str, folder: Path, *options: str) -> str:
         "chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/user",
         *options, "--virtual-time-budget=4000", "--dump-dom", copy.as_uri(),
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout

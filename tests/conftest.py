@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+import hypothesis
 import pytest
 
 import cclab
 import cclab.kernel
 from cclab import _core
 from cclab.store import Sealed
+from waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +26,14 @@ if TYPE_CHECKING:
     from cclab.store import Writer
 
     Cli = Callable[..., subprocess.CompletedProcess[str]]
+
+# Whatever started the tests: a job in the background is started with SIGINT ignored, and that is
+# inherited by all that it starts. What a program does with SIGINT here, it does by default.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# How long an example takes says how busy the machine is.
+hypothesis.settings.register_profile("any load", deadline=None)
+hypothesis.settings.load_profile("any load")
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -95,7 +106,7 @@ def cli(tmp_path: Path) -> Cli:
             stdin=stdin,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE_S,
             check=False,
         )
 

@@ -6,19 +6,14 @@ import contextlib
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import cclab
+from waiting import await_that
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from cclab import Results
-
-PATIENCE_S = 30.0
-"""What anything awaited here takes at most, on a machine that is busy with other things."""
 
 
 def results_of(folder: Path, study: str, jobs: int | None = None) -> Results:
@@ -39,14 +34,6 @@ def start(*arguments: object, cwd: Path, **environment: str) -> subprocess.Popen
         stderr=subprocess.PIPE,
         text=True,
     )
-
-
-def await_that(true: Callable[[], object], what: str) -> None:
-    """Returns once `true()` is; fails with `what` if it never comes to be."""
-    until = time.monotonic() + PATIENCE_S
-    while not true():
-        assert time.monotonic() < until, f"waited in vain for {what}"
-        time.sleep(0.01)
 
 
 def processes_in(folder: Path) -> list[int]:

@@ -7,6 +7,8 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from waiting import PATIENCE_S
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
@@ -173,7 +175,7 @@ def _run(*command: str | Path) -> str:
 
 
 def _done(*command: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
 
 def _output(done: subprocess.CompletedProcess[str]) -> str:

@@ -19,6 +19,7 @@ import pytest
 import cclab
 from cclab.cli.exits import DONE, WRONG_INPUT
 from conftest import ROOT
+from waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from cclab import Results
@@ -87,7 +88,7 @@ def test_an_interrupt_ends_the_program_that_captures_and_what_it_wrote_is_analyz
 ) -> None:
     capture = results.runs[0].entry / "bottleneck.pcapng"
     writer = subprocess.Popen(
-        ["sh", "-c", 'cat "$0"; exec sleep 60', capture], stdout=subprocess.PIPE
+        ["sh", "-c", 'cat "$0"; exec sleep 3600', capture], stdout=subprocess.PIPE
     )
     command = [sys.executable, "-m", "cclab", "analyze", "-", "--csv"]
     with writer, subprocess.Popen(command, stdin=writer.stdout, stdout=subprocess.PIPE) as reader:
@@ -96,7 +97,7 @@ def test_an_interrupt_ends_the_program_that_captures_and_what_it_wrote_is_analyz
             time.sleep(0.01)
         for process in (reader, writer):
             process.send_signal(signal.SIGINT)
-        told = reader.communicate(timeout=60)[0].decode()
+        told = reader.communicate(timeout=PATIENCE_S)[0].decode()
     assert (reader.returncode, told) == (DONE, cli("analyze", capture, "--csv").stdout)
 
 

@@ -18,6 +18,7 @@ from cclab.catalog.columns import of_scenario
 from cclab.queries import query
 from cclab.store import Sealed, Store
 from conftest import ROOT, files_of
+from waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -208,7 +209,7 @@ def test_two_writers_at_once_leave_the_same_bytes(store: Store, tmp_path: Path) 
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(60)
+        worker.join(PATIENCE_S)
         assert worker.exitcode == 0
     assert _catalog_of(store) == before
 

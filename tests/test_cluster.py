@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,18 +18,17 @@ from cclab.backends import backend as backend_called
 from cclab.cli.exits import DONE, INTERRUPTED, RUN_FAILED, WRONG_INPUT
 from cclab.execute.cluster import Cluster
 from conftest import files_of
+from waiting import PATIENCE_S, await_that
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 REPEATS = 100
 SWEEP = ("--set", "duration=60s", "--repeat", REPEATS)
 """Some seconds of work for two workers."""
 
-LONG_S = 1_000_000
-"""Virtual seconds that take a worker minutes."""
-
-PATIENCE_S = 60
+LONG_S = 10_000_000
+"""Virtual seconds that take a worker longer than anything here is waited for."""
 
 
 def cclab(*words: object) -> list[str]:
@@ -40,25 +37,31 @@ def cclab(*words: object) -> list[str]:
 
 
 @contextlib.contextmanager
-def cluster() -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """Two workers on this machine: their scheduler's address, and its process."""
-    process = subprocess.Popen(
-        cclab("cluster", "local", "--workers", "2"),
+def cluster(workers: int = 2, **options: Any) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """Workers on this machine: their scheduler's address, and its process.
+
+    Whatever the test does, none of them outlives it.
+    """
+    process: subprocess.Popen[str] = subprocess.Popen(
+        cclab("cluster", "local", "--workers", workers),
+        **{"stderr": subprocess.DEVNULL, **options},
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
         text=True,
     )
     assert process.stdout is not None
-    workers: list[int] = []
+    numbers: list[int] = []
     try:
         address = process.stdout.readline().strip()
-        workers = workers_of(process.pid)
+        numbers = workers_of(process.pid)
         yield address, process
     finally:
         process.terminate()
-        process.wait(PATIENCE_S)
-        process.stdout.close()
-        for worker in workers:
+        try:
+            process.wait(PATIENCE_S)
+        finally:
+            process.kill()
+            process.stdout.close()
+        for worker in numbers:
             # Those of a scheduler that was killed.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(worker, signal.SIGKILL)
@@ -76,31 +79,21 @@ def workers_of(parent: int) -> list[int]:
     return found
 
 
-def await_load(workers: list[int], fits: Callable[[float], bool], patience_s: float) -> None:
-    """Returns once the processors that `workers` keep busy, all together, fit."""
-
-    def used_s() -> float:
-        texts = [Path(f"/proc/{worker}/stat").read_text() for worker in workers]
-        words = [text.rsplit(")", 1)[1].split() for text in texts]
-        ticks = sum(int(of_one[11]) + int(of_one[12]) for of_one in words)
-        return ticks / os.sysconf("SC_CLK_TCK")
-
-    until = time.monotonic() + patience_s
-    load = math.nan
-    while not fits(load):
-        assert time.monotonic() < until, f"{load} processors busy"
-        began, before = time.monotonic(), used_s()
-        time.sleep(0.5)
-        load = (used_s() - before) / (time.monotonic() - began)
+def used_s(workers: list[int]) -> float:
+    """Seconds of processors that `workers` have used, all together."""
+    texts = [Path(f"/proc/{worker}/stat").read_text() for worker in workers]
+    words = [text.rsplit(")", 1)[1].split() for text in texts]
+    return sum(int(of_one[11]) + int(of_one[12]) for of_one in words) / os.sysconf("SC_CLK_TCK")
 
 
 def await_entries(out: Path, child: subprocess.Popen[str], least: int) -> None:
     """Returns once the sweep of `child` has `least` entries in `out`."""
-    until = time.monotonic() + PATIENCE_S
-    while not (out / "runs").is_dir() or len(list((out / "runs").iterdir())) < least:
+
+    def there() -> bool:
         assert child.poll() is None, "the sweep ended before it could be disturbed"
-        assert time.monotonic() < until
-        time.sleep(0.005)
+        return (out / "runs").is_dir() and len(list((out / "runs").iterdir())) >= least
+
+    await_that(there, f"{least} entries")
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +109,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[st
         cclab("run", study, "--out", out, *SWEEP),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == DONE, done.stderr
@@ -143,7 +136,7 @@ def test_a_cluster_leaves_the_same_store_though_a_worker_is_killed(
         await_entries(out, child, 20)
         victim, other = workers_of(process.pid)
         os.kill(victim, signal.SIGKILL)
-        _, told = child.communicate(timeout=300)
+        _, told = child.communicate(timeout=PATIENCE_S)
         assert child.returncode == DONE, told
         assert other in workers_of(process.pid)
         # Rounds that follow each other.
@@ -154,7 +147,7 @@ def test_a_cluster_leaves_the_same_store_though_a_worker_is_killed(
                 cclab("run", study, "--out", store, *rule, *words),
                 capture_output=True,
                 text=True,
-                timeout=300,
+                timeout=PATIENCE_S,
                 check=False,
             )
             assert done.returncode == DONE, done.stderr
@@ -172,7 +165,7 @@ def test_a_scheduler_that_dies_is_told_and_the_sweep_goes_on_with_another(
         child = sweep(study, out, address)
         await_entries(out, child, 20)
         process.kill()
-        _, told = child.communicate(timeout=300)
+        _, told = child.communicate(timeout=PATIENCE_S)
         assert child.returncode == RUN_FAILED, told
         assert "Traceback" not in told
         assert "error: the Dask scheduler is gone" in told
@@ -180,7 +173,7 @@ def test_a_scheduler_that_dies_is_told_and_the_sweep_goes_on_with_another(
     assert 20 <= kept < 200
     with cluster() as (address, _):
         child = sweep(study, out, address)
-        _, told = child.communicate(timeout=300)
+        _, told = child.communicate(timeout=PATIENCE_S)
         assert child.returncode == DONE, told
         assert f"{kept} of 200 runs are in" in told
     assert files_of(out) == expected
@@ -195,11 +188,11 @@ def test_an_interrupt_ends_a_sweep_on_a_cluster_and_keeps_what_is_done(
         child = sweep(study, out, address)
         await_entries(out, child, 20)
         child.send_signal(signal.SIGINT)
-        _, told = child.communicate(timeout=60)
+        _, told = child.communicate(timeout=PATIENCE_S)
         assert child.returncode == INTERRUPTED, told
         assert "Traceback" not in told
         child = sweep(study, out, address)
-        _, told = child.communicate(timeout=300)
+        _, told = child.communicate(timeout=PATIENCE_S)
         assert child.returncode == DONE, told
     assert files_of(out) == expected
 
@@ -224,12 +217,17 @@ def test_an_interrupt_ends_a_long_run_on_a_cluster_and_its_worker_is_free_again(
             text=True,
         )
         workers = workers_of(process.pid)
-        await_load(workers, lambda load: load > 0.5, 30)
-        child.send_signal(signal.SIGINT)
-        _, told = child.communicate(timeout=20)
-        assert child.returncode == INTERRUPTED, told
-        assert "Traceback" not in told
-        await_load(workers, lambda load: load < 0.2, 10)
+        with distributed.Client(address, set_as_default=False) as client:
+            await_that(lambda: any(client.processing().values()), "a worker that has the run")
+            before = used_s(workers)
+            await_that(lambda: used_s(workers) > before + 2, "a worker that is at it")
+            child.send_signal(signal.SIGINT)
+            _, told = child.communicate(timeout=PATIENCE_S)
+            assert child.returncode == INTERRUPTED, told
+            assert "Traceback" not in told
+            # Each does so on the only thread that it has.
+            say = [client.submit(os.getpid, workers=[w], pure=False) for w in client.nthreads()]
+            assert sorted(said.result(PATIENCE_S) for said in say) == sorted(workers)
         assert workers_of(process.pid) == workers
 
 
@@ -251,7 +249,7 @@ def test_what_a_worker_fails_at_others_do_and_it_is_told_of(
             cclab("run", study, "--out", out, *SWEEP, "--cluster", address),
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=PATIENCE_S,
             check=False,
         )
     assert "the Dask scheduler is gone" not in done.stderr
@@ -269,25 +267,21 @@ def test_what_a_worker_fails_at_others_do_and_it_is_told_of(
 
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
 def test_a_cluster_ends_without_noise_when_its_whole_group_is_signalled(by: signal.Signals) -> None:
-    process = subprocess.Popen(
-        cclab("cluster", "local", "--workers", "2"),
-        stdout=subprocess.PIPE,
+    with cluster(
         stderr=subprocess.PIPE,
-        text=True,
         start_new_session=True,  # As Ctrl-C on a terminal does.
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
-    address = process.stdout.readline().strip()
-    ready = process.stderr.readline().strip()
-    assert ready == f"2 workers; from another terminal: cclab run STUDY.toml --cluster {address}"
-    workers = workers_of(process.pid)
-    assert len(workers) == 2
-    os.killpg(process.pid, by)
-    _, told = process.communicate(timeout=PATIENCE_S)
-    assert told == "the cluster has ended\n"
-    assert process.returncode == DONE
-    assert not any(Path(f"/proc/{worker}").exists() for worker in workers)
+    ) as (address, process):
+        assert process.stderr is not None
+        ready = process.stderr.readline().strip()
+        hint = f"from another terminal: cclab run STUDY.toml --cluster {address}"
+        assert ready == f"2 workers; {hint}"
+        workers = workers_of(process.pid)
+        assert len(workers) == 2
+        os.killpg(process.pid, by)
+        _, told = process.communicate(timeout=PATIENCE_S)
+        assert told == "the cluster has ended\n"
+        assert process.returncode == DONE
+        assert not any(Path(f"/proc/{worker}").exists() for worker in workers)
 
 
 def test_every_thread_of_every_worker_has_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -318,27 +312,14 @@ def test_a_worker_that_lacks_what_a_study_needs_is_named_before_anything_runs(
     study, _ = undisturbed
     words = ("run", study, "--out", tmp_path / "out", "--backend", "linux")
     without = {**os.environ, "CCLAB_AGENT": "/nowhere/agent"}
-    process = subprocess.Popen(
-        cclab("cluster", "local", "--workers", "1"),
-        env=without,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    assert process.stdout is not None
-    try:
-        address = process.stdout.readline().strip()
+    with cluster(1, env=without) as (address, _):
         done = subprocess.run(
             cclab(*words, "--cluster", address),
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE_S,
             check=False,
         )
-    finally:
-        process.terminate()
-        process.wait(PATIENCE_S)
-        process.stdout.close()
     assert done.returncode == WRONG_INPUT, done.stderr
     assert "error: worker tcp://127.0.0.1:" in done.stderr
     assert "/nowhere/agent: no such program" in done.stderr

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cclab
@@ -53,7 +53,6 @@ def _codes(compared: Comparison) -> list[str]:
 # Differences over runs.
 
 
-@settings(deadline=None)  # The first call loads the random numbers.
 @given(_pairs)
 def test_paired_differences_are_those_of_the_pairs(pairs: list[tuple[float, float]]) -> None:
     a, b = [x for x, _ in pairs], [y for _, y in pairs]
@@ -70,7 +69,6 @@ def test_paired_differences_are_those_of_the_pairs(pairs: list[tuple[float, floa
         assert found.constant
 
 
-@settings(deadline=None)  # The first call loads the random numbers.
 @given(_pairs)
 def test_swapping_the_sides_of_pairs_turns_the_difference_round(
     pairs: list[tuple[float, float]],

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from cclab.report import tables
 from conftest import STUDY
+from waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +44,7 @@ def _on_a_terminal(columns: int, *arguments: str) -> str:
                 shown += part
         except OSError:
             pass  # The terminal ends with its last process.
-        assert child.wait(60) == 0, shown
+        assert child.wait(PATIENCE_S) == 0, shown
     finally:
         os.close(ours)
     return shown.decode()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import cclab
 from conftest import STUDY, files_of
+from waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     import os
@@ -56,7 +57,7 @@ def test_kill_in_the_middle_of_a_sweep_leaves_no_mark(study: Path, tmp_path: Pat
         return [sys.executable, "-m", "cclab", "run", study, "--out", out, *options]
 
     undisturbed, disturbed = tmp_path / "undisturbed", tmp_path / "disturbed"
-    subprocess.run(command(undisturbed), check=True, capture_output=True, timeout=300)
+    subprocess.run(command(undisturbed), check=True, capture_output=True, timeout=PATIENCE_S)
 
     runs = disturbed / "runs"
     killed_at: list[int] = []
@@ -74,7 +75,7 @@ def test_kill_in_the_middle_of_a_sweep_leaves_no_mark(study: Path, tmp_path: Pat
     assert [path for path in (disturbed / "tmp").iterdir() if path.is_dir()]
 
     done = subprocess.run(
-        command(disturbed), check=True, capture_output=True, text=True, timeout=300
+        command(disturbed), check=True, capture_output=True, text=True, timeout=PATIENCE_S
     )
     assert f"{killed_at[-1]} of 100 runs are in" in done.stderr
     expected = files_of(undisturbed)
@@ -89,7 +90,7 @@ def test_two_processes_on_one_store_leave_what_one_leaves(study: Path, tmp_path:
             *("--set", "duration=10s", "--repeat", "10", "--jobs", "1"),
         ]
 
-    subprocess.run(command(tmp_path / "one"), check=True, capture_output=True, timeout=300)
+    subprocess.run(command(tmp_path / "one"), check=True, capture_output=True, timeout=PATIENCE_S)
     both = [
         subprocess.Popen(
             command(tmp_path / "two"), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
@@ -97,6 +98,6 @@ def test_two_processes_on_one_store_leave_what_one_leaves(study: Path, tmp_path:
         for _ in range(2)
     ]
     for process in both:
-        _, told = process.communicate(timeout=300)
+        _, told = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 0, told
     assert files_of(tmp_path / "two") == files_of(tmp_path / "one")

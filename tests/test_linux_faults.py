@@ -14,7 +14,8 @@ import pytest
 
 import cclab.kernel
 from cclab.cli.exits import DONE, INTERRUPTED, RUN_FAILED, WRONG_INPUT
-from guests import assert_nothing_is_left, await_that, guest_of, processes_in, start
+from guests import assert_nothing_is_left, guest_of, processes_in, start
+from waiting import PATIENCE_S, await_that
 
 if TYPE_CHECKING:
     from conftest import Cli
@@ -76,7 +77,7 @@ def test_a_guest_that_is_killed_is_told_and_the_sweep_goes_on(
     run = ["run", study, "--out", out, "--jobs", "1"]
     child = start(*run, "--set", "network.bottleneck.rate=200Mbit", cwd=tmp_path)
     os.kill(guest_of(out), signal.SIGKILL)
-    told, complaint = child.communicate(timeout=60)
+    told, complaint = child.communicate(timeout=PATIENCE_S)
     assert child.returncode == RUN_FAILED, complaint
     assert [line.split()[0] for line in told.splitlines()[4:5]] == ["1s"]
     assert "1 run of 2 failed; the others are done" in complaint
@@ -104,7 +105,7 @@ def test_no_guest_outlives_its_parent(
     await_that(lambda: len(list(out.glob("tmp/*/*/*/raw/samples.jsonl"))) == 2, "the second guest")
     assert len(processes_in(out)) >= 2
     child.send_signal(how)
-    told, complaint = child.communicate(timeout=60)
+    told, complaint = child.communicate(timeout=PATIENCE_S)
     if how == signal.SIGINT:
         assert child.returncode == INTERRUPTED
         assert "interrupted" in complaint
@@ -135,7 +136,7 @@ def test_a_full_disk_is_told_and_the_sweep_goes_on(cli: Cli, tmp_path: Path, out
         [*private, "sh", "-c", inside, "sh", *run],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     complaint = failed(done)
@@ -168,7 +169,7 @@ def test_where_ptrace_is_refused_the_remedy_is_told(tmp_path: Path, out: Path) -
         [sys.executable, "-c", NO_PTRACE, *run],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     complaint = failed(done, WRONG_INPUT)
@@ -214,7 +215,7 @@ def test_no_librarys_fork_handlers_run_when_a_guest_starts(tmp_path: Path, out: 
         [sys.executable, "-c", FORKS, str(written(tmp_path)), str(out)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         check=True,
     )
     # The handler is there: a fork runs it.
@@ -297,7 +298,7 @@ def test_any_user_can_run_it(tmp_path: Path, out: Path) -> None:
         env={"PATH": os.environ["PATH"], "HOME": "/nonexistent", "CCLAB_KERNEL": str(kernel)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == DONE, done.stderr

@@ -13,9 +13,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jsonschema
 import pytest
@@ -27,6 +26,7 @@ from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
 from cclab.cli.main import invoke
 from cclab.study import Study
 from conftest import ROOT
+from waiting import PATIENCE_S, await_that
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,6 @@ queue = {{ kind = "droptail", limit = "50p" }}
 {more}
 """
 TWO = '[[flow]]\nname = "a"\ncc = "reno"\n[[flow]]\nname = "b"\ncc = "cubic"\n'
-_PATIENCE_S = 30.0
 NOBODY = 65534
 
 
@@ -90,16 +89,6 @@ def rings() -> set[str]:
         ["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, check=False
     )
     return set(told.stdout.split())
-
-
-def eventually(condition: Any) -> bool:
-    """Whether `condition` comes to hold."""
-    until = time.monotonic() + _PATIENCE_S
-    while time.monotonic() < until:
-        if condition():
-            return True
-        time.sleep(0.05)
-    return False
 
 
 def test_two_flows_share_a_droptail_link(cli: Cli, tmp_path: Path) -> None:
@@ -167,13 +156,15 @@ def test_a_setting_that_this_kernel_lacks_is_named(cli: Cli, tmp_path: Path) -> 
 
 @pytest.fixture
 def under_way(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """A run of a minute that has begun, or a refusal that has been said."""
-    command = [sys.executable, "-m", "cclab", "run", written(tmp_path, duration="60s")]
+    """A run of an hour that has begun, or a refusal that has been said."""
+    command = [sys.executable, "-m", "cclab", "run", written(tmp_path, duration="3600s")]
     with subprocess.Popen(
         [*map(str, command), "--out", "out"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
     ) as run:
         if Host.probe().unprivileged is None:
-            assert eventually(lambda: list(tmp_path.glob("out/tmp/writer-*/*/*/raw/samples.jsonl")))
+            await_that(
+                lambda: list(tmp_path.glob("out/tmp/writer-*/*/*/raw/samples.jsonl")), "the run"
+            )
             assert processes(str(tmp_path))
         yield run
         run.kill()
@@ -184,7 +175,7 @@ def test_nothing_is_left_of_a_run_that_is_cut_short(
     under_way: subprocess.Popen[str], tmp_path: Path, which: str
 ) -> None:
     if Host.probe().unprivileged is not None:
-        assert under_way.wait(_PATIENCE_S) == WRONG_INPUT
+        assert under_way.wait(PATIENCE_S) == WRONG_INPUT
         return
     agent = processes(str(tmp_path))[0]
     ring = {f"cclab-{agent}"}
@@ -192,17 +183,34 @@ def test_nothing_is_left_of_a_run_that_is_cut_short(
         assert ring <= rings()
     if which == "kill the agent":
         os.kill(agent, signal.SIGKILL)
-        assert under_way.wait(_PATIENCE_S) == RUN_FAILED
+        assert under_way.wait(PATIENCE_S) == RUN_FAILED
         assert under_way.stderr is not None
         assert "the agent ended with signal: 9" in under_way.stderr.read()
     else:
         how = signal.SIGINT if which == "interrupt" else signal.SIGKILL
         under_way.send_signal(how)
-        assert under_way.wait(_PATIENCE_S) != DONE
-    assert eventually(lambda: processes(str(tmp_path)) == [])
+        assert under_way.wait(PATIENCE_S) != DONE
+    await_that(lambda: not processes(str(tmp_path)), "the end of the agent")
     assert not ring & rings()
     if which != "kill cclab":
         assert [file.name for file in (tmp_path / "out/tmp").iterdir()] == ["lock"]
+
+
+def test_an_interrupt_ends_programs_of_a_run_in_the_background_too() -> None:
+    """What it ignores from its start, those that the agent becomes do not."""
+    told = subprocess.run(
+        [
+            "sh",
+            "-c",
+            'trap "" INT; exec "$0" --tied $PPID grep SigIgn /proc/self/status',
+            linux.agent(),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    ignored = int(told.stdout.split()[1], 16)
+    assert not ignored & 1 << (signal.SIGINT - 1)
 
 
 def test_what_is_missing_is_refused_before_a_run(

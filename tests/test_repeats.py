@@ -30,6 +30,7 @@ from cclab.store import Store, gc, holdings, transfer
 from cclab.study import Study
 from cclab.summary import EVERY_TRAFFIC_METRIC
 from conftest import ROOT, STUDY, files_of
+from waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -274,7 +275,7 @@ def test_a_sweep_that_was_killed_goes_on_to_the_same_store(folder: Path, tmp_pat
     )
     words = [sys.executable, "-c", script, str(folder / "study.toml"), rule]
     undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
-    subprocess.run([*words, str(undisturbed)], capture_output=True, timeout=100, check=True)
+    subprocess.run([*words, str(undisturbed)], capture_output=True, timeout=PATIENCE_S, check=True)
     assert _entries(undisturbed) == 30
     for least in (1, 8, 14):
         child = subprocess.Popen(
@@ -288,7 +289,7 @@ def test_a_sweep_that_was_killed_goes_on_to_the_same_store(folder: Path, tmp_pat
             child.kill()
             child.wait()
         assert _entries(killed) < 30
-    subprocess.run([*words, str(killed)], capture_output=True, timeout=100, check=True)
+    subprocess.run([*words, str(killed)], capture_output=True, timeout=PATIENCE_S, check=True)
     assert _contents(killed) == _contents(undisturbed)
 
 

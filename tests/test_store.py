@@ -20,6 +20,7 @@ from cclab.plan import Plan, Point, Run
 from cclab.results import measure
 from cclab.store import Store, disk
 from conftest import save
+from waiting import PATIENCE_S
 
 
 def _run(name: str = "a") -> Run:
@@ -144,7 +145,7 @@ def test_what_a_killed_writer_left_is_swept_and_a_living_one_is_spared(tmp_path:
         "writer = Store(sys.argv[1]).writer().__enter__()\n"
         "(writer._inside('half')).write_bytes(b'x' * 100)\n"
         "print('ready', flush=True)\n"
-        "time.sleep(60)\n"
+        "time.sleep(3600)\n"
     )
     corners = tmp_path / "tmp"
     child = subprocess.Popen(
@@ -182,7 +183,7 @@ def test_processes_that_save_the_same_runs_do_not_spoil_them(tmp_path: Path) -> 
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(60)
+        worker.join(PATIENCE_S)
         assert worker.exitcode == 0
     store = Store(tmp_path)
     assert store.missing(_plan(*(_run(n) for n in names))) == []

@@ -177,7 +177,7 @@ def test_a_store_in_use_is_left_alone(store: Store) -> None:
         "from cclab.store import Store\n"
         "writer = Store(sys.argv[1]).writer().__enter__()\n"
         "print('ready', flush=True)\n"
-        "time.sleep(60)\n"
+        "time.sleep(3600)\n"
     )
     child = subprocess.Popen(
         [sys.executable, "-c", script, str(store.path)], stdout=subprocess.PIPE, text=True

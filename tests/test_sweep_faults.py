@@ -23,6 +23,7 @@ from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
 from cclab.cli.failures import Commands
 from cclab.cli.main import invoke
 from conftest import ROOT, files_of, kept
+from waiting import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +52,11 @@ def command(study: Path, out: Path, *options: str) -> list[str]:
 def swept(study: Path, out: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Runs `study` into `out`, undisturbed."""
     return subprocess.run(
-        command(study, out, *options), capture_output=True, text=True, timeout=300, check=False
+        command(study, out, *options),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
 
 
@@ -139,7 +144,7 @@ def test_a_full_disk_ends_in_a_message_and_room_in_the_same_store(
         [*PRIVATE, "sh", "-c", script, "sh", *command(study, full, *SHORT)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == DONE, done.stderr
@@ -163,7 +168,7 @@ def test_a_store_that_cannot_be_written_is_told_and_stays_as_it_is(
             [*PRIVATE, "sh", "-c", script, str(out), *command(study, out, *SHORT)],
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE_S,
             check=False,
         )
 
@@ -204,7 +209,7 @@ def test_two_sweeps_at_once_leave_what_they_leave_one_after_the_other(
         for options in sweeps
     ]
     for process in both:
-        _, told = process.communicate(timeout=300)
+        _, told = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == DONE, told
     # The plan last run, and the report, are those of the one that was last.
     assert swept(study, together, *sweeps[-1]).returncode == DONE
@@ -274,7 +279,7 @@ def test_a_clock_that_jumps_changes_nothing(study: Path, tmp_path: Path) -> None
             env=environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE_S,
             check=False,
         )
         assert done.returncode == DONE, done.stderr

@@ -14,6 +14,7 @@ import pytest
 from cclab.cli.exits import DONE
 from cclab.cli.main import invoke
 from conftest import kept
+from waiting import PATIENCE_S
 
 STUDY = """\
 title    = "A flow and datagrams on a slow link"
@@ -89,7 +90,7 @@ def _stepping(words: list[str], out: Path, last: int) -> tuple[int, list[tuple[i
         [sys.executable, "-c", STEPPING, str(out), str(last), *words],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         check=False,
     )
     told = [line.split(maxsplit=2) for line in done.stderr.splitlines() if line[:5] == "step "]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from waiting import await_that
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,22 +92,17 @@ class Screen:
                 self._clear()
 
     def _colours_drawn(self, xplot: subprocess.Popen[bytes]) -> set[tuple[int, int, int]]:
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
+        def drawn() -> bool:
             # It ends by itself only if it cannot read the file.
             assert xplot.poll() is None, xplot.communicate()[1].decode()
-            colours = self._colours()
-            if len(colours) > 1:
-                return colours
-            time.sleep(0.05)
-        raise AssertionError("xplot draws nothing")
+            return len(self._colours()) > 1
+
+        await_that(drawn, "what xplot draws")
+        return self._colours()
 
     def _clear(self) -> None:
         """Waits until the window is gone."""
-        deadline = time.monotonic() + 20
-        while len(self._colours()) > 1:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        await_that(lambda: len(self._colours()) <= 1, "the end of xplot's window")
 
     def _colours(self) -> set[tuple[int, int, int]]:
         data = self._frame.read_bytes()

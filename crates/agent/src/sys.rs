@@ -78,6 +78,12 @@ pub fn packet_socket(ifindex: u32) -> io::Result<OwnedFd> {
     }
 }
 
+/// Has an interrupt end this process, and the program that it becomes, whatever started it.
+pub fn heed_interrupts() {
+    // SAFETY: the default is no handler of ours that could run at a bad moment.
+    unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
+}
+
 /// Whether something, data or an error, waits at `descriptor`. In a guest, asking for what is not
 /// there fails, and a call that fails costs virtual time; this one costs none.
 pub fn is_ready(descriptor: RawFd) -> io::Result<bool> {

@@ -9,6 +9,8 @@ use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::unistd::getppid;
 
+use crate::sys;
+
 /// Becomes the program that the arguments name, after the parent's number.
 pub fn main() -> ! {
     let arguments: Vec<OsString> = std::env::args_os().skip(2).collect();
@@ -16,6 +18,8 @@ pub fn main() -> ! {
         eprintln!("usage: cclab-agent --tied PARENT PROGRAM ...");
         exit(2)
     };
+    // A job in the background has had SIGINT ignored since it began; by it a run ends its programs.
+    sys::heed_interrupts();
     let asked = prctl::set_pdeathsig(Signal::SIGKILL);
     // A parent that ended before that will not be told of.
     if asked.is_err() || getppid().to_string().as_str() != parent {
