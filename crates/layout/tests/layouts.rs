@@ -14,7 +14,7 @@ fn layout(rest: &str) -> Layout {
 
 fn layout_of(text: &str) -> Layout {
     let study = Study::load(text, "study.toml").expect("a good study");
-    let plan = study.plan(&Overrides::default(), &|_| "test".to_owned());
+    let plan = study.plan(&Overrides::default(), &|_, _| "test".to_owned());
     Layout::of(&plan.expect("a plan").runs[0].run.scenario)
 }
 

@@ -117,8 +117,8 @@ fn queue(queue: &Queue, rate: Option<Rate>, counting: Counting) -> Box<dyn cclab
         cclab_spec::Limit::Bytes(bytes) => Limit::Bytes(bytes),
         cclab_spec::Limit::Packets(packets) => Limit::Packets(packets),
     };
-    let discipline =
-        cclab_qdisc::find_simulated(&queue.kind).expect("unknown disciplines are refused before a run");
+    let discipline = cclab_qdisc::find_simulated(&queue.kind)
+        .expect("unknown disciplines are refused before a run");
     let config = QueueConfig {
         limit,
         limit_is_exclusive: counting.limit_is_exclusive,

@@ -15,7 +15,9 @@ use crate::error;
 /// are seen together, with what is set beside the file, is for `plan` to find.
 #[pyfunction]
 pub fn check(text: &str, file: &str) -> PyResult<()> {
-    Study::load_knowing(text, file, known()).map(drop).map_err(error::study)
+    Study::load_knowing(text, file, known())
+        .map(drop)
+        .map_err(error::study)
 }
 
 /// The plan of the study in `text` as JSON: what is written, the sweep points with what the backend

@@ -21,7 +21,8 @@ pub fn ends(
     profiles: &mut Profiles,
 ) -> (Sender, Receiver, u32) {
     let profile = stack::profile_of(scenario, spec);
-    let variant = cclab_cc::find_simulated(&spec.cc).expect("unknown variants are refused before a run");
+    let variant =
+        cclab_cc::find_simulated(&spec.cc).expect("unknown variants are refused before a run");
     let recovery = stack::recovery_of(variant, &profile);
     let mss = profile.payload_of(spec.mss.unwrap_or(profile.wire.mss));
     let rwnd = profile.rwnd_of(spec.rwnd, mss);
