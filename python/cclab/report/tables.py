@@ -115,10 +115,10 @@ def table(results: Results, most: int | None = None) -> Table:
     counted = _uneven(results)
     shown = _Shown(
         [
-            _Cells.of(metric, found)
+            _Cells.of(metric, [flow.estimate(metric.name) for flow in of_flows])
             for metric in metrics.columns("flow")
-            if (found := [flow.estimate(metric.name) for flow in of_flows])
-            and (not _only_measured(metric) or any(one is not None for one in found))
+            if not _only_measured(metric)
+            or any(flow.estimate(metric.name) is not None for flow in of_flows)
         ],
         [
             _Cells.of(metric, [_of_point(point, metric) for point in results.summaries])
