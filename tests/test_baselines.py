@@ -13,7 +13,7 @@ import pytest
 import cclab
 from cclab import _core, api, companions, trace
 from cclab.catalog import Catalog
-from cclab.companions import baselines
+from cclab.metrics import OF_SEVERAL
 from cclab.report.tables import table
 from cclab.store.gc import garbage
 from conftest import ROOT
@@ -125,8 +125,8 @@ def test_a_check_has_its_baselines_made(cli: Cli, tmp_path: Path) -> None:
     text = text.replace('"10s"', '"3s"').replace('{ at = "1s" }', '"0s"')
     file.write_text(text.replace('name = "a"', 'name = "a"\nstart = "0s"'))
     none = cclab.run(file, out=tmp_path / "none")
-    assert none.runs[0].metrics["flows"][0].keys() >= set(baselines.METRICS)
-    assert {none.runs[0].metrics["flows"][0][name] for name in baselines.METRICS} == {None}
+    assert none.runs[0].metrics["flows"][0].keys() >= set(OF_SEVERAL)
+    assert {none.runs[0].metrics["flows"][0][name] for name in OF_SEVERAL} == {None}
     assert not companions.of(none.plan).baselines
     with file.open("a") as stream:
         stream.write('[expect]\nharmless = "flow.b.harm_goodput < 0.1"\n')
@@ -145,7 +145,7 @@ def test_a_check_has_its_baselines_made(cli: Cli, tmp_path: Path) -> None:
 def test_results_tell_them_in_all_forms(pairs: Results) -> None:
     schema = json.loads((ROOT / "docs" / "results.schema.json").read_text())
     jsonschema.validate(json.loads(json.dumps(pairs.document(), allow_nan=False)), schema)
-    assert set(baselines.METRICS) <= set(pairs.flows.columns)
+    assert set(OF_SEVERAL) <= set(pairs.flows.columns)
     mean = pairs.summaries[1].flows[0].estimates["harm_goodput"]
     assert mean is not None
     assert mean.mean == pairs.points[1].runs[0].metrics["flows"][0]["harm_goodput"]
@@ -173,7 +173,7 @@ def test_the_store_keeps_the_runs_but_no_number_of_several(pairs: Results, tmp_p
     known = Catalog(store).metrics(store.ids())
     assert len(known) == 8
     for metrics in known.values():
-        assert all(not flow.keys() & set(baselines.METRICS) for flow in metrics["flows"])
+        assert all(not flow.keys() & set(OF_SEVERAL) for flow in metrics["flows"])
     shutil.rmtree(store.path / "catalog")
     assert cclab.load(store.path).document() == pairs.document()
     # What a flow is compared with is run again if it is gone; until then it is not measured.
@@ -198,7 +198,7 @@ def test_the_store_keeps_the_runs_but_no_number_of_several(pairs: Results, tmp_p
 
 def test_names_are_those_of_the_core(pairs: Results) -> None:
     flow = json.dumps(pairs.runs[0].metrics["flows"][0])
-    assert tuple(json.loads(_core.beside_others(flow))) == baselines.METRICS
+    assert tuple(json.loads(_core.beside_others(flow))) == OF_SEVERAL
 
 
 def _steady(pairs: Results, run: str, flow: str) -> float:

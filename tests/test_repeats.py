@@ -20,15 +20,14 @@ import cclab
 from cclab import api
 from cclab import execute as sweep
 from cclab.cli.main import invoke
-from cclab.companions import baselines
 from cclab.errors import RunsFailedError, StudyError
+from cclab.metrics import OF_SEVERAL, TRAFFIC_METRICS
 from cclab.plan import Plan
 from cclab.queries import query
 from cclab.repeats import Growth, relative_width, value_of, warning
 from cclab.stats import estimate
 from cclab.store import Store, gc, holdings, transfer
 from cclab.study import Study
-from cclab.summary import EVERY_TRAFFIC_METRIC
 from conftest import ROOT, STUDY, files_of
 from waiting import PATIENCE_S
 
@@ -145,23 +144,23 @@ def test_whatever_can_be_expected_can_be_sure(results: Results) -> None:
 
     But those that compare several runs: no run has them by itself.
     """
-    text = (ROOT / "docs" / "study-file.md").read_text().split("## `[expect]`\n")[1]
+    text = (ROOT / "docs" / "metrics.md").read_text().split("## Names in checks")[1]
     rows = dict(
         line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| `")
     )
     of_run, of_bottleneck, of_flow, of_traffic = (
         re.findall("`([a-z0-9_]+)`", r)
         for r in (
-            next(key for key in rows if "jain" in key),
+            rows["`NAME`"],
             rows["`bottleneck.NAME`"],
             rows["`flow.FLOW.NAME`"],
-            rows["`traffic.NAME.METRIC`"],
+            rows["`traffic.SOURCE.NAME`"],
         )
     )
     names = [
         *of_run,
         *(f"bottleneck.{name}" for name in of_bottleneck),
-        *(f"flow.short.{name}" for name in of_flow if name not in baselines.METRICS),
+        *(f"flow.short.{name}" for name in of_flow if name not in OF_SEVERAL),
     ]
     rule = f"until ci95({', '.join(names)}) < 2%"
     plan = Study.load(results.store.path.parent / "two.toml").plan(repeat=rule)
@@ -173,7 +172,7 @@ def test_whatever_can_be_expected_can_be_sure(results: Results) -> None:
     assert set(of_run) == point.whole.keys()
     assert set(of_bottleneck) == point.bottleneck.keys()
     assert set(of_flow) == point.flows[0].estimates.keys()
-    assert set(of_traffic) == set(EVERY_TRAFFIC_METRIC)
+    assert set(of_traffic) == set(TRAFFIC_METRICS)
 
 
 def test_what_was_measured_in_too_few_runs_is_not_sure(study: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cclab import _core, summary
+from cclab import _core, metrics, summary
 from cclab.stats import CONFIDENCE, RESAMPLES, SEED, Estimate, estimate, estimates
 
 _finite = st.floats(min_value=-1e12, max_value=1e12, allow_nan=False)
@@ -92,12 +92,12 @@ def test_many_rows_are_as_each_alone_to_the_last_bit() -> None:
 
 def test_summaries_of_many_points_are_those_of_each_alone() -> None:
     def run(chance: random.Random, utilization: float | None) -> dict[str, Any]:
-        flow = {name: chance.random() for name in summary.FLOW_METRICS}
-        whole = {name: chance.random() for name in summary.BOTTLENECK_METRICS}
+        flow = {name: chance.random() for name in metrics.FLOW_METRICS}
+        whole = {name: chance.random() for name in metrics.BOTTLENECK_METRICS}
         return {
             "flows": [{**flow, "name": "one", "cc": "reno", "limited": {"cwnd": 0.5}}],
             "bottleneck": whole | {"utilization": utilization},
-            **{name: chance.random() for name in summary.RUN_METRICS},
+            **{name: chance.random() for name in metrics.RUN_METRICS},
         }
 
     chance = random.Random(9)
@@ -157,6 +157,6 @@ def test_a_shift_of_the_runs_shifts_the_interval(values: list[int], shift: int) 
 
 def test_what_is_estimated_is_in_the_catalog_of_metrics() -> None:
     known = {metric["name"] for metric in json.loads(_core.metrics())}
-    assert {f"flow.{name}" for name in summary.FLOW_METRICS} <= known
-    assert {f"bottleneck.{name}" for name in summary.BOTTLENECK_METRICS} <= known
-    assert set(summary.RUN_METRICS) <= known
+    assert {f"flow.{name}" for name in metrics.FLOW_METRICS} <= known
+    assert {f"bottleneck.{name}" for name in metrics.BOTTLENECK_METRICS} <= known
+    assert set(metrics.RUN_METRICS) <= known

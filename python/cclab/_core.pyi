@@ -250,7 +250,9 @@ def stacks() -> str:
     """Every stack profile, as JSON: name and one line about it."""
 
 def metrics() -> str:
-    """Every metric, as JSON: name, unit, definition, window, point, source, and the rest of its row."""
+    """Every metric, as JSON: name, unit, definition, window, point, source, and what else
+    its row says.
+    """
 
 def results_schema() -> str:
     """The JSON Schema of what `cclab run --json` prints."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from cclab.metrics import of_source
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -73,9 +75,6 @@ class Growth:
 
 def value_of(metrics: dict[str, Any], measure: Measure) -> float | None:
     """The value of `measure` in the metrics of a run; None if it was not measured."""
-    # It knows results, which take longer to load than many commands to run.
-    from cclab.summary import flat_traffic
-
     found: dict[str, Any] | None = None
     match measure.subject:
         case "run":
@@ -86,7 +85,7 @@ def value_of(metrics: dict[str, Any], measure: Measure) -> float | None:
             found = next((f for f in metrics["flows"] if f["name"] == name), None)
         case {"traffic": name}:
             source = next((t for t in metrics.get("traffic", []) if t["name"] == name), None)
-            found = None if source is None else flat_traffic(source)
+            found = None if source is None else of_source(source)
     return None if found is None else found[measure.metric]
 
 

@@ -16,15 +16,9 @@ from cclab import _core, companions, expect, repeats, trace
 from cclab.catalog import Catalog
 from cclab.companions import baselines, phase
 from cclab.errors import DamageError, InputError, StoreError
+from cclab.metrics import RUN_METRICS, transfers
 from cclab.plan import text
-from cclab.summary import (
-    RUN_METRICS,
-    PointSummary,
-    Raised,
-    flat_transfers,
-    summarise,
-    warnings,
-)
+from cclab.summary import PointSummary, Raised, summarise, warnings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -167,7 +161,7 @@ class Results:
             for source in run.metrics.get("traffic", []):
                 plain = {k: v for k, v in source.items() if k != "transfers"}
                 which = {"run": run.run.id, "seed": run.run.seed}
-                rows.append(which | params | plain | flat_transfers(source))
+                rows.append(which | params | plain | transfers(source))
         return pl.DataFrame(rows, infer_schema_length=None)
 
     @property

@@ -5,85 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cclab.companions import baselines
+from cclab.metrics import (
+    BOTTLENECK_METRICS,
+    FLOW_METRICS,
+    RUN_METRICS,
+    TRAFFIC_METRICS,
+    of_source,
+)
 from cclab.stats import Estimate, estimates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cclab.results import Point
-
-FLOW_METRICS = (
-    "goodput_bps",
-    "throughput_bps",
-    "steady_goodput_bps",
-    "bytes_received",
-    "bytes_acked",
-    "elapsed_s",
-    "segments_sent",
-    "retransmits",
-    "rtos",
-    "srtt_mean_s",
-    "rtt_min_s",
-    "rtt_p95_s",
-    "cwnd_mean_segments",
-    "max_min_bps",
-    "max_min_share",
-    "least_share",
-    "starved_s",
-    "goodput_cov",
-    "power",
-    "fct_s",
-    "slowdown",
-    *baselines.METRICS,
-)
-"""The metrics of a flow that are estimated over runs."""
-
-BOTTLENECK_METRICS = (
-    "utilization",
-    "drops",
-    "drop_rate",
-    "ecn_marks",
-    "queue_delay_mean_s",
-    "queue_delay_p95_s",
-    "queue_delay_p99_s",
-    "queue_max_bytes",
-    "queue_power",
-)
-"""The metrics of the bottleneck that are estimated over runs."""
-
-RUN_METRICS = (
-    "jain",
-    "jain_mean",
-    "jain_min",
-    "convergence_s",
-    "throughput_ratio",
-    "smallest_share",
-    "longest_starved_s",
-)
-"""The metrics of a run as a whole that are estimated over runs."""
-
-
-TRAFFIC_METRICS = (
-    "sent_bps",
-    "received_bps",
-    "loss_rate",
-    "delay_mean_s",
-    "delay_p95_s",
-    "rtt_mean_s",
-    "rtt_p95_s",
-)
-"""The metrics of a source of cross traffic that are estimated over runs."""
-
-_OF_TRANSFERS = ("mean", "median", "p95", "p99")
-
-EVERY_TRAFFIC_METRIC = (
-    *TRAFFIC_METRICS,
-    *("started", "ended"),
-    *(f"fct_{measure}_s" for measure in _OF_TRANSFERS),
-    *(f"slowdown_{measure}" for measure in _OF_TRANSFERS),
-)
-"""The same and the numbers of its transfers, by the names that `flat_traffic` gives them."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +27,7 @@ class TrafficSummary:
     name: str
     kind: str
     estimates: dict[str, Estimate | None]
-    """By the names in `TRAFFIC_METRICS`, `started` and `ended`, and `fct_MEASURE_s` and
-    `slowdown_MEASURE` with mean, median, p95 and p99; None where no run measured it."""
+    """By the names in `TRAFFIC_METRICS`; None where no run measured it."""
 
     def document(self) -> dict[str, Any]:
         """As the `summary` of a results document spells it."""
@@ -114,6 +47,10 @@ class FlowSummary:
     """Its part of the goodput of all flows, from 0 to 1."""
     limited: dict[str, float]
     """Fractions of its time held back by each limit: means over runs."""
+
+    def estimate(self, name: str) -> Estimate | None:
+        """What there is of the metric `name`, its `share` included."""
+        return self.share if name == "share" else self.estimates.get(name)
 
     @property
     def limited_by(self) -> tuple[str, float] | None:
@@ -196,8 +133,8 @@ def _values(runs: list[dict[str, Any]]) -> dict[_Key, list[float | None]]:
     for name in RUN_METRICS:
         rows["run", name] = [run[name] for run in runs]
     for index in range(len(runs[0].get("traffic", [])) if runs else 0):
-        sources = [flat_traffic(run["traffic"][index]) for run in runs]
-        for name in EVERY_TRAFFIC_METRIC:
+        sources = [of_source(run["traffic"][index]) for run in runs]
+        for name in TRAFFIC_METRICS:
             rows["traffic", index, name] = [source[name] for source in sources]
     return rows
 
@@ -248,7 +185,7 @@ def _summary(point: Point, found: dict[_Key, Estimate | None]) -> PointSummary:
             TrafficSummary(
                 source["name"],
                 source["kind"],
-                {name: found["traffic", index, name] for name in EVERY_TRAFFIC_METRIC},
+                {name: found["traffic", index, name] for name in TRAFFIC_METRICS},
             )
             for index, source in enumerate(first.get("traffic", []))
         ],
@@ -310,22 +247,6 @@ def warnings(points: Sequence[Point]) -> list[Raised]:
         Raised(code, one["message"], one["remedy"], list(runs[code]), len(places[code]))
         for code, one in first.items()
     ]
-
-
-def flat_transfers(source: dict[str, Any]) -> dict[str, Any]:
-    """The numbers of a source's transfers under names of their own; all None of other kinds."""
-    transfers = source["transfers"] or {}
-    flat = {name: transfers.get(name) for name in ("started", "ended")}
-    for measure in _OF_TRANSFERS:
-        flat[f"fct_{measure}_s"] = (transfers.get("fct_s") or {}).get(measure)
-    for measure in _OF_TRANSFERS:
-        flat[f"slowdown_{measure}"] = (transfers.get("slowdown") or {}).get(measure)
-    return flat
-
-
-def flat_traffic(source: dict[str, Any]) -> dict[str, Any]:
-    """The numbers of a source of cross traffic by the names in `EVERY_TRAFFIC_METRIC`."""
-    return {name: source[name] for name in TRAFFIC_METRICS} | flat_transfers(source)
 
 
 def _document(value: Estimate | None) -> dict[str, object] | None:

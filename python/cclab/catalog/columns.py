@@ -15,7 +15,7 @@ import msgspec
 from cclab import _core
 from cclab.catalog import dimensions
 from cclab.errors import StudyError
-from cclab.summary import flat_transfers
+from cclab.metrics import transfers
 
 Cells = dict[str, Any]
 
@@ -75,7 +75,7 @@ def of_metrics(metrics: Cells) -> tuple[Cells, list[Cells], list[Cells]]:
         for key, value in source.items():
             if key != "transfers":
                 _spread(cells, key, value, "_")
-        sources.append(cells | flat_transfers(source))
+        sources.append(cells | transfers(source))
     return run, flows, sources
 
 

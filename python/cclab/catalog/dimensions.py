@@ -1,6 +1,7 @@
 """What the numbers of columns are quantities of, as far as their names say.
 
-Keys of the study file are asked of its schema, metrics of what their names begin or end with.
+Keys of the study file are asked of its schema, metrics of their rows; else names say it by how they
+end.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 from functools import cache
 from typing import Any
 
-from cclab import _core
+from cclab import _core, metrics
 
 UNITS = {
     "time": "seconds",
@@ -46,6 +47,9 @@ _EXAMPLES = {
 def of_column(name: str) -> frozenset[str]:
     """What the column `name` can be a quantity of; none if the name does not say."""
     word = name.rpartition(".")[2]
+    metric = _metric(name)
+    if metric is not None:
+        return frozenset() if metric.dimension is None else frozenset({metric.dimension})
     if word in _MEANT:
         return frozenset({_MEANT[word]})
     for end, dimension in _ENDS.items():
@@ -58,6 +62,15 @@ def of_column(name: str) -> frozenset[str]:
     if any(part in name for part in _OF_KINDS):
         return frozenset()
     return of_key(word)
+
+
+def _metric(name: str) -> metrics.Metric | None:
+    """The metric in the column `name`; where columns bear no subject, of any that has one."""
+    subject, dot, rest = name.partition(".")
+    if dot:
+        return metrics.named(subject, rest)
+    subjects = ("run", "flow", "traffic")
+    return next((m for s in subjects if (m := metrics.named(s, name)) is not None), None)
 
 
 @cache

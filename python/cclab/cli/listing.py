@@ -24,6 +24,7 @@ _COLUMNS = (
     "unit",
     "summary",
     "definition",
+    "better",
     "source",
     "params",
     "reference",

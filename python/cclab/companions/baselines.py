@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from cclab import _core
+from cclab.metrics import OF_SEVERAL
 from cclab.plan import Run
 
 if TYPE_CHECKING:
@@ -24,17 +25,6 @@ Baseline = Literal["solo", "self"]
 
 Beside = dict[Baseline, Run]
 """The runs that a flow of a run is compared with."""
-
-METRICS = (
-    "solo_goodput_bps",
-    "harm_goodput",
-    "harm_delay",
-    "harm_loss",
-    "harm_fct",
-    "self_goodput_bps",
-    "friendliness",
-)
-"""The metrics of a flow that come of it."""
 
 
 def runs_of(plan: Plan) -> dict[str, list[Beside]]:
@@ -66,7 +56,7 @@ def runs_of(plan: Plan) -> dict[str, list[Beside]]:
 def compare(
     metrics: dict[str, Any], beside: list[Beside], measured: Mapping[str, dict[str, Any]]
 ) -> None:
-    """Adds `METRICS` to each flow in the metrics of a run.
+    """Adds the metrics `OF_SEVERAL` to each flow in the metrics of a run.
 
     `beside` are the runs that its flows are compared with and `measured` their metrics by id, as
     far as they are known; of what is not, nothing is measured.
@@ -81,7 +71,7 @@ def compare(
             cost = _core.beside_others(_text(flow), known.get("solo"), known.get("self"))
             flow |= json.loads(cost)
         else:
-            flow |= dict.fromkeys(METRICS)
+            flow |= dict.fromkeys(OF_SEVERAL)
 
 
 def _text(flow: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cclab.comparison.changes import Change, changes
-from cclab.summary import flat_traffic
+from cclab.metrics import of_source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -230,7 +230,7 @@ def _kinds(scenario: dict[str, Any]) -> dict[str, str]:
 def _source(name: str, metrics: list[Metric], sides: _Sides) -> list[Row]:
     """What the kind of the traffic called `name` has of `metrics`."""
     rows_a, rows_b = (
-        [flat_traffic(next(s for s in run.metrics["traffic"] if s["name"] == name)) for run in runs]
+        [of_source(next(s for s in run.metrics["traffic"] if s["name"] == name)) for run in runs]
         for runs in (sides.a, sides.b)
     )
     measured = [m for m in metrics if any(row[m.name] is not None for row in (*rows_a, *rows_b))]

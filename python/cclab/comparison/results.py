@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from cclab.companions.baselines import METRICS as OF_SEVERAL
 from cclab.comparison import doubts
 from cclab.comparison.correction import LEVEL, Correction, adjusted
 from cclab.comparison.difference import Difference, differences
@@ -14,6 +13,7 @@ from cclab.comparison.metric import Metric, metric_names
 from cclab.comparison.overall import Overall, overall
 from cclab.comparison.verdict import Verdict, code_of, untested, words
 from cclab.errors import InputError
+from cclab.metrics import OF_SEVERAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from cclab import metrics
 from cclab.catalog.dimensions import of_column
 from cclab.errors import InputError
 from cclab.queries.expression import Term, compile, kind_of, used_in
@@ -26,14 +27,14 @@ if TYPE_CHECKING:
 
 Terms = dict[str, Term]
 
-OWN = {"runs": "run", "flows": "flow", "traffic": "traffic"}
+OWN: dict[str, metrics.Subject] = {"runs": "run", "flows": "flow", "traffic": "traffic"}
 """What stands before the name of a column of a table to mean that table's."""
 
 _OF_NETWORK = ("bottleneck.", "access.", "topology", "router.")
 _DEFAULT = {
-    "runs": ["run", "seed", "variants", "jain", "bottleneck.utilization", "warnings"],
-    "flows": ["run", "seed", "name", "cc", "rtt", "goodput_bps", "share", "srtt_mean_s"],
-    "traffic": ["run", "seed", "name", "kind", "received_bps", "loss_rate", "fct_mean_s"],
+    "runs": ["run", "seed", "variants", *metrics.queried("run", "bottleneck"), "warnings"],
+    "flows": ["run", "seed", "name", "cc", "rtt", *metrics.queried("flow")],
+    "traffic": ["run", "seed", "name", "kind", *metrics.queried("traffic")],
 }
 """What is shown if nothing is chosen, as far as there is."""
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from cclab import _core
-from cclab.companions.baselines import METRICS as OF_SEVERAL
 from cclab.errors import InputError
+from cclab.metrics import OF_SEVERAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

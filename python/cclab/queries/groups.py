@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from cclab import stats
+from cclab import metrics, stats
 from cclab.errors import InputError
-from cclab.queries.columns import Wide, named, unique
+from cclab.queries.columns import OWN, Wide, named, unique
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_DEFAULT = {"runs": ["jain"], "flows": ["goodput_bps"], "traffic": ["received_bps"]}
+_DEFAULT = {table: metrics.queried(subject)[:1] for table, subject in OWN.items()}
 _RUN = "\0run"
 
 MANY = 1000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -12,7 +11,7 @@ import jinja2
 from markupsafe import Markup
 from markupsafe import escape as markup_escape
 
-from cclab import _core, expect, versions
+from cclab import _core, expect, metrics, versions
 from cclab.report import figures, tables
 from cclab.report.figures.panels import MOST_PANELS
 
@@ -26,20 +25,7 @@ MOST_LISTED = 1000
 
 _NARROW_PT = 330
 
-_METRICS = {
-    "goodput": "flow.goodput_bps",
-    "retransmits": "flow.retransmits",
-    "srtt": "flow.srtt_mean_s",
-    "utilization": "bottleneck.utilization",
-    "queue delay": "bottleneck.queue_delay_mean_s",
-    "Jain": "jain",
-    "FCT": "traffic.transfers.fct_s",
-    "slowdown": "traffic.transfers.slowdown",
-}
-"""The words of the table and the metrics that they stand for."""
-
 _OF_THE_REPORT = {
-    "share": "A flow's goodput / the sum of all flows' goodputs.",
     "limited by": "What held the flow back for the largest part of its time.",
     "±": (
         "Half the width of the 95% percentile-bootstrap interval of the mean over runs, never "
@@ -77,11 +63,12 @@ def html(results: Results, drawn: Drawn) -> str:
     """The whole page."""
     plan = results.plan
     runs = results.runs
+    table = tables.table(results, tables.MOST_POINTS)
     traffic = tables.traffic(results, tables.MOST_POINTS)
     return template("page.html.j2").render(
         plan=plan,
         points=len(plan.points),
-        table=tables.table(results, tables.MOST_POINTS),
+        table=table,
         traffic=traffic,
         beyond=tables.beyond(results),
         figures=[
@@ -100,7 +87,7 @@ def html(results: Results, drawn: Drawn) -> str:
         versions=[f"{plan.backend}: {versions.listed(run.run.version for run in runs)}"],
         stacks=sorted({run.run.scenario["stack"] for run in runs}),
         version=_core.VERSION,
-        definitions=_definitions(traffic is not None),
+        definitions=_definitions(table, traffic),
     )
 
 
@@ -137,15 +124,20 @@ def inline(name: str, title: str, svg: bytes) -> Markup:
     return Markup(named + text.removeprefix("<svg"))
 
 
-def _definitions(with_traffic: bool) -> dict[str, str]:
-    """What the words of the tables mean; the core defines those of its metrics."""
-    known = {metric["name"]: metric["definition"] for metric in json.loads(_core.metrics())}
-    shown = {
-        word: name
-        for word, name in _METRICS.items()
-        if with_traffic or not name.startswith("traffic.")
+def _definitions(shown: tables.Table, traffic: tables.Table | None) -> dict[str, str]:
+    """What the words of the tables mean: the core defines its metrics."""
+    headings = [*shown.headings, *(traffic.headings if traffic is not None else [])]
+    subjects: list[metrics.Subject] = ["flow", "bottleneck", "run"]
+    if traffic is not None:
+        subjects.append("traffic")
+    found = {
+        metric.column.word: metric.definition
+        for subject in subjects
+        for metric in metrics.columns(subject)
+        if metric.column is not None
+        and any(heading.startswith(metric.heading) for heading in headings)
     }
-    return {word: known[name] for word, name in shown.items()} | _OF_THE_REPORT
+    return found | _OF_THE_REPORT
 
 
 def narrow(svg: bytes) -> bool:

@@ -8,10 +8,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cclab.comparison.metric import Metric
+from cclab import metrics
 from cclab.errors import InputError
 from cclab.stats import estimates
-from cclab.summary import flat_transfers
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 Place = TypeVar("Place", bound="Hashable")
 
 _LOOKED_AT = 200
-_IN_PERCENT = ("share", "utilization", "drop_rate", "loss_rate")
 
 
 @dataclass(frozen=True)
@@ -45,13 +43,32 @@ class Quantity:
     @property
     def title(self) -> str:
         """Its name in words, without the unit and the owner."""
-        return "share" if self.metric == "share" else Metric(self.metric, "run").title
+        row = self._row
+        return self.metric.replace("_", " ") if row is None else row.title
+
+    @property
+    def kind(self) -> str:
+        """What it is a number of, as `Metric.quantity`; `count` where nothing says it."""
+        return "count" if self._row is None else self._row.quantity
+
+    @property
+    def less_is_better(self) -> bool:
+        """Whether it gets better as it gets less."""
+        return self._row is not None and self._row.better == "lower"
+
+    @property
+    def _row(self) -> metrics.Metric | None:
+        subject, dot, _ = self.name.partition(".")
+        return metrics.called(subject if dot else "run", self.metric)
 
     def unit(self, largest: float) -> tuple[float, str, int]:
         """What to divide by, the name of that unit (may be empty) and digits after the point."""
-        if self.metric in _IN_PERCENT:
-            return 0.01, "%", 0 if self.metric == "share" else 1
-        return Metric(self.metric, "run").unit(largest)
+        row = self._row
+        if row is None:
+            return 1.0, "", 1
+        divisor, unit, digits = row.unit(largest)
+        # A figure has no room for as many digits as a comparison.
+        return divisor, unit, digits if not row.is_percentage else 0 if row.of_summary else 1
 
     def label(self, largest: float) -> str:
         """The title with the unit for values up to `largest`."""
@@ -80,19 +97,19 @@ def estimated(rows: Mapping[Place, Sequence[float | None]]) -> dict[Place, Estim
     return {place: value for place, value in found if value is not None}
 
 
-def flat(metrics: Mapping[str, Any]) -> dict[str, float]:
-    """Every number of a run's metrics by its name.
+def flat(measured: Mapping[str, Any]) -> dict[str, float]:
+    """Every number of a run's metrics, those `measured`, by its name.
 
     Copies of a flow (`count`) are one: their share is the sum of theirs, all else the mean.
     """
     found: dict[str, float] = {}
-    for key, value in metrics.items():
+    for key, value in measured.items():
         if key == "flows":
             found |= _of_flows(value)
         elif key == "traffic":
             for source in value:
                 plain = {k: v for k, v in source.items() if k != "transfers"}
-                found |= _numbers(plain | flat_transfers(source), f"traffic.{source['name']}.")
+                found |= _numbers(plain | metrics.transfers(source), f"traffic.{source['name']}.")
         elif key not in ("warnings", "kernel", "fidelity"):
             found |= _numbers({key: value}, "")
     return found

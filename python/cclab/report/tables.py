@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cclab import units
+from cclab import metrics
 from cclab.plan import short_key, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import polars as pl
 
+    from cclab.metrics import Metric
     from cclab.results import Results
     from cclab.stats import Estimate
     from cclab.summary import FlowSummary, PointSummary
@@ -110,58 +111,95 @@ def table(results: Results, most: int | None = None) -> Table:
     With `most`, only the first so many sweep points.
     """
     keys = list(results.plan.points[0].params)
-    flow_rate = _rates(results)
-    divisor, rate_name = units.rate(flow_rate)
-    further = _further(results)
+    of_flows = [flow for point in results.summaries for flow in point.flows]
     counted = _uneven(results)
+    shown = _Shown(
+        [
+            _Cells.of(metric, [flow.estimate(metric.name) for flow in of_flows])
+            for metric in metrics.columns("flow")
+            if not _only_measured(metric)
+            or any(flow.estimate(metric.name) is not None for flow in of_flows)
+        ],
+        [
+            _Cells.of(metric, [_of_point(point, metric) for point in results.summaries])
+            for subject in ("bottleneck", "run")
+            for metric in metrics.columns(subject)
+        ],
+    )
+    limits = shown.limits
     headings = [
         *map(short_key, keys),
         "flow",
         "variant",
-        f"goodput ({rate_name})",
-        "share",
-        "retransmits",
-        "srtt (ms)",
+        *(cells.heading for cells in shown.flow[:limits]),
         "limited by",
-        *(heading for heading, _, _ in further),
-        "utilization",
-        "queue delay (ms)",
-        "Jain",
+        *(cells.heading for cells in shown.flow[limits:]),
+        *(cells.heading for cells in shown.point),
         *(["runs"] if counted else []),
     ]
-    of_point = 4 if counted else 3
+    of_point = len(shown.point) + counted
     numeric = [
         *(False for _ in keys),
-        *(False, False, True, True, True, True, False),
-        *(True for _ in further),
+        *(False, False),
+        *(True for _ in shown.flow[:limits]),
+        False,
+        *(True for _ in shown.flow[limits:]),
         *(True for _ in range(of_point)),
     ]
-    groups = [_rows(summary, divisor, further, counted) for summary in results.summaries[:most]]
+    groups = [_rows(summary, shown, counted) for summary in results.summaries[:most]]
     return Table(headings, numeric, groups, len(keys), of_point)
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """A column of numbers."""
+
+    metric: Metric
+    divisor: float
+    heading: str
+
+    @classmethod
+    def of(cls, metric: Metric, estimates: Sequence[Estimate | None]) -> _Cells:
+        """The column of `metric`, in the unit that suits the largest of `estimates`."""
+        largest = max((one.mean for one in estimates if one is not None), default=0.0)
+        divisor, unit, _ = metric.unit(largest)
+        # A percentage bears its sign in each cell.
+        bare = not unit or metric.is_percentage
+        return cls(metric, divisor, metric.heading if bare else f"{metric.heading} ({unit})")
+
+    def text(self, value: Estimate | None) -> str:
+        """The cell of `value`."""
+        digits = 2 if self.metric.column is None else self.metric.column.digits
+        if self.metric.is_percentage:
+            return _percent(value, digits)
+        return interval(value, self.divisor, digits)
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """The columns of numbers of flows and of sweep points."""
+
+    flow: list[_Cells]
+    point: list[_Cells]
+
+    @property
+    def limits(self) -> int:
+        """How many of the columns of flows stand before what limited them: those of every study."""
+        return sum(not _only_measured(cells.metric) for cells in self.flow)
+
+
+def _only_measured(metric: Metric) -> bool:
+    return metric.column is not None and metric.column.if_measured
+
+
+def _of_point(point: PointSummary, metric: Metric) -> Estimate | None:
+    of = point.bottleneck if metric.subject == "bottleneck" else point.whole
+    return of[metric.name]
 
 
 def _uneven(results: Results) -> bool:
     """Whether sweep points have different numbers of runs: a rule stopped each, or some failed."""
     return len({point.n for point in results.summaries}) > 1
-
-
-_Further = tuple[str, str, "Callable[[Estimate | None], str]"]
-"""A column's heading, the metric of a flow in it, and how it is written."""
-
-
-def _further(results: Results) -> list[_Further]:
-    """The columns for what only some studies measure: of transfers, and over baselines."""
-    columns: list[_Further] = [
-        ("FCT (s)", "fct_s", interval),
-        ("harm to it", "harm_goodput", _percent),
-        ("friendliness", "friendliness", interval),
-    ]
-    flows = [flow for point in results.summaries for flow in point.flows]
-    return [
-        column
-        for column in columns
-        if any(flow.estimates.get(column[1]) is not None for flow in flows)
-    ]
 
 
 def traffic(results: Results, most: int | None = None) -> Table | None:
@@ -173,49 +211,31 @@ def traffic(results: Results, most: int | None = None) -> Table | None:
     if not points:
         return None
     keys = list(results.plan.points[0].params)
-    sent = (source.estimates["sent_bps"] for point in points for source in point.traffic)
-    divisor, rate_name = units.rate(max((s.mean for s in sent if s is not None), default=0.0))
-    headings = [
-        *map(short_key, keys),
-        "traffic",
-        "kind",
-        f"sent ({rate_name})",
-        "loss",
-        "delay (ms)",
-        "RTT (ms)",
-        "transfers",
-        "FCT mean (ms)",
-        "FCT p99 (ms)",
-        "slowdown mean",
-        "slowdown p99",
+    # The unit suits all sweep points that are shown.
+    sources = [source for point in points for source in point.traffic]
+    shown = [
+        _Cells.of(metric, [source.estimates[metric.name] for source in sources])
+        for metric in metrics.columns("traffic")
+        if not _only_measured(metric)
+        or any(source.estimates[metric.name] is not None for source in sources)
     ]
-    numeric = [*(False for _ in keys), False, False, *(True for _ in range(9))]
-    groups = [_traffic_rows(point, divisor) for point in points]
+    headings = [*map(short_key, keys), "traffic", "kind", *(cells.heading for cells in shown)]
+    numeric = [*(False for _ in keys), False, False, *(True for _ in shown)]
+    groups = [_traffic_rows(point, shown) for point in points]
     return Table(headings, numeric, groups, len(keys), 0)
 
 
-def _traffic_rows(point: PointSummary, divisor: float) -> list[list[str]]:
+def _traffic_rows(point: PointSummary, shown: list[_Cells]) -> list[list[str]]:
     params = [text(value) for value in point.params.values()]
-    rows = []
-    for index, source in enumerate(point.traffic):
-        of = source.estimates
-        rows.append(
-            [
-                *(params if index == 0 else ["" for _ in params]),
-                source.name,
-                source.kind,
-                interval(of["sent_bps"], divisor),
-                _percent(of["loss_rate"]),
-                interval(of["delay_mean_s"], 1e-3, 2),
-                interval(of["rtt_mean_s"], 1e-3, 2),
-                interval(of["ended"], digits=0),
-                interval(of["fct_mean_s"], 1e-3, 1),
-                interval(of["fct_p99_s"], 1e-3, 1),
-                interval(of["slowdown_mean"]),
-                interval(of["slowdown_p99"]),
-            ]
-        )
-    return rows
+    return [
+        [
+            *(params if index == 0 else ["" for _ in params]),
+            source.name,
+            source.kind,
+            *(cells.text(source.estimates[cells.metric.name]) for cells in shown),
+        ]
+        for index, source in enumerate(point.traffic)
+    ]
 
 
 def markdown(results: Results) -> str:
@@ -266,29 +286,24 @@ def interval(value: Estimate | None, divisor: float = 1.0, digits: int = 2) -> s
     return mean if half is None else f"{mean} ± {half / divisor:.{digits}f}"
 
 
-def _rows(
-    point: PointSummary, divisor: float, further: list[_Further], counted: bool
-) -> list[list[str]]:
+def _rows(point: PointSummary, shown: _Shown, counted: bool) -> list[list[str]]:
     params = [text(value) for value in point.params.values()]
+    limits = shown.limits
     rows = []
     for index, flow in enumerate(point.flows):
         whole = [
-            _percent(point.bottleneck["utilization"]),
-            interval(point.bottleneck["queue_delay_mean_s"], 1e-3, 1),
-            interval(point.jain, digits=3),
+            *(cells.text(_of_point(point, cells.metric)) for cells in shown.point),
             *([str(point.n)] if counted else []),
         ]
+        numbers = [cells.text(flow.estimate(cells.metric.name)) for cells in shown.flow]
         rows.append(
             [
                 *(params if index == 0 else ["" for _ in params]),
                 flow.name,
                 flow.cc,
-                interval(flow.estimates["goodput_bps"], divisor),
-                _percent(flow.share),
-                interval(flow.estimates["retransmits"], digits=0),
-                interval(flow.estimates["srtt_mean_s"], 1e-3, 1),
+                *numbers[:limits],
                 _held_back(flow),
-                *(shown(flow.estimates.get(metric)) for _, metric, shown in further),
+                *numbers[limits:],
                 *(whole if index == 0 else ["" for _ in whole]),
             ]
         )
@@ -302,19 +317,12 @@ def _held_back(flow: FlowSummary) -> str:
     return f"{HOLDS_BACK.get(limit[0], limit[0])} {100 * limit[1]:.0f}%"
 
 
-def _percent(value: Estimate | None) -> str:
+def _percent(value: Estimate | None, digits: int) -> str:
     if value is None:
         return _NONE
     half = value.half_width
-    mean = f"{100 * value.mean:.1f}"
-    return f"{mean}%" if half is None else f"{mean} ± {100 * half:.1f}%"
-
-
-def _rates(results: Results) -> float:
-    goodputs = (
-        flow.estimates["goodput_bps"] for point in results.summaries for flow in point.flows
-    )
-    return max((g.mean for g in goodputs if g is not None), default=0.0)
+    mean = f"{100 * value.mean:.{digits}f}"
+    return f"{mean}%" if half is None else f"{mean} ± {100 * half:.{digits}f}%"
 
 
 def _line(cells: list[str]) -> str:

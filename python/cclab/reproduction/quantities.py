@@ -12,8 +12,8 @@ from urllib.parse import quote
 import numpy as np
 
 from cclab import captures, trace
+from cclab.metrics import of_source
 from cclab.reproduction import expressions
-from cclab.summary import flat_traffic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -58,7 +58,7 @@ class Names(Mapping[str, Any]):
         found: dict[str, Any] = {"jain": metrics["jain"]}
         found |= {f"bottleneck_{k}": v for k, v in metrics["bottleneck"].items()}
         for source in metrics.get("traffic", []):
-            numbers = flat_traffic(source)
+            numbers = of_source(source)
             found |= {f"traffic_{source['name']}_{k}": v for k, v in numbers.items()}
         flow = next((f for f in metrics["flows"] if f["name"] == self.flow), None)
         if flow is None:

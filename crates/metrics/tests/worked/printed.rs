@@ -3,8 +3,28 @@
 use super::*;
 use proptest::prelude::*;
 
+/// The paths of what is printed, of a list its first member's; `rows` end where a row stands.
+fn paths(value: &serde_json::Value, path: &str, rows: &[&str], found: &mut Vec<String>) {
+    use serde_json::Value::{Array, Object};
+    let below = |key: &str| match path {
+        "" => key.to_owned(),
+        _ => format!("{path}.{key}"),
+    };
+    match value {
+        _ if rows.contains(&path) => found.push(path.to_owned()),
+        Array(members) => members
+            .iter()
+            .take(1)
+            .for_each(|member| paths(member, path.trim_end_matches('s'), rows, found)),
+        Object(entries) => entries
+            .iter()
+            .for_each(|(key, value)| paths(value, &below(key), rows, found)),
+        _ => found.push(path.to_owned()),
+    }
+}
+
 #[test]
-fn the_catalog_names_exactly_what_is_printed() {
+fn the_rows_are_exactly_what_is_printed() {
     let mut in_real_time = trace();
     in_real_time.summary.fidelity = Some(Fidelity::default());
     in_real_time.summary.traffic = vec![TrafficSummary {
@@ -13,54 +33,35 @@ fn the_catalog_names_exactly_what_is_printed() {
     }];
     let metrics = measure(&in_real_time, &WARMUP);
     let json = serde_json::to_value(&metrics).expect("plain data");
+    let in_runs = cclab_metrics::metrics().filter(|metric| !metric.of_summary);
+    let mut named: Vec<&str> = in_runs.map(|metric| metric.name).collect();
     let mut printed = Vec::new();
-    let object = |value: &serde_json::Value| value.as_object().expect("an object").clone();
-    for (key, value) in object(&json["flows"][0]) {
-        if key == "limited" {
-            printed.extend(
-                object(&value)
-                    .keys()
-                    .map(|inner| format!("flow.limited.{inner}")),
-            );
-        } else {
-            printed.push(format!("flow.{key}"));
-        }
-    }
-    for (key, value) in object(&json["traffic"][0]) {
-        if key == "transfers" {
-            let keys = object(&value);
-            printed.extend(
-                keys.keys()
-                    .map(|inner| format!("traffic.transfers.{inner}")),
-            );
-        } else {
-            printed.push(format!("traffic.{key}"));
-        }
-    }
-    printed.extend(
-        object(&json["bottleneck"])
-            .keys()
-            .map(|key| format!("bottleneck.{key}")),
-    );
-    printed.extend(
-        object(&json)
-            .keys()
-            .filter(|key| !["flows", "bottleneck", "traffic", "fidelity"].contains(&key.as_str()))
-            .cloned(),
-    );
+    paths(&json, "", &named, &mut printed);
     let beside = serde_json::to_value(BesideOthers::default()).expect("plain data");
-    printed.extend(object(&beside).keys().map(|key| format!("flow.{key}")));
-    printed.extend(
-        object(&json["fidelity"])
-            .keys()
-            .map(|key| format!("fidelity.{key}")),
-    );
+    paths(&beside, "flow", &named, &mut printed);
     printed.sort();
-    let mut named: Vec<_> = cclab_metrics::metrics()
-        .map(|metric| metric.name.to_owned())
-        .collect();
-    named.sort();
+    named.sort_unstable();
     assert_eq!(printed, named);
+}
+
+#[test]
+fn the_schema_of_results_is_made_of_the_rows() {
+    assert!(
+        include_str!("../../../../docs/results.schema.json") == cclab_metrics::results_schema(),
+        "run `cargo run -p cclab-metrics --example schema > docs/results.schema.json`"
+    );
+}
+
+#[test]
+fn numbers_have_names_of_their_own() {
+    let numbers = cclab_metrics::metrics().flat_map(|metric| metric.numbers());
+    let mut names: Vec<String> = numbers
+        .map(|number| format!("{}.{}", number.metric.subject(), number.name()))
+        .collect();
+    let count = names.len();
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), count);
 }
 
 #[test]

@@ -22,6 +22,15 @@ if TYPE_CHECKING:
 MOST_RUNS = 20_000
 """Points of a scatter; more hide each other, and the page would take too long to open."""
 
+_UNITS = {
+    "percentage": "share",
+    "rate": "rate",
+    "duration": "time",
+    "delay": "time",
+    "size": "bytes",
+}
+"""How the page's program shows a number, by what it is one of."""
+
 MOST_METRICS = 120
 """Metrics to choose from: those of the run and of the first flows."""
 
@@ -105,11 +114,7 @@ def _metric(name: str, measured: list[dict[str, float]]) -> dict[str, Any]:
 
 
 def _unit(quantity: Quantity) -> str:
-    metric = quantity.metric
-    if quantity.unit(1.0)[1] == "%":
-        return "share"
-    ends = (("_bps", "rate"), ("_s", "time"), ("bytes", "bytes"), ("_bytes", "bytes"))
-    return next((unit for end, unit in ends if metric.endswith(end)), "plain")
+    return _UNITS.get(quantity.kind, "plain")
 
 
 def _keys(plan: Plan, shown: list[tuple[Point, Measured]]) -> list[dict[str, Any]]:

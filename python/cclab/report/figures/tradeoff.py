@@ -53,15 +53,6 @@ widest is 0.8% of it, and two cells shall not be the two ends of a panel."""
 NEEDS = "flows of two variants or more"
 
 _DEFAULT = ("rtt_p95_s", "goodput_bps")
-_LESS_IS_BETTER = (
-    "_s",
-    "drop_rate",
-    "loss_rate",
-    "drops",
-    "retransmits",
-    "rtos",
-    "queue_max_bytes",
-)
 
 
 @dataclass(frozen=True)
@@ -109,7 +100,7 @@ def draw(results: Results, asked: Asked) -> Drawing | None:
     furthest = max(float(np.abs(cloud.x).max()) for own in clouds for cloud in own)
     highest = max(float(np.abs(cloud.y).max()) for own in clouds for cloud in own)
     scales = across[0].unit(furthest)[0], up[0].unit(highest)[0]
-    less = across[0].metric.endswith(_LESS_IS_BETTER)
+    less = across[0].less_is_better
     handles: dict[str, Line2D] = {}
     for axes_, own in zip(cells, clouds, strict=True):
         axes_.margins(0.12)

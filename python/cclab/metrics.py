@@ -1,0 +1,214 @@
+"""The metrics: one table of what the core says of each, and the names and units that follow.
+
+A metric of many values, as the completion times of transfers, is told by several numbers: each has
+a name and stands for itself.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from cclab import _core, units
+
+Better = Literal["higher", "lower"]
+"""The way in which a metric gets better."""
+
+Subject = Literal["flow", "traffic", "bottleneck", "run", "fidelity"]
+
+_FIXED = {
+    "duration": (1.0, "s", 2),
+    "delay": (1e-3, "ms", 2),
+    "percentage": (0.01, "%", 2),
+    "index": (1.0, "", 3),
+    "ratio": (1.0, "", 3),
+    "factor": (1.0, "", 2),
+    "power": (1e6, "Mbit/s²", 2),
+    "segments": (1.0, "", 1),
+    "count": (1.0, "", 1),
+}
+"""How what a metric is a number of is shown: what to divide by, the unit, digits after the point.
+Rates and sizes take the unit that suits them."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the tables of reports."""
+
+    heading: str
+    """What stands above it, before the unit."""
+    word: str
+    """What of it the glossary explains."""
+    digits: int
+    """Digits after the point."""
+    if_measured: bool
+    """Whether it is there only where something in it was measured."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number that runs have: of a flow, of a source of cross traffic, of the bottleneck, of the
+    run itself, or of its host."""
+
+    name: str
+    """As results documents spell it, with its SI unit: `goodput_bps`."""
+    subject: Subject
+    definition: str
+    title: str
+    """Its name in words, without the unit."""
+    quantity: str
+    """What it is a number of."""
+    dimension: str | None
+    """What a value of a study file must be to be compared with it; None: a plain number."""
+    better: Better | None
+    """Which way is the better one; None where neither is as such."""
+    baseline: Literal["solo", "self"] | None
+    """The runs beside a run's own that it needs."""
+    estimated: bool
+    """Whether it is estimated over runs."""
+    of_summary: bool
+    """Whether no run has it: it is made of the numbers of several flows."""
+    compared: int
+    """Its place among what is compared if nothing is chosen; 0: it is not."""
+    queried: bool
+    """Whether a query shows it if nothing is chosen."""
+    column: Column | None
+    keys: tuple[str, ...]
+    """Where it stands below its subject in the metrics of a run."""
+
+    @property
+    def path(self) -> str:
+        """As checks spell it, without the name of a flow or a source: `flow.goodput_bps`."""
+        return self.name if self.subject == "run" else f"{self.subject}.{self.name}"
+
+    @property
+    def is_percentage(self) -> bool:
+        """Whether it is told in percent."""
+        return self.quantity == "percentage"
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it is a fraction: differences are then absolute, for a ratio would mislead."""
+        return self.quantity in ("percentage", "index")
+
+    def unit(self, largest: float) -> tuple[float, str, int]:
+        """What to divide by, the name of that unit (may be empty) and digits after the point.
+
+        It suits values up to `largest`.
+        """
+        if self.quantity == "rate":
+            return (*units.rate(largest), 2)
+        if self.quantity == "size":
+            return (*units.size(largest), 2)
+        return _FIXED[self.quantity]
+
+    @property
+    def heading(self) -> str:
+        """What stands above its column, before the unit; its title if it has none."""
+        return self.title if self.column is None else self.column.heading
+
+    def of(self, owner: dict[str, Any]) -> Any:
+        """Its value in the metrics of its subject; None where it was not measured."""
+        value: Any = owner
+        for key in self.keys:
+            if value is None:
+                return None
+            value = value[key]
+        return value
+
+
+def _table() -> tuple[Metric, ...]:
+    rows = [row for row in json.loads(_core.metrics()) if row["numbers"]]
+    # Stable: what has no rank stays in the order of results documents.
+    rows.sort(key=lambda row: row["rank"])
+    return tuple(_metric(row, number) for row in rows for number in row["numbers"])
+
+
+def _metric(row: dict[str, Any], number: dict[str, Any]) -> Metric:
+    keys = row["name"].split(".")[0 if row["subject"] == "run" else 1 :]
+    return Metric(
+        name=number["name"],
+        subject=row["subject"],
+        definition=row["definition"],
+        title=number["title"],
+        quantity=row["quantity"],
+        dimension=row["dimension"],
+        better=row["better"],
+        baseline=row["baseline"],
+        estimated=row["estimated"],
+        of_summary=row["of_summary"],
+        compared=number["compared"],
+        queried=number["queried"],
+        column=None if number["column"] is None else Column(**number["column"]),
+        keys=(*keys, number["told"]) if number["told"] else tuple(keys),
+    )
+
+
+METRICS = _table()
+"""Every number, those of a subject in the order in which summaries and tables have them."""
+
+
+def of(subject: Subject) -> tuple[Metric, ...]:
+    """Those of a subject that are estimated over runs, each of which has them."""
+    return tuple(
+        one for one in METRICS if one.subject == subject and one.estimated and not one.of_summary
+    )
+
+
+def _names(subject: Subject) -> tuple[str, ...]:
+    return tuple(one.name for one in of(subject))
+
+
+FLOW_METRICS = _names("flow")
+"""The metrics of a flow that are estimated over runs."""
+
+TRAFFIC_METRICS = _names("traffic")
+"""The metrics of a source of cross traffic that are estimated over runs."""
+
+BOTTLENECK_METRICS = _names("bottleneck")
+"""The metrics of the bottleneck that are estimated over runs."""
+
+RUN_METRICS = _names("run")
+"""The metrics of a run as a whole that are estimated over runs."""
+
+OF_SEVERAL = tuple(one.name for one in METRICS if one.baseline is not None)
+"""The metrics of a flow that are of runs beside its own, too."""
+
+_BY_PATH = {one.path: one for one in METRICS}
+_BY_KEYS = {(str(one.subject), one.keys[-1]): one for one in reversed(METRICS)}
+
+
+def named(subject: str, name: str) -> Metric | None:
+    """The metric of a subject by its name; None if there is none."""
+    return _BY_PATH.get(name if subject == "run" else f"{subject}.{name}")
+
+
+def called(subject: str, word: str) -> Metric | None:
+    """The metric of a subject by its name, or by its last key; None if there is none."""
+    return named(subject, word) or _BY_KEYS.get((subject, word))
+
+
+def columns(subject: Subject) -> tuple[Metric, ...]:
+    """The metrics of a subject that have columns in the tables of reports."""
+    return tuple(one for one in METRICS if one.subject == subject and one.column is not None)
+
+
+def queried(*subjects: Subject) -> list[str]:
+    """The metrics that a query for these subjects shows if nothing is chosen."""
+    return [
+        f"bottleneck.{one.name}" if one.subject == "bottleneck" else one.name
+        for subject in subjects
+        for one in METRICS
+        if one.subject == subject and one.queried
+    ]
+
+
+def transfers(source: dict[str, Any]) -> dict[str, Any]:
+    """The numbers of a source's transfers under names of their own; all None of other kinds."""
+    return {one.name: one.of(source) for one in of("traffic") if one.keys[0] == "transfers"}
+
+
+def of_source(source: dict[str, Any]) -> dict[str, Any]:
+    """The numbers of a source of cross traffic by the names in `TRAFFIC_METRICS`."""
+    return {one.name: one.of(source) for one in of("traffic")}
