@@ -1,29 +1,26 @@
 //! The one list of queueing disciplines.
 
 use crate::discipline::{Config, Discipline};
-use crate::{
-    Qdisc, Tc, cake, choke, codel, droptail, dualpi2, fq, fq_codel, fq_pie, pie, policer,
-    random_drop, red, sfq, tbf,
-};
+use crate::{Qdisc, Tc};
 
 /// Every discipline that there is, on whichever backend.
 pub const QDISCS: &[Discipline] = &[
-    droptail::DISCIPLINE,
-    random_drop::DISCIPLINE,
-    red::DISCIPLINE,
-    red::OF_THE_1990S,
-    red::ADAPTIVE,
-    choke::DISCIPLINE,
-    codel::DISCIPLINE,
-    fq_codel::DISCIPLINE,
-    pie::DISCIPLINE,
-    fq_pie::DISCIPLINE,
-    fq::DISCIPLINE,
-    sfq::DISCIPLINE,
-    dualpi2::DISCIPLINE,
-    tbf::DISCIPLINE,
-    policer::DISCIPLINE,
-    cake::DISCIPLINE,
+    crate::droptail::DISCIPLINE,
+    crate::random_drop::DISCIPLINE,
+    crate::red::DISCIPLINE,
+    crate::red::OF_THE_1990S,
+    crate::red::ADAPTIVE,
+    crate::choke::DISCIPLINE,
+    crate::codel::DISCIPLINE,
+    crate::fq_codel::DISCIPLINE,
+    crate::pie::DISCIPLINE,
+    crate::fq_pie::DISCIPLINE,
+    crate::fq::DISCIPLINE,
+    crate::sfq::DISCIPLINE,
+    crate::dualpi2::DISCIPLINE,
+    crate::tbf::DISCIPLINE,
+    crate::policer::DISCIPLINE,
+    crate::cake::DISCIPLINE,
 ];
 
 /// The disciplines of the simulator.
