@@ -67,6 +67,10 @@ test-rust: .venv/.tools
 	# The bindings have no tests of their own in Rust: those are in Python.
 	cargo test --workspace --exclude cclab-py --profile $(TEST_PROFILE)
 
+.PHONY: pins
+pins: ## Write the digests of short runs anew, where a version was raised (CONTRIBUTING.md)
+	CCLAB_PINS=accept cargo test --workspace --exclude cclab-py --profile $(TEST_PROFILE) --test pins
+
 .PHONY: test-python
 test-python: kernel
 	@tests/install-packages.sh tcptrace:tcptrace tshark:tshark xplot-xplot.org:xplot.org \
