@@ -78,6 +78,10 @@ test-rust: .venv/.tools
 	# dependencies: with others, all would be compiled once more.
 	cargo test --workspace --profile $(TEST_PROFILE)
 
+.PHONY: pins
+pins: ## Write the digests of short runs anew, where a version was raised (CONTRIBUTING.md)
+	CCLAB_PINS=accept cargo test --workspace --exclude cclab-py --profile $(TEST_PROFILE) --test pins
+
 .PHONY: test-python
 test-python: develop
 	$(KERNEL)

@@ -13,6 +13,7 @@ from unittest.mock import Mock
 import pytest
 
 import cclab
+from cclab import _core, backends
 from cclab.catalog import Catalog
 from cclab.errors import InputError, StoreError
 from cclab.queries import query
@@ -157,18 +158,18 @@ def test_runs_of_other_versions_go_when_asked(
         assert set(found.runs) == store.ids() - needed
         assert len(found.plans) == 1
 
-        def reno_raised(scenario: str, kernel: str | None = None) -> str:
-            return determinants(scenario, kernel).replace("reno 1", "reno 2")
+        def cubic_raised(scenario: str, kernel: str | None = None) -> str:
+            return determinants(scenario, kernel).replace("cubic 1", "cubic 2")
 
         # Half of a plan: what it has of versions at hand stays, and so does the plan.
-        patched.setattr(_core, "determinants", reno_raised)
+        patched.setattr(_core, "determinants", cubic_raised)
         part = gc.garbage(store, backends.outdated)
         assert part.plans == []
         assert set(part.runs) < set(found.runs)
         left = Catalog(store).tables().runs.collect()
         gone = left.filter(left["run"].is_in(part.runs))["version"].to_list()
         assert gone
-        assert all("reno 1" in version for version in gone)
+        assert all("cubic 1" in version for version in gone)
 
 
 def test_a_store_in_use_is_left_alone(store: Store) -> None:

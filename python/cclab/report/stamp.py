@@ -39,7 +39,7 @@ def remove(out: Path) -> None:
 
 
 def _made_of(results: Results) -> str:
-    """A hash of the plan, the runs that are measured and the versions that measure and draw them."""
+    """A hash of the plan, the runs, and the versions that measure and draw them."""
     plan = results.plan
     # A run's id is the hash of its scenario, which need not be hashed once more.
     points = [[point.params, [run.id for run in point.runs]] for point in plan.points]

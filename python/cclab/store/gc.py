@@ -67,7 +67,8 @@ def garbage(store: Store, others: Others | None = None) -> Garbage:
     """What is in `store` that no plan of it needs, or may need when it goes on; changes nothing.
 
     If it can tell which runs are of `others` than the versions at hand, these and plans of nothing
-    else too, but the plan last run. Raises `StoreError` if a plan cannot be read: what it needs is not known.
+    else too, but the plan last run. Raises `StoreError` if a plan cannot be read: what it needs is
+    not known.
     """
     plans = plans_of(store)
     files = {store.path / PLAN, *store.plans.glob("*.json")}
