@@ -230,6 +230,11 @@ impl Layout {
         seconds(&journey.data) + seconds(&journey.acks)
     }
 
+    /// Whether a node has that role.
+    pub fn has(&self, role: Role) -> bool {
+        self.nodes.iter().any(|node| node.role == role)
+    }
+
     /// Whether the link `id` is one under study, or its way back.
     pub fn is_bottleneck(&self, id: LinkId) -> bool {
         id.index() < 2 * self.bottlenecks.len()

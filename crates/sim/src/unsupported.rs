@@ -1,6 +1,7 @@
 //! What a scenario asks for that this simulator does not do: found before a run, by name.
 
-use cclab_spec::{Scenario, Topology};
+use cclab_layout::{Layout, Role};
+use cclab_spec::Scenario;
 use cclab_tcp::profile;
 use cclab_units::parameter::Params;
 
@@ -46,12 +47,6 @@ pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
         let what = "packet rates of the routers of a graph";
         refuse("network.router_packet_rate".into(), what.into());
     }
-    let users = scenario.flows.len() + scenario.traffic.len();
-    let shares_hosts = match network.topology {
-        Topology::Chain => users > 1,
-        Topology::Graph => true,
-        Topology::Dumbbell | Topology::ParkingLot => false,
-    };
     for flow in &scenario.flows {
         let at = |key: &str| format!("flow.{}.{key}", flow.name);
         match cclab_cc::find_simulated(&flow.cc) {
@@ -65,7 +60,7 @@ pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
         if flow.command.is_some() {
             refuse(at("command"), "programs of the host".into());
         }
-        if flow.packet_rate.is_some() && shares_hosts {
+        if flow.packet_rate.is_some() && shares_hosts(scenario) {
             let what = "the packet rate of hosts that flows share (use a dumbbell)";
             refuse(at("packet_rate"), what.into());
         }
@@ -95,4 +90,11 @@ pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
         }
     }
     found
+}
+
+/// Whether a host sends or receives for more than one flow or source of traffic, or may.
+fn shares_hosts(scenario: &Scenario) -> bool {
+    let several = scenario.flows.len() + scenario.traffic.len() > 1;
+    let layout = Layout::of(scenario);
+    layout.has(Role::Any) || several && layout.has(Role::SharedHost)
 }

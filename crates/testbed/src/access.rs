@@ -87,9 +87,8 @@ fn host_of(layout: &Layout, id: LinkId) -> NodeId {
 }
 
 /// Whether flows whose base RTTs lack different delays share a link of their host.
-pub(crate) fn shared_by_different(scenario: &Scenario) -> bool {
-    let layout = Layout::of(scenario);
-    let all = Access::all(scenario, &layout);
+pub(crate) fn shared_by_different(scenario: &Scenario, layout: &Layout) -> bool {
+    let all = Access::all(scenario, layout);
     all.iter().any(|access| access.interfaces.len() > 1)
 }
 

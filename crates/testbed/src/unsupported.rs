@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use cclab_layout::{Layout, Role};
 use cclab_packet::MAX_ADDRESSED_FLOWS;
 use cclab_spec::{
     DelayAt, Direction, Distribution, EventKind, Flow, Forwarder, Link, Loss, LossModel, Place,
@@ -80,8 +81,9 @@ pub fn unsupported(scenario: &Scenario, target: Target) -> Vec<Unsupported> {
         );
         found.refuse("flow", what);
     }
-    if scenario.network.topology == Topology::Chain {
-        chain(scenario, &mut found);
+    let layout = Layout::of(scenario);
+    if layout.has(Role::SharedHost) {
+        shared_hosts(scenario, &layout, &mut found);
     }
     machine(&scenario.flows, &mut found);
     for traffic in &scenario.traffic {
@@ -300,14 +302,14 @@ fn flow(flow: &Flow, target: Target, found: &mut Found) {
 }
 
 /// What flows that share their hosts cannot have.
-fn chain(scenario: &Scenario, found: &mut Found) {
+fn shared_hosts(scenario: &Scenario, layout: &Layout, found: &mut Found) {
     let flows = &scenario.flows;
     if bursts(&scenario.network.bottleneck, Place::Sender).is_some() {
         let what =
             "losses in bursts at the sender of a chain, which all flows share (use a dumbbell)";
         found.refuse("network.bottleneck.loss", what);
     }
-    if scenario.network.access.rate.is_some() && shared_by_different(scenario) {
+    if scenario.network.access.rate.is_some() && shared_by_different(scenario, layout) {
         let what = "flows of a chain with different base RTTs over access links of a finite rate \
                     (give the access links no rate, or use a dumbbell)";
         found.refuse("network.access.rate", what);
