@@ -1,5 +1,6 @@
 //! Where packets were lost, and why.
 
+use cclab_layout::NodeId;
 use cclab_spec::{LossModel, Outage, Place};
 use cclab_trace::schema::{DropReason, LinkSummary};
 use cclab_units::Time;
@@ -130,19 +131,20 @@ impl HostLink {
     /// elsewhere namespace and interface.
     fn link_name(&self, run: &Run<'_>, owner: Owner) -> String {
         let flow = &run.orders.flows[owner.flow];
-        let (host, end) = match self.inward {
-            false => (flow.sender, 0),
-            true => (flow.receiver, 1),
+        let host = match self.inward {
+            false => flow.sender,
+            true => flow.receiver,
         };
         let Some(namespace) = run.orders.namespaces.get(self.namespace) else {
             return "elsewhere".to_owned();
         };
-        match run.layout.flows[owner.flow].access {
-            Some(access) if !owner.backward && host == self.namespace => {
-                let [carries_data, _] = access[end];
-                run.layout.link(carries_data).name.clone()
-            }
-            _ => format!("{}.{}", namespace.name, self.interface),
+        let is_here = |node: NodeId| run.layout.node(node).name == namespace.name;
+        let access = run.layout.flows[owner.flow].access.into_iter().flatten();
+        let mut carry_data = access.map(|[carries_data, _]| run.layout.link(carries_data));
+        let link = carry_data.find(|link| is_here(link.from) || is_here(link.to));
+        match link.filter(|_| !owner.backward && host == self.namespace) {
+            Some(link) => link.name.clone(),
+            None => format!("{}.{}", namespace.name, self.interface),
         }
     }
 
