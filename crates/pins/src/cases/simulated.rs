@@ -41,7 +41,7 @@ fn mixed(name: &str, place: usize) -> &'static str {
 }
 
 fn variants() -> impl Iterator<Item = Case> {
-    cclab_cc::VARIANTS.iter().flat_map(|variant| {
+    cclab_cc::simulated().flat_map(|variant| {
         let of = |mut scenario: Scenario, stack: &str| {
             scenario.stack = stack.to_owned();
             for flow in &mut scenario.flows {
@@ -117,7 +117,7 @@ fn marked() -> Scenario {
 }
 
 fn disciplines() -> impl Iterator<Item = Case> {
-    cclab_qdisc::QDISCS.iter().map(|discipline| {
+    cclab_qdisc::simulated().map(|discipline| {
         let of = |ecn: bool| {
             let mut scenario = contest();
             // Packets never wait there; droptail would be in every case if it were not named.
