@@ -3,29 +3,10 @@
 use cclab_spec::{Direction, Flow, Link as Line, Scenario, Traffic};
 use cclab_units::Time;
 
-use crate::impairment::Reach;
 use crate::layout::{Journey, Layout, LineId, Link, LinkId, LinkKind, Node, NodeId, Role};
-use crate::topology;
 
 /// Packets that may wait for a host's processor: `net.core.netdev_max_backlog` of Linux.
 const HOST_BACKLOG: u64 = 1000;
-
-impl Layout {
-    /// The layout of `scenario`, whose study was taken: it lacks nothing that its topology needs.
-    ///
-    /// # Panics
-    /// If it does.
-    pub fn of(scenario: &Scenario) -> Layout {
-        let mut builder = Builder::new(scenario);
-        let flows = scenario.flows.iter().map(Traveller::from);
-        let traffic = scenario.traffic.iter().map(Traveller::from);
-        let travellers: Vec<Traveller<'_>> = flows.chain(traffic).collect();
-        topology::lay(&mut builder, &travellers);
-        let reaches = std::mem::take(&mut builder.reaches);
-        builder.impair(&reaches);
-        builder.layout
-    }
-}
 
 /// A flow or source of traffic that is to get its way: where it begins and ends, and what its base
 /// RTT lacks.
@@ -76,6 +57,15 @@ pub(crate) struct Sides {
     pub access: Option<[[LinkId; 2]; 2]>,
 }
 
+/// The first and the last link of a journey's data and of its acknowledgements, and its access
+/// links at the sender and at the receiver.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reach {
+    pub data: [LinkId; 2],
+    pub acks: [LinkId; 2],
+    pub access: Option<[[LinkId; 2]; 2]>,
+}
+
 /// A layout in the making.
 pub(crate) struct Builder<'a> {
     pub scenario: &'a Scenario,
@@ -84,11 +74,12 @@ pub(crate) struct Builder<'a> {
     pub bottleneck_lines: [LineId; 2],
     /// What is written of access links, and of their ways back; absent in a graph.
     pub access_lines: Option<[LineId; 2]>,
-    reaches: Vec<Reach>,
+    pub reaches: Vec<Reach>,
 }
 
 impl<'a> Builder<'a> {
-    fn new(scenario: &'a Scenario) -> Builder<'a> {
+    /// Nothing but what is written of the bottleneck.
+    pub fn new(scenario: &'a Scenario) -> Builder<'a> {
         let mut builder = Builder {
             scenario,
             layout: Layout::default(),

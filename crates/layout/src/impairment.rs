@@ -4,17 +4,8 @@ use std::collections::BTreeSet;
 
 use cclab_spec::{Link as Line, Place};
 
-use crate::builder::Builder;
+use crate::builder::{Builder, Reach};
 use crate::layout::{Impairment, LineId, LinkId};
-
-/// The first and the last link of a journey's data and of its acknowledgements, and its access
-/// links at the sender and at the receiver.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Reach {
-    pub data: [LinkId; 2],
-    pub acks: [LinkId; 2],
-    pub access: Option<[[LinkId; 2]; 2]>,
-}
 
 impl Builder<'_> {
     /// Puts the impairments of bottlenecks and access links in their places, behind those of a

@@ -16,6 +16,7 @@ mod ends;
 mod ideal;
 mod impairment;
 mod layout;
+mod lowering;
 mod topology;
 
 pub use describe::{Description, FlowFacts, LinkFacts, TrafficFacts, describe};

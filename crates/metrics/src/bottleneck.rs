@@ -5,7 +5,7 @@ use cclab_trace::schema::{LinkSummary, QueueSample};
 use cclab_units::Time;
 use serde::{Deserialize, Serialize};
 
-use crate::measure::MeasureInput;
+use crate::input::MeasureInput;
 use crate::series::value_at;
 use crate::table::Quantity::{Count, Delay, Percentage, Power, Size};
 use crate::table::{measured, row};

@@ -4,7 +4,7 @@ use cclab_trace::Trace;
 use cclab_units::Time;
 
 use crate::buckets::Buckets;
-use crate::measure::MeasureInput;
+use crate::input::MeasureInput;
 use crate::window::Window;
 
 /// What the flows of a run had of each other.

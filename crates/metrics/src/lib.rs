@@ -14,6 +14,7 @@ mod error;
 mod fairness;
 mod fidelity;
 mod flow;
+mod input;
 mod measure;
 mod paths;
 mod run_metrics;
@@ -21,6 +22,7 @@ mod schema;
 mod series;
 mod table;
 mod traffic;
+mod warning;
 pub mod warnings;
 mod window;
 
@@ -32,13 +34,15 @@ pub use error::MeasureError;
 pub use fairness::jain;
 pub use fidelity::{FidelityMetrics, Verdict};
 pub use flow::{FlowMetrics, LimitedShares};
-pub use measure::{MeasureInput, measure, measure_dir};
+pub use input::MeasureInput;
+pub use measure::{measure, measure_dir};
 pub use paths::Paths;
 pub use run_metrics::{KernelMetrics, RunMetrics};
 pub use schema::results_schema;
 pub use table::{Better, Column, Metric, Number, Quantity, Told};
 pub use traffic::{Distribution, SizeClass, TrafficMetrics, TransferMetrics};
-pub use warnings::{Warning, identical_repeats};
+pub use warning::Warning;
+pub use warnings::identical_repeats;
 pub use window::Window;
 
 /// The version of what a trace is measured as: which numbers and warnings there are, and what they

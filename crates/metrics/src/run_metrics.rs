@@ -11,11 +11,11 @@ use crate::contest::Contest;
 use crate::fairness::{jain, ratio};
 use crate::fidelity::{self, FidelityMetrics};
 use crate::flow::{FlowMetrics, SHARE};
-use crate::measure::MeasureInput;
+use crate::input::MeasureInput;
 use crate::table::Quantity::{Duration, Index, List, Percentage};
 use crate::table::{group, measured, row};
 use crate::traffic::{self, TrafficMetrics};
-use crate::warnings::Warning;
+use crate::warning::Warning;
 
 /// A run of which the flows are measured.
 pub(crate) struct OfRun<'a> {

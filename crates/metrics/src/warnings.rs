@@ -6,23 +6,12 @@
 use cclab_trace::Trace;
 use cclab_trace::schema::FlowSummary;
 use cclab_units::Rate;
-use serde::{Deserialize, Serialize};
 
 use crate::bottleneck::utilization;
 use crate::flow::{FlowMetrics, LimitedShares};
 use crate::run_metrics::RunMetrics;
+use crate::warning::Warning;
 use crate::window::Window;
-
-/// A doubt about a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Warning {
-    /// Stable name of the doubt.
-    pub code: String,
-    /// What is doubtful, in one sentence with numbers.
-    pub message: String,
-    /// What to change.
-    pub remedy: String,
-}
 
 /// What warnings are raised from.
 pub struct Evidence<'a> {

@@ -1,44 +1,14 @@
 //! Links between hosts and routers. Flows whose base RTTs lack the same have a host's interface in
 //! common, others one of their own.
 
-use cclab_layout::{Journey, Layout, LinkId, LinkKind, NodeId, Role};
-use cclab_spec::{DelayAt, Direction, Flow, Place, Scenario};
-use cclab_units::{Rate, Time};
+use cclab_layout::{Journey, Layout, LinkId, LinkKind};
+use cclab_spec::{DelayAt, Flow, Place, Scenario};
+use cclab_units::Time;
 
 use crate::cable::{End, Front, UNSEEN, Wire};
 use crate::impairment::{self, Impairment};
 use crate::network::{Network, namespace_of};
-
-/// What is added to the base RTT of flows at a link of their host, and where.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Added {
-    extra: Time,
-    at: DelayAt,
-    direction: Direction,
-}
-
-impl Added {
-    /// What is added for `flow`, which goes the way of `journey`, at the link `id` or its way back
-    /// between its host and a router.
-    pub fn of(layout: &Layout, id: LinkId, flow: &Flow, journey: &Journey) -> Added {
-        let link = layout.link(id);
-        let host = host_of(layout, id);
-        let here = |&other: &LinkId| match layout.link(other).kind {
-            LinkKind::Line { extra, .. } if other == id || Some(other) == link.back => Some(extra),
-            LinkKind::Delay(delay) if layout.link(other).from == host => Some(delay),
-            _ => None,
-        };
-        let extra: Time = journey.data.iter().filter_map(here).sum();
-        match extra > Time::ZERO {
-            true => Added {
-                extra,
-                at: flow.delay_at,
-                direction: flow.direction,
-            },
-            false => Added::default(),
-        }
-    }
-}
+use crate::own::{Added, Own, host_of};
 
 /// A link between a host and a router, and the flows that cross it, by what is added for them
 /// there: the host has an interface for each.
@@ -77,30 +47,10 @@ impl<'a> Access<'a> {
     }
 }
 
-/// The host that the link `id` joins with a router.
-fn host_of(layout: &Layout, id: LinkId) -> NodeId {
-    let link = layout.link(id);
-    match layout.node(link.from).role {
-        Role::Router => link.to,
-        Role::Host | Role::SharedHost | Role::Any => link.from,
-    }
-}
-
 /// Whether flows whose base RTTs lack different delays share a link of their host.
 pub(crate) fn shared_by_different(scenario: &Scenario, layout: &Layout) -> bool {
     let all = Access::all(scenario, layout);
     all.iter().any(|access| access.interfaces.len() > 1)
-}
-
-/// What a host's own interface does to the packets that leave it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Own {
-    /// How long it delays them.
-    pub delay: Time,
-    /// How many packets it holds, delayed or waiting for the link; absent: all that come.
-    pub limit: Option<u32>,
-    /// The link's rate, where that limit is.
-    pub rate: Option<Rate>,
 }
 
 impl Network<'_> {

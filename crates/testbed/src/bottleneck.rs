@@ -4,11 +4,11 @@ use cclab_layout::{Layout, Link, LinkId};
 use cclab_spec::Place;
 use cclab_units::Time;
 
-use crate::access::{Added, Own};
 use crate::cable::{End, Front, Majors, Shaper, Wire};
 use crate::impairment::{self, Impairment};
 use crate::network::{Network, namespace_of};
 use crate::orders::Queue;
+use crate::own::{Added, Own};
 
 /// Major numbers of the qdiscs of the sampled queue `link`.
 fn majors(link: LinkId) -> Majors {

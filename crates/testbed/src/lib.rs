@@ -23,6 +23,7 @@ mod lowering;
 mod needs;
 mod network;
 pub mod orders;
+mod own;
 mod probes;
 mod processor;
 mod program;

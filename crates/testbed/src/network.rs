@@ -7,10 +7,10 @@ use cclab_layout::{BOTTLENECK, Layout, Link as LaidLink, LinkId, LinkKind, NodeI
 use cclab_spec::{Direction, Forwarder, Link, Scenario};
 use cclab_units::Time;
 
-use crate::access::{Added, Own};
 use crate::cable::{self, Egress, End, Front, Majors, Shaper, Wire};
 use crate::impairment::Impairment;
 use crate::orders::{Change, Namespace, Queue, Setting};
+use crate::own::{Added, Own};
 use crate::{Target, processor, settings};
 
 /// MSS of a flow that sets none: that of Ethernet.

@@ -4,13 +4,12 @@ use std::fs::File;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
-use cclab_units::Time;
-
 use super::pcap::Pcap;
 use super::pcapng::Pcapng;
+use super::record::Found;
 use super::source::decompressed;
-use super::window::{Passed, Window};
-use super::{CaptureError, Compression, Fault, Frame, LinkType, Skipped};
+use super::window::Window;
+use super::{CaptureError, Compression, Fault, Frame, Skipped};
 
 /// The path that stands for standard input.
 const STANDARD_INPUT: &str = "-";
@@ -37,24 +36,6 @@ pub struct CaptureFile {
 enum Records {
     Pcap(Pcap),
     Pcapng(Pcapng),
-}
-
-/// What follows in a file.
-pub(super) enum Found {
-    /// A record, and what is to be said of it.
-    Record(Record, Option<Skipped>),
-    /// Something that was skipped.
-    Skipped(Skipped),
-    /// No further record; if there are data left, the file is cut off there.
-    End,
-}
-
-/// A frame, and where its bytes are.
-pub(super) struct Record {
-    pub time: Time,
-    pub link: LinkType,
-    pub wire_len: u32,
-    pub data: Passed,
 }
 
 impl CaptureFile {

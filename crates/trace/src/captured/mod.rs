@@ -18,6 +18,7 @@ mod ip;
 mod link;
 mod pcap;
 mod pcapng;
+mod record;
 mod source;
 mod tcp;
 mod tunnel;

@@ -8,7 +8,7 @@
 use cclab_units::Time;
 
 use super::bytes::Order;
-use super::file::{Found, Record};
+use super::record::{Found, Record};
 use super::window::Window;
 use super::{Fault, LinkType, Skipped};
 
