@@ -270,7 +270,7 @@ def test_kinds_are_told(results: Results) -> None:
     told = kinds(results.store.path)
     assert told["cc"] == "text"
     assert told["ecn"] == "condition"
-    assert told["bottleneck.utilization"] == told["limited_cwnd"] == "number"
+    assert told["bottleneck.utilization"] == told["limited_cwnd"] == "number, parts of 1"
     assert told["rtt"] == told["srtt_mean_s"] == "number, seconds"
     assert told["bottleneck.rate"] == told["goodput_bps"] == "number, bit/s"
     assert told["bottleneck.queue.limit"] == "number, bytes"
