@@ -35,7 +35,9 @@ define KERNEL
 @echo "== kernel"
 $(BIN)/cclab kernel build
 endef
-RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+# What is built of them may also be made of other files, such as the template of a schema.
+RUST_SOURCES := Cargo.toml Cargo.lock \
+	$(shell find crates -type f \( -path '*/src/*' -o -name Cargo.toml \))
 # The bindings build against the Python that will load them.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export VIRTUAL_ENV := $(CURDIR)/.venv

@@ -107,8 +107,7 @@ def test_what_is_compared_by_default_has_an_order() -> None:
 
 
 def test_one_list_says_what_is_a_percentage() -> None:
-    for metric in metrics.METRICS:
-        owner = {"flow": "flow.a.", "traffic": "traffic.web."}.get(metric.subject)
-        if owner is not None:
-            figure = Quantity(owner + metric.name).unit(1.0)
-            assert figure[:2] == metric.unit(1.0)[:2]
+    owners = {"flow": "flow.a.", "traffic": "traffic.web.", "bottleneck": "bottleneck.", "run": ""}
+    for metric in METRICS:
+        figure = Quantity(owners[metric.subject] + metric.name).unit(1.0)
+        assert figure[:2] == metric.unit(1.0)[:2], metric.path

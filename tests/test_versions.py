@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import cclab
@@ -66,6 +67,12 @@ def test_what_differs_is_told_and_nothing_else() -> None:
     assert versions.apart("0.1.0+ab12", "core 1") == ("0.1.0+ab12", "core 1")
     mixed = ["core 1, reno 1", "core 1, cubic 2", "0.1.0+ab12"]
     assert versions.listed(mixed) == "core 1, reno 1, cubic 2, cclab 0.1.0+ab12"
+
+
+def test_a_scenario_of_another_form_is_of_another_version(tmp_path: Path) -> None:
+    run = _plan(tmp_path).runs[0]
+    older = dataclasses.replace(run, scenario={"stack": "linux-6.12"})
+    assert outdated([older]) == {run.id: (older, versions.AT_HAND)}
 
 
 def test_a_kernel_determines_what_runs_on_it(tmp_path: Path) -> None:

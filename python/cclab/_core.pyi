@@ -240,7 +240,8 @@ def variants() -> str:
     """Every variant, as JSON: name, one line about it, where it is defined, its kernel module."""
 
 def qdiscs() -> str:
-    """Every queueing discipline, as JSON: name, one line about it, parameters."""
+    """Every queueing discipline, as JSON: name, one line about it, where it is defined, parameters,
+    the one with the rate that it lets pass, and whether it breaks phase effects."""
 
 def probes() -> str:
     """Every qdisc that runs on a kernel may need, as JSON: its name there, the least that `tc`

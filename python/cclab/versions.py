@@ -24,7 +24,7 @@ _BEFORE_LISTS = "cclab"
 
 
 def apart(one: str, other: str) -> tuple[str, str]:
-    """What of each of two versions the other is not of: `core 1` and `core 2`."""
+    """What each of two versions has that the other lacks: `core 1` and `core 2`."""
     parts, others = one.split(", "), other.split(", ")
     only = ", ".join(part for part in parts if part not in others)
     return only, ", ".join(part for part in others if part not in parts)

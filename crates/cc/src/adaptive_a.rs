@@ -22,6 +22,7 @@ pub(crate) const VARIANT: Variant = Variant {
     recovery: Some(RecoveryName::Reno),
     params: PARAMS,
     window: WindowInRecovery::Stack,
+    paces: false,
     ecn: EcnFeedback::Classic,
     departures: &[],
     relations: MOVING_RELATIONS,

@@ -42,6 +42,7 @@ pub(crate) const VARIANT: Variant = Variant {
     }),
     recovery: None,
     window: WindowInRecovery::Own,
+    paces: true,
     ecn: EcnFeedback::Classic,
     departures: &[],
     params: &[

@@ -46,6 +46,7 @@ pub(crate) const VARIANT: Variant = Variant {
     kernel: None,
     recovery: None,
     window: WindowInRecovery::Own,
+    paces: true,
     ecn: EcnFeedback::Classic,
     departures: &[],
     params: &PARAMS,

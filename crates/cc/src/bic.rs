@@ -76,6 +76,7 @@ pub(crate) const VARIANT: Variant = Variant {
     recovery: None,
     params: PARAMS,
     window: WindowInRecovery::Stack,
+    paces: false,
     ecn: EcnFeedback::Classic,
     departures: &[],
     relations: &[],

@@ -24,6 +24,7 @@ pub(crate) const VARIANT: Variant = Variant {
     }),
     recovery: None,
     window: WindowInRecovery::Stack,
+    paces: false,
     ecn: EcnFeedback::PerPacket,
     departures: &[],
     params: &[

@@ -21,6 +21,7 @@ pub(crate) const VARIANT: Variant = Variant {
     kernel: None,
     recovery: None,
     window: WindowInRecovery::Stack,
+    paces: false,
     ecn: EcnFeedback::Classic,
     departures: &[Departure::NarrowedByDelay, Departure::SlowerSlowStart],
     params: &[

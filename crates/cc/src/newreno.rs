@@ -14,6 +14,7 @@ pub(crate) const VARIANT: Variant = Variant {
     kernel: None,
     recovery: Some(RecoveryName::NewReno),
     window: WindowInRecovery::Stack,
+    paces: false,
     ecn: EcnFeedback::Classic,
     departures: &[],
     params: &[],

@@ -16,6 +16,7 @@ pub(crate) const VARIANT: Variant = Variant {
     }),
     recovery: None,
     window: WindowInRecovery::Stack,
+    paces: false,
     ecn: EcnFeedback::Classic,
     departures: &[],
     params: &[],

@@ -18,6 +18,7 @@ pub(crate) const VARIANT: Variant = Variant {
     kernel: Some(InKernel::BuiltIn),
     recovery: Some(RecoveryName::Reno),
     window: WindowInRecovery::Stack,
+    paces: false,
     ecn: EcnFeedback::Classic,
     departures: &[],
     params: &[],

@@ -13,6 +13,7 @@ pub(crate) const VARIANT: Variant = Variant {
     kernel: None,
     recovery: Some(RecoveryName::Sack),
     window: WindowInRecovery::Stack,
+    paces: false,
     ecn: EcnFeedback::Classic,
     departures: &[],
     params: &[],

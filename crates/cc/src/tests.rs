@@ -225,6 +225,27 @@ fn slow_start_of(variant: &Variant, arithmetic: Arithmetic) -> u64 {
     flow.cc.cwnd()
 }
 
+/// What is declared to pace does, once it is established, and nothing else.
+#[test]
+fn who_paces_says_so() {
+    for variant in crate::simulated() {
+        let config = config_of(variant, Arithmetic::Bytes, SlowStart::Plain);
+        let mut cc = started(variant, &config);
+        let mut rng = Stream::new(1, "paces");
+        let mut cx = Cx {
+            now: Time::from_millis(20),
+            rng: &mut rng,
+        };
+        cc.on_established(Some(Time::from_millis(20)), &mut cx);
+        assert_eq!(
+            cc.pacing_rate().is_some(),
+            variant.paces,
+            "{}",
+            variant.name
+        );
+    }
+}
+
 /// Writes down what it is told.
 #[derive(Default)]
 struct Diary(Vec<&'static str>);

@@ -79,6 +79,9 @@ pub struct Variant {
     pub recovery: Option<RecoveryName>,
     /// Whose window holds while losses are repaired.
     pub window: WindowInRecovery,
+    /// Whether it says at which rate packets leave; of others, a pacing rate is a figure that nothing
+    /// obeys.
+    pub paces: bool,
     /// How marks come back to it.
     pub ecn: EcnFeedback,
     /// What it does that others must not.

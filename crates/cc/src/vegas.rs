@@ -61,6 +61,7 @@ pub(crate) const VARIANT: Variant = Variant {
     }),
     recovery: Some(RecoveryName::Vegas),
     window: WindowInRecovery::Stack,
+    paces: false,
     ecn: EcnFeedback::Classic,
     departures: &[
         Departure::NarrowedByDelay,

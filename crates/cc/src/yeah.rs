@@ -23,6 +23,7 @@ pub(crate) const VARIANT: Variant = Variant {
     }),
     recovery: None,
     window: WindowInRecovery::Stack,
+    paces: false,
     ecn: EcnFeedback::Classic,
     departures: &[Departure::NarrowedByDelay],
     params: &[],

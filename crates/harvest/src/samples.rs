@@ -11,9 +11,6 @@ use crate::connection::{MICROSECOND, UNLIMITED};
 use crate::error::HarvestError;
 use crate::records::{Run, acked, payload, sent};
 
-/// Variants that pace; of others the kernel's pacing rate is a figure that nothing obeys.
-const PACING: [&str; 1] = ["bbr"];
-
 /// Hands the rows of `samples` to `recorder`. `syns` are the SYNs that each flow sent again,
 /// which the kernel counts as retransmissions.
 ///
@@ -39,7 +36,8 @@ pub fn record(
                 let outcome = outcome.ok_or_else(|| format!("there is no flow {flow}"))?;
                 // A flow that has not started has no state.
                 if let Some(info) = sender {
-                    let paces = PACING.contains(&outcome.cc_in_force.as_str());
+                    let variant = cclab_cc::find(&outcome.cc_in_force);
+                    let paces = variant.is_some_and(|variant| variant.paces);
                     let row = flow_sample(*flow, info, *received, syns[index], paces);
                     recorder.record(Time::from_nanos(*at), Event::FlowSample(row));
                 }

@@ -9,9 +9,6 @@ use cclab_units::{Rate, Time};
 use crate::allocation::{Claim, max_min};
 use crate::window::Window;
 
-/// Disciplines that let pass less than their link carries.
-const SHAPERS: [&str; 2] = ["tbf", "policer"];
-
 /// Bytes that someone types at a time, on average: keystrokes fall together with probability 0.3,
 /// up to eight of them (docs/traffic.md).
 const KEYS_PER_WRITE: f64 = (1.0 - 0.000_065_61) / 0.7;
@@ -136,12 +133,12 @@ impl Load {
 /// The rate of `line`, as the study writes it; `None` if it is infinitely fast.
 fn course(line: &Link) -> Option<Course> {
     let rate = line.rate?;
-    let shapes = SHAPERS.contains(&line.queue.kind.as_str());
-    let shaped = line.queue.params.get("rate").copied();
+    let shapes = cclab_qdisc::find(&line.queue.kind).and_then(|discipline| discipline.shapes);
+    let shaped = shapes.and_then(|name| line.queue.params.get(name).copied());
     Some(Course {
         rate,
         rates: Rates::new(Some(rate), &line.schedule),
-        shaped: shaped.filter(|_| shapes).unwrap_or(f64::INFINITY),
+        shaped: shaped.unwrap_or(f64::INFINITY),
     })
 }
 

@@ -15,7 +15,8 @@ use cclab_units::Time;
 /// A packet every microsecond or slower.
 const GAP: Time = Time::from_micros(1);
 const DELAYS: [Time; 2] = [Time::from_millis(1), Time::from_millis(21)];
-/// As in the simulator: with more links than this its memory is fetched ahead.
+/// With more links than this, four a flow, memory is fetched ahead: `FLOWS_BEYOND_THE_CACHE` of the
+/// simulator.
 const LINKS_BEYOND_THE_CACHE: u64 = 600;
 
 fn main() -> ExitCode {

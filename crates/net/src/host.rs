@@ -14,7 +14,7 @@ pub type Side = usize;
 /// A host, or hosts that act as one.
 ///
 /// A host never looks at a clock: it is told the time. After [`Host::receive`] the side that it
-/// names is asked what it sends; after [`Host::act`] each of [`Host::sides`] is, in order. Each time
+/// names is asked what it sends; after [`Host::act`] each of its sides is, in order. Each time
 /// that a side was asked, [`Host::deadline`] says when the host is to act next for it.
 ///
 /// A host may be another process that moves in windows of virtual time. It is told of packets by
@@ -23,11 +23,6 @@ pub type Side = usize;
 /// until [`Host::transmit`] is asked at the time of each; its deadline is the first of these times and
 /// of its own next act.
 pub trait Host {
-    /// How many sides it has.
-    fn sides(&self) -> usize {
-        1
-    }
-
     /// A packet comes at `now`; returns the side that it came to.
     fn receive(&mut self, now: Time, packet: &Packet) -> Side;
 

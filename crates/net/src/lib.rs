@@ -5,7 +5,7 @@
 //! that packets and hosts act in one order, that of (time, sequence). What happens to packets on
 //! their way, a [`Watch`] sees.
 //!
-//! A network knows nothing of TCP, of study files or of what is on disk.
+//! What it is made of, a network takes from a layout. Of TCP it knows nothing.
 
 mod build;
 pub mod calendar;

@@ -193,6 +193,7 @@ impl Link {
     }
 
     /// Whether hosts are told of its packets ahead of time.
+    #[inline]
     pub fn announces(&self) -> bool {
         self.fittings
             .as_ref()

@@ -257,26 +257,23 @@ impl Network {
                 self.foresee(arrives, Foresight::Arrival { link, packet });
             }
         }
-        let arrives = match self.links[wire].fittings {
-            None => there,
-            Some(_) => self.arrival(wire, &held, there),
-        };
+        let link = &mut self.links[wire];
+        let arrives = link.arrival(there);
+        if link.announces() {
+            self.tell_of(wire, &held, arrives);
+        }
         self.sequence += 1;
         let key = Key::new(arrives, self.sequence);
         self.wires.put(key, wire as u32, since, held);
     }
 
-    /// When a packet reaches the far end of a link with fittings, if that is `expected` where nothing
-    /// is wrong with the wire.
-    fn arrival(&mut self, wire: usize, held: &Held, expected: Time) -> Time {
-        let at = self.links[wire].arrival(expected);
-        if self.links[wire].announces() {
-            let packet = *self.wires.packet(held);
-            if self.next_hop(wire, &packet) == HOST && !packet.is_corrupt() {
-                self.announced.push(Coming { at, packet });
-            }
+    /// Announces a packet that comes to the far end of `wire` at `at`, if its way ends there.
+    #[cold]
+    fn tell_of(&mut self, wire: usize, held: &Held, at: Time) {
+        let packet = *self.wires.packet(held);
+        if self.next_hop(wire, &packet) == HOST && !packet.is_corrupt() {
+            self.announced.push(Coming { at, packet });
         }
-        at
     }
 
     /// Has the packets announced that leave the network at the far end of `link`: they are in

@@ -33,15 +33,20 @@ pub fn variants() -> String {
     json!(cclab_cc::VARIANTS.iter().map(row).collect::<Vec<_>>()).to_string()
 }
 
-/// Every queueing discipline: name, one line about it, its parameters, the backends that have it.
+/// Every queueing discipline: name, one line about it, where it is defined, its parameters, the
+/// backends that have it, the parameter with the rate that it lets pass (null where that is the
+/// link's), whether it breaks phase effects.
 #[pyfunction]
 pub fn qdiscs() -> String {
     let row = |d: &Discipline| {
         json!({
             "name": d.name,
             "summary": d.summary,
+            "reference": d.reference,
             "params": parameters(d.params),
             "backends": backends(d.build.is_some(), d.kernel.is_some()),
+            "shapes": d.shapes,
+            "draws": d.draws,
         })
     };
     json!(cclab_qdisc::QDISCS.iter().map(row).collect::<Vec<_>>()).to_string()

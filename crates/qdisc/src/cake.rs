@@ -11,9 +11,12 @@ use crate::tc::{Form, Kind, Marks, Tc, Unit};
 pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "cake",
     version: 1,
-    summary: "CAKE (2018): a shaper with fair queueing of hosts and flows and CoDel, as in Linux",
+    summary: "CAKE: a shaper with fair queueing of hosts and flows and CoDel, as in Linux",
+    reference: "T. Høiland-Jørgensen et al., Piece of CAKE, LANMAN 2018; sch_cake of Linux",
     params: &[BANDWIDTH, RTT, OVERHEAD, MPU, SPLIT_GSO, ACK_FILTER],
     relations: &[],
+    shapes: None,
+    draws: true,
     kernel: Some(Tc {
         part: InKernel::Module {
             name: "sch_cake",

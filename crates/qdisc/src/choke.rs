@@ -21,7 +21,8 @@ use crate::{Backlog, Cx, Departure, Dropped, Qdisc, ecn};
 pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "choke",
     version: 1,
-    summary: "CHOKe (2000): RED in packets that drops pairs of one flow, so that bulk hits itself",
+    summary: "CHOKe: RED in packets that drops pairs of one flow, so that bulk hits itself",
+    reference: "R. Pan, B. Prabhakar and K. Psounis, CHOKe, INFOCOM 2000; sch_choke of Linux",
     params: &[
         number(
             "min",
@@ -54,6 +55,8 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
         Relation::WithinLimit("max", false),
         Relation::CountsAtLeast("burst", "min", None),
     ],
+    shapes: None,
+    draws: true,
     kernel: Some(Tc {
         part: InKernel::Module {
             name: "sch_choke",

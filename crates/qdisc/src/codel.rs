@@ -19,9 +19,12 @@ pub(crate) use control::{Codel, Law, Source};
 pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "codel",
     version: 1,
-    summary: "CoDel (RFC 8289): keeps the least sojourn time of an interval below a target",
+    summary: "CoDel: keeps the least sojourn time of an interval below a target",
+    reference: "RFC 8289",
     params: &[TARGET, INTERVAL, CE_THRESHOLD, declare::ecn(false)],
     relations: &[Relation::Below("target", "interval")],
+    shapes: None,
+    draws: true,
     kernel: Some(Tc {
         part: InKernel::Module {
             name: "sch_codel",

@@ -40,11 +40,18 @@ pub struct Discipline {
     pub version: u32,
     /// One line for `cclab list qdiscs`.
     pub summary: &'static str,
+    /// Where it is defined.
+    pub reference: &'static str,
     /// The parameters it takes, spelt as `tc` spells them where it has them. The simulator's takes
     /// all of them.
     pub params: &'static [Parameter],
     /// What the parameters have to do with each other.
     pub relations: &'static [Relation],
+    /// The parameter that says the rate that it lets pass, where that can be less than its link's.
+    pub shapes: Option<&'static str>,
+    /// Whether what it drops or marks depends on more than what waits: on dice or on time, so that
+    /// a queue of it breaks phase effects.
+    pub draws: bool,
     /// How Linux spells it; `None`: no kernel has it as a queue of a link.
     pub kernel: Option<Tc>,
     /// Makes an empty queue for the simulator; `None`: only kernels have it.

@@ -12,8 +12,11 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "droptail",
     version: 1,
     summary: "first in, first out; drops arrivals that do not fit",
+    reference: "pfifo and bfifo of Linux",
     params: &[],
     relations: &[],
+    shapes: None,
+    draws: false,
     kernel: Some(Tc {
         kinds: &[
             Kind {

@@ -14,7 +14,8 @@ use crate::{Backlog, Cx, Departure, Dropped, MTU, Qdisc, ecn};
 pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "dualpi2",
     version: 1,
-    summary: "DualPI2 (RFC 9332): an L4S queue and a classic one, coupled, PI2 for the classic",
+    summary: "DualPI2: an L4S queue and a classic one, coupled, PI2 for the classic",
+    reference: "RFC 9332, appendix A; tc-dualpi2(8)",
     params: &[
         // RFC 9332, appendix A.1: 15 ms.
         time("target", "delay of the classic queue to keep to", 0.015),
@@ -73,6 +74,8 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
         ),
     ],
     relations: &[],
+    shapes: None,
+    draws: true,
     // Linux 6.12 does not have it yet.
     kernel: None,
     build: Some(|config| Box::new(DualPi2::new(config))),

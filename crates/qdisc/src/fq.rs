@@ -17,6 +17,7 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "fq",
     version: 1,
     summary: "fair queueing by deficit round robin, new flows first, as Linux's sch_fq",
+    reference: "M. Shreedhar and G. Varghese, SIGCOMM 1995; sch_fq of Linux 6.12",
     params: &[
         number(
             "flow_limit",
@@ -51,6 +52,8 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
         codel::CE_THRESHOLD,
     ],
     relations: &[],
+    shapes: None,
+    draws: true,
     kernel: Some(Tc {
         part: InKernel::Module {
             name: "sch_fq",

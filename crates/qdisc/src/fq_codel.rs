@@ -16,7 +16,8 @@ use cclab_units::{InKernel, Measure};
 pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "fq_codel",
     version: 1,
-    summary: "FQ-CoDel (RFC 8290): fair queueing of flows, CoDel within each",
+    summary: "FQ-CoDel: fair queueing of flows, CoDel within each",
+    reference: "RFC 8290",
     params: &[
         codel::TARGET,
         codel::INTERVAL,
@@ -34,6 +35,8 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
         ),
     ],
     relations: &[Relation::Below("target", "interval")],
+    shapes: None,
+    draws: true,
     kernel: Some(Tc {
         part: InKernel::Module {
             name: "sch_fq_codel",

@@ -15,7 +15,8 @@ use crate::{Backlog, Cx, Departure, Dropped, Qdisc, ecn, fq_codel, pie};
 pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "fq_pie",
     version: 1,
-    summary: "FQ-PIE: fair queueing of flows, PIE (RFC 8033) within each",
+    summary: "FQ-PIE: fair queueing of flows, PIE within each",
+    reference: "M. Tahiliani and G. Ramakrishnan, FQ-PIE, LCN 2019 workshops; sch_fq_pie of Linux",
     params: &[
         pie::TARGET,
         pie::TUPDATE,
@@ -37,6 +38,8 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
         fq_codel::MEMORY_LIMIT,
     ],
     relations: &[],
+    shapes: None,
+    draws: true,
     kernel: Some(Tc {
         part: InKernel::Module {
             name: "sch_fq_pie",

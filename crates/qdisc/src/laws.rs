@@ -273,7 +273,8 @@ fn every_discipline_is_a_function_of_its_seed() {
     }
 }
 
-/// Names are unique, parameters are named once, and defaults lie within their bounds.
+/// Names are unique, parameters are named once, and defaults lie within their bounds; what shapes
+/// does so by a rate that it takes.
 #[test]
 fn the_registry_is_consistent() {
     for (place, discipline) in QDISCS.iter().enumerate() {
@@ -283,6 +284,10 @@ fn the_registry_is_consistent() {
             "{name}"
         );
         let params: Vec<&Parameter> = discipline.params_of_all().collect();
+        if let Some(shapes) = discipline.shapes {
+            let mut rates = params.iter().filter(|p| p.measure == Measure::Rate);
+            assert!(rates.any(|rate| rate.name == shapes), "{name}.{shapes}");
+        }
         for (at, &parameter) in params.iter().enumerate() {
             let Parameter {
                 name: param,

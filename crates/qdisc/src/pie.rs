@@ -18,7 +18,8 @@ use control::{Law, Pie};
 pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "pie",
     version: 1,
-    summary: "PIE (RFC 8033): drops at random so that the queueing delay keeps to a target",
+    summary: "PIE: drops at random so that the queueing delay keeps to a target",
+    reference: "RFC 8033",
     params: &[
         TARGET,
         TUPDATE,
@@ -30,6 +31,8 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
         DERANDOMIZE,
     ],
     relations: &[],
+    shapes: None,
+    draws: true,
     kernel: Some(Tc {
         part: InKernel::Module {
             name: "sch_pie",

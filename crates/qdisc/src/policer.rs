@@ -17,8 +17,11 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "policer",
     version: 1,
     summary: "token bucket policer: drops what exceeds a rate and its burst, delays nothing",
+    reference: "police of tc(8) with conform-exceed drop",
     params: &[tbf::RATE, tbf::BURST],
     relations: &[Relation::HoldsPacket("burst", None)],
+    shapes: Some("rate"),
+    draws: true,
     // To the kernel it is no queue but an action of a filter.
     kernel: None,
     build: Some(|config| Box::new(Policer::new(config))),

@@ -15,8 +15,11 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "random-drop",
     version: 1,
     summary: "first in, first out; on overflow drops a packet drawn from the queue and the arrival",
+    reference: "E. Hashem, Random Drop, MIT LCS TR-465, 1989; A. Mankin, SIGCOMM 1990",
     params: &[],
     relations: &[],
+    shapes: None,
+    draws: true,
     // No kernel has it.
     kernel: None,
     build: Some(|config| Box::new(RandomDrop::new(config))),

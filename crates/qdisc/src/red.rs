@@ -23,7 +23,8 @@ use detector::{Detector, Verdict};
 pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "red",
     version: 1,
-    summary: "RED (Floyd and Jacobson 1993) in bytes, thresholds from the limit as tc reckons",
+    summary: "RED in bytes, thresholds from the limit as tc reckons",
+    reference: "S. Floyd and V. Jacobson, IEEE/ACM ToN 1(4), 1993; tc-red(8)",
     params: &[
         number(
             "min",
@@ -55,6 +56,8 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
         Relation::WithinLimit("max", true),
         Relation::CountsAtLeast("burst", "min", Some("avpkt")),
     ],
+    shapes: None,
+    draws: true,
     kernel: Some(Tc {
         part: InKernel::Module {
             name: "sch_red",
@@ -95,6 +98,7 @@ pub(crate) const OF_THE_1990S: Discipline = Discipline {
     name: "red-1990s",
     version: 1,
     summary: "RED with the settings of routers of the 1990s: 5 and 15 packets, 1/50, 0.002",
+    reference: "S. Floyd and V. Jacobson, 1993, section 6; S. Floyd, Setting Parameters, 1997",
     params: &[
         // Floyd, "RED: Discussions of Setting Parameters" (1997): 5 packets, and three times that.
         number(
@@ -129,6 +133,8 @@ pub(crate) const OF_THE_1990S: Discipline = Discipline {
         gentle(false),
     ],
     relations: IN_PACKETS,
+    shapes: None,
+    draws: true,
     // `tc` sets no weight, and counts in bytes.
     kernel: None,
     build: Some(|config| {
@@ -141,7 +147,8 @@ pub(crate) const OF_THE_1990S: Discipline = Discipline {
 pub(crate) const ADAPTIVE: Discipline = Discipline {
     name: "adaptive-red",
     version: 1,
-    summary: "Adaptive RED (Floyd, Gummadi and Shenker 2001): gentle, all settings from the rate",
+    summary: "Adaptive RED: gentle, all settings from the rate",
+    reference: "S. Floyd, R. Gummadi and S. Shenker, Adaptive RED, 2001",
     params: &[
         number(
             "target",
@@ -181,6 +188,8 @@ pub(crate) const ADAPTIVE: Discipline = Discipline {
         gentle(true),
     ],
     relations: IN_PACKETS,
+    shapes: None,
+    draws: true,
     // `tc` sets no target; it has `red` with `adaptive`.
     kernel: None,
     build: Some(|config| {

@@ -18,7 +18,8 @@ use crate::{Backlog, Cx, Departure, Dropped, Qdisc};
 pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "sfq",
     version: 1,
-    summary: "stochastic fairness queueing (McKenney 1990), the longest flow drops, as in Linux",
+    summary: "stochastic fairness queueing, the longest flow drops, as in Linux",
+    reference: "P. McKenney, Stochastic Fairness Queueing, INFOCOM 1990; sch_sfq of Linux",
     params: &[
         number(
             "quantum",
@@ -55,6 +56,8 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
         ),
     ],
     relations: &[],
+    shapes: None,
+    draws: true,
     kernel: Some(Tc {
         part: InKernel::Module {
             name: "sch_sfq",

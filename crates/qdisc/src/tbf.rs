@@ -15,6 +15,7 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
     name: "tbf",
     version: 1,
     summary: "token bucket filter: shapes to a rate with a burst, queues what is too much",
+    reference: "tc-tbf(8)",
     params: &[
         RATE,
         BURST,
@@ -45,6 +46,8 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
         Relation::HoldsPacket("burst", None),
         Relation::HoldsPacket("mtu", Some("peakrate")),
     ],
+    shapes: Some("rate"),
+    draws: true,
     // A link of the kernel backends has one already, to keep its rate.
     kernel: None,
     build: Some(|config| Box::new(Tbf::new(config))),

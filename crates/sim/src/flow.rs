@@ -141,10 +141,6 @@ impl Flow {
 }
 
 impl Host for Flow {
-    fn sides(&self) -> usize {
-        2
-    }
-
     #[inline]
     fn receive(&mut self, now: Time, packet: &Packet) -> Side {
         match packet.backward {

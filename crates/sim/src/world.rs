@@ -71,9 +71,9 @@ impl<'a, P: Probe> World<'a, P> {
         let net = Network::of(&layout, counting, seed, count + 2, fetches);
         let mut profiles = Profiles::default();
         let mut flows = with_room_on_large_pages(count);
-        let doors = layout.flows.iter().map(ports).enumerate();
+        let entries = layout.flows.iter().map(ports).enumerate();
         flows.extend(
-            doors.map(|(index, ports)| Flow::new(scenario, index, ports, seed, &mut profiles)),
+            entries.map(|(index, ports)| Flow::new(scenario, index, ports, seed, &mut profiles)),
         );
         let timers = Timers {
             sampler: count as u32,

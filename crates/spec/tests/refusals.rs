@@ -6,7 +6,7 @@ use std::path::Path;
 
 use cclab_spec::{Names, Overrides, Study};
 
-/// The contract's names, and some metrics, which the contract leaves to those who measure them.
+/// The names of the registries, and of some metrics, which those name who measure them.
 fn names() -> Names {
     let mut names = Names::default();
     for (subject, metric) in [

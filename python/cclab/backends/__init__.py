@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Protocol
 
-from cclab import _core
+from cclab import _core, versions
 from cclab.backends.linux import Linux
 from cclab.backends.netns import Netns
 from cclab.backends.sim import Simulator
@@ -85,8 +85,16 @@ def outdated(runs: Iterable[Run]) -> dict[str, tuple[Run, str]]:
         # Runs of one scenario share it, and it is large.
         key = (run.backend, id(run.scenario))
         if key not in known:
-            scenario = json.dumps(run.scenario)
-            known[key] = _core.determinants(scenario, named.get(run.backend))
+            known[key] = _version_here(run, named.get(run.backend))
         if run.version != known[key]:
             found[run.id] = (run, known[key])
     return found
+
+
+def _version_here(run: Run, kernel: str | None) -> str:
+    """The version that this cclab would give `run`; all that is at hand where it does not know the
+    form of the run's scenario, which another cclab wrote."""
+    try:
+        return _core.determinants(json.dumps(run.scenario), kernel)
+    except _core.StudyError:
+        return versions.AT_HAND

@@ -26,7 +26,8 @@ ABRUPT = 0.1
 """A change of a flow's share of all goodput above this is not what some milliseconds of an
 experiment of many round trips can explain: their part of its time is far less."""
 
-_DETERMINISTIC = frozenset({"droptail"})
+_DETERMINISTIC = frozenset(row["name"] for row in json.loads(_core.qdiscs()) if not row["draws"])
+"""Disciplines that decide by what waits alone."""
 _LEAST_SHIFT_NS = 1_000_000
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from typing import Any
 
+from cclab import _core
 from cclab.explain import laws
 from cclab.explain.shown import Shown
 from cclab.explain.traffic import application_limit
@@ -24,8 +26,8 @@ class Limit(Shown):
     """In words, with numbers."""
 
 
-_SHAPERS = ("tbf", "policer")
-"""Disciplines that let pass less than the link carries."""
+_SHAPES: dict[str, str | None] = {row["name"]: row["shapes"] for row in json.loads(_core.qdiscs())}
+"""The parameter of each discipline that says the rate that it lets pass; None: the link's."""
 
 
 def apply_shapers(network: dict[str, Any], links: list[dict[str, Any]]) -> None:
@@ -36,8 +38,9 @@ def apply_shapers(network: dict[str, Any], links: list[dict[str, Any]]) -> None:
     for link in links:
         link["wire_bps"] = link["rate_bps"]
         queue = (link_called(network, link["name"]) or {}).get("queue") or {}
-        rate = (queue.get("params") or {}).get("rate")
-        if queue.get("kind") in _SHAPERS and rate is not None:
+        shapes = _SHAPES.get(queue.get("kind", ""))
+        rate = (queue.get("params") or {}).get(shapes) if shapes else None
+        if rate is not None:
             link["rate_bps"] = min(rate, link["rate_bps"] or rate)
 
 

@@ -66,8 +66,8 @@ def needed_by(plan: Plan) -> set[str]:
 def garbage(store: Store, others: Others | None = None) -> Garbage:
     """What is in `store` that no plan of it needs, or may need when it goes on; changes nothing.
 
-    If it can tell which runs are of `others` than the versions at hand, these and plans of nothing
-    else too, but the plan last run. Raises `StoreError` if a plan cannot be read: what it needs is
+    With `others`, which tells runs of other versions: these too, and plans of which no run is left.
+    The plan last run stays. Raises `StoreError` if a plan cannot be read: what it needs is
     not known.
     """
     plans = plans_of(store)
@@ -90,7 +90,8 @@ def garbage(store: Store, others: Others | None = None) -> Garbage:
     staying = []
     for file, plan in plans.items():
         stays = needed_by(plan) - other(plan)
-        if stays.isdisjoint(run.id for run in plan.runs):
+        own = {run.id for run in plan.runs}
+        if own and stays.isdisjoint(own):
             found.plans.append(file.name)
         else:
             needed |= stays

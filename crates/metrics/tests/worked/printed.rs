@@ -23,6 +23,22 @@ fn paths(value: &serde_json::Value, path: &str, rows: &[&str], found: &mut Vec<S
     }
 }
 
+/// A name ends with the unit of its number.
+#[test]
+fn names_end_with_their_units() {
+    let ends = [("bit/s", "_bps"), ("s", "_s"), ("segment", "_segments")];
+    for row in cclab_metrics::metrics().filter(|row| row.quantity.is_number()) {
+        for (unit, end) in ends {
+            assert_eq!(
+                row.quantity.unit() == unit,
+                row.name.ends_with(end),
+                "{}",
+                row.name
+            );
+        }
+    }
+}
+
 #[test]
 fn the_rows_are_exactly_what_is_printed() {
     let mut in_real_time = trace();

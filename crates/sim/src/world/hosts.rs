@@ -36,7 +36,10 @@ impl<'a, P: Probe> World<'a, P> {
         let syn = packet.has(flags::SYN);
         let side = self.hosts.flows[index].receive(self.net.now(), packet);
         self.net.release(held);
-        self.pump_flow(index, side);
+        match side {
+            SENDER => self.pump_flow::<SENDER>(index),
+            _ => self.pump_flow::<RECEIVER>(index),
+        }
         if P::ON && side == SENDER && !syn && self.probe.wants_acks(self.net.now()) {
             self.trace_ack(index);
         }
@@ -53,11 +56,9 @@ impl<'a, P: Probe> World<'a, P> {
     /// Something may be due at the hosts of a flow.
     pub(super) fn on_flow_timer(&mut self, index: usize) {
         let now = self.net.now();
-        let flow = &mut self.hosts.flows[index];
-        flow.act(now, now);
-        for side in 0..flow.sides() {
-            self.pump_flow(index, side);
-        }
+        self.hosts.flows[index].act(now, now);
+        self.pump_flow::<SENDER>(index);
+        self.pump_flow::<RECEIVER>(index);
     }
 
     /// Something is due in cross traffic.
@@ -69,16 +70,17 @@ impl<'a, P: Probe> World<'a, P> {
 
     /// Lets one side of a flow send what it may.
     #[inline]
-    pub(super) fn pump_flow(&mut self, index: usize, side: Side) {
+    fn pump_flow<const SIDE: Side>(&mut self, index: usize) {
         let point = match P::ON {
-            true => self.captures.hosts[side][index],
+            true => self.captures.hosts[SIDE][index],
             false => None,
         };
-        self.pump(|hosts| &mut hosts.flows[index], side, point);
-        if side == SENDER && self.hosts.flows[index].has_ended() {
-            self.end_flow(index);
+        self.pump(|hosts| &mut hosts.flows[index], SIDE, point);
+        let flow = &self.hosts.flows[index];
+        if SIDE == SENDER && flow.has_ended() {
+            return self.end_flow(index); // its sender has nothing more to do
         }
-        let deadline = self.hosts.flows[index].deadline(side);
+        let deadline = flow.deadline(SIDE);
         self.net.wake_by(index as u32, deadline);
     }
 
@@ -126,6 +128,23 @@ impl<'a, P: Probe> World<'a, P> {
         point: Option<u32>,
     ) {
         let now: Time = self.net.now();
+        if !P::ON {
+            // Nobody looks on: the host is found once, and not for each packet.
+            let World {
+                net,
+                hosts,
+                lookout,
+                ..
+            } = self;
+            let host = host(hosts);
+            loop {
+                let held = net.reserve();
+                let Some(port) = host.transmit(now, side, net.packet_mut(&held)) else {
+                    return net.release(held);
+                };
+                net.inject(port, held, lookout);
+            }
+        }
         loop {
             let held = self.net.reserve();
             let packet = self.net.packet_mut(&held);
