@@ -70,11 +70,6 @@ impl Network {
         self.now
     }
 
-    /// The links, in the order of their ids.
-    pub fn links(&self) -> &[Link] {
-        &self.links
-    }
-
     /// What comes next, and when; [`Time::NEVER`] if nothing does.
     #[inline]
     pub fn next(&self) -> (Time, Next) {
