@@ -23,6 +23,8 @@ from conftest import ROOT, STUDY
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from matplotlib.axes import Axes
+
 GOODPUT, RETRANSMITS, UTILIZATION, SENT = metric_names(
     ["goodput_bps", "retransmits", "bottleneck.utilization", "rtt_min_s"]
 )
@@ -211,12 +213,17 @@ def test_the_figure_has_a_panel_for_each_metric_and_the_margin(
     assert [*panels][:3] == ["goodput ↑", "retransmits ↓", "srtt mean ↓"]
     goodput = panels["goodput ↑"]
     means = {100 * d.relative.mean for d in _differences(compared, "goodput_bps") if d.relative}
-    drawn = {float(x) for line in goodput.lines for x in np.atleast_1d(line.get_xdata())}
+    drawn = _drawn(goodput)
     assert len(means) == 4
     assert means <= drawn
     # The margin is where B would be worse by more.
     assert -5.0 in drawn
-    assert 5.0 in {float(x) for line in panels["srtt mean ↓"].lines for x in line.get_xdata()}
+    assert 5.0 in _drawn(panels["srtt mean ↓"])
+
+
+def _drawn(axes: Axes) -> set[float]:
+    """Every abscissa of a panel's lines."""
+    return {float(x) for line in axes.lines for x in np.asarray(line.get_xdata(), dtype=float)}
 
 
 def _differences(compared: cclab.Comparison, name: str) -> list:  # type: ignore[type-arg]
