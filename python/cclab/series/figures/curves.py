@@ -13,6 +13,7 @@ from cclab.report.figures.legend import above
 from cclab.report.figures.style import Drawing
 from cclab.report.palette import LOOKS
 from cclab.series import inter_arrival, outstanding, rtt, thin, throughput, window
+from cclab.series.looks import WINDOW
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +29,7 @@ _ACROSS, _UP = 1600, 400
 _SIZE_IN = (9.0, 3.0)
 
 BLUE, VERMILLION = LOOKS["cubic"].colour, LOOKS["reno"].colour
-AMBER, GREEN = LOOKS["lp"].colour, LOOKS["bbr"].colour
+AMBER, GREEN = WINDOW.colour, LOOKS["bbr"].colour
 _DASHED: tuple[float, tuple[float, ...]] = (0, (4.0, 1.4))
 
 
