@@ -92,7 +92,7 @@ def test_conversations_have_rates_sizes_and_gaps(capture: Path) -> None:
 def test_tshark_counts_the_same(capture: Path) -> None:
     fields = ["frame.time_relative", "udp.srcport", "udp.stream", "udp.length", "quic.version"]
     done = subprocess.run(
-        ["tshark", "-nr", capture, "-Y", "udp", "-T", "fields", "-E", "occurrence=f"]
+        ["tshark", "-nr", str(capture), "-Y", "udp", "-T", "fields", "-E", "occurrence=f"]
         + [word for field in fields for word in ("-e", field)],
         capture_output=True,
         text=True,

@@ -51,11 +51,11 @@ def talk_panels(talk: Talk) -> tuple[list[dict[str, Any]], int, int]:
         _curve("step", label, (BLUE, _DARK[BLUE]), rates, "throughput_bps", tally),
         _curve("line", "mean so far", (GREEN, _DARK[GREEN]), rates, "mean_bps", tally),
     ]
-    sizes = (size[column].to_numpy() for column in ("time_s", "payload_bytes"))
+    times, sizes = size["time_s"].to_numpy(), size["payload_bytes"].to_numpy()
     made = [
         _panel("throughput", "Throughput", "rate", shown),
         _panel("inter-arrival", "Time between datagrams", "time", _gaps(talk, tally), log=True),
-        _panel("size", "Size of datagrams", "bytes", _dots("datagram", *sizes, tally)),
+        _panel("size", "Size of datagrams", "bytes", _dots("datagram", times, sizes, tally)),
     ]
     return made, tally.kept, tally.all
 
