@@ -5,10 +5,11 @@ use cclab_trace::schema::{LinkSummary, QueueSample};
 use cclab_units::Time;
 use serde::{Deserialize, Serialize};
 
+use crate::band::BandMetrics;
 use crate::input::MeasureInput;
 use crate::series::value_at;
 use crate::table::Quantity::{Count, Delay, Percentage, Power, Size};
-use crate::table::{measured, row};
+use crate::table::{group, measured, row};
 use crate::window::Window;
 
 /// The index of the bottleneck among a run's links.
@@ -26,7 +27,7 @@ pub(crate) struct OfBottleneck<'a> {
 
 measured! {
     /// The numbers of the bottleneck.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     pub struct BottleneckMetrics as "bottleneck." of &OfBottleneck<'_> {
         utilization: Option<f64> = |of| utilization(of.trace, Window::loaded(&of.trace.summary, of.input.warmup)?),
             "8 bytes transmitted, headers and framing included / (rate x length of the window); null if the rate is infinite.",
@@ -66,6 +67,11 @@ measured! {
             "Throughput / delay: 8 bytes transmitted / length of the run, over queue_delay_mean_s + the mean time to transmit a packet; null if the rate changes or is infinite.",
             row(Power, "run", "bottleneck's transmitter and queue").higher()
                 .source("Kleinrock, Power and Deterministic Rules of Thumb (ICC 1979)");
+
+        #[serde(default)]
+        bands: Vec<BandMetrics> = |of| of.link.bands.iter().map(BandMetrics::measure).collect(),
+            "One per named queue of its discipline, in the discipline's order; empty of a single queue, and where a kernel does not tell.",
+            group(&[BandMetrics::ROWS]);
     }
 }
 

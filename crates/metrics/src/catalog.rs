@@ -32,10 +32,12 @@ columns. Of values that are many, the name has what is told of them.
 ";
 
 /// What names belong to, and how a study writes them.
-const SUBJECTS: [(&str, &str); 4] = [
+const SUBJECTS: [(&str, &str); 6] = [
     ("run", "`NAME`"),
     ("bottleneck", "`bottleneck.NAME`"),
+    ("band", "`bottleneck.band.BAND.NAME`"),
     ("flow", "`flow.FLOW.NAME`"),
+    ("group", "`group.GROUP.NAME`"),
     ("traffic", "`traffic.SOURCE.NAME`"),
 ];
 

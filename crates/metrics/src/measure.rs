@@ -26,6 +26,7 @@ pub fn measure(trace: &Trace, input: &MeasureInput) -> RunMetrics {
             received: &received[index],
             active: Window::active(flow, run.end),
             steady,
+            group: input.groups.get(index).and_then(Option::as_deref),
             finite: input.finite.contains(&flow.name),
             alone_s: input.paths.as_ref().and_then(|paths| paths.alone_s(index)),
             index,

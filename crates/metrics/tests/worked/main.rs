@@ -1,6 +1,7 @@
 //! Metrics of a run small enough to be worked out by hand.
 
 mod doubts;
+mod groups;
 mod numbers;
 mod printed;
 
@@ -134,6 +135,7 @@ const WARMUP: MeasureInput = MeasureInput {
     rate_changes: None,
     largest_rate: None,
     programs: Vec::new(),
+    groups: Vec::new(),
     meant_by_application: Vec::new(),
     finite: Vec::new(),
     paths: None,
