@@ -5,7 +5,7 @@ use std::{fs, panic};
 
 use cclab_packet::Packet;
 use cclab_trace::schema::{
-    AckEvent, DropEvent, DropReason, Fidelity, FlowSample, FlowSummary, Kernel, Limited,
+    AckEvent, BandSummary, DropEvent, DropReason, Fidelity, FlowSample, FlowSummary, Kernel, Limited,
     LinkSummary, QueueAction, QueueEvent, QueueSample, RunSummary, TrafficSummary, Transfer,
 };
 use cclab_trace::{
@@ -168,6 +168,20 @@ fn summary() -> RunSummary {
         backlog_max: 9,
         sojourn: histogram(&[0, 0, 77]),
         warm_sojourn: histogram(&[77]),
+        bands: vec![
+            BandSummary {
+                name: "L".into(),
+                packets: 2,
+                drops: 3,
+                marks: 4,
+                sojourn: histogram(&[0, 0]),
+            },
+            BandSummary {
+                name: "C".into(),
+                sojourn: histogram(&[77]),
+                ..BandSummary::default()
+            },
+        ],
     };
     RunSummary {
         end: Time::from_secs(10),
@@ -183,6 +197,11 @@ fn summary() -> RunSummary {
             link,
             LinkSummary {
                 name: "way back".into(),
+                bands: vec![BandSummary {
+                    name: "L".into(),
+                    packets: 5,
+                    ..BandSummary::default()
+                }],
                 ..LinkSummary::default()
             },
         ],
