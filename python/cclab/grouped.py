@@ -75,12 +75,12 @@ def names_in(runs: Runs) -> list[str]:
 
 def values(
     runs: Runs, shares: Callable[[int], list[float | None]]
-) -> dict[tuple[str, str, str], list[float | None]]:
+) -> dict[tuple[str | int, ...], list[float | None]]:
     """What is estimated of each group, run by run: subject, group and name of each row.
 
     `shares` gives those of a flow, by its number.
     """
-    rows: dict[tuple[str, str, str], list[float | None]] = {}
+    rows: dict[tuple[str | int, ...], list[float | None]] = {}
     for place, group in enumerate(names_in(runs)):
         found = [run["groups"][place] for run in runs]
         for name in GROUP_METRICS:
@@ -99,7 +99,7 @@ def values(
 
 
 def summaries(
-    runs: Runs, found: Mapping[tuple[str, str, str], Estimate | None]
+    runs: Runs, found: Mapping[tuple[str | int, ...], Estimate | None]
 ) -> list[GroupSummary]:
     """The groups, with what was `found` of their `values`."""
     told = []
