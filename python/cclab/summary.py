@@ -10,7 +10,12 @@ from cclab.metrics import (
     FLOW_METRICS,
     RUN_METRICS,
     TRAFFIC_METRICS,
+    named,
     of_source,
+    shares,
+    shown,
+    shown_name,
+    warmed_up,
 )
 from cclab.stats import Estimate, estimates
 
@@ -48,9 +53,20 @@ class FlowSummary:
     limited: dict[str, float]
     """Fractions of its time held back by each limit: means over runs."""
 
+    direction: str
+    """Whether its data go with the bottleneck, `forward`, or against it, `reverse`."""
+    warm: bool
+    """Whether tables show what was measured after a warm-up."""
+
     def estimate(self, name: str) -> Estimate | None:
-        """What there is of the metric `name`, its `share` included."""
-        return self.share if name == "share" else self.estimates.get(name)
+        """What tables show of the metric `name`: after a warm-up, what happened after it.
+
+        Its `share` is a metric here.
+        """
+        metric = named("flow", name)
+        if name == "share" or metric is None:
+            return self.share if name == "share" else None
+        return self.estimates.get(shown(metric, warm=self.warm).name)
 
     @property
     def limited_by(self) -> tuple[str, float] | None:
@@ -85,11 +101,22 @@ class PointSummary:
     """By the names in `RUN_METRICS`."""
     traffic: list[TrafficSummary]
     """Cross traffic; empty without any."""
+    warm: bool
+    """Whether tables show what was measured after a warm-up."""
 
     @property
     def jain(self) -> Estimate | None:
-        """Jain's index over goodput."""
-        return self.whole["jain"]
+        """Jain's index over goodput, after a warm-up if there was one."""
+        return self.of_whole("jain")
+
+    def of_whole(self, name: str) -> Estimate | None:
+        """What tables show of the metric `name` of runs."""
+        return self.whole.get(shown_name("run", name, warm=self.warm))
+
+    def of_bottleneck(self, name: str) -> Estimate | None:
+        """What tables show of the metric `name` of the bottleneck."""
+        metric = named("bottleneck", name)
+        return None if metric is None else self.bottleneck[shown(metric, warm=self.warm).name]
 
     def document(self) -> dict[str, Any]:
         """As the `summary` of a results document spells it."""
@@ -141,12 +168,7 @@ def _values(runs: list[dict[str, Any]]) -> dict[_Key, list[float | None]]:
 
 def _shares(runs: list[dict[str, Any]], index: int) -> list[float | None]:
     """A flow's part of the goodput of all flows, run by run; None without any goodput."""
-    shares: list[float | None] = []
-    for run in runs:
-        goodputs = [flow["goodput_bps"] or 0.0 for flow in run["flows"]]
-        total = sum(goodputs)
-        shares.append(goodputs[index] / total if total > 0 else None)
-    return shares
+    return [shares(run)[index] for run in runs]
 
 
 def _estimated(rows: list[list[float | None]]) -> list[Estimate | None]:
@@ -165,6 +187,7 @@ def _estimated(rows: list[list[float | None]]) -> list[Estimate | None]:
 
 def _summary(point: Point, found: dict[_Key, Estimate | None]) -> PointSummary:
     runs = [run.metrics for run in point.runs]
+    warm = any(warmed_up(run) for run in runs)
     first = runs[0] if runs else {"flows": []}
     return PointSummary(
         params=point.params,
@@ -176,6 +199,8 @@ def _summary(point: Point, found: dict[_Key, Estimate | None]) -> PointSummary:
                 estimates={name: found["flow", index, name] for name in FLOW_METRICS},
                 share=found["flow", index, "share"],
                 limited=_limited([run["flows"][index]["limited"] for run in runs]),
+                direction=flow["direction"],
+                warm=warm,
             )
             for index, flow in enumerate(first["flows"])
         ],
@@ -189,6 +214,7 @@ def _summary(point: Point, found: dict[_Key, Estimate | None]) -> PointSummary:
             )
             for index, source in enumerate(first.get("traffic", []))
         ],
+        warm=warm,
     )
 
 

@@ -52,7 +52,7 @@ widest is 0.8% of it, and two cells shall not be the two ends of a panel."""
 
 NEEDS = "flows of two variants or more"
 
-_DEFAULT = ("rtt_p95_s", "goodput_bps")
+_DEFAULT = ("rtt_p95", "goodput")
 
 
 @dataclass(frozen=True)
