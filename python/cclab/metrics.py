@@ -21,8 +21,6 @@ Better = Literal["higher", "lower"]
 Subject = Literal["flow", "traffic", "bottleneck", "run", "fidelity"]
 
 _FIXED = {
-    "duration": (1.0, "s", 2),
-    "delay": (1e-3, "ms", 2),
     "percentage": (0.01, "%", 2),
     "index": (1.0, "", 3),
     "ratio": (1.0, "", 3),
@@ -32,7 +30,7 @@ _FIXED = {
     "count": (1.0, "", 1),
 }
 """How what a metric is a number of is shown: what to divide by, the unit, digits after the point.
-Rates and sizes take the unit that suits them."""
+Times, rates and sizes take the unit that suits them."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,26 @@ class Metric:
             return (*units.rate(largest), 2)
         if self.quantity == "size":
             return (*units.size(largest), 2)
+        if self.quantity in ("duration", "delay"):
+            return (*units.time(largest), 2)
         return _FIXED[self.quantity]
+
+    @property
+    def least_digits(self) -> int:
+        """Digits after the point that its value has at least, in its unit: near the top of a
+        fraction it is they that tell."""
+        return {"percentage": 1, "index": 3}.get(self.quantity, 0)
+
+    def told(self, value: float, half: float | None = None, *, largest: float) -> str:
+        """A value with half its interval, without the unit: that which suits `largest`.
+
+        Counts are whole where they are not means.
+        """
+        divisor, _, _ = self.unit(largest)
+        if half is None and self.quantity == "count" and value == int(value):
+            return f"{value:.0f}"
+        half = None if half is None else half / divisor
+        return units.told(value / divisor, half, least=self.least_digits)
 
     @property
     def heading(self) -> str:

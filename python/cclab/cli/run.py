@@ -91,6 +91,9 @@ def _tell(measured: Results, store: Store, *, table: bool) -> None:
         others = tables.traffic(measured, tables.MOST_POINTS)
         if others is not None:
             print_table("Cross traffic", others)
+        window = tables.window(measured)
+        if window:
+            note(window)
         beyond = tables.beyond(measured)
         if beyond:
             note(f"{beyond} in {page.parent / 'table.md'} and summary.csv")
