@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Better = Literal["higher", "lower"]
 """The way in which a metric gets better."""
 
-Subject = Literal["flow", "traffic", "bottleneck", "run", "fidelity"]
+Subject = Literal["flow", "group", "traffic", "bottleneck", "band", "run", "fidelity"]
 
 _FIXED = {
     "percentage": (0.01, "%", 2),
@@ -49,8 +49,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Metric:
-    """A number that runs have: of a flow, of a source of cross traffic, of the bottleneck, of the
-    run itself, or of its host."""
+    """A number that runs have: of a flow, of a group of flows, of a source of cross traffic, of the
+    bottleneck or a named queue of it, of the run itself, or of its host."""
 
     name: str
     """As results documents spell it, with its SI unit: `goodput_bps`."""
@@ -189,6 +189,12 @@ def _names(subject: Subject) -> tuple[str, ...]:
 FLOW_METRICS = _names("flow")
 """The metrics of a flow that are estimated over runs."""
 
+GROUP_METRICS = _names("group")
+"""The metrics of a group of flows that are estimated over runs."""
+
+BAND_METRICS = _names("band")
+"""The metrics of a named queue of the bottleneck's discipline that are estimated over runs."""
+
 TRAFFIC_METRICS = _names("traffic")
 """The metrics of a source of cross traffic that are estimated over runs."""
 
@@ -222,6 +228,12 @@ _BY_SHORT = {(str(one.subject), one.short): one for one in METRICS if one.short}
 def shown(metric: Metric, *, warm: bool) -> Metric:
     """What tables show of a metric: where there was a warm-up, that of the time after it."""
     return _IN_WINDOW.get((metric.subject, metric.name), metric) if warm else metric
+
+
+def shown_like(subject: str, name: str, *, warm: bool) -> str:
+    """The name of what tables show of the metric `name` of a subject."""
+    metric = named(subject, name)
+    return name if metric is None else shown(metric, warm=warm).name
 
 
 def shown_name(subject: str, name: str, *, warm: bool) -> str:

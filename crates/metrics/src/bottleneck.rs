@@ -5,10 +5,11 @@ use cclab_trace::{Histogram, Trace};
 use cclab_units::Time;
 use serde::{Deserialize, Serialize};
 
+use crate::band::BandMetrics;
 use crate::input::MeasureInput;
 use crate::series::value_at;
 use crate::table::Quantity::{Count, Delay, Percentage, Power, Size};
-use crate::table::{measured, row};
+use crate::table::{group, measured, row};
 use crate::window::Window;
 
 /// The index of the bottleneck among a run's links.
@@ -30,7 +31,7 @@ pub(crate) struct OfBottleneck<'a> {
 
 measured! {
     /// The numbers of the bottleneck.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     pub struct BottleneckMetrics as "bottleneck." of &OfBottleneck<'_> {
         utilization: Option<f64> = |of| loaded(of, BOTTLENECK),
             "8 bytes transmitted, headers and framing included / (rate x length of the window); null if the rate is infinite.",
@@ -114,6 +115,10 @@ measured! {
         reverse_queue_max_bytes: Option<u64> = |of| of.back.map(|link| link.backlog_max),
             "Largest backlog.",
             row(Size, "run", "queue of the way back").lower();
+        #[serde(default)]
+        bands: Vec<BandMetrics> = |of| of.link.bands.iter().map(BandMetrics::measure).collect(),
+            "One per named queue of its discipline, in the discipline's order; empty of a single queue, and where a kernel does not tell.",
+            group(&[BandMetrics::ROWS]);
     }
 }
 

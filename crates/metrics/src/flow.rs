@@ -31,6 +31,8 @@ pub(crate) struct OfFlow<'a> {
     pub direction: Direction,
     /// The time in which all flows were.
     pub steady: Option<Window>,
+    /// The group that it is in.
+    pub group: Option<&'a str>,
     /// Whether it has a transfer.
     pub finite: bool,
     /// How long that takes alone on the empty path.
@@ -48,6 +50,11 @@ measured! {
         name: String = |of| of.flow.name.clone(),
             "Name of the flow.",
             row(Text, "", "study");
+
+        #[serde(default)]
+        group: Option<String> = |of| of.group.map(str::to_owned),
+            "The group that it is in; null if in none.",
+            row(Text, "", "study").shape("named");
 
         cc: String = |of| of.flow.cc.clone(),
             "Variant asked for.",

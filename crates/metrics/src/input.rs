@@ -24,6 +24,8 @@ pub struct MeasureInput {
     pub meant_by_application: Vec<String>,
     /// Names of the flows that have a transfer, which have a completion time if it ends.
     pub finite: Vec<String>,
+    /// The group of each flow, if it is in one.
+    pub groups: Vec<Option<String>>,
     /// Who shares which link; absent: what depends on it is not measured.
     pub paths: Option<Paths>,
 }
@@ -63,6 +65,10 @@ impl From<&Scenario> for MeasureInput {
             finite: {
                 let finite = scenario.flows.iter().filter(|flow| flow.transfer.is_some());
                 finite.map(|flow| flow.name.clone()).collect()
+            },
+            groups: {
+                let group = |flow: &Flow| flow.group().map(str::to_owned);
+                scenario.flows.iter().map(group).collect()
             },
             paths,
         }

@@ -40,6 +40,7 @@ pub fn measure(trace: &Trace, input: &MeasureInput) -> RunMetrics {
             window: warm.and_then(|active| active.after(input.warmup)),
             direction: ways[index],
             steady,
+            group: input.groups.get(index).and_then(Option::as_deref),
             finite: input.finite.contains(&flow.name),
             alone_s: input.paths.as_ref().and_then(|paths| paths.alone_s(index)),
             index,

@@ -11,6 +11,7 @@ use crate::contest::Contest;
 use crate::fairness::{jain, ratio};
 use crate::fidelity::{self, FidelityMetrics};
 use crate::flow::{FlowMetrics, SHARE};
+use crate::group::{self as groups, GroupMetrics};
 use crate::input::MeasureInput;
 use crate::table::Quantity::{Duration, Index, List, Percentage};
 use crate::table::{group, measured, row};
@@ -42,6 +43,11 @@ measured! {
         flows: Vec<FlowMetrics> = |of| of.flows.clone(),
             "One per flow, in the scenario's order.",
             group(&[FlowMetrics::ROWS, BesideOthers::ROWS, SHARE]);
+
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        groups: Vec<GroupMetrics> = |of| groups::measure(of.trace, &of.flows, &of.input.groups),
+            "One per group of flows, in the order of their first flows; absent without any.",
+            group(&[GroupMetrics::ROWS, groups::SHARE]);
 
         bottleneck: BottleneckMetrics = |of| bottleneck::measure(of.trace, of.input, of.back),
             "The link under study, in the direction of its queue, loss and outages.",

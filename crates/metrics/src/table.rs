@@ -127,8 +127,9 @@ pub struct Column {
 /// The definition of a metric and what follows from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Metric {
-    /// Its path in the `--json` of a run; `flow.` stands for each of `flows`, `traffic.`
-    /// for each of `traffic`.
+    /// Its path in the `--json` of a run; `flow.` stands for each of `flows`, `band.` for each
+    /// of `bottleneck.bands`, `group.` for each of
+    /// `groups`, `traffic.` for each of `traffic`.
     pub name: &'static str,
     /// What it is a number of.
     pub quantity: Quantity,
@@ -337,7 +338,7 @@ impl Metric {
         self.estimated && !self.of_summary
     }
 
-    /// What it belongs to: `flow`, `traffic`, `bottleneck`, `fidelity` or `run`.
+    /// What it belongs to: `flow`, `group`, `band`, `traffic`, `bottleneck`, `fidelity` or `run`.
     pub fn subject(&self) -> &'static str {
         self.name.split_once('.').map_or("run", |(first, _)| first)
     }

@@ -13,7 +13,7 @@ mod counters;
 mod fittings;
 
 use cclab_packet::Packet;
-use cclab_qdisc::{Backlog, Departure, Dropped, Qdisc};
+use cclab_qdisc::{Backlog, Band, Departure, Dropped, Qdisc};
 use cclab_trace::Histogram;
 use cclab_trace::schema::DropReason;
 use cclab_units::memory::prefetch;
@@ -313,6 +313,23 @@ impl Link {
             && let Some(sojourn) = &mut fittings.sojourn
         {
             sojourn.record(waited.as_nanos());
+        }
+    }
+
+    /// Counts how long a packet waited in a named queue, where that is kept.
+    #[inline]
+    fn record_band(&mut self, band: usize, waited: Time) {
+        let fittings = self.fittings.as_mut();
+        if let Some((_, sojourn)) = fittings.and_then(|of| of.bands.get_mut(band)) {
+            sojourn.record(waited.as_nanos());
+        }
+    }
+
+    /// What the discipline counted of its named queues.
+    pub fn bands(&self) -> &[Band] {
+        match &self.service {
+            Service::Foreseen(_) => &[],
+            Service::Asked(asked) => asked.queue.bands(),
         }
     }
 

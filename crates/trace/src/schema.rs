@@ -255,6 +255,23 @@ pub struct LinkSummary {
     pub sojourn: Histogram,
     /// Those of packets that left after the warm-up; empty without one.
     pub warm_sojourn: Histogram,
+    /// The queues of a discipline that has several with names; kept as `sojourn` is.
+    pub bands: Vec<BandSummary>,
+}
+
+/// `bands.parquet`: what a named queue of a discipline did, one row per queue.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BandSummary {
+    /// Name, such as `L`.
+    pub name: String,
+    /// Packets that left it for the link.
+    pub packets: u64,
+    /// Packets dropped that were in it, or were to go there.
+    pub drops: u64,
+    /// Packets of it that were ECN-marked.
+    pub marks: u64,
+    /// Sojourn times in nanoseconds.
+    pub sojourn: Histogram,
 }
 
 impl LinkSummary {

@@ -5,8 +5,9 @@ use std::{fs, panic};
 
 use cclab_packet::Packet;
 use cclab_trace::schema::{
-    AckEvent, DropEvent, DropReason, Fidelity, FlowSample, FlowSummary, Kernel, Limited,
-    LinkSummary, QueueAction, QueueEvent, QueueSample, RunSummary, TrafficSummary, Transfer,
+    AckEvent, BandSummary, DropEvent, DropReason, Fidelity, FlowSample, FlowSummary, Kernel,
+    Limited, LinkSummary, QueueAction, QueueEvent, QueueSample, RunSummary, TrafficSummary,
+    Transfer,
 };
 use cclab_trace::{
     Event, Histogram, Probe, Recorder, Recording, Trace, TraceError, WireOptions, read, read_acks,
@@ -168,6 +169,20 @@ fn summary() -> RunSummary {
         backlog_max: 9,
         sojourn: histogram(&[0, 0, 77]),
         warm_sojourn: histogram(&[77]),
+        bands: vec![
+            BandSummary {
+                name: "L".into(),
+                packets: 2,
+                drops: 3,
+                marks: 4,
+                sojourn: histogram(&[0, 0]),
+            },
+            BandSummary {
+                name: "C".into(),
+                sojourn: histogram(&[77]),
+                ..BandSummary::default()
+            },
+        ],
     };
     RunSummary {
         end: Time::from_secs(10),
@@ -183,6 +198,11 @@ fn summary() -> RunSummary {
             link,
             LinkSummary {
                 name: "way back".into(),
+                bands: vec![BandSummary {
+                    name: "L".into(),
+                    packets: 5,
+                    ..BandSummary::default()
+                }],
                 ..LinkSummary::default()
             },
         ],

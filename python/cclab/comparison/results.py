@@ -109,6 +109,25 @@ class FlowComparison:
 
 
 @dataclass(frozen=True)
+class GroupComparison:
+    """A group of flows that both sides have."""
+
+    name: str
+    variants_a: str
+    variants_b: str
+    metrics: list[Compared]
+
+    def document(self) -> dict[str, Any]:
+        """As a comparison's document spells it."""
+        return {
+            "name": self.name,
+            "variants_a": self.variants_a,
+            "variants_b": self.variants_b,
+            "metrics": {c.metric.name: c.document() for c in self.metrics},
+        }
+
+
+@dataclass(frozen=True)
 class TrafficComparison:
     """A source of cross traffic that both sides have."""
 
@@ -133,6 +152,7 @@ class PointComparison:
 
     match: Match = field(repr=False)
     """The runs that were compared with each other."""
+    groups: list[GroupComparison]
     flows: list[FlowComparison]
     traffic: list[TrafficComparison]
     whole: list[Compared]
@@ -156,7 +176,8 @@ class PointComparison:
     @property
     def named(self) -> list[tuple[str, Compared]]:
         """Every metric that was compared here, with what it is of."""
-        found = [(flow.name, c) for flow in self.flows for c in flow.metrics]
+        parts = (*self.groups, *self.flows)
+        found = [(part.name, c) for part in parts for c in part.metrics]
         found += [(source.name, c) for source in self.traffic for c in source.metrics]
         return found + [("whole run", c) for c in self.whole]
 
@@ -176,6 +197,7 @@ class PointComparison:
             "left_out_b": match.left_out_b,
             "paired": match.paired,
             "changes": [change.document() for change in match.changes],
+            **({"groups": [g.document() for g in self.groups]} if self.groups else {}),
             "flows": [flow.document() for flow in self.flows],
             "traffic": [source.document() for source in self.traffic],
             "bottleneck": {
@@ -364,11 +386,14 @@ def _differences(rows: list[Row]) -> list[Difference | None]:
 
 def _point(match: Match, compared: Iterator[Compared]) -> PointComparison:
     """A sweep point with the next of `compared`, in the order of its rows."""
+    groups = [
+        GroupComparison(g.name, g.of_a, g.of_b, _taken(compared, g.rows)) for g in match.groups
+    ]
     flows = [FlowComparison(f.name, f.of_a, f.of_b, _taken(compared, f.rows)) for f in match.flows]
     traffic = [
         TrafficComparison(t.name, t.of_a, t.of_b, _taken(compared, t.rows)) for t in match.traffic
     ]
-    return PointComparison(match, flows, traffic, _taken(compared, match.whole))
+    return PointComparison(match, groups, flows, traffic, _taken(compared, match.whole))
 
 
 def _taken(compared: Iterator[Compared], rows: list[Row]) -> list[Compared]:

@@ -39,7 +39,7 @@ class Quantity:
     def owner(self) -> str:
         """The flow or the source of cross traffic that it is of; empty if it is of the run."""
         subject, _, rest = self.name.partition(".")
-        return rest.rpartition(".")[0] if subject in ("flow", "traffic") else ""
+        return rest.rpartition(".")[0] if subject in ("flow", "group", "traffic") else ""
 
     @property
     def title(self) -> str:
@@ -78,7 +78,7 @@ class Quantity:
 
     def of(self, run: Measured) -> float | None:
         """The number of a run; None if it was not measured."""
-        if self.name.startswith(("flow.", "traffic.")):
+        if self.name.startswith(("flow.", "group.", "traffic.")):
             return flat(run.metrics).get(self.name)
         value: Any = run.metrics
         for word in self.name.split("."):
@@ -107,6 +107,9 @@ def flat(measured: Mapping[str, Any]) -> dict[str, float]:
     for key, value in measured.items():
         if key == "flows":
             found |= _of_flows(value, metrics.shares(measured))
+        elif key == "groups":
+            for group in value:
+                found |= _numbers(group, f"group.{group['name']}.")
         elif key == "traffic":
             for source in value:
                 plain = {k: v for k, v in source.items() if k != "transfers"}
@@ -224,10 +227,10 @@ def called(results: Results, asked: str) -> list[Quantity]:
         if family in names:
             return [Quantity(family)]
     subject, _, metric = asked.rpartition(".")
-    for kind in [subject] if subject else ["flow", "traffic"]:
+    for kind in [subject] if subject else ["flow", "traffic", "group"]:
         members = [n for n in names if n.startswith(f"{kind}.") and n.endswith(f".{metric}")]
         members = [n for n in members if Quantity(n).metric == metric]
-        if kind in ("flow", "traffic") and members:
+        if kind in ("flow", "group", "traffic") and members:
             return [Quantity(name) for name in members]
     known = [*names, *(Quantity(name).metric for name in names)]
     near = difflib.get_close_matches(asked, list(dict.fromkeys(known)), n=1)

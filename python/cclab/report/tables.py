@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cclab import metrics, units
+from cclab import grouped, metrics, units
 from cclab.plan import short_key, text
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cclab.metrics import Metric
     from cclab.results import Point, Results
     from cclab.stats import Estimate
-    from cclab.summary import FlowSummary, PointSummary
+    from cclab.summary import PointSummary
 
 _NONE = "–"
 
@@ -142,10 +142,11 @@ def beyond(results: Results) -> str:
     return f"{more:,} more sweep point{'' if more == 1 else 's'}" if more > 0 else ""
 
 
-def table(results: Results, most: int | None = None) -> Table:
+def table(results: Results, most: int | None = None, *, every: bool = False) -> Table:
     """The table of `results`: columns for the swept keys, the flow, and the bottleneck.
 
-    With `most`, only the first so many sweep points.
+    With `most`, only the first so many sweep points. At points with many flows, those of a group
+    are one row, with means over them; not with `every`.
     """
     keys = list(results.plan.points[0].params)
     of_flows = [flow for point in results.summaries for flow in point.flows]
@@ -193,7 +194,9 @@ def table(results: Results, most: int | None = None) -> Table:
         *(False for _ in range(both_ways)),
         *(True for _ in range(of_point - both_ways)),
     ]
-    groups = [_rows(summary, shown, counted, both_ways) for summary in results.summaries[:most]]
+    groups = [
+        _rows(summary, shown, counted, both_ways, every) for summary in results.summaries[:most]
+    ]
     return Table(headings, numeric, groups, len(keys), of_point)
 
 
@@ -249,9 +252,14 @@ def _ways(point: PointSummary) -> list[str]:
     return sorted({flow.direction for flow in point.flows}) or ["forward"]
 
 
+def _is_alone(point: PointSummary, way: str) -> bool:
+    """Whether less than two flows go that way."""
+    return sum(flow.direction == way for flow in point.flows) < 2
+
+
 def _of_way(point: PointSummary, metric: Metric, way: str) -> Estimate | None:
     """What tables show of `metric` of the bottleneck or the run, of one direction."""
-    if metric.name in _AMONG_FLOWS and sum(flow.direction == way for flow in point.flows) < 2:
+    if metric.name in _AMONG_FLOWS and _is_alone(point, way):
         return None
     of = point.of_bottleneck if metric.subject == "bottleneck" else point.of_whole
     return of(metric.name if way == "forward" else f"reverse_{metric.name}")
@@ -260,6 +268,91 @@ def _of_way(point: PointSummary, metric: Metric, way: str) -> Estimate | None:
 def _uneven(results: Results) -> bool:
     """Whether sweep points have different numbers of runs: a rule stopped each, or some failed."""
     return len({point.n for point in results.summaries}) > 1
+
+
+def folds(results: Results) -> bool:
+    """Whether `table` has fewer rows than there are flows."""
+    return any(point.folds and point.groups for point in results.summaries)
+
+
+def groups(results: Results, most: int | None = None) -> Table | None:
+    """The table of groups of flows: one row per group and sweep point; None without any.
+
+    With `most`, only of the first so many sweep points.
+    """
+
+    def rows(point: PointSummary) -> list[_Row]:
+        return [
+            _Row([group.name, str(group.flows), group.cc], group.estimate) for group in point.groups
+        ]
+
+    return _named_rows(results, most, "group", ("group", "flows", "variant"), rows)
+
+
+def queues(results: Results, most: int | None = None) -> Table | None:
+    """The table of the bottleneck's named queues: one row per queue and sweep point; None without.
+
+    With `most`, only of the first so many sweep points.
+    """
+
+    def rows(point: PointSummary) -> list[_Row]:
+        return [_Row([band.name], band.estimates.get) for band in point.bands]
+
+    return _named_rows(results, most, "band", ("queue",), rows)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row of what there are several of at a sweep point."""
+
+    texts: list[str]
+    estimate: Callable[[str], Estimate | None]
+    """What tables show of a metric, by its name."""
+
+
+def _named_rows(
+    results: Results,
+    most: int | None,
+    subject: metrics.Subject,
+    headings: Sequence[str],
+    rows_of: Callable[[PointSummary], list[_Row]],
+) -> Table | None:
+    """A table of what there are several of at a sweep point: texts under `headings`, numbers."""
+    points = [(point, rows) for point in results.summaries[:most] if (rows := rows_of(point))]
+    if not points:
+        return None
+    keys = list(results.plan.points[0].params)
+    every = [row for _, rows in points for row in rows]
+    shown = [
+        _Cells.of(metric, [row.estimate(metric.name) for row in every])
+        for metric in metrics.columns(subject)
+        if not _only_measured(metric) or any(row.estimate(metric.name) is not None for row in every)
+    ]
+    numeric = [*(False for _ in keys), *(head == "flows" for head in headings)]
+    groups = [
+        [
+            [
+                *(text(value) if index == 0 else "" for value in point.params.values()),
+                *row.texts,
+                *(cells.text(row.estimate(cells.metric.name)) for cells in shown),
+            ]
+            for index, row in enumerate(rows)
+        ]
+        for point, rows in points
+    ]
+    return Table(
+        [*map(short_key, keys), *headings, *(cells.heading for cells in shown)],
+        [*numeric, *(True for _ in shown)],
+        groups,
+        len(keys),
+        0,
+    )
+
+
+def beside(results: Results, most: int | None = None) -> list[tuple[str, Table]]:
+    """The tables that stand after that of the flows, with their titles."""
+    found = (("Queues of the bottleneck", queues), ("Cross traffic", traffic))
+    return [(title, one) for title, of in found if (one := of(results, most)) is not None]
 
 
 def traffic(results: Results, most: int | None = None) -> Table | None:
@@ -299,12 +392,13 @@ def _traffic_rows(point: PointSummary, shown: list[_Cells]) -> list[list[str]]:
 
 
 def markdown(results: Results) -> str:
-    """The tables in Markdown."""
-    others = traffic(results)
-    parts = [table(results), *([others] if others is not None else [])]
+    """The tables in Markdown, with a row for every flow."""
+    first = groups(results)
+    parts = [*([first] if first is not None else []), table(results, every=True)]
     texts = [_markdown(cells) for cells in parts]
     told = window(results)
-    return "\n".join([*texts[:1], *([f"{told}\n"] if told else []), *texts[1:]])
+    texts += [f"{told}\n"] if told else []
+    return "\n".join([*texts, *(_markdown(one) for _, one in beside(results))])
 
 
 def _markdown(cells: Table) -> str:
@@ -316,11 +410,13 @@ def _markdown(cells: Table) -> str:
 
 def plain(results: Results) -> str:
     """The tables in lines of text, under the study's title."""
-    others = traffic(results)
-    parts = [table(results), *([others] if others is not None else [])]
-    told = window(results)
+    first = groups(results)
+    parts = [*([first] if first is not None else []), table(results)]
     texts = [_plain(cells) for cells in parts]
-    return "\n\n".join([results.plan.title, texts[0], *([told] if told else []), *texts[1:]])
+    told = window(results)
+    texts += [told] if told else []
+    texts += [_plain(one) for _, one in beside(results)]
+    return "\n\n".join([results.plan.title, *texts])
 
 
 def _plain(cells: Table) -> str:
@@ -341,14 +437,48 @@ def csv(frame: pl.DataFrame) -> str:
     return frame.write_csv()
 
 
-def _rows(point: PointSummary, shown: _Shown, counted: bool, both_ways: bool) -> list[list[str]]:
+@dataclass(frozen=True)
+class _FlowRow:
+    """A flow, or the flows of a group as one."""
+
+    name: str
+    cc: str
+    direction: str
+    estimate: Callable[[str], Estimate | None]
+    limited_by: tuple[str, float] | None
+
+
+def _flow_rows(point: PointSummary, every: bool) -> list[_FlowRow]:
+    """The rows of a sweep point: groups first where they are folded."""
+    folded = point.groups if point.folds and not every else []
+    inside = {group.name for group in folded}
+    ways = {flow.group: flow.direction for flow in reversed(point.flows)}
+    return [
+        _FlowRow(
+            f"{group.name} (mean of {group.flows})",
+            group.cc,
+            ways[group.name],
+            group.of_each,
+            grouped.longest(group.limited),
+        )
+        for group in folded
+    ] + [
+        _FlowRow(flow.name, flow.cc, flow.direction, flow.estimate, flow.limited_by)
+        for flow in point.flows
+        if flow.group not in inside
+    ]
+
+
+def _rows(
+    point: PointSummary, shown: _Shown, counted: bool, both_ways: bool, every: bool
+) -> list[list[str]]:
     """The rows of a sweep point: those of one direction after the others, each with what is of its
     direction in its first."""
     params = [text(value) for value in point.params.values()]
     limits = shown.limits
     rows: list[list[str]] = []
     for way in _ways(point):
-        own = [flow for flow in point.flows if flow.direction == way]
+        own = [flow for flow in _flow_rows(point, every) if flow.direction == way]
         for index, flow in enumerate(own):
             of_way = [
                 *([way] if both_ways else []),
@@ -357,7 +487,7 @@ def _rows(point: PointSummary, shown: _Shown, counted: bool, both_ways: bool) ->
             ]
             numbers = [
                 _NONE
-                if cells.metric.name in _AMONG_FLOWS and len(own) < 2
+                if cells.metric.name in _AMONG_FLOWS and _is_alone(point, way)
                 else cells.text(flow.estimate(cells.metric.name))
                 for cells in shown.flow
             ]
@@ -375,7 +505,7 @@ def _rows(point: PointSummary, shown: _Shown, counted: bool, both_ways: bool) ->
     return rows
 
 
-def _held_back(flow: FlowSummary) -> str:
+def _held_back(flow: _FlowRow) -> str:
     limit = flow.limited_by
     if limit is None or limit[1] <= 0:
         return _NONE

@@ -1,6 +1,7 @@
 //! Metrics of a run small enough to be worked out by hand.
 
 mod doubts;
+mod groups;
 mod numbers;
 mod printed;
 
@@ -138,6 +139,7 @@ const WARMUP: MeasureInput = MeasureInput {
     largest_rates: Vec::new(),
     sampled_every: Time::ZERO,
     programs: Vec::new(),
+    groups: Vec::new(),
     meant_by_application: Vec::new(),
     finite: Vec::new(),
     paths: None,
