@@ -198,8 +198,8 @@ def _print_point(point: PointComparison, everywhere: list[str]) -> None:
     table.add_column("adjusted", justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     for group in point.groups:
-        variants = dict.fromkeys((group.variants_a, group.variants_b))
-        _add_rows(table, group.name, f"group: {' | '.join(variants)}", group.metrics)
+        either = dict.fromkeys((group.variants_a, group.variants_b))
+        _add_rows(table, group.name, f"group: {' | '.join(either)}", group.metrics)
     for flow in point.flows:
         variants = flow.cc_a if flow.cc_a == flow.cc_b else f"{flow.cc_a} | {flow.cc_b}"
         _add_rows(table, flow.name, variants, flow.metrics)

@@ -170,8 +170,9 @@ class PointComparison:
     @property
     def compared(self) -> list[Compared]:
         """Every metric that was compared here."""
-        flows = [c for one in (*self.groups, *self.flows) for c in one.metrics]
-        return flows + [c for source in self.traffic for c in source.metrics] + self.whole
+        groups = [c for group in self.groups for c in group.metrics]
+        flows = [c for flow in self.flows for c in flow.metrics]
+        return groups + flows + [c for source in self.traffic for c in source.metrics] + self.whole
 
     def document(self) -> dict[str, Any]:
         """As a comparison's document spells it."""

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 from cclab.errors import InputError
 from cclab.plan import short_key
 from cclab.report.figures import (
+    completion,
     curve,
     cwnd,
     goodput,
+    group_bars,
     heatmap,
     jain,
     matrix,
@@ -71,6 +73,20 @@ def _fixed(draw: Callable[[Results], Drawing | None]) -> Callable[[Results, Aske
 
 FIGURES: tuple[Kind, ...] = (
     Kind("goodput", goodput.TITLE, goodput.CAPTION, goodput.NEEDS, _fixed(goodput.draw)),
+    Kind(
+        "groups",
+        group_bars.TITLE,
+        group_bars.CAPTION,
+        group_bars.NEEDS,
+        _fixed(group_bars.draw),
+    ),
+    Kind(
+        "completion",
+        completion.TITLE,
+        completion.CAPTION,
+        completion.NEEDS,
+        _fixed(completion.draw),
+    ),
     Kind("jain", jain.TITLE, jain.CAPTION, jain.NEEDS, _fixed(jain.draw)),
     Kind("share", share.TITLE, share.CAPTION, share.NEEDS, _fixed(share.draw)),
     Kind("matrix", matrix.TITLE, matrix.CAPTION, matrix.NEEDS, matrix.draw, 1, 2),
