@@ -101,6 +101,7 @@ impl<'a> Flow<'a> {
             srtt_mean: self.srtt_mean(),
             cwnd_mean: self.cwnd_mean(started.unwrap_or(end), end),
             rtt: self.rtt(),
+            ..FlowSummary::default()
         }
     }
 
