@@ -7,6 +7,7 @@ use cclab_trace::schema::{FlowSample, FlowSummary, Limited};
 use cclab_units::Time;
 
 use crate::flow::Flow;
+use crate::tcp_flow::TcpFlow;
 
 /// The threshold, unless it is still unlimited.
 pub fn known_ssthresh(sender: &Sender) -> Option<u64> {
@@ -15,6 +16,13 @@ pub fn known_ssthresh(sender: &Sender) -> Option<u64> {
 
 /// The state of a flow now.
 pub fn flow_sample(index: usize, flow: &Flow) -> FlowSample {
+    match flow {
+        Flow::Tcp(flow) => tcp_sample(index, flow),
+        Flow::Udp(flow) => flow.sample(),
+    }
+}
+
+fn tcp_sample(index: usize, flow: &TcpFlow) -> FlowSample {
     let sender = &flow.sender;
     let counters = sender.counters();
     FlowSample {
@@ -47,6 +55,13 @@ pub fn flow_summaries(flows: Vec<Flow>, specs: &[cclab_spec::Flow], now: Time) -
 }
 
 fn flow_summary(flow: Flow, spec: &cclab_spec::Flow, now: Time) -> FlowSummary {
+    match flow {
+        Flow::Tcp(flow) => tcp_summary(flow, spec, now),
+        Flow::Udp(flow) => flow.summary(spec, now),
+    }
+}
+
+fn tcp_summary(flow: TcpFlow, spec: &cclab_spec::Flow, now: Time) -> FlowSummary {
     let sender = &flow.sender;
     let counters = sender.counters();
     let limits = sender.limits();
