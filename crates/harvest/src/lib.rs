@@ -86,6 +86,7 @@ pub fn harvest(
         flows: flows::summaries(&run, &samples, &tally),
         links: links::summaries(&run, &samples, &tally),
         traffic: Vec::new(),
+        probes: Vec::new(),
         kernel: Some(kernel(&outcome)),
         fidelity: outcome.fidelity.as_ref().map(fidelity),
     })?;

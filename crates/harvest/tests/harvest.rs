@@ -53,6 +53,7 @@ fn scenario() -> Scenario {
         },
         flows: vec![flow()],
         traffic: Vec::new(),
+        probes: Vec::new(),
         trace: TraceOptions {
             interval: Time::from_millis(10),
             events: vec![EventKind::Ack, EventKind::Queue, EventKind::Drop],

@@ -32,11 +32,12 @@ columns. Of values that are many, the name has what is told of them.
 ";
 
 /// What names belong to, and how a study writes them.
-const SUBJECTS: [(&str, &str); 4] = [
+const SUBJECTS: [(&str, &str); 5] = [
     ("run", "`NAME`"),
     ("bottleneck", "`bottleneck.NAME`"),
     ("flow", "`flow.FLOW.NAME`"),
     ("traffic", "`traffic.SOURCE.NAME`"),
+    ("probe", "`probe.PROBE.NAME`"),
 ];
 
 /// The documentation page of metrics and warnings, `docs/metrics.md`.

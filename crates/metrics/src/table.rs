@@ -128,7 +128,7 @@ pub struct Column {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Metric {
     /// Its path in the `--json` of a run; `flow.` stands for each of `flows`, `traffic.`
-    /// for each of `traffic`.
+    /// for each of `traffic`, `probe.` for each of `probes`.
     pub name: &'static str,
     /// What it is a number of.
     pub quantity: Quantity,
@@ -337,7 +337,7 @@ impl Metric {
         self.estimated && !self.of_summary
     }
 
-    /// What it belongs to: `flow`, `traffic`, `bottleneck`, `fidelity` or `run`.
+    /// What it belongs to: `flow`, `traffic`, `probe`, `bottleneck`, `fidelity` or `run`.
     pub fn subject(&self) -> &'static str {
         self.name.split_once('.').map_or("run", |(first, _)| first)
     }

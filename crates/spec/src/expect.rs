@@ -49,6 +49,8 @@ pub enum Subject {
     Flow(String),
     /// The cross traffic of this name.
     Traffic(String),
+    /// The probe of this name.
+    Probe(String),
 }
 
 /// A comparison.
@@ -92,7 +94,7 @@ pub struct Metrics(Vec<Known>);
 /// A metric.
 #[derive(Clone, Debug, PartialEq)]
 struct Known {
-    /// What it belongs to: `run`, `bottleneck`, `flow` or `traffic`.
+    /// What it belongs to: `run`, `bottleneck`, `flow`, `traffic` or `probe`.
     subject: &'static str,
     name: String,
     /// The runs beside a run's own that it needs.
@@ -100,7 +102,8 @@ struct Known {
 }
 
 impl Metrics {
-    /// Adds the metric `name` of a `subject`: `run`, `bottleneck`, `flow` or `traffic`.
+    /// Adds the metric `name` of a `subject`: `run`, `bottleneck`, `flow`,
+    /// `traffic` or `probe`.
     pub fn register(&mut self, subject: &'static str, name: &str, baseline: Option<Baseline>) {
         self.0.push(Known {
             subject,
@@ -137,17 +140,27 @@ impl Subject {
             Subject::Bottleneck => "bottleneck",
             Subject::Flow(_) => "flow",
             Subject::Traffic(_) => "traffic",
+            Subject::Probe(_) => "probe",
         }
     }
 }
 
-/// Reads the check `label`; `flows` and `traffic` are the names of the scenario's flows and of
-/// its cross traffic.
+/// The names that a scenario gives what metrics belong to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Named<'a> {
+    /// Its flows.
+    pub flows: Vec<&'a str>,
+    /// Its cross traffic.
+    pub traffic: Vec<&'a str>,
+    /// Its probes.
+    pub probes: Vec<&'a str>,
+}
+
+/// Reads the check `label` of a scenario with what is `named`.
 pub(crate) fn parse(
     label: &str,
     expression: &str,
-    flows: &[&str],
-    traffic: &[&str],
+    named: &Named<'_>,
     known: &Metrics,
 ) -> Result<Expectation, Problem> {
     let form = |message: String| {
@@ -170,7 +183,7 @@ pub(crate) fn parse(
         .ok()
         .filter(|value: &f64| value.is_finite())
         .ok_or_else(|| form(format!("\"{number}\" is not a number")))?;
-    let (subject, metric) = metric(name, flows, traffic, known)?;
+    let (subject, metric) = metric(name, named, known)?;
     Ok(Expectation {
         label: label.to_owned(),
         expression: expression.to_owned(),
@@ -184,31 +197,18 @@ pub(crate) fn parse(
 /// What the metric `name` belongs to, and its name there.
 pub(crate) fn metric<'a>(
     name: &'a str,
-    flows: &[&str],
-    traffic: &[&str],
+    named: &Named<'_>,
     known: &Metrics,
 ) -> Result<(Subject, &'a str), Problem> {
     if let Some(rest) = name.strip_prefix("flow.") {
         // Flows of a `count` have a dot in their names, metrics have none.
         let (flow, metric) = rest.rsplit_once('.').unwrap_or((rest, ""));
-        if !flows.contains(&flow) {
-            let problem = unknown("flow", flow, flows.iter().copied());
-            return Err(Problem {
-                message: format!("{} in `{name}`", problem.message),
-                ..problem
-            });
-        }
+        is_there("flow", flow, &named.flows, name)?;
         check(metric, name, &format!("flow.{flow}."), "flow", known)?;
         Ok((Subject::Flow(flow.to_owned()), metric))
     } else if let Some(rest) = name.strip_prefix("traffic.") {
         let (source, metric) = rest.split_once('.').unwrap_or((rest, ""));
-        if !traffic.contains(&source) {
-            let problem = unknown("cross traffic", source, traffic.iter().copied());
-            return Err(Problem {
-                message: format!("{} in `{name}`", problem.message),
-                ..problem
-            });
-        }
+        is_there("cross traffic", source, &named.traffic, name)?;
         check(
             metric,
             name,
@@ -217,6 +217,11 @@ pub(crate) fn metric<'a>(
             known,
         )?;
         Ok((Subject::Traffic(source.to_owned()), metric))
+    } else if let Some(rest) = name.strip_prefix("probe.") {
+        let (probe, metric) = rest.split_once('.').unwrap_or((rest, ""));
+        is_there("probe", probe, &named.probes, name)?;
+        check(metric, name, &format!("probe.{probe}."), "probe", known)?;
+        Ok((Subject::Probe(probe.to_owned()), metric))
     } else if let Some(metric) = name.strip_prefix("bottleneck.") {
         check(metric, name, "bottleneck.", "bottleneck", known)?;
         Ok((Subject::Bottleneck, metric))
@@ -227,9 +232,13 @@ pub(crate) fn metric<'a>(
         let bottleneck = known.of("bottleneck").into_iter();
         let every: Vec<String> = of_run
             .chain(bottleneck.map(|metric| format!("bottleneck.{metric}")))
-            .chain(flows.iter().flat_map(|flow| {
+            .chain(named.flows.iter().flat_map(|flow| {
                 let metrics = known.of("flow").into_iter();
                 metrics.map(move |metric| format!("flow.{flow}.{metric}"))
+            }))
+            .chain(named.probes.iter().flat_map(|probe| {
+                let metrics = known.of("probe").into_iter();
+                metrics.map(move |metric| format!("probe.{probe}.{metric}"))
             }))
             .collect();
         // A bare metric of a flow or of the bottleneck lacks its subject.
@@ -244,6 +253,18 @@ pub(crate) fn metric<'a>(
             None => unknown("metric", name, every.iter().map(String::as_str)),
         })
     }
+}
+
+/// A problem unless the `what` called `one`, which `whole` names, is among those that are `known`.
+fn is_there(what: &str, one: &str, known: &[&str], whole: &str) -> Result<(), Problem> {
+    if known.contains(&one) {
+        return Ok(());
+    }
+    let problem = unknown(what, one, known.iter().copied());
+    Err(Problem {
+        message: format!("{} in `{whole}`", problem.message),
+        ..problem
+    })
 }
 
 fn check(

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::{self, Deserialize, Visitor};
 
 use crate::error::Problem;
-use crate::expect::{self, Metrics, Subject};
+use crate::expect::{self, Metrics, Named, Subject};
 
 /// Runs before the interval is looked at, if the study does not say: with fewer it is far too
 /// narrow (docs/compare.md).
@@ -76,20 +76,15 @@ impl Repeat {
 }
 
 impl Rule {
-    /// The rule for a scenario with these names of flows, of cross traffic and of metrics.
-    pub fn resolve(
-        &self,
-        flows: &[&str],
-        traffic: &[&str],
-        known: &Metrics,
-    ) -> Result<Until, Problem> {
+    /// The rule for a scenario with these names of what metrics belong to, and of metrics.
+    pub fn resolve(&self, named: &Named<'_>, known: &Metrics) -> Result<Until, Problem> {
         let metrics = if self.metrics.is_empty() {
-            flows.iter().map(|flow| goodput(flow)).collect()
+            named.flows.iter().map(|flow| goodput(flow)).collect()
         } else {
             self.metrics
                 .iter()
                 .map(|name| {
-                    let (subject, metric) = expect::metric(name, flows, traffic, known)?;
+                    let (subject, metric) = expect::metric(name, named, known)?;
                     if known.needs(&subject, metric).is_some() {
                         let what = format!("`{name}` is of several runs");
                         return Err(Problem::new(what, "name metrics that a run has by itself"));
@@ -244,21 +239,29 @@ mod tests {
         );
     }
 
+    /// A scenario with these flows.
+    fn named<'a>(flows: &[&'a str]) -> Named<'a> {
+        Named {
+            flows: flows.to_vec(),
+            ..Named::default()
+        }
+    }
+
     #[test]
     fn names_of_metrics_are_those_of_expectations() {
         let read = rule("until ci95(flow.a.goodput_bps, jain) < 2%").expect("a rule");
         let until = read
-            .resolve(&["a", "b"], &[], &Metrics::default())
+            .resolve(&named(&["a", "b"]), &Metrics::default())
             .expect("names that are known");
         assert_eq!(until.metrics[0], goodput("a"));
         assert_eq!(until.metrics[1].subject, Subject::Run);
         let unknown = read
-            .resolve(&["b"], &[], &Metrics::default())
+            .resolve(&named(&["b"]), &Metrics::default())
             .expect_err("there is no flow a");
         assert!(unknown.message.contains("`a`"), "{}", unknown.message);
         let every = rule("until ci95 < 2%").expect("a rule");
         let every = every
-            .resolve(&["a", "b"], &[], &Metrics::default())
+            .resolve(&named(&["a", "b"]), &Metrics::default())
             .expect("no names");
         assert_eq!(every.metrics, [goodput("a"), goodput("b")]);
     }
