@@ -15,7 +15,7 @@ from cclab import _core, units
 Better = Literal["higher", "lower"]
 """The way in which a metric gets better."""
 
-Subject = Literal["flow", "traffic", "bottleneck", "run", "fidelity"]
+Subject = Literal["flow", "traffic", "probe", "bottleneck", "run", "fidelity"]
 
 _FIXED = {
     "duration": (1.0, "s", 2),
@@ -48,8 +48,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Metric:
-    """A number that runs have: of a flow, of a source of cross traffic, of the bottleneck, of the
-    run itself, or of its host."""
+    """A number that runs have: of a flow, of a source of cross traffic, of a probe, of the
+    bottleneck, of the run itself, or of its host."""
 
     name: str
     """As results documents spell it, with its SI unit: `goodput_bps`."""
@@ -165,6 +165,9 @@ FLOW_METRICS = _names("flow")
 
 TRAFFIC_METRICS = _names("traffic")
 """The metrics of a source of cross traffic that are estimated over runs."""
+
+PROBE_METRICS = _names("probe")
+"""The metrics of a probe that are estimated over runs."""
 
 BOTTLENECK_METRICS = _names("bottleneck")
 """The metrics of the bottleneck that are estimated over runs."""

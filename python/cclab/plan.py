@@ -76,7 +76,8 @@ class Expectation:
     expression: str
     """The text of the study."""
     subject: str | dict[str, str]
-    """What is measured: `run`, `bottleneck`, `{"flow": NAME}` or `{"traffic": NAME}`."""
+    """What is measured: `run`, `bottleneck`, `{"flow": NAME}`, `{"traffic": NAME}` or
+    `{"probe": NAME}`."""
     metric: str
     operator: str
     value: float

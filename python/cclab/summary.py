@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cclab.metrics import (
     BOTTLENECK_METRICS,
     FLOW_METRICS,
+    PROBE_METRICS,
     RUN_METRICS,
     TRAFFIC_METRICS,
     of_source,
@@ -28,6 +29,21 @@ class TrafficSummary:
     kind: str
     estimates: dict[str, Estimate | None]
     """By the names in `TRAFFIC_METRICS`; None where no run measured it."""
+
+    def document(self) -> dict[str, Any]:
+        """As the `summary` of a results document spells it."""
+        estimates = {name: _document(value) for name, value in self.estimates.items()}
+        return {"name": self.name, "kind": self.kind, **estimates}
+
+
+@dataclass(frozen=True)
+class ProbeSummary:
+    """A probe at a sweep point, over the runs of the point."""
+
+    name: str
+    kind: str
+    estimates: dict[str, Estimate | None]
+    """By the names in `PROBE_METRICS`; None where no run measured it."""
 
     def document(self) -> dict[str, Any]:
         """As the `summary` of a results document spells it."""
@@ -85,6 +101,8 @@ class PointSummary:
     """By the names in `RUN_METRICS`."""
     traffic: list[TrafficSummary]
     """Cross traffic; empty without any."""
+    probes: list[ProbeSummary]
+    """Probes; empty without any."""
 
     @property
     def jain(self) -> Estimate | None:
@@ -100,6 +118,7 @@ class PointSummary:
             "bottleneck": {k: _document(self.bottleneck[k]) for k in BOTTLENECK_METRICS},
             **{name: _document(self.whole[name]) for name in RUN_METRICS},
             **({"traffic": [t.document() for t in self.traffic]} if self.traffic else {}),
+            **({"probes": [p.document() for p in self.probes]} if self.probes else {}),
         }
 
 
@@ -117,7 +136,7 @@ def summarise(points: Sequence[Point]) -> list[PointSummary]:
 
 
 _Key = tuple[str | int, ...]
-"""What is estimated: its subject, the number of the flow or of the traffic, and its name."""
+"""What is estimated: its subject, the number of the flow, traffic or probe, and its name."""
 
 
 def _values(runs: list[dict[str, Any]]) -> dict[_Key, list[float | None]]:
@@ -136,6 +155,9 @@ def _values(runs: list[dict[str, Any]]) -> dict[_Key, list[float | None]]:
         sources = [of_source(run["traffic"][index]) for run in runs]
         for name in TRAFFIC_METRICS:
             rows["traffic", index, name] = [source[name] for source in sources]
+    for index in range(len(runs[0].get("probes", [])) if runs else 0):
+        for name in PROBE_METRICS:
+            rows["probe", index, name] = [run["probes"][index][name] for run in runs]
     return rows
 
 
@@ -188,6 +210,14 @@ def _summary(point: Point, found: dict[_Key, Estimate | None]) -> PointSummary:
                 {name: found["traffic", index, name] for name in TRAFFIC_METRICS},
             )
             for index, source in enumerate(first.get("traffic", []))
+        ],
+        probes=[
+            ProbeSummary(
+                probe["name"],
+                probe["kind"],
+                {name: found["probe", index, name] for name in PROBE_METRICS},
+            )
+            for index, probe in enumerate(first.get("probes", []))
         ],
     )
 

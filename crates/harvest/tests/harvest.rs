@@ -86,6 +86,7 @@ fn orders() -> Orders {
         flow,
     };
     Orders {
+        probes: Vec::new(),
         schema: orders::SCHEMA.into(),
         end: None,
         interval: Time::from_millis(10),

@@ -8,6 +8,7 @@ no value of has no cell.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -25,7 +26,17 @@ _WORDLESS = frozenset({"network", "params"})
 _IN_SI_UNITS = frozenset({"params", "cc_params"})
 """Levels whose numbers are in SI units already."""
 
-_LISTS = ("flows", "traffic")
+_LISTS = ("flows", "traffic", "probes")
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The cells of a run, of each of its flows, sources of cross traffic and probes."""
+
+    run: Cells
+    flows: list[Cells]
+    traffic: list[Cells]
+    probes: list[Cells]
 
 
 class _Flow(msgspec.Struct):
@@ -38,8 +49,8 @@ class _Described(msgspec.Struct):
     flows: list[_Flow]
 
 
-def of_scenario(scenario: Cells) -> tuple[Cells, list[Cells], list[Cells]]:
-    """The cells of a scenario: of the run, of each flow and of each source of cross traffic."""
+def of_scenario(scenario: Cells) -> Levels:
+    """The cells of a scenario."""
     rtts = [_nanoseconds(flow.base_rtt_s) for flow in _described(scenario)]
     run: Cells = {}
     for key, value in scenario.items():
@@ -52,11 +63,12 @@ def of_scenario(scenario: Cells) -> tuple[Cells, list[Cells], list[Cells]]:
     flows = [_level(flow) for flow in scenario["flows"]]
     for flow, rtt in zip(flows, rtts, strict=False):
         flow["rtt"] = rtt
-    return run, flows, [_level(source) for source in scenario.get("traffic", [])]
+    traffic, probes = (scenario.get(key, []) for key in ("traffic", "probes"))
+    return Levels(run, flows, [_level(one) for one in traffic], [_level(one) for one in probes])
 
 
-def of_metrics(metrics: Cells) -> tuple[Cells, list[Cells], list[Cells]]:
-    """The cells of a run's metrics: of the run, of each flow and of each source."""
+def of_metrics(metrics: Cells) -> Levels:
+    """The cells of a run's metrics."""
     run: Cells = {}
     for key, value in metrics.items():
         if key == "warnings":
@@ -76,7 +88,7 @@ def of_metrics(metrics: Cells) -> tuple[Cells, list[Cells], list[Cells]]:
             if key != "transfers":
                 _spread(cells, key, value, "_")
         sources.append(cells | transfers(source))
-    return run, flows, sources
+    return Levels(run, flows, sources, metrics.get("probes", []))
 
 
 def _spread(cells: Cells, name: str, value: Any, joint: str) -> None:

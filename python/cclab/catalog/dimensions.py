@@ -69,7 +69,7 @@ def _metric(name: str) -> metrics.Metric | None:
     subject, dot, rest = name.partition(".")
     if dot:
         return metrics.named(subject, rest)
-    subjects = ("run", "flow", "traffic")
+    subjects = ("run", "flow", "traffic", "probe")
     return next((m for s in subjects if (m := metrics.named(s, name)) is not None), None)
 
 

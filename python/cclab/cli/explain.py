@@ -90,6 +90,8 @@ def _print_flows(explanation: Explanation) -> None:
     show(stdout(), table)
     if explanation.traffic:
         _print_traffic(explanation)
+    if explanation.probes:
+        _print_probes(explanation)
     for flow in explanation.flows[:_MOST_FLOWS]:
         _print_limits(flow)
     if len(explanation.flows) > _MOST_FLOWS:
@@ -118,6 +120,37 @@ def _print_traffic(explanation: Explanation) -> None:
     show(stdout(), table)
     if len(explanation.traffic) > _MOST_FLOWS:
         tell(f"{len(explanation.traffic) - _MOST_FLOWS} more sources of cross traffic")
+
+
+def _print_probes(explanation: Explanation) -> None:
+    table = Table(header_style="bold", box=SIMPLE_HEAD)
+    for heading in ("probe", "kind"):
+        table.add_column(heading, no_wrap=True)
+    headings = (
+        "every",
+        "base RTT",
+        "RTT when idle",
+        "packet",
+        "adds each way",
+        "of the bottleneck",
+    )
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    for probe in explanation.probes[:_MOST_FLOWS]:
+        share = probe.bottleneck_share
+        table.add_row(
+            Text(probe.name),
+            probe.kind,
+            _time(probe.interval_s),
+            _time(probe.base_rtt_s),
+            _time(probe.idle_rtt_s),
+            _bytes(probe.packet_bytes),
+            _rate(probe.load_bps),
+            "not on it" if share is None else f"{share:.2g}" if share > 1 else f"{share:.2%}",
+        )
+    show(stdout(), table)
+    if len(explanation.probes) > _MOST_FLOWS:
+        tell(f"{len(explanation.probes) - _MOST_FLOWS} more probes")
 
 
 def _print_limits(flow: FlowExplanation) -> None:

@@ -88,9 +88,8 @@ def _tell(measured: Results, store: Store, *, table: bool) -> None:
     page = report.refresh(measured, store.path / "report")
     if table:
         print_table(measured.plan.title, tables.table(measured, tables.MOST_POINTS))
-        others = tables.traffic(measured, tables.MOST_POINTS)
-        if others is not None:
-            print_table("Cross traffic", others)
+        for heading, others in tables.beside(measured, tables.MOST_POINTS):
+            print_table(heading, others)
         beyond = tables.beyond(measured)
         if beyond:
             note(f"{beyond} in {page.parent / 'table.md'} and summary.csv")

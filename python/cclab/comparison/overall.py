@@ -38,7 +38,8 @@ class Overall:
     """A metric of a flow, of traffic or of the whole run, over the points that measured it."""
 
     subject: str
-    """The flow or traffic, `NAME.*` for all copies of one (`count`); empty for the whole run."""
+    """The flow, traffic or probe, `NAME.*` for all copies of one (`count`); empty for the whole
+    run."""
     metric: Metric
     points: int
     higher: int
@@ -148,6 +149,7 @@ def _without(point: Match, of_a: set[int], of_b: set[int]) -> Match:
         seeds_b=[point.seeds_b[place] for place in in_b],
         flows=[replace(one, rows=kept(one.rows)) for one in point.flows],
         traffic=[replace(one, rows=kept(one.rows)) for one in point.traffic],
+        probes=[replace(one, rows=kept(one.rows)) for one in point.probes],
         whole=kept(point.whole),
     )
 
@@ -193,9 +195,7 @@ def _stratum(point: Match, gathered: dict[tuple[str, Metric], int]) -> _Stratum:
 
 def _named_rows(point: Match) -> list[tuple[str, Row]]:
     """The rows of a point, with the subject that they are gathered under."""
-    subjects = [
-        (_of_any_copy(one.name), row) for one in (*point.flows, *point.traffic) for row in one.rows
-    ]
+    subjects = [(_of_any_copy(one.name), row) for one in point.subjects for row in one.rows]
     return subjects + [("", row) for row in point.whole]
 
 

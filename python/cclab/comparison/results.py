@@ -122,6 +122,11 @@ class TrafficComparison:
 
 
 @dataclass(frozen=True)
+class ProbeComparison(TrafficComparison):
+    """A probe that both sides have."""
+
+
+@dataclass(frozen=True)
 class PointComparison:
     """A sweep point that both sides have runs of."""
 
@@ -129,6 +134,7 @@ class PointComparison:
     """The runs that were compared with each other."""
     flows: list[FlowComparison]
     traffic: list[TrafficComparison]
+    probes: list[ProbeComparison]
     whole: list[Compared]
     """The metrics of the run as a whole: of the bottleneck, and those of the run."""
 
@@ -151,7 +157,8 @@ class PointComparison:
     def compared(self) -> list[Compared]:
         """Every metric that was compared here."""
         flows = [c for flow in self.flows for c in flow.metrics]
-        return flows + [c for source in self.traffic for c in source.metrics] + self.whole
+        beside = (*self.traffic, *self.probes)
+        return flows + [c for source in beside for c in source.metrics] + self.whole
 
     def document(self) -> dict[str, Any]:
         """As a comparison's document spells it."""
@@ -166,6 +173,7 @@ class PointComparison:
             "changes": [change.document() for change in match.changes],
             "flows": [flow.document() for flow in self.flows],
             "traffic": [source.document() for source in self.traffic],
+            "probes": [probe.document() for probe in self.probes],
             "bottleneck": {
                 c.metric.name: c.document() for c in self.whole if c.metric.subject == "bottleneck"
             },
@@ -175,6 +183,8 @@ class PointComparison:
             "flows_only_b": match.flows_only_b,
             "traffic_only_a": match.traffic_only_a,
             "traffic_only_b": match.traffic_only_b,
+            "probes_only_a": match.probes_only_a,
+            "probes_only_b": match.probes_only_b,
         }
 
 
@@ -327,7 +337,10 @@ def _point(match: Match, compared: Iterator[Compared]) -> PointComparison:
     traffic = [
         TrafficComparison(t.name, t.of_a, t.of_b, _taken(compared, t.rows)) for t in match.traffic
     ]
-    return PointComparison(match, flows, traffic, _taken(compared, match.whole))
+    probes = [
+        ProbeComparison(p.name, p.of_a, p.of_b, _taken(compared, p.rows)) for p in match.probes
+    ]
+    return PointComparison(match, flows, traffic, probes, _taken(compared, match.whole))
 
 
 def _taken(compared: Iterator[Compared], rows: list[Row]) -> list[Compared]:

@@ -13,6 +13,7 @@ from typing import Any
 from cclab import _core
 from cclab.explain import limits
 from cclab.explain.limits import Limit
+from cclab.explain.probe import ProbeExplanation, explain_probe
 from cclab.explain.shown import Shown
 from cclab.explain.traffic import (
     TrafficExplanation,
@@ -21,7 +22,15 @@ from cclab.explain.traffic import (
     taken_from,
 )
 
-__all__ = ["Explanation", "FlowExplanation", "Limit", "Link", "TrafficExplanation", "explain"]
+__all__ = [
+    "Explanation",
+    "FlowExplanation",
+    "Limit",
+    "Link",
+    "ProbeExplanation",
+    "TrafficExplanation",
+    "explain",
+]
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,6 +87,8 @@ class Explanation(Shown):
     flows: list[FlowExplanation]
     traffic: list[TrafficExplanation]
     """Cross traffic; empty without any."""
+    probes: list[ProbeExplanation]
+    """Probes; empty without any."""
     notes: list[str]
     """What concerns the flows together."""
 
@@ -105,6 +116,10 @@ def explain(scenario: dict[str, Any]) -> Explanation:
         links=[Link(link["name"], link["rate_bps"], link["delay_s"]) for link in links],
         flows=flows,
         traffic=traffic,
+        probes=[
+            explain_probe(spec, facts, links)
+            for spec, facts in zip(scenario.get("probes", []), described["probes"], strict=True)
+        ],
         notes=_together(flows) + _of_traffic(described, traffic) + _of_courses(scenario, links),
     )
 

@@ -1,8 +1,8 @@
 """The names under which a query finds the columns of the catalog.
 
-A row of flows or traffic has the columns of its run beside its own. Where both have one of a
-name, the name alone is the run's; `flow.NAME` or `traffic.NAME` is the row's own, `run.NAME` the
-run's, and `network.` may stand before a key of the network, as in a study file.
+A row of flows, traffic or probes has the columns of its run beside its own. Where both have one of
+a name, the name alone is the run's; `flow.NAME`, `traffic.NAME` or `probe.NAME` is the row's own,
+`run.NAME` the run's, and `network.` may stand before a key of the network, as in a study file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,12 @@ if TYPE_CHECKING:
 
 Terms = dict[str, Term]
 
-OWN: dict[str, metrics.Subject] = {"runs": "run", "flows": "flow", "traffic": "traffic"}
+OWN: dict[str, metrics.Subject] = {
+    "runs": "run",
+    "flows": "flow",
+    "traffic": "traffic",
+    "probes": "probe",
+}
 """What stands before the name of a column of a table to mean that table's."""
 
 _OF_NETWORK = ("bottleneck.", "access.", "topology", "router.")
@@ -35,6 +40,7 @@ _DEFAULT = {
     "runs": ["run", "seed", "variants", *metrics.queried("run", "bottleneck"), "warnings"],
     "flows": ["run", "seed", "name", "cc", "rtt", *metrics.queried("flow")],
     "traffic": ["run", "seed", "name", "kind", *metrics.queried("traffic")],
+    "probes": ["run", "seed", "name", "kind", *metrics.queried("probe")],
 }
 """What is shown if nothing is chosen, as far as there is."""
 
@@ -59,7 +65,8 @@ class Wide:
         if table == "runs":
             frame, own = runs, {name: name for name in runs.collect_schema().names()}
         else:
-            rows = _with_share(tables.flows) if table == "flows" else tables.traffic
+            listed = {"flows": tables.flows, "traffic": tables.traffic, "probes": tables.probes}
+            rows = _with_share(tables.flows) if table == "flows" else listed[table]
             of_run = set(runs.collect_schema().names()) - {"run"}
             own = {
                 name: f"{OWN[table]}.{name}" if name in of_run else name

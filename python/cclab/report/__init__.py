@@ -34,7 +34,8 @@ def write(
 ) -> Path:
     """Writes the report of `results` into the folder `out` and gives the path of its page.
 
-    `table.md`, `flows.csv`, `summary.csv`, `traffic.csv` of cross traffic, each figure in each of
+    `table.md`, `flows.csv`, `summary.csv`, `traffic.csv` of cross traffic, `probes.csv` of
+    probes, each figure in each of
     `formats` (`svg`, `pdf`, `png`), `index.html`, which holds all of it and loads nothing, and
     `sweep.html`, on which every run is a point and has its time series if there is room: those
     whose ids begin with one of `series` before others. Equal results give equal bytes. Raises
@@ -46,13 +47,14 @@ def write(
     check(formats=formats)
     explored = explore.html(results, series)
     drawn = page.draw(results)
-    traffic = results.traffic
+    traffic, probes = results.traffic, results.probes
     files = {
         "table.md": tables.markdown(results).encode(),
         "flows.csv": tables.csv(results.flows).encode(),
         "bottlenecks.csv": tables.csv(results.bottlenecks).encode(),
         "summary.csv": tables.csv(results.summary).encode(),
         **({"traffic.csv": tables.csv(traffic).encode()} if traffic.height else {}),
+        **({"probes.csv": tables.csv(probes).encode()} if probes.height else {}),
         **{
             f"{kind.name}.{ending}": svg if ending == "svg" else figures.saved(figure, ending)
             for kind, figure, svg in drawn.figures

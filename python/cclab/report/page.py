@@ -64,12 +64,12 @@ def html(results: Results, drawn: Drawn) -> str:
     plan = results.plan
     runs = results.runs
     table = tables.table(results, tables.MOST_POINTS)
-    traffic = tables.traffic(results, tables.MOST_POINTS)
+    beside = tables.beside(results, tables.MOST_POINTS)
     return template("page.html.j2").render(
         plan=plan,
         points=len(plan.points),
         table=table,
-        traffic=traffic,
+        beside=beside,
         beyond=tables.beyond(results),
         figures=[
             (kind, inline(kind.name, kind.title, svg), narrow(svg))
@@ -87,7 +87,7 @@ def html(results: Results, drawn: Drawn) -> str:
         versions=[f"{plan.backend}: {versions.listed(run.run.version for run in runs)}"],
         stacks=sorted({run.run.scenario["stack"] for run in runs}),
         version=_core.VERSION,
-        definitions=_definitions(table, traffic),
+        definitions=_definitions(table, [other for _, other in beside]),
     )
 
 
@@ -124,12 +124,12 @@ def inline(name: str, title: str, svg: bytes) -> Markup:
     return Markup(named + text.removeprefix("<svg"))
 
 
-def _definitions(shown: tables.Table, traffic: tables.Table | None) -> dict[str, str]:
+def _definitions(shown: tables.Table, beside: list[tables.Table]) -> dict[str, str]:
     """What the words of the tables mean: the core defines its metrics."""
-    headings = [*shown.headings, *(traffic.headings if traffic is not None else [])]
+    headings = [*shown.headings, *(heading for other in beside for heading in other.headings)]
     subjects: list[metrics.Subject] = ["flow", "bottleneck", "run"]
-    if traffic is not None:
-        subjects.append("traffic")
+    of_others: tuple[metrics.Subject, ...] = ("traffic", "probe")
+    subjects += [s for s in of_others if any(s in other.headings for other in beside)]
     found = {
         metric.column.word: metric.definition
         for subject in subjects
