@@ -103,6 +103,12 @@ def _measured(expectation: Expectation, point: PointSummary) -> Estimate | None:
         case {"flow": name}:
             flow = next((f for f in point.flows if f.name == name), None)
             return flow.estimates.get(expectation.metric) if flow else None
+        case {"group": name}:
+            group = next((g for g in point.groups if g.name == name), None)
+            return group.estimates.get(expectation.metric) if group else None
+        case {"band": name}:
+            band = next((b for b in point.bands if b.name == name), None)
+            return band.estimates.get(expectation.metric) if band else None
         case {"traffic": name}:
             source = next((t for t in point.traffic if t.name == name), None)
             return source.estimates.get(expectation.metric) if source else None

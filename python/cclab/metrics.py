@@ -15,7 +15,7 @@ from cclab import _core, units
 Better = Literal["higher", "lower"]
 """The way in which a metric gets better."""
 
-Subject = Literal["flow", "traffic", "probe", "bottleneck", "run", "fidelity"]
+Subject = Literal["flow", "group", "traffic", "probe", "bottleneck", "band", "run", "fidelity"]
 
 _FIXED = {
     "duration": (1.0, "s", 2),
@@ -48,8 +48,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Metric:
-    """A number that runs have: of a flow, of a source of cross traffic, of a probe, of the
-    bottleneck, of the run itself, or of its host."""
+    """A number that runs have: of a flow, of a group of flows, of a source of cross traffic, of the
+    bottleneck or a named queue of it, of the run itself, or of its host."""
 
     name: str
     """As results documents spell it, with its SI unit: `goodput_bps`."""
@@ -162,6 +162,12 @@ def _names(subject: Subject) -> tuple[str, ...]:
 
 FLOW_METRICS = _names("flow")
 """The metrics of a flow that are estimated over runs."""
+
+GROUP_METRICS = _names("group")
+"""The metrics of a group of flows that are estimated over runs."""
+
+BAND_METRICS = _names("band")
+"""The metrics of a named queue of the bottleneck's discipline that are estimated over runs."""
 
 TRAFFIC_METRICS = _names("traffic")
 """The metrics of a source of cross traffic that are estimated over runs."""

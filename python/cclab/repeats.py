@@ -83,6 +83,11 @@ def value_of(metrics: dict[str, Any], measure: Measure) -> float | None:
             found = metrics["bottleneck"]
         case {"flow": name}:
             found = next((f for f in metrics["flows"] if f["name"] == name), None)
+        case {"group": name}:
+            found = next((g for g in metrics.get("groups", []) if g["name"] == name), None)
+        case {"band": name}:
+            bands = metrics["bottleneck"].get("bands", [])
+            found = next((b for b in bands if b["name"] == name), None)
         case {"traffic": name}:
             source = next((t for t in metrics.get("traffic", []) if t["name"] == name), None)
             found = None if source is None else of_source(source)

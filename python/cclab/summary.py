@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cclab import grouped
 from cclab.metrics import (
+    BAND_METRICS,
     BOTTLENECK_METRICS,
     FLOW_METRICS,
     PROBE_METRICS,
@@ -18,6 +20,7 @@ from cclab.stats import Estimate, estimates
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cclab.grouped import GroupSummary
     from cclab.results import Point
 
 
@@ -34,6 +37,19 @@ class TrafficSummary:
         """As the `summary` of a results document spells it."""
         estimates = {name: _document(value) for name, value in self.estimates.items()}
         return {"name": self.name, "kind": self.kind, **estimates}
+
+
+@dataclass(frozen=True)
+class BandSummary:
+    """A named queue of the bottleneck's discipline at a sweep point, over the runs of the point."""
+
+    name: str
+    estimates: dict[str, Estimate | None]
+    """By the names in `BAND_METRICS`; None where no run measured it."""
+
+    def document(self) -> dict[str, Any]:
+        """As the `summary` of a results document spells it."""
+        return {"name": self.name, **{k: _document(v) for k, v in self.estimates.items()}}
 
 
 @dataclass(frozen=True)
@@ -63,6 +79,8 @@ class FlowSummary:
     """Its part of the goodput of all flows, from 0 to 1."""
     limited: dict[str, float]
     """Fractions of its time held back by each limit: means over runs."""
+    group: str | None
+    """The group that it is in."""
 
     def estimate(self, name: str) -> Estimate | None:
         """What there is of the metric `name`, its `share` included."""
@@ -71,10 +89,7 @@ class FlowSummary:
     @property
     def limited_by(self) -> tuple[str, float] | None:
         """What held it back longest, and for which fraction of its time."""
-        if not self.limited:
-            return None
-        cause = max(self.limited, key=lambda name: self.limited[name])
-        return cause, self.limited[cause]
+        return grouped.longest(self.limited)
 
     def document(self) -> dict[str, Any]:
         """As the `summary` of a results document spells it."""
@@ -95,14 +110,23 @@ class PointSummary:
     n: int
     """Runs it stands on."""
     flows: list[FlowSummary]
+    groups: list[GroupSummary]
+    """Flows that belong together; empty without any."""
     bottleneck: dict[str, Estimate | None]
     """By the names in `BOTTLENECK_METRICS`."""
     whole: dict[str, Estimate | None]
     """By the names in `RUN_METRICS`."""
+    bands: list[BandSummary]
+    """The named queues of the bottleneck's discipline; empty of a single queue."""
     traffic: list[TrafficSummary]
     """Cross traffic; empty without any."""
     probes: list[ProbeSummary]
     """Probes; empty without any."""
+
+    @property
+    def folds(self) -> bool:
+        """Whether the flows of a group are one row of tables."""
+        return len(self.flows) > grouped.MOST_FLOWS
 
     @property
     def jain(self) -> Estimate | None:
@@ -115,7 +139,9 @@ class PointSummary:
             "params": self.params,
             "n": self.n,
             "flows": [flow.document() for flow in self.flows],
-            "bottleneck": {k: _document(self.bottleneck[k]) for k in BOTTLENECK_METRICS},
+            **({"groups": [g.document(_document) for g in self.groups]} if self.groups else {}),
+            "bottleneck": {k: _document(self.bottleneck[k]) for k in BOTTLENECK_METRICS}
+            | ({"bands": [band.document() for band in self.bands]} if self.bands else {}),
             **{name: _document(self.whole[name]) for name in RUN_METRICS},
             **({"traffic": [t.document() for t in self.traffic]} if self.traffic else {}),
             **({"probes": [p.document() for p in self.probes]} if self.probes else {}),
@@ -147,8 +173,13 @@ def _values(runs: list[dict[str, Any]]) -> dict[_Key, list[float | None]]:
         for name in FLOW_METRICS:
             rows["flow", index, name] = [flow[name] for flow in flows]
         rows["flow", index, "share"] = _shares(runs, index)
+    rows |= grouped.values(runs, lambda index: _shares(runs, index))
     for name in BOTTLENECK_METRICS:
         rows["bottleneck", name] = [run["bottleneck"][name] for run in runs]
+    for index in range(len(runs[0]["bottleneck"].get("bands", [])) if runs else 0):
+        bands = [run["bottleneck"]["bands"][index] for run in runs]
+        for name in BAND_METRICS:
+            rows["band", index, name] = [band[name] for band in bands]
     for name in RUN_METRICS:
         rows["run", name] = [run[name] for run in runs]
     for index in range(len(runs[0].get("traffic", [])) if runs else 0):
@@ -188,6 +219,7 @@ def _estimated(rows: list[list[float | None]]) -> list[Estimate | None]:
 def _summary(point: Point, found: dict[_Key, Estimate | None]) -> PointSummary:
     runs = [run.metrics for run in point.runs]
     first = runs[0] if runs else {"flows": []}
+    of_groups = {key: value for key, value in found.items() if key[0] in ("group", "each")}
     return PointSummary(
         params=point.params,
         n=len(runs),
@@ -198,11 +230,17 @@ def _summary(point: Point, found: dict[_Key, Estimate | None]) -> PointSummary:
                 estimates={name: found["flow", index, name] for name in FLOW_METRICS},
                 share=found["flow", index, "share"],
                 limited=_limited([run["flows"][index]["limited"] for run in runs]),
+                group=flow.get("group"),
             )
             for index, flow in enumerate(first["flows"])
         ],
+        groups=grouped.summaries(runs, of_groups),
         bottleneck={name: found["bottleneck", name] for name in BOTTLENECK_METRICS},
         whole={name: found["run", name] for name in RUN_METRICS},
+        bands=[
+            BandSummary(band["name"], {name: found["band", index, name] for name in BAND_METRICS})
+            for index, band in enumerate(first.get("bottleneck", {}).get("bands", []))
+        ],
         traffic=[
             TrafficSummary(
                 source["name"],

@@ -12,6 +12,7 @@ mod summary;
 mod traffic;
 mod unsupported;
 mod version;
+mod warmup;
 mod wire;
 mod world;
 

@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use crate::de::{At, from_node};
 use crate::error::{Position, Problem, Sources, StudyError};
-use crate::expect::{self, Expectation, Metrics, Named};
+use crate::expect::{self, Expectation, Metrics, Subjects};
 use crate::names::Names;
 use crate::node::{Node, Value};
 use crate::path::{Path, nothing};
@@ -363,21 +363,9 @@ fn until(
     let Repeat::Until(rule) = &written.repeat.value else {
         return Ok(None);
     };
-    rule.resolve(&names(scenario), known)
+    rule.resolve(&Subjects::from(scenario), known)
         .map(Some)
         .map_err(|problem| problem.or_at(written.repeat.at))
-}
-
-/// The names of what metrics belong to.
-fn names(scenario: &Scenario) -> Named<'_> {
-    let flows = scenario.flows.iter().map(|flow| flow.name.as_str());
-    let traffic = scenario.traffic.iter().map(|source| source.name.as_str());
-    let probes = scenario.probes.iter().map(|probe| probe.name.as_str());
-    Named {
-        flows: flows.collect(),
-        traffic: traffic.collect(),
-        probes: probes.collect(),
-    }
 }
 
 fn expectations(
@@ -385,12 +373,12 @@ fn expectations(
     scenario: &Scenario,
     known: &Metrics,
 ) -> Result<Vec<Expectation>, Problem> {
-    let named = names(scenario);
+    let subjects = Subjects::from(scenario);
     written
         .expect
         .iter()
         .map(|(label, check)| {
-            expect::parse(label, &check.value, &named, known)
+            expect::parse(label, &check.value, &subjects, known)
                 .map_err(|problem| problem.or_at(check.at))
         })
         .collect()

@@ -26,17 +26,18 @@ _WORDLESS = frozenset({"network", "params"})
 _IN_SI_UNITS = frozenset({"params", "cc_params"})
 """Levels whose numbers are in SI units already."""
 
-_LISTS = ("flows", "traffic", "probes")
+_LISTS = ("flows", "groups", "traffic", "probes")
 
 
 @dataclass(frozen=True)
 class Levels:
-    """The cells of a run, of each of its flows, sources of cross traffic and probes."""
+    """The cells of a run, and of all in it of which there may be several."""
 
     run: Cells
     flows: list[Cells]
     traffic: list[Cells]
     probes: list[Cells]
+    groups: list[Cells]
 
 
 class _Flow(msgspec.Struct):
@@ -64,7 +65,7 @@ def of_scenario(scenario: Cells) -> Levels:
     for flow, rtt in zip(flows, rtts, strict=False):
         flow["rtt"] = rtt
     traffic, probes = (scenario.get(key, []) for key in ("traffic", "probes"))
-    return Levels(run, flows, [_level(one) for one in traffic], [_level(one) for one in probes])
+    return Levels(run, flows, [_level(one) for one in traffic], [_level(one) for one in probes], [])
 
 
 def of_metrics(metrics: Cells) -> Levels:
@@ -73,6 +74,12 @@ def of_metrics(metrics: Cells) -> Levels:
     for key, value in metrics.items():
         if key == "warnings":
             run["warnings"] = ",".join(dict.fromkeys(w["code"] for w in value))
+        elif key == "bottleneck":
+            bands = {band["name"]: band for band in value.get("bands", [])}
+            plain = {k: v for k, v in value.items() if k != "bands"}
+            _spread(run, key, plain, ".")
+            for name, band in bands.items():
+                _spread(run, f"{key}.band.{name}", {k: band[k] for k in band if k != "name"}, ".")
         elif key not in _LISTS:
             _spread(run, key, value, ".")
     flows = []
@@ -88,7 +95,10 @@ def of_metrics(metrics: Cells) -> Levels:
             if key != "transfers":
                 _spread(cells, key, value, "_")
         sources.append(cells | transfers(source))
-    return Levels(run, flows, sources, metrics.get("probes", []))
+    groups = [
+        {**group, "variants": ",".join(group["variants"])} for group in metrics.get("groups", [])
+    ]
+    return Levels(run, flows, sources, metrics.get("probes", []), groups)
 
 
 def _spread(cells: Cells, name: str, value: Any, joint: str) -> None:

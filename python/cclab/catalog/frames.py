@@ -31,6 +31,7 @@ _DOCUMENTS = ("scenario", "metrics")
 _KEY = {
     "runs": ["run"],
     "flows": ["run", "flow"],
+    "groups": ["run", "place"],
     "traffic": ["run", "source"],
     "probes": ["run", "probe"],
 }
@@ -46,6 +47,8 @@ class Tables:
     """One row per run, `RECORD` included."""
     flows: pl.LazyFrame
     """One row per flow and run."""
+    groups: pl.LazyFrame
+    """One row per group of flows and run."""
     traffic: pl.LazyFrame
     """One row per source of cross traffic and run."""
     probes: pl.LazyFrame
@@ -69,6 +72,7 @@ def expand(records: pl.DataFrame) -> Made:
     known: dict[str, columns.Levels] = {}
     runs: list[columns.Cells] = []
     flows: list[columns.Cells] = []
+    groups: list[columns.Cells] = []
     traffic: list[columns.Cells] = []
     probes: list[columns.Cells] = []
     told: list[str] = []
@@ -89,6 +93,8 @@ def expand(records: pl.DataFrame) -> Made:
         ):
             both = enumerate(zip(one, other, strict=False))
             rows += [{"run": run, key: index} | a | b for index, (a, b) in both]
+        for index, group in enumerate(measured.groups):
+            groups.append({"run": run, "place": index} | group)
     if len(told) < records.height:
         records = records.filter(pl.col("run").is_in(told))
     beside = records.select(pl.exclude(_DOCUMENTS))
@@ -97,6 +103,7 @@ def expand(records: pl.DataFrame) -> Made:
     whole = pl.concat([beside, cells, documents], how="horizontal") if runs else records
     return {
         "flows": _sorted("flows", _with_key("flow", tabulate(flows))),
+        "groups": _sorted("groups", _with_key("place", tabulate(groups))),
         "traffic": _sorted("traffic", _with_key("source", tabulate(traffic))),
         "probes": _sorted("probes", _with_key("probe", tabulate(probes))),
         "runs": _sorted("runs", whole),

@@ -10,7 +10,7 @@ import typer
 from cclab import report as reports
 from cclab.api import load
 from cclab.cli import failures, options
-from cclab.cli.console import count, note, print_json, print_table, print_warnings
+from cclab.cli.console import count, note, print_json, print_tables, print_warnings
 from cclab.errors import DamageError, InputError
 from cclab.report import tables
 from cclab.store import Store
@@ -49,6 +49,7 @@ def report(
             "--format", metavar="F,F", help="Figures as svg, pdf, png; flent: data files."
         ),
     ] = "svg",
+    every: options.EveryFlow = False,
     json: options.Json = False,
 ) -> None:
     """Write tables, figures and one offline page from a results folder alone."""
@@ -94,9 +95,7 @@ def report(
     if json:
         print_json(measured.document())
     else:
-        print_table(plan.title, tables.table(measured, tables.MOST_POINTS))
-        for heading, others in tables.beside(measured, tables.MOST_POINTS):
-            print_table(heading, others)
+        print_tables(measured, every=every)
         beyond = tables.beyond(measured)
         if beyond:
             note(f"{beyond} in {page.parent / 'table.md'} and summary.csv")

@@ -147,6 +147,7 @@ def _without(point: Match, of_a: set[int], of_b: set[int]) -> Match:
         point,
         seeds_a=[point.seeds_a[place] for place in in_a],
         seeds_b=[point.seeds_b[place] for place in in_b],
+        groups=[replace(one, rows=kept(one.rows)) for one in point.groups],
         flows=[replace(one, rows=kept(one.rows)) for one in point.flows],
         traffic=[replace(one, rows=kept(one.rows)) for one in point.traffic],
         probes=[replace(one, rows=kept(one.rows)) for one in point.probes],

@@ -64,11 +64,15 @@ def html(results: Results, drawn: Drawn) -> str:
     plan = results.plan
     runs = results.runs
     table = tables.table(results, tables.MOST_POINTS)
+    groups = tables.groups(results, tables.MOST_POINTS)
+    whole = tables.table(results, tables.MOST_POINTS, every=True) if tables.folds(results) else None
     beside = tables.beside(results, tables.MOST_POINTS)
     return template("page.html.j2").render(
         plan=plan,
         points=len(plan.points),
         table=table,
+        groups=groups,
+        whole=whole,
         beside=beside,
         beyond=tables.beyond(results),
         figures=[
@@ -87,7 +91,9 @@ def html(results: Results, drawn: Drawn) -> str:
         versions=[f"{plan.backend}: {versions.listed(run.run.version for run in runs)}"],
         stacks=sorted({run.run.scenario["stack"] for run in runs}),
         version=_core.VERSION,
-        definitions=_definitions(table, [other for _, other in beside]),
+        definitions=_definitions(
+            [table, *(() if groups is None else [groups]), *(t for _, t in beside)]
+        ),
     )
 
 
@@ -96,6 +102,7 @@ def fragment(results: Results) -> str:
     return template("fragment.html.j2").render(
         plan=results.plan,
         table=tables.table(results, tables.MOST_POINTS),
+        groups=tables.groups(results, tables.MOST_POINTS),
         beyond=tables.beyond(results),
         warnings=results.warnings,
     )
@@ -119,19 +126,26 @@ def inline(name: str, title: str, svg: bytes) -> Markup:
     text = svg.decode()
     text = text[text.index("<svg") :]
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r'((?:\sid=|href=)"#?|url\(#)', rf"\g<1>{name}-", text)
+    # An image that the figure holds (`href="data:..."`) has no id.
+    text = re.sub(r'(\sid="|href="#|url\(#)', rf"\g<1>{name}-", text)
     named = f'<svg role="img" aria-label="{markup_escape(title)}"'
     return Markup(named + text.removeprefix("<svg"))
 
 
-def _definitions(shown: tables.Table, beside: list[tables.Table]) -> dict[str, str]:
+def _definitions(shown: list[tables.Table]) -> dict[str, str]:
     """What the words of the tables mean: the core defines its metrics."""
-    headings = [*shown.headings, *(heading for other in beside for heading in other.headings)]
-    subjects: list[metrics.Subject] = ["flow", "bottleneck", "run"]
-    of_others: tuple[metrics.Subject, ...] = ("traffic", "probe")
-    subjects += [s for s in of_others if any(s in other.headings for other in beside)]
+    headings = [heading for table in shown for heading in table.headings]
+    named: dict[str, list[metrics.Subject]] = {
+        "flow": ["flow", "bottleneck", "run"],
+        "group": ["group"],
+        "queue": ["band"],
+        "traffic": ["traffic"],
+        "probe": ["probe"],
+    }
     found = {
         metric.column.word: metric.definition
+        for word, subjects in named.items()
+        if word in headings
         for subject in subjects
         for metric in metrics.columns(subject)
         if metric.column is not None

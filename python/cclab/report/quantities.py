@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from cclab import metrics
 from cclab.errors import InputError
+from cclab.report.palette import alone
 from cclab.stats import estimates
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Quantity:
     def owner(self) -> str:
         """The flow, source of cross traffic or probe that it is of; empty if it is of the run."""
         subject, _, rest = self.name.partition(".")
-        return rest.rpartition(".")[0] if subject in ("flow", "traffic", "probe") else ""
+        return rest.rpartition(".")[0] if subject in ("flow", "group", "traffic", "probe") else ""
 
     @property
     def title(self) -> str:
@@ -78,7 +79,7 @@ class Quantity:
 
     def of(self, run: Measured) -> float | None:
         """The number of a run; None if it was not measured."""
-        if self.name.startswith(("flow.", "traffic.", "probe.")):
+        if self.name.startswith(("flow.", "group.", "traffic.", "probe.")):
             return flat(run.metrics).get(self.name)
         value: Any = run.metrics
         for word in self.name.split("."):
@@ -107,6 +108,9 @@ def flat(measured: Mapping[str, Any]) -> dict[str, float]:
     for key, value in measured.items():
         if key == "flows":
             found |= _of_flows(value)
+        elif key == "groups":
+            for group in value:
+                found |= _numbers(group, f"group.{group['name']}.")
         elif key == "traffic":
             for source in value:
                 plain = {k: v for k, v in source.items() if k != "transfers"}
@@ -124,13 +128,30 @@ def variants_of(run: Measured) -> dict[str, tuple[str, str]]:
     flows = run.metrics["flows"]
     names = [flow["name"] for flow in flows]
     stems = [stem(name, names) for name in names]
-    variants = dict(zip(stems, (flow["cc"] for flow in flows), strict=True))
-    found = {}
-    for name, variant in variants.items():
-        copies = f", {stems.count(name)} flows" if stems.count(name) > 1 else ""
-        label = f"{name} ({variant}{copies})" if len(variants) > 1 else f"{variant}{copies}"
-        found[name] = (variant, label)
-    return found
+    variants = dict(zip(stems, map(variant_of, flows), strict=True))
+    return {
+        name: (variant, named(name if len(variants) > 1 else "", variant, stems.count(name)))
+        for name, variant in variants.items()
+    }
+
+
+def variant_of(flow: Mapping[str, Any]) -> str:
+    """What a flow is drawn as, by its metrics: its congestion control, else its transport."""
+    return flow["cc"] or flow.get("transport") or ""
+
+
+def alone_in(results: Results) -> bool:
+    """Whether no run has flows of two variants."""
+    firsts = (point.runs[0] for point in results.points if point.runs)
+    return alone(map(variant_of, run.metrics["flows"]) for run in firsts)
+
+
+def named(flow: str, variant: str, copies: int = 1) -> str:
+    """What a legend calls a flow, or several of one name: what says the same is there once."""
+    count = f"{copies} flows" if copies > 1 else ""
+    if flow in ("", variant) or not variant:
+        return ", ".join(filter(None, [flow or variant, count]))
+    return f"{flow} ({', '.join(filter(None, [variant, count]))})"
 
 
 def stem(flow: str, flows: Sequence[str]) -> str:
@@ -197,10 +218,10 @@ def called(results: Results, asked: str) -> list[Quantity]:
         if family in names:
             return [Quantity(family)]
     subject, _, metric = asked.rpartition(".")
-    for kind in [subject] if subject else ["flow", "traffic", "probe"]:
+    for kind in [subject] if subject else ["flow", "traffic", "group", "probe"]:
         members = [n for n in names if n.startswith(f"{kind}.") and n.endswith(f".{metric}")]
         members = [n for n in members if Quantity(n).metric == metric]
-        if kind in ("flow", "traffic", "probe") and members:
+        if kind in ("flow", "group", "traffic", "probe") and members:
             return [Quantity(name) for name in members]
     known = [*names, *(Quantity(name).metric for name in names)]
     near = difflib.get_close_matches(asked, list(dict.fromkeys(known)), n=1)

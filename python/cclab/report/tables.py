@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cclab import metrics
+from cclab import grouped, metrics
 from cclab.plan import short_key, text
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cclab.metrics import Metric
     from cclab.results import Results
     from cclab.stats import Estimate
-    from cclab.summary import FlowSummary, PointSummary, ProbeSummary, TrafficSummary
+    from cclab.summary import PointSummary, ProbeSummary, TrafficSummary
 
 _NONE = "–"
 
@@ -105,10 +105,11 @@ def beyond(results: Results) -> str:
     return f"{more:,} more sweep point{'' if more == 1 else 's'}" if more > 0 else ""
 
 
-def table(results: Results, most: int | None = None) -> Table:
+def table(results: Results, most: int | None = None, *, every: bool = False) -> Table:
     """The table of `results`: columns for the swept keys, the flow, and the bottleneck.
 
-    With `most`, only the first so many sweep points.
+    With `most`, only the first so many sweep points. At points with many flows, those of a group
+    are one row, with means over them; not with `every`.
     """
     keys = list(results.plan.points[0].params)
     of_flows = [flow for point in results.summaries for flow in point.flows]
@@ -146,7 +147,7 @@ def table(results: Results, most: int | None = None) -> Table:
         *(True for _ in shown.flow[limits:]),
         *(True for _ in range(of_point)),
     ]
-    groups = [_rows(summary, shown, counted) for summary in results.summaries[:most]]
+    groups = [_rows(summary, shown, counted, every) for summary in results.summaries[:most]]
     return Table(headings, numeric, groups, len(keys), of_point)
 
 
@@ -200,6 +201,96 @@ def _of_point(point: PointSummary, metric: Metric) -> Estimate | None:
 def _uneven(results: Results) -> bool:
     """Whether sweep points have different numbers of runs: a rule stopped each, or some failed."""
     return len({point.n for point in results.summaries}) > 1
+
+
+def folds(results: Results) -> bool:
+    """Whether `table` has fewer rows than there are flows."""
+    return any(point.folds and point.groups for point in results.summaries)
+
+
+def groups(results: Results, most: int | None = None) -> Table | None:
+    """The table of groups of flows: one row per group and sweep point; None without any.
+
+    With `most`, only of the first so many sweep points.
+    """
+
+    def rows(point: PointSummary) -> list[_Row]:
+        return [
+            _Row([group.name, str(group.flows), group.cc], group.estimates)
+            for group in point.groups
+        ]
+
+    return _named_rows(results, most, "group", ("group", "flows", "variant"), rows)
+
+
+def queues(results: Results, most: int | None = None) -> Table | None:
+    """The table of the bottleneck's named queues: one row per queue and sweep point; None without.
+
+    With `most`, only of the first so many sweep points.
+    """
+
+    def rows(point: PointSummary) -> list[_Row]:
+        return [_Row([band.name], band.estimates) for band in point.bands]
+
+    return _named_rows(results, most, "band", ("queue",), rows)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row of what there are several of at a sweep point."""
+
+    texts: list[str]
+    estimates: dict[str, Estimate | None]
+
+
+def _named_rows(
+    results: Results,
+    most: int | None,
+    subject: metrics.Subject,
+    headings: Sequence[str],
+    rows_of: Callable[[PointSummary], list[_Row]],
+) -> Table | None:
+    """A table of what there are several of at a sweep point: texts under `headings`, numbers."""
+    points = [(point, rows) for point in results.summaries[:most] if (rows := rows_of(point))]
+    if not points:
+        return None
+    keys = list(results.plan.points[0].params)
+    every = [row for _, rows in points for row in rows]
+    shown = [
+        _Cells.of(metric, [row.estimates[metric.name] for row in every])
+        for metric in metrics.columns(subject)
+        if not _only_measured(metric)
+        or any(row.estimates[metric.name] is not None for row in every)
+    ]
+    numeric = [*(False for _ in keys), *(head == "flows" for head in headings)]
+    groups = [
+        [
+            [
+                *(text(value) if index == 0 else "" for value in point.params.values()),
+                *row.texts,
+                *(cells.text(row.estimates[cells.metric.name]) for cells in shown),
+            ]
+            for index, row in enumerate(rows)
+        ]
+        for point, rows in points
+    ]
+    return Table(
+        [*map(short_key, keys), *headings, *(cells.heading for cells in shown)],
+        [*numeric, *(True for _ in shown)],
+        groups,
+        len(keys),
+        0,
+    )
+
+
+def beside(results: Results, most: int | None = None) -> list[tuple[str, Table]]:
+    """The tables that stand after that of the flows, with their titles."""
+    found = (
+        ("Probes", probes),
+        ("Queues of the bottleneck", queues),
+        ("Cross traffic", traffic),
+    )
+    return [(title, one) for title, of in found if (one := of(results, most)) is not None]
 
 
 def traffic(results: Results, most: int | None = None) -> Table | None:
@@ -260,15 +351,11 @@ def _rows_beside(
     ]
 
 
-def beside(results: Results, most: int | None = None) -> list[tuple[str, Table]]:
-    """The tables of what stands beside the flows, each under its heading."""
-    found = (("Cross traffic", traffic(results, most)), ("Probes", probes(results, most)))
-    return [(heading, table) for heading, table in found if table is not None]
-
-
 def markdown(results: Results) -> str:
-    """The tables in Markdown."""
-    parts = [table(results), *(other for _, other in beside(results))]
+    """The tables in Markdown, with a row for every flow."""
+    first = groups(results)
+    parts = [*([first] if first is not None else []), table(results, every=True)]
+    parts += [one for _, one in beside(results)]
     return "\n".join(_markdown(cells) for cells in parts)
 
 
@@ -281,7 +368,9 @@ def _markdown(cells: Table) -> str:
 
 def plain(results: Results) -> str:
     """The tables in lines of text, under the study's title."""
-    parts = [table(results), *(other for _, other in beside(results))]
+    first = groups(results)
+    parts = [*([first] if first is not None else []), table(results)]
+    parts += [one for _, one in beside(results)]
     return "\n\n".join([results.plan.title, *(_plain(cells) for cells in parts)])
 
 
@@ -312,11 +401,40 @@ def interval(value: Estimate | None, divisor: float = 1.0, digits: int = 2) -> s
     return mean if half is None else f"{mean} ± {half / divisor:.{digits}f}"
 
 
-def _rows(point: PointSummary, shown: _Shown, counted: bool) -> list[list[str]]:
+@dataclass(frozen=True)
+class _FlowRow:
+    """A flow, or the flows of a group as one."""
+
+    name: str
+    cc: str
+    estimate: Callable[[str], Estimate | None]
+    limited_by: tuple[str, float] | None
+
+
+def _flow_rows(point: PointSummary, every: bool) -> list[_FlowRow]:
+    """The rows of a sweep point: groups first where they are folded."""
+    folded = point.groups if point.folds and not every else []
+    inside = {group.name for group in folded}
+    return [
+        _FlowRow(
+            f"{group.name} (mean of {group.flows})",
+            group.cc,
+            group.each.get,
+            grouped.longest(group.limited),
+        )
+        for group in folded
+    ] + [
+        _FlowRow(flow.name, flow.cc, flow.estimate, flow.limited_by)
+        for flow in point.flows
+        if flow.group not in inside
+    ]
+
+
+def _rows(point: PointSummary, shown: _Shown, counted: bool, every: bool) -> list[list[str]]:
     params = [text(value) for value in point.params.values()]
     limits = shown.limits
     rows = []
-    for index, flow in enumerate(point.flows):
+    for index, flow in enumerate(_flow_rows(point, every)):
         whole = [
             *(cells.text(_of_point(point, cells.metric)) for cells in shown.point),
             *([str(point.n)] if counted else []),
@@ -336,7 +454,7 @@ def _rows(point: PointSummary, shown: _Shown, counted: bool) -> list[list[str]]:
     return rows
 
 
-def _held_back(flow: FlowSummary) -> str:
+def _held_back(flow: _FlowRow) -> str:
     limit = flow.limited_by
     if limit is None or limit[1] <= 0:
         return _NONE
