@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cclab import pooled
-from cclab.metrics import FLOW_METRICS, GROUP_METRICS
+from cclab.metrics import FLOW_METRICS, GROUP_METRICS, shown_like
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -47,9 +47,16 @@ class GroupSummary:
         """Its variants in words."""
         return ", ".join(self.variants)
 
+    warm: bool
+    """Whether tables show what was measured after a warm-up."""
+
     def estimate(self, name: str) -> Estimate | None:
-        """What there is of the metric `name`, its `share` included."""
-        return self.estimates.get(name)
+        """What tables show of the metric `name`, its `share` included."""
+        return self.estimates.get(shown_like("group", name, warm=self.warm))
+
+    def of_each(self, name: str) -> Estimate | None:
+        """What tables show of the metric `name` of its flows, their `share` included."""
+        return self.each.get(shown_like("flow", name, warm=self.warm))
 
     def document(self, of: Callable[[Estimate | None], Any]) -> dict[str, Any]:
         """As the `summary` of a results document spells it; `of` spells an estimate."""
@@ -99,7 +106,7 @@ def values(
 
 
 def summaries(
-    runs: Runs, found: Mapping[tuple[str, str, str], Estimate | None]
+    runs: Runs, found: Mapping[tuple[str, str, str], Estimate | None], *, warm: bool
 ) -> list[GroupSummary]:
     """The groups, with what was `found` of their `values`."""
     told = []
@@ -125,6 +132,7 @@ def summaries(
                 limited=_limited(
                     [run["flows"][number]["limited"] for run in runs for number in numbers]
                 ),
+                warm=warm,
             )
         )
     return told
