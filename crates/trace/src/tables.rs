@@ -187,6 +187,26 @@ table! {
 }
 
 table! {
+    "probes": "What a probe was: one row per probe, in the scenario's order. Only with probes.",
+    ProbeSummary,
+    "probe": u32, "Index of the probe; the rows are in its order.";
+    "name": String = name, "Name.";
+    "kind": String = kind, "Kind: `ping` or `udp`.";
+    "interval_ns": Time = interval, "From one request to the next.";
+    "packet_bytes": u32 = packet_bytes, "Bytes of a packet on a link, headers and framing included; an answer is as long as its request.";
+    "sent_packets": Option<u64> = sent_packets, "Packets that its two hosts put into the network, requests and answers; null where the backend does not tell.";
+    "received_packets": Option<u64> = received_packets, "Packets that reached its two hosts; null where the backend does not tell.";
+}
+
+table! {
+    "probe_samples": "A request of a probe, in the order in which they left. Only with probes.",
+    ProbeSample,
+    "sent_ns": Time, "When it left.";
+    "probe": u32 = probe, "Index of the probe in `probes.parquet`.";
+    "rtt_ns": Option<Time> = rtt, "How long it took until the first answer came; null if none did before the run's end.";
+}
+
+table! {
     "histograms": "The non-empty bins of each flow's RTT samples, of the sojourn times of the bottleneck's two directions and of the named queues there, and of the one-way delays and echo times of cross traffic; of flows and links also what was counted after the warm-up, if there is one. A bin is at most 1/64 of its values wide.",
     Bin,
     "index": u32, "Index of the flow, link or source; of a band, its row in `bands.parquet`.";
