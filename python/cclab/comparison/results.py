@@ -176,8 +176,8 @@ class PointComparison:
     @property
     def named(self) -> list[tuple[str, Compared]]:
         """Every metric that was compared here, with what it is of."""
-        parts = (*self.groups, *self.flows)
-        found = [(part.name, c) for part in parts for c in part.metrics]
+        found = [(group.name, c) for group in self.groups for c in group.metrics]
+        found += [(flow.name, c) for flow in self.flows for c in flow.metrics]
         found += [(source.name, c) for source in self.traffic for c in source.metrics]
         return found + [("whole run", c) for c in self.whole]
 

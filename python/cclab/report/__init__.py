@@ -38,7 +38,8 @@ def write(
     each figure in each of `formats` (`svg`, `pdf`, `png`), `index.html`, which holds all of it and
     loads nothing, and `sweep.html`, on which every run is a point and has its time series if there
     is room: those whose ids begin with one of `series` before others. Equal results give equal
-    bytes. Raises `InputError` for another format or run and `StoreError` if the folder cannot be written.
+    bytes. Raises `InputError` for another format or run and `StoreError` if the folder cannot be
+    written.
     """
     # They take longer to load than most reports take to check.
     from cclab.report import explore, figures, page

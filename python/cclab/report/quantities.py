@@ -8,9 +8,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cclab import metrics
+from cclab import metrics, units
 from cclab.errors import InputError
-from cclab.report.palette import alone
+from cclab.report.palette import lent
 from cclab.stats import estimates
 
 if TYPE_CHECKING:
@@ -67,6 +67,8 @@ class Quantity:
         row = self._row
         if row is None:
             return 1.0, "", 1
+        if row.quantity in ("duration", "delay"):
+            return (*units.time(largest), 2)
         divisor, unit, digits = row.unit(largest)
         # A figure has no room for as many digits as a comparison.
         return divisor, unit, digits if not row.is_percentage else 0 if row.of_summary else 1
@@ -121,14 +123,32 @@ def flat(measured: Mapping[str, Any]) -> dict[str, float]:
 
 def variants_of(run: Measured) -> dict[str, tuple[str, str]]:
     """The flows of a run, copies as one: the variant of each and what a legend calls it."""
-    flows = run.metrics["flows"]
-    names = [flow["name"] for flow in flows]
-    stems = [stem(name, names) for name in names]
-    variants = dict(zip(stems, map(variant_of, flows), strict=True))
     return {
-        name: (variant, named(name if len(variants) > 1 else "", variant, stems.count(name)))
-        for name, variant in variants.items()
+        name: (variant, label)
+        for name, (variant, label, _) in grouped(run.metrics["flows"]).items()
     }
+
+
+def grouped(flows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, str, list[str]]]:
+    """Flows, given by their metrics, copies as one: variant, what a legend calls it, and names."""
+    names = [flow["name"] for flow in flows]
+    members: dict[str, list[str]] = {}
+    variants: dict[str, str] = {}
+    for flow in flows:
+        own = flow.get("group") or stem(flow["name"], names)
+        members.setdefault(own, []).append(flow["name"])
+        variants[own] = variant_of(flow)
+    several = len(members) > 1
+    return {
+        name: (variants[name], named(name if several else "", variants[name], len(own)), own)
+        for name, own in members.items()
+    }
+
+
+def transfers_only(point: Point) -> bool:
+    """Whether every flow at a sweep point ends by itself: its time says more than its rate."""
+    flows = [flow for run in point.runs[:1] for flow in run.run.scenario["flows"]]
+    return bool(flows) and all(flow.get("transfer") for flow in flows)
 
 
 def variant_of(flow: Mapping[str, Any]) -> str:
@@ -136,10 +156,10 @@ def variant_of(flow: Mapping[str, Any]) -> str:
     return flow["cc"] or flow.get("transport") or ""
 
 
-def alone_in(results: Results) -> bool:
-    """Whether no run has flows of two variants."""
+def lent_in(results: Results) -> tuple[str, ...]:
+    """The hues to lend in a figure whose axes all sweep points share."""
     firsts = (point.runs[0] for point in results.points if point.runs)
-    return alone(map(variant_of, run.metrics["flows"]) for run in firsts)
+    return lent([{variant_of(flow) for run in firsts for flow in run.metrics["flows"]}])
 
 
 def named(flow: str, variant: str, copies: int = 1) -> str:

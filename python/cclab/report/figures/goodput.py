@@ -10,7 +10,7 @@ from cclab import units
 from cclab.report.figures import expectation, legend
 from cclab.report.figures.asked import TooMuchError
 from cclab.report.figures.sweep import layout
-from cclab.report.palette import Looks, alone
+from cclab.report.palette import Looks, lent
 from cclab.report.quantities import named, stem
 from cclab.report.swept import beside
 
@@ -115,8 +115,7 @@ def _looks(placed: Layout, summaries: dict[int, PointSummary], flows: int) -> di
     They are given flow by flow, not point by point: else a flow would be the light one of a variant
     and the dark one of another.
     """
-    together = ([flow.cc or "" for flow in summary.flows] for summary in summaries.values())
-    given = Looks(alone=alone(together))
+    given = Looks(lent([{flow.cc or "" for s in summaries.values() for flow in s.flows}]))
     looks: dict[str, Look] = {}
     for index in range(flows):
         for place in placed.places:
