@@ -14,8 +14,8 @@ use crate::histogram::Histogram;
 use crate::parquet_file::TableWriter;
 use crate::probe::{Event, Probe};
 use crate::schema::{
-    AckEvent, DropEvent, Fidelity, FlowSample, FlowSummary, Kernel, LinkSummary, QueueEvent,
-    QueueSample, RunSummary, Transfer,
+    AckEvent, DropEvent, Fidelity, FlowSample, Kernel, LinkSummary, QueueEvent, QueueSample,
+    RunSummary, Transfer,
 };
 use crate::segment::WireOptions;
 use crate::tables::Bin;
@@ -268,9 +268,10 @@ fn write_bands(dir: &Path, links: &[LinkSummary]) -> Result<(), TraceError> {
 fn write_histograms(dir: &Path, summary: &RunSummary) -> Result<(), TraceError> {
     let mut table = TableWriter::create(dir)?;
     for (index, flow) in (0..).zip(&summary.flows) {
-        let FlowSummary { rtt, warm_rtt, .. } = flow;
-        write_bins(&mut table, index, "flow", "rtt", rtt)?;
-        write_bins(&mut table, index, "flow", "warm_rtt", warm_rtt)?;
+        write_bins(&mut table, index, "flow", "rtt", &flow.rtt)?;
+        write_bins(&mut table, index, "flow", "warm_rtt", &flow.warm_rtt)?;
+        write_bins(&mut table, index, "flow", "delay", &flow.datagrams.delay)?;
+        write_bins(&mut table, index, "flow", "delay_back", &flow.back.delay)?;
     }
     for (index, link) in (0..).zip(&summary.links) {
         let LinkSummary {

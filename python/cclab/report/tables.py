@@ -463,7 +463,7 @@ def _flow_rows(point: PointSummary, every: bool) -> list[_FlowRow]:
         )
         for group in folded
     ] + [
-        _FlowRow(flow.name, flow.cc, flow.direction, flow.estimate, flow.limited_by)
+        _FlowRow(flow.name, flow.kind, flow.direction, flow.estimate, flow.limited_by)
         for flow in point.flows
         if flow.group not in inside
     ]
