@@ -251,7 +251,7 @@ def shown_name(subject: str, name: str, *, warm: bool) -> str:
 def warmed_up(measured: Mapping[str, Any]) -> bool:
     """Whether something was measured after a warm-up in the run that has these metrics."""
     flows = (flow.get("window_goodput_bps") for flow in measured["flows"])
-    queue = measured["bottleneck"].get("window_queue_delay_mean_s")
+    queue = measured.get("bottleneck", {}).get("window_queue_delay_mean_s")
     return queue is not None or any(goodput is not None for goodput in flows)
 
 

@@ -34,7 +34,7 @@ _OF_THE_REPORT = {
 }
 
 
-OF_WINDOW = ("goodput", "jain", "tradeoff", "heatmap", "matrix", "curve", "share-curve")
+OF_WINDOW = ("goodput", "jain", "tradeoff", "heatmap", "matrix", "curve", "buffer-share")
 """The figures of which numbers are those after the warm-up."""
 
 
