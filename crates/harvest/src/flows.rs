@@ -8,6 +8,7 @@ use cclab_trace::schema::{FlowSummary, Limited};
 use cclab_units::Time;
 
 use crate::connection::{Connection, MICROSECOND};
+use crate::limits::limited;
 use crate::records::{Run, acked, is_program, payload, sent};
 use crate::tally::{FlowTally, Tally};
 
@@ -196,20 +197,16 @@ impl<'a> Flow<'a> {
             .unwrap_or_else(|| self.of_connections(|c| c.undos))
     }
 
-    /// What held the flow back during its life of `life`. The kernel tells the time with
-    /// anything to send, and of it that limited by the two buffers.
+    /// What held the flow back during its life of `life`.
     fn limited(&self, life: Time) -> Limited {
-        let spent = |of: fn(&TcpInfo) -> u64| Time::from_micros(self.sum(of)).min(life);
-        let busy = spent(|info| info.busy_time);
-        let rwnd = spent(|info| info.rwnd_limited).min(busy);
-        let sndbuf = spent(|info| info.sndbuf_limited).min(busy - rwnd);
-        Limited {
-            cwnd: busy - rwnd - sndbuf,
-            rwnd,
-            application: life - busy,
-            sndbuf,
-            pacing: Time::ZERO,
-        }
+        let variant = cclab_cc::find(&self.outcome.cc_in_force);
+        limited(
+            life,
+            &self.outcome.sender,
+            self.tally.connections.iter().map(|c| c.open.time()).sum(),
+            variant.is_some_and(|variant| variant.paces),
+            &self.samples,
+        )
     }
 
     fn rtt(&self) -> Histogram {
