@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use cclab_testbed::orders::Work;
 use cclab_testbed::records::{FlowOutcome, Sample, TcpInfo};
 use cclab_trace::schema::{FlowSummary, Limited};
 use cclab_units::Time;
 
 use crate::connection::{Connection, MICROSECOND};
-use crate::limits::limited;
+use crate::limits::Told;
 use crate::records::{Run, acked, is_program, payload, sent};
 use crate::tally::{FlowTally, RoundTrips, Tally};
 
@@ -205,13 +206,14 @@ impl<'a> Flow<'a> {
     /// What held the flow back during its life of `life`.
     fn limited(&self, life: Time) -> Limited {
         let variant = cclab_cc::find(&self.outcome.cc_in_force);
-        limited(
-            life,
-            &self.outcome.sender,
-            self.tally.connections.iter().map(|c| c.open.time()).sum(),
-            variant.is_some_and(|variant| variant.paces),
-            &self.samples,
-        )
+        let told = Told {
+            sockets: &self.outcome.sender,
+            open: self.tally.connections.iter().map(|c| c.open.time()).sum(),
+            paces: variant.is_some_and(|variant| variant.paces),
+            pauses: pauses(&self.run.orders.flows[self.index].work),
+            samples: &self.samples,
+        };
+        told.limited(life)
     }
 
     /// The round trips of its whole life, and those after the warm-up if there is one: those of
@@ -266,6 +268,16 @@ impl<'a> Flow<'a> {
                 0.0
             }
         })
+    }
+}
+
+/// Whether the application may have nothing to send before its end.
+fn pauses(work: &Work) -> bool {
+    match work {
+        Work::Bulk {
+            writes_per_second, ..
+        } => writes_per_second.is_some(),
+        _ => true,
     }
 }
 

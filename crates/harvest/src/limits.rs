@@ -52,42 +52,53 @@ impl OpenWindow {
     }
 }
 
-/// What held back a flow of these sockets during its life of `life`. Its windows were open for `open`;
-/// `paces`: whether its variant does; `samples`: its state over time.
-///
-/// A limit goes before those that follow: pacing, until the rate lets the next segment leave; nothing to
-/// send; the windows.
-pub fn limited(
-    life: Time,
-    sockets: &[TcpInfo],
-    open: Time,
-    paces: bool,
-    samples: &[(Time, &TcpInfo)],
-) -> Limited {
-    let sum = |of: fn(&TcpInfo) -> u64| sockets.iter().map(of).sum();
-    let spent = |of: fn(&TcpInfo) -> u64| Time::from_micros(sum(of)).min(life);
-    let busy = spent(|info| info.busy_time);
-    let rwnd = spent(|info| info.rwnd_limited).min(busy);
-    let sndbuf = spent(|info| info.sndbuf_limited).min(busy - rwnd);
-    let held = busy - rwnd - sndbuf;
-    // A kernel is busy as long as anything is under way. A full send buffer leaves nothing that waits
-    // either, and is counted above.
-    let idle = (with_nothing_waiting(busy, samples) - sndbuf).min(held);
-    let (pacing, with_data) = match paces {
-        true => {
-            let with_data = (open - sndbuf - rwnd - idle).min(held - idle);
-            let closed = gate_closed(samples).min(held);
-            (closed.max(with_data), with_data)
+/// What a kernel tells of a flow.
+pub struct Told<'a> {
+    /// Its sockets at the end.
+    pub sockets: &'a [TcpInfo],
+    /// How long its windows were open.
+    pub open: Time,
+    /// Whether its variant paces.
+    pub paces: bool,
+    /// Whether its application may have nothing to send before its end. One that always has is held back
+    /// by the send buffer or the network when nothing waits.
+    pub pauses: bool,
+    /// The state of its socket over time.
+    pub samples: &'a [(Time, &'a TcpInfo)],
+}
+
+impl Told<'_> {
+    /// What held it back during its life of `life`. A limit goes before those that follow: pacing, until
+    /// the rate lets the next segment leave; nothing to send; the windows.
+    pub fn limited(&self, life: Time) -> Limited {
+        let sum = |of: fn(&TcpInfo) -> u64| self.sockets.iter().map(of).sum();
+        let spent = |of: fn(&TcpInfo) -> u64| Time::from_micros(sum(of)).min(life);
+        let busy = spent(|info| info.busy_time);
+        let rwnd = spent(|info| info.rwnd_limited).min(busy);
+        let sndbuf = spent(|info| info.sndbuf_limited).min(busy - rwnd);
+        let held = busy - rwnd - sndbuf;
+        // A kernel is busy as long as anything is under way. A full send buffer leaves nothing that
+        // waits either, and is counted above.
+        let idle = match self.pauses {
+            true => (with_nothing_waiting(busy, self.samples) - sndbuf).min(held),
+            false => Time::ZERO,
+        };
+        let (pacing, with_data) = match self.paces {
+            true => {
+                let with_data = (self.open - sndbuf - rwnd - idle).min(held - idle);
+                let closed = gate_closed(self.samples).min(held);
+                (closed.max(with_data), with_data)
+            }
+            false => (Time::ZERO, Time::ZERO),
+        };
+        let idle = idle - (pacing - with_data);
+        Limited {
+            cwnd: held - idle - pacing,
+            rwnd,
+            application: life - busy + idle,
+            sndbuf,
+            pacing,
         }
-        false => (Time::ZERO, Time::ZERO),
-    };
-    let idle = idle - (pacing - with_data);
-    Limited {
-        cwnd: held - idle - pacing,
-        rwnd,
-        application: life - busy + idle,
-        sndbuf,
-        pacing,
     }
 }
 
@@ -220,7 +231,20 @@ mod tests {
         let mut at: Vec<_> = samples.iter().map(|info| (ms(900), info)).collect();
         at.insert(0, ends[0]);
         at.push(ends[1]);
-        let limited = limited(ms(1_000), &[socket], ms(open), paces, &at);
+        let told = Told {
+            sockets: &[socket],
+            open: ms(open),
+            paces,
+            pauses: true,
+            samples: &at,
+        };
+        let limited = told.limited(ms(1_000));
+        let always = Told {
+            pauses: false,
+            ..told
+        };
+        let buffered = always.limited(ms(1_000)).application;
+        assert_eq!(buffered, ms(100), "data are always there");
         [
             limited.cwnd,
             limited.rwnd,
