@@ -78,6 +78,7 @@ def html(results: Results, drawn: Drawn) -> str:
         groups=groups,
         whole=whole,
         beside=beside,
+        floods=tables.floods(results),
         beyond=tables.beyond(results),
         window=tables.window(results),
         of_window=OF_WINDOW,
