@@ -6,7 +6,7 @@ import itertools
 import random
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from hypothesis import given
@@ -83,7 +83,7 @@ class Machine:
                 sweep.under_way[Future()] = _Batch(runs, guests, cost, guess)
             clock.now_s += 0.1
             for future, batch in [*sweep.under_way.items()][: self.workers]:
-                guests = batch.progresses
+                guests = cast("list[Guest]", batch.progresses)
                 going = next((guest for guest in guests if guest.fraction < 1), None)
                 if going is not None:
                     going.spent_s += 0.1
@@ -145,7 +145,11 @@ def test_a_run_without_an_end_in_sight_counts_by_the_guess() -> None:
 
 def test_several_sweeps_are_one_to_a_listener() -> None:
     told: list[State] = []
-    rounds = Rounds(told.append)
+
+    def listener(state: State) -> None:
+        told.append(state)
+
+    rounds = Rounds(listener)
     rounds(State(2, 1, 0, 0.6, 1.0, 1.0, known=0.5))
     rounds(State(2, 2, 0, 1.0, 2.0, 2.0, known=1.0))
     rounds(State(2, 0, 0, 0.0, 0.0, 0.1, known=0.0))
