@@ -318,7 +318,7 @@ def _does_it(backends: list[str]) -> str:
     """Which other backends do what is refused; empty of none."""
     if not backends:
         return ""
-    return f"; --backend {' or '.join(backends)} {'has' if len(backends) == 1 else 'have'} it"
+    return f"; --backend {' or '.join(backends)} has it"
 
 
 def _with_runs(point: Point, most: int) -> Point:
