@@ -355,7 +355,8 @@ fn limited_by_sndbuf(evidence: &Evidence<'_>) -> Option<(String, String)> {
     let flows = mostly_limited(evidence, |limited| limited.sndbuf)?;
     Some((
         format!("the send buffer, not congestion control, limited {flows}"),
-        "raise the send buffer above the bandwidth-delay product plus the queue".to_owned(),
+        "give the flow a larger `sndbuf`: twice the bandwidth-delay product plus the queue"
+            .to_owned(),
     ))
 }
 
