@@ -112,6 +112,7 @@ fn orders() -> Orders {
             destination_port: 5001,
             start: Time::ZERO,
             rwnd: None,
+            sndbuf: None,
             work: Work::Bulk {
                 transfer: Some(150_000),
                 duration: None,

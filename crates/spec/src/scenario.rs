@@ -191,6 +191,9 @@ pub struct Flow {
     pub duration: Option<Time>,
     /// The largest window the receiver advertises, in bytes; absent: the profile's.
     pub rwnd: Option<u64>,
+    /// Bytes of memory of the send buffer; absent: the profile's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sndbuf: Option<u64>,
     /// Maximum segment size in bytes; absent: the profile's.
     pub mss: Option<u32>,
     /// Bytes per write of the application; absent: as large as fits.
@@ -272,6 +275,7 @@ impl Flow {
             transfer: None,
             duration: None,
             rwnd: None,
+            sndbuf: None,
             mss: None,
             write_size: None,
             writes_per_second: None,

@@ -197,6 +197,9 @@ pub(crate) struct Flow {
     pub duration: Option<At<TimeText>>,
     /// The largest window the receiver advertises. Default: the stack's.
     pub rwnd: Option<At<SizeText>>,
+    /// The send buffer, as a kernel counts it: payload and what its packets take of memory beside.
+    /// Default: the stack's.
+    pub sndbuf: Option<At<SizeText>>,
     /// Maximum segment size. Default: the stack's.
     pub mss: Option<At<SizeText>>,
     /// Bytes per write of the application. Default: as large as fits.

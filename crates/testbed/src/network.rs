@@ -132,18 +132,16 @@ impl<'a> Network<'a> {
 
     /// A namespace for each node.
     fn nodes(&mut self, layout: &Layout) {
-        // The flows of which each node is an end, and of these the ones that it receives.
+        // The flows that each node sends, and those that it receives.
         let mut flows = vec![(Vec::new(), Vec::new()); layout.nodes.len()];
         for (flow, journey) in self.scenario.flows.iter().zip(&layout.flows) {
             flows[journey.sender.index()].0.push(flow);
-            let at_receiver = &mut flows[journey.receiver.index()];
-            at_receiver.0.push(flow);
-            at_receiver.1.push(flow);
+            flows[journey.receiver.index()].1.push(flow);
         }
-        for (node, (flows, received)) in layout.nodes.iter().zip(flows) {
+        for (node, (sent, received)) in layout.nodes.iter().zip(flows) {
             let settings = match node.role {
                 Role::Router => settings::of_router(),
-                Role::Host | Role::SharedHost | Role::Any => settings::of_host(&flows, &received),
+                Role::Host | Role::SharedHost | Role::Any => settings::of_host(&sent, &received),
             };
             self.namespace(&node.name, settings);
         }

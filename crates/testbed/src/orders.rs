@@ -125,6 +125,11 @@ pub struct Flow {
     /// The receiver's route clamps the window of the handshake, but the kernel sets a clamp of
     /// its own at the first full segment: the agent sets `TCP_WINDOW_CLAMP` once data are there.
     pub rwnd: Option<u64>,
+    /// Bytes of memory of the send buffer, which `tcp_wmem` of the sender's host fixes; absent: as
+    /// the kernel likes. The kernel holds a writer to it only where the writer begins a new packet,
+    /// so that one in a hurry exceeds it many times: the agent writes what is free in it, no more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sndbuf: Option<u64>,
     /// What it does.
     pub work: Work,
 }

@@ -45,10 +45,7 @@ fn on_a_host(scenario: &Scenario, found: &mut Found) {
             EventKind::Queue => "queue",
             EventKind::Drop => "drop",
         };
-        found.refuse(
-            "trace.events",
-            format!("events {name:?} (the backend linux has them)"),
-        );
+        found.refuse("trace.events", format!("events {name:?}"));
     }
     let jitter = scenario.network.bottleneck.jitter;
     if jitter.is_some_and(|jitter| !jitter.reorder) {
@@ -122,7 +119,7 @@ fn network(scenario: &Scenario, target: Target, found: &mut Found) {
 fn router(router: &Forwarder, target: Target, found: &mut Found) {
     if target == Target::Host {
         let what = "a router that forwards so many packets per second (in real time its timer is \
-                    later than a packet takes; the backend linux has them)";
+                    later than a packet takes)";
         found.refuse("network.router_packet_rate", what);
     }
     if router.packet_rate > MAX_PACKET_RATE {
@@ -359,6 +356,16 @@ fn shared_hosts(scenario: &Scenario, found: &mut Found) {
                 first.name
             );
             found.refuse(format!("flow.{}.rwnd", flow.name), what);
+        }
+        for flow in flows.iter().filter(|flow| flow.direction == direction) {
+            if flow.sndbuf != first.sndbuf {
+                let what = format!(
+                    "sndbuf different from that of flow {}: in a chain they share the sending \
+                     host (give all the same, or use a dumbbell)",
+                    first.name
+                );
+                found.refuse(format!("flow.{}.sndbuf", flow.name), what);
+            }
         }
     }
 }

@@ -172,6 +172,7 @@ fn of_tcp_alone(flow: &written::Flow) -> Result<(), Problem> {
         ("cc", place(&flow.cc)),
         ("cc_params", flow.cc_params.keys().next().map(|key| key.at)),
         ("rwnd", place(&flow.rwnd)),
+        ("sndbuf", place(&flow.sndbuf)),
         ("mss", place(&flow.mss)),
         ("write_size", place(&flow.write_size)),
         ("writes_per_second", place(&flow.writes_per_second)),

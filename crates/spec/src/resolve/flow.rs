@@ -8,17 +8,20 @@ use super::layout::{self, Layout};
 use super::link::packet_rate;
 use super::params::params;
 use super::program::program;
-use super::{known, positive_time, relations};
+use super::{positive_time, relations};
 use crate::de::At;
 use crate::error::Problem;
-use crate::names::{DEFAULT_VARIANT, Names};
+use crate::names::Names;
 use crate::path::default_name;
 use crate::scenario::{DelayAt, Flow, Start};
-use crate::text::BriefOrFull;
+use crate::text::{BriefOrFull, SizeText};
 use crate::written;
 
 /// IP and TCP headers without options: a packet is at least this much larger than its payload.
 const HEADERS: u64 = 40;
+
+/// Bytes of memory that the send buffer of a Linux socket can have, from `SOCK_MIN_SNDBUF` on.
+const SNDBUF: std::ops::RangeInclusive<u64> = 4_608..=1 << 30;
 
 /// Width of the interval a flow's start is drawn from unless the flow says otherwise: wide
 /// enough that repeats differ and flows do not march in step.
@@ -195,9 +198,8 @@ fn flow(
     }
     let program = program(flow, run.is_some() || duration.is_some())?;
     let udp = datagrams(flow)?;
-    let variants = names.variants.iter().map(|variant| variant.name.as_str());
     let cc = match udp {
-        None => known("variant", flow.cc.as_ref(), DEFAULT_VARIANT, variants)?,
+        None => super::variant(flow.cc.as_ref(), names)?,
         Some(_) => String::new(),
     };
     let cc_params = params(&flow.cc_params, &names.variants, &cc, &[])?;
@@ -213,6 +215,11 @@ fn flow(
         transfer: flow.transfer.as_ref().map(|transfer| transfer.value.0),
         duration,
         rwnd: flow.rwnd.as_ref().map(|rwnd| rwnd.value.0),
+        sndbuf: flow
+            .sndbuf
+            .as_ref()
+            .map(|size| sndbuf(flow, size))
+            .transpose()?,
         mss: flow.mss.as_ref().map(mss).transpose()?,
         write_size: flow.write_size.as_ref().map(|size| size.value.0),
         writes_per_second: flow.writes_per_second.as_ref().map(|writes| writes.value),
@@ -239,6 +246,28 @@ fn flow(
             .collect(),
     };
     Ok((resolved, ends.own_rtt + ends.extra_delay * 2))
+}
+
+/// A send buffer within what Linux knows.
+fn sndbuf(flow: &written::Flow, size: &At<SizeText>) -> Result<u64, Problem> {
+    let bytes = size.value.0;
+    let problem = if !SNDBUF.contains(&bytes) {
+        Problem::new(
+            format!("a send buffer of {bytes} bytes"),
+            format!(
+                "write \"{}B\" to \"1GiB\", as Linux has them",
+                SNDBUF.start()
+            ),
+        )
+    } else if flow.sysctl.contains_key("net.ipv4.tcp_wmem") {
+        Problem::new(
+            "`sndbuf` and the sysctl net.ipv4.tcp_wmem set the same buffer",
+            "leave one of them out",
+        )
+    } else {
+        return Ok(bytes);
+    };
+    Err(problem.or_at(size.at))
 }
 
 fn delay_limit(flow: &written::Flow) -> Result<Option<u32>, Problem> {
@@ -274,7 +303,7 @@ fn start(flow: &written::Flow) -> Start {
 }
 
 /// IPv4's total length, 16 bits, bounds a segment.
-fn mss(written: &At<crate::text::SizeText>) -> Result<u32, Problem> {
+fn mss(written: &At<SizeText>) -> Result<u32, Problem> {
     let largest = u64::from(u16::MAX) - HEADERS;
     match u32::try_from(written.value.0) {
         Ok(mss) if u64::from(mss) <= largest => Ok(mss),
