@@ -43,6 +43,14 @@ def report(
     format_: Annotated[
         str, typer.Option("--format", metavar="F,F", help="Figures as svg, pdf, png.")
     ] = "svg",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="figure.KEY=VALUE",
+            help="How figures look: figure.width=7, figure.queue.ylim=0,50; may be repeated.",
+        ),
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Write tables, figures and one offline page from a results folder alone."""
@@ -51,7 +59,7 @@ def report(
             raise InputError(f"{option} is of a figure: give --figure too")
     kept = [_kept(text) for text in where or []]
     formats = _listed(format_)
-    reports.check(figure or [], formats)
+    reports.check(figure or [], formats, set_ or [])
     store = Store(folder)
     plan = store.plan()
     found = store.seen(plan)
@@ -69,12 +77,14 @@ def report(
 
         asked = Asked(tuple(_listed(metric)), tuple(_listed(axes)), tuple(kept))
         for name in figure:
-            for path in reports.write_figure(measured, folder / "report", name, asked, formats):
+            for path in reports.write_figure(
+                measured, folder / "report", name, asked, formats, set_ or []
+            ):
                 note(f"figure: {path}")
         if json:
             print_json(measured.document())
         return
-    page = reports.write(measured, folder / "report", formats, series or [])
+    page = reports.write(measured, folder / "report", formats, series or [], set_ or [])
     if json:
         print_json(measured.document())
     else:
