@@ -39,7 +39,7 @@ class Quantity:
     def owner(self) -> str:
         """The flow or the source of cross traffic that it is of; empty if it is of the run."""
         subject, _, rest = self.name.partition(".")
-        return rest.rpartition(".")[0] if subject in ("flow", "traffic") else ""
+        return rest.rpartition(".")[0] if subject in ("flow", "group", "traffic") else ""
 
     @property
     def title(self) -> str:
@@ -80,7 +80,7 @@ class Quantity:
 
     def of(self, run: Measured) -> float | None:
         """The number of a run; None if it was not measured."""
-        if self.name.startswith(("flow.", "traffic.")):
+        if self.name.startswith(("flow.", "group.", "traffic.")):
             return flat(run.metrics).get(self.name)
         value: Any = run.metrics
         for word in self.name.split("."):
@@ -108,7 +108,10 @@ def flat(measured: Mapping[str, Any]) -> dict[str, float]:
     found: dict[str, float] = {}
     for key, value in measured.items():
         if key == "flows":
-            found |= _of_flows(value)
+            found |= _of_flows(value, metrics.shares(measured))
+        elif key == "groups":
+            for group in value:
+                found |= _numbers(group, f"group.{group['name']}.")
         elif key == "traffic":
             for source in value:
                 plain = {k: v for k, v in source.items() if k != "transfers"}
@@ -173,20 +176,21 @@ def stem(flow: str, flows: Sequence[str]) -> str:
     return name if dot and number.isdigit() and name not in flows else flow
 
 
-def _of_flows(flows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+def _of_flows(
+    flows: Sequence[Mapping[str, Any]], shares: Sequence[float | None]
+) -> dict[str, float]:
     names = [flow["name"] for flow in flows]
-    total = sum(flow["goodput_bps"] or 0.0 for flow in flows)
-    copies: dict[str, list[Mapping[str, Any]]] = {}
-    for flow in flows:
-        copies.setdefault(stem(flow["name"], names), []).append(flow)
+    copies: dict[str, list[tuple[Mapping[str, Any], float | None]]] = {}
+    for flow, share in zip(flows, shares, strict=True):
+        copies.setdefault(stem(flow["name"], names), []).append((flow, share))
     found: dict[str, float] = {}
     for name, alike in copies.items():
-        numbers = [_numbers(flow, f"flow.{name}.") for flow in alike]
+        numbers = [_numbers(flow, f"flow.{name}.") for flow, _ in alike]
         for key in dict.fromkeys(key for one in numbers for key in one):
             seen = [one[key] for one in numbers if key in one]
             found[key] = seen[0] if len(seen) == 1 else math.fsum(seen) / len(seen)
-        if total > 0:
-            own = [(flow["goodput_bps"] or 0.0) / total for flow in alike]
+        own = [share for _, share in alike if share is not None]
+        if own:
             found[f"flow.{name}.share"] = own[0] if len(own) == 1 else math.fsum(own)
     return found
 
@@ -218,21 +222,35 @@ def names_in(results: Results) -> list[str]:
     return list(found)
 
 
+def _shown(results: Results, asked: str) -> str:
+    """`asked`, or the name of what it is short for."""
+    owner, dot, word = asked.rpartition(".")
+    subject = owner.partition(".")[0]
+    warm = any(metrics.warmed_up(run.metrics) for p in results.points for run in p.runs[:1])
+    for of in [subject] if subject else ["flow", "bottleneck", "run"]:
+        name = metrics.shown_name(of, word, warm=warm)
+        if name != word:
+            return f"{owner}{dot}{name}"
+    return asked
+
+
 def called(results: Results, asked: str) -> list[Quantity]:
     """What `asked` names: one quantity, or one of each flow (`goodput_bps`, `share`).
 
     `flow.NAME.METRIC` is that of one flow, and so with `traffic`; `bottleneck.` may be left out.
+    What is short for the number that tables show (`goodput`, `jain`) is that number here too.
     Raises `InputError` if no run has it.
     """
     names = names_in(results)
+    asked = _shown(results, asked)
     for family in (asked, f"bottleneck.{asked}"):
         if family in names:
             return [Quantity(family)]
     subject, _, metric = asked.rpartition(".")
-    for kind in [subject] if subject else ["flow", "traffic"]:
+    for kind in [subject] if subject else ["flow", "traffic", "group"]:
         members = [n for n in names if n.startswith(f"{kind}.") and n.endswith(f".{metric}")]
         members = [n for n in members if Quantity(n).metric == metric]
-        if kind in ("flow", "traffic") and members:
+        if kind in ("flow", "group", "traffic") and members:
             return [Quantity(name) for name in members]
     known = [*names, *(Quantity(name).metric for name in names)]
     near = difflib.get_close_matches(asked, list(dict.fromkeys(known)), n=1)

@@ -79,7 +79,7 @@ def draw(results: Results, asked: Asked) -> Drawing | None:
     if asked.metrics:
         quantities = called(results, asked.metrics[0])
     elif any(name.endswith(".goodput_bps") for name in names):
-        quantities = called(results, "goodput_bps")
+        quantities = called(results, "goodput")
     else:
         return None
     return along(results, quantities, axes, axis)

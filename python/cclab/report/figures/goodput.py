@@ -66,7 +66,7 @@ def draw(results: Results) -> Drawing | None:
         e.mean if e.high is None else e.high
         for s in summaries.values()
         for f in s.flows
-        if (e := f.estimates["goodput_bps"]) is not None
+        if (e := f.estimate("goodput_bps")) is not None
     ]
     tops += [bps for of_point in expected.values() for bps in of_point.values()]
     unit, name = units.rate(max(tops, default=0.0))
@@ -79,7 +79,7 @@ def draw(results: Results) -> Drawing | None:
         summary = summaries[place.point.index]
         for index, flow in enumerate(summary.flows):
             style = looks[_label(placed, place, summary, index)]
-            value = flow.estimates["goodput_bps"]
+            value = flow.estimate("goodput_bps")
             if value is None:
                 continue
             lane = series.index(place.series) * flows + index
