@@ -12,10 +12,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from cclab import _core
-from cclab.explain import groups, limits
+from cclab.explain import groups, limits, told
 from cclab.explain.groups import GroupExplanation
 from cclab.explain.limits import Limit
 from cclab.explain.shown import Shown
+from cclab.explain.told import Explained
 from cclab.explain.traffic import (
     TrafficExplanation,
     explain_traffic,
@@ -24,6 +25,7 @@ from cclab.explain.traffic import (
 )
 
 __all__ = [
+    "Explained",
     "Explanation",
     "FlowExplanation",
     "GroupExplanation",
@@ -96,6 +98,13 @@ class Explanation(Shown):
     def document(self) -> dict[str, Any]:
         """Everything as JSON values."""
         return asdict(self)
+
+    def __str__(self) -> str:
+        """Its table of flows as text."""
+        return told.text(self)
+
+    def _repr_html_(self) -> str:
+        return told.html(self)
 
 
 def explain(scenario: dict[str, Any]) -> Explanation:
