@@ -16,6 +16,7 @@ from cclab.report.figures import (
     curve,
     cwnd,
     goodput,
+    group_bars,
     heatmap,
     jain,
     matrix,
@@ -87,6 +88,14 @@ FIGURES: tuple[Kind, ...] = (
         "goodput", goodput.TITLE, goodput.CAPTION, goodput.NEEDS, _fixed(goodput.draw), limits="y"
     ),
     Kind("box", box.TITLE, box.CAPTION, box.NEEDS, box.draw, 1, limits="y"),
+    Kind(
+        "groups",
+        group_bars.TITLE,
+        group_bars.CAPTION,
+        group_bars.NEEDS,
+        _fixed(group_bars.draw),
+        limits="y",
+    ),
     Kind("jain", jain.TITLE, jain.CAPTION, jain.NEEDS, _fixed(jain.draw), limits="y"),
     Kind("share", share.TITLE, share.CAPTION, share.NEEDS, _fixed(share.draw)),
     Kind("matrix", matrix.TITLE, matrix.CAPTION, matrix.NEEDS, matrix.draw, 1, 2, limits=""),
