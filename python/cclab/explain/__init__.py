@@ -12,11 +12,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from cclab import _core
-from cclab.explain import groups, limits
+from cclab.explain import groups, limits, told
 from cclab.explain.groups import GroupExplanation
 from cclab.explain.limits import Limit
 from cclab.explain.probe import ProbeExplanation, explain_probe
 from cclab.explain.shown import Shown
+from cclab.explain.told import Explained
 from cclab.explain.traffic import (
     TrafficExplanation,
     explain_traffic,
@@ -25,6 +26,7 @@ from cclab.explain.traffic import (
 )
 
 __all__ = [
+    "Explained",
     "Explanation",
     "FlowExplanation",
     "GroupExplanation",
@@ -100,6 +102,13 @@ class Explanation(Shown):
     def document(self) -> dict[str, Any]:
         """Everything as JSON values."""
         return asdict(self)
+
+    def __str__(self) -> str:
+        """Its table of flows as text."""
+        return told.text(self)
+
+    def _repr_html_(self) -> str:
+        return told.html(self)
 
 
 def explain(scenario: dict[str, Any]) -> Explanation:

@@ -14,6 +14,7 @@ from markupsafe import escape as markup_escape
 from cclab import _core, expect, metrics, versions
 from cclab.report import figures, tables
 from cclab.report.figures.panels import MOST_PANELS
+from cclab.report.figures.settings import NOTHING, Settings, check_labels, named_in
 
 if TYPE_CHECKING:
     from cclab.report.figures import Kind
@@ -48,18 +49,29 @@ class Drawn:
     """Why figures that there could be are not drawn."""
 
 
-def draw(results: Results) -> Drawn:
-    """Every figure that the results have something to show in and that can be read."""
+def draw(results: Results, looks: Settings = NOTHING) -> Drawn:
+    """Every figure that the results have something to show in and that can be read.
+
+    A horizontal axis that is set for every figure is that of time. Raises `InputError` if a label
+    is set that no figure has.
+    """
+    named: list[str] = []
+    beside_time = Settings({k: text for k, text in looks.texts.items() if k != "xlim"})
     drawn: list[tuple[Kind, Drawing, bytes]] = []
     too_much: list[str] = []
     for kind in figures.FIGURES:
         try:
-            figure = figures.draw(results, kind.name)
+            if looks:
+                plain = figures.draw(results, kind.name)
+                named += [] if plain is None else named_in(plain)
+            own = looks if kind.over_time else beside_time
+            figure = figures.draw(results, kind.name, looks=own)
         except figures.TooMuchError as error:
             too_much.append(str(error))
         else:
             if figure is not None:
                 drawn.append((kind, figure, figures.svg(figure)))
+    check_labels(looks, named)
     return Drawn(drawn, too_much)
 
 
