@@ -1,5 +1,6 @@
 //! The numbers of one flow.
 
+use cclab_spec::Direction;
 use cclab_trace::Trace;
 use cclab_trace::schema::FlowSummary;
 use cclab_units::Time;
@@ -24,6 +25,10 @@ pub(crate) struct OfFlow<'a> {
     pub received: &'a [(Time, u64)],
     /// The time in which it was active.
     pub active: Option<Window>,
+    /// What of that came after the warm-up, if there is one.
+    pub window: Option<Window>,
+    /// Whether its data go with the bottleneck or against it.
+    pub direction: Direction,
     /// The time in which all flows were.
     pub steady: Option<Window>,
     /// The group that it is in.
@@ -59,6 +64,10 @@ measured! {
             "Variant in force, read back.",
             row(Text, "", "sender");
 
+        direction: String = |of| word(of.direction).to_owned(),
+            "Whether its data go with the bottleneck, `forward`, or against it, `reverse` (see Directions).",
+            row(Text, "", "study");
+
         bytes_received: u64 = |of| of.flow.bytes_received,
             "Unique in-order bytes that the receiving application got.",
             row(Size, "run", "receiver");
@@ -91,6 +100,10 @@ measured! {
             "8 (bytes received until the window's end - until its beginning) / its length; null if the window is empty.",
             row(Rate, "steady", "receiver").higher().rank(4);
 
+        window_goodput_bps: Option<f64> = window_goodput_bps,
+            "8 (bytes received until the window's end - until its beginning) / its length; null without a warm-up, as all that begins with `window_`.",
+            row(Rate, "flow's window", "receiver").higher();
+
         segments_sent: u64 = |of| of.flow.segments_sent,
             "Data segments sent, retransmissions included.",
             row(Count, "run", "sender");
@@ -114,6 +127,14 @@ measured! {
         rtt_p95_s: Option<f64> = |of| of.flow.rtt.quantile(0.95).map(|ns| ns / 1e9),
             "95th percentile of the RTT samples, within 0.8% (histogram of 64 bins per octave).",
             row(Delay, "run", "sender").lower().compared(50);
+
+        window_srtt_mean_s: Option<f64> = |of| of.window.and(of.flow.warm_srtt_mean).map(Time::as_secs_f64),
+            "Mean of the smoothed RTT over acknowledgements after the warm-up.",
+            row(Delay, "flow's window", "sender").lower();
+
+        window_rtt_p95_s: Option<f64> = |of| of.window.and(of.flow.warm_rtt.quantile(0.95)).map(|ns| ns / 1e9),
+            "95th percentile of the RTT samples after the warm-up, within 0.8%.",
+            row(Delay, "flow's window", "sender").lower();
 
         cwnd_mean_segments: Option<f64> = cwnd_mean_segments,
             "Mean of the congestion window over time / mss.",
@@ -191,16 +212,35 @@ measured! {
 /// them.
 pub(crate) const SHARE: &[Metric] = &[Metric {
     name: "flow.share",
-    definition: "A flow's goodput / the sum of all flows' goodputs.",
-    ..row(Percentage, "first to last byte received", "receiver")
-        .of_summary()
-        .rank(2)
-        .queried()
-        .column("share", 1)
+    definition: "A flow's goodput / the sum of the goodputs of all flows of its direction: window_goodput_bps if there is a warm-up, else goodput_bps.",
+    ..row(
+        Percentage,
+        "flow's window, or first to last byte received",
+        "receiver",
+    )
+    .of_summary()
+    .rank(2)
+    .queried()
+    .column("share", 1)
 }];
 
 fn throughput_bps(of: &OfFlow<'_>) -> Option<f64> {
     Some(of.flow.bytes_received as f64 * BITS / of.active?.seconds())
+}
+
+/// How a direction is spelled.
+fn word(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Forward => "forward",
+        Direction::Reverse => "reverse",
+    }
+}
+
+/// A flow got all of its bytes by its end.
+pub(crate) fn window_goodput_bps(of: &OfFlow<'_>) -> Option<f64> {
+    let window = of.window?;
+    let before = value_at(of.received, window.from)?;
+    Some((of.flow.bytes_received as f64 - before) * BITS / window.seconds())
 }
 
 fn srtt_mean_s(flow: &FlowSummary) -> Option<f64> {

@@ -393,9 +393,22 @@ impl Number {
         }
     }
 
-    /// Its name in words, without the unit.
+    /// The name of the number of the whole run whose place it takes in a study with a warm-up; `None`
+    /// if it is no such number.
+    pub fn window_of(&self) -> Option<String> {
+        self.name().strip_prefix(OF_WINDOW).map(str::to_owned)
+    }
+
+    /// Of a number with a [`Number::window_of`]: what is short for whichever of the two tables show.
+    pub fn short(&self) -> Option<String> {
+        let whole = self.window_of()?;
+        Some(split_unit(&whole).0.to_owned())
+    }
+
+    /// Its name in words, without the unit. That of a number after the warm-up says nothing of it.
     pub fn title(&self) -> String {
         let (stem, _) = split_unit(self.metric.key());
+        let stem = stem.strip_prefix(OF_WINDOW).unwrap_or(stem);
         let words = stem.replace('_', " ").replace("jain", "Jain");
         self.told
             .map_or(words.clone(), |told| format!("{words} {}", told.measure))
@@ -424,6 +437,9 @@ impl Number {
         }
     }
 }
+
+/// What the names of numbers begin with that are of the time after the warm-up.
+const OF_WINDOW: &str = "window_";
 
 /// A name and the unit at its end.
 fn split_unit(name: &str) -> (&str, &str) {

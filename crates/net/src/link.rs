@@ -14,6 +14,7 @@ mod fittings;
 
 use cclab_packet::Packet;
 use cclab_qdisc::{Backlog, Band, Departure, Dropped, Qdisc};
+use cclab_trace::Histogram;
 use cclab_trace::schema::DropReason;
 use cclab_units::memory::prefetch;
 use cclab_units::{Rate, Stream, Time, TxClock};
@@ -342,6 +343,20 @@ impl Link {
             self.counters.taken_bytes += departed.bytes;
             self.record_sojourn(departed.waits);
         }
+    }
+
+    /// How long the packets waited that have left by `now`; empty where that is not kept.
+    pub fn sojourn(&self, now: Time) -> Histogram {
+        let fittings = self.fittings.as_ref();
+        let kept = fittings.and_then(|fittings| fittings.sojourn.as_deref());
+        let Some(mut sojourn) = kept.cloned() else {
+            return Histogram::default();
+        };
+        if let Service::Foreseen(fifo) = &self.service {
+            let departed = fifo.departed(now);
+            departed.for_each(|departed| sojourn.record(departed.waits.as_nanos()));
+        }
+        sojourn
     }
 
     /// Accounts for everything until the end of a run.

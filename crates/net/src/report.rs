@@ -1,5 +1,6 @@
 //! What a network was: the state of its queues, and what its links did.
 
+use cclab_trace::Histogram;
 use cclab_trace::schema::{BandSummary, LinkSummary, QueueSample};
 use cclab_units::Time;
 
@@ -32,6 +33,11 @@ impl Network {
             marks: link.marks(),
             capacity: link.capacity(now),
         }
+    }
+
+    /// How long packets have waited for the link `index` so far.
+    pub fn sojourn(&self, index: usize) -> Histogram {
+        self.links[index].sojourn(self.now)
     }
 
     /// Ends a run now: the links' rows. The counters of links that run ahead then tell what has
@@ -117,5 +123,6 @@ fn link_summary(mut link: Link, now: Time) -> LinkSummary {
             .unwrap_or_default(),
         bands,
         name: link.name.into(),
+        ..LinkSummary::default()
     }
 }

@@ -138,6 +138,8 @@ fn number(number: &Number) -> Value {
     json!({
         "name": number.name(),
         "title": number.title(),
+        "window_of": number.window_of(),
+        "short": number.short(),
         "told": number.told.map(|told| told.measure),
         "compared": number.compared(),
         "queried": number.queried(),

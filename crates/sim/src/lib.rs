@@ -11,6 +11,7 @@ mod summary;
 mod traffic;
 mod unsupported;
 mod version;
+mod warmup;
 mod wire;
 mod world;
 

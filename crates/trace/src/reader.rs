@@ -98,6 +98,8 @@ pub fn read_summary(dir: &Path) -> Result<RunSummary, TraceError> {
     for (element, index, histogram) in read_histograms(dir)? {
         let slot = match element {
             "flow" => flows.get_mut(index).map(|flow| &mut flow.rtt),
+            "warm flow" => flows.get_mut(index).map(|flow| &mut flow.warm_rtt),
+            "warm link" => links.get_mut(index).map(|link| &mut link.warm_sojourn),
             "band" => bands.get_mut(index).map(|(_, band)| &mut band.sojourn),
             "delay" => traffic.get_mut(index).map(|source| &mut source.delay),
             "echo" => traffic.get_mut(index).map(|source| &mut source.rtt),
@@ -161,7 +163,9 @@ fn read_histograms(dir: &Path) -> Result<Vec<(&'static str, usize, Histogram)>, 
             let (index, first) = &bins[0];
             let element = match (first.element.as_str(), first.metric.as_str()) {
                 ("flow", "rtt") => "flow",
+                ("flow", "warm_rtt") => "warm flow",
                 ("link", "sojourn") => "link",
+                ("link", "warm_sojourn") => "warm link",
                 ("band", "sojourn") => "band",
                 ("traffic", "delay") => "delay",
                 ("traffic", "rtt") => "echo",

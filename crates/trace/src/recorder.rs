@@ -267,13 +267,19 @@ fn write_bands(dir: &Path, links: &[LinkSummary]) -> Result<(), TraceError> {
 
 fn write_histograms(dir: &Path, summary: &RunSummary) -> Result<(), TraceError> {
     let mut table = TableWriter::create(dir)?;
-    let flows = summary.flows.iter().map(|flow: &FlowSummary| &flow.rtt);
-    let links = summary.links.iter().map(|link: &LinkSummary| &link.sojourn);
-    for (index, histogram) in (0..).zip(flows) {
-        write_bins(&mut table, index, "flow", "rtt", histogram)?;
+    for (index, flow) in (0..).zip(&summary.flows) {
+        let FlowSummary { rtt, warm_rtt, .. } = flow;
+        write_bins(&mut table, index, "flow", "rtt", rtt)?;
+        write_bins(&mut table, index, "flow", "warm_rtt", warm_rtt)?;
     }
-    for (index, histogram) in (0..).zip(links) {
-        write_bins(&mut table, index, "link", "sojourn", histogram)?;
+    for (index, link) in (0..).zip(&summary.links) {
+        let LinkSummary {
+            sojourn,
+            warm_sojourn,
+            ..
+        } = link;
+        write_bins(&mut table, index, "link", "sojourn", sojourn)?;
+        write_bins(&mut table, index, "link", "warm_sojourn", warm_sojourn)?;
     }
     let bands = summary.links.iter().flat_map(|link| &link.bands);
     for (index, band) in (0..).zip(bands) {

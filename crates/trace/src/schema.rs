@@ -213,6 +213,11 @@ pub struct FlowSummary {
     pub cwnd_mean: f64,
     /// RTT samples in nanoseconds.
     pub rtt: Histogram,
+    /// Mean of srtt over acknowledgements after the warm-up; absent without one, as what follows is
+    /// empty.
+    pub warm_srtt_mean: Option<Time>,
+    /// RTT samples after the warm-up, in nanoseconds.
+    pub warm_rtt: Histogram,
 }
 
 /// `links.parquet`: what a link did, one row per link and direction.
@@ -248,6 +253,8 @@ pub struct LinkSummary {
     pub backlog_max: u64,
     /// Sojourn times in nanoseconds; kept for the bottleneck's two directions only.
     pub sojourn: Histogram,
+    /// Those of packets that left after the warm-up; empty without one.
+    pub warm_sojourn: Histogram,
     /// The queues of a discipline that has several with names; kept as `sojourn` is.
     pub bands: Vec<BandSummary>,
 }

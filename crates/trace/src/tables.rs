@@ -13,7 +13,7 @@ use crate::table::{Row, Table, table};
 pub struct Bin {
     /// `flow`, `link`, `traffic` or `band`.
     pub element: String,
-    /// `rtt`, `sojourn` or `delay`.
+    /// `rtt`, `sojourn` or `delay`; with `warm_` before it, after the warm-up alone.
     pub metric: String,
     /// Smallest value of the bin in nanoseconds.
     pub low: u64,
@@ -127,6 +127,7 @@ table! {
     "rtt_min_ns": Option<Time> = rtt_min, "Smallest RTT.";
     "srtt_mean_ns": Option<Time> = srtt_mean, "Mean of srtt over acknowledgements.";
     "cwnd_mean_bytes": f64 = cwnd_mean, "Mean of the congestion window over time from the start to the end.";
+    "warm_srtt_mean_ns": Option<Time> = warm_srtt_mean, "Mean of srtt over acknowledgements after the warm-up; null without one.";
 }
 
 table! {
@@ -186,11 +187,11 @@ table! {
 }
 
 table! {
-    "histograms": "The non-empty bins of each flow's RTT samples, of the sojourn times of the bottleneck's two directions and of the named queues there, and of the one-way delays and echo times of cross traffic. A bin is at most 1/64 of its values wide.",
+    "histograms": "The non-empty bins of each flow's RTT samples, of the sojourn times of the bottleneck's two directions and of the named queues there, and of the one-way delays and echo times of cross traffic; of flows and links also what was counted after the warm-up, if there is one. A bin is at most 1/64 of its values wide.",
     Bin,
     "index": u32, "Index of the flow, link or source; of a band, its row in `bands.parquet`.";
     "element": String = element, "`flow`, `link`, `traffic` or `band`.";
-    "metric": String = metric, "`rtt` for flows, `sojourn` for links and bands, `delay` and `rtt` for traffic.";
+    "metric": String = metric, "`rtt` and `warm_rtt` for flows, `sojourn` and `warm_sojourn` for links, `sojourn` for bands, `delay` and `rtt` for traffic.";
     "low_ns": u64 = low, "Smallest value of the bin.";
     "count": u64 = count, "Values in the bin.";
     "sum_ns": u64 = sum, "Exact sum of all values of the histogram, the same in each of its bins.";

@@ -148,6 +148,8 @@ fn summary() -> RunSummary {
         srtt_mean: Some(Time::from_micros(25_000)),
         cwnd_mean: 12_345.678,
         rtt: histogram(&[1, 5, 5, 20_001_000, 1 << 50]),
+        warm_srtt_mean: Some(Time::from_micros(24_000)),
+        warm_rtt: histogram(&[21_000_000]),
     };
     let link = LinkSummary {
         name: "bottleneck".into(),
@@ -165,6 +167,7 @@ fn summary() -> RunSummary {
         in_flight: 8,
         backlog_max: 9,
         sojourn: histogram(&[0, 0, 77]),
+        warm_sojourn: histogram(&[77]),
         bands: vec![
             BandSummary {
                 name: "L".into(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from cclab.comparison import doubts
+from cclab.comparison import demand, doubts
 from cclab.comparison.correction import LEVEL, Correction, adjusted
 from cclab.comparison.difference import Difference, differences
 from cclab.comparison.matching import Match, Row, match
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from cclab.comparison.changes import Change
+    from cclab.comparison.demand import Fault
+    from cclab.comparison.margin import Margin, Standing
+    from cclab.report.figures.style import Drawing
     from cclab.results import Results
     from cclab.summary import Raised
 
@@ -58,6 +61,8 @@ class Compared:
     p_adjusted: float | None
     """The p-value of the difference, corrected for all that is compared; None if not tested."""
     verdict: Verdict
+    standing: Standing | None
+    """Where B stands against the margin; None without one, and where no way is the better one."""
 
     @property
     def p(self) -> float | None:
@@ -78,6 +83,7 @@ class Compared:
             "p": self.p,
             "p_adjusted": self.p_adjusted,
             "verdict": self.verdict.code,
+            "standing": self.standing,
             "untested": self.verdict.untested,
             "words": self.verdict.words,
         }
@@ -168,11 +174,17 @@ class PointComparison:
         return self.match.changes
 
     @property
+    def named(self) -> list[tuple[str, Compared]]:
+        """Every metric that was compared here, with what it is of."""
+        parts = (*self.groups, *self.flows)
+        found = [(part.name, c) for part in parts for c in part.metrics]
+        found += [(source.name, c) for source in self.traffic for c in source.metrics]
+        return found + [("whole run", c) for c in self.whole]
+
+    @property
     def compared(self) -> list[Compared]:
         """Every metric that was compared here."""
-        groups = [c for group in self.groups for c in group.metrics]
-        flows = [c for flow in self.flows for c in flow.metrics]
-        return groups + flows + [c for source in self.traffic for c in source.metrics] + self.whole
+        return [c for _, c in self.named]
 
     def document(self) -> dict[str, Any]:
         """As a comparison's document spells it."""
@@ -209,6 +221,8 @@ class Comparison:
     b: Side
     correction: Correction
     """How p-values are corrected for their number."""
+    margin: Margin | None
+    """How much worse B may be and still be no worse; None if that was not asked."""
     points: list[PointComparison]
     overall: list[Overall]
     """Each metric over all sweep points; empty if there is one."""
@@ -224,6 +238,25 @@ class Comparison:
         """Every metric that was compared, at every point."""
         return [c for point in self.points for c in point.compared]
 
+    def failing(self, *outcomes: str) -> list[Fault]:
+        """What makes `cclab compare --fail-if` end with 1: the comparisons that came out so.
+
+        `outcomes` are "worse", "undecided" (with a margin) and "different".
+
+        Raises `InputError` if one is not known, or if the runs could not have shown any.
+        """
+        return demand.faults(self, demand.outcomes(outcomes, self.margin))
+
+    def figure(self) -> Drawing:
+        """The differences with their intervals, a panel for each metric; notebooks show it.
+
+        Raises `InputError` if no difference can be drawn.
+        """
+        # matplotlib takes longer to load than the comparison.
+        from cclab.comparison.figure import forest
+
+        return forest(self)
+
     def document(self) -> dict[str, Any]:
         """The document that `cclab compare --json` prints."""
         return {
@@ -233,6 +266,7 @@ class Comparison:
             "b": self.b.document(),
             "correction": self.correction,
             "level": LEVEL,
+            "margin": None if self.margin is None else self.margin.share,
             "tested": sum(c.p_adjusted is not None for c in self.compared),
             "overall": [one.document() for one in self.overall],
             "points": [point.document() for point in self.points],
@@ -252,13 +286,15 @@ def compare_results(
     metrics: Sequence[str] = (),
     meant: Sequence[str] = (),
     correction: Correction = "fdr",
+    margin: Margin | None = None,
 ) -> Comparison:
     """Compares the results of two sides; pure.
 
     Sweep points are matched by their parameters, flows by name. `metrics` names what is compared
     (`goodput_bps`, `bottleneck.utilization`; see `metric.DEFAULT` for what is if it is empty);
     `meant` are the keys in which the sides differ on purpose (`flow.short.cc`), if that is known.
-    `correction` says how p-values are corrected for the number of all that is compared.
+    `correction` says how p-values are corrected for the number of all that is compared, `margin`
+    how much worse B may be and still be no worse.
 
     Raises `InputError` if a metric is not known or no sweep point is on both sides.
     """
@@ -269,7 +305,7 @@ def compare_results(
         raise InputError(_nothing_shared(a, b))
     if metrics:
         _check_measured(chosen, points)
-    compared = iter(_compared([row for point in points for row in point.rows], correction))
+    compared = iter(_compared([row for point in points for row in point.rows], correction, margin))
     tested = [_point(point, compared) for point in points]
     family = sum(c.p_adjusted is not None for point in tested for c in point.compared)
     raised = [
@@ -279,7 +315,7 @@ def compare_results(
     ]
     across = overall(points, correction)
     return Comparison(
-        kind, a, b, correction, tested, across, matched.only_a, matched.only_b, raised
+        kind, a, b, correction, margin, tested, across, matched.only_a, matched.only_b, raised
     )
 
 
@@ -310,8 +346,10 @@ def _nothing_shared(a: Side, b: Side) -> str:
     return "\n".join(lines)
 
 
-def _compared(rows: list[Row], correction: Correction) -> list[Compared]:
-    """Each of `rows` tested, and its p-value corrected for their number."""
+def _compared(
+    rows: list[Row], correction: Correction, margin: Margin | None = None
+) -> list[Compared]:
+    """Each of `rows` tested, its p-value corrected for their number, and held against `margin`."""
     found = _differences(rows)
     reasons = [untested(one, row.repeated) for one, row in zip(found, rows, strict=True)]
     p_values = {
@@ -326,7 +364,8 @@ def _compared(rows: list[Row], correction: Correction) -> list[Compared]:
         code = "no-evidence" if one is None else code_of(row.metric, one.absolute.mean, p)
         measured = (any(v is not None for v in row.a), any(v is not None for v in row.b))
         outcome = Verdict(code, reason, words(row.metric, one, measured))
-        compared.append(Compared(row.metric, one, p, outcome))
+        standing = None if margin is None else margin.standing(row.metric, one, row.repeated)
+        compared.append(Compared(row.metric, one, p, outcome, standing))
     return compared
 
 

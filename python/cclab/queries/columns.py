@@ -18,7 +18,7 @@ from cclab import metrics
 from cclab.catalog.dimensions import of_column
 from cclab.errors import InputError
 from cclab.queries.expression import Term, compile, kind_of, used_in
-from cclab.store.planned import asked
+from cclab.store.planned import contents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +35,9 @@ OWN: dict[str, metrics.Subject] = {
     "traffic": "traffic",
 }
 """What stands before the name of a column of a table to mean that table's."""
+
+PLAN = "plan"
+"""The column that says which plan a run is of."""
 
 _OF_NETWORK = ("bottleneck.", "access.", "topology", "router.")
 _DEFAULT = {
@@ -90,12 +93,15 @@ class Wide:
             terms[f"{OWN[table]}.{name}"] = terms[called]
         return cls(table, frame, terms, schema.names())
 
-    def chosen(self, columns: Sequence[str] | None, where: str | None) -> list[pl.Expr]:
+    def chosen(
+        self, columns: Sequence[str] | None, where: str | None, *, apart: bool
+    ) -> list[pl.Expr]:
         """The expressions of `columns`; if none are given, those that say most and are in
-        `where`."""
+        `where`, and where plans are `apart` the plan."""
         if not columns:
             asked = [] if where is None else used_in(where, self.terms)
             names = [name for name in _DEFAULT[self.table] if name in self.terms]
+            names[1:1] = [PLAN] if apart else []
             columns = [*names, *(f"`{name}`" for name in asked if name not in names)]
         return unique([named(column, self.terms) for column in columns])
 
@@ -146,7 +152,11 @@ def split(text: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-def planned_in(store: Store, runs: pl.LazyFrame) -> pl.LazyFrame:
-    """Those of `runs` that a plan of `store` asked for by itself."""
-    ids = pl.LazyFrame({"run": sorted(asked(store))}, schema={"run": pl.String})
-    return runs.join(ids, on="run", how="semi", maintain_order="left")
+def of_plans(store: Store, runs: pl.LazyFrame, *, every: bool) -> pl.LazyFrame:
+    """`runs` with the name of what their plan asks for; without `every`, those that a plan of
+    `store` asked for by itself."""
+    asked = contents(store)
+    frame = pl.LazyFrame(
+        {"run": [*asked], PLAN: [*asked.values()]}, schema={"run": pl.String, PLAN: pl.String}
+    )
+    return runs.join(frame, on="run", how="left" if every else "inner", maintain_order="left")

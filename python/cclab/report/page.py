@@ -126,7 +126,8 @@ def inline(name: str, title: str, svg: bytes) -> Markup:
     text = svg.decode()
     text = text[text.index("<svg") :]
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r'((?:\sid=|href=)"#?|url\(#)', rf"\g<1>{name}-", text)
+    # An image that the figure holds (`href="data:..."`) has no id.
+    text = re.sub(r'(\sid="|href="#|url\(#)', rf"\g<1>{name}-", text)
     named = f'<svg role="img" aria-label="{markup_escape(title)}"'
     return Markup(named + text.removeprefix("<svg"))
 

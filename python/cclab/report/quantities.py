@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from cclab import metrics
 from cclab.errors import InputError
+from cclab.report.palette import alone
 from cclab.stats import estimates
 
 if TYPE_CHECKING:
@@ -123,13 +124,30 @@ def variants_of(run: Measured) -> dict[str, tuple[str, str]]:
     flows = run.metrics["flows"]
     names = [flow["name"] for flow in flows]
     stems = [stem(name, names) for name in names]
-    variants = dict(zip(stems, (flow["cc"] for flow in flows), strict=True))
-    found = {}
-    for name, variant in variants.items():
-        copies = f", {stems.count(name)} flows" if stems.count(name) > 1 else ""
-        label = f"{name} ({variant}{copies})" if len(variants) > 1 else f"{variant}{copies}"
-        found[name] = (variant, label)
-    return found
+    variants = dict(zip(stems, map(variant_of, flows), strict=True))
+    return {
+        name: (variant, named(name if len(variants) > 1 else "", variant, stems.count(name)))
+        for name, variant in variants.items()
+    }
+
+
+def variant_of(flow: Mapping[str, Any]) -> str:
+    """What a flow is drawn as, by its metrics: its congestion control, else its transport."""
+    return flow["cc"] or flow.get("transport") or ""
+
+
+def alone_in(results: Results) -> bool:
+    """Whether no run has flows of two variants."""
+    firsts = (point.runs[0] for point in results.points if point.runs)
+    return alone(map(variant_of, run.metrics["flows"]) for run in firsts)
+
+
+def named(flow: str, variant: str, copies: int = 1) -> str:
+    """What a legend calls a flow, or several of one name: what says the same is there once."""
+    count = f"{copies} flows" if copies > 1 else ""
+    if flow in ("", variant) or not variant:
+        return ", ".join(filter(None, [flow or variant, count]))
+    return f"{flow} ({', '.join(filter(None, [variant, count]))})"
 
 
 def stem(flow: str, flows: Sequence[str]) -> str:

@@ -10,8 +10,8 @@ from cclab import units
 from cclab.report.figures import expectation, legend
 from cclab.report.figures.asked import TooMuchError
 from cclab.report.figures.sweep import layout
-from cclab.report.palette import Looks
-from cclab.report.quantities import stem
+from cclab.report.palette import Looks, alone
+from cclab.report.quantities import named, stem
 from cclab.report.swept import beside
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 TITLE = "Goodput by sweep point"
 CAPTION = (
     "Mean over the runs of each sweep point; whiskers are 95% bootstrap intervals over runs. "
-    "Colour shows the variant at the point; flows of one variant differ in shade and marker, "
-    "and so does a flow beside other variants. "
+    "Colour shows the variant at the point; flows of one variant differ in shade and marker (in "
+    "colour where there are no others), and so does a flow beside other variants. "
     "A bar in grey is the closed-form expectation, where one applies (`cclab explain`): a window, "
     "an application, a packet rate or random loss that binds the flow."
 )
@@ -115,21 +115,22 @@ def _looks(placed: Layout, summaries: dict[int, PointSummary], flows: int) -> di
     They are given flow by flow, not point by point: else a flow would be the light one of a variant
     and the dark one of another.
     """
-    given = Looks()
+    together = ([flow.cc or "" for flow in summary.flows] for summary in summaries.values())
+    given = Looks(alone=alone(together))
     looks: dict[str, Look] = {}
     for index in range(flows):
         for place in placed.places:
             summary = summaries[place.point.index]
             if index < len(summary.flows):
                 label = _label(placed, place, summary, index)
-                looks[label] = given.of(label, summary.flows[index].cc)
+                looks[label] = given.of(label, summary.flows[index].cc or "")
     return looks
 
 
 def _label(placed: Layout, place: Place, summary: PointSummary, index: int) -> str:
     """What a mark stands for: the flow, its variant, and the others' where those share a place."""
     flow = summary.flows[index]
-    own = f"{flow.name} ({flow.cc})" if len(summary.flows) > 1 else flow.cc
+    own = named(flow.name if len(summary.flows) > 1 else "", flow.cc or "")
     name = stem(flow.name, [other.name for other in summary.flows])
     return beside(own, name, placed.apart, place.point.params)
 

@@ -9,6 +9,7 @@ from cclab.plan import short_key, text
 from cclab.report.figures import legend
 from cclab.report.figures.style import MUTED, Drawing
 from cclab.report.palette import look
+from cclab.report.quantities import named
 
 if TYPE_CHECKING:
     from cclab.results import Results
@@ -56,7 +57,7 @@ def draw(results: Results) -> Drawing | None:
     axes = figure.add_subplot()
     axes.axhline(1 / max(flows), color=MUTED, linewidth=0.9, linestyle=":")
     for nth, (label, curve) in enumerate(curves.items()):
-        style = look(first.cc, nth)
+        style = look(first.cc, nth, alone=True)
         curve.sort(key=lambda pair: pair[0])
         xs = [x for x, _ in curve]
         bands = [(e.low, e.high) for _, e in curve if e.low is not None and e.high is not None]
@@ -75,7 +76,7 @@ def draw(results: Results) -> Drawing | None:
     axes.set_ylim(0, 1)
     axes.margins(x=0.02)
     axes.set_xlabel(f"{short_key(axis)} ({unit})" if unit else short_key(axis))
-    axes.set_ylabel(f"share of {first.name} ({first.cc})")
+    axes.set_ylabel(f"share of {named(first.name, first.cc)}")
     handles, _ = axes.get_legend_handles_labels()
     if handles:
         legend.above(figure, handles)

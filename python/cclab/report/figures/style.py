@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from cclab.report.palette import look
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from matplotlib.axes import Axes
+
+    from cclab.report.palette import Look
 
 INK = "#1a1a1a"
 FAINT = "#d9d9d9"
@@ -109,9 +109,8 @@ def saved(figure: Drawing, kind: str) -> bytes:
     return out.getvalue()
 
 
-def line(axes: Axes, x: Any, y: Any, variant: str, nth: int, **more: Any) -> None:
-    """Draws a series in the look of `variant`, with a marker every tenth of the panel."""
-    style = look(variant, nth)
+def line(axes: Axes, x: Any, y: Any, style: Look, nth: int, **more: Any) -> None:
+    """Draws the `nth` series of a panel in its look, with a marker every tenth of the panel."""
     points = len(x)
     # The markers of different flows are shifted, so that equal lines do not hide each other.
     every = (max(1, points // 20) + 7 * nth % max(1, points // 10), max(1, points // 8))

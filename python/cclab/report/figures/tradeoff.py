@@ -15,7 +15,7 @@ from cclab.report.figures import legend
 from cclab.report.figures.asked import TooMuchError
 from cclab.report.figures.facets import facets
 from cclab.report.palette import Looks
-from cclab.report.quantities import Quantity, called, names_in, variants_of
+from cclab.report.quantities import Quantity, alone_in, called, names_in, variants_of
 from cclab.report.swept import axes_of, axis_called, beside
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def draw(results: Results, asked: Asked) -> Drawing | None:
             "be told apart; keep some values of the swept variants (--where KEY=VALUE,...)"
         )
     clouds: list[list[Cloud]] = [[] for _ in range(panels.count)]
-    looks = Looks()
+    looks = Looks(alone=alone_in(results))
     for point in results.points:
         if point.runs:
             own = _clouds(point, apart, across, up, looks)

@@ -158,7 +158,7 @@ class _Sheet:
         if variant is None:
             return look(_NEUTRAL[index % len(_NEUTRAL)], index // len(_NEUTRAL))
         alike = [s for s in self.series if variant in s.split(", ")]
-        return look(variant, alike.index(series))
+        return look(variant, alike.index(series), alone=len(alike) == len(self.series))
 
     def draw(self) -> Drawing:
         across = min(len(self.panels), _COLUMNS)
