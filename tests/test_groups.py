@@ -16,7 +16,6 @@ from cclab.cli.exits import EXPECTATION_FAILED, WRONG_INPUT
 from cclab.errors import StudyError
 from cclab.queries import query
 from cclab.report import figures, tables
-from cclab.report.figures import completion
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,7 +88,7 @@ def test_the_flows_of_a_count_are_a_group(incast: Results) -> None:
         )
         # What they had together, whatever each had in its own time.
         told = run.table("flows").head(12)
-        seconds = told["last_byte_s"].max() - told["first_byte_s"].min()  # type: ignore[operator]
+        seconds = max(told["last_byte_s"].to_list()) - min(told["first_byte_s"].to_list())
         assert group["goodput_sum_bps"] == pytest.approx(8 * 12 * 100_000 / seconds)
         times = sorted(flow["fct_s"] for flow in flows)
         assert [group["fct_p50_s"], group["fct_p95_s"]] == [times[5], times[11]]
@@ -238,14 +237,17 @@ def test_explain_expects_a_share_of_the_link_for_each_of_a_group(tmp_path: Path,
 def test_figures_of_groups(incast: Results) -> None:
     names = [kind.name for kind in figures.FIGURES if figures.draw(incast, kind.name) is not None]
     assert {"completion", "groups"} <= set(names)
-    (point,) = incast.points
-    times, shares = completion.curves(point)["s"]
-    assert len(times) == 36
-    assert shares[-1] == 1.0
-    found = incast.summaries[0].groups[0].estimates["fct_p50_s"]
+    drawn = figures.draw(incast, "completion")
+    assert drawn is not None
+    line = max(drawn.axes[0].get_lines(), key=lambda line: len(line.get_xdata()))
+    seconds = [flow["fct_s"] for run in incast.runs for flow in run.metrics["flows"][:12]]
+    assert max(line.get_xdata()) == pytest.approx(1e3 * max(seconds))
+    assert len(line.get_xdata()) == 36 + 1
+    bars = figures.draw(incast, "groups")
+    assert bars is not None
+    found = incast.summaries[0].groups[0].estimates["goodput_sum_bps"]
     assert found is not None
-    assert times[17] == found.mean
-    assert shares[17] == 0.5
+    assert bars.axes[0].patches[0].get_height() == pytest.approx(found.mean / 1e6)
 
 
 def test_what_is_no_group_is_refused(tmp_path: Path, cli: Cli) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cclab import pooled
-from cclab.metrics import FLOW_METRICS, GROUP_METRICS
+from cclab.metrics import FLOW_METRICS, GROUP_METRICS, shown_like
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -45,14 +45,21 @@ class GroupSummary:
     limited: dict[str, float]
     """Fractions of its flows' time held back by each limit: means over flows and runs."""
 
+    warm: bool
+    """Whether tables show what was measured after a warm-up."""
+
     @property
     def cc(self) -> str:
         """Its variants in words."""
         return ", ".join(self.variants)
 
     def estimate(self, name: str) -> Estimate | None:
-        """What there is of the metric `name`, its `share` included."""
-        return self.estimates.get(name)
+        """What tables show of the metric `name`, its `share` included."""
+        return self.estimates.get(shown_like("group", name, warm=self.warm))
+
+    def of_each(self, name: str) -> Estimate | None:
+        """What tables show of the metric `name` of its flows, their `share` included."""
+        return self.each.get(shown_like("flow", name, warm=self.warm))
 
     def document(self, of: Callable[[Estimate | None], Any]) -> dict[str, Any]:
         """As the `summary` of a results document spells it; `of` spells an estimate."""
@@ -91,7 +98,10 @@ def values(
                 rows["group", group, name] = [one[name] for one in found]
         numbers = members(runs[0], group)
         of_flows = [shares(number) for number in numbers]
-        rows["group", group, "share"] = [_sum(of_run) for of_run in zip(*of_flows, strict=True)]
+        # Shares are of what goes one way: those of both ways do not add up.
+        ways = {runs[0]["flows"][number]["direction"] for number in numbers}
+        sums = [_sum(of_run) for of_run in zip(*of_flows, strict=True)]
+        rows["group", group, "share"] = sums if len(ways) == 1 else [None] * len(runs)
         if folds(runs):
             for name in FLOW_METRICS:
                 each = [[run["flows"][number][name] for number in numbers] for run in runs]
@@ -101,7 +111,9 @@ def values(
     return rows
 
 
-def summaries(runs: Runs, found: Mapping[Key, Estimate | None]) -> list[GroupSummary]:
+def summaries(
+    runs: Runs, found: Mapping[Key, Estimate | None], *, warm: bool
+) -> list[GroupSummary]:
     """The groups, with what was `found` of their `values`."""
     told = []
     for place, group in enumerate(names_in(runs)):
@@ -125,6 +137,7 @@ def summaries(runs: Runs, found: Mapping[Key, Estimate | None]) -> list[GroupSum
                 limited=_limited(
                     [run["flows"][number]["limited"] for run in runs for number in numbers]
                 ),
+                warm=warm,
             )
         )
     return told

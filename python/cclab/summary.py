@@ -13,6 +13,9 @@ from cclab.metrics import (
     RUN_METRICS,
     TRAFFIC_METRICS,
     of_source,
+    shares,
+    shown_like,
+    warmed_up,
 )
 from cclab.stats import Estimate, estimates
 
@@ -65,10 +68,21 @@ class FlowSummary:
     """Fractions of its time held back by each limit: means over runs."""
     group: str | None
     """The group that it is in."""
+    direction: str
+    """Whether its data go with the bottleneck, `forward`, or against it, `reverse`."""
+    warm: bool
+    """Whether tables show what was measured after a warm-up."""
 
     def estimate(self, name: str) -> Estimate | None:
-        """What there is of the metric `name`, its `share` included."""
-        return self.share if name == "share" else self.estimates.get(name)
+        """What tables show of the metric `name`: after a warm-up, what happened after it.
+
+        Its `share` is a metric here.
+        """
+        return (
+            self.share
+            if name == "share"
+            else self.estimates.get(shown_like("flow", name, warm=self.warm))
+        )
 
     @property
     def limited_by(self) -> tuple[str, float] | None:
@@ -104,6 +118,8 @@ class PointSummary:
     """The named queues of the bottleneck's discipline; empty of a single queue."""
     traffic: list[TrafficSummary]
     """Cross traffic; empty without any."""
+    warm: bool
+    """Whether tables show what was measured after a warm-up."""
 
     @property
     def folds(self) -> bool:
@@ -112,8 +128,16 @@ class PointSummary:
 
     @property
     def jain(self) -> Estimate | None:
-        """Jain's index over goodput."""
-        return self.whole["jain"]
+        """Jain's index over goodput, after a warm-up if there was one."""
+        return self.of_whole("jain")
+
+    def of_whole(self, name: str) -> Estimate | None:
+        """What tables show of the metric `name` of runs."""
+        return self.whole.get(shown_like("run", name, warm=self.warm))
+
+    def of_bottleneck(self, name: str) -> Estimate | None:
+        """What tables show of the metric `name` of the bottleneck."""
+        return self.bottleneck.get(shown_like("bottleneck", name, warm=self.warm))
 
     def document(self) -> dict[str, Any]:
         """As the `summary` of a results document spells it."""
@@ -168,12 +192,7 @@ def _values(runs: list[dict[str, Any]]) -> dict[Key, list[float | None]]:
 
 def _shares(runs: list[dict[str, Any]], index: int) -> list[float | None]:
     """A flow's part of the goodput of all flows, run by run; None without any goodput."""
-    shares: list[float | None] = []
-    for run in runs:
-        goodputs = [flow["goodput_bps"] or 0.0 for flow in run["flows"]]
-        total = sum(goodputs)
-        shares.append(goodputs[index] / total if total > 0 else None)
-    return shares
+    return [shares(run)[index] for run in runs]
 
 
 def _estimated(rows: list[list[float | None]]) -> list[Estimate | None]:
@@ -192,6 +211,7 @@ def _estimated(rows: list[list[float | None]]) -> list[Estimate | None]:
 
 def _summary(point: Point, found: dict[Key, Estimate | None]) -> PointSummary:
     runs = [run.metrics for run in point.runs]
+    warm = any(warmed_up(run) for run in runs)
     first = runs[0] if runs else {"flows": []}
     of_groups = {key: value for key, value in found.items() if key[0] in ("group", "each")}
     return PointSummary(
@@ -205,10 +225,12 @@ def _summary(point: Point, found: dict[Key, Estimate | None]) -> PointSummary:
                 share=found["flow", index, "share"],
                 limited=_limited([run["flows"][index]["limited"] for run in runs]),
                 group=flow.get("group"),
+                direction=flow["direction"],
+                warm=warm,
             )
             for index, flow in enumerate(first["flows"])
         ],
-        groups=grouped.summaries(runs, of_groups),
+        groups=grouped.summaries(runs, of_groups, warm=warm),
         bottleneck={name: found["bottleneck", name] for name in BOTTLENECK_METRICS},
         whole={name: found["run", name] for name in RUN_METRICS},
         bands=[
@@ -223,6 +245,7 @@ def _summary(point: Point, found: dict[Key, Estimate | None]) -> PointSummary:
             )
             for index, source in enumerate(first.get("traffic", []))
         ],
+        warm=warm,
     )
 
 

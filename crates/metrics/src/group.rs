@@ -22,6 +22,13 @@ pub(crate) struct OfGroup<'a> {
     took: Vec<f64>,
 }
 
+impl OfGroup<'_> {
+    /// A number after the warm-up of each flow that has one.
+    fn window(&self, of: fn(&FlowMetrics) -> Option<f64>) -> Vec<f64> {
+        self.flows.iter().filter_map(|(_, flow)| of(flow)).collect()
+    }
+}
+
 measured! {
     /// The numbers of a group of flows.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -54,6 +61,22 @@ measured! {
             "Jain's index over the same: how its flows shared what the group had.",
             row(Index, "first to last byte received", "receivers").higher().compared(13).queried().column("Jain within", 3)
                 .source("Jain, Chiu and Hawe, A Quantitative Measure of Fairness (DEC-TR-301, 1984)");
+
+        window_goodput_sum_bps: Option<f64> = |of| of.window(|flow| flow.window_goodput_bps).into_iter().reduce(|a, b| a + b),
+            "Sum of window_goodput_bps of its flows; null without a warm-up, as all that begins with `window_`.",
+            row(Rate, "flow's window", "receivers").higher();
+
+        window_goodput_mean_bps: Option<f64> = |of| mean(&of.window(|flow| flow.window_goodput_bps)),
+            "Mean of the same.",
+            row(Rate, "flow's window", "receivers").higher();
+
+        window_jain: Option<f64> = |of| jain(&of.window(|flow| flow.window_goodput_bps)),
+            "Jain's index over the same.",
+            row(Index, "flow's window", "receivers").higher();
+
+        window_srtt_mean_s: Option<f64> = |of| mean(&of.window(|flow| flow.window_srtt_mean_s)),
+            "Mean of window_srtt_mean_s over its flows.",
+            row(Delay, "flow's window", "senders").lower();
 
         retransmits: u64 = |of| of.flows.iter().map(|(flow, _)| flow.retransmits).sum(),
             "Segments retransmitted by its flows together.",
@@ -135,7 +158,10 @@ fn variants(of: &OfGroup<'_>) -> Vec<String> {
 
 /// What each flow weighs in Jain's index.
 fn rates(of: &OfGroup<'_>) -> Vec<f64> {
-    of.flows.iter().filter_map(|(flow, _)| share(flow)).collect()
+    of.flows
+        .iter()
+        .filter_map(|(flow, _)| share(flow))
+        .collect()
 }
 
 fn goodput_sum_bps(of: &OfGroup<'_>) -> Option<f64> {

@@ -90,7 +90,10 @@ fn check_conservation(link: &Link) -> Result<(), NotConserved> {
 }
 
 fn link_summary(mut link: Link, now: Time) -> LinkSummary {
-    let kept = link.fittings.as_mut().map(|of| std::mem::take(&mut of.bands));
+    let kept = link
+        .fittings
+        .as_mut()
+        .map(|of| std::mem::take(&mut of.bands));
     let counted = link.bands().iter().zip(kept.unwrap_or_default());
     let bands = counted.map(|(band, (name, sojourn))| BandSummary {
         name: name.to_owned(),

@@ -318,7 +318,10 @@ fn flows_of_a_count_and_of_a_group_belong_together() {
         ]
     );
     assert_eq!(scenario.groups(), ["a", "web"]);
-    assert_eq!(plan.expectations[0].subject, Subject::Group("web".to_owned()));
+    assert_eq!(
+        plan.expectations[0].subject,
+        Subject::Group("web".to_owned())
+    );
 }
 
 /// The name of a count is the name of its group already: nothing is written that was not before,

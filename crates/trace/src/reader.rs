@@ -11,8 +11,8 @@ use crate::histogram::Histogram;
 use crate::parquet_file::{read_table, table_path};
 use crate::recorder::{SummaryFile, summary_path};
 use crate::schema::{
-    AckEvent, BandSummary, DropEvent, FlowSample, FlowSummary, LinkSummary, QueueEvent, QueueSample, RunSummary,
-    TrafficSummary, Transfer,
+    AckEvent, BandSummary, DropEvent, FlowSample, FlowSummary, LinkSummary, QueueEvent,
+    QueueSample, RunSummary, TrafficSummary, Transfer,
 };
 use crate::table::Row;
 use crate::tables::Bin;

@@ -3,8 +3,8 @@
 use cclab_units::{Rate, Time};
 
 use crate::schema::{
-    AckEvent, BandSummary, DropEvent, DropReason, FlowSample, FlowSummary, LinkSummary, QueueAction, QueueEvent,
-    QueueSample, TrafficSummary, Transfer,
+    AckEvent, BandSummary, DropEvent, DropReason, FlowSample, FlowSummary, LinkSummary,
+    QueueAction, QueueEvent, QueueSample, TrafficSummary, Transfer,
 };
 use crate::table::{Row, Table, table};
 

@@ -5,8 +5,9 @@ use std::{fs, panic};
 
 use cclab_packet::Packet;
 use cclab_trace::schema::{
-    AckEvent, BandSummary, DropEvent, DropReason, Fidelity, FlowSample, FlowSummary, Kernel, Limited,
-    LinkSummary, QueueAction, QueueEvent, QueueSample, RunSummary, TrafficSummary, Transfer,
+    AckEvent, BandSummary, DropEvent, DropReason, Fidelity, FlowSample, FlowSummary, Kernel,
+    Limited, LinkSummary, QueueAction, QueueEvent, QueueSample, RunSummary, TrafficSummary,
+    Transfer,
 };
 use cclab_trace::{
     Event, Histogram, Probe, Recorder, Recording, Trace, TraceError, WireOptions, read, read_acks,

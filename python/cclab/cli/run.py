@@ -89,6 +89,9 @@ def _tell(measured: Results, store: Store, *, table: bool, every: bool) -> None:
     page = report.refresh(measured, store.path / "report")
     if table:
         print_tables(measured, every=every)
+        window = tables.window(measured)
+        if window:
+            note(window)
         beyond = tables.beyond(measured)
         if beyond:
             note(f"{beyond} in {page.parent / 'table.md'} and summary.csv")

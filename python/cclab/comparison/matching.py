@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cclab.comparison.changes import Change, changes
+from cclab.comparison.metric import follows_window
 from cclab.grouped import MOST_FLOWS
-from cclab.metrics import of_source
+from cclab.metrics import of_source, shown, warmed_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,12 +103,15 @@ class Matches:
     """The same of B."""
 
 
-def match(a: Results, b: Results, metrics: list[Metric], *, asked: bool) -> Matches:
+def match(a: Results, b: Results, metrics: list[Metric], names: Sequence[str]) -> Matches:
     """The points of `a` and `b` that have the same parameters, and what to compare there.
 
-    `asked`: whether the user chose `metrics`; then the time of flows without a transfer is among
-    what is compared.
+    `names` are those by which the user chose `metrics`, if they did; then the time of flows without
+    a transfer is among what is compared.
     """
+    asked = bool(names)
+    if all(warmed_up(run.metrics) for side in (a, b) for p in side.points for run in p.runs):
+        metrics = [shown(m, warm=True) if follows_window(m, names) else m for m in metrics]
     with_runs_a = {_key(p.params): p for p in a.points if p.runs}
     with_runs_b = {_key(p.params): p for p in b.points if p.runs}
     return Matches(

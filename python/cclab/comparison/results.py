@@ -13,7 +13,7 @@ from cclab.comparison.metric import Metric, metric_names
 from cclab.comparison.overall import Overall, overall
 from cclab.comparison.verdict import Verdict, code_of, untested, words
 from cclab.errors import InputError
-from cclab.metrics import OF_SEVERAL
+from cclab.metrics import OF_SEVERAL, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -176,8 +176,8 @@ class PointComparison:
     @property
     def named(self) -> list[tuple[str, Compared]]:
         """Every metric that was compared here, with what it is of."""
-        parts = (*self.groups, *self.flows)
-        found = [(part.name, c) for part in parts for c in part.metrics]
+        found = [(group.name, c) for group in self.groups for c in group.metrics]
+        found += [(flow.name, c) for flow in self.flows for c in flow.metrics]
         found += [(source.name, c) for source in self.traffic for c in source.metrics]
         return found + [("whole run", c) for c in self.whole]
 
@@ -203,7 +203,9 @@ class PointComparison:
             "bottleneck": {
                 c.metric.name: c.document() for c in self.whole if c.metric.subject == "bottleneck"
             },
-            "jain": next((c.document() for c in self.whole if c.metric.name == "jain"), None),
+            "jain": next(
+                (c.document() for c in self.whole if c.metric.name in ("jain", "window_jain")), None
+            ),
             "run": {c.metric.name: c.document() for c in self.whole if c.metric.subject == "run"},
             "flows_only_a": match.flows_only_a,
             "flows_only_b": match.flows_only_b,
@@ -299,7 +301,7 @@ def compare_results(
     Raises `InputError` if a metric is not known or no sweep point is on both sides.
     """
     chosen = metric_names(metrics)
-    matched = match(a.results, b.results, chosen, asked=bool(metrics))
+    matched = match(a.results, b.results, chosen, metrics)
     points = matched.points
     if not points:
         raise InputError(_nothing_shared(a, b))
@@ -327,7 +329,7 @@ def _check_measured(asked: Sequence[Metric], points: Sequence[Match]) -> None:
         for row in point.rows
         if any(v is not None for v in row.a) and any(v is not None for v in row.b)
     }
-    lacking = [metric for metric in asked if metric.path not in measured]
+    lacking = [m for m in asked if not {m.path, shown(m, warm=True).path} & measured]
     if not lacking:
         return
     names = ", ".join(metric.name for metric in lacking)

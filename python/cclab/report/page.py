@@ -34,6 +34,10 @@ _OF_THE_REPORT = {
 }
 
 
+OF_WINDOW = ("goodput", "jain", "tradeoff", "heatmap", "matrix", "curve", "share-curve")
+"""The figures of which numbers are those after the warm-up."""
+
+
 @dataclass(frozen=True)
 class Drawn:
     """The figures of a report."""
@@ -75,6 +79,8 @@ def html(results: Results, drawn: Drawn) -> str:
         whole=whole,
         beside=beside,
         beyond=tables.beyond(results),
+        window=tables.window(results),
+        of_window=OF_WINDOW,
         figures=[
             (kind, inline(kind.name, kind.title, svg), narrow(svg))
             for kind, _, svg in drawn.figures
@@ -104,6 +110,7 @@ def fragment(results: Results) -> str:
         table=tables.table(results, tables.MOST_POINTS),
         groups=tables.groups(results, tables.MOST_POINTS),
         beyond=tables.beyond(results),
+        window=tables.window(results),
         warnings=results.warnings,
     )
 

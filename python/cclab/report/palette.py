@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 _BLACK = "#000000"
 _ORANGE = "#E69F00"
@@ -100,14 +100,17 @@ _DASHES = (_SOLID, _DASHED, _DASHDOT, _DOTTED, _LONG)
 _HUES = (_BLUE, _ORANGE, _WINE, _SKY, _BLACK, _GREEN, _VERMILLION, _PURPLE)
 """In this order the first four are the furthest apart, whatever somebody's colour vision."""
 
+_NEAR = (frozenset({_VERMILLION, _ORANGE}), frozenset({_SKY, _GREEN}), frozenset({_BLUE, _GREEN}))
+"""Hues that some people hardly tell apart: no flow has the one beside another's other if it can."""
 
-def look(variant: str, nth: int = 0, *, alone: bool = False) -> Look:
+
+def look(variant: str, nth: int = 0, lent: Sequence[str] = ()) -> Look:
     """The look of the `nth` flow of `variant` in one figure.
 
     Flows of the same variant share its hue and differ in lightness, marker and dash, so that
-    variants are told apart at a glance; where one is `alone`, there is none to tell it from, and
-    each flow has a hue of its own. A variant outside the table gets a look that depends on its
-    name alone.
+    variants are told apart at a glance; of a variant that meets no other, all but the first flow
+    have hues of their own, those that are `lent`. A variant outside the table gets a look that
+    depends on its name alone.
     """
     base = LOOKS.get(variant)
     if base is None:
@@ -120,25 +123,33 @@ def look(variant: str, nth: int = 0, *, alone: bool = False) -> Look:
     if nth == 0:
         return base
     first = _DASHES.index(base.dash)
-    others = [hue for hue in _HUES if hue != base.colour]
     return Look(
-        others[(nth - 1) % len(others)] if alone else _shade(base.colour, nth),
+        lent[(nth - 1) % len(lent)] if lent else _shade(base.colour, nth),
         _MARKERS[(_MARKERS.index(base.marker) + nth) % len(_MARKERS)],
         _DASHES[(first + nth) % len(_DASHES)],
     )
 
 
-def alone(together: Iterable[Iterable[str]]) -> bool:
-    """Whether no two variants meet in any of the groups of flows, given by their variants."""
-    return all(len(set(variants)) < 2 for variants in together)
+def lent(together: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    """The hues to lend in a figure, given the variants of the flows that meet in each of its axes.
+
+    None where two variants meet: there hues stand for variants.
+    """
+    groups = [set(variants) for variants in together]
+    if any(len(variants) > 1 for variants in groups):
+        return ()
+    taken = {look(variant).colour for variants in groups for variant in variants}
+    near = {other for pair in _NEAR for other in pair if taken & pair}
+    free = [hue for hue in _HUES if hue not in taken]
+    return tuple(sorted(free, key=near.__contains__))
 
 
 class Looks:
     """The looks of a figure's entries by their labels: those of one variant are told apart."""
 
-    def __init__(self, *, alone: bool = False) -> None:
-        """None is given yet; `alone` is that of `look`."""
-        self._alone = alone
+    def __init__(self, lent: Sequence[str] = ()) -> None:
+        """None is given yet; `lent` are those of `look`."""
+        self._lent = lent
         self._given: dict[str, Look] = {}
         self._met: dict[str, int] = {}
 
@@ -147,7 +158,7 @@ class Looks:
         if label not in self._given:
             nth = self._met.get(variant, 0)
             self._met[variant] = nth + 1
-            self._given[label] = look(variant, nth, alone=self._alone) if variant else _plain(nth)
+            self._given[label] = look(variant, nth, self._lent) if variant else _plain(nth)
         return self._given[label]
 
 

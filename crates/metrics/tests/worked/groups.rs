@@ -34,7 +34,10 @@ fn measured(flows: Vec<FlowSummary>, groups: &[Option<&str>]) -> RunMetrics {
     };
     let input = MeasureInput {
         finite,
-        groups: groups.iter().map(|group| group.map(str::to_owned)).collect(),
+        groups: groups
+            .iter()
+            .map(|group| group.map(str::to_owned))
+            .collect(),
         ..MeasureInput::default()
     };
     measure(&trace, &input)
@@ -80,7 +83,11 @@ fn a_group_has_what_its_flows_have_together() {
     close(group.fct_p50_s, 0.03);
     close(group.fct_p95_s, 0.05);
     close(group.fct_p99_s, 0.05);
-    let of: Vec<_> = found.flows.iter().map(|flow| flow.group.as_deref()).collect();
+    let of: Vec<_> = found
+        .flows
+        .iter()
+        .map(|flow| flow.group.as_deref())
+        .collect();
     assert_eq!(of, [Some("s"), Some("s"), None, Some("s"), Some("s")]);
 }
 
@@ -149,8 +156,14 @@ fn each_named_queue_has_numbers_of_its_own() {
     let [l, c] = &found.bands[..] else {
         panic!("{:?}", found.bands)
     };
-    assert_eq!((l.name.as_str(), l.packets, l.drops, l.ecn_marks), ("L", 2, 0, 1));
-    assert_eq!((c.name.as_str(), c.packets, c.drops, c.ecn_marks), ("C", 2, 3, 0));
+    assert_eq!(
+        (l.name.as_str(), l.packets, l.drops, l.ecn_marks),
+        ("L", 2, 0, 1)
+    );
+    assert_eq!(
+        (c.name.as_str(), c.packets, c.drops, c.ecn_marks),
+        ("C", 2, 3, 0)
+    );
     close(l.queue_delay_mean_s, 0.001);
     close(c.queue_delay_mean_s, 0.017);
     close(l.mark_rate, 0.5);

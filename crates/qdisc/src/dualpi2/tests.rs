@@ -159,7 +159,14 @@ fn no_update_is_left_out_that_changes_something() {
 #[test]
 fn each_queue_counts_its_own() {
     let mut bench = Bench::new("dualpi2", Limit::Packets(4), &[]);
-    for ecn in [Ecn::Ect1, Ecn::Ect0, Ecn::Ect1, Ecn::NotEct, Ecn::Ect1, Ecn::Ect0] {
+    for ecn in [
+        Ecn::Ect1,
+        Ecn::Ect0,
+        Ecn::Ect1,
+        Ecn::NotEct,
+        Ecn::Ect1,
+        Ecn::Ect0,
+    ] {
         bench.enqueue(ecn_packet(0, 1000, ecn));
     }
     let mut left = Vec::new();
@@ -167,6 +174,10 @@ fn each_queue_counts_its_own() {
         left.push(bench.last_band());
     }
     assert_eq!(left, [0, 0, 1, 1]);
-    let counted: Vec<_> = bench.bands().iter().map(|band| (band.packets, band.drops)).collect();
+    let counted: Vec<_> = bench
+        .bands()
+        .iter()
+        .map(|band| (band.packets, band.drops))
+        .collect();
     assert_eq!(counted, [(2, 1), (2, 1)]);
 }

@@ -96,7 +96,11 @@ fn groups(flows: &[At<written::Flow>], defaults: &[String]) -> Result<(), Proble
     for group in flows.iter().filter_map(|flow| flow.value.group.as_ref()) {
         check_name(&group.value, group.at)?;
         let mut outside = flows.iter().zip(defaults).filter(|(flow, default)| {
-            let own = flow.value.name.as_ref().map_or(*default, |name| &name.value);
+            let own = flow
+                .value
+                .name
+                .as_ref()
+                .map_or(*default, |name| &name.value);
             let named = flow.value.group.as_ref().map(|group| &group.value);
             *own == group.value && named != Some(&group.value)
         });

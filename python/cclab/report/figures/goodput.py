@@ -10,7 +10,7 @@ from cclab import units
 from cclab.report.figures import expectation, legend
 from cclab.report.figures.asked import TooMuchError
 from cclab.report.figures.sweep import layout
-from cclab.report.palette import Looks, alone
+from cclab.report.palette import Looks, lent
 from cclab.report.quantities import named, stem
 from cclab.report.swept import beside
 
@@ -66,7 +66,7 @@ def draw(results: Results) -> Drawing | None:
         e.mean if e.high is None else e.high
         for s in summaries.values()
         for f in s.flows
-        if (e := f.estimates["goodput_bps"]) is not None
+        if (e := f.estimate("goodput_bps")) is not None
     ]
     tops += [bps for of_point in expected.values() for bps in of_point.values()]
     unit, name = units.rate(max(tops, default=0.0))
@@ -79,7 +79,7 @@ def draw(results: Results) -> Drawing | None:
         summary = summaries[place.point.index]
         for index, flow in enumerate(summary.flows):
             style = looks[_label(placed, place, summary, index)]
-            value = flow.estimates["goodput_bps"]
+            value = flow.estimate("goodput_bps")
             if value is None:
                 continue
             lane = series.index(place.series) * flows + index
@@ -115,8 +115,7 @@ def _looks(placed: Layout, summaries: dict[int, PointSummary], flows: int) -> di
     They are given flow by flow, not point by point: else a flow would be the light one of a variant
     and the dark one of another.
     """
-    together = ([flow.cc or "" for flow in summary.flows] for summary in summaries.values())
-    given = Looks(alone=alone(together))
+    given = Looks(lent([{flow.cc or "" for s in summaries.values() for flow in s.flows}]))
     looks: dict[str, Look] = {}
     for index in range(flows):
         for place in placed.places:

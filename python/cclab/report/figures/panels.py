@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter
 
+from cclab import units
 from cclab.plan import short_key, text
 from cclab.report.figures import bands
 from cclab.report.figures.legend import above
 from cclab.report.figures.style import MUTED, Drawing, line
-from cclab.report.palette import Looks, alone, look
+from cclab.report.palette import Looks, lent, look
 from cclab.report.quantities import named, stem, variant_of
 
 if TYPE_CHECKING:
@@ -138,11 +140,11 @@ def panels(results: Results) -> list[Panel]:
 def flow_lines(together: Sequence[Sequence[Mapping[str, Any]]]) -> list[list[FlowLine]]:
     """The flows of each panel, from their metrics, with their looks in the figure of all panels."""
     ranks = flow_ranks((flow["name"], variant_of(flow)) for own in together for flow in own)
-    apart = alone(map(variant_of, own) for own in together)
+    hues = lent(map(variant_of, own) for own in together)
 
     def drawn(name: str, variant: str) -> FlowLine:
         nth = ranks[name, variant]
-        return FlowLine(name, named(name, variant), look(variant, nth, alone=apart), nth)
+        return FlowLine(name, named(name, variant), look(variant, nth, hues), nth)
 
     return [[drawn(flow["name"], variant_of(flow)) for flow in own] for own in together]
 
@@ -165,7 +167,7 @@ def _groups(flows: Sequence[Mapping[str, Any]]) -> list[Group]:
             members.setdefault(key(flow), []).append(flow["name"])
         if len(members) <= MOST_LINES:
             break
-    looks = Looks(alone=alone([[variant for _, variant in members]]))
+    looks = Looks(lent([[variant for _, variant in members]]))
     labels = {key: named(*key, len(own)) for key, own in members.items()}
     return [
         Group(labels[key], looks.of(labels[key], key[1]), tuple(own))
@@ -243,10 +245,12 @@ def finish(
     Above the largest value of an axis there is room up to `headroom` times it.
     """
     columns = panels_across(len(shown))
+    end = max(panel.end_s for panel in shown)
+    figure.time_unit, name = units.time(end)
     for index, panel in enumerate(shown):
         if len(shown) > 1:
             cells[0][index].set_title(panel.title, fontsize=8.5 if columns < _COLUMNS else 7)
-        cells[-1][index].set_xlabel("time (s)")
+        cells[-1][index].set_xlabel(f"time ({name})")
         if index % columns == 0:
             for row, label in enumerate(labels):
                 cells[row][index].set_ylabel(label)
@@ -257,7 +261,10 @@ def finish(
     common = _common(shown)
     if common:
         figure.supxlabel(common, x=0.01, ha="left", fontsize=7, color=MUTED)
-    cells[0][0].set_xlim(0, max(panel.end_s for panel in shown))
+    cells[0][0].set_xlim(0, end)
+    if figure.time_unit != 1.0:
+        unit = figure.time_unit
+        cells[0][0].xaxis.set_major_formatter(FuncFormatter(lambda at, _: f"{at / unit:g}"))
     figure.align_ylabels()
     return figure
 
@@ -309,16 +316,16 @@ def draw_flows(axes: Axes, panel: Panel, courses: Mapping[str, Course], **more: 
 
 
 def reference(axes: Axes, level: float, text: str) -> None:
-    """A thin horizontal line with its meaning written on it."""
+    """A thin horizontal line with its meaning written below it."""
     axes.axhline(level, color=MUTED, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
     axes.annotate(
         text,
         xy=(1.0, level),
         xycoords=("axes fraction", "data"),
-        xytext=(-2, 2),
+        xytext=(-2, -2),
         textcoords="offset points",
         ha="right",
-        va="bottom",
+        va="top",
         fontsize=7,
         color=MUTED,
     )

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
     from cclab.report.palette import Look
@@ -75,6 +76,14 @@ _DPI = 200
 
 class Drawing(Figure):
     """A figure that notebooks show by themselves, in the style it was drawn in."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        """As matplotlib's."""
+        super().__init__(*args, **settings)
+        self.told: list[Artist] = []
+        """What its legend names."""
+        self.time_unit = 1.0
+        """What one of its axis of time is in seconds; the data are in seconds."""
 
     def _repr_svg_(self) -> str:
         return svg(self).decode()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cclab.errors import InputError
 from cclab.report.figures.style import styled, svg
+from cclab.report.figures.ticks import settled
 from cclab.series.figures import across, curves, time_sequence
 
 if TYPE_CHECKING:
@@ -137,8 +138,5 @@ def drawn(kind: Kind, direction: Direction, between: Between = None) -> Drawing 
 
 
 def laid_out(made: Drawing | None) -> Drawing | None:
-    """The figure, laid out once: whoever saves it again, and in whatever format, gets the same."""
-    if made is not None:
-        made.draw_without_rendering()
-        made.set_layout_engine("none")
-    return made
+    """The figure, laid out for good."""
+    return None if made is None else settled(made)
