@@ -1,4 +1,4 @@
-"""Named queues of a discipline: each has numbers of its own, from the trace to tables and checks."""
+"""Named queues of a discipline: each has numbers of its own, in traces, tables and checks."""
 
 from __future__ import annotations
 

@@ -190,10 +190,10 @@ def test_checks_and_rules_know_groups(tmp_path: Path, cli: Cli) -> None:
 
 def test_query_knows_groups(incast: Results) -> None:
     folder = incast.store.path
-    rows = query(folder, table="groups", columns="name, group.flows, fct_p99_s, variants")
+    rows = query(folder, table="groups", columns="name, group.flows, fct_p99_s, group.variants")
     assert rows["name"].to_list() == ["s"] * 3
     assert rows["group.flows"].to_list() == [12] * 3
-    assert rows["variants"][0] == "cubic"
+    assert rows["group.variants"][0] == "cubic"
     means = query(folder, group_by="group", columns="goodput_bps", where="group == 's'")
     assert means["n"].to_list() == [3]
     assert query(folder, "fct_p99_s < 1us", table="groups").height == 0

@@ -38,9 +38,14 @@ OF_INTERVAL = 2
 """Significant digits of half an interval, which say how many its mean has."""
 
 
+ROUNDING = 1e-9
+"""Of a number: what differs by less differs by the rounding of sums."""
+
+
 def digits(value: float, half: float | None = None) -> int:
     """Digits after the point: as many as half its interval deserves, or the number alone."""
-    size, significant = (half, OF_INTERVAL) if half else (abs(value), ALONE)
+    by_half = half is not None and half > ROUNDING * abs(value)
+    size, significant = (half, OF_INTERVAL) if half and by_half else (abs(value), ALONE)
     if not size or not math.isfinite(size):
         return 0
     # As written, for what is rounded up may have a digit more before the point.
