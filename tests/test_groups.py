@@ -233,7 +233,7 @@ def test_explain_expects_a_share_of_the_link_for_each_of_a_group(tmp_path: Path,
     assert "s.7" not in shown.stdout
     assert "more links" not in shown.stdout
     assert "(12 links)" in shown.stdout
-    assert "s.12.access" in cli("explain", file, "--all").stdout
+    assert "s.12.left.access" in cli("explain", file, "--all").stdout
 
 
 def test_figures_of_groups(incast: Results) -> None:
