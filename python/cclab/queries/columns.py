@@ -44,7 +44,7 @@ _OF_NETWORK = ("bottleneck.", "access.", "topology", "router.")
 _DEFAULT = {
     "runs": ["run", "seed", "variants", *metrics.queried("run", "bottleneck"), "warnings"],
     "flows": ["run", "seed", "name", "cc", "rtt", *metrics.queried("flow")],
-    "groups": ["run", "seed", "name", "variants", "group.flows", *metrics.queried("group")],
+    "groups": ["run", "seed", "name", "group.variants", "group.flows", *metrics.queried("group")],
     "traffic": ["run", "seed", "name", "kind", *metrics.queried("traffic")],
     "probes": ["run", "seed", "name", "kind", *metrics.queried("probe")],
 }

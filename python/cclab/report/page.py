@@ -34,6 +34,13 @@ _OF_THE_REPORT = {
     ),
 }
 
+_OF_PERCENTILES = {
+    "(from–to)": (
+        "Of a percentile over the flows of all runs the ends of its 95% bootstrap interval over "
+        "runs, which is seldom even on both sides."
+    ),
+}
+
 
 OF_WINDOW = ("goodput", "jain", "tradeoff", "heatmap", "matrix", "curve", "buffer-share")
 """The figures of which numbers are those after the warm-up."""
@@ -171,7 +178,7 @@ def _definitions(shown: list[tables.Table]) -> dict[str, str]:
         if metric.column is not None
         and any(heading.startswith(metric.heading) for heading in headings)
     }
-    return found | _OF_THE_REPORT
+    return found | (_OF_PERCENTILES if "group" in headings else {}) | _OF_THE_REPORT
 
 
 def narrow(svg: bytes) -> bool:

@@ -222,8 +222,16 @@ class _Cells:
         """The cell of `value`."""
         if value is None:
             return _NONE
+        if self.metric.subject == "group" and self.metric.name in grouped.POOLED:
+            return self._with_ends(value)
         told = self.metric.told(value.mean, value.half_width, largest=self.largest)
         return f"{told}%" if self.metric.is_percentage else told
+
+    def _with_ends(self, value: Estimate) -> str:
+        """A percentile and the ends of its interval, which is seldom even on both sides."""
+        ends = () if value.low is None or value.high is None else (value.low, value.high)
+        mean, *told = (self.metric.told(v, None, largest=self.largest) for v in (value.mean, *ends))
+        return f"{mean} ({'–'.join(told)})" if told else mean
 
 
 @dataclass(frozen=True)
