@@ -251,6 +251,7 @@ def _match(
         left_out_b=left_out[1],
         changes=[],
         flows=[Subject(n, "reno", "cubic", [r]) for n, r in zip(names, rows, strict=True)],
+        groups=[],
         traffic=[],
         whole=[],
         flows_only_a=[],

@@ -13,6 +13,7 @@ mod traffic;
 mod udp_flow;
 mod unsupported;
 mod version;
+mod warmup;
 mod wire;
 mod world;
 

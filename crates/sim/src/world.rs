@@ -19,6 +19,7 @@ use crate::flow::Flow;
 use crate::sampler::Sampler;
 use crate::stack::Profiles;
 use crate::traffic::Traffic;
+use crate::warmup::Counted;
 use crate::{Progress, SimError, summary};
 use hosts::Hosts;
 use sight::{Captures, Lookout};
@@ -42,6 +43,8 @@ pub struct World<'a, P> {
     sampler: Sampler,
     /// When everything was last sampled.
     sampled: Option<Time>,
+    /// What had been counted when the warm-up ended.
+    warm: Option<Counted>,
     /// Flows that are not over.
     active: usize,
     /// A flow whose variant returned nonsense.
@@ -93,6 +96,7 @@ impl<'a, P: Probe> World<'a, P> {
             captures,
             sampler: Sampler::new(scenario, &flows, end),
             sampled: None,
+            warm: None,
             active: count + lasting,
             faulty: None,
             end,
@@ -150,11 +154,16 @@ impl<'a, P: Probe> World<'a, P> {
             }
         }
         progress.report(now);
-        let links = self.net.finish()?;
+        let mut links = self.net.finish()?;
+        let warm = self.warm.as_ref();
+        if let Some(warm) = warm {
+            warm.complete(&mut links);
+        }
+        let specs = &self.scenario.flows;
         Ok(RunSummary {
             end: now,
             events,
-            flows: summary::flow_summaries(self.hosts.flows, &self.scenario.flows, now),
+            flows: summary::flow_summaries(self.hosts.flows, specs, warm, now),
             links,
             traffic: self.hosts.traffic.summaries(),
             kernel: None,

@@ -14,6 +14,7 @@ use super::World;
 use crate::flow::Flow;
 use crate::summary;
 use crate::udp_flow::UdpFlow;
+use crate::warmup::Counted;
 
 /// Looks on at the network for the probe `P`: what it sees waits here until the hosts can be asked
 /// what they know of it.
@@ -110,9 +111,16 @@ impl<P: Probe> World<'_, P> {
             let sample = summary::flow_sample(index, flow);
             self.probe.record(now, Event::FlowSample(sample));
         }
-        for index in 0..2 * self.scenario.network.bottlenecks as usize {
+        let bottlenecks = 2 * self.scenario.network.bottlenecks as usize;
+        for index in 0..bottlenecks {
             let sample = self.net.queue_sample(index);
             self.probe.record(now, Event::QueueSample(sample));
+        }
+        // The end of the warm-up is one of the instants of sampling.
+        let warmup = self.scenario.warmup;
+        if now == warmup && warmup > Time::ZERO {
+            let flows = &self.hosts.flows;
+            self.warm = Some(Counted::by_now(flows, &self.net, bottlenecks));
         }
     }
 
