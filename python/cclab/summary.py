@@ -24,7 +24,7 @@ from cclab.stats import Estimate, estimates
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cclab.grouped import GroupSummary
+    from cclab.grouped import GroupSummary, Key
     from cclab.results import Point
 
 
@@ -171,13 +171,9 @@ def summarise(points: Sequence[Point]) -> list[PointSummary]:
     return summaries
 
 
-_Key = tuple[str | int, ...]
-"""What is estimated: its subject, the number of the flow or of the traffic, and its name."""
-
-
-def _values(runs: list[dict[str, Any]]) -> dict[_Key, list[float | None]]:
+def _values(runs: list[dict[str, Any]]) -> dict[Key, list[float | None]]:
     """What is estimated at a sweep point, run by run."""
-    rows: dict[_Key, list[float | None]] = {}
+    rows: dict[Key, list[float | None]] = {}
     for index in range(len(runs[0]["flows"]) if runs else 0):
         flows = [of_flow(run["flows"][index]) for run in runs]
         for name in FLOW_METRICS:
@@ -218,7 +214,7 @@ def _estimated(rows: list[list[float | None]]) -> list[Estimate | None]:
     return found
 
 
-def _summary(point: Point, found: dict[_Key, Estimate | None]) -> PointSummary:
+def _summary(point: Point, found: dict[Key, Estimate | None]) -> PointSummary:
     runs = [run.metrics for run in point.runs]
     warm = any(warmed_up(run) for run in runs)
     first = runs[0] if runs else {"flows": []}

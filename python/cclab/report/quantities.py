@@ -135,7 +135,7 @@ def grouped(flows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, str, lis
     members: dict[str, list[str]] = {}
     variants: dict[str, str] = {}
     for flow in flows:
-        own = stem(flow["name"], names)
+        own = flow.get("group") or stem(flow["name"], names)
         members.setdefault(own, []).append(flow["name"])
         variants[own] = variant_of(flow)
     several = len(members) > 1

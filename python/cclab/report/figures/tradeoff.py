@@ -62,12 +62,8 @@ widest is 0.8% of it, and two cells shall not be the two ends of a panel."""
 
 NEEDS = "flows of two variants or more"
 
-<<<<<<< HEAD
-_DEFAULT = ("rtt_p95_s", "goodput_bps")
-_OF_TRANSFERS = ("rtt_p95_s", "fct_s")
-=======
 _DEFAULT = ("rtt_p95", "goodput")
->>>>>>> w-window
+_OF_TRANSFERS = ("rtt_p95", "fct_s")
 
 
 @dataclass(frozen=True)
