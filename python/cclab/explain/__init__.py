@@ -166,7 +166,7 @@ def _flow(
     queue = None if slowest is None else _queue_bytes(network, links[slowest]["name"], flow)
     return FlowExplanation(
         name=flow["name"],
-        cc=flow["cc"] or "udp",
+        cc=flow["cc"] or _UDP,
         data=[links[i]["name"] for i in flow["data"]],
         acks=[links[i]["name"] for i in flow["acks"]],
         base_rtt_s=base,
@@ -245,6 +245,9 @@ def _notes(
     return notes
 
 
+_UDP = "udp"
+"""In the place of the variant of a flow that has none."""
+
 _UNEQUAL = 1.05
 """RTTs that differ by less are alike."""
 
@@ -260,7 +263,8 @@ def _together(flows: list[FlowExplanation]) -> list[str]:
             f"up to {ratio**2:.3g} times where they are synchronised (1/RTT^2; "
             "Lakshman and Madhow 1997)"
         )
-    bounded = [f for f in flows if f.binds in ("rwnd", "sndbuf", "application", "packet-rate")]
+    limits_of_tcp = ("rwnd", "sndbuf", "application", "packet-rate")
+    bounded = [f for f in flows if f.binds in limits_of_tcp and f.cc != _UDP]
     if bounded and len(flows) > 1:
         names = groups.folded([flow.name for flow in bounded])
         notes.append(
