@@ -80,8 +80,8 @@ fn lose_nothing_of(gone: &dyn Fn(&str) -> bool, link: &mut Link) {
 
 /// A flow like `flow` where and when `other` is.
 fn in_place_of(flow: &Flow, other: &Flow) -> Flow {
-    let alike = flow.command.is_some() == other.command.is_some()
-        && flow.transport() == other.transport();
+    let alike =
+        flow.command.is_some() == other.command.is_some() && flow.transport() == other.transport();
     let end = if alike { other } else { flow };
     Flow {
         name: other.name.clone(),
