@@ -287,7 +287,7 @@ def kind(flow: Mapping[str, Any]) -> str:
     return flow["cc"] or flow["transport"] or NO_VARIANT
 
 
-def of_flow(flow: dict[str, Any]) -> dict[str, Any]:
+def of_flow(flow: Mapping[str, Any]) -> dict[str, Any]:
     """What a run says of a flow, by the names of its metrics: `limited_cwnd`, `datagrams_loss`."""
     found = {key: value for key, value in flow.items() if key not in FLOW_GROUPS}
     for one in _GROUPED:
