@@ -187,6 +187,8 @@ def test_compare_and_query_show_what_the_table_shows(
     asked = cclab.compare(late.store.path, late.store.path, metrics=["goodput_bps", "rtt_p95"])
     assert {c.metric.path for c in asked.compared} == {"flow.goodput_bps", "flow.window_rtt_p95_s"}
 
+    assert invoke(["compare", str(late.store.path), str(late.store.path)]) == 0
+    assert "After the warm-up alone: goodput, srtt mean, rtt p95" in capsys.readouterr().out
     frame = cclab.query(late.store.path)
     window = [flow["window_goodput_bps"] for flow in late.runs[0].metrics["flows"]]
     assert frame["goodput"].to_list() == window
