@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Better = Literal["higher", "lower"]
 """The way in which a metric gets better."""
 
-Subject = Literal["flow", "group", "traffic", "bottleneck", "band", "run", "fidelity"]
+Subject = Literal["flow", "group", "traffic", "probe", "bottleneck", "band", "run", "fidelity"]
 
 _FIXED = {
     "percentage": (0.01, "%", 2),
@@ -197,6 +197,9 @@ BAND_METRICS = _names("band")
 
 TRAFFIC_METRICS = _names("traffic")
 """The metrics of a source of cross traffic that are estimated over runs."""
+
+PROBE_METRICS = _names("probe")
+"""The metrics of a probe that are estimated over runs."""
 
 BOTTLENECK_METRICS = _names("bottleneck")
 """The metrics of the bottleneck that are estimated over runs."""

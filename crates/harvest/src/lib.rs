@@ -15,6 +15,7 @@ mod flows;
 mod format;
 mod links;
 mod places;
+mod probes;
 mod records;
 mod ring;
 mod samples;
@@ -86,6 +87,7 @@ pub fn harvest(
         flows: flows::summaries(&run, &samples, &tally),
         links: links::summaries(&run, &samples, &tally),
         traffic: Vec::new(),
+        probes: probes::summaries(&run),
         kernel: Some(kernel(&outcome)),
         fidelity: outcome.fidelity.as_ref().map(fidelity),
     })?;

@@ -289,7 +289,7 @@ def _print_point(point: PointComparison, everywhere: list[str], margin: Margin |
     for flow in point.flows:
         variants = flow.cc_a if flow.cc_a == flow.cc_b else f"{flow.cc_a} | {flow.cc_b}"
         _add_rows(table, flow.name, variants, flow.metrics)
-    for source in point.traffic:
+    for source in (*point.traffic, *point.probes):
         kinds = dict.fromkeys((source.kind_a, source.kind_b))
         _add_rows(table, source.name, " | ".join(kinds), source.metrics)
     several = len(point.flows) > 1
@@ -306,6 +306,9 @@ def _print_point(point: PointComparison, everywhere: list[str], margin: Margin |
     for letter, names in (("A", point.match.traffic_only_a), ("B", point.match.traffic_only_b)):
         if names:
             tell(f"only {letter} has the traffic {', '.join(names)}: not compared")
+    for letter, names in (("A", point.match.probes_only_a), ("B", point.match.probes_only_b)):
+        if names:
+            tell(f"only {letter} has the probe {', '.join(names)}: not compared")
 
 
 def _left_out(of_a: int, of_b: int) -> str:

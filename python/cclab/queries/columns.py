@@ -33,6 +33,7 @@ OWN: dict[str, metrics.Subject] = {
     "flows": "flow",
     "groups": "group",
     "traffic": "traffic",
+    "probes": "probe",
 }
 """What stands before the name of a column of a table to mean that table's."""
 
@@ -45,6 +46,7 @@ _DEFAULT = {
     "flows": ["run", "seed", "name", "cc", "rtt", *metrics.queried("flow")],
     "groups": ["run", "seed", "name", "variants", "group.flows", *metrics.queried("group")],
     "traffic": ["run", "seed", "name", "kind", *metrics.queried("traffic")],
+    "probes": ["run", "seed", "name", "kind", *metrics.queried("probe")],
 }
 """What is shown if nothing is chosen, as far as there is."""
 
@@ -73,6 +75,7 @@ class Wide:
                 "flows": _with_share(tables.flows, runs),
                 "groups": tables.groups,
                 "traffic": tables.traffic,
+                "probes": tables.probes,
             }[table]
             of_run = set(runs.collect_schema().names()) - {"run"}
             own = {

@@ -147,6 +147,7 @@ def _definitions(shown: list[tables.Table]) -> dict[str, str]:
         "group": ["group"],
         "queue": ["band"],
         "traffic": ["traffic"],
+        "probe": ["probe"],
     }
     found = {
         metric.column.word: metric.definition
