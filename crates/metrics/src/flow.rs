@@ -283,7 +283,7 @@ fn word(direction: Direction) -> &'static str {
 
 /// A flow got all of its bytes by its end.
 pub(crate) fn window_goodput_bps(of: &OfFlow<'_>) -> Option<f64> {
-    let window = of.window?;
+    let window = of.window.filter(|_| is_seen(of.flow))?;
     let before = value_at(of.received, window.from)?;
     Some((of.flow.bytes_received as f64 - before) * BITS / window.seconds())
 }
