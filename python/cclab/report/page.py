@@ -118,7 +118,8 @@ def html(results: Results, drawn: Drawn) -> str:
         stacks=sorted({run.run.scenario["stack"] for run in runs}),
         version=_core.VERSION,
         definitions=_definitions(
-            [table, *(() if groups is None else [groups]), *(t for _, t in beside)]
+            [table, *(() if groups is None else [groups]), *(t for _, t in beside)],
+            warm=any(point.warm for point in results.summaries),
         ),
     )
 
@@ -159,8 +160,9 @@ def inline(name: str, title: str, svg: bytes) -> Markup:
     return Markup(named + text.removeprefix("<svg"))
 
 
-def _definitions(shown: list[tables.Table]) -> dict[str, str]:
-    """What the words of the tables mean: the core defines its metrics."""
+def _definitions(shown: list[tables.Table], *, warm: bool) -> dict[str, str]:
+    """What the words of the tables mean: the core defines its metrics. `warm`: they are of the time
+    after a warm-up."""
     headings = [heading for table in shown for heading in table.headings]
     named: dict[str, list[metrics.Subject]] = {
         "flow": ["flow", "bottleneck", "run"],
@@ -170,7 +172,7 @@ def _definitions(shown: list[tables.Table]) -> dict[str, str]:
         "probe": ["probe"],
     }
     found = {
-        metric.column.word: metric.definition
+        metric.column.word: metrics.shown(metric, warm=warm).definition
         for word, subjects in named.items()
         if word in headings
         for subject in subjects

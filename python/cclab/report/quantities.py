@@ -54,6 +54,11 @@ class Quantity:
         return "count" if self._row is None else self._row.quantity
 
     @property
+    def is_of_window(self) -> bool:
+        """Whether it is of the time after a warm-up, and another has its title of the whole run."""
+        return self._row is not None and self._row.window_of is not None
+
+    @property
     def less_is_better(self) -> bool:
         """Whether it gets better as it gets less."""
         return self._row is not None and self._row.better == "lower"
