@@ -16,7 +16,7 @@ from cclab import _core, companions, expect, repeats, trace
 from cclab.catalog import Catalog
 from cclab.companions import baselines, phase
 from cclab.errors import DamageError, InputError, StoreError
-from cclab.metrics import RUN_METRICS, transfers
+from cclab.metrics import RUN_METRICS, of_flow, transfers
 from cclab.plan import text
 from cclab.summary import PointSummary, Raised, summarise, warnings
 
@@ -134,20 +134,28 @@ class Results:
         rows = []
         for run, params in self._with_params():
             for flow in run.metrics["flows"]:
-                limited = {f"limited_{k}": v for k, v in (flow["limited"] or {}).items()}
-                plain = {k: v for k, v in flow.items() if k != "limited"}
                 which = {"run": run.run.id, "seed": run.run.seed}
-                rows.append(which | params | plain | limited)
+                rows.append(which | params | of_flow(flow))
         return pl.DataFrame(rows, infer_schema_length=None)
 
     @property
     def bottlenecks(self) -> pl.DataFrame:
         """One row per run: the sweep parameters, the bottleneck's metrics, those of the run."""
         rows = [
-            {"run": run.run.id, "seed": run.run.seed, **params, **run.metrics["bottleneck"]}
+            {"run": run.run.id, "seed": run.run.seed, **params, **_plain_bottleneck(run.metrics)}
             | {name: run.metrics[name] for name in RUN_METRICS}
             for run, params in self._with_params()
         ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    @property
+    def groups(self) -> pl.DataFrame:
+        """One row per group of flows and run: the sweep parameters and its metrics."""
+        rows = []
+        for run, params in self._with_params():
+            for group in run.metrics.get("groups", []):
+                which = {"run": run.run.id, "seed": run.run.seed}
+                rows.append(which | params | group | {"variants": ",".join(group["variants"])})
         return pl.DataFrame(rows, infer_schema_length=None)
 
     @property
@@ -377,6 +385,14 @@ def _plain(params: dict[str, Any]) -> dict[str, Any]:
         k: v if isinstance(v, str | int | float | bool | None) else json.dumps(v)
         for k, v in params.items()
     }
+
+
+def _plain_bottleneck(metrics: dict[str, Any]) -> dict[str, Any]:
+    """The bottleneck's numbers; those of a named queue under `band.QUEUE.NAME`."""
+    found = {name: value for name, value in metrics["bottleneck"].items() if name != "bands"}
+    for band in metrics["bottleneck"].get("bands", []):
+        found |= {f"band.{band['name']}.{k}": v for k, v in band.items() if k != "name"}
+    return found
 
 
 def _spread(name: str, value: Any) -> dict[str, float | None]:

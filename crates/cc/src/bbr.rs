@@ -26,7 +26,7 @@ mod tests;
 use cclab_units::parameter::Parameter;
 use cclab_units::{InKernel, Measure, Rate, Time};
 
-use crate::variant::{EcnFeedback, Near, Variant, WindowInRecovery};
+use crate::variant::{EcnFeedback, Near, Signal, Variant, WindowInRecovery};
 use crate::window::{MAX_WINDOW, segments};
 use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx};
 
@@ -45,6 +45,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Own,
     paces: true,
     ecn: EcnFeedback::Classic,
+    signal: Signal::Model,
     departures: &[],
     params: &[
         Parameter {

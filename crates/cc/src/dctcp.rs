@@ -8,7 +8,7 @@
 use cclab_units::parameter::Parameter;
 use cclab_units::{InKernel, Measure, Time};
 
-use crate::variant::{ECT1, EcnFeedback, Near, Variant, WindowInRecovery};
+use crate::variant::{ECT1, EcnFeedback, Near, Signal, Variant, WindowInRecovery};
 use crate::window::{SegmentWindow, StackWindow, may_grow};
 use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx};
 
@@ -37,6 +37,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     paces: false,
     ecn: EcnFeedback::PerPacket,
+    signal: Signal::Losses,
     departures: &[],
     params: &[
         Parameter {

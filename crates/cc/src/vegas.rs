@@ -15,7 +15,9 @@ mod round;
 use cclab_units::parameter::{Parameter, Relation};
 use cclab_units::{InKernel, Measure};
 
-use crate::variant::{Departure, EcnFeedback, Near, RecoveryName, Variant, WindowInRecovery};
+use crate::variant::{
+    Departure, EcnFeedback, Near, RecoveryName, Signal, Variant, WindowInRecovery,
+};
 use crate::{Arithmetic, Config, CongestionControl};
 
 pub(crate) use round::Rounds;
@@ -64,6 +66,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     paces: false,
     ecn: EcnFeedback::Classic,
+    signal: Signal::Delay,
     departures: &[
         Departure::NarrowedByDelay,
         Departure::GrowsUnused,

@@ -5,18 +5,22 @@
 //! are made. Times are virtual seconds, rates bits per second.
 
 mod allocation;
+mod band;
 mod baselines;
 mod bottleneck;
 mod buckets;
 mod catalog;
 mod contest;
+mod datagrams;
 mod error;
 mod fairness;
 mod fidelity;
 mod flow;
+mod group;
 mod input;
 mod measure;
 mod paths;
+mod quantile;
 mod run_metrics;
 mod schema;
 mod series;
@@ -27,13 +31,16 @@ pub mod warnings;
 mod window;
 
 pub use allocation::{Claim, max_min};
+pub use band::BandMetrics;
 pub use baselines::{BesideOthers, beside_others};
 pub use bottleneck::BottleneckMetrics;
 pub use catalog::{markdown, metrics};
+pub use datagrams::{BackMetrics, DatagramMetrics, FrameMetrics};
 pub use error::MeasureError;
 pub use fairness::jain;
 pub use fidelity::{FidelityMetrics, Verdict};
 pub use flow::{FlowMetrics, LimitedShares};
+pub use group::GroupMetrics;
 pub use input::MeasureInput;
 pub use measure::{measure, measure_dir};
 pub use paths::Paths;

@@ -7,6 +7,7 @@ use cclab_units::{Rate, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::datagrams::Datagrams;
 use crate::graph::Graph;
 use crate::link::Link;
 
@@ -147,17 +148,34 @@ pub enum DelayAt {
     Sender,
 }
 
-/// One TCP flow.
+/// What carries a flow's data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Transport {
+    /// Segments of TCP, under congestion control.
+    #[default]
+    Tcp,
+    /// Datagrams of UDP, which nothing slows down and nobody sends again.
+    Udp,
+}
+
+/// One flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
     /// Unique name; flows of a `count` are `name.1`, `name.2`, ...
     pub name: String,
-    /// Name of the variant.
+    /// The group that the study file names; [`Flow::group`] knows those of a `count`, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// Name of the variant; empty of a flow with [`Flow::udp`], which has none.
     pub cc: String,
     /// Parameters of the variant, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cc_params: BTreeMap<String, f64>,
+    /// What sends datagrams of UDP; absent: the flow is TCP, or a program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub udp: Option<Datagrams>,
     /// Extra one-way delay that this flow's access link adds, each way, so that the path has
     /// the base RTT asked for.
     pub extra_delay: Time,
@@ -222,14 +240,29 @@ pub struct Flow {
     pub sysctl: BTreeMap<String, String>,
 }
 
+impl Scenario {
+    /// The names of its groups of flows, in the order in which their first flows stand.
+    pub fn groups(&self) -> Vec<&str> {
+        let mut found: Vec<&str> = Vec::new();
+        for group in self.flows.iter().filter_map(Flow::group) {
+            if !found.contains(&group) {
+                found.push(group);
+            }
+        }
+        found
+    }
+}
+
 impl Flow {
     /// A bulk flow of the variant `cc` that starts at once and ends with the run, with all else as
     /// it is by default.
     pub fn bulk(name: impl Into<String>, cc: impl Into<String>) -> Flow {
         Flow {
             name: name.into(),
+            group: None,
             cc: cc.into(),
             cc_params: BTreeMap::new(),
+            udp: None,
             extra_delay: Time::ZERO,
             start: Start {
                 at: Time::ZERO,
@@ -256,6 +289,21 @@ impl Flow {
             delay_at: DelayAt::Router,
             delay_limit: None,
             sysctl: BTreeMap::new(),
+        }
+    }
+
+    /// The group that the flow is in: the one that the study file names, or the flows of its
+    /// `count`, of which alone a name has a dot.
+    pub fn group(&self) -> Option<&str> {
+        let of_count = || self.name.split_once('.').map(|(name, _)| name);
+        self.group.as_deref().or_else(of_count)
+    }
+
+    /// What the study says that carries its data. What a program sends, only a run shows.
+    pub fn transport(&self) -> Transport {
+        match self.udp {
+            None => Transport::Tcp,
+            Some(_) => Transport::Udp,
         }
     }
 

@@ -280,6 +280,9 @@ def _print_point(point: PointComparison, everywhere: list[str], margin: Margin |
     table.add_column("p", justify="right", no_wrap=True)
     table.add_column("adjusted", justify="right", no_wrap=True)
     table.add_column("verdict" if margin is None else f"within {margin}", no_wrap=True)
+    for group in point.groups:
+        members = dict.fromkeys((group.variants_a, group.variants_b))
+        _add_rows(table, group.name, f"group: {' | '.join(members)}", group.metrics)
     for flow in point.flows:
         variants = flow.cc_a if flow.cc_a == flow.cc_b else f"{flow.cc_a} | {flow.cc_b}"
         _add_rows(table, flow.name, variants, flow.metrics)

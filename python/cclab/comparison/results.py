@@ -13,7 +13,7 @@ from cclab.comparison.metric import Metric, metric_names
 from cclab.comparison.overall import Overall, overall
 from cclab.comparison.verdict import Verdict, code_of, untested, words
 from cclab.errors import InputError
-from cclab.metrics import OF_SEVERAL
+from cclab.metrics import OF_SEVERAL, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -109,6 +109,25 @@ class FlowComparison:
 
 
 @dataclass(frozen=True)
+class GroupComparison:
+    """A group of flows that both sides have."""
+
+    name: str
+    variants_a: str
+    variants_b: str
+    metrics: list[Compared]
+
+    def document(self) -> dict[str, Any]:
+        """As a comparison's document spells it."""
+        return {
+            "name": self.name,
+            "variants_a": self.variants_a,
+            "variants_b": self.variants_b,
+            "metrics": {c.metric.name: c.document() for c in self.metrics},
+        }
+
+
+@dataclass(frozen=True)
 class TrafficComparison:
     """A source of cross traffic that both sides have."""
 
@@ -133,6 +152,7 @@ class PointComparison:
 
     match: Match = field(repr=False)
     """The runs that were compared with each other."""
+    groups: list[GroupComparison]
     flows: list[FlowComparison]
     traffic: list[TrafficComparison]
     whole: list[Compared]
@@ -156,7 +176,8 @@ class PointComparison:
     @property
     def named(self) -> list[tuple[str, Compared]]:
         """Every metric that was compared here, with what it is of."""
-        found = [(flow.name, c) for flow in self.flows for c in flow.metrics]
+        found = [(group.name, c) for group in self.groups for c in group.metrics]
+        found += [(flow.name, c) for flow in self.flows for c in flow.metrics]
         found += [(source.name, c) for source in self.traffic for c in source.metrics]
         return found + [("whole run", c) for c in self.whole]
 
@@ -176,12 +197,15 @@ class PointComparison:
             "left_out_b": match.left_out_b,
             "paired": match.paired,
             "changes": [change.document() for change in match.changes],
+            **({"groups": [g.document() for g in self.groups]} if self.groups else {}),
             "flows": [flow.document() for flow in self.flows],
             "traffic": [source.document() for source in self.traffic],
             "bottleneck": {
                 c.metric.name: c.document() for c in self.whole if c.metric.subject == "bottleneck"
             },
-            "jain": next((c.document() for c in self.whole if c.metric.name == "jain"), None),
+            "jain": next(
+                (c.document() for c in self.whole if c.metric.name in ("jain", "window_jain")), None
+            ),
             "run": {c.metric.name: c.document() for c in self.whole if c.metric.subject == "run"},
             "flows_only_a": match.flows_only_a,
             "flows_only_b": match.flows_only_b,
@@ -277,7 +301,7 @@ def compare_results(
     Raises `InputError` if a metric is not known or no sweep point is on both sides.
     """
     chosen = metric_names(metrics)
-    matched = match(a.results, b.results, chosen, asked=bool(metrics))
+    matched = match(a.results, b.results, chosen, metrics)
     points = matched.points
     if not points:
         raise InputError(_nothing_shared(a, b))
@@ -305,7 +329,7 @@ def _check_measured(asked: Sequence[Metric], points: Sequence[Match]) -> None:
         for row in point.rows
         if any(v is not None for v in row.a) and any(v is not None for v in row.b)
     }
-    lacking = [metric for metric in asked if metric.path not in measured]
+    lacking = [m for m in asked if not {m.path, shown(m, warm=True).path} & measured]
     if not lacking:
         return
     names = ", ".join(metric.name for metric in lacking)
@@ -362,11 +386,14 @@ def _differences(rows: list[Row]) -> list[Difference | None]:
 
 def _point(match: Match, compared: Iterator[Compared]) -> PointComparison:
     """A sweep point with the next of `compared`, in the order of its rows."""
+    groups = [
+        GroupComparison(g.name, g.of_a, g.of_b, _taken(compared, g.rows)) for g in match.groups
+    ]
     flows = [FlowComparison(f.name, f.of_a, f.of_b, _taken(compared, f.rows)) for f in match.flows]
     traffic = [
         TrafficComparison(t.name, t.of_a, t.of_b, _taken(compared, t.rows)) for t in match.traffic
     ]
-    return PointComparison(match, flows, traffic, _taken(compared, match.whole))
+    return PointComparison(match, groups, flows, traffic, _taken(compared, match.whole))
 
 
 def _taken(compared: Iterator[Compared], rows: list[Row]) -> list[Compared]:

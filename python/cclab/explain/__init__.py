@@ -7,11 +7,13 @@ figures of a sweep draw the expectation beside what was measured.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from cclab import _core
-from cclab.explain import limits
+from cclab.explain import groups, limits
+from cclab.explain.groups import GroupExplanation
 from cclab.explain.limits import Limit
 from cclab.explain.shown import Shown
 from cclab.explain.traffic import (
@@ -21,7 +23,15 @@ from cclab.explain.traffic import (
     taken_from,
 )
 
-__all__ = ["Explanation", "FlowExplanation", "Limit", "Link", "TrafficExplanation", "explain"]
+__all__ = [
+    "Explanation",
+    "FlowExplanation",
+    "GroupExplanation",
+    "Limit",
+    "Link",
+    "TrafficExplanation",
+    "explain",
+]
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,7 +59,7 @@ class FlowExplanation(Shown):
     """The same with the transmission of a full packet and its acknowledgement on every link: what
     the first round trip measures on an empty path."""
     bottleneck: str | None
-    """The slowest link of its path."""
+    """The link of its path that has least for each of the flows that cross it."""
     bdp_bytes: float | None
     """That link's rate times the base RTT."""
     queue_bytes: float | None
@@ -76,6 +86,8 @@ class Explanation(Shown):
     topology: str
     links: list[Link]
     flows: list[FlowExplanation]
+    groups: list[GroupExplanation]
+    """Flows that belong together; empty without any."""
     traffic: list[TrafficExplanation]
     """Cross traffic; empty without any."""
     notes: list[str]
@@ -96,14 +108,16 @@ def explain(scenario: dict[str, Any]) -> Explanation:
         explain_traffic(spec, facts, links)
         for spec, facts in zip(scenario.get("traffic", []), described["traffic"], strict=True)
     ]
+    crossing = Counter(link for flow in described["flows"] for link in flow["data"])
     flows = [
-        _flow(scenario, spec, flow, described, traffic)
+        _flow(scenario, spec, flow, described, traffic, crossing)
         for spec, flow in zip(scenario["flows"], described["flows"], strict=True)
     ]
     return Explanation(
         topology=scenario["network"]["topology"],
         links=[Link(link["name"], link["rate_bps"], link["delay_s"]) for link in links],
         flows=flows,
+        groups=groups.explain_groups(scenario["flows"], flows),
         traffic=traffic,
         notes=_together(flows) + _of_traffic(described, traffic) + _of_courses(scenario, links),
     )
@@ -115,6 +129,7 @@ def _flow(
     flow: dict[str, Any],
     described: dict[str, Any],
     traffic: list[TrafficExplanation],
+    crossing: Counter[int],
 ) -> FlowExplanation:
     links, network = described["links"], scenario["network"]
     base = flow["base_rtt_s"]
@@ -124,17 +139,20 @@ def _flow(
         for i in flow[way]
         if links[i]["wire_bps"] is not None
     )
-    slowest, found = limits.of_links(flow, links)
+    slowest, found = limits.of_links(flow, links, crossing)
     if slowest is not None:
+        payload = flow["payload_bytes"] / flow["packet_bytes"]
+        carried = links[slowest]["rate_bps"] * payload
         taken, sources = taken_from(slowest, described["traffic"], traffic)
         left = max(1 - taken / links[slowest]["rate_bps"], 0.0)
         if sources and left > 0:
             why = f"what {', '.join(sources)} leaves of {links[slowest]['name']}"
-            found.append(Limit("left", found[0].bps * left, why))
-        sharers = [f for f in described["flows"] if slowest in f["data"]]
-        if len(sharers) > 1:
-            why = f"an equal share of {links[slowest]['name']} among {len(sharers)} flows"
-            found.append(Limit("share", found[-1].bps / len(sharers), why))
+            carried *= left
+            found.append(Limit("left", carried, why))
+        sharers = crossing[slowest]
+        if sharers > 1:
+            why = f"an equal share of {links[slowest]['name']} among {sharers} flows"
+            found.append(Limit("share", carried / sharers, why))
     found += limits.of_windows(flow, empty)
     found += limits.of_application(spec, flow, empty)
     sharers_of_routers = limits.sharers_of_routers(flow, described)
@@ -238,7 +256,7 @@ def _together(flows: list[FlowExplanation]) -> list[str]:
         )
     bounded = [f for f in flows if f.binds in ("rwnd", "sndbuf", "application", "packet-rate")]
     if bounded and len(flows) > 1:
-        names = ", ".join(flow.name for flow in bounded)
+        names = groups.folded([flow.name for flow in bounded])
         notes.append(
             f"{names}: limited by {', '.join(sorted({str(f.binds) for f in bounded}))} rather than "
             "by congestion: how they share says nothing about their variants"

@@ -28,10 +28,11 @@ if TYPE_CHECKING:
 
     from cclab.catalog import Tables
 
-Table = Literal["runs", "flows", "traffic"]
+Table = Literal["runs", "flows", "groups", "traffic"]
 
 TABLES: tuple[Table, ...] = get_args(Table)
-"""What there is a row of: a run, a flow of a run, a source of cross traffic of a run."""
+"""What there is a row of: a run, a flow of a run, a group of flows of a run, a source of cross
+traffic of a run."""
 
 
 def query(

@@ -1,8 +1,9 @@
 """The names under which a query finds the columns of the catalog.
 
-A row of flows or traffic has the columns of its run beside its own. Where both have one of a
-name, the name alone is the run's; `flow.NAME` or `traffic.NAME` is the row's own, `run.NAME` the
-run's, and `network.` may stand before a key of the network, as in a study file.
+A row of flows, groups or traffic has the columns of its run beside its own. Where both have one
+of a name, the name alone is the run's; `flow.NAME`, `group.NAME` or `traffic.NAME` is the row's
+own, `run.NAME` the run's, and `network.` may stand before a key of the network, as in a study
+file.
 """
 
 from __future__ import annotations
@@ -27,7 +28,12 @@ if TYPE_CHECKING:
 
 Terms = dict[str, Term]
 
-OWN: dict[str, metrics.Subject] = {"runs": "run", "flows": "flow", "traffic": "traffic"}
+OWN: dict[str, metrics.Subject] = {
+    "runs": "run",
+    "flows": "flow",
+    "groups": "group",
+    "traffic": "traffic",
+}
 """What stands before the name of a column of a table to mean that table's."""
 
 PLAN = "plan"
@@ -37,6 +43,7 @@ _OF_NETWORK = ("bottleneck.", "access.", "topology", "router.")
 _DEFAULT = {
     "runs": ["run", "seed", "variants", *metrics.queried("run", "bottleneck"), "warnings"],
     "flows": ["run", "seed", "name", "cc", "rtt", *metrics.queried("flow")],
+    "groups": ["run", "seed", "name", "variants", "group.flows", *metrics.queried("group")],
     "traffic": ["run", "seed", "name", "kind", *metrics.queried("traffic")],
 }
 """What is shown if nothing is chosen, as far as there is."""
@@ -62,7 +69,11 @@ class Wide:
         if table == "runs":
             frame, own = runs, {name: name for name in runs.collect_schema().names()}
         else:
-            rows = _with_share(tables.flows) if table == "flows" else tables.traffic
+            rows = {
+                "flows": _with_share(tables.flows),
+                "groups": tables.groups,
+                "traffic": tables.traffic,
+            }[table]
             of_run = set(runs.collect_schema().names()) - {"run"}
             own = {
                 name: f"{OWN[table]}.{name}" if name in of_run else name

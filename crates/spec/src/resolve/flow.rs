@@ -3,6 +3,7 @@
 use cclab_units::Time;
 
 use super::application::application;
+use super::datagrams::datagrams;
 use super::layout::{self, Layout};
 use super::link::packet_rate;
 use super::params::params;
@@ -43,6 +44,7 @@ pub(super) fn flows(
         .collect();
     let mut flows = Vec::new();
     let mut longest = Time::ZERO;
+    groups(&study.flow, &defaults)?;
     for (written, default) in study.flow.iter().zip(&defaults) {
         let name = unique_name(written.value.name.as_ref(), default, written.at, &mut taken)?;
         let (flow, rtt) = flow(written, name, names, run, layout)?;
@@ -92,14 +94,34 @@ pub(super) fn flows(
     Ok((flows, longest))
 }
 
-/// The name of a flow or of cross traffic, which no other has.
-pub(super) fn unique_name<'a>(
-    written: Option<&'a At<String>>,
-    default: &'a str,
-    entry: crate::error::Position,
-    taken: &mut Vec<&'a str>,
-) -> Result<&'a str, Problem> {
-    let (name, at) = written.map_or((default, entry), |name| (name.value.as_str(), name.at));
+/// Refuses a group without a name, and one with the name of a flow that is not in it: that is a
+/// group or a flow of its own.
+fn groups(flows: &[At<written::Flow>], defaults: &[String]) -> Result<(), Problem> {
+    for group in flows.iter().filter_map(|flow| flow.value.group.as_ref()) {
+        check_name(&group.value, group.at)?;
+        let mut outside = flows.iter().zip(defaults).filter(|(flow, default)| {
+            let own = flow
+                .value
+                .name
+                .as_ref()
+                .map_or(*default, |name| &name.value);
+            let named = flow.value.group.as_ref().map(|group| &group.value);
+            *own == group.value && named != Some(&group.value)
+        });
+        if outside.next().is_some() {
+            let name = &group.value;
+            return Err(Problem::new(
+                format!("the group `{name}` has the name of a flow that is not in it"),
+                format!("give the flow `{name}` the same `group`, or the group another name"),
+            )
+            .or_at(group.at));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses what cannot be a name.
+fn check_name(name: &str, at: crate::error::Position) -> Result<(), Problem> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
         return Err(Problem::new(
@@ -108,6 +130,18 @@ pub(super) fn unique_name<'a>(
         )
         .or_at(at));
     }
+    Ok(())
+}
+
+/// The name of a flow or of cross traffic, which no other has.
+pub(super) fn unique_name<'a>(
+    written: Option<&'a At<String>>,
+    default: &'a str,
+    entry: crate::error::Position,
+    taken: &mut Vec<&'a str>,
+) -> Result<&'a str, Problem> {
+    let (name, at) = written.map_or((default, entry), |name| (name.value.as_str(), name.at));
+    check_name(name, at)?;
     if taken.contains(&name) {
         return Err(
             Problem::new(format!("the name `{name}` is taken"), "names are unique").or_at(at),
@@ -163,18 +197,24 @@ fn flow(
         .or_at(every.at));
     }
     let program = program(flow, run.is_some() || duration.is_some())?;
-    let cc = super::variant(flow.cc.as_ref(), names)?;
+    let udp = datagrams(flow)?;
+    let cc = match udp {
+        None => super::variant(flow.cc.as_ref(), names)?,
+        Some(_) => String::new(),
+    };
     let cc_params = params(&flow.cc_params, &names.variants, &cc, &[])?;
     relations::of_variant(&flow.cc_params, &cc_params, &cc, names)?;
     let resolved = Flow {
         name: name.to_owned(),
+        group: flow.group.as_ref().map(|group| group.value.clone()),
         cc,
         cc_params,
+        udp,
         extra_delay: ends.extra_delay,
         start,
         transfer: flow.transfer.as_ref().map(|transfer| transfer.value.0),
         duration,
-        rwnd: flow.rwnd.map(|rwnd| rwnd.0),
+        rwnd: flow.rwnd.as_ref().map(|rwnd| rwnd.value.0),
         sndbuf: flow
             .sndbuf
             .as_ref()
@@ -183,15 +223,18 @@ fn flow(
         mss: flow.mss.as_ref().map(mss).transpose()?,
         write_size: flow.write_size.as_ref().map(|size| size.value.0),
         writes_per_second: flow.writes_per_second.as_ref().map(|writes| writes.value),
-        nodelay: flow.nodelay.unwrap_or(false),
+        nodelay: flow.nodelay.as_ref().is_some_and(|on| on.value),
         packet_rate: flow.packet_rate.as_ref().map(packet_rate).transpose()?,
-        ecn: flow.ecn.unwrap_or(false),
+        ecn: flow.ecn.as_ref().is_some_and(|on| on.value),
         delayed_ack: flow.delayed_ack.as_ref().map(|every| every.value),
         direction: ends.direction,
         crosses: ends.crosses,
         from: ends.from.clone(),
         to: ends.to.clone(),
-        application: application(flow)?,
+        application: match udp {
+            None => application(flow)?,
+            Some(_) => None,
+        },
         command: program.client,
         server: program.server,
         delay_at: flow.delay_at.unwrap_or(DelayAt::Router),
