@@ -212,7 +212,7 @@ measured! {
             row(Percentage, "active", "sender").of_one_run();
 
         application: f64 = |(flow, active)| part(flow.limited.application, active),
-            "Share of the time with nothing to send.",
+            "Share of the time with nothing to send, also while what was sent is on its way.",
             row(Percentage, "active", "sender").of_one_run();
 
         sndbuf: f64 = |(flow, active)| part(flow.limited.sndbuf, active),
@@ -220,7 +220,7 @@ measured! {
             row(Percentage, "active", "sender").of_one_run();
 
         pacing: f64 = |(flow, active)| part(flow.limited.pacing, active),
-            "Share of the time held back by the pacing rate.",
+            "Share of the time in which the pacing rate let the next segment wait, whatever else would have held it.",
             row(Percentage, "active", "sender").of_one_run();
     }
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::datagrams::Datagrams;
 use crate::graph::Graph;
 use crate::link::Link;
+use crate::probe::Probe;
 
 /// One sweep point of a study, ready to run. Holds only what can change a result, so that a
 /// run's content hash does not depend on titles, questions or the order of keys.
@@ -29,6 +30,9 @@ pub struct Scenario {
     /// Cross traffic.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traffic: Vec<Traffic>,
+    /// Probes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<Probe>,
     /// What is recorded.
     pub trace: TraceOptions,
 }
