@@ -5,9 +5,9 @@ use std::{fs, panic};
 
 use cclab_packet::Packet;
 use cclab_trace::schema::{
-    AckEvent, BandSummary, DropEvent, DropReason, Fidelity, FlowSample, FlowSummary, Kernel,
-    Limited, LinkSummary, QueueAction, QueueEvent, QueueSample, RunSummary, TrafficSummary,
-    Transfer,
+    AckEvent, BandSummary, DropEvent, DropReason, Echo, Fidelity, FlowSample, FlowSummary, Kernel,
+    Limited, LinkSummary, ProbeSummary, QueueAction, QueueEvent, QueueSample, RunSummary,
+    TrafficSummary, Transfer,
 };
 use cclab_trace::{
     Event, Histogram, Probe, Recorder, Recording, Trace, TraceError, WireOptions, read, read_acks,
@@ -223,6 +223,29 @@ fn summary() -> RunSummary {
                 ended: 6,
                 delay: histogram(&[5, 500, 50_000]),
                 rtt: histogram(&[1_000, 1_001]),
+            },
+        ],
+        probes: vec![
+            ProbeSummary {
+                name: "mute".into(),
+                kind: "ping".into(),
+                interval: Time::from_millis(200),
+                packet_bytes: 98,
+                ..ProbeSummary::default()
+            },
+            ProbeSummary {
+                name: "echo2".into(),
+                kind: "udp".into(),
+                interval: Time::from_millis(20),
+                packet_bytes: 214,
+                sent_packets: Some(4),
+                received_packets: Some(3),
+                echoes: [Some(Time::from_nanos(40_470_403)), None]
+                    .map(|rtt| Echo {
+                        sent: Time::from_millis(20),
+                        rtt,
+                    })
+                    .to_vec(),
             },
         ],
         kernel: Some(Kernel {
