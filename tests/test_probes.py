@@ -182,7 +182,7 @@ def test_expectations_and_rules_of_repeats_name_probes(cli: Cli, tmp_path: Path)
     )
     assert done.returncode == EXPECTATION_FAILED
     assert "high: probe.udp.rtt_p50_s > 1" in done.stderr
-    assert "low" not in done.stderr
+    assert "low: probe" not in done.stderr
 
 
 @pytest.mark.parametrize(
