@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 Runs = list[dict[str, Any]]
 """The metrics of the runs of a sweep point."""
 
+Key = tuple[str | int, ...]
+"""What is estimated: its subject, which of them, and its name."""
+
 MOST_FLOWS = 8
 """At a point with more, the flows of a group are one row of tables."""
 
@@ -82,12 +85,12 @@ def names_in(runs: Runs) -> list[str]:
 
 def values(
     runs: Runs, shares: Callable[[int], list[float | None]]
-) -> dict[tuple[str, str, str], list[float | None]]:
+) -> dict[Key, list[float | None]]:
     """What is estimated of each group, run by run: subject, group and name of each row.
 
     `shares` gives those of a flow, by its number.
     """
-    rows: dict[tuple[str, str, str], list[float | None]] = {}
+    rows: dict[Key, list[float | None]] = {}
     for place, group in enumerate(names_in(runs)):
         found = [run["groups"][place] for run in runs]
         for name in GROUP_METRICS:
@@ -106,7 +109,7 @@ def values(
 
 
 def summaries(
-    runs: Runs, found: Mapping[tuple[str, str, str], Estimate | None], *, warm: bool
+    runs: Runs, found: Mapping[Key, Estimate | None], *, warm: bool
 ) -> list[GroupSummary]:
     """The groups, with what was `found` of their `values`."""
     told = []
@@ -125,9 +128,8 @@ def summaries(
                     for name in (*GROUP_METRICS, "share")
                 },
                 each={
-                    n: value
-                    for (kind, of, n), value in found.items()
-                    if (kind, of) == ("each", group)
+                    name: found["each", group, name]
+                    for name in ((*FLOW_METRICS, "share") if folds(runs) else ())
                 },
                 limited=_limited(
                     [run["flows"][number]["limited"] for run in runs for number in numbers]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cclab.metrics import of_source, shown_name, warmed_up
+from cclab.metrics import of_flow, of_source, shown_name, warmed_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,7 +83,8 @@ def value_of(metrics: dict[str, Any], measure: Measure) -> float | None:
         case "bottleneck":
             found = metrics["bottleneck"]
         case {"flow": name}:
-            found = next((f for f in metrics["flows"] if f["name"] == name), None)
+            flow = next((f for f in metrics["flows"] if f["name"] == name), None)
+            found = None if flow is None else of_flow(flow)
         case {"group": name}:
             found = next((g for g in metrics.get("groups", []) if g["name"] == name), None)
         case {"band": name}:

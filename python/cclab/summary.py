@@ -13,6 +13,8 @@ from cclab.metrics import (
     PROBE_METRICS,
     RUN_METRICS,
     TRAFFIC_METRICS,
+    kind,
+    of_flow,
     of_source,
     shares,
     shown_like,
@@ -23,7 +25,7 @@ from cclab.stats import Estimate, estimates
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cclab.grouped import GroupSummary
+    from cclab.grouped import GroupSummary, Key
     from cclab.results import Point
 
 
@@ -75,7 +77,10 @@ class FlowSummary:
     """A flow at a sweep point, over the runs of the point."""
 
     name: str
-    cc: str
+    cc: str | None
+    """Its variant; None of what is not TCP."""
+    kind: str
+    """What legends call it: its variant, or what carries its data where that is not TCP."""
     estimates: dict[str, Estimate | None]
     """By the names in `FLOW_METRICS`; None where no run measured it."""
     share: Estimate | None
@@ -185,15 +190,11 @@ def summarise(points: Sequence[Point]) -> list[PointSummary]:
     return summaries
 
 
-_Key = tuple[str | int, ...]
-"""What is estimated: its subject, the number of the flow, traffic or probe, and its name."""
-
-
-def _values(runs: list[dict[str, Any]]) -> dict[_Key, list[float | None]]:
+def _values(runs: list[dict[str, Any]]) -> dict[Key, list[float | None]]:
     """What is estimated at a sweep point, run by run."""
-    rows: dict[_Key, list[float | None]] = {}
+    rows: dict[Key, list[float | None]] = {}
     for index in range(len(runs[0]["flows"]) if runs else 0):
-        flows = [run["flows"][index] for run in runs]
+        flows = [of_flow(run["flows"][index]) for run in runs]
         for name in FLOW_METRICS:
             rows["flow", index, name] = [flow[name] for flow in flows]
         rows["flow", index, "share"] = _shares(runs, index)
@@ -235,7 +236,7 @@ def _estimated(rows: list[list[float | None]]) -> list[Estimate | None]:
     return found
 
 
-def _summary(point: Point, found: dict[_Key, Estimate | None]) -> PointSummary:
+def _summary(point: Point, found: dict[Key, Estimate | None]) -> PointSummary:
     runs = [run.metrics for run in point.runs]
     warm = any(warmed_up(run) for run in runs)
     first = runs[0] if runs else {"flows": []}
@@ -247,6 +248,7 @@ def _summary(point: Point, found: dict[_Key, Estimate | None]) -> PointSummary:
             FlowSummary(
                 name=flow["name"],
                 cc=flow["cc"],
+                kind=kind(flow),
                 estimates={name: found["flow", index, name] for name in FLOW_METRICS},
                 share=found["flow", index, "share"],
                 limited=_limited([run["flows"][index]["limited"] for run in runs]),

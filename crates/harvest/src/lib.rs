@@ -13,6 +13,7 @@ mod error;
 mod event;
 mod flows;
 mod format;
+mod limits;
 mod links;
 mod places;
 mod probes;

@@ -210,7 +210,11 @@ fn samples() -> Vec<Sample> {
         Sample::Flow {
             at: END,
             flow: 0,
-            sender: Some(Box::new(sender_info())),
+            // While data were there.
+            sender: Some(Box::new(TcpInfo {
+                notsent_bytes: 10_000,
+                ..sender_info()
+            })),
             received: 150_001,
         },
         Sample::Queue {

@@ -50,6 +50,7 @@ pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
     for flow in &scenario.flows {
         let at = |key: &str| format!("flow.{}.{key}", flow.name);
         match cclab_cc::find_simulated(&flow.cc) {
+            _ if flow.udp.is_some() => {}
             None => refuse(at("cc"), format!("variant {}", flow.cc)),
             Some(variant) => {
                 if let Err(why) = Params::new(variant.params, &flow.cc_params) {

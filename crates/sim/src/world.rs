@@ -13,9 +13,9 @@ use cclab_tcp::profile;
 use cclab_trace::schema::RunSummary;
 use cclab_trace::{Event, Probe};
 use cclab_units::Time;
-use cclab_units::memory::{prefetch, with_room_on_large_pages};
+use cclab_units::memory::with_room_on_large_pages;
 
-use crate::flow::{Flow, RECEIVER, SENDER};
+use crate::flow::Flow;
 use crate::probe::Probes;
 use crate::sampler::Sampler;
 use crate::stack::Profiles;
@@ -117,7 +117,7 @@ impl<'a, P: Probe> World<'a, P> {
             world.net.add_flow_like(like);
         }
         for index in 0..count {
-            let start = world.hosts.flows[index].start;
+            let start = world.hosts.flows[index].start();
             if start < end {
                 world.net.wake_by(index as u32, start);
             }
@@ -191,7 +191,7 @@ impl<'a, P: Probe> World<'a, P> {
             return self.hosts.traffic.fault.clone();
         };
         let spec = &self.scenario.flows[index];
-        let fault = flow.sender.fault()?;
+        let fault = flow.tcp()?.sender.fault()?;
         Some(SimError::Variant {
             flow: spec.name.clone(),
             variant: spec.cc.clone(),
@@ -240,20 +240,10 @@ impl<'a, P: Probe> World<'a, P> {
         let flows = &self.hosts.flows;
         let soon = |packet: &Packet| {
             if let Some(flow) = flows.get(packet.flow as usize) {
-                prefetch(&flow.ports);
-                match packet.backward {
-                    true => prefetch(&flow.sender),
-                    false => prefetch(&flow.receiver),
-                }
+                flow.fetch(packet);
             }
         };
-        let now = |packet: &Packet| {
-            let flow = flows.get(packet.flow as usize)?;
-            if packet.backward {
-                flow.fetch_parts();
-            }
-            Some(flow.ports[if packet.backward { SENDER } else { RECEIVER }])
-        };
+        let now = |packet: &Packet| flows.get(packet.flow as usize)?.fetch_parts(packet);
         self.net.look_ahead(soon, now);
     }
 }

@@ -14,7 +14,7 @@ use crate::histogram::Histogram;
 use crate::parquet_file::TableWriter;
 use crate::probe::{Event, Probe};
 use crate::schema::{
-    AckEvent, DropEvent, Echo, Fidelity, FlowSample, FlowSummary, Kernel, LinkSummary, ProbeSample,
+    AckEvent, DropEvent, Echo, Fidelity, FlowSample, Kernel, LinkSummary, ProbeSample,
     ProbeSummary, QueueEvent, QueueSample, RunSummary, Transfer,
 };
 use crate::segment::WireOptions;
@@ -290,9 +290,10 @@ fn write_echoes(dir: &Path, probes: &[ProbeSummary]) -> Result<(), TraceError> {
 fn write_histograms(dir: &Path, summary: &RunSummary) -> Result<(), TraceError> {
     let mut table = TableWriter::create(dir)?;
     for (index, flow) in (0..).zip(&summary.flows) {
-        let FlowSummary { rtt, warm_rtt, .. } = flow;
-        write_bins(&mut table, index, "flow", "rtt", rtt)?;
-        write_bins(&mut table, index, "flow", "warm_rtt", warm_rtt)?;
+        write_bins(&mut table, index, "flow", "rtt", &flow.rtt)?;
+        write_bins(&mut table, index, "flow", "warm_rtt", &flow.warm_rtt)?;
+        write_bins(&mut table, index, "flow", "delay", &flow.datagrams.delay)?;
+        write_bins(&mut table, index, "flow", "delay_back", &flow.back.delay)?;
     }
     for (index, link) in (0..).zip(&summary.links) {
         let LinkSummary {

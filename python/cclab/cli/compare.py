@@ -10,7 +10,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from cclab import api
+from cclab import api, units
 from cclab.cli import options
 from cclab.cli.console import count, note, print_json, print_warnings, show, stdout, tell
 from cclab.cli.exits import EXPECTATION_FAILED
@@ -331,12 +331,18 @@ def _cells(compared: Compared) -> list[Text]:
     """The metric, both means and the verdict."""
     found, metric = compared.difference, compared.metric
     largest = 0.0 if found is None else max(abs(found.a.mean), abs(found.b.mean))
-    divisor, unit, digits = metric.unit(largest)
+    divisor, unit, _ = metric.unit(largest)
     title = f"{metric.title} ({unit})" if unit else metric.title
     means = [_NONE] * 2
     if found is not None:
         # Without their own intervals: that those overlap or not says little of the difference.
-        means = [f"{side.mean / divisor:.{digits}f}" for side in (found.a, found.b)]
+        half = found.absolute.half_width
+        means = [
+            units.told(side.mean / divisor, least=metric.least_digits)
+            if not half
+            else f"{side.mean / divisor:.{units.digits(side.mean, half / divisor)}f}"
+            for side in (found.a, found.b)
+        ]
     return [
         Text(f"  {title}"),
         *map(Text, means),

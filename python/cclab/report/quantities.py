@@ -139,9 +139,9 @@ def grouped(flows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, str, lis
     members: dict[str, list[str]] = {}
     variants: dict[str, str] = {}
     for flow in flows:
-        own = stem(flow["name"], names)
+        own = flow.get("group") or stem(flow["name"], names)
         members.setdefault(own, []).append(flow["name"])
-        variants[own] = variant_of(flow)
+        variants[own] = metrics.kind(flow)
     several = len(members) > 1
     return {
         name: (variants[name], named(name if several else "", variants[name], len(own)), own)
@@ -155,15 +155,10 @@ def transfers_only(point: Point) -> bool:
     return bool(flows) and all(flow.get("transfer") for flow in flows)
 
 
-def variant_of(flow: Mapping[str, Any]) -> str:
-    """What a flow is drawn as, by its metrics: its congestion control, else its transport."""
-    return flow["cc"] or flow.get("transport") or ""
-
-
 def lent_in(results: Results) -> tuple[str, ...]:
     """The hues to lend in a figure whose axes all sweep points share."""
     firsts = (point.runs[0] for point in results.points if point.runs)
-    return lent([{variant_of(flow) for run in firsts for flow in run.metrics["flows"]}])
+    return lent([{metrics.kind(flow) for run in firsts for flow in run.metrics["flows"]}])
 
 
 def named(flow: str, variant: str, copies: int = 1) -> str:

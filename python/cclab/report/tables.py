@@ -400,6 +400,18 @@ def _beside(
     return Table(headings, numeric, groups, len(keys), 0)
 
 
+def floods(results: Results) -> str:
+    """What to know of a ping flood in the table of cross traffic, in words; empty without one."""
+    sources = (source for point in results.summaries for source in point.traffic)
+    return _FLOODS if any(source.kind == "ping-flood" for source in sources) else ""
+
+
+_FLOODS = (
+    "A ping flood has no rate of its own: it sends when it is answered, and less the longer the "
+    "queue is. `constant-rate` has one."
+)
+
+
 def _rows_beside(
     point: PointSummary,
     sources: Sequence[TrafficSummary | ProbeSummary],
@@ -424,7 +436,9 @@ def markdown(results: Results) -> str:
     texts = [_markdown(cells) for cells in parts]
     told = window(results)
     texts += [f"{told}\n"] if told else []
-    return "\n".join([*texts, *(_markdown(one) for _, one in beside(results))])
+    texts += [_markdown(one) for _, one in beside(results)]
+    flooded = floods(results)
+    return "\n".join([*texts, *([f"{flooded}\n"] if flooded else [])])
 
 
 def _markdown(cells: Table) -> str:
@@ -442,6 +456,8 @@ def plain(results: Results) -> str:
     told = window(results)
     texts += [told] if told else []
     texts += [_plain(one) for _, one in beside(results)]
+    flooded = floods(results)
+    texts += [flooded] if flooded else []
     return "\n\n".join([results.plan.title, *texts])
 
 
@@ -489,7 +505,7 @@ def _flow_rows(point: PointSummary, every: bool) -> list[_FlowRow]:
         )
         for group in folded
     ] + [
-        _FlowRow(flow.name, flow.cc, flow.direction, flow.estimate, flow.limited_by)
+        _FlowRow(flow.name, flow.kind, flow.direction, flow.estimate, flow.limited_by)
         for flow in point.flows
         if flow.group not in inside
     ]

@@ -14,6 +14,7 @@ from cclab.report.figures import (
     curve,
     cwnd,
     goodput,
+    group_bars,
     heatmap,
     jain,
     matrix,
@@ -76,6 +77,13 @@ def _fixed(draw: Callable[[Results], Drawing | None]) -> Callable[[Results, Aske
 FIGURES: tuple[Kind, ...] = (
     Kind("goodput", goodput.TITLE, goodput.CAPTION, goodput.NEEDS, _fixed(goodput.draw)),
     Kind("box", box.TITLE, box.CAPTION, box.NEEDS, box.draw, 1),
+    Kind(
+        "groups",
+        group_bars.TITLE,
+        group_bars.CAPTION,
+        group_bars.NEEDS,
+        _fixed(group_bars.draw),
+    ),
     Kind("jain", jain.TITLE, jain.CAPTION, jain.NEEDS, _fixed(jain.draw)),
     Kind("share", share.TITLE, share.CAPTION, share.NEEDS, _fixed(share.draw)),
     Kind("matrix", matrix.TITLE, matrix.CAPTION, matrix.NEEDS, matrix.draw, 1, 2),
