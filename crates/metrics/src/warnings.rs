@@ -410,11 +410,7 @@ fn limited_by_sndbuf(evidence: &Evidence<'_>) -> Option<(String, String)> {
     };
     Some((
         format!("the send buffer, not congestion control, limited {flows}"),
-<<<<<<< HEAD
         format!("raise {keys} above twice the bandwidth-delay product plus the queue"),
-=======
-        format!("raise {keys} above the bandwidth-delay product plus the queue"),
->>>>>>> w-cli
     ))
 }
 
