@@ -56,9 +56,12 @@ def digits(value: float, half: float | None = None) -> int:
 def told(value: float, half: float | None = None, *, least: int = 0) -> str:
     """A number, with half its interval if it has one.
 
-    Alone it has at least `least` digits after the point, unless it is zero.
+    Without one, or if nothing varied, it has at least `least` digits after the point, unless it is
+    zero.
     """
     places = digits(value, half)
+    if half is None or half <= ROUNDING * abs(value):
+        places = max(places, least) if value else 0
     if half is None:
-        return f"{value:.{max(places, least) if value else 0}f}"
+        return f"{value:.{places}f}"
     return f"{value:.{places}f} ± {half:.{places}f}"

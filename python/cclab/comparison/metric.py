@@ -13,7 +13,14 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT", "METRICS", "Better", "Metric", "follows_window", "metric_names"]
 
-METRICS = (*of("flow"), *of("traffic"), *of("bottleneck"), *of("run"), *of("group"))
+METRICS = (
+    *of("flow"),
+    *of("traffic"),
+    *of("probe"),
+    *of("bottleneck"),
+    *of("run"),
+    *of("group"),
+)
 """Every metric that can be compared. A name without its subject is of the first that has it."""
 
 DEFAULT = tuple(
