@@ -122,7 +122,10 @@ def test_the_caption_names_the_window(late: cclab.Results, tmp_path: Path) -> No
     of_window = {kind.name for kind, _, _ in drawn.figures} & set(page.OF_WINDOW)
     assert "goodput" in of_window
     # Below the table, and below each figure that has numbers of it.
-    assert page.html(swept, drawn).count(said) == 1 + len(of_window)
+    html = page.html(swept, drawn)
+    assert html.count(said) == 1 + len(of_window)
+    # And the words are explained as what is shown.
+    assert "over acknowledgements after the warm-up" in html
 
 
 def test_without_a_warm_up_nothing_is_said_and_nothing_changes(tmp_path: Path) -> None:
@@ -187,6 +190,8 @@ def test_compare_and_query_show_what_the_table_shows(
     asked = cclab.compare(late.store.path, late.store.path, metrics=["goodput_bps", "rtt_p95"])
     assert {c.metric.path for c in asked.compared} == {"flow.goodput_bps", "flow.window_rtt_p95_s"}
 
+    assert invoke(["compare", str(late.store.path), str(late.store.path)]) == 0
+    assert "After the warm-up alone: goodput, srtt mean, rtt p95" in capsys.readouterr().out
     frame = cclab.query(late.store.path)
     window = [flow["window_goodput_bps"] for flow in late.runs[0].metrics["flows"]]
     assert frame["goodput"].to_list() == window

@@ -287,7 +287,7 @@ def kind(flow: Mapping[str, Any]) -> str:
     return flow["cc"] or flow["transport"] or NO_VARIANT
 
 
-def of_flow(flow: dict[str, Any]) -> dict[str, Any]:
+def of_flow(flow: Mapping[str, Any]) -> dict[str, Any]:
     """What a run says of a flow, by the names of its metrics: `limited_cwnd`, `datagrams_loss`."""
     found = {key: value for key, value in flow.items() if key not in FLOW_GROUPS}
     for one in _GROUPED:
@@ -306,7 +306,10 @@ def of_source(source: dict[str, Any]) -> dict[str, Any]:
 
 
 def shares(measured: Mapping[str, Any]) -> list[float | None]:
-    """Of each flow of a run its part of the goodput of those that go its way; None without any."""
+    """Of each flow of a run its part of the goodput of those that go its way; None without any.
+
+    Nor has a program a part of which nothing was seen.
+    """
     name = shown_name("flow", "goodput", warm=warmed_up(measured))
     flows = measured["flows"]
     totals: dict[str, float] = {}
@@ -314,6 +317,8 @@ def shares(measured: Mapping[str, Any]) -> list[float | None]:
         way = flow["direction"]
         totals[way] = totals.get(way, 0.0) + (flow[name] or 0.0)
     return [
-        (flow[name] or 0.0) / total if (total := totals[flow["direction"]]) > 0 else None
+        (flow[name] or 0.0) / total
+        if (total := totals[flow["direction"]]) > 0 and flow["transport"] is not None
+        else None
         for flow in flows
     ]

@@ -214,12 +214,14 @@ class Results:
         metric: str | Sequence[str] | None = None,
         axes: str | Sequence[str] | None = None,
         where: Mapping[str, object] | None = None,
+        set: str | Sequence[str] | Mapping[str, object] = (),
     ) -> Drawing:
         """A figure by its name, such as `goodput`, `matrix` or `cwnd`: docs/figures.md has all.
 
         `metric` and `axes` are what figures over a sweep draw and the swept keys that they draw
         it over, as a list or in one text with commas; what is left out is inferred. `where`
-        keeps, of some swept keys, one value or a list of them.
+        keeps, of some swept keys, one value or a list of them. `set` says how it shall look:
+        `{"width": 7, "ylim": (0, 50)}`.
 
         Raises `InputError` if there is no such figure, metric, key or value, or these results have
         nothing to show in it or too much to be read.
@@ -233,7 +235,7 @@ class Results:
             for key, value in (where or {}).items()
         )
         asked = figures.Asked(_listed(metric), _listed(axes), kept)
-        return figures.asked_for(self, name, asked)
+        return figures.asked_for(self, name, asked, figures.set_by(set))
 
     def document(self) -> dict[str, Any]:
         """The results document that `cclab run --json` prints."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from cclab import _core, ready
 from cclab.backends import kernels
 from cclab.errors import InputError
-from cclab.explain import Explanation, explain
+from cclab.explain import Explained, explain
 from cclab.plan import Plan
 
 _LARGEST = 4 << 20
@@ -77,14 +77,16 @@ class Study:
         document = _core.plan(self.text, self.file, list(set), kernels(), backend, repeat, seed)
         return Plan.from_core(document, self.name)
 
-    def explain(self, *, set: tuple[str, ...] | list[str] = ()) -> list[Explanation]:
+    def explain(self, *, set: tuple[str, ...] | list[str] = ()) -> Explained:
         """Each sweep point explained before anything runs: paths, windows, limits, expectations.
 
-        In the order of `plan().points`. Raises `StudyError` if the study is wrong or its network
+        In the order of `plan().points`: a list, which a notebook shows as tables, and `str` as
+        text. Raises `StudyError` if the study is wrong or its network
         is beyond the simulator.
         """
         points = self.plan(set=set, backend="sim").points
-        return [explain(point.scenario) for point in points]
+        explanations = (explain(point.scenario) for point in points)
+        return Explained(explanations, [point.label for point in points])
 
 
 def _name(file: Path) -> str:

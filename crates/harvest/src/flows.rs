@@ -8,7 +8,7 @@ use cclab_trace::schema::{FlowSummary, Limited};
 use cclab_units::Time;
 
 use crate::connection::{Connection, MICROSECOND};
-use crate::limits::Told;
+use crate::limits::{NothingWaits, Told};
 use crate::records::{Run, acked, is_program, payload, sent};
 use crate::tally::{FlowTally, RoundTrips, Tally};
 
@@ -211,7 +211,7 @@ impl<'a> Flow<'a> {
             sockets: &self.outcome.sender,
             open: self.tally.connections.iter().map(|c| c.open.time()).sum(),
             paces: variant.is_some_and(|variant| variant.paces),
-            pauses: pauses(&self.run.orders.flows[self.index].work),
+            nothing_waits: nothing_waits(&self.run.orders.flows[self.index].work),
             samples: &self.samples,
         };
         told.limited(life)
@@ -272,13 +272,15 @@ impl<'a> Flow<'a> {
     }
 }
 
-/// Whether the application may have nothing to send before its end.
-fn pauses(work: &Work) -> bool {
+/// What it means of such an application that nothing waits.
+fn nothing_waits(work: &Work) -> NothingWaits {
     match work {
         Work::Bulk {
-            writes_per_second, ..
-        } => writes_per_second.is_some(),
-        _ => true,
+            writes_per_second: Some(_),
+            ..
+        } => NothingWaits::Pause,
+        Work::Bulk { transfer: None, .. } => NothingWaits::FullBuffer,
+        _ => NothingWaits::Unknown,
     }
 }
 

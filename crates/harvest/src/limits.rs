@@ -52,6 +52,17 @@ impl OpenWindow {
     }
 }
 
+/// What it means that nothing waits behind what is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NothingWaits {
+    /// The application has nothing to send now.
+    Pause,
+    /// The application always has more: the send buffer is full.
+    FullBuffer,
+    /// All of it may have been handed over, or a program decides.
+    Unknown,
+}
+
 /// What a kernel tells of a flow.
 pub struct Told<'a> {
     /// Its sockets at the end.
@@ -60,9 +71,8 @@ pub struct Told<'a> {
     pub open: Time,
     /// Whether its variant paces.
     pub paces: bool,
-    /// Whether its application may have nothing to send before its end. One that always has is held back
-    /// by the send buffer or the network when nothing waits.
-    pub pauses: bool,
+    /// What it means of its application that nothing waits.
+    pub nothing_waits: NothingWaits,
     /// The state of its socket over time.
     pub samples: &'a [(Time, &'a TcpInfo)],
 }
@@ -76,12 +86,17 @@ impl Told<'_> {
         let busy = spent(|info| info.busy_time);
         let rwnd = spent(|info| info.rwnd_limited).min(busy);
         let sndbuf = spent(|info| info.sndbuf_limited).min(busy - rwnd);
-        let held = busy - rwnd - sndbuf;
         // A kernel is busy as long as anything is under way. A full send buffer leaves nothing that
-        // waits either, and is counted above.
-        let idle = match self.pauses {
-            true => (with_nothing_waiting(busy, self.samples) - sndbuf).min(held),
-            false => Time::ZERO,
+        // waits either; a kernel counts it only until the writer is woken.
+        let nothing = with_nothing_waiting(busy, self.samples);
+        let sndbuf = match self.nothing_waits {
+            NothingWaits::FullBuffer => sndbuf.max(nothing).min(busy - rwnd),
+            NothingWaits::Pause | NothingWaits::Unknown => sndbuf,
+        };
+        let held = busy - rwnd - sndbuf;
+        let idle = match self.nothing_waits {
+            NothingWaits::Pause => (nothing - sndbuf).min(held),
+            NothingWaits::FullBuffer | NothingWaits::Unknown => Time::ZERO,
         };
         let (pacing, with_data) = match self.paces {
             true => {
@@ -235,16 +250,28 @@ mod tests {
             sockets: &[socket],
             open: ms(open),
             paces,
-            pauses: true,
+            nothing_waits: NothingWaits::Pause,
             samples: &at,
         };
         let limited = told.limited(ms(1_000));
-        let always = Told {
-            pauses: false,
+        let unknown = Told {
+            nothing_waits: NothingWaits::Unknown,
             ..told
         };
-        let buffered = always.limited(ms(1_000)).application;
-        assert_eq!(buffered, ms(100), "data are always there");
+        assert_eq!(unknown.limited(ms(1_000)).application, ms(100));
+        assert_eq!(unknown.limited(ms(1_000)).sndbuf, ms(50));
+        let always = Told {
+            nothing_waits: NothingWaits::FullBuffer,
+            ..told
+        };
+        // A third of 900 ms, or all of what the receiver did not hold.
+        let full = match waiting {
+            [9, 0, 9] => 300,
+            [0] => 800,
+            _ => 50,
+        };
+        assert_eq!(always.limited(ms(1_000)).application, ms(100));
+        assert_eq!(always.limited(ms(1_000)).sndbuf, ms(full));
         [
             limited.cwnd,
             limited.rwnd,

@@ -185,11 +185,11 @@ measured! {
             "fct_s / the time alone on the empty path in closed form (docs/traffic.md); null where something else than the path sets the pace: an application, writes, a program, packet rates.",
             row(Factor, "run", "receiver").lower().source("docs/traffic.md");
 
-        datagrams: Option<DatagramMetrics> = |of| over_udp(of).then(|| DatagramMetrics::measure(&of.flow.datagrams)),
+        datagrams: Option<DatagramMetrics> = |of| is_udp(of.flow).then(|| DatagramMetrics::measure(&of.flow.datagrams)),
             "What its datagrams did on the way of the data; null unless it is UDP.",
             group(&[DatagramMetrics::ROWS]);
 
-        back: Option<BackMetrics> = |of| (over_udp(of) && of.flow.back.sent > 0).then(|| BackMetrics::measure(&of.flow.back)),
+        back: Option<BackMetrics> = |of| (is_udp(of.flow) && of.flow.back.sent > 0).then(|| BackMetrics::measure(&of.flow.back)),
             "What datagrams did on the way back; null unless there were any.",
             group(&[BackMetrics::ROWS]);
 
@@ -250,8 +250,8 @@ pub(crate) fn is_tcp(flow: &FlowSummary) -> bool {
     flow.transport == Carrier::Tcp
 }
 
-fn over_udp(of: &OfFlow<'_>) -> bool {
-    of.flow.transport == Carrier::Udp
+pub(crate) fn is_udp(flow: &FlowSummary) -> bool {
+    flow.transport == Carrier::Udp
 }
 
 fn transport(flow: &FlowSummary) -> Option<String> {
@@ -283,7 +283,7 @@ fn word(direction: Direction) -> &'static str {
 
 /// A flow got all of its bytes by its end.
 pub(crate) fn window_goodput_bps(of: &OfFlow<'_>) -> Option<f64> {
-    let window = of.window?;
+    let window = of.window.filter(|_| is_seen(of.flow))?;
     let before = value_at(of.received, window.from)?;
     Some((of.flow.bytes_received as f64 - before) * BITS / window.seconds())
 }

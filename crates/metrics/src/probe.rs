@@ -81,11 +81,11 @@ measured! {
 
         load_bps: Option<f64> = load_bps,
             "What it adds to the path, each way: 8 packet_bytes / interval.",
-            row(BitRate, "", "study").of_one_run();
+            row(BitRate, "", "study").column("adds", 2);
 
         load_share: Option<f64> = |of| Some(load_bps(of)? / of.slower?.bps() as f64),
             "load_bps / rate of the bottleneck, of its slower direction; null if that is infinitely fast.",
-            row(Percentage, "", "study").of_one_run().within(0.0, f64::INFINITY);
+            row(Percentage, "", "study").within(0.0, f64::INFINITY).column("of bottleneck", 2);
     }
 }
 

@@ -271,6 +271,29 @@ fn summary() -> RunSummary {
                 rtt: histogram(&[1_000, 1_001]),
             },
         ],
+        probes: vec![
+            ProbeSummary {
+                name: "mute".into(),
+                kind: "ping".into(),
+                interval: Time::from_millis(200),
+                packet_bytes: 98,
+                ..ProbeSummary::default()
+            },
+            ProbeSummary {
+                name: "echo2".into(),
+                kind: "udp".into(),
+                interval: Time::from_millis(20),
+                packet_bytes: 214,
+                sent_packets: Some(4),
+                received_packets: Some(3),
+                echoes: [Some(Time::from_nanos(40_470_403)), None]
+                    .map(|rtt| Echo {
+                        sent: Time::from_millis(20),
+                        rtt,
+                    })
+                    .to_vec(),
+            },
+        ],
         kernel: Some(Kernel {
             release: "6.12.8".into(),
             version: "#1".into(),

@@ -239,6 +239,9 @@ def _print_sides(compared: Comparison, everywhere: list[str]) -> None:
         where = "" if side.label == folder else f" ({folder})"
         line = Text.assemble((f"{letter}  {side.label}", "bold"), f"{where}: ")
         stdout().print(line.append(f"{plan.title}, on {plan.backend}"), soft_wrap=True)
+    after = list(dict.fromkeys(c.metric.title for c in compared.compared if c.metric.window_of))
+    if after:
+        tell(f"After the warm-up alone: {', '.join(after)}")
     tell(f"A and B differ in: {', '.join(everywhere) or 'no key of the study'}")
 
 

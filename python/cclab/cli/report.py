@@ -49,6 +49,14 @@ def report(
             "--format", metavar="F,F", help="Figures as svg, pdf, png; flent: data files."
         ),
     ] = "svg",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="figure.KEY=VALUE",
+            help="How figures look: figure.width=7, figure.queue.ylim=0,50; may be repeated.",
+        ),
+    ] = None,
     every: options.EveryFlow = False,
     json: options.Json = False,
 ) -> None:
@@ -63,7 +71,7 @@ def report(
         if figure:
             raise InputError("--format flent writes data files of runs, not a figure")
         formats = [ending for ending in formats if ending != FLENT] or ["svg"]
-    reports.check(figure or [], formats)
+    reports.check(figure or [], formats, set_ or [])
     store = Store(folder)
     plan = store.plan()
     found = store.seen(plan)
@@ -81,7 +89,9 @@ def report(
 
         asked = Asked(tuple(_listed(metric)), tuple(_listed(axes)), tuple(kept))
         for name in figure:
-            for path in reports.write_figure(measured, folder / "report", name, asked, formats):
+            for path in reports.write_figure(
+                measured, folder / "report", name, asked, formats, set_ or []
+            ):
                 note(f"figure: {path}")
         if json:
             print_json(measured.document())
@@ -91,7 +101,7 @@ def report(
 
         for path in flent.write(measured, folder / "report" / "flent"):
             note(f"flent: {path}")
-    page = reports.write(measured, folder / "report", formats, series or [])
+    page = reports.write(measured, folder / "report", formats, series or [], set_ or [])
     if json:
         print_json(measured.document())
     else:

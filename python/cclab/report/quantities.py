@@ -54,6 +54,11 @@ class Quantity:
         return "count" if self._row is None else self._row.quantity
 
     @property
+    def is_of_window(self) -> bool:
+        """Whether it is of the time after a warm-up, and another has its title of the whole run."""
+        return self._row is not None and self._row.window_of is not None
+
+    @property
     def less_is_better(self) -> bool:
         """Whether it gets better as it gets less."""
         return self._row is not None and self._row.better == "lower"
@@ -133,15 +138,21 @@ def variants_of(run: Measured) -> dict[str, tuple[str, str]]:
     }
 
 
-def grouped(flows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, str, list[str]]]:
-    """Flows, given by their metrics, copies as one: variant, what a legend calls it, and names."""
+def grouped(
+    flows: Sequence[Mapping[str, Any]], *, wide: bool = False
+) -> dict[str, tuple[str, str, list[str]]]:
+    """Flows, given by their metrics, copies as one: variant, what a legend calls it, and names.
+
+    If `wide`, those of one group (`group = "name"`) are one too.
+    """
     names = [flow["name"] for flow in flows]
     members: dict[str, list[str]] = {}
     variants: dict[str, str] = {}
     for flow in flows:
-        own = flow.get("group") or stem(flow["name"], names)
+        own = (wide and flow.get("group")) or stem(flow["name"], names)
         members.setdefault(own, []).append(flow["name"])
-        variants[own] = metrics.kind(flow)
+        own_variant = metrics.kind(flow)
+        variants[own] = own_variant if variants.get(own, own_variant) == own_variant else ""
     several = len(members) > 1
     return {
         name: (variants[name], named(name if several else "", variants[name], len(own)), own)

@@ -107,7 +107,7 @@ def _metric(name: str, measured: list[dict[str, float]]) -> dict[str, Any]:
     owner = f"{quantity.owner}: " if quantity.owner else ""
     return {
         "name": name,
-        "label": f"{owner}{quantity.title}",
+        "label": f"{owner}{quantity.title}{', after warm-up' if quantity.is_of_window else ''}",
         "unit": _unit(quantity),
         "values": packed(numbers),
     }

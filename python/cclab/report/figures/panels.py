@@ -262,6 +262,7 @@ def finish(
     common = _common(shown)
     if common:
         figure.supxlabel(common, x=0.01, ha="left", fontsize=7, color=MUTED)
+    figure.lower = [axes for row in cells[1:] for axes in row]
     cells[0][0].set_xlim(0, end)
     if figure.time_unit != 1.0:
         unit = figure.time_unit
