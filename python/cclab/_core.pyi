@@ -242,7 +242,8 @@ def variants() -> str:
 
 def qdiscs() -> str:
     """Every queueing discipline, as JSON: name, one line about it, where it is defined, parameters,
-    the one with the rate that it lets pass, and whether it breaks phase effects."""
+    the one with the rate that it lets pass, whether it breaks phase effects, and the names of its
+    queues where it has several that are told apart."""
 
 def probes() -> str:
     """Every qdisc that runs on a kernel may need, as JSON: its name there, the least that `tc`
