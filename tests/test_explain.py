@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -358,3 +359,21 @@ def test_an_explanation_is_readable_at_a_prompt(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_numbers_are_plain(number: float, told: str) -> None:
     assert plain(number) == told
+
+
+def test_a_notebook_shows_tables_and_print_the_same_as_text(tmp_path: Path) -> None:
+    loaded = study(tmp_path, flow="count = 3")
+    explained = loaded.explain(set=["flow.cc=reno"])
+    [one] = explained
+    shown = explained._repr_html_()
+    assert shown.startswith("<div><table>")
+    assert "Explanation(" not in shown
+    assert "Explanation(" not in str(explained)
+    for told in (shown, str(explained), str(one)):
+        assert "reno" in told
+        assert "(3 flows)" in told
+        assert "base RTT" in told
+        assert all(note in unescape(told) for note in one.notes)
+    # The names of a study are text, whatever they hold.
+    rows = [line for line in str(one).splitlines() if not line.startswith("- ")]
+    assert len(rows) == 2

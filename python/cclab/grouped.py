@@ -45,13 +45,13 @@ class GroupSummary:
     limited: dict[str, float]
     """Fractions of its flows' time held back by each limit: means over flows and runs."""
 
+    warm: bool
+    """Whether tables show what was measured after a warm-up."""
+
     @property
     def cc(self) -> str:
         """Its variants in words."""
         return ", ".join(self.variants)
-
-    warm: bool
-    """Whether tables show what was measured after a warm-up."""
 
     def estimate(self, name: str) -> Estimate | None:
         """What tables show of the metric `name`, its `share` included."""
@@ -98,7 +98,10 @@ def values(
                 rows["group", group, name] = [one[name] for one in found]
         numbers = members(runs[0], group)
         of_flows = [shares(number) for number in numbers]
-        rows["group", group, "share"] = [_sum(of_run) for of_run in zip(*of_flows, strict=True)]
+        # Shares are of what goes one way: those of both ways do not add up.
+        ways = {runs[0]["flows"][number]["direction"] for number in numbers}
+        sums = [_sum(of_run) for of_run in zip(*of_flows, strict=True)]
+        rows["group", group, "share"] = sums if len(ways) == 1 else [None] * len(runs)
         if folds(runs):
             for name in FLOW_METRICS:
                 each = [[run["flows"][number][name] for number in numbers] for run in runs]

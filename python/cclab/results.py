@@ -16,7 +16,7 @@ from cclab import _core, companions, expect, repeats, trace
 from cclab.catalog import Catalog
 from cclab.companions import baselines, phase
 from cclab.errors import DamageError, InputError, StoreError
-from cclab.metrics import RUN_METRICS, transfers
+from cclab.metrics import RUN_METRICS, of_flow, transfers
 from cclab.plan import text
 from cclab.summary import PointSummary, Raised, summarise, warnings
 
@@ -134,10 +134,8 @@ class Results:
         rows = []
         for run, params in self._with_params():
             for flow in run.metrics["flows"]:
-                limited = {f"limited_{k}": v for k, v in (flow["limited"] or {}).items()}
-                plain = {k: v for k, v in flow.items() if k != "limited"}
                 which = {"run": run.run.id, "seed": run.run.seed}
-                rows.append(which | params | plain | limited)
+                rows.append(which | params | of_flow(flow))
         return pl.DataFrame(rows, infer_schema_length=None)
 
     @property
@@ -175,6 +173,15 @@ class Results:
         return pl.DataFrame(rows, infer_schema_length=None)
 
     @property
+    def probes(self) -> pl.DataFrame:
+        """One row per probe and run: the sweep parameters and its metrics."""
+        rows = []
+        for run, params in self._with_params():
+            which = {"run": run.run.id, "seed": run.run.seed}
+            rows += [which | params | probe for probe in run.metrics.get("probes", [])]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    @property
     def summary(self) -> pl.DataFrame:
         """One row per flow and sweep point: means over runs and the ends of their intervals."""
         rows = []
@@ -194,8 +201,9 @@ class Results:
         """A table of the trace of a run, by the run's number or id.
 
         The tables are those in docs/trace-schema.md: `flow_samples`, `queue_samples`, `acks`,
-        `queue_events`, `drops`, `flows`, `links`, `traffic`, `transfers`, `histograms`. Raises
-        `InputError` if there is no such run or it recorded no such table.
+        `queue_events`, `drops`, `flows`, `links`, `traffic`, `transfers`, `probes`,
+        `probe_samples`, `histograms`. Raises `InputError` if there is no such run or it recorded
+        no such table.
         """
         return self._run(run).table(table)
 
@@ -206,12 +214,14 @@ class Results:
         metric: str | Sequence[str] | None = None,
         axes: str | Sequence[str] | None = None,
         where: Mapping[str, object] | None = None,
+        set: str | Sequence[str] | Mapping[str, object] = (),
     ) -> Drawing:
         """A figure by its name, such as `goodput`, `matrix` or `cwnd`: docs/figures.md has all.
 
         `metric` and `axes` are what figures over a sweep draw and the swept keys that they draw
         it over, as a list or in one text with commas; what is left out is inferred. `where`
-        keeps, of some swept keys, one value or a list of them.
+        keeps, of some swept keys, one value or a list of them. `set` says how it shall look:
+        `{"width": 7, "ylim": (0, 50)}`.
 
         Raises `InputError` if there is no such figure, metric, key or value, or these results have
         nothing to show in it or too much to be read.
@@ -225,7 +235,7 @@ class Results:
             for key, value in (where or {}).items()
         )
         asked = figures.Asked(_listed(metric), _listed(axes), kept)
-        return figures.asked_for(self, name, asked)
+        return figures.asked_for(self, name, asked, figures.set_by(set))
 
     def document(self) -> dict[str, Any]:
         """The results document that `cclab run --json` prints."""

@@ -108,6 +108,7 @@ impl<'a> Flow<'a> {
             cwnd_mean: self.cwnd_mean(started.unwrap_or(end), end),
             rtt: whole.rtt,
             warm_rtt: warm.rtt,
+            ..FlowSummary::default()
         }
     }
 

@@ -53,6 +53,7 @@ fn scenario() -> Scenario {
         },
         flows: vec![flow()],
         traffic: Vec::new(),
+        probes: Vec::new(),
         trace: TraceOptions {
             interval: Time::from_millis(10),
             events: vec![EventKind::Ack, EventKind::Queue, EventKind::Drop],
@@ -85,6 +86,7 @@ fn orders() -> Orders {
         flow,
     };
     Orders {
+        probes: Vec::new(),
         schema: orders::SCHEMA.into(),
         end: None,
         interval: Time::from_millis(10),
@@ -110,6 +112,7 @@ fn orders() -> Orders {
             destination_port: 5001,
             start: Time::ZERO,
             rwnd: None,
+            sndbuf: None,
             work: Work::Bulk {
                 transfer: Some(150_000),
                 duration: None,

@@ -27,6 +27,12 @@ impl OfGroup<'_> {
     fn window(&self, of: fn(&FlowMetrics) -> Option<f64>) -> Vec<f64> {
         self.flows.iter().filter_map(|(_, flow)| of(flow)).collect()
     }
+
+    /// The sum of a count over the flows that are TCP; `None` if none is.
+    fn tcp(&self, of: fn(&FlowMetrics) -> Option<u64>) -> Option<u64> {
+        let known = self.flows.iter().filter_map(|(_, flow)| of(flow));
+        known.reduce(|a, b| a + b)
+    }
 }
 
 measured! {
@@ -38,7 +44,7 @@ measured! {
             row(Text, "", "study");
 
         variants: Vec<String> = variants,
-            "Variants of its flows, each once.",
+            "Variants of its flows, each once; of those that are not TCP, their transport.",
             row(List, "", "study").shape("names");
 
         flows: u64 = |of| of.flows.len() as u64,
@@ -78,12 +84,12 @@ measured! {
             "Mean of window_srtt_mean_s over its flows.",
             row(Delay, "flow's window", "senders").lower();
 
-        retransmits: u64 = |of| of.flows.iter().map(|(flow, _)| flow.retransmits).sum(),
-            "Segments retransmitted by its flows together.",
+        retransmits: Option<u64> = |of| of.tcp(|flow| flow.retransmits),
+            "Segments retransmitted by its flows together; null if none of them is TCP.",
             row(Count, "run", "senders").lower().compared(14).column("retransmits", 0);
 
-        rtos: u64 = |of| of.flows.iter().map(|(flow, _)| flow.rtos).sum(),
-            "Retransmission timeouts of its flows together.",
+        rtos: Option<u64> = |of| of.tcp(|flow| flow.rtos),
+            "Retransmission timeouts of its flows together; null if none of them is TCP.",
             row(Count, "run", "senders").lower();
 
         srtt_mean_s: Option<f64> = |of| mean(&of.flows.iter().filter_map(|(_, flow)| flow.srtt_mean_s).collect::<Vec<_>>()),
@@ -148,9 +154,10 @@ pub(crate) fn measure(
 
 fn variants(of: &OfGroup<'_>) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    for (flow, _) in &of.flows {
-        if !found.contains(&flow.cc) {
-            found.push(flow.cc.clone());
+    for (_, flow) in &of.flows {
+        let variant = flow.cc.as_ref().or(flow.transport.as_ref());
+        if let Some(variant) = variant.filter(|variant| !found.contains(variant)) {
+            found.push(variant.clone());
         }
     }
     found

@@ -10,7 +10,7 @@ use cclab_trace::schema::FlowSummary;
 use cclab_units::Time;
 
 use crate::bottleneck::{BOTTLENECK, REVERSE, utilization};
-use crate::flow::{FlowMetrics, LimitedShares};
+use crate::flow::{FlowMetrics, LimitedShares, is_seen, is_tcp, is_udp};
 use crate::input::MeasureInput;
 use crate::run_metrics::RunMetrics;
 use crate::warning::Warning;
@@ -67,7 +67,7 @@ const STALLED: f64 = 0.25;
 const MOST_ROUND_TRIPS_UNSEEN: f64 = 100.0;
 
 /// Every doubt about a single run, in the order of printing.
-pub const RULES: [Rule; 16] = [
+pub const RULES: [Rule; 17] = [
     Rule {
         code: "host-too-slow",
         when: "in real time: timers more than 1 ms or a tenth of a flow's mean RTT late, processors busy for more than 90% of the run, packets put off or dropped between interfaces, or a bottleneck that sends at less than 98% of its rate while packets wait",
@@ -82,6 +82,11 @@ pub const RULES: [Rule; 16] = [
         code: "never-started",
         when: "a flow's start lies after the end of the run",
         check: never_started,
+    },
+    Rule {
+        code: "nothing-seen",
+        when: "a program sent neither TCP nor UDP on its flow's path",
+        check: nothing_seen,
     },
     Rule {
         code: "incomplete-transfer",
@@ -261,16 +266,31 @@ fn never_started(evidence: &Evidence<'_>) -> Option<(String, String)> {
     })
 }
 
-/// Whether `flow` is a program such as ping, which has no connection of which anything could
-/// arrive.
+/// Whether `flow` has no connection of which anything could arrive: its datagrams have none, nor has
+/// a program such as ping.
 fn is_without_tcp(evidence: &Evidence<'_>, flow: &FlowSummary) -> bool {
-    flow.cc_in_force.is_empty() && evidence.input.programs.contains(&flow.name)
+    !is_tcp(flow) || flow.cc_in_force.is_empty() && evidence.input.programs.contains(&flow.name)
+}
+
+fn nothing_seen(evidence: &Evidence<'_>) -> Option<(String, String)> {
+    let flows = evidence.trace.summary.flows.iter();
+    let unseen = flows.filter(|flow| flow.started.is_some() && !is_seen(flow));
+    joined(unseen.map(|flow| flow.name.clone())).map(|flows| {
+        (
+            format!(
+                "no TCP and no UDP was seen of {flows}: nothing is measured there, and no share or \
+                 index counts them"
+            ),
+            "check what the program of `command` printed, and that it talks to {dst} from {src}"
+                .to_owned(),
+        )
+    })
 }
 
 fn incomplete_transfer(evidence: &Evidence<'_>) -> Option<(String, String)> {
     let flows = evidence.trace.summary.flows.iter();
     let failed = flows
-        .filter(|flow| !is_without_tcp(evidence, flow))
+        .filter(|flow| is_udp(flow) || !is_without_tcp(evidence, flow))
         .filter_map(|flow| {
             let received = flow.bytes_received;
             match (flow.aborted, received) {
@@ -298,7 +318,9 @@ fn flow_stalled(evidence: &Evidence<'_>) -> Option<(String, String)> {
         let last = samples.find(|(_, sample)| Some(sample.flow as usize) == index);
         last.is_some_and(|(_, sample)| sample.snd_una < sample.snd_nxt)
     };
-    let stalled = unended(evidence).filter_map(|(flow, _, window)| {
+    // What datagrams leave out nobody sends again, and a source may be silent.
+    let connected = unended(evidence).filter(|(flow, ..)| is_tcp(flow));
+    let stalled = connected.filter_map(|(flow, _, window)| {
         let heard = flow.last_byte.filter(|_| !flow.aborted)?;
         let silent = Window::new(heard.max(window.from), window.to)?.seconds();
         let text = format!("{} (the last {silent:.3} s)", flow.name);
@@ -388,7 +410,7 @@ fn limited_by_sndbuf(evidence: &Evidence<'_>) -> Option<(String, String)> {
     };
     Some((
         format!("the send buffer, not congestion control, limited {flows}"),
-        format!("raise {keys} above the bandwidth-delay product plus the queue"),
+        format!("raise {keys} above twice the bandwidth-delay product plus the queue"),
     ))
 }
 
@@ -443,7 +465,7 @@ fn obeys_losses(flow: &FlowSummary) -> bool {
         "" => &flow.cc,
         in_force => in_force,
     };
-    cclab_cc::find(name).is_none_or(|variant| variant.signal == Signal::Losses)
+    is_tcp(flow) && cclab_cc::find(name).is_none_or(|variant| variant.signal == Signal::Losses)
 }
 
 fn no_congestion_signal(evidence: &Evidence<'_>) -> Option<(String, String)> {
@@ -523,6 +545,9 @@ fn bottlenecks<'a>(
     };
     ways.into_iter().filter_map(move |(way, link, name)| {
         let flows = evidence.metrics.flows.iter().enumerate();
+        // A source of datagrams fills what it is meant to, whatever there is room for.
+        let flows = flows.zip(&evidence.trace.summary.flows);
+        let flows = flows.filter_map(|(flow, row)| is_tcp(row).then_some(flow));
         let mut own = flows.filter(|&(index, _)| evidence.input.direction(index) == way);
         let first = own.next()?;
         let held_back = other_limit(first.1) || own.any(|(_, flow)| other_limit(flow));

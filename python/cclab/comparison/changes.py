@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +24,7 @@ class Change:
 
     key: str
     """The dotted path, as in a study: `duration`, `flow.short.cc`; `flow.*.cc` where every flow has
-    the same change."""
+    the same change, `flow.NAME.*.cc` where every copy of one has."""
     a: str
     """The value in A, in words; "none" where A has no such key."""
     b: str
@@ -77,18 +78,30 @@ def _leaves(scenario: dict[str, Any], flows: list[str]) -> dict[tuple[str, ...],
 
 
 def _folded(found: list[tuple[tuple[str, ...], Change]], flows: list[str]) -> list[Change]:
-    """One entry for a change that every flow has."""
-    alike: dict[tuple[tuple[str, ...], str, str], int] = {}
+    """One entry for a change that every flow has, or every flow of a `count`."""
+    alike: dict[tuple[str, tuple[str, ...], str, str], int] = {}
     for path, change in found:
         if path[0] == "flow":
-            kind = (path[2:], change.a, change.b)
-            alike[kind] = alike.get(kind, 0) + 1
+            for stars in ("*", _copies(path[1])):
+                kind = (stars, path[2:], change.a, change.b)
+                alike[kind] = alike.get(kind, 0) + 1
+    there = Counter(stars for flow in flows for stars in ("*", _copies(flow)))
     folded: dict[str, Change] = {}
     for path, change in found:
-        shared = path[0] == "flow" and alike[path[2:], change.a, change.b] == len(flows) > 1
-        key = ".".join(("flow", "*", *path[2:])) if shared else change.key
+        key = change.key
+        if path[0] == "flow":
+            for stars in ("*", _copies(path[1])):
+                if alike[stars, path[2:], change.a, change.b] == there[stars] > 1:
+                    key = ".".join(("flow", stars, *path[2:]))
+                    break
         folded.setdefault(key, Change(key, change.a, change.b))
     return list(folded.values())
+
+
+def _copies(flow: str) -> str:
+    """The pattern of the copies of a flow (`count`); of a single one its name."""
+    stem, dot, _ = flow.rpartition(".")
+    return f"{stem}.*" if dot else flow
 
 
 def _words(path: tuple[str, ...], leaves: dict[tuple[str, ...], Any]) -> str:

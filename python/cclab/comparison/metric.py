@@ -13,8 +13,15 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT", "METRICS", "Better", "Metric", "follows_window", "metric_names"]
 
-METRICS = (*of("flow"), *of("group"), *of("traffic"), *of("bottleneck"), *of("run"))
-"""Every metric that can be compared."""
+METRICS = (
+    *of("flow"),
+    *of("traffic"),
+    *of("probe"),
+    *of("bottleneck"),
+    *of("run"),
+    *of("group"),
+)
+"""Every metric that can be compared. A name without its subject is of the first that has it."""
 
 DEFAULT = tuple(
     sorted((metric for metric in METRICS if metric.compared), key=lambda metric: metric.compared)
@@ -26,8 +33,9 @@ what its kind has."""
 def metric_names(names: Sequence[str]) -> list[Metric]:
     """The metrics called `names`, with their subject before them or without; `DEFAULT` if none.
 
-    A name without its subject that several subjects have is the flow's. What is short for the
-    number that tables show (`goodput`, `jain`) is the whole run's here; see `follows_window`.
+    A name without its subject that several subjects have is the flow's, or else the run's. What is
+    short for the number that tables show (`goodput`, `jain`) is the whole run's here; see
+    `follows_window`.
 
     Raises `InputError` if there is none of that name.
     """

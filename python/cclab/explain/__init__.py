@@ -12,10 +12,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from cclab import _core
-from cclab.explain import groups, limits
+from cclab.explain import groups, limits, told
 from cclab.explain.groups import GroupExplanation
 from cclab.explain.limits import Limit
+from cclab.explain.probe import ProbeExplanation, explain_probe
 from cclab.explain.shown import Shown
+from cclab.explain.told import Explained
 from cclab.explain.traffic import (
     TrafficExplanation,
     explain_traffic,
@@ -24,11 +26,13 @@ from cclab.explain.traffic import (
 )
 
 __all__ = [
+    "Explained",
     "Explanation",
     "FlowExplanation",
     "GroupExplanation",
     "Limit",
     "Link",
+    "ProbeExplanation",
     "TrafficExplanation",
     "explain",
 ]
@@ -66,7 +70,7 @@ class FlowExplanation(Shown):
     """What the queue before that link holds."""
     loss: float
     """Joint probability of the independent random losses on the way of its data."""
-    rwnd_bytes: int
+    rwnd_bytes: int | None
     sndbuf_bytes: int | None
     initial_window_bytes: int
     limits: list[Limit]
@@ -90,12 +94,21 @@ class Explanation(Shown):
     """Flows that belong together; empty without any."""
     traffic: list[TrafficExplanation]
     """Cross traffic; empty without any."""
+    probes: list[ProbeExplanation]
+    """Probes; empty without any."""
     notes: list[str]
     """What concerns the flows together."""
 
     def document(self) -> dict[str, Any]:
         """Everything as JSON values."""
         return asdict(self)
+
+    def __str__(self) -> str:
+        """Its table of flows as text."""
+        return told.text(self)
+
+    def _repr_html_(self) -> str:
+        return told.html(self)
 
 
 def explain(scenario: dict[str, Any]) -> Explanation:
@@ -119,6 +132,10 @@ def explain(scenario: dict[str, Any]) -> Explanation:
         flows=flows,
         groups=groups.explain_groups(scenario["flows"], flows),
         traffic=traffic,
+        probes=[
+            explain_probe(spec, facts, links)
+            for spec, facts in zip(scenario.get("probes", []), described["probes"], strict=True)
+        ],
         notes=_together(flows) + _of_traffic(described, traffic) + _of_courses(scenario, links),
     )
 
@@ -150,21 +167,23 @@ def _flow(
             carried *= left
             found.append(Limit("left", carried, why))
         sharers = crossing[slowest]
-        if sharers > 1:
+        if sharers > 1 and flow["source_bps"] is None:
             why = f"an equal share of {links[slowest]['name']} among {sharers} flows"
             found.append(Limit("share", carried / sharers, why))
     found += limits.of_windows(flow, empty)
     found += limits.of_application(spec, flow, empty)
+    found += limits.of_source(spec, flow)
     sharers_of_routers = limits.sharers_of_routers(flow, described)
     found += limits.of_packet_rates(spec, network, flow, sharers_of_routers)
     loss = limits.loss_probability(network, [links[i]["name"] for i in flow["data"]])
-    found += limits.of_loss(flow, loss, empty)
+    if flow["source_bps"] is None:
+        found += limits.of_loss(flow, loss, empty)
     found.sort(key=lambda limit: limit.bps)
     bdp = None if slowest is None else links[slowest]["rate_bps"] * base / 8
     queue = None if slowest is None else _queue_bytes(network, links[slowest]["name"], flow)
     return FlowExplanation(
         name=flow["name"],
-        cc=flow["cc"],
+        cc=flow["cc"] or _UDP,
         data=[links[i]["name"] for i in flow["data"]],
         acks=[links[i]["name"] for i in flow["acks"]],
         base_rtt_s=base,
@@ -196,6 +215,8 @@ def _queue_bytes(network: dict[str, Any], name: str, flow: dict[str, Any]) -> fl
 
 def _of_variant(flow: dict[str, Any], found: list[Limit], loss: float) -> list[str]:
     """That nothing is expected of what a variant does under loss, where no formula says it."""
+    if flow["source_bps"] is not None:
+        return ["datagrams do not slow down: what the network does not carry is lost"]
     if not flow["cc_simulated"]:
         return [
             f"the simulator has no {flow['cc']}, the kernel backends have it: its network is "
@@ -224,6 +245,8 @@ def _notes(
     # Framing and headers are part of what the path holds.
     inflated = flow["packet_bytes"] / flow["payload_bytes"]
     windows = [w for w in (flow["rwnd_bytes"], flow["sndbuf_bytes"]) if w is not None]
+    if not windows:
+        return notes
     window = min(windows) * inflated
     if window < bdp:
         notes.append(
@@ -238,6 +261,9 @@ def _notes(
         )
     return notes
 
+
+_UDP = "udp"
+"""In the place of the variant of a flow that has none."""
 
 _UNEQUAL = 1.05
 """RTTs that differ by less are alike."""
@@ -254,7 +280,8 @@ def _together(flows: list[FlowExplanation]) -> list[str]:
             f"up to {ratio**2:.3g} times where they are synchronised (1/RTT^2; "
             "Lakshman and Madhow 1997)"
         )
-    bounded = [f for f in flows if f.binds in ("rwnd", "sndbuf", "application", "packet-rate")]
+    limits_of_tcp = ("rwnd", "sndbuf", "application", "packet-rate")
+    bounded = [f for f in flows if f.binds in limits_of_tcp and f.cc != _UDP]
     if bounded and len(flows) > 1:
         names = groups.folded([flow.name for flow in bounded])
         notes.append(

@@ -98,6 +98,15 @@ def of_links(
     return tightest, [Limit("link", rate * efficiency, why)]
 
 
+def of_source(spec: dict[str, Any], flow: dict[str, Any]) -> list[Limit]:
+    """What a source of datagrams sends in the mean."""
+    bps = flow["source_bps"]
+    if bps is None:
+        return []
+    why = f"its source, {spec['udp']['kind']}, sends {bps / 1e6:g} Mbit/s of payload in the mean"
+    return [Limit("application", bps, why)]
+
+
 def of_windows(flow: dict[str, Any], rtt_s: float) -> list[Limit]:
     """The windows that do not react to the network."""
     found = []
@@ -145,8 +154,10 @@ def of_packet_rates(
     for what, rate, flows in rates:
         if rate:
             # Acknowledgements are packets too.
-            data = rate / (1 + 1 / flow["ack_every"]) / flows
-            why = f"the {what} {rate:,} packets a second, acknowledgements included"
+            acknowledged = flow["ack_every"] > 0
+            data = rate / (1 + 1 / flow["ack_every"] if acknowledged else 1) / flows
+            why = f"the {what} {rate:,} packets a second"
+            why += ", acknowledgements included" if acknowledged else ""
             if flows > 1:
                 why += f", an equal share of {flows} flows"
             found.append(Limit("packet-rate", data * flow["payload_bytes"] * 8, why))

@@ -10,7 +10,7 @@ from cclab.plan import short_key
 from cclab.report import stamp, tables
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from cclab.report.figures import Asked
@@ -30,24 +30,30 @@ def refresh(results: Results, out: Path) -> Path:
 
 
 def write(
-    results: Results, out: Path, formats: Sequence[str] = ("svg",), series: Sequence[str] = ()
+    results: Results,
+    out: Path,
+    formats: Sequence[str] = ("svg",),
+    series: Sequence[str] = (),
+    set: str | Sequence[str] | Mapping[str, object] = (),
 ) -> Path:
     """Writes the report of `results` into the folder `out` and gives the path of its page.
 
     `table.md`, `flows.csv`, `summary.csv`, `groups.csv` of groups, `traffic.csv` of cross traffic,
-    each figure in each of `formats` (`svg`, `pdf`, `png`), `index.html`, which holds all of it and
-    loads nothing, and `sweep.html`, on which every run is a point and has its time series if there
-    is room: those whose ids begin with one of `series` before others. Equal results give equal
-    bytes. Raises `InputError` for another format or run and `StoreError` if the folder cannot be
-    written.
+    `probes.csv` of probes, each figure in each of `formats` (`svg`, `pdf`, `png`), `index.html`,
+    which holds all of it and loads nothing, and `sweep.html`, on which every run is a point and has
+    its time series if there is room: those whose ids begin with one of `series` before others.
+    `set` says how figures shall look, as `figure.KEY=VALUE` texts or in a dict (docs/figures.md).
+    Equal results give equal bytes. Raises `InputError` for another format, run or key and
+    `StoreError` if the folder cannot be written.
     """
     # They take longer to load than most reports take to check.
     from cclab.report import explore, figures, page
 
     check(formats=formats)
+    looks = figures.set_by(set, report=True)
+    drawn = page.draw(results, looks)
     explored = explore.html(results, series)
-    drawn = page.draw(results)
-    traffic, groups = results.traffic, results.groups
+    traffic, groups, probes = results.traffic, results.groups, results.probes
     files = {
         "table.md": tables.markdown(results).encode(),
         "flows.csv": tables.csv(results.flows).encode(),
@@ -55,6 +61,7 @@ def write(
         "summary.csv": tables.csv(results.summary).encode(),
         **({"groups.csv": tables.csv(groups).encode()} if groups.height else {}),
         **({"traffic.csv": tables.csv(traffic).encode()} if traffic.height else {}),
+        **({"probes.csv": tables.csv(probes).encode()} if probes.height else {}),
         **{
             f"{kind.name}.{ending}": svg if ending == "svg" else figures.saved(figure, ending)
             for kind, figure, svg in drawn.figures
@@ -79,17 +86,23 @@ def write(
 
 
 def write_figure(
-    results: Results, out: Path, name: str, asked: Asked, formats: Sequence[str] = ("svg",)
+    results: Results,
+    out: Path,
+    name: str,
+    asked: Asked,
+    formats: Sequence[str] = ("svg",),
+    set: str | Sequence[str] | Mapping[str, object] = (),
 ) -> list[Path]:
     """Writes one figure into the folder `out` in each of `formats` and gives the paths.
 
-    A figure of which something is asked bears that in its name: it leaves the report's alone.
+    A figure of which something is asked bears that in its name: it leaves the report's alone. `set`
+    is that of `write`.
     Raises `InputError` for a wrong name, and `StoreError` if the folder cannot be written.
     """
     from cclab.report import figures
 
     check(formats=formats)
-    figure = figures.asked_for(results, name, asked)
+    figure = figures.asked_for(results, name, asked, figures.set_by(set))
     words = [name, *asked.metrics, *map(short_key, asked.axes)]
     words += [word for key, values in asked.where for word in (short_key(key), *values)]
     stem = "-".join(re.sub(r"[^A-Za-z0-9_.+]+", "-", word).strip("-.") for word in words)
@@ -103,10 +116,13 @@ def write_figure(
     return paths
 
 
-def check(figures: Sequence[str] = (), formats: Sequence[str] = ()) -> None:
-    """Raises `InputError` if there is no such figure or format."""
-    from cclab.report.figures import FORMATS, kind_called
+def check(
+    figures: Sequence[str] = (), formats: Sequence[str] = (), set: Sequence[str] = ()
+) -> None:
+    """Raises `InputError` if there is no such figure, format or setting."""
+    from cclab.report.figures import FORMATS, kind_called, set_by
 
+    set_by(set, report=not figures)
     for name in figures:
         kind_called(name)
     unknown = [ending for ending in formats if ending not in FORMATS]

@@ -14,6 +14,7 @@ from markupsafe import escape as markup_escape
 from cclab import _core, expect, metrics, versions
 from cclab.report import figures, tables
 from cclab.report.figures.panels import MOST_PANELS
+from cclab.report.figures.settings import NOTHING, Settings, check_labels, named_in
 
 if TYPE_CHECKING:
     from cclab.report.figures import Kind
@@ -33,8 +34,15 @@ _OF_THE_REPORT = {
     ),
 }
 
+_OF_PERCENTILES = {
+    "(from–to)": (
+        "Of a percentile over the flows of all runs the ends of its 95% bootstrap interval over "
+        "runs, which is seldom even on both sides."
+    ),
+}
 
-OF_WINDOW = ("goodput", "jain", "tradeoff", "heatmap", "matrix", "curve", "share-curve")
+
+OF_WINDOW = ("goodput", "jain", "tradeoff", "heatmap", "matrix", "curve", "buffer-share")
 """The figures of which numbers are those after the warm-up."""
 
 
@@ -48,18 +56,29 @@ class Drawn:
     """Why figures that there could be are not drawn."""
 
 
-def draw(results: Results) -> Drawn:
-    """Every figure that the results have something to show in and that can be read."""
+def draw(results: Results, looks: Settings = NOTHING) -> Drawn:
+    """Every figure that the results have something to show in and that can be read.
+
+    A horizontal axis that is set for every figure is that of time. Raises `InputError` if a label
+    is set that no figure has.
+    """
+    named: list[str] = []
+    beside_time = Settings({k: text for k, text in looks.texts.items() if k != "xlim"})
     drawn: list[tuple[Kind, Drawing, bytes]] = []
     too_much: list[str] = []
     for kind in figures.FIGURES:
         try:
-            figure = figures.draw(results, kind.name)
+            if looks:
+                plain = figures.draw(results, kind.name)
+                named += [] if plain is None else named_in(plain)
+            own = looks if kind.over_time else beside_time
+            figure = figures.draw(results, kind.name, looks=own)
         except figures.TooMuchError as error:
             too_much.append(str(error))
         else:
             if figure is not None:
                 drawn.append((kind, figure, figures.svg(figure)))
+    check_labels(looks, named)
     return Drawn(drawn, too_much)
 
 
@@ -99,7 +118,8 @@ def html(results: Results, drawn: Drawn) -> str:
         stacks=sorted({run.run.scenario["stack"] for run in runs}),
         version=_core.VERSION,
         definitions=_definitions(
-            [table, *(() if groups is None else [groups]), *(t for _, t in beside)]
+            [table, *(() if groups is None else [groups]), *(t for _, t in beside)],
+            warm=any(point.warm for point in results.summaries),
         ),
     )
 
@@ -140,17 +160,19 @@ def inline(name: str, title: str, svg: bytes) -> Markup:
     return Markup(named + text.removeprefix("<svg"))
 
 
-def _definitions(shown: list[tables.Table]) -> dict[str, str]:
-    """What the words of the tables mean: the core defines its metrics."""
+def _definitions(shown: list[tables.Table], *, warm: bool) -> dict[str, str]:
+    """What the words of the tables mean: the core defines its metrics. `warm`: they are of the time
+    after a warm-up."""
     headings = [heading for table in shown for heading in table.headings]
     named: dict[str, list[metrics.Subject]] = {
         "flow": ["flow", "bottleneck", "run"],
         "group": ["group"],
         "queue": ["band"],
         "traffic": ["traffic"],
+        "probe": ["probe"],
     }
     found = {
-        metric.column.word: metric.definition
+        metric.column.word: metrics.shown(metric, warm=warm).definition
         for word, subjects in named.items()
         if word in headings
         for subject in subjects
@@ -158,7 +180,7 @@ def _definitions(shown: list[tables.Table]) -> dict[str, str]:
         if metric.column is not None
         and any(heading.startswith(metric.heading) for heading in headings)
     }
-    return found | _OF_THE_REPORT
+    return found | (_OF_PERCENTILES if "group" in headings else {}) | _OF_THE_REPORT
 
 
 def narrow(svg: bytes) -> bool:

@@ -77,7 +77,7 @@ fn a_group_has_what_its_flows_have_together() {
     close(group.goodput_mean_bps, 375_000.0);
     // 15^2 / (4 (8^2 + 4^2 + 2^2 + 1)).
     close(group.jain, 225.0 / 340.0);
-    assert_eq!(group.retransmits, 12);
+    assert_eq!(group.retransmits, Some(12));
     // 20, 30 and 50 ms; the fourth did not end.
     close(group.fct_mean_s, 0.1 / 3.0);
     close(group.fct_p50_s, 0.03);

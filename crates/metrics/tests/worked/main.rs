@@ -4,6 +4,7 @@ mod doubts;
 mod groups;
 mod numbers;
 mod printed;
+mod udp;
 
 use cclab_metrics::Verdict;
 use cclab_metrics::{BesideOthers, MeasureInput, RunMetrics, identical_repeats, markdown, measure};

@@ -100,7 +100,7 @@ def _in_folder(run: Measured, entry: Path) -> dict[str, Any] | None:
             rows = np.flatnonzero(samples["flow"] == own["flow"][place])
             rows = rows[np.argsort(samples["time_ns"][rows], kind="stable")]
             mine = {column: values[rows] for column, values in samples.items()}
-            mss = max(own["mss_bytes"][place], 1.0)
+            mss = own["mss_bytes"][place] or np.nan
             span = (own["started_ns"][place] * 1e-9, own["ended_ns"][place] * 1e-9)
             found["flows"].append(
                 {

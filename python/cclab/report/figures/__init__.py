@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,18 +20,21 @@ from cclab.report.figures import (
     heatmap,
     jain,
     matrix,
+    probes,
     queue,
     sequence,
+    settings,
     share,
     throughput,
     tradeoff,
 )
 from cclab.report.figures.asked import NOTHING, Asked, TooMuchError, narrowed
+from cclab.report.figures.settings import Settings
 from cclab.report.figures.style import FORMATS, MUTED, saved, styled, svg
 from cclab.report.figures.ticks import settled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from cclab.report.figures.style import Drawing
     from cclab.results import Results
@@ -39,11 +44,13 @@ __all__ = [
     "FORMATS",
     "Asked",
     "Kind",
+    "Settings",
     "TooMuchError",
     "asked_for",
     "draw",
     "kind_called",
     "saved",
+    "set_by",
     "svg",
 ]
 
@@ -66,6 +73,10 @@ class Kind:
     """How many metrics can be asked of it."""
     axes: int = 0
     """How many swept keys can be asked of it."""
+    limits: str = "xy"
+    """Which of its axes are of numbers, whose ends can be set."""
+    over_time: bool = False
+    """Whether its horizontal axis is time."""
 
 
 def _fixed(draw: Callable[[Results], Drawing | None]) -> Callable[[Results, Asked], Drawing | None]:
@@ -74,19 +85,22 @@ def _fixed(draw: Callable[[Results], Drawing | None]) -> Callable[[Results, Aske
 
 
 FIGURES: tuple[Kind, ...] = (
-    Kind("goodput", goodput.TITLE, goodput.CAPTION, goodput.NEEDS, _fixed(goodput.draw)),
-    Kind("box", box.TITLE, box.CAPTION, box.NEEDS, box.draw, 1),
+    Kind(
+        "goodput", goodput.TITLE, goodput.CAPTION, goodput.NEEDS, _fixed(goodput.draw), limits="y"
+    ),
+    Kind("box", box.TITLE, box.CAPTION, box.NEEDS, box.draw, 1, limits="y"),
     Kind(
         "groups",
         group_bars.TITLE,
         group_bars.CAPTION,
         group_bars.NEEDS,
         _fixed(group_bars.draw),
+        limits="y",
     ),
-    Kind("jain", jain.TITLE, jain.CAPTION, jain.NEEDS, _fixed(jain.draw)),
+    Kind("jain", jain.TITLE, jain.CAPTION, jain.NEEDS, _fixed(jain.draw), limits="y"),
     Kind("share", share.TITLE, share.CAPTION, share.NEEDS, _fixed(share.draw)),
-    Kind("matrix", matrix.TITLE, matrix.CAPTION, matrix.NEEDS, matrix.draw, 1, 2),
-    Kind("heatmap", heatmap.TITLE, heatmap.CAPTION, heatmap.NEEDS, heatmap.draw, 1, 2),
+    Kind("matrix", matrix.TITLE, matrix.CAPTION, matrix.NEEDS, matrix.draw, 1, 2, limits=""),
+    Kind("heatmap", heatmap.TITLE, heatmap.CAPTION, heatmap.NEEDS, heatmap.draw, 1, 2, limits=""),
     Kind("tradeoff", tradeoff.TITLE, tradeoff.CAPTION, tradeoff.NEEDS, tradeoff.draw, 2, 9),
     Kind(
         "completion",
@@ -113,10 +127,20 @@ FIGURES: tuple[Kind, ...] = (
         throughput.CAPTION,
         throughput.NEEDS,
         _fixed(throughput.draw),
+        over_time=True,
     ),
-    Kind("cwnd", cwnd.TITLE, cwnd.CAPTION, cwnd.NEEDS, _fixed(cwnd.draw)),
-    Kind("queue", queue.TITLE, queue.CAPTION, queue.NEEDS, _fixed(queue.draw)),
-    Kind("sequence", sequence.TITLE, sequence.CAPTION, sequence.NEEDS, _fixed(sequence.draw)),
+    Kind("cwnd", cwnd.TITLE, cwnd.CAPTION, cwnd.NEEDS, _fixed(cwnd.draw), over_time=True),
+    Kind("queue", queue.TITLE, queue.CAPTION, queue.NEEDS, _fixed(queue.draw), over_time=True),
+    Kind(
+        "sequence",
+        sequence.TITLE,
+        sequence.CAPTION,
+        sequence.NEEDS,
+        _fixed(sequence.draw),
+        over_time=True,
+    ),
+    Kind("probe-rtt", probes.TITLE, probes.CAPTION, probes.NEEDS, _fixed(probes.draw)),
+    Kind("probe-cdf", probes.CDF_TITLE, probes.CDF_CAPTION, probes.NEEDS, _fixed(probes.draw_cdf)),
 )
 """Every kind of figure, in the order of a report."""
 
@@ -131,7 +155,24 @@ def kind_called(name: str) -> Kind:
     return FIGURES[names.index(name)]
 
 
-def draw(results: Results, name: str, asked: Asked = NOTHING) -> Drawing | None:
+def set_by(given: str | Sequence[str] | Mapping[str, object], *, report: bool = False) -> Settings:
+    """How figures shall look, from `figure.KEY=VALUE` texts or a dict; see docs/figures.md.
+
+    Raises `InputError` for what cannot be set, and of a whole `report` for what can be set of one
+    kind of figure only.
+    """
+    made = settings.parsed(given, [kind.name for kind in FIGURES])
+    if report and "ylim" in made.texts:
+        raise InputError(
+            "figure.ylim: the figures of a report have different quantities; name the kind "
+            "(figure.queue.ylim), or one figure (--figure)"
+        )
+    return made
+
+
+def draw(
+    results: Results, name: str, asked: Asked = NOTHING, looks: Settings = settings.NOTHING
+) -> Drawing | None:
     """The figure called `name`; None where the results have nothing to show in it.
 
     Raises `InputError` if there is no such kind, metric, axis or value, and `TooMuchError`, which
@@ -153,8 +194,26 @@ def draw(results: Results, name: str, asked: Asked = NOTHING) -> Drawing | None:
         if figure is not None:
             if asked.where and not figure.get_supxlabel():
                 figure.supxlabel(_kept(asked), x=0.01, ha="left", fontsize=7, color=MUTED)
-            settled(figure)
+            if looks:
+                settings.apply(figure, looks, name, kind.limits)
+            with _room_for(figure, name):
+                settled(figure)
         return figure
+
+
+@contextlib.contextmanager
+def _room_for(figure: Drawing, name: str) -> Iterator[None]:
+    """Raises `InputError` if the axes have no room beside their labels."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "constrained_layout not applied", UserWarning)
+        try:
+            yield
+        except UserWarning:
+            width, height = figure.get_size_inches()
+            raise InputError(
+                f"the figure {name} has no room for its axes in {width:.2g} by {height:.2g} "
+                "inches: set a larger figure.width or figure.height"
+            ) from None
 
 
 def _kept(asked: Asked) -> str:
@@ -162,12 +221,23 @@ def _kept(asked: Asked) -> str:
     return "; ".join(f"{short_key(key)} = {', '.join(values)}" for key, values in asked.where)
 
 
-def asked_for(results: Results, name: str, asked: Asked) -> Drawing:
+def asked_for(
+    results: Results, name: str, asked: Asked, looks: Settings = settings.NOTHING
+) -> Drawing:
     """The figure called `name`, which somebody asked for.
 
     Raises as `draw` does, and `InputError` if the results have nothing to show in it.
     """
-    figure = draw(results, name, asked)
+    kind = kind_called(name)
+    for letter in "xy":
+        if f"{letter}lim" in looks.texts and letter not in kind.limits:
+            raise InputError(
+                f"figure.{letter}lim: that axis of the figure {name} has names, no numbers"
+            )
+    plain = draw(results, name, asked)
+    if plain is not None and looks:
+        settings.check_labels(looks, settings.named_in(plain))
+    figure = draw(results, name, asked, looks) if looks else plain
     if figure is None:
         needs = kind_called(name).needs
         raise InputError(

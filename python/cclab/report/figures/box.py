@@ -94,8 +94,10 @@ def _quantities(results: Results, asked: Asked) -> list[Quantity]:
         return called(results, asked.metrics[0])
     names = names_in(results)
     transfers = all(transfers_only(point) for point in results.points if point.runs)
-    wanted = "fct_s" if transfers else "goodput_bps"
-    return called(results, wanted) if any(n.endswith(f".{wanted}") for n in names) else []
+    if transfers and any(name.endswith(".fct_s") for name in names):
+        return called(results, "fct_s")
+    known = any(name.endswith(".goodput_bps") for name in names)
+    return called(results, "goodput") if known else []
 
 
 def _label(place: Place, quantity: Quantity, apart: tuple[str, ...]) -> tuple[str, str]:

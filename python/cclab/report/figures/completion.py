@@ -102,7 +102,8 @@ def _times(point: Point, apart: list[Axis]) -> list[tuple[str, str, list[float |
         return []
     found = []
     keys = [key for axis in apart for key in axis.keys]
-    for name, (variant, label, flows) in grouped(point.runs[0].metrics["flows"]).items():
+    first = point.runs[0].metrics["flows"]
+    for name, (variant, label, flows) in grouped(first, wide=True).items():
         times = [
             flow["fct_s"]
             for run in point.runs

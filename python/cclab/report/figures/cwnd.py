@@ -51,7 +51,8 @@ def _samples(panel: Panel) -> dict[str, pl.DataFrame]:
     mss = dict(zip(flows["name"], flows["mss_bytes"], strict=True))
     return {
         flow: frame.with_columns(
-            (pl.col("cwnd_bytes") / max(mss[flow] or 1, 1)).alias("cwnd_segments"),
+            # Datagrams have no segments, and their flows no window.
+            (pl.col("cwnd_bytes") / (mss[flow] or np.nan)).alias("cwnd_segments"),
             pl.col("srtt_s").cast(pl.Float64).fill_null(np.nan),
         )
         for flow, frame in panel.rows("flow_samples").items()

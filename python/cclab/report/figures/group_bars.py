@@ -13,6 +13,7 @@ from cclab.report.figures.style import INK, Drawing
 from cclab.report.palette import Looks
 
 if TYPE_CHECKING:
+    from cclab.grouped import GroupSummary
     from cclab.report.palette import Look
     from cclab.results import Results
     from cclab.stats import Estimate
@@ -39,14 +40,14 @@ def draw(results: Results) -> Drawing | None:
     names = list(dict.fromkeys(group.name for point in summaries for group in point.groups))
     told = [one for one in results.points if one.runs]
     sums = [
-        {group.name: group for group in point.groups if _sum(group.estimates) is not None}
+        {group.name: group for group in point.groups if _sum(group) is not None}
         for point in summaries
     ]
     tops = [
         value.mean if value.high is None else value.high
         for point in sums
         for group in point.values()
-        if (value := _sum(group.estimates)) is not None
+        if (value := _sum(group)) is not None
     ]
     divisor, unit = units.rate(max(tops, default=0.0))
     figure = Drawing(
@@ -61,7 +62,7 @@ def draw(results: Results) -> Drawing | None:
     for place, point in enumerate(sums):
         for lane, name in enumerate(names):
             group = point.get(name)
-            value = None if group is None else _sum(group.estimates)
+            value = None if group is None else _sum(group)
             if group is None or value is None:
                 continue
             label = f"{name} ({group.cc}, {group.flows} flows)"
@@ -82,5 +83,6 @@ def draw(results: Results) -> Drawing | None:
     return figure
 
 
-def _sum(estimates: dict[str, Estimate | None]) -> Estimate | None:
-    return estimates["goodput_sum_bps"]
+def _sum(group: GroupSummary) -> Estimate | None:
+    """After a warm-up what it had after it, as tables have it."""
+    return group.estimate("goodput_sum_bps")

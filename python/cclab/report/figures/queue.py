@@ -33,7 +33,7 @@ CAPTION = (
 NEEDS = "samples of the bottleneck's queue"
 
 _WATER = "#6f8fb3"
-_EVENTS = (("drops", "drops", "#b3261e", 0.985), ("marks", "ECN marks", "#8a6d00", 0.92))
+_EVENTS = (("drops", "drops", "#b3261e", 0.965), ("marks", "ECN marks", "#8a6d00", 0.905))
 """Columns that count events: name, label, and the colour and height in the axes of their ticks."""
 _HEADROOM = 1.25
 """Room above the longest queue, for the ticks and the limit."""
@@ -116,7 +116,6 @@ def _ticks(
         marker="|",
         markersize=7,
         color=colour,
-        clip_on=False,
         label=label,
     )
     return ticks

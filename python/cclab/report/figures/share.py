@@ -49,7 +49,7 @@ def draw(results: Results) -> Drawing | None:
         first = results.summary_of(point).flows[0]
         if first.share is not None:
             x = _number(point.params[axis])
-            curves.setdefault((", ".join(others), first.cc or ""), []).append((x, first.share))
+            curves.setdefault((", ".join(others), first.kind), []).append((x, first.share))
     if not curves or len(curves) > _MOST_CURVES:
         return None
     variants = {variant for _, variant in curves}

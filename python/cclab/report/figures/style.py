@@ -84,6 +84,8 @@ class Drawing(Figure):
         """What its legend names."""
         self.time_unit = 1.0
         """What one of its axis of time is in seconds; the data are in seconds."""
+        self.lower: list[Axes] = []
+        """Axes below others, with another quantity than the figure is named for."""
 
     def _repr_svg_(self) -> str:
         return svg(self).decode()
