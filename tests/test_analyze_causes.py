@@ -303,7 +303,8 @@ def test_the_scenarios_have_what_is_to_be_told(
     assert of("many losses")["retransmits"] > 40
     assert of("ecn")["ecn_echoes"] > 100
     assert of("rwnd")["limited_rwnd_ns"] > 9e9
+    assert of("bbr")["limited_pacing_ns"] > 9e9
     if backend == "sim":
-        assert of("sndbuf")["limited_sndbuf_ns"] > 9e9
-        assert of("bbr")["limited_pacing_ns"] > 9e9
         assert of("small writes")["limited_application_ns"] > 9e9
+    # A kernel counts a full send buffer until a third of it is free and the writer is woken.
+    assert of("sndbuf")["limited_sndbuf_ns"] > (9e9 if backend == "sim" else 4e9)

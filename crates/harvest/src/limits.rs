@@ -131,8 +131,10 @@ fn gate_closed(samples: &[(Time, &TcpInfo)]) -> Time {
 /// How much of the time in which something was under way nothing waited behind it.
 fn with_nothing_waiting(busy: Time, samples: &[(Time, &TcpInfo)]) -> Time {
     let under_way = samples.iter().filter(|(_, info)| info.unacked > 0);
+    // Less than a segment waits for more by Nagle's rule, not for a window.
     let (all, nothing) = under_way.fold((0, 0), |(all, nothing), (_, info)| {
-        (all + 1, nothing + u64::from(info.notsent_bytes == 0))
+        let short = info.notsent_bytes < info.snd_mss.max(1);
+        (all + 1, nothing + u64::from(short))
     });
     match all {
         0 => Time::ZERO,
