@@ -16,6 +16,7 @@ mod capture;
 mod clock;
 mod command;
 mod counters;
+mod datagrams;
 mod diag;
 mod failure;
 mod fidelity;

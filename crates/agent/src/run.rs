@@ -16,6 +16,7 @@ use crate::capture::Captures;
 use crate::clock::RunClock;
 use crate::command;
 use crate::counters;
+use crate::datagrams::Datagrams;
 use crate::failure::{During, Step, failure};
 use crate::fidelity;
 use crate::flow::{Bulk, PAYLOAD};
@@ -77,6 +78,7 @@ struct Run<'a> {
     queues: QdiscCounters,
     events: Option<Events>,
     captures: Captures,
+    datagrams: Datagrams,
     samples: Samples,
     payload: File,
     buffer: Vec<u8>,
@@ -130,6 +132,7 @@ pub fn carry_out(orders: &Orders, place: &Place<'_>) -> Step<Outcome> {
     let clock = RunClock::start(place.guest)?;
     watch.readable(clock.timer(), Ready::Timer)?;
     let captures = Captures::open(orders, &namespaces, &clock, place.dir)?;
+    let datagrams = Datagrams::open(orders, &namespaces, place.dir)?;
     let run = Run {
         marks: marks(orders),
         next_sample: Time::ZERO,
@@ -149,6 +152,7 @@ pub fn carry_out(orders: &Orders, place: &Place<'_>) -> Step<Outcome> {
         queues,
         events,
         captures,
+        datagrams,
     };
     run.go()
 }
@@ -380,7 +384,8 @@ impl Run<'_> {
         if let Some(events) = &mut self.events {
             events.drain()?;
         }
-        self.captures.drain()
+        self.captures.drain()?;
+        self.datagrams.drain()
     }
 
     /// Gives programs that still run the time to say what they saw.
@@ -438,6 +443,7 @@ impl Run<'_> {
             outcome.events_lost = events.finish()?;
         }
         outcome.packets_lost = self.captures.finish()?;
+        outcome.datagrams_lost = self.datagrams.finish()?;
         self.samples.finish()?;
         for flow in self.flows {
             outcome.flows.push(match flow {

@@ -32,6 +32,15 @@ pub fn listener(host: Ipv4Addr, port: u16) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
+/// A socket at `port` of `host` that takes in datagrams, which nobody reads: the kernel throws away
+/// what has no room.
+pub fn sink(host: Ipv4Addr, port: u16) -> io::Result<OwnedFd> {
+    let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+    let socket = socket(AddressFamily::Inet, SockType::Datagram, flags, None)?;
+    bind(socket.as_raw_fd(), &address(host, port))?;
+    Ok(socket)
+}
+
 /// A socket on its way from `source` to `destination`: writable once it is connected.
 pub fn connecting(source: (Ipv4Addr, u16), destination: (Ipv4Addr, u16)) -> io::Result<OwnedFd> {
     let socket = tcp()?;

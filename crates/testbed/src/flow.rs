@@ -7,6 +7,7 @@ use crate::network::Network;
 use crate::orders::{Flow, Work};
 use crate::program;
 use crate::route::MAX_WINDOW;
+use crate::tap;
 
 /// The flow at `index` of `scenario` in the run with `seed`.
 pub(crate) fn flow(scenario: &Scenario, network: &Network<'_>, index: usize, seed: u64) -> Flow {
@@ -31,6 +32,7 @@ pub(crate) fn flow(scenario: &Scenario, network: &Network<'_>, index: usize, see
         destination_port: port(number, true),
         start,
         rwnd: spec.rwnd.map(|rwnd| rwnd.min(MAX_WINDOW)),
+        taps: tap::taps(scenario, network, index),
         work: program::work(scenario, index, start).unwrap_or_else(bulk),
     }
 }

@@ -29,7 +29,7 @@ const LATENESS: Time = Time::from_millis(1);
 pub(crate) struct Network<'a> {
     pub scenario: &'a Scenario,
     target: Target,
-    mtu: u32,
+    pub mtu: u32,
     packet: u64,
     burst: u64,
     /// Index of the namespace of wires.
@@ -279,7 +279,7 @@ impl<'a> Network<'a> {
         Some(between)
     }
 
-    fn bring_up(&mut self, namespace: usize, interface: &str) {
+    pub(crate) fn bring_up(&mut self, namespace: usize, interface: &str) {
         let namespace = &mut self.namespaces[namespace];
         namespace.interfaces.push(interface.to_owned());
         namespace.ip.push(format!("link set {interface} up"));

@@ -121,8 +121,22 @@ pub struct Flow {
     /// The receiver's route clamps the window of the handshake, but the kernel sets a clamp of
     /// its own at the first full segment: the agent sets `TCP_WINDOW_CLAMP` once data are there.
     pub rwnd: Option<u64>,
+    /// Where its datagrams are seen as they leave its hosts; absent: they are not looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taps: Option<Taps>,
     /// What it does.
     pub work: Work,
+}
+
+/// Interfaces that get a copy of each packet of UDP that a host sends. What arrives at a host is
+/// seen by a socket instead, which gets whole datagrams, and those alone that the host accepts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Taps {
+    /// That of the sender's host.
+    pub sender: String,
+    /// That of the receiver's host.
+    pub receiver: String,
 }
 
 /// What a flow does.
@@ -146,7 +160,7 @@ pub enum Work {
         /// The sender's program and its arguments.
         client: Vec<String>,
         /// The receiver's program and its arguments, started at time zero; absent: the agent
-        /// accepts connections at the destination port and discards what comes.
+        /// accepts connections and datagrams at the destination port and discards what comes.
         server: Option<Vec<String>>,
         /// When the program is ended; absent: when it ends of itself, or the run does.
         until: Option<Time>,
