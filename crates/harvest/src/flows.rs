@@ -1,13 +1,16 @@
 //! What flows did.
 
 use std::collections::BTreeMap;
+use std::slice;
 
 use cclab_testbed::records::{FlowOutcome, Sample, TcpInfo};
 use cclab_trace::Histogram;
-use cclab_trace::schema::{FlowSummary, Limited};
+use cclab_trace::schema::{Carrier, FlowSummary, Limited};
 use cclab_units::Time;
 
 use crate::connection::{Connection, MICROSECOND};
+use crate::datagrams::{self, BothWays, Progress};
+use crate::error::HarvestError;
 use crate::records::{Run, acked, is_program, payload, sent};
 use crate::tally::{FlowTally, Tally};
 
@@ -21,10 +24,86 @@ const UNDOS: [&str; 4] = [
 /// The counter of tail loss probes.
 const PROBES: &str = "TCPLossProbes";
 
+/// What carried a flow's data.
+#[derive(Debug, Default)]
+pub struct Carried {
+    /// What did.
+    pub by: Carrier,
+    /// Its datagrams, where they were looked for.
+    ways: Option<BothWays>,
+}
+
+impl Carried {
+    fn new(flow: &FlowOutcome, ways: Option<BothWays>) -> Carried {
+        let by = match &ways {
+            None => Carrier::Tcp,
+            Some(ways) => carrier(flow, ways),
+        };
+        Carried { by, ways }
+    }
+
+    /// How far a flow over UDP had come, sample by sample; `None` of others.
+    pub fn progress(&self) -> Option<slice::Iter<'_, Progress>> {
+        let ways = self.ways.as_ref().filter(|_| self.by == Carrier::Udp);
+        ways.map(|ways| ways.there.progress.iter())
+    }
+}
+
+/// What carried the data of a program: that which sent most, both ways together. iperf3's two sides
+/// agree over TCP and then send datagrams.
+fn carrier(flow: &FlowOutcome, ways: &BothWays) -> Carrier {
+    let sockets = || flow.sender.iter().chain(&flow.receiver);
+    let segments: u64 = sockets().map(sent).sum();
+    let both = [&ways.there.sum, &ways.back.sum];
+    let bytes: u64 = both.iter().map(|way| way.sent_bytes).sum();
+    let count: u64 = both.iter().map(|way| way.sent).sum();
+    match (sockets().next(), count) {
+        (None, 0) => Carrier::Nothing,
+        (Some(_), 0) => Carrier::Tcp,
+        (None, _) => Carrier::Udp,
+        (Some(_), _) if bytes > segments => Carrier::Udp,
+        (Some(_), _) => Carrier::Tcp,
+    }
+}
+
+/// What carried the data of each flow; where that were datagrams, with their progress at its
+/// samples.
+///
+/// # Errors
+/// If the records of datagrams cannot be read or are damaged.
+pub fn carried(run: &Run<'_>, samples: &[Sample]) -> Result<Vec<Carried>, HarvestError> {
+    let flows = run.outcome.flows.iter().enumerate();
+    flows
+        .map(|(index, outcome)| {
+            let instants = samples.iter().filter_map(|sample| match sample {
+                Sample::Flow { at, flow, .. } if *flow as usize == index => {
+                    Some(Time::from_nanos(*at))
+                }
+                _ => None,
+            });
+            let ways = datagrams::of(run, index, &instants.collect::<Vec<Time>>())?;
+            Ok(Carried::new(outcome, ways))
+        })
+        .collect()
+}
+
 /// One row per flow.
-pub fn summaries(run: &Run<'_>, samples: &[Sample], tally: &Tally) -> Vec<FlowSummary> {
-    (0..run.orders.flows.len())
-        .map(|index| Flow::new(run, index, samples, &tally.flows[index]).summary())
+pub fn summaries(
+    run: &Run<'_>,
+    samples: &[Sample],
+    tally: &Tally,
+    carried: Vec<Carried>,
+) -> Vec<FlowSummary> {
+    let flows = carried.into_iter().enumerate();
+    flows
+        .map(|(index, carried)| {
+            let flow = Flow::new(run, index, samples, &tally.flows[index]);
+            match (carried.by, carried.ways) {
+                (Carrier::Udp, Some(ways)) => flow.over_udp(ways),
+                (Carrier::Nothing, _) => flow.unseen(),
+                _ => flow.summary(),
+            }
+        })
         .collect()
 }
 
@@ -101,6 +180,34 @@ impl<'a> Flow<'a> {
             srtt_mean: self.srtt_mean(),
             cwnd_mean: self.cwnd_mean(started.unwrap_or(end), end),
             rtt: self.rtt(),
+            ..FlowSummary::default()
+        }
+    }
+
+    /// Of a flow whose data went as datagrams: what TCP alone has is left out.
+    fn over_udp(&self, ways: BothWays) -> FlowSummary {
+        let BothWays { there, back } = ways;
+        let started = [there.started, back.started].into_iter().flatten().min();
+        FlowSummary {
+            transport: Carrier::Udp,
+            started,
+            first_byte: there.sum.first,
+            last_byte: there.sum.last,
+            bytes_received: there.sum.received_bytes,
+            datagrams: there.sum,
+            back: back.sum,
+            ..self.unseen()
+        }
+    }
+
+    /// Of a program of which nothing was seen.
+    fn unseen(&self) -> FlowSummary {
+        FlowSummary {
+            name: self.run.orders.flows[self.index].name.clone(),
+            transport: Carrier::Nothing,
+            started: time(self.outcome.started),
+            ended: time(self.outcome.ended),
+            ..FlowSummary::default()
         }
     }
 

@@ -110,6 +110,7 @@ fn orders() -> Orders {
             destination_port: 5001,
             start: Time::ZERO,
             rwnd: None,
+            taps: None,
             work: Work::Bulk {
                 transfer: Some(150_000),
                 duration: None,
