@@ -204,6 +204,31 @@ def queried(*subjects: Subject) -> list[str]:
     ]
 
 
+FLOW_GROUPS = tuple(
+    dict.fromkeys(one.keys[0] for one in METRICS if one.subject == "flow" and len(one.keys) > 1)
+)
+"""The keys of a flow below which there are metrics: null where a flow has none of them."""
+
+_GROUPED = [one for one in METRICS if one.subject == "flow" and len(one.keys) > 1]
+
+
+NO_VARIANT = "no traffic"
+"""What stands for the variant of a program of which nothing was seen."""
+
+
+def kind(flow: dict[str, Any]) -> str:
+    """What legends call a flow: its variant, or what carries its data where that is not TCP."""
+    return flow["cc"] or flow["transport"] or NO_VARIANT
+
+
+def of_flow(flow: dict[str, Any]) -> dict[str, Any]:
+    """What a run says of a flow, by the names of its metrics: `limited_cwnd`, `datagrams_loss`."""
+    found = {key: value for key, value in flow.items() if key not in FLOW_GROUPS}
+    for one in _GROUPED:
+        found[one.name] = (flow.get(one.keys[0]) or {}).get(one.keys[1])
+    return found
+
+
 def transfers(source: dict[str, Any]) -> dict[str, Any]:
     """The numbers of a source's transfers under names of their own; all None of other kinds."""
     return {one.name: one.of(source) for one in of("traffic") if one.keys[0] == "transfers"}

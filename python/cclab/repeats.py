@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cclab.metrics import of_source
+from cclab.metrics import of_flow, of_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,7 +82,8 @@ def value_of(metrics: dict[str, Any], measure: Measure) -> float | None:
         case "bottleneck":
             found = metrics["bottleneck"]
         case {"flow": name}:
-            found = next((f for f in metrics["flows"] if f["name"] == name), None)
+            flow = next((f for f in metrics["flows"] if f["name"] == name), None)
+            found = None if flow is None else of_flow(flow)
         case {"traffic": name}:
             source = next((t for t in metrics.get("traffic", []) if t["name"] == name), None)
             found = None if source is None else of_source(source)

@@ -16,7 +16,7 @@ from cclab import _core, companions, expect, repeats, trace
 from cclab.catalog import Catalog
 from cclab.companions import baselines, phase
 from cclab.errors import DamageError, InputError, StoreError
-from cclab.metrics import RUN_METRICS, transfers
+from cclab.metrics import RUN_METRICS, of_flow, transfers
 from cclab.plan import text
 from cclab.summary import PointSummary, Raised, summarise, warnings
 
@@ -134,10 +134,8 @@ class Results:
         rows = []
         for run, params in self._with_params():
             for flow in run.metrics["flows"]:
-                limited = {f"limited_{k}": v for k, v in (flow["limited"] or {}).items()}
-                plain = {k: v for k, v in flow.items() if k != "limited"}
                 which = {"run": run.run.id, "seed": run.run.seed}
-                rows.append(which | params | plain | limited)
+                rows.append(which | params | of_flow(flow))
         return pl.DataFrame(rows, infer_schema_length=None)
 
     @property

@@ -10,6 +10,8 @@ from cclab.metrics import (
     FLOW_METRICS,
     RUN_METRICS,
     TRAFFIC_METRICS,
+    kind,
+    of_flow,
     of_source,
 )
 from cclab.stats import Estimate, estimates
@@ -40,7 +42,10 @@ class FlowSummary:
     """A flow at a sweep point, over the runs of the point."""
 
     name: str
-    cc: str
+    cc: str | None
+    """Its variant; None of what is not TCP."""
+    kind: str
+    """What legends call it: its variant, or what carries its data where that is not TCP."""
     estimates: dict[str, Estimate | None]
     """By the names in `FLOW_METRICS`; None where no run measured it."""
     share: Estimate | None
@@ -124,7 +129,7 @@ def _values(runs: list[dict[str, Any]]) -> dict[_Key, list[float | None]]:
     """What is estimated at a sweep point, run by run."""
     rows: dict[_Key, list[float | None]] = {}
     for index in range(len(runs[0]["flows"]) if runs else 0):
-        flows = [run["flows"][index] for run in runs]
+        flows = [of_flow(run["flows"][index]) for run in runs]
         for name in FLOW_METRICS:
             rows["flow", index, name] = [flow[name] for flow in flows]
         rows["flow", index, "share"] = _shares(runs, index)
@@ -173,6 +178,7 @@ def _summary(point: Point, found: dict[_Key, Estimate | None]) -> PointSummary:
             FlowSummary(
                 name=flow["name"],
                 cc=flow["cc"],
+                kind=kind(flow),
                 estimates={name: found["flow", index, name] for name in FLOW_METRICS},
                 share=found["flow", index, "share"],
                 limited=_limited([run["flows"][index]["limited"] for run in runs]),

@@ -15,7 +15,10 @@ pub fn profile_of(scenario: &Scenario, flow: &Flow) -> Option<Profile> {
     Some(profile)
 }
 
-/// What the two ends of a flow put on their path.
+/// Bytes of the header of UDP (RFC 768).
+const UDP_HEADER: u16 = 8;
+
+/// What the two ends of a flow put on their path. Over UDP there are full datagrams and nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ends {
     /// Payload bytes of a full segment.
@@ -38,6 +41,17 @@ impl Ends {
     /// The ends of `flow` on the stack of `profile`.
     pub fn of(profile: &Profile, flow: &Flow) -> Ends {
         let wire = &profile.wire;
+        if let Some(source) = &flow.udp {
+            return Ends {
+                payload: u64::from(source.payload()),
+                overhead: u64::from(wire.ip_header + UDP_HEADER + wire.framing),
+                syn: 0,
+                ack_every: 0,
+                initial_window: 0,
+                rwnd: u64::MAX,
+                sndbuf: None,
+            };
+        }
         let headers = u64::from(wire.ip_header + wire.tcp_header + wire.framing);
         let options = if wire.timestamps { 12 } else { 0 };
         let payload = profile.payload_of(flow.mss.unwrap_or(wire.mss));

@@ -1,11 +1,12 @@
 //! The numbers of one flow.
 
 use cclab_trace::Trace;
-use cclab_trace::schema::FlowSummary;
+use cclab_trace::schema::{Carrier, FlowSummary};
 use cclab_units::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::contest::Contest;
+use crate::datagrams::{BackMetrics, DatagramMetrics, FrameMetrics};
 use crate::series::value_at;
 use crate::table::Quantity::{
     Count, Delay, Duration, Factor, Percentage, Power, Rate, Ratio, Segments, Size, Text,
@@ -44,28 +45,32 @@ measured! {
             "Name of the flow.",
             row(Text, "", "study");
 
-        cc: String = |of| of.flow.cc.clone(),
-            "Variant asked for.",
-            row(Text, "", "study");
+        transport: Option<String> = |of| transport(of.flow),
+            "What was seen to carry its data: tcp, udp (QUIC is in it); null of a program that sent neither.",
+            row(Text, "run", "sender").shape("transport");
 
-        cc_in_force: String = |of| of.flow.cc_in_force.clone(),
+        cc: Option<String> = |of| of_tcp(of, |flow| flow.cc.clone()),
+            "Variant asked for; null of what is not TCP, as all that TCP alone has.",
+            row(Text, "", "study").shape("variant");
+
+        cc_in_force: Option<String> = |of| of_tcp(of, |flow| flow.cc_in_force.clone()),
             "Variant in force, read back.",
-            row(Text, "", "sender");
+            row(Text, "", "sender").shape("variant");
 
         bytes_received: u64 = |of| of.flow.bytes_received,
-            "Unique in-order bytes that the receiving application got.",
+            "Unique in-order bytes that the receiving application got; over UDP the payload that reached the receiving host, each datagram counted once.",
             row(Size, "run", "receiver");
 
-        bytes_acked: u64 = |of| of.flow.bytes_acked,
+        bytes_acked: Option<u64> = |of| of_tcp(of, |flow| flow.bytes_acked),
             "Bytes acknowledged cumulatively.",
             row(Size, "run", "sender");
 
         started_s: Option<f64> = |of| of.flow.started.map(Time::as_secs_f64),
-            "When the first SYN left; null if the flow never started.",
+            "When the first SYN or datagram left; null if the flow never started.",
             row(Duration, "", "sender").of_one_run();
 
         ended_s: Option<f64> = |of| of.flow.ended.map(Time::as_secs_f64),
-            "When the transfer was acknowledged in full; null if it was not.",
+            "When the transfer was acknowledged in full, or a source of datagrams sent its last; null if that did not happen.",
             row(Duration, "", "sender").of_one_run();
 
         elapsed_s: Option<f64> = |of| of.active.map(Window::seconds),
@@ -84,15 +89,15 @@ measured! {
             "8 (bytes received until the window's end - until its beginning) / its length; null if the window is empty.",
             row(Rate, "steady", "receiver").higher().rank(4);
 
-        segments_sent: u64 = |of| of.flow.segments_sent,
+        segments_sent: Option<u64> = |of| of_tcp(of, |flow| flow.segments_sent),
             "Data segments sent, retransmissions included.",
             row(Count, "run", "sender");
 
-        retransmits: u64 = |of| of.flow.retransmits,
+        retransmits: Option<u64> = |of| of_tcp(of, |flow| flow.retransmits),
             "Segments retransmitted.",
             row(Count, "run", "sender").lower().compared(30).column("retransmits", 0);
 
-        rtos: u64 = |of| of.flow.rtos,
+        rtos: Option<u64> = |of| of_tcp(of, |flow| flow.rtos),
             "Retransmission timeouts.",
             row(Count, "run", "sender").lower();
 
@@ -112,8 +117,8 @@ measured! {
             "Mean of the congestion window over time / mss.",
             row(Segments, "active", "sender");
 
-        limited: Option<LimitedShares> = |of| of.active.map(|active| LimitedShares::measure((of.flow, active))),
-            "What held the flow back.",
+        limited: Option<LimitedShares> = |of| of.active.filter(|_| is_tcp(of.flow)).map(|active| LimitedShares::measure((of.flow, active))),
+            "What held the flow back; null of what is not TCP.",
             group(&[LimitedShares::ROWS]);
 
         max_min_bps: Option<f64> = |of| of.contest.fair_bps(of.index),
@@ -151,6 +156,18 @@ measured! {
         slowdown: Option<f64> = |of| fct_s(of).zip(of.alone_s).map(|(fct, alone)| fct / alone),
             "fct_s / the time alone on the empty path in closed form (docs/traffic.md); null where something else than the path sets the pace: an application, writes, a program, packet rates.",
             row(Factor, "run", "receiver").lower().source("docs/traffic.md");
+
+        datagrams: Option<DatagramMetrics> = |of| over_udp(of).then(|| DatagramMetrics::measure(&of.flow.datagrams)),
+            "What its datagrams did on the way of the data; null unless it is UDP.",
+            group(&[DatagramMetrics::ROWS]);
+
+        back: Option<BackMetrics> = |of| (over_udp(of) && of.flow.back.sent > 0).then(|| BackMetrics::measure(&of.flow.back)),
+            "What datagrams did on the way back; null unless there were any.",
+            group(&[BackMetrics::ROWS]);
+
+        frames: Option<FrameMetrics> = |of| (of.flow.frames.sent > 0).then(|| FrameMetrics::measure(&of.flow.frames)),
+            "What became of the frames of a video; null of other flows.",
+            group(&[FrameMetrics::ROWS]);
     }
 }
 
@@ -192,8 +209,36 @@ pub(crate) const SHARE: &[Metric] = &[Metric {
         .column("share", 1)
 }];
 
+/// Whether anything of the flow can be measured: of a program that sent neither TCP nor UDP nothing is.
+pub(crate) fn is_seen(flow: &FlowSummary) -> bool {
+    flow.transport != Carrier::Nothing
+}
+
+pub(crate) fn is_tcp(flow: &FlowSummary) -> bool {
+    flow.transport == Carrier::Tcp
+}
+
+fn over_udp(of: &OfFlow<'_>) -> bool {
+    of.flow.transport == Carrier::Udp
+}
+
+fn transport(flow: &FlowSummary) -> Option<String> {
+    let name = match flow.transport {
+        Carrier::Tcp => "tcp",
+        Carrier::Udp => "udp",
+        Carrier::Nothing => return None,
+    };
+    Some(name.to_owned())
+}
+
+/// What only TCP has; `None` of a flow without.
+fn of_tcp<T>(of: &OfFlow<'_>, value: impl Fn(&FlowSummary) -> T) -> Option<T> {
+    is_tcp(of.flow).then(|| value(of.flow))
+}
+
 fn throughput_bps(of: &OfFlow<'_>) -> Option<f64> {
-    Some(of.flow.bytes_received as f64 * BITS / of.active?.seconds())
+    let active = of.active.filter(|_| is_seen(of.flow))?;
+    Some(of.flow.bytes_received as f64 * BITS / active.seconds())
 }
 
 fn srtt_mean_s(flow: &FlowSummary) -> Option<f64> {
@@ -201,7 +246,8 @@ fn srtt_mean_s(flow: &FlowSummary) -> Option<f64> {
 }
 
 fn cwnd_mean_segments(of: &OfFlow<'_>) -> Option<f64> {
-    (of.active.is_some() && of.flow.mss > 0).then(|| of.flow.cwnd_mean / f64::from(of.flow.mss))
+    (of.active.is_some() && is_tcp(of.flow) && of.flow.mss > 0)
+        .then(|| of.flow.cwnd_mean / f64::from(of.flow.mss))
 }
 
 fn max_min_share(of: &OfFlow<'_>) -> Option<f64> {
@@ -216,18 +262,20 @@ fn power(of: &OfFlow<'_>) -> Option<f64> {
         .map(|(goodput, rtt)| goodput / rtt)
 }
 
-/// From the SYN to the arrival of the last byte, of a transfer that ended in full.
+/// From the SYN to the arrival of the last byte, of a transfer that ended in full; of datagrams, of
+/// one of which all arrived.
 fn fct_s(of: &OfFlow<'_>) -> Option<f64> {
     let flow = of.flow;
-    flow.ended.filter(|_| of.finite)?;
+    let whole = is_tcp(flow) || flow.datagrams.received == flow.datagrams.sent;
+    flow.ended.filter(|_| of.finite && whole)?;
     Some((flow.last_byte? - flow.started?).as_secs_f64())
 }
 
 /// What a flow weighs in Jain's index: its goodput; zero if it started and got nothing through,
-/// for starving is the most unfair outcome; `None` if it never started, or if all its data
-/// arrived at one instant, which has no rate.
+/// for starving is the most unfair outcome; `None` if it never started, if nothing was seen of it,
+/// or if all its data arrived at one instant, which has no rate.
 pub(crate) fn share(flow: &FlowSummary) -> Option<f64> {
-    match (flow.started, flow.bytes_received) {
+    match (flow.started.filter(|_| is_seen(flow)), flow.bytes_received) {
         (None, _) => None,
         (Some(_), 0) => Some(0.0),
         (Some(_), _) => goodput_bps(flow),
@@ -240,7 +288,7 @@ fn goodput_bps(flow: &FlowSummary) -> Option<f64> {
 }
 
 fn steady_goodput_bps(of: &OfFlow<'_>) -> Option<f64> {
-    let window = of.steady?;
+    let window = of.steady.filter(|_| is_seen(of.flow))?;
     let bytes = value_at(of.received, window.to)? - value_at(of.received, window.from)?;
     Some(bytes * BITS / window.seconds())
 }

@@ -82,5 +82,6 @@ fn flow_summary(flow: Flow, spec: &cclab_spec::Flow, now: Time) -> FlowSummary {
             .then(|| Time::from_nanos((flow.srtt_sum / u128::from(flow.srtt_count)) as u64)),
         cwnd_mean: limits.cwnd_mean(now),
         rtt: flow.rtt,
+        ..FlowSummary::default()
     }
 }

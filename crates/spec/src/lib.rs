@@ -16,6 +16,7 @@
 //! ```
 
 mod baseline;
+mod datagrams;
 mod de;
 mod determinants;
 mod error;
@@ -42,6 +43,7 @@ mod traffic;
 mod written;
 
 pub use baseline::Baseline;
+pub use datagrams::{Datagrams, Schedule, Sending, Video};
 pub use determinants::{Part, determinants, determinants_beside, parts};
 pub use error::StudyError;
 pub use expect::{Expectation, Metrics, Operator, Subject};

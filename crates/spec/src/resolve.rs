@@ -2,6 +2,7 @@
 //! seen together.
 
 mod application;
+mod datagrams;
 mod files;
 mod flow;
 mod graph;

@@ -7,6 +7,7 @@ use cclab_units::{Rate, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::datagrams::Datagrams;
 use crate::graph::Graph;
 use crate::link::Link;
 
@@ -147,17 +148,31 @@ pub enum DelayAt {
     Sender,
 }
 
-/// One TCP flow.
+/// What carries a flow's data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Transport {
+    /// Segments of TCP, under congestion control.
+    #[default]
+    Tcp,
+    /// Datagrams of UDP, which nothing slows down and nobody sends again.
+    Udp,
+}
+
+/// One flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
     /// Unique name; flows of a `count` are `name.1`, `name.2`, ...
     pub name: String,
-    /// Name of the variant.
+    /// Name of the variant; empty of a flow with [`Flow::udp`], which has none.
     pub cc: String,
     /// Parameters of the variant, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cc_params: BTreeMap<String, f64>,
+    /// What sends datagrams of UDP; absent: the flow is TCP, or a program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub udp: Option<Datagrams>,
     /// Extra one-way delay that this flow's access link adds, each way, so that the path has
     /// the base RTT asked for.
     pub extra_delay: Time,
@@ -227,6 +242,7 @@ impl Flow {
             name: name.into(),
             cc: cc.into(),
             cc_params: BTreeMap::new(),
+            udp: None,
             extra_delay: Time::ZERO,
             start: Start {
                 at: Time::ZERO,
@@ -252,6 +268,14 @@ impl Flow {
             delay_at: DelayAt::Router,
             delay_limit: None,
             sysctl: BTreeMap::new(),
+        }
+    }
+
+    /// What the study says that carries its data. What a program sends, only a run shows.
+    pub fn transport(&self) -> Transport {
+        match self.udp {
+            None => Transport::Tcp,
+            Some(_) => Transport::Udp,
         }
     }
 

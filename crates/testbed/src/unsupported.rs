@@ -244,6 +244,10 @@ fn losses(link: &Link, at: &str, found: &mut Found) {
 }
 
 fn flow(flow: &Flow, target: Target, found: &mut Found) {
+    if flow.udp.is_some() {
+        found.refuse(format!("flow.{}.transport", flow.name), "flows over UDP");
+        return;
+    }
     if !flow.cc_params.is_empty() {
         let what = format!("parameters of the kernel's {}", flow.cc);
         found.refuse(format!("flow.{}.cc_params", flow.name), what);

@@ -97,6 +97,8 @@ pub fn read_summary(dir: &Path) -> Result<RunSummary, TraceError> {
     for (element, index, histogram) in read_histograms(dir)? {
         let slot = match element {
             "flow" => flows.get_mut(index).map(|flow| &mut flow.rtt),
+            "there" => flows.get_mut(index).map(|flow| &mut flow.datagrams.delay),
+            "back" => flows.get_mut(index).map(|flow| &mut flow.back.delay),
             "delay" => traffic.get_mut(index).map(|source| &mut source.delay),
             "echo" => traffic.get_mut(index).map(|source| &mut source.rtt),
             _ => links.get_mut(index).map(|link| &mut link.sojourn),
@@ -144,6 +146,8 @@ fn read_histograms(dir: &Path) -> Result<Vec<(&'static str, usize, Histogram)>, 
             let (index, first) = &bins[0];
             let element = match (first.element.as_str(), first.metric.as_str()) {
                 ("flow", "rtt") => "flow",
+                ("flow", "delay") => "there",
+                ("flow", "delay_back") => "back",
                 ("link", "sojourn") => "link",
                 ("traffic", "delay") => "delay",
                 ("traffic", "rtt") => "echo",

@@ -14,8 +14,8 @@ use crate::histogram::Histogram;
 use crate::parquet_file::TableWriter;
 use crate::probe::{Event, Probe};
 use crate::schema::{
-    AckEvent, DropEvent, Fidelity, FlowSample, FlowSummary, Kernel, LinkSummary, QueueEvent,
-    QueueSample, RunSummary, Transfer,
+    AckEvent, DropEvent, Fidelity, FlowSample, Kernel, LinkSummary, QueueEvent, QueueSample,
+    RunSummary, Transfer,
 };
 use crate::segment::WireOptions;
 use crate::tables::Bin;
@@ -252,10 +252,11 @@ where
 
 fn write_histograms(dir: &Path, summary: &RunSummary) -> Result<(), TraceError> {
     let mut table = TableWriter::create(dir)?;
-    let flows = summary.flows.iter().map(|flow: &FlowSummary| &flow.rtt);
     let links = summary.links.iter().map(|link: &LinkSummary| &link.sojourn);
-    for (index, histogram) in (0..).zip(flows) {
-        write_bins(&mut table, index, "flow", "rtt", histogram)?;
+    for (index, flow) in (0..).zip(&summary.flows) {
+        write_bins(&mut table, index, "flow", "rtt", &flow.rtt)?;
+        write_bins(&mut table, index, "flow", "delay", &flow.datagrams.delay)?;
+        write_bins(&mut table, index, "flow", "delay_back", &flow.back.delay)?;
     }
     for (index, histogram) in (0..).zip(links) {
         write_bins(&mut table, index, "link", "sojourn", histogram)?;

@@ -31,9 +31,9 @@ pub struct FlowSample {
     pub snd_una: u64,
     /// Next new byte to send, as an offset from the first byte of data.
     pub snd_nxt: u64,
-    /// In-order bytes the receiving application got so far.
+    /// In-order bytes the receiving application got so far; over UDP the payload that arrived.
     pub bytes_received: u64,
-    /// Data segments sent so far, retransmissions included.
+    /// Data segments or datagrams sent so far, retransmissions included.
     pub segments_sent: u64,
     /// Segments retransmitted so far.
     pub retransmits: u64,
@@ -164,28 +164,97 @@ pub struct Limited {
     pub pacing: Time,
 }
 
+/// What was seen to carry a flow's data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Carrier {
+    /// Segments of TCP.
+    #[default]
+    Tcp,
+    /// Datagrams of UDP; QUIC is in them.
+    Udp,
+    /// Nothing: a program that sent neither.
+    Nothing,
+}
+
+/// What datagrams did on their way from one host of a flow to the other. Bytes are of payload.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Datagrams {
+    /// Datagrams that left.
+    pub sent: u64,
+    /// Bytes of them.
+    pub sent_bytes: u64,
+    /// Datagrams that arrived, each counted once.
+    pub received: u64,
+    /// Bytes of them.
+    pub received_bytes: u64,
+    /// Datagrams still on their way at the end of the run, neither received nor lost.
+    pub in_flight: u64,
+    /// Arrivals of what had arrived before.
+    pub duplicates: u64,
+    /// Datagrams that arrived after one that left later (RFC 4737, section 3).
+    pub reordered: u64,
+    /// When the first arrived.
+    pub first: Option<Time>,
+    /// When the last so far did.
+    pub last: Option<Time>,
+    /// Interarrival jitter after the last arrival (RFC 3550, section 6.4.1); absent before two.
+    pub jitter: Option<Time>,
+    /// How long they were on their way, in nanoseconds.
+    pub delay: Histogram,
+}
+
+impl Datagrams {
+    /// Datagrams that left and never arrive.
+    pub const fn lost(&self) -> u64 {
+        self.sent.saturating_sub(self.received + self.in_flight)
+    }
+}
+
+/// What became of the frames of a video.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Frames {
+    /// Frames sent.
+    pub sent: u64,
+    /// Frames of which every datagram arrived.
+    pub complete: u64,
+    /// Those of them that were complete after their deadline only.
+    pub late: u64,
+    /// Frames of which a datagram never arrives. The rest was on its way at the end of the run.
+    pub lost: u64,
+    /// Frames shown: complete by their deadline, as every frame that they need was by then.
+    pub shown: u64,
+    /// Stalls of the playback that count as freezes.
+    pub freezes: u64,
+    /// Time between shown frames that counts as frozen.
+    pub frozen: Time,
+}
+
 /// `flows.parquet`: what a flow did, one row per flow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowSummary {
     /// Name.
     pub name: String,
-    /// Variant asked for.
+    /// What was seen to carry its data.
+    pub transport: Carrier,
+    /// Variant asked for; empty of a flow over UDP.
     pub cc: String,
     /// Variant in force, read back.
     pub cc_in_force: String,
-    /// When the first SYN left; absent if the flow never started.
+    /// When the first SYN or datagram left; absent if the flow never started.
     pub started: Option<Time>,
     /// When the first byte of data reached the receiving application.
     pub first_byte: Option<Time>,
     /// When the last byte so far reached the receiving application.
     pub last_byte: Option<Time>,
-    /// When the transfer was acknowledged in full; absent if it was not.
+    /// When the transfer was acknowledged in full, or a source of datagrams sent its last; absent if
+    /// that did not happen.
     pub ended: Option<Time>,
     /// Whether the sender gave up after too many timeouts in a row.
     pub aborted: bool,
     /// Payload bytes of a full segment.
     pub mss: u32,
-    /// In-order bytes the receiving application got.
+    /// In-order bytes the receiving application got; over UDP the payload that arrived, each datagram
+    /// counted once.
     pub bytes_received: u64,
     /// Bytes acknowledged to the sender.
     pub bytes_acked: u64,
@@ -213,6 +282,12 @@ pub struct FlowSummary {
     pub cwnd_mean: f64,
     /// RTT samples in nanoseconds.
     pub rtt: Histogram,
+    /// Over UDP, the way of its data.
+    pub datagrams: Datagrams,
+    /// Over UDP, the way back.
+    pub back: Datagrams,
+    /// Of a video.
+    pub frames: Frames,
 }
 
 /// `links.parquet`: what a link did, one row per link and direction.

@@ -5,8 +5,9 @@ use std::{fs, panic};
 
 use cclab_packet::Packet;
 use cclab_trace::schema::{
-    AckEvent, DropEvent, DropReason, Fidelity, FlowSample, FlowSummary, Kernel, Limited,
-    LinkSummary, QueueAction, QueueEvent, QueueSample, RunSummary, TrafficSummary, Transfer,
+    AckEvent, Carrier, Datagrams, DropEvent, DropReason, Fidelity, FlowSample, FlowSummary, Frames,
+    Kernel, Limited, LinkSummary, QueueAction, QueueEvent, QueueSample, RunSummary, TrafficSummary,
+    Transfer,
 };
 use cclab_trace::{
     Event, Histogram, Probe, Recorder, Recording, Trace, TraceError, WireOptions, read, read_acks,
@@ -148,6 +149,34 @@ fn summary() -> RunSummary {
         srtt_mean: Some(Time::from_micros(25_000)),
         cwnd_mean: 12_345.678,
         rtt: histogram(&[1, 5, 5, 20_001_000, 1 << 50]),
+        transport: Carrier::Udp,
+        datagrams: Datagrams {
+            sent: 13,
+            sent_bytes: 14,
+            received: 15,
+            received_bytes: 16,
+            in_flight: 17,
+            duplicates: 18,
+            reordered: 19,
+            first: Some(Time::from_nanos(20)),
+            last: Some(Time::from_nanos(21)),
+            jitter: Some(Time::from_nanos(22)),
+            delay: histogram(&[3, 4, 4]),
+        },
+        back: Datagrams {
+            sent: 23,
+            delay: histogram(&[5]),
+            ..Datagrams::default()
+        },
+        frames: Frames {
+            sent: 24,
+            complete: 25,
+            late: 26,
+            lost: 27,
+            shown: 28,
+            freezes: 29,
+            frozen: Time::from_nanos(30),
+        },
     };
     let link = LinkSummary {
         name: "bottleneck".into(),

@@ -15,7 +15,7 @@ import msgspec
 from cclab import _core
 from cclab.catalog import dimensions
 from cclab.errors import StudyError
-from cclab.metrics import transfers
+from cclab.metrics import FLOW_GROUPS, transfers
 
 Cells = dict[str, Any]
 
@@ -67,7 +67,8 @@ def of_metrics(metrics: Cells) -> tuple[Cells, list[Cells], list[Cells]]:
     for flow in metrics["flows"]:
         cells: Cells = {}
         for key, value in flow.items():
-            _spread(cells, key, value, "_")
+            if value is not None or key not in FLOW_GROUPS:
+                _spread(cells, key, value, "_")
         flows.append(cells)
     sources = []
     for source in metrics.get("traffic", []):

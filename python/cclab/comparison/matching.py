@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cclab.comparison.changes import Change, changes
-from cclab.metrics import of_source
+from cclab.metrics import kind, of_flow, of_source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,7 +142,7 @@ def _point(a: Point, b: Point, metrics: list[Metric], asked: bool) -> Match:
             # Without a transfer it is the run's length, whatever the variant does.
             and (metric.name != "elapsed_s" or transfers or asked)
         ]
-        flows.append(Subject(name, flows_a[name]["cc"], flows_b[name]["cc"], compared))
+        flows.append(Subject(name, kind(rows_a[0]), kind(rows_b[0]), compared))
     kinds_a, kinds_b = _kinds(scenario_a), _kinds(scenario_b)
     chosen = [metric for metric in metrics if metric.subject == "traffic"]
     return Match(
@@ -247,7 +247,7 @@ def _flow(runs: list[Measured], name: str) -> list[dict[str, Any]]:
         flow = next(f for f in run.metrics["flows"] if f["name"] == name)
         asked = next(f for f in run.run.scenario["flows"] if f["name"] == name)
         cut = asked.get("transfer") is not None and flow["ended_s"] is None
-        rows.append({**flow, "elapsed_s": None} if cut else flow)
+        rows.append(of_flow(flow) | ({"elapsed_s": None} if cut else {}))
     return rows
 
 

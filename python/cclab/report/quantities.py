@@ -120,7 +120,7 @@ def variants_of(run: Measured) -> dict[str, tuple[str, str]]:
     flows = run.metrics["flows"]
     names = [flow["name"] for flow in flows]
     stems = [stem(name, names) for name in names]
-    variants = dict(zip(stems, (flow["cc"] for flow in flows), strict=True))
+    variants = dict(zip(stems, map(metrics.kind, flows), strict=True))
     found = {}
     for name, variant in variants.items():
         copies = f", {stems.count(name)} flows" if stems.count(name) > 1 else ""

@@ -300,7 +300,7 @@ def _rows(point: PointSummary, shown: _Shown, counted: bool) -> list[list[str]]:
             [
                 *(params if index == 0 else ["" for _ in params]),
                 flow.name,
-                flow.cc,
+                flow.kind,
                 *numbers[:limits],
                 _held_back(flow),
                 *numbers[limits:],

@@ -294,7 +294,7 @@ fn flows_apart_are_a_partial_overlap() {
 fn repeats_are_identical_or_not() {
     let one = measure(&trace(), &WARMUP);
     let mut other = one.clone();
-    other.flows[0].retransmits += 1;
+    other.flows[0].rtos = other.flows[0].rtos.map(|rtos| rtos + 1);
     assert_eq!(identical_repeats(&[]), None);
     assert_eq!(identical_repeats(std::slice::from_ref(&one)), None);
     assert_eq!(identical_repeats(&[one.clone(), other.clone()]), None);

@@ -3,6 +3,7 @@
 use cclab_units::Time;
 
 use super::application::application;
+use super::datagrams::datagrams;
 use super::layout::{self, Layout};
 use super::link::packet_rate;
 use super::params::params;
@@ -160,31 +161,39 @@ fn flow(
         .or_at(every.at));
     }
     let program = program(flow, run.is_some() || duration.is_some())?;
+    let udp = datagrams(flow)?;
     let variants = names.variants.iter().map(|variant| variant.name.as_str());
-    let cc = known("variant", flow.cc.as_ref(), DEFAULT_VARIANT, variants)?;
+    let cc = match udp {
+        None => known("variant", flow.cc.as_ref(), DEFAULT_VARIANT, variants)?,
+        Some(_) => String::new(),
+    };
     let cc_params = params(&flow.cc_params, &names.variants, &cc, &[])?;
     relations::of_variant(&flow.cc_params, &cc_params, &cc, names)?;
     let resolved = Flow {
         name: name.to_owned(),
         cc,
         cc_params,
+        udp,
         extra_delay: ends.extra_delay,
         start,
         transfer: flow.transfer.as_ref().map(|transfer| transfer.value.0),
         duration,
-        rwnd: flow.rwnd.map(|rwnd| rwnd.0),
+        rwnd: flow.rwnd.as_ref().map(|rwnd| rwnd.value.0),
         mss: flow.mss.as_ref().map(mss).transpose()?,
         write_size: flow.write_size.as_ref().map(|size| size.value.0),
         writes_per_second: flow.writes_per_second.as_ref().map(|writes| writes.value),
-        nodelay: flow.nodelay.unwrap_or(false),
+        nodelay: flow.nodelay.as_ref().is_some_and(|on| on.value),
         packet_rate: flow.packet_rate.as_ref().map(packet_rate).transpose()?,
-        ecn: flow.ecn.unwrap_or(false),
+        ecn: flow.ecn.as_ref().is_some_and(|on| on.value),
         delayed_ack: flow.delayed_ack.as_ref().map(|every| every.value),
         direction: ends.direction,
         crosses: ends.crosses,
         from: ends.from.clone(),
         to: ends.to.clone(),
-        application: application(flow)?,
+        application: match udp {
+            None => application(flow)?,
+            Some(_) => None,
+        },
         command: program.client,
         server: program.server,
         delay_at: flow.delay_at.unwrap_or(DelayAt::Router),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cclab import trace
+from cclab.metrics import kind
 from cclab.report.explore.runs import evenly, packed
 from cclab.report.figures.panels import flow_ranks
 from cclab.report.palette import look
@@ -94,9 +95,9 @@ def _in_folder(run: Measured, entry: Path) -> dict[str, Any] | None:
     if samples is not None and own is not None:
         nth = {name: place for place, name in enumerate(own["name"])}
         metrics = run.metrics["flows"]
-        ranks = flow_ranks([(flow["name"], flow["cc"]) for flow in metrics])
+        ranks = flow_ranks([(flow["name"], kind(flow)) for flow in metrics])
         for flow in metrics[:MOST_FLOWS]:
-            name, variant = flow["name"], flow["cc"]
+            name, variant = flow["name"], kind(flow)
             place = nth[name]
             rows = np.flatnonzero(samples["flow"] == own["flow"][place])
             rows = rows[np.argsort(samples["time_ns"][rows], kind="stable")]

@@ -122,14 +122,14 @@ def _looks(placed: Layout, summaries: dict[int, PointSummary], flows: int) -> di
             summary = summaries[place.point.index]
             if index < len(summary.flows):
                 label = _label(placed, place, summary, index)
-                looks[label] = given.of(label, summary.flows[index].cc)
+                looks[label] = given.of(label, summary.flows[index].kind)
     return looks
 
 
 def _label(placed: Layout, place: Place, summary: PointSummary, index: int) -> str:
     """What a mark stands for: the flow, its variant, and the others' where those share a place."""
     flow = summary.flows[index]
-    own = f"{flow.name} ({flow.cc})" if len(summary.flows) > 1 else flow.cc
+    own = f"{flow.name} ({flow.kind})" if len(summary.flows) > 1 else flow.kind
     name = stem(flow.name, [other.name for other in summary.flows])
     return beside(own, name, placed.apart, place.point.params)
 

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
 
+from cclab.metrics import kind
 from cclab.plan import short_key, text
 from cclab.report.figures.legend import above
 from cclab.report.figures.style import MUTED, Drawing
@@ -75,14 +76,14 @@ def panels(results: Results) -> list[Panel]:
     shown = [point for point in results.points if point.runs][:MOST_PANELS]
     keys = results.plan.points[0].params
     varying = [key for key in keys if len({text(p.params[key]) for p in shown}) > 1]
-    ranks = flow_ranks([(f["name"], f["cc"]) for p in shown for f in p.runs[0].metrics["flows"]])
+    ranks = flow_ranks([(f["name"], kind(f)) for p in shown for f in p.runs[0].metrics["flows"]])
     return [
         Panel(
             _title({key: point.params[key] for key in varying} or point.params),
             point.params,
             point.runs[0],
             [
-                FlowLine(flow["name"], flow["cc"], ranks[flow["name"], flow["cc"]])
+                FlowLine(flow["name"], kind(flow), ranks[flow["name"], kind(flow)])
                 for flow in point.runs[0].metrics["flows"]
             ],
         )

@@ -56,7 +56,7 @@ def draw(results: Results) -> Drawing | None:
     axes = figure.add_subplot()
     axes.axhline(1 / max(flows), color=MUTED, linewidth=0.9, linestyle=":")
     for nth, (label, curve) in enumerate(curves.items()):
-        style = look(first.cc, nth)
+        style = look(first.kind, nth)
         curve.sort(key=lambda pair: pair[0])
         xs = [x for x, _ in curve]
         bands = [(e.low, e.high) for _, e in curve if e.low is not None and e.high is not None]

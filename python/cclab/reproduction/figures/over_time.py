@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 
 from cclab import trace
 from cclab.errors import StudyError
+from cclab.metrics import kind
 from cclab.plan import short_key, text
 from cclab.report.figures.legend import above
 from cclab.report.figures.panels import FlowLine, flow_ranks, grid, panels_across, thinned
@@ -33,7 +34,7 @@ def draw(figure: FigureOf, results: Results) -> Drawing | None:
     chosen = [p for p in points.at(results.points, figure.at) if _has_samples(p)][:MOST_PANELS]
     if not chosen:
         return None
-    ranks = flow_ranks((f["name"], f["cc"]) for p in chosen for f in p.runs[0].metrics["flows"])
+    ranks = flow_ranks((f["name"], kind(f)) for p in chosen for f in p.runs[0].metrics["flows"])
     drawing, cells = grid(len(chosen), height=2.0)
     varying = [k for k in chosen[0].params if len({text(p.params[k]) for p in chosen}) > 1]
     columns = panels_across(len(chosen))
@@ -66,7 +67,7 @@ def _has_samples(point: Point) -> bool:
 
 def _flows(figure: FigureOf, point: Point, ranks: dict[tuple[str, str], int]) -> list[FlowLine]:
     wanted = {name for pattern in figure.flows for name in points.flows(point, pattern)}
-    there = [(f["name"], f["cc"]) for f in point.runs[0].metrics["flows"] if f["name"] in wanted]
+    there = [(f["name"], kind(f)) for f in point.runs[0].metrics["flows"] if f["name"] in wanted]
     return [FlowLine(name, cc, ranks[name, cc]) for name, cc in there]
 
 
