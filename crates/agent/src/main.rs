@@ -37,6 +37,7 @@ mod sys;
 mod tcp_info;
 mod tied;
 mod tracing;
+mod udp_flow;
 mod watch;
 
 use cclab_testbed::TIED;

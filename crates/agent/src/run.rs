@@ -28,6 +28,7 @@ use crate::qdisc::QdiscCounters;
 use crate::setup;
 use crate::sys;
 use crate::tracing::Events;
+use crate::udp_flow::UdpFlow;
 use crate::watch::{Ready, Watch};
 
 /// How often the kernel's buffers are drained and the progress is told.
@@ -50,6 +51,7 @@ pub struct Place<'a> {
 enum Flow {
     Bulk(Box<Bulk>),
     Program(Box<Program>),
+    Udp(Box<UdpFlow>),
 }
 
 impl Flow {
@@ -57,6 +59,7 @@ impl Flow {
         match self {
             Flow::Bulk(flow) => flow.over(),
             Flow::Program(flow) => flow.over(),
+            Flow::Udp(flow) => flow.over(),
         }
     }
 
@@ -64,6 +67,7 @@ impl Flow {
         match self {
             Flow::Bulk(flow) => flow.deadline(),
             Flow::Program(flow) => flow.deadline(),
+            Flow::Udp(flow) => flow.deadline(),
         }
     }
 }
@@ -116,6 +120,7 @@ pub fn carry_out(orders: &Orders, place: &Place<'_>) -> Step<Outcome> {
                 }
                 Flow::Program(Box::new(flow))
             }
+            Work::Datagrams { .. } => Flow::Udp(Box::new(UdpFlow::open(flow, &namespaces)?)),
         });
     }
     let events = match &place.tracefs {
@@ -303,6 +308,7 @@ impl Run<'_> {
                 flow.ask_to_end(now);
                 Ok(())
             }
+            Flow::Udp(flow) => flow.act(now),
         }
     }
 
@@ -323,12 +329,13 @@ impl Run<'_> {
                 let connection: Option<&OwnedFd> = match &mut flows[index] {
                     Flow::Bulk(flow) => flow.accept()?,
                     Flow::Program(flow) => flow.accept(now)?,
+                    Flow::Udp(_) => None,
                 };
                 connection.map_or(Ok(()), |c| watch.readable(c, Ready::Receiver(index)))
             }
             Ready::Sender(index) => match &mut flows[index] {
                 Flow::Bulk(flow) => flow.sender_ready(now, payload),
-                Flow::Program(_) => Ok(()),
+                Flow::Program(_) | Flow::Udp(_) => Ok(()),
             },
             Ready::Receiver(index) => match &mut flows[index] {
                 Flow::Bulk(flow) => flow.receiver_ready(now, buffer),
@@ -336,6 +343,7 @@ impl Run<'_> {
                     flow.read(buffer);
                     Ok(())
                 }
+                Flow::Udp(_) => Ok(()),
             },
             Ready::Process(index) => match &mut flows[index] {
                 Flow::Program(flow) => {
@@ -345,11 +353,11 @@ impl Run<'_> {
                         _ => Ok(()),
                     }
                 }
-                Flow::Bulk(_) => Ok(()),
+                Flow::Bulk(_) | Flow::Udp(_) => Ok(()),
             },
             Ready::Connections(index) => match &mut flows[index] {
                 Flow::Program(flow) => flow.hear(),
-                Flow::Bulk(_) => Ok(()),
+                Flow::Bulk(_) | Flow::Udp(_) => Ok(()),
             },
         }
     }
@@ -360,6 +368,8 @@ impl Run<'_> {
             let (sender, received) = match flow {
                 Flow::Bulk(flow) => flow.sample(),
                 Flow::Program(flow) => flow.sample()?,
+                // What is seen of its datagrams tells more.
+                Flow::Udp(_) => (None, 0),
             };
             self.samples.push(&Sample::Flow {
                 at,
@@ -449,6 +459,7 @@ impl Run<'_> {
             outcome.flows.push(match flow {
                 Flow::Bulk(flow) => flow.outcome(),
                 Flow::Program(flow) => flow.outcome()?,
+                Flow::Udp(flow) => flow.outcome(),
             });
         }
         Ok(outcome)

@@ -6,15 +6,12 @@ use std::fs;
 use std::io::ErrorKind;
 
 use cclab_testbed::records::{Datagram, Seen, datagram_file};
-use cclab_trace::Histogram;
 use cclab_trace::schema::Datagrams;
+use cclab_trace::{Arrivals, Histogram};
 use cclab_units::Time;
 
 use crate::error::HarvestError;
 use crate::records::Run;
-
-/// An arrival changes the interarrival jitter by this part (RFC 3550, section 6.4.1).
-const JITTER_GAIN: f64 = 1.0 / 16.0;
 
 /// Both ways of a flow's datagrams.
 #[derive(Debug, Default)]
@@ -37,7 +34,9 @@ pub struct Way {
     /// How far it had come at each of the instants that were asked for.
     pub progress: Vec<Progress>,
     /// Those that arrived, in that order.
-    pub arrivals: Vec<Arrival>,
+    pub arrived: Vec<Arrival>,
+    /// The first 8 bytes of the payload of each that never arrives, in the order of their leaving.
+    pub lost: Vec<u64>,
 }
 
 /// How far a way has come.
@@ -118,15 +117,17 @@ struct Matching {
     /// Numbers of those that left, by all that tells them apart; of equal ones the first that left
     /// comes first.
     waiting: HashMap<Datagram, VecDeque<u64>>,
-    /// When those left that have not arrived, by their number.
-    outstanding: BTreeMap<u64, Time>,
+    /// When those left that have not arrived, and the first bytes of their payload, by number.
+    outstanding: BTreeMap<u64, (Time, u64)>,
+    arrivals: Arrivals,
+    sent: u64,
+    sent_bytes: u64,
+    /// Arrivals of what had arrived before, or had never left.
+    copies: u64,
     /// The number after the largest that has arrived.
     expected: u64,
     /// How many were told from no other that was on its way.
     doubtful: u64,
-    /// How long the last arrival was on its way.
-    before: Option<Time>,
-    jitter: f64,
     shortest: Option<Time>,
     longest: Time,
 }
@@ -155,11 +156,10 @@ impl Matching {
 
     /// Notes the progress at those of the `instants` that lie before `now`.
     fn reach(&mut self, now: Time, instants: &[Time]) {
-        let sum = &self.way.sum;
         let progress = Progress {
-            sent: sum.sent,
-            sent_bytes: sum.sent_bytes,
-            received_bytes: sum.received_bytes,
+            sent: self.sent,
+            sent_bytes: self.sent_bytes,
+            received_bytes: self.arrivals.bytes(),
         };
         let known = &mut self.way.progress;
         while instants.get(known.len()).is_some_and(|&at| at < now) {
@@ -168,42 +168,31 @@ impl Matching {
     }
 
     fn leave(&mut self, now: Time, datagram: Datagram) {
-        let sum = &mut self.way.sum;
-        let number = sum.sent;
-        sum.sent += 1;
-        sum.sent_bytes += u64::from(datagram.payload);
+        let number = self.sent;
+        self.sent += 1;
+        self.sent_bytes += u64::from(datagram.payload);
         self.way.started.get_or_insert(now);
         self.way.ended = Some(now);
         let key = Datagram { at: 0, ..datagram };
         self.waiting.entry(key).or_default().push_back(number);
-        self.outstanding.insert(number, now);
+        self.outstanding.insert(number, (now, datagram.head));
     }
 
     fn arrive(&mut self, now: Time, datagram: Datagram) {
         let key = Datagram { at: 0, ..datagram };
         let Some(number) = self.take(&key) else {
-            self.way.sum.duplicates += 1;
+            self.copies += 1;
             return;
         };
-        let left = self.outstanding.remove(&number).unwrap_or(now);
+        let (left, head) = self.outstanding.remove(&number).unwrap_or((now, 0));
         let delay = now - left;
-        let sum = &mut self.way.sum;
-        sum.received += 1;
-        sum.received_bytes += u64::from(datagram.payload);
-        sum.first.get_or_insert(now);
-        sum.last = Some(now);
-        sum.reordered += u64::from(number < self.expected);
-        sum.delay.record(delay.as_nanos());
+        let bytes = u64::from(datagram.payload);
+        self.arrivals.take(now, number, bytes, left);
         self.expected = self.expected.max(number + 1);
         self.shortest = Some(self.shortest.map_or(delay, |least| least.min(delay)));
         self.longest = self.longest.max(delay);
-        if let Some(before) = self.before.replace(delay) {
-            let change = before.as_nanos().abs_diff(delay.as_nanos());
-            self.jitter += (change as f64 - self.jitter) * JITTER_GAIN;
-            sum.jitter = Some(Time::from_nanos(self.jitter.round() as u64));
-        }
-        self.way.arrivals.push(Arrival {
-            head: datagram.head,
+        self.way.arrived.push(Arrival {
+            head,
             left,
             at: now,
         });
@@ -231,13 +220,14 @@ impl Matching {
             0 => self.longest,
             _ => self.shortest.unwrap_or(Time::ZERO),
         };
-        let mut newest = self.outstanding.values().rev();
+        let lost = self.outstanding.into_values();
+        let lost = lost.take_while(|&(left, _)| end - left >= patience);
+        self.way.lost = lost.map(|(_, head)| head).collect();
+        let lost = self.way.lost.len() as u64;
+        self.way.sum = self.arrivals.finish(self.sent, self.sent_bytes, lost);
         let sum = &mut self.way.sum;
-        sum.in_flight = newest
-            .by_ref()
-            .take_while(|&&left| end - left < patience)
-            .count() as u64;
-        if self.doubtful > 0 && sum.lost() > 0 {
+        sum.duplicates += self.copies;
+        if self.doubtful > 0 && lost > 0 {
             // Which of them were lost cannot be told, nor how long the others took.
             sum.delay = Histogram::default();
             sum.jitter = None;
@@ -275,7 +265,7 @@ mod tests {
 
     /// Milliseconds that the arrivals were on their way.
     fn delays(way: &Way) -> Vec<u64> {
-        let delays = way.arrivals.iter().map(|one| one.at - one.left);
+        let delays = way.arrived.iter().map(|one| one.at - one.left);
         delays.map(|delay| delay.as_nanos() / 1_000_000).collect()
     }
 

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::slice;
 
+use cclab_testbed::orders::{Flow as Orders, Work};
 use cclab_testbed::records::{FlowOutcome, Sample, TcpInfo};
-use cclab_trace::Histogram;
-use cclab_trace::schema::{Carrier, FlowSummary, Limited};
+use cclab_trace::{Histogram, Playback};
+use cclab_trace::schema::{Carrier, FlowSummary, Frames, Limited};
 use cclab_units::Time;
 
 use crate::connection::{Connection, MICROSECOND};
-use crate::datagrams::{self, BothWays, Progress};
+use crate::datagrams::{self, BothWays, Progress, Way};
 use crate::error::HarvestError;
 use crate::records::{Run, acked, is_program, payload, sent};
 use crate::tally::{FlowTally, Tally};
@@ -34,10 +35,11 @@ pub struct Carried {
 }
 
 impl Carried {
-    fn new(flow: &FlowOutcome, ways: Option<BothWays>) -> Carried {
-        let by = match &ways {
-            None => Carrier::Tcp,
-            Some(ways) => carrier(flow, ways),
+    fn new(orders: &Orders, flow: &FlowOutcome, ways: Option<BothWays>) -> Carried {
+        let by = match (&orders.work, &ways) {
+            (Work::Datagrams { .. }, _) => Carrier::Udp,
+            (_, None) => Carrier::Tcp,
+            (_, Some(ways)) => carrier(flow, ways),
         };
         Carried { by, ways }
     }
@@ -82,7 +84,7 @@ pub fn carried(run: &Run<'_>, samples: &[Sample]) -> Result<Vec<Carried>, Harves
                 _ => None,
             });
             let ways = datagrams::of(run, index, &instants.collect::<Vec<Time>>())?;
-            Ok(Carried::new(outcome, ways))
+            Ok(Carried::new(&run.orders.flows[index], outcome, ways))
         })
         .collect()
 }
@@ -188,16 +190,34 @@ impl<'a> Flow<'a> {
     fn over_udp(&self, ways: BothWays) -> FlowSummary {
         let BothWays { there, back } = ways;
         let started = [there.started, back.started].into_iter().flatten().min();
+        let frames = self.frames(&there);
         FlowSummary {
             transport: Carrier::Udp,
             started,
             first_byte: there.sum.first,
             last_byte: there.sum.last,
             bytes_received: there.sum.received_bytes,
+            segments_sent: there.sum.sent,
             datagrams: there.sum,
             back: back.sum,
+            frames: frames.unwrap_or_default(),
             ..self.unseen()
         }
+    }
+
+    /// What became of the frames of a video, whose datagrams begin with their numbers.
+    fn frames(&self, there: &Way) -> Option<Frames> {
+        let orders = &self.run.orders.flows[self.index];
+        let Work::Datagrams { source, .. } = &orders.work else {
+            return None;
+        };
+        let mut playback = Playback::new(*source.video()?, orders.start);
+        let sent = there.sum.sent;
+        let arrived = there.arrived.iter().filter(|one| one.head < sent);
+        arrived.for_each(|one| playback.take(one.at, one.head));
+        let lost = there.lost.iter().filter(|&&number| number < sent);
+        lost.for_each(|&number| playback.lose(number));
+        Some(playback.finish(sent, self.run.end()))
     }
 
     /// Of a program of which nothing was seen.

@@ -1,10 +1,11 @@
 //! Flows as the agent is told of them.
 
 use cclab_packet::{address, port};
-use cclab_spec::Scenario;
+use cclab_spec::{self as spec, Datagrams, Scenario};
+use cclab_units::Time;
 
 use crate::network::Network;
-use crate::orders::{Flow, Work};
+use crate::orders::{Dice, Flow, Work};
 use crate::program;
 use crate::route::MAX_WINDOW;
 use crate::tap;
@@ -14,11 +15,14 @@ pub(crate) fn flow(scenario: &Scenario, network: &Network<'_>, index: usize, see
     let spec = &scenario.flows[index];
     let (sender, receiver) = network.paths[index].ends();
     let start = spec.start_time(seed);
-    let bulk = || Work::Bulk {
+    let own = || match spec.udp {
+        Some(source) => datagrams(scenario, spec, source, start, seed),
+        None => Work::Bulk {
         transfer: spec.transfer,
         duration: spec.duration,
         write_size: spec.write_size,
         writes_per_second: spec.writes_per_second,
+        },
     };
     let number = index as u32;
     Flow {
@@ -33,6 +37,26 @@ pub(crate) fn flow(scenario: &Scenario, network: &Network<'_>, index: usize, see
         start,
         rwnd: spec.rwnd.map(|rwnd| rwnd.min(MAX_WINDOW)),
         taps: tap::taps(scenario, network, index),
-        work: program::work(scenario, index, start).unwrap_or_else(bulk),
+        work: program::work(scenario, index, start).unwrap_or_else(own),
+    }
+}
+
+/// The work of a flow over UDP that starts at `start`.
+fn datagrams(
+    scenario: &Scenario,
+    flow: &spec::Flow,
+    source: Datagrams,
+    start: Time,
+    seed: u64,
+) -> Work {
+    let stop = flow.duration.map(|duration| start + duration);
+    Work::Datagrams {
+        source,
+        stop: stop.into_iter().chain(scenario.duration).min(),
+        transfer: flow.transfer,
+        dice: Dice {
+            seed,
+            name: format!("application {}", flow.name),
+        },
     }
 }

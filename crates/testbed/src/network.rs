@@ -107,9 +107,11 @@ impl<'a> Network<'a> {
             .max();
         let segment = mss.unwrap_or(DEFAULT_MSS) + HEADERS;
         let mtu = segment.max(MTU);
-        // A program also sends packets that are no segments of TCP.
-        let programs = flows.iter().any(|flow| flow.command.is_some());
-        let largest = if programs { mtu } else { segment };
+        // Datagrams, which a program also sends, are as large as the MTU lets them be.
+        let datagrams = flows
+            .iter()
+            .any(|flow| flow.udp.is_some() || flow.command.is_some());
+        let largest = if datagrams { mtu } else { segment };
         let mut network = Network {
             scenario,
             target,

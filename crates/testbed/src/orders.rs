@@ -5,6 +5,7 @@
 //! its sysctls, its `ip` batch, its interfaces' offloads, its `tc` batch, its `iptables` rules;
 //! then captures and tracing; then it waits for time zero.
 
+use cclab_spec::Datagrams;
 use cclab_units::Time;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
@@ -95,13 +96,13 @@ pub struct Queue {
     pub discipline: u32,
 }
 
-/// One TCP flow.
+/// One flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
     /// Name.
     pub name: String,
-    /// Variant asked for: in force by the sender's route, and read back.
+    /// Variant asked for: in force by the sender's route, and read back; empty without TCP.
     pub cc: String,
     /// Index of the sender's namespace.
     pub sender: usize,
@@ -115,7 +116,7 @@ pub struct Flow {
     pub destination: Ipv4Addr,
     /// Port of the receiver.
     pub destination_port: u16,
-    /// When it connects, or when the program starts.
+    /// When it connects, sends its first datagram, or when the program starts.
     pub start: Time,
     /// The largest window that the receiver advertises, in bytes; absent: as the kernel likes.
     /// The receiver's route clamps the window of the handshake, but the kernel sets a clamp of
@@ -165,6 +166,28 @@ pub enum Work {
         /// When the program is ended; absent: when it ends of itself, or the run does.
         until: Option<Time>,
     },
+    /// The agent sends datagrams to the destination port, where nobody reads them. Each begins with
+    /// its number, counted from 0, and the time at which it was due, 8 bytes each, big endian.
+    Datagrams {
+        /// What sends them.
+        source: Datagrams,
+        /// None leaves from then on; absent: until the transfer or the run ends.
+        stop: Option<Time>,
+        /// Bytes to send; absent: as many as time allows.
+        transfer: Option<u64>,
+        /// What the source draws comes from this stream.
+        dice: Dice,
+    },
+}
+
+/// A stream of random numbers: that of a run's seed with that name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dice {
+    /// The run's seed.
+    pub seed: u64,
+    /// The name.
+    pub name: String,
 }
 
 /// Commands run at an instant.

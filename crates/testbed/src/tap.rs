@@ -9,9 +9,9 @@ use crate::cable::{End, MAC};
 use crate::network::Network;
 use crate::orders::Taps;
 
-/// Whether the datagrams of a flow are looked for: a program may send them.
+/// Whether the datagrams of a flow are looked for: it is made of them, or a program may send them.
 fn is_watched(flow: &Flow) -> bool {
-    flow.command.is_some()
+    flow.udp.is_some() || flow.command.is_some()
 }
 
 /// The interface that gets a copy of each packet of UDP that leaves by `interface`.
