@@ -14,12 +14,13 @@ import pytest
 
 import cclab
 import cclab.kernel
+from browser import complaints_of, pages_in
 from cclab import _core
 from cclab.store import Sealed
 from waiting import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from cclab import Results
     from cclab.plan import Run
@@ -63,6 +64,20 @@ rtt  = "60ms"
 [sweep]
 "flow.short.cc" = ["reno", "cubic"]
 """
+
+
+@pytest.fixture(scope="session", autouse=True)
+def every_page_loads(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Loads every page that the tests made, whatever made it, and fails on any that is broken.
+
+    Each process of the tests looks at its own, at its end.
+    """
+    base = tmp_path_factory.getbasetemp()
+    yield
+    # The path of a page has the name of the test that made it.
+    broken = list(complaints_of(pages_in(base), tmp_path_factory.mktemp("browser")))
+    if broken:
+        pytest.fail("\n".join(["pages that a browser complains of:", *broken]), pytrace=False)
 
 
 @pytest.fixture

@@ -26,7 +26,9 @@ OF_A_DIRECTION = {f"a2b_{kind.name}.svg" for kind in FIGURES}
 ALWAYS = {
     "analysis.json",
     "connections.parquet",
+    "conversations.parquet",
     "contents.json",
+    "datagrams.parquet",
     "index.html",
     "jain.svg",
     "sacks.parquet",

@@ -15,6 +15,7 @@ from agreement.comparison import made
 from captured import POINTS, SECOND, ack, block, data, tables_of, two_flows
 from cclab.series import figures, page, series
 from cclab.series.tables import name_of
+from cclab.series.talks import Talks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -243,8 +244,20 @@ def test_a_long_transfer_loses_no_retransmission(tmp_path: Path) -> None:
     tables = tables_of(tmp_path, segments, [])
     together = dict.fromkeys(("whole", "overlap", "congested", "asked"))
     document = {
-        "packets": count, "tcp_packets": count, "problems": [], "together": together
+        "packets": count, "tcp_packets": count, "udp_packets": 0, "other_packets": {},
+        "problems": [], "together": together,
     }  # fmt: skip
+    without_udp = pl.DataFrame(
+        schema={
+            "conversation": pl.UInt32,
+            "started_ns": pl.UInt64,
+            "total_bytes": pl.UInt64,
+            "packets": pl.UInt64,
+            "source": pl.String,
+            "source_port": pl.UInt32,
+        }
+    )
+    none = Talks(without_udp, tmp_path, tables.epoch_ns)
     figure = figures.figure(tables, "time-sequence", connection=1)
     assert figure is not None
     svg = figures.svg(figure)
@@ -252,7 +265,7 @@ def test_a_long_transfer_loses_no_retransmission(tmp_path: Path) -> None:
     marks = next(line for line in figure.axes[0].lines if line.get_marker() == "x")
     # The last two fall on one dot.
     assert np.size(marks.get_xdata()) == 2
-    html = page.html("long", document, tables, [page.drawn(tables.direction(1))])
+    html = page.html("long", document, tables, none, [page.drawn(tables.direction(1))])
     assert len(html) < 3_000_000
     content = json.loads(re.findall(r'id="data">(.*?)</script>', html, re.DOTALL)[0])
     [direction] = content["directions"]

@@ -250,6 +250,7 @@ def _match(
         left_out_a=left_out[0],
         left_out_b=left_out[1],
         changes=[],
+        groups=[],
         flows=[Subject(n, "reno", "cubic", [r]) for n, r in zip(names, rows, strict=True)],
         traffic=[],
         whole=[],

@@ -233,6 +233,50 @@ def test_the_runs_that_check_a_study_are_left_out_unless_asked_for(
     assert set(every["run"]) == results.store.ids() > planned
 
 
+def test_runs_of_a_study_that_was_changed_are_apart_unless_pooled(
+    study: Path, tmp_path: Path, cli: Cli
+) -> None:
+    folder = tmp_path / "changed"
+    short = ["sweep.flow.short.cc=['cubic']", "duration=1s", "warmup=0s"]
+    for start in ("0s", "300ms"):
+        cclab.run(study, out=folder, repeat=3, set=[*short, f"flow.long.start={start}"])
+    pooled = query(folder, group_by="name", columns="goodput_bps", pool=True)
+    assert pooled["n"].to_list() == [6, 6]
+    apart = query(folder, group_by="name", columns="goodput_bps")
+    assert apart.columns[:3] == ["plan", "name", "n"]
+    assert apart["n"].to_list() == [3] * 4
+    assert apart["plan"].n_unique() == 2
+    # Also by a key that is the same in both: each group is of one start.
+    starts = query(folder, columns="plan,name,start").filter(name="long")
+    by_plan = dict(starts.select("plan", "start").unique().iter_rows())
+    assert sorted(by_plan.values()) == [0.0, 0.3]
+    for plan, start in by_plan.items():
+        (one,) = apart.filter(plan=plan, name="long")["goodput_bps"].to_list()
+        asked = query(folder, f"name == 'long' and start == {start}s", group_by="name")
+        assert asked["goodput_bps"].to_list() == [one]
+        # What a condition leaves is of one plan: no column is needed.
+        assert "plan" not in asked.columns
+    assert query(folder).columns[:2] == ["run", "plan"]
+    assert "plan" not in query(folder, pool=True).columns
+    done = cli("query", str(folder), "--group-by", "name")
+    assert "the rows are of 2 plans, apart by `plan` (--pool pools them):" in done.stderr
+    assert "flow.long.start.at = 0 µs, not 300 ms" in done.stderr
+    quiet = cli("query", str(folder), "--group-by", "name", "--pool")
+    assert (quiet.stderr, "plan" in quiet.stdout) == ("", False)
+
+
+def test_a_sweep_that_grew_is_one_plan(study: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "grown"
+    short = ["duration=500ms", "warmup=0s"]
+    for values, repeat in (("['cubic']", 4), ("['cubic', 'reno']", 2)):
+        keys = [*short, f"sweep.flow.short.cc={values}"]
+        cclab.run(study, out=folder, repeat=repeat, set=keys)
+    found = query(folder, "name == 'short'", group_by="cc")
+    # The seeds that the last plan did not ask for are of the same scenario.
+    assert dict(found.select("cc", "n").iter_rows()) == {"cubic": 4, "reno": 2}
+    assert "plan" not in found.columns
+
+
 def test_groups_are_estimated_over_runs(results: Results) -> None:
     found = query(results.store.path, group_by=["cc", "rtt"], columns=["goodput_bps"], sort="-n")
     flows = results.flows

@@ -226,14 +226,15 @@ def analyze(
     max_connections: int | None = None,
     interval: tuple[int, int] | None = None,
     series: str | PathLike[str] | None = None,
-) -> tuple[str, bytes]:
-    """What each TCP connection in the packet capture at `path` did.
+) -> tuple[str, bytes, bytes]:
+    """What each TCP connection and conversation over UDP in the packet capture at `path` did.
 
-    The document as JSON, and its table `connections` as a Parquet file. At most `max_connections`
-    are kept (50,000 if None). `interval` is one in nanoseconds since the first segment, whose
-    shares are told. The tables of all segments are written into the folder `series`, which is
-    there. Raises `CaptureError` if the file is no capture or cannot be read, and `RunError` if a
-    table cannot be written; what is wrong in places is among the document's `problems`.
+    The document as JSON, and its tables `connections` and `conversations` as Parquet files. At most
+    `max_connections` of each are kept (50,000 if None). `interval` is one in nanoseconds since the
+    first segment, whose shares are told. The tables of all segments and datagrams are written into
+    the folder `series`, which is there. Raises `CaptureError` if the file is no capture or cannot
+    be read, and `RunError` if a table cannot be written; what is wrong in places is among the
+    document's `problems`.
     """
 
 def variants() -> str:

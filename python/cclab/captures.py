@@ -1,4 +1,4 @@
-"""Packet captures of any origin: what each TCP connection in them did.
+"""Packet captures of any origin: what each TCP connection and conversation over UDP in them did.
 
 What each column means is in docs/analyze-tables.md, how it compares to tcptrace's numbers in
 docs/analyze.md.
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from cclab.report.figures.style import Drawing
     from cclab.series.tables import Tables
+    from cclab.series.talks import Talks
 
 _LONGEST_S = 2**64 / 1e9
 
@@ -49,23 +50,25 @@ class Capture:
         self,
         head: dict[str, Any],
         connections: bytes,
+        conversations: bytes,
         again: Callable[[Path], object],
         series: Path | None = None,
     ) -> None:
-        """The capture that `head` describes, without its `connections`, a Parquet file.
+        """The capture that `head` describes, without its `connections` and `conversations`.
 
-        The tables of its segments are in the folder `series`; if that is None, `again` writes them
-        into a folder that it is given.
+        Those are Parquet files. The tables of its segments and datagrams are in the folder
+        `series`; if that is None, `again` writes them into a folder that it is given.
         """
         self._head = head
         self._connections = connections
+        self._conversations = conversations
         self._again = again
         self._series = series
 
     def __repr__(self) -> str:
-        """How many packets and connections there are."""
-        rows = len(self.connections) // 2
-        return f"<Capture: {self.packets} packets, {rows} TCP connections>"
+        """How many packets, connections and conversations there are."""
+        tcp, udp = len(self.connections) // 2, len(self.conversations) // 2
+        return f"<Capture: {self.packets} packets; {tcp} TCP connections, {udp} over UDP>"
 
     @property
     def packets(self) -> int:
@@ -76,6 +79,16 @@ class Capture:
     def tcp_packets(self) -> int:
         """Packets that are TCP segments, and whole enough to be counted."""
         return int(self._head["tcp_packets"])
+
+    @property
+    def udp_packets(self) -> int:
+        """Packets that are UDP datagrams, and whole enough to be counted."""
+        return int(self._head["udp_packets"])
+
+    @property
+    def other_packets(self) -> dict[str, int]:
+        """How many packets carry what else, by its name: `icmp`, `sctp`, `not-ip`, ..."""
+        return dict(self._head["other_packets"])
 
     @property
     def problems(self) -> list[Problem]:
@@ -103,9 +116,20 @@ class Capture:
         return pl.read_parquet(self._connections)
 
     @cached_property
+    def conversations(self) -> pl.DataFrame:
+        """One row for each direction of each conversation over UDP, in the order of first packets.
+
+        docs/analyze-tables.md says what each column is.
+        """
+        import polars as pl
+
+        return pl.read_parquet(self._conversations)
+
+    @cached_property
     def document(self) -> dict[str, Any]:
         """All of it, as `cclab analyze --json` prints it."""
         document = {**self._head, "connections": self.connections.to_dicts()}
+        document["conversations"] = self.conversations.to_dicts()
         document["problems"] = document.pop("problems")
         return document
 
@@ -114,37 +138,57 @@ class Capture:
         """The tables of its segments and SACK blocks, on disk."""
         from cclab.series.tables import Tables
 
+        return Tables(self.connections, self._folder)
+
+    @cached_property
+    def talks(self) -> Talks:
+        """The conversations, and the table of their datagrams on disk."""
+        from cclab.series.talks import Talks
+
+        # The time in seconds begins with TCP, if there is any.
+        epoch = self.tables.epoch_ns if len(self.connections) else None
+        return Talks(self.conversations, self._folder, epoch)
+
+    @cached_property
+    def _folder(self) -> Path:
         folder = self._series
         if folder is None:
             folder = Path(tempfile.mkdtemp(prefix="cclab-"))
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
             self._again(folder)
-        return Tables(self.connections, folder)
+        return folder
 
     def series(
         self,
         name: str,
         *,
         connection: int | None = None,
+        conversation: int | None = None,
         sender: int | None = None,
         bin_s: float | None = None,
     ) -> pl.DataFrame:
         """The series called `name` of a direction of `connection`, or across all of them.
 
-        `sender` is the end whose data it is about: 0 began the connection, and None is the one
-        that sent more. `bin_s` is the length of bins in seconds, where there are bins. Times are
-        seconds since the first packet of the capture's first connection. What the names and
-        columns are is in docs/analyze.md. Raises `InputError` if there is no such series.
+        With a `conversation` over UDP it is of that. `sender` is the end whose data it is about: 0
+        began the connection, and None is the one that sent more. `bin_s` is the length of bins in
+        seconds, where there are bins. Times are seconds since the first packet of the capture's
+        first connection, or, without one, since its first datagram. What the names and columns are
+        is in docs/analyze.md. Raises `InputError` if there is no such series.
         """
-        from cclab.series import series
+        from cclab.series import series, series_of_talk
 
-        return series(self.tables, name, connection=connection, sender=sender, bin_s=bin_s)
+        if conversation is None:
+            return series(self.tables, name, connection=connection, sender=sender, bin_s=bin_s)
+        if connection is not None:
+            raise InputError(f"{name} is of a connection or of a conversation: leave one out")
+        return series_of_talk(self.talks.talk(conversation, sender), name, bin_s)
 
     def figure(
         self,
         name: str,
         *,
         connection: int | None = None,
+        conversation: int | None = None,
         sender: int | None = None,
         between: tuple[float, float] | None = None,
     ) -> Drawing | None:
@@ -153,8 +197,12 @@ class Capture:
         `between` are the seconds from which and to which it is shown; None is all of its time.
         Notebooks show it by themselves. The rest is as for `series`.
         """
-        from cclab.series.figures import figure
+        from cclab.series.figures import figure, figure_of_talk
 
+        if conversation is not None:
+            if connection is not None:
+                raise InputError(f"{name} is of a connection or of a conversation: leave one out")
+            return figure_of_talk(self.talks.talk(conversation, sender), name, between)
         return figure(self.tables, name, connection=connection, sender=sender, between=between)
 
     def write(
@@ -188,8 +236,8 @@ def analyze(
     At most `max_connections` are kept (50,000 if None): where there are more, those that were
     idle longest are not shown. `interval` is one in seconds since the first TCP segment:
     `together["asked"]` says what each flow got in it. Into the folder `series`, which is made if
-    need be, go the tables `segments` and `sacks`. Raises `CaptureError` if the file is no capture
-    or cannot be read; what cannot be read of one that is begun is among its `problems`.
+    need be, go the tables `segments`, `sacks` and `datagrams`. Raises `CaptureError` if the file is
+    no capture or cannot be read; what cannot be read of one that is begun is among its `problems`.
     """
     if max_connections is not None and max_connections < 1:
         raise InputError(f"max_connections is {max_connections}; it must be at least 1")
@@ -204,12 +252,12 @@ def analyze(
                 f"interval is {from_s} to {to_s}; it begins at 0 or later and ends after that"
             )
         nanoseconds = (round(from_s * 1e9), round(to_s * 1e9))
-    if series is not None:
-        folder = Path(series)
+    kept = None if series is None else Path(series)
+    if kept is not None:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            kept.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"{folder}: {error.strerror}") from error
+            raise InputError(f"{kept}: {error.strerror}") from error
     file = os.fspath(path)
 
     def again(folder: Path) -> object:
@@ -217,10 +265,12 @@ def analyze(
             raise InputError("standard input is read once: series=FOLDER keeps its segments")
         return _core.analyze(file, max_connections, nanoseconds, folder)
 
-    told, connections = _core.analyze(file, max_connections, nanoseconds, series)
+    told, connections, conversations = _core.analyze(file, max_connections, nanoseconds, series)
     head = json.loads(told)
     if interval is not None and head["tcp_packets"] and head["together"]["asked"] is None:
         raise InputError(
             f"interval begins at {interval[0]} s, and the capture ends at {head['lasted_s']:.3f} s"
         )
-    return Capture(head, connections, again, None if series is None else Path(series))
+    return Capture(
+        head, connections, conversations, again, None if series is None else Path(series)
+    )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from cclab.metrics import shown_name
 from cclab.plan import text
 
 if TYPE_CHECKING:
@@ -97,12 +98,22 @@ def failures(
 def _measured(expectation: Expectation, point: PointSummary) -> Estimate | None:
     match expectation.subject:
         case "run":
-            return point.whole.get(expectation.metric)
+            return point.whole.get(shown_name("run", expectation.metric, warm=point.warm))
         case "bottleneck":
-            return point.bottleneck.get(expectation.metric)
+            return point.bottleneck.get(
+                shown_name("bottleneck", expectation.metric, warm=point.warm)
+            )
         case {"flow": name}:
             flow = next((f for f in point.flows if f.name == name), None)
-            return flow.estimates.get(expectation.metric) if flow else None
+            metric = shown_name("flow", expectation.metric, warm=point.warm)
+            return flow.estimates.get(metric) if flow else None
+        case {"group": name}:
+            group = next((g for g in point.groups if g.name == name), None)
+            metric = shown_name("group", expectation.metric, warm=point.warm)
+            return group.estimates.get(metric) if group else None
+        case {"band": name}:
+            band = next((b for b in point.bands if b.name == name), None)
+            return band.estimates.get(expectation.metric) if band else None
         case {"traffic": name}:
             source = next((t for t in point.traffic if t.name == name), None)
             return source.estimates.get(expectation.metric) if source else None

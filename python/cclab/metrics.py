@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cclab import _core, units
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Better = Literal["higher", "lower"]
 """The way in which a metric gets better."""
 
-Subject = Literal["flow", "traffic", "bottleneck", "run", "fidelity"]
+Subject = Literal["flow", "group", "traffic", "bottleneck", "band", "run", "fidelity"]
 
 _FIXED = {
-    "duration": (1.0, "s", 2),
-    "delay": (1e-3, "ms", 2),
     "percentage": (0.01, "%", 2),
     "index": (1.0, "", 3),
     "ratio": (1.0, "", 3),
@@ -29,7 +30,7 @@ _FIXED = {
     "count": (1.0, "", 1),
 }
 """How what a metric is a number of is shown: what to divide by, the unit, digits after the point.
-Rates and sizes take the unit that suits them."""
+Times, rates and sizes take the unit that suits them."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Metric:
-    """A number that runs have: of a flow, of a source of cross traffic, of the bottleneck, of the
-    run itself, or of its host."""
+    """A number that runs have: of a flow, of a group of flows, of a source of cross traffic, of the
+    bottleneck or a named queue of it, of the run itself, or of its host."""
 
     name: str
     """As results documents spell it, with its SI unit: `goodput_bps`."""
@@ -76,6 +77,10 @@ class Metric:
     column: Column | None
     keys: tuple[str, ...]
     """Where it stands below its subject in the metrics of a run."""
+    window_of: str | None
+    """The name of the one of the whole run whose place it takes in a study with a warm-up."""
+    short: str | None
+    """Of one with a `window_of`: what is short for whichever of the two tables show."""
 
     @property
     def path(self) -> str:
@@ -101,7 +106,26 @@ class Metric:
             return (*units.rate(largest), 2)
         if self.quantity == "size":
             return (*units.size(largest), 2)
+        if self.quantity in ("duration", "delay"):
+            return (*units.time(largest), 2)
         return _FIXED[self.quantity]
+
+    @property
+    def least_digits(self) -> int:
+        """Digits after the point that its value has at least, in its unit: near the top of a
+        fraction it is they that tell."""
+        return {"percentage": 1, "index": 3}.get(self.quantity, 0)
+
+    def told(self, value: float, half: float | None = None, *, largest: float) -> str:
+        """A value with half its interval, without the unit: that which suits `largest`.
+
+        Counts are whole where they are not means.
+        """
+        divisor, _, _ = self.unit(largest)
+        if half is None and self.quantity == "count" and value == int(value):
+            return f"{value:.0f}"
+        half = None if half is None else half / divisor
+        return units.told(value / divisor, half, least=self.least_digits)
 
     @property
     def heading(self) -> str:
@@ -142,6 +166,8 @@ def _metric(row: dict[str, Any], number: dict[str, Any]) -> Metric:
         queried=number["queried"],
         column=None if number["column"] is None else Column(**number["column"]),
         keys=(*keys, number["told"]) if number["told"] else tuple(keys),
+        window_of=number["window_of"],
+        short=number["short"],
     )
 
 
@@ -162,6 +188,12 @@ def _names(subject: Subject) -> tuple[str, ...]:
 
 FLOW_METRICS = _names("flow")
 """The metrics of a flow that are estimated over runs."""
+
+GROUP_METRICS = _names("group")
+"""The metrics of a group of flows that are estimated over runs."""
+
+BAND_METRICS = _names("band")
+"""The metrics of a named queue of the bottleneck's discipline that are estimated over runs."""
 
 TRAFFIC_METRICS = _names("traffic")
 """The metrics of a source of cross traffic that are estimated over runs."""
@@ -187,6 +219,37 @@ def named(subject: str, name: str) -> Metric | None:
 def called(subject: str, word: str) -> Metric | None:
     """The metric of a subject by its name, or by its last key; None if there is none."""
     return named(subject, word) or _BY_KEYS.get((subject, word))
+
+
+_IN_WINDOW = {(str(one.subject), one.window_of): one for one in METRICS if one.window_of}
+_BY_SHORT = {(str(one.subject), one.short): one for one in METRICS if one.short}
+
+
+def shown(metric: Metric, *, warm: bool) -> Metric:
+    """What tables show of a metric: where there was a warm-up, that of the time after it."""
+    return _IN_WINDOW.get((metric.subject, metric.name), metric) if warm else metric
+
+
+def shown_like(subject: str, name: str, *, warm: bool) -> str:
+    """The name of what tables show of the metric `name` of a subject."""
+    metric = named(subject, name)
+    return name if metric is None else shown(metric, warm=warm).name
+
+
+def shown_name(subject: str, name: str, *, warm: bool) -> str:
+    """The name of what `name` means of a subject: a metric, or what is short for one that tables
+    show (`goodput`, and `jain`, whose short name is its own)."""
+    short = _BY_SHORT.get((subject, name))
+    if short is None:
+        return name
+    return short.name if warm else str(short.window_of)
+
+
+def warmed_up(measured: Mapping[str, Any]) -> bool:
+    """Whether something was measured after a warm-up in the run that has these metrics."""
+    flows = (flow.get("window_goodput_bps") for flow in measured["flows"])
+    queue = measured["bottleneck"].get("window_queue_delay_mean_s")
+    return queue is not None or any(goodput is not None for goodput in flows)
 
 
 def columns(subject: Subject) -> tuple[Metric, ...]:
@@ -237,3 +300,17 @@ def transfers(source: dict[str, Any]) -> dict[str, Any]:
 def of_source(source: dict[str, Any]) -> dict[str, Any]:
     """The numbers of a source of cross traffic by the names in `TRAFFIC_METRICS`."""
     return {one.name: one.of(source) for one in of("traffic")}
+
+
+def shares(measured: Mapping[str, Any]) -> list[float | None]:
+    """Of each flow of a run its part of the goodput of those that go its way; None without any."""
+    name = shown_name("flow", "goodput", warm=warmed_up(measured))
+    flows = measured["flows"]
+    totals: dict[str, float] = {}
+    for flow in flows:
+        way = flow["direction"]
+        totals[way] = totals.get(way, 0.0) + (flow[name] or 0.0)
+    return [
+        (flow[name] or 0.0) / total if (total := totals[flow["direction"]]) > 0 else None
+        for flow in flows
+    ]

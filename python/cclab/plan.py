@@ -76,7 +76,8 @@ class Expectation:
     expression: str
     """The text of the study."""
     subject: str | dict[str, str]
-    """What is measured: `run`, `bottleneck`, `{"flow": NAME}` or `{"traffic": NAME}`."""
+    """What is measured: `run`, `bottleneck`, `{"flow": NAME}`, and the same of a `group`, of a
+    `band` of the bottleneck, and of `traffic`."""
     metric: str
     operator: str
     value: float
@@ -99,6 +100,7 @@ class Measure:
         """As studies spell it: `flow.short.goodput_bps`."""
         if isinstance(self.subject, dict):
             ((kind, name),) = self.subject.items()
+            kind = "bottleneck.band" if kind == "band" else kind
             return f"{kind}.{name}.{self.metric}"
         return self.metric if self.subject == "run" else f"{self.subject}.{self.metric}"
 

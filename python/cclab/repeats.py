@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cclab.metrics import of_flow, of_source
+from cclab.metrics import of_flow, of_source, shown_name, warmed_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,6 +76,7 @@ class Growth:
 def value_of(metrics: dict[str, Any], measure: Measure) -> float | None:
     """The value of `measure` in the metrics of a run; None if it was not measured."""
     found: dict[str, Any] | None = None
+    subject = measure.subject if isinstance(measure.subject, str) else next(iter(measure.subject))
     match measure.subject:
         case "run":
             found = metrics
@@ -84,10 +85,16 @@ def value_of(metrics: dict[str, Any], measure: Measure) -> float | None:
         case {"flow": name}:
             flow = next((f for f in metrics["flows"] if f["name"] == name), None)
             found = None if flow is None else of_flow(flow)
+        case {"group": name}:
+            found = next((g for g in metrics.get("groups", []) if g["name"] == name), None)
+        case {"band": name}:
+            bands = metrics["bottleneck"].get("bands", [])
+            found = next((b for b in bands if b["name"] == name), None)
         case {"traffic": name}:
             source = next((t for t in metrics.get("traffic", []) if t["name"] == name), None)
             found = None if source is None else of_source(source)
-    return None if found is None else found[measure.metric]
+    metric = shown_name(subject, measure.metric, warm=warmed_up(metrics))
+    return None if found is None else found[metric]
 
 
 def _enough(tables: list[list[Values]], until: Until) -> list[bool]:

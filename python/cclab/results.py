@@ -142,10 +142,20 @@ class Results:
     def bottlenecks(self) -> pl.DataFrame:
         """One row per run: the sweep parameters, the bottleneck's metrics, those of the run."""
         rows = [
-            {"run": run.run.id, "seed": run.run.seed, **params, **run.metrics["bottleneck"]}
+            {"run": run.run.id, "seed": run.run.seed, **params, **_plain_bottleneck(run.metrics)}
             | {name: run.metrics[name] for name in RUN_METRICS}
             for run, params in self._with_params()
         ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    @property
+    def groups(self) -> pl.DataFrame:
+        """One row per group of flows and run: the sweep parameters and its metrics."""
+        rows = []
+        for run, params in self._with_params():
+            for group in run.metrics.get("groups", []):
+                which = {"run": run.run.id, "seed": run.run.seed}
+                rows.append(which | params | group | {"variants": ",".join(group["variants"])})
         return pl.DataFrame(rows, infer_schema_length=None)
 
     @property
@@ -375,6 +385,14 @@ def _plain(params: dict[str, Any]) -> dict[str, Any]:
         k: v if isinstance(v, str | int | float | bool | None) else json.dumps(v)
         for k, v in params.items()
     }
+
+
+def _plain_bottleneck(metrics: dict[str, Any]) -> dict[str, Any]:
+    """The bottleneck's numbers; those of a named queue under `band.QUEUE.NAME`."""
+    found = {name: value for name, value in metrics["bottleneck"].items() if name != "bands"}
+    for band in metrics["bottleneck"].get("bands", []):
+        found |= {f"band.{band['name']}.{k}": v for k, v in band.items() if k != "name"}
+    return found
 
 
 def _spread(name: str, value: Any) -> dict[str, float | None]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cclab import grouped
 from cclab.metrics import (
+    BAND_METRICS,
     BOTTLENECK_METRICS,
     FLOW_METRICS,
     RUN_METRICS,
@@ -13,12 +15,16 @@ from cclab.metrics import (
     kind,
     of_flow,
     of_source,
+    shares,
+    shown_like,
+    warmed_up,
 )
 from cclab.stats import Estimate, estimates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cclab.grouped import GroupSummary, Key
     from cclab.results import Point
 
 
@@ -38,6 +44,19 @@ class TrafficSummary:
 
 
 @dataclass(frozen=True)
+class BandSummary:
+    """A named queue of the bottleneck's discipline at a sweep point, over the runs of the point."""
+
+    name: str
+    estimates: dict[str, Estimate | None]
+    """By the names in `BAND_METRICS`; None where no run measured it."""
+
+    def document(self) -> dict[str, Any]:
+        """As the `summary` of a results document spells it."""
+        return {"name": self.name, **{k: _document(v) for k, v in self.estimates.items()}}
+
+
+@dataclass(frozen=True)
 class FlowSummary:
     """A flow at a sweep point, over the runs of the point."""
 
@@ -52,18 +71,28 @@ class FlowSummary:
     """Its part of the goodput of all flows, from 0 to 1."""
     limited: dict[str, float]
     """Fractions of its time held back by each limit: means over runs."""
+    group: str | None
+    """The group that it is in."""
+    direction: str
+    """Whether its data go with the bottleneck, `forward`, or against it, `reverse`."""
+    warm: bool
+    """Whether tables show what was measured after a warm-up."""
 
     def estimate(self, name: str) -> Estimate | None:
-        """What there is of the metric `name`, its `share` included."""
-        return self.share if name == "share" else self.estimates.get(name)
+        """What tables show of the metric `name`: after a warm-up, what happened after it.
+
+        Its `share` is a metric here.
+        """
+        return (
+            self.share
+            if name == "share"
+            else self.estimates.get(shown_like("flow", name, warm=self.warm))
+        )
 
     @property
     def limited_by(self) -> tuple[str, float] | None:
         """What held it back longest, and for which fraction of its time."""
-        if not self.limited:
-            return None
-        cause = max(self.limited, key=lambda name: self.limited[name])
-        return cause, self.limited[cause]
+        return grouped.longest(self.limited)
 
     def document(self) -> dict[str, Any]:
         """As the `summary` of a results document spells it."""
@@ -84,17 +113,36 @@ class PointSummary:
     n: int
     """Runs it stands on."""
     flows: list[FlowSummary]
+    groups: list[GroupSummary]
+    """Flows that belong together; empty without any."""
     bottleneck: dict[str, Estimate | None]
     """By the names in `BOTTLENECK_METRICS`."""
     whole: dict[str, Estimate | None]
     """By the names in `RUN_METRICS`."""
+    bands: list[BandSummary]
+    """The named queues of the bottleneck's discipline; empty of a single queue."""
     traffic: list[TrafficSummary]
     """Cross traffic; empty without any."""
+    warm: bool
+    """Whether tables show what was measured after a warm-up."""
+
+    @property
+    def folds(self) -> bool:
+        """Whether the flows of a group are one row of tables."""
+        return len(self.flows) > grouped.MOST_FLOWS
 
     @property
     def jain(self) -> Estimate | None:
-        """Jain's index over goodput."""
-        return self.whole["jain"]
+        """Jain's index over goodput, after a warm-up if there was one."""
+        return self.of_whole("jain")
+
+    def of_whole(self, name: str) -> Estimate | None:
+        """What tables show of the metric `name` of runs."""
+        return self.whole.get(shown_like("run", name, warm=self.warm))
+
+    def of_bottleneck(self, name: str) -> Estimate | None:
+        """What tables show of the metric `name` of the bottleneck."""
+        return self.bottleneck.get(shown_like("bottleneck", name, warm=self.warm))
 
     def document(self) -> dict[str, Any]:
         """As the `summary` of a results document spells it."""
@@ -102,7 +150,9 @@ class PointSummary:
             "params": self.params,
             "n": self.n,
             "flows": [flow.document() for flow in self.flows],
-            "bottleneck": {k: _document(self.bottleneck[k]) for k in BOTTLENECK_METRICS},
+            **({"groups": [g.document(_document) for g in self.groups]} if self.groups else {}),
+            "bottleneck": {k: _document(self.bottleneck[k]) for k in BOTTLENECK_METRICS}
+            | ({"bands": [band.document() for band in self.bands]} if self.bands else {}),
             **{name: _document(self.whole[name]) for name in RUN_METRICS},
             **({"traffic": [t.document() for t in self.traffic]} if self.traffic else {}),
         }
@@ -121,20 +171,21 @@ def summarise(points: Sequence[Point]) -> list[PointSummary]:
     return summaries
 
 
-_Key = tuple[str | int, ...]
-"""What is estimated: its subject, the number of the flow or of the traffic, and its name."""
-
-
-def _values(runs: list[dict[str, Any]]) -> dict[_Key, list[float | None]]:
+def _values(runs: list[dict[str, Any]]) -> dict[Key, list[float | None]]:
     """What is estimated at a sweep point, run by run."""
-    rows: dict[_Key, list[float | None]] = {}
+    rows: dict[Key, list[float | None]] = {}
     for index in range(len(runs[0]["flows"]) if runs else 0):
         flows = [of_flow(run["flows"][index]) for run in runs]
         for name in FLOW_METRICS:
             rows["flow", index, name] = [flow[name] for flow in flows]
         rows["flow", index, "share"] = _shares(runs, index)
+    rows |= grouped.values(runs, lambda index: _shares(runs, index))
     for name in BOTTLENECK_METRICS:
         rows["bottleneck", name] = [run["bottleneck"][name] for run in runs]
+    for index in range(len(runs[0]["bottleneck"].get("bands", [])) if runs else 0):
+        bands = [run["bottleneck"]["bands"][index] for run in runs]
+        for name in BAND_METRICS:
+            rows["band", index, name] = [band[name] for band in bands]
     for name in RUN_METRICS:
         rows["run", name] = [run[name] for run in runs]
     for index in range(len(runs[0].get("traffic", [])) if runs else 0):
@@ -146,12 +197,7 @@ def _values(runs: list[dict[str, Any]]) -> dict[_Key, list[float | None]]:
 
 def _shares(runs: list[dict[str, Any]], index: int) -> list[float | None]:
     """A flow's part of the goodput of all flows, run by run; None without any goodput."""
-    shares: list[float | None] = []
-    for run in runs:
-        goodputs = [flow["goodput_bps"] or 0.0 for flow in run["flows"]]
-        total = sum(goodputs)
-        shares.append(goodputs[index] / total if total > 0 else None)
-    return shares
+    return [shares(run)[index] for run in runs]
 
 
 def _estimated(rows: list[list[float | None]]) -> list[Estimate | None]:
@@ -168,9 +214,11 @@ def _estimated(rows: list[list[float | None]]) -> list[Estimate | None]:
     return found
 
 
-def _summary(point: Point, found: dict[_Key, Estimate | None]) -> PointSummary:
+def _summary(point: Point, found: dict[Key, Estimate | None]) -> PointSummary:
     runs = [run.metrics for run in point.runs]
+    warm = any(warmed_up(run) for run in runs)
     first = runs[0] if runs else {"flows": []}
+    of_groups = {key: value for key, value in found.items() if key[0] in ("group", "each")}
     return PointSummary(
         params=point.params,
         n=len(runs),
@@ -182,11 +230,19 @@ def _summary(point: Point, found: dict[_Key, Estimate | None]) -> PointSummary:
                 estimates={name: found["flow", index, name] for name in FLOW_METRICS},
                 share=found["flow", index, "share"],
                 limited=_limited([run["flows"][index]["limited"] for run in runs]),
+                group=flow.get("group"),
+                direction=flow["direction"],
+                warm=warm,
             )
             for index, flow in enumerate(first["flows"])
         ],
+        groups=grouped.summaries(runs, of_groups, warm=warm),
         bottleneck={name: found["bottleneck", name] for name in BOTTLENECK_METRICS},
         whole={name: found["run", name] for name in RUN_METRICS},
+        bands=[
+            BandSummary(band["name"], {name: found["band", index, name] for name in BAND_METRICS})
+            for index, band in enumerate(first.get("bottleneck", {}).get("bands", []))
+        ],
         traffic=[
             TrafficSummary(
                 source["name"],
@@ -195,6 +251,7 @@ def _summary(point: Point, found: dict[_Key, Estimate | None]) -> PointSummary:
             )
             for index, source in enumerate(first.get("traffic", []))
         ],
+        warm=warm,
     )
 
 

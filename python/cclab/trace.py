@@ -24,6 +24,7 @@ TABLES = (
     "drops",
     "flows",
     "links",
+    "bands",
     "traffic",
     "transfers",
     "histograms",

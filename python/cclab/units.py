@@ -1,10 +1,12 @@
-"""The unit in which an axis or a table reads best."""
+"""The unit in which an axis or a table reads best, and the digits that a number deserves."""
 
 from __future__ import annotations
 
+import math
+
 _RATES = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"))
 _SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
-_TIMES = ((1.0, "s"), (1e-3, "ms"))
+_TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
 
 def rate(largest_bps: float) -> tuple[float, str]:
@@ -19,10 +21,39 @@ def size(largest_bytes: float) -> tuple[float, str]:
 
 def time(largest_s: float) -> tuple[float, str]:
     """Seconds in the unit, and its name, for values up to `largest_s`."""
-    return _pick(largest_s, _TIMES, (1e-6, "µs"))
+    # Nothing at all is no time in particular.
+    return _pick(largest_s, _TIMES, (1e-9, "ns") if largest_s > 0 else (1e-3, "ms"))
 
 
 def _pick(
     largest: float, units: tuple[tuple[float, str], ...], least: tuple[float, str]
 ) -> tuple[float, str]:
     return next((unit for unit in units if largest >= unit[0]), least)
+
+
+ALONE = 3
+"""Significant digits of a number without an interval."""
+
+OF_INTERVAL = 2
+"""Significant digits of half an interval, which say how many its mean has."""
+
+
+def digits(value: float, half: float | None = None) -> int:
+    """Digits after the point: as many as half its interval deserves, or the number alone."""
+    size, significant = (half, OF_INTERVAL) if half else (abs(value), ALONE)
+    if not size or not math.isfinite(size):
+        return 0
+    # As written, for what is rounded up may have a digit more before the point.
+    exponent = int(f"{size:.{significant - 1}e}".partition("e")[2])
+    return max(0, significant - 1 - exponent)
+
+
+def told(value: float, half: float | None = None, *, least: int = 0) -> str:
+    """A number, with half its interval if it has one.
+
+    Alone it has at least `least` digits after the point, unless it is zero.
+    """
+    places = digits(value, half)
+    if half is None:
+        return f"{value:.{max(places, least) if value else 0}f}"
+    return f"{value:.{places}f} ± {half:.{places}f}"

@@ -12,7 +12,7 @@ use crate::failure::{During, Step, failure};
 use crate::namespaces::Namespaces;
 use crate::socket;
 
-/// How long a run without a duration waits for what is on its way after the last datagram.
+/// How long a run without a duration waits at least for what is on its way after the last datagram.
 const LINGER: Time = Time::from_secs(1);
 
 /// Both ends of a flow over UDP. What reaches the receiver is seen as that of programs is.
@@ -25,8 +25,9 @@ pub struct UdpFlow {
     /// A datagram: its number, its time, then zeros.
     datagram: Vec<u8>,
     sent: u64,
-    /// When the last datagram left so far.
+    /// When the last datagram left so far, and how long it is waited for.
     last: Time,
+    patience: Time,
     over: bool,
     outcome: FlowOutcome,
 }
@@ -59,6 +60,10 @@ impl UdpFlow {
             _receiver: receiver,
             sent: 0,
             last: orders.start,
+            // A frame is judged when it was due.
+            patience: source
+                .video()
+                .map_or(LINGER, |video| video.deadline.max(LINGER)),
             over: false,
             outcome: FlowOutcome::default(),
             orders: orders.clone(),
@@ -92,7 +97,7 @@ impl UdpFlow {
         }
         if self.schedule.peek().is_none() {
             self.outcome.ended.get_or_insert(now.as_nanos());
-            self.over |= now >= self.last + LINGER;
+            self.over |= now >= self.last + self.patience;
         }
         Ok(())
     }
@@ -102,7 +107,7 @@ impl UdpFlow {
         match self.schedule.peek() {
             Some(sending) => Some(sending.at),
             None if self.outcome.started.is_none() => Some(self.orders.start),
-            None => (!self.over).then_some(self.last + LINGER),
+            None => (!self.over).then_some(self.last + self.patience),
         }
     }
 

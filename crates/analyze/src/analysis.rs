@@ -1,13 +1,15 @@
 //! The document: what a capture holds, as numbers with names and units.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use cclab_trace::captured::{CaptureError, CaptureFile, Compression, Format, Skips};
+use cclab_trace::captured::{CaptureError, CaptureFile, Carried, Compression, Format, Skips};
 use cclab_units::Time;
 use serde::Serialize;
 
 use crate::connections::Direction;
+use crate::conversations::Talk;
 use crate::reading::{self, Read};
 use crate::row;
 use crate::segments::Watch;
@@ -17,7 +19,8 @@ use crate::together::Together;
 /// What bounds an analysis, and what it is asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Connections that are kept. Where there are more, those that were idle longest are given up.
+    /// Connections that are kept, and conversations. Where there are more, those that were idle
+    /// longest are given up.
     pub max_connections: NonZeroUsize,
     /// An interval, since the capture's first packet, whose shares are asked for.
     pub interval: Option<(Time, Time)>,
@@ -45,14 +48,22 @@ pub struct Analysis {
     pub packets: u64,
     /// Those that are TCP segments, and whole enough to be counted.
     pub tcp_packets: u64,
-    /// Time of the first TCP segment, nanoseconds since the epoch.
+    /// Those that are UDP datagrams, and whole enough to be counted.
+    pub udp_packets: u64,
+    /// How many carry what else, by its name.
+    pub other_packets: BTreeMap<String, u64>,
+    /// Time of the first TCP segment, nanoseconds since the epoch; without one, of the first
+    /// datagram.
     pub started_ns: u64,
-    /// From there to the latest, in seconds.
+    /// From there to the latest of its kind, in seconds.
     pub lasted_s: f64,
     /// Two rows for each connection, in the order of first packets: what the end that sent the
     /// first packet sent, and what the other sent.
     #[serde(skip)]
     pub connections: Vec<Direction>,
+    /// Two rows for each conversation over UDP, likewise.
+    #[serde(skip)]
+    pub conversations: Vec<Talk>,
     /// The connections beside each other.
     pub together: Together,
     /// What was skipped or is in doubt.
@@ -79,26 +90,38 @@ pub fn analyze(
     CaptureFile::open(path).map(|file| analyze_file(file, options, watch))
 }
 
-/// Analyses a capture that is open, and tells `watch` of each segment.
+/// Analyses a capture that is open, and tells `watch` of each segment and datagram.
 pub fn analyze_file(file: CaptureFile, options: Options, watch: &mut impl Watch) -> Analysis {
     let (format, compression) = (file.format(), file.compression());
     let mut table = Table::new(options.max_connections, options.interval);
     let Read {
         packets,
         tcp_packets,
+        udp_packets,
+        others,
         skips,
-    } = reading::each_segment(file, |next| match next {
-        Some((segment, time)) => {
-            table.take(segment, time, watch);
-            true
+    } = reading::each_packet(file, |next| {
+        match next {
+            Some((Carried::Tcp(segment), time)) => table.take(segment, time, watch),
+            Some((Carried::Udp(datagram), time)) => table.take_datagram(datagram, time, watch),
+            Some((Carried::Other(_), _)) => {}
+            None => return watch.goes_on(),
         }
-        None => watch.goes_on(),
+        true
     });
-    let evicted = table.evicted;
+    let evicted = table.connections.evicted + table.conversations.evicted;
     let started_ns = table.origin().as_nanos();
     let lasted = table.lasted();
-    let connections = table.into_connections();
-    let backwards = connections.iter().map(|k| k.connection.backwards).sum();
+    let connections = table.connections.in_order();
+    let conversations = table.conversations.in_order();
+    let backwards = connections
+        .iter()
+        .map(|held| held.of.backwards)
+        .sum::<u64>()
+        + conversations
+            .iter()
+            .map(|held| held.of.backwards)
+            .sum::<u64>();
     let together = Together::new(&connections, lasted, options.interval);
     Analysis {
         schema: "cclab-analyze/2",
@@ -113,13 +136,22 @@ pub fn analyze_file(file: CaptureFile, options: Options, watch: &mut impl Watch)
         },
         packets,
         tcp_packets,
+        udp_packets,
+        other_packets: others
+            .into_iter()
+            .map(|(protocol, count)| (protocol.name(), count))
+            .collect(),
         started_ns,
         lasted_s: lasted.as_secs_f64(),
         together,
         // Each is let go as soon as its rows are there.
         connections: connections
             .into_iter()
-            .flat_map(|mut known| row::rows(known.number, &mut known.connection))
+            .flat_map(|mut held| row::rows(held.number, &mut held.of))
+            .collect(),
+        conversations: conversations
+            .into_iter()
+            .flat_map(|held| held.of.rows(held.number))
             .collect(),
         problems: problems(&skips, evicted, backwards),
     }
@@ -135,7 +167,7 @@ fn problems(skips: &Skips, evicted: u64, backwards: u64) -> Vec<Problem> {
         (
             "connections-given-up",
             evicted,
-            "there are more connections than are kept, or than memory is meant for: those idle \
+            "there are more connections or conversations than are kept, or than memory is meant for: those idle \
              longest are not shown; --max-connections raises the number, a filter such as \
              `tcpdump -r FILE -w PART tcp port 80` leaves less",
         ),

@@ -1,45 +1,11 @@
 //! One connection: both its directions, and when another on the same ports begins.
 
-use std::net::IpAddr;
-
 use cclab_trace::captured::{Endpoint, TcpFlags, TcpSegment};
 use cclab_units::Time;
 
 use crate::connections::End;
 use crate::direction::{Moment, Sending};
 use crate::segments::Segment;
-
-/// Two endpoints, whichever of them sends: the same for both directions. Words, not addresses: a
-/// key that is put together of bytes is read again before it is there as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Endpoints {
-    /// Addresses and ports, the lesser pair first.
-    V4(u64, u64),
-    V6([u64; 3], [u64; 3]),
-}
-
-impl Endpoints {
-    /// Those of `segment`.
-    #[inline]
-    pub fn of(segment: &TcpSegment) -> Endpoints {
-        let (a, b) = (segment.source, segment.destination);
-        if let (IpAddr::V4(from), IpAddr::V4(to)) = (a.address, b.address) {
-            let a = u64::from(from.to_bits()) << 16 | u64::from(a.port);
-            let b = u64::from(to.to_bits()) << 16 | u64::from(b.port);
-            return Endpoints::V4(a.min(b), a.max(b));
-        }
-        let (a, b) = (words(a), words(b));
-        Endpoints::V6(a.min(b), a.max(b))
-    }
-}
-
-fn words(end: Endpoint) -> [u64; 3] {
-    let bits = match end.address {
-        IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
-        IpAddr::V6(address) => address.to_bits(),
-    };
-    [(bits >> 64) as u64, bits as u64, u64::from(end.port)]
-}
 
 /// A connection as far as it was seen.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use std::path::Path;
 use cclab_trace::captured::CaptureFile;
 use cclab_units::Time;
 
-use crate::segments::{Kind, Sack, Segment};
+use crate::segments::{Datagram, Kind, Sack, Segment};
 use crate::{Analysis, Options, Watch, analyze_file};
 
 /// Analyses `data` as a capture file and checks what holds of every analysis.
@@ -121,6 +121,8 @@ struct Told {
     segments: u64,
     sacks: u64,
     payload: u64,
+    datagrams: u64,
+    datagram_bytes: u64,
 }
 
 impl Watch for Told {
@@ -141,11 +143,20 @@ impl Watch for Told {
         self.sacks += 1;
         assert!(sack.connection > 0 && sack.sender < 2);
     }
+    fn datagram(&mut self, datagram: Datagram) {
+        self.datagrams += 1;
+        self.datagram_bytes += u64::from(datagram.payload);
+        assert!(datagram.conversation > 0 && datagram.sender < 2);
+    }
 }
 
 impl Told {
     fn check(&self, analysis: &Analysis) {
         assert_eq!(self.segments, analysis.tcp_packets);
+        assert_eq!(self.datagrams, analysis.udp_packets);
+        let talks = &analysis.conversations;
+        let of_talks = |count: fn(&crate::Talk) -> u64| talks.iter().map(count).sum::<u64>();
+        assert!(of_talks(|row| row.total_bytes) <= self.datagram_bytes);
         let rows = &analysis.connections;
         let kept = |count: fn(&crate::Direction) -> u64| rows.iter().map(count).sum::<u64>();
         assert!(kept(|row| row.total_bytes) <= self.payload);
@@ -155,6 +166,8 @@ impl Told {
             assert_eq!(kept(|row| row.packets), self.segments);
             assert_eq!(kept(|row| row.total_bytes), self.payload);
             assert_eq!(kept(|row| row.sack_blocks), self.sacks);
+            assert_eq!(of_talks(|row| row.packets), self.datagrams);
+            assert_eq!(of_talks(|row| row.total_bytes), self.datagram_bytes);
         }
     }
 }
@@ -174,7 +187,8 @@ fn check(analysis: &Analysis) {
             .is_none_or(|jain| (least - 1e-9..=1.0 + 1e-9).contains(&jain));
         assert!(fair, "{:?}", interval.jain);
     }
-    assert!(analysis.tcp_packets <= analysis.packets);
+    let others: u64 = analysis.other_packets.values().sum();
+    assert!(analysis.tcp_packets + analysis.udp_packets + others <= analysis.packets);
     assert!(all(|row| row.packets) <= analysis.tcp_packets);
     for row in &analysis.connections {
         assert!(row.data_packets + row.pure_acks <= row.packets);
@@ -192,5 +206,19 @@ fn check(analysis: &Analysis) {
             assert!((cwnd + rwnd + application - 1.0).abs() < 1e-6);
         }
         assert_eq!(row.limited_by.is_some(), row.limited_because.is_some());
+    }
+    for row in &analysis.conversations {
+        assert!(row.elapsed_s >= 0.0);
+        assert!(row.size_min_bytes <= row.size_max_bytes);
+        assert!(row.gap_min_s <= row.gap_p50_s && row.gap_p99_s <= row.gap_max_s);
+        assert!(row.ce_packets <= row.packets);
+        let long = [
+            row.quic_initial_packets,
+            row.quic_zero_rtt_packets,
+            row.quic_handshake_packets,
+            row.quic_retry_packets,
+            row.quic_negotiation_packets,
+        ];
+        assert!(long.into_iter().flatten().sum::<u64>() <= row.packets);
     }
 }

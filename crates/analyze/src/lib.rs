@@ -1,15 +1,16 @@
-//! Packet captures of any origin, analysed: what each TCP connection in them did.
+//! Packet captures of any origin, analysed: what each TCP connection and each
+//! conversation over UDP in them did.
 //!
-//! [`analyze`] reads a file and follows every connection, in one pass and in bounded memory. The
+//! [`analyze`] reads a file and follows every connection and conversation, in one pass and in bounded memory. The
 //! tables say what each number means; how the numbers compare to those of tcptrace and Wireshark
 //! is in `docs/analyze.md`.
 //!
 //! Top down: [`Analysis`] is the document, [`Direction`] a row of its table and `row` how one is
 //! filled; `reading` hands out segments; `together` holds the connections against each other; `table` keeps them, `connection`
-//! tells one from the next on the same ports, `direction` counts what one end sends. That rests
+//! tells one from the next on the same ports, `direction` counts what one end sends, `conversation` what both do over UDP. That rests
 //! on `sent` (which bytes were seen and acknowledged), `timeouts`, `limits` (what held the
 //! sender), `timeline` (amounts over time), `moments` and
-//! `quantile`. [`segments`] is each segment with what
+//! `quantile`. [`segments`] is each segment and datagram with what
 //! it was, for those who [`Watch`].
 
 #![forbid(unsafe_code)]
@@ -19,9 +20,13 @@ use cclab_trace::table::Row;
 mod analysis;
 mod connection;
 mod connections;
+mod conversation;
+mod conversations;
 mod direction;
 mod distance;
+mod endpoints;
 pub mod fuzzing;
+mod kept;
 mod limits;
 mod moments;
 mod quantile;
@@ -36,6 +41,7 @@ mod together;
 
 pub use analysis::{Analysis, Options, Problem, analyze, analyze_file};
 pub use connections::{Direction, End, Limit};
+pub use conversations::{Speaks, Talk};
 pub use segments::{Series, Watch};
 pub use together::{Interval, Share, Together};
 
@@ -45,6 +51,8 @@ pub fn markdown() -> String {
         Direction::TABLE,
         segments::Segment::TABLE,
         segments::Sack::TABLE,
+        Talk::TABLE,
+        segments::Datagram::TABLE,
     ];
     let mut page = include_str!("tables_intro.md").to_owned();
     for table in tables {

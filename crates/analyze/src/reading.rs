@@ -1,13 +1,14 @@
-//! A capture is read and taken apart on one core while its segments are counted on another.
+//! A capture is read and taken apart on one core while what is in it is counted on another.
 
+use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use cclab_trace::captured::{CaptureFile, Dissector, Fault, Skips, TcpSegment};
+use cclab_trace::captured::{CaptureFile, Carried, Dissector, Fault, Protocol, Skips};
 use cclab_units::Time;
 
-/// Segments that are handed over at once: few enough to stay in a core's cache.
+/// Packets that are handed over at once: few enough to stay in a core's cache.
 const BATCH: usize = 1024;
 
 /// Batches that wait at most.
@@ -16,7 +17,7 @@ const WAITING: usize = 4;
 /// How long nothing comes before `take` is asked whether to go on.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-type Batch = Vec<(Time, TcpSegment)>;
+type Batch = Vec<(Time, Carried)>;
 
 /// What was read.
 #[derive(Default)]
@@ -25,15 +26,19 @@ pub(crate) struct Read {
     pub packets: u64,
     /// Those that are TCP segments, and whole enough to be counted.
     pub tcp_packets: u64,
+    /// Those that are UDP datagrams, and whole enough to be counted.
+    pub udp_packets: u64,
+    /// Those that are something else.
+    pub others: BTreeMap<Protocol, u64>,
     /// What was skipped.
     pub skips: Skips,
 }
 
-/// Hands every segment of `file` to `take`, in the order of the file, and None between them, also
+/// Hands every segment and datagram of `file` to `take`, in the order of the file, and None between them, also
 /// while none comes; `take` then tells whether to go on.
-pub(crate) fn each_segment(
+pub(crate) fn each_packet(
     file: CaptureFile,
-    mut take: impl FnMut(Option<(&TcpSegment, Time)>) -> bool,
+    mut take: impl FnMut(Option<(&Carried, Time)>) -> bool,
 ) -> Read {
     let (full, filled) = sync_channel(WAITING);
     // Batches go back when they are empty, so that their memory is used again.
@@ -42,8 +47,8 @@ pub(crate) fn each_segment(
     loop {
         match filled.recv_timeout(PATIENCE) {
             Ok(mut batch) => {
-                for (time, segment) in &batch {
-                    take(Some((segment, *time)));
+                for (time, carried) in &batch {
+                    take(Some((carried, *time)));
                 }
                 batch.clear();
                 // The reader may be through.
@@ -75,13 +80,22 @@ fn read(mut file: CaptureFile, full: &SyncSender<Batch>, emptied: &Receiver<Batc
             }
         };
         read.packets += 1;
-        match dissector.segment(&frame) {
-            Ok(Some(segment)) => {
-                read.tcp_packets += 1;
-                if segment.options_cut {
-                    read.skips.add(Fault::OptionsCut.into());
+        match dissector.carried(&frame) {
+            Ok(Some(carried)) => {
+                match carried {
+                    Carried::Tcp(segment) => {
+                        read.tcp_packets += 1;
+                        if segment.options_cut {
+                            read.skips.add(Fault::OptionsCut.into());
+                        }
+                    }
+                    Carried::Udp(_) => read.udp_packets += 1,
+                    Carried::Other(protocol) => {
+                        *read.others.entry(protocol).or_default() += 1;
+                        continue;
+                    }
                 }
-                batch.push((frame.time, segment));
+                batch.push((frame.time, carried));
             }
             Ok(None) => {}
             Err(fault) => read.skips.add(fault.into()),
@@ -91,7 +105,7 @@ fn read(mut file: CaptureFile, full: &SyncSender<Batch>, emptied: &Receiver<Batc
                 .try_recv()
                 .unwrap_or_else(|_| Batch::with_capacity(BATCH));
             if full.send(std::mem::replace(&mut batch, next)).is_err() {
-                // Nobody takes segments any more.
+                // Nobody takes packets any more.
                 return read;
             }
         }

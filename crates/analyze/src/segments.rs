@@ -1,9 +1,10 @@
-//! Every segment with what it was, for those who want to see the course of a connection.
+//! Every segment and datagram with what it was, for those who want to see the course of a
+//! connection or conversation.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use cclab_trace::captured::TcpFlags;
+use cclab_trace::captured::{LongType, TcpFlags};
 use cclab_trace::table::{Cell, Kind as CellKind, Row, Values};
 use cclab_trace::{TableWriter, TraceError, named_cell, table};
 use cclab_units::Time;
@@ -169,7 +170,32 @@ table! {
     "duplicate": bool = duplicate, "Whether it tells of bytes that arrived twice (RFC 2883).";
 }
 
-/// Takes note of segments; `()` does not.
+/// A UDP datagram.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Datagram {
+    /// When it was seen, since the epoch of the capture.
+    pub time: Time,
+    /// Number of its conversation, from 1.
+    pub conversation: u32,
+    /// Who sent it: 0 the end that sent the conversation's first datagram, 1 the other.
+    pub sender: u32,
+    /// Bytes of payload.
+    pub payload: u32,
+    /// The type of the long header of QUIC that it begins with.
+    pub long: Option<LongType>,
+}
+
+table! {
+    "datagrams": "A UDP datagram, in the order of the capture.",
+    struct Datagram,
+    "time_ns": Time = time, "When it was seen, since the epoch of the capture.";
+    "conversation": u32 = conversation, "The conversation's number, from 1, as in `conversations`.";
+    "sender": u32 = sender, "Who sent it: 0 the end that sent the conversation's first datagram, 1 the other.";
+    "payload": u32 = payload, "Bytes of payload.";
+    "quic_long": Option<LongType> = long, "The type of the long header of QUIC that it begins with: `initial`, `0-rtt`, `handshake`, `retry`, `version-negotiation`; null where it has none, as packets of QUIC after the handshake.";
+}
+
+/// Takes note of segments and datagrams; `()` does not.
 pub trait Watch {
     /// Whether it wants them.
     fn on(&self) -> bool {
@@ -179,6 +205,8 @@ pub trait Watch {
     fn segment(&mut self, segment: Segment);
     /// `sack` was seen.
     fn sack(&mut self, sack: Sack);
+    /// `datagram` was seen.
+    fn datagram(&mut self, datagram: Datagram);
     /// Whether to go on: asked now and then.
     fn goes_on(&mut self) -> bool {
         true
@@ -191,13 +219,16 @@ impl Watch for () {
     }
     fn segment(&mut self, _: Segment) {}
     fn sack(&mut self, _: Sack) {}
+    fn datagram(&mut self, _: Datagram) {}
 }
 
-/// Writes `segments.parquet` and `sacks.parquet`; they have these names when they are whole.
+/// Writes `segments.parquet`, `sacks.parquet` and `datagrams.parquet`; they have these names when
+/// they are whole.
 pub struct Series {
-    paths: [Place; 2],
+    paths: [Place; 3],
     segments: TableWriter<Segment>,
     sacks: TableWriter<Sack>,
+    datagrams: TableWriter<Datagram>,
     /// The first failure; nothing is written after it.
     failed: Option<TraceError>,
 }
@@ -205,11 +236,13 @@ pub struct Series {
 impl Series {
     /// Creates the files in the folder `dir`.
     pub fn create(dir: &Path) -> Result<Series, TraceError> {
-        let paths = [Segment::TABLE, Sack::TABLE].map(|table| Place::new(dir, table.name));
-        let [segments, sacks] = &paths;
+        let tables = [Segment::TABLE, Sack::TABLE, Datagram::TABLE];
+        let paths = tables.map(|table| Place::new(dir, table.name));
+        let [segments, sacks, datagrams] = &paths;
         Ok(Series {
             segments: TableWriter::new(segments.create()?, segments.part.clone())?,
             sacks: TableWriter::new(sacks.create()?, sacks.part.clone())?,
+            datagrams: TableWriter::new(datagrams.create()?, datagrams.part.clone())?,
             failed: None,
             paths,
         })
@@ -230,6 +263,7 @@ impl Series {
         }
         self.segments.finish()?;
         self.sacks.finish()?;
+        self.datagrams.finish()?;
         self.paths.iter().try_for_each(Place::settle)
     }
 
@@ -279,6 +313,12 @@ impl Watch for Series {
     fn sack(&mut self, sack: Sack) {
         if self.failed.is_none() {
             let done = self.sacks.push(&sack);
+            self.note(done);
+        }
+    }
+    fn datagram(&mut self, datagram: Datagram) {
+        if self.failed.is_none() {
+            let done = self.datagrams.push(&datagram);
             self.note(done);
         }
     }

@@ -7,7 +7,8 @@
 use cclab_units::Time;
 use serde::Serialize;
 
-use crate::table::Known;
+use crate::connection::Connection;
+use crate::kept::Held;
 use crate::timeline::Timeline;
 
 /// Flows with less data than this share of the largest are left out: beside bulk transfers,
@@ -95,12 +96,12 @@ impl Together {
     /// Of `connections` in a capture that `lasted` so long; `asked`
     /// is an interval since its beginning.
     pub(crate) fn new(
-        connections: &[Box<Known>],
+        connections: &[Box<Held<Connection>>],
         lasted: Time,
         asked: Option<(Time, Time)>,
     ) -> Together {
-        let senders = connections.iter().filter_map(|known| {
-            let (number, connection) = (known.number, &known.connection);
+        let senders = connections.iter().filter_map(|held| {
+            let (number, connection) = (held.number, &held.of);
             let [a, b] = connection.sending.each_ref().map(|s| s.unique_bytes);
             let sender = usize::from(b > a);
             (a.max(b) > 0).then_some((number, sender, &connection.sending[sender]))

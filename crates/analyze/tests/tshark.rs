@@ -7,7 +7,7 @@ mod wire;
 use std::path::Path;
 use std::process::Command;
 
-use cclab_trace::captured::{CaptureFile, Dissector};
+use cclab_trace::captured::{CaptureFile, Carried, Dissector};
 use wire::seeds::{ip_packets, link_layers, transfer};
 use wire::{Seen, Segment, fragments_v4, fragments_v6, order, pcap};
 
@@ -20,7 +20,8 @@ fn ours(file: &Path) -> Segments {
     let mut segments = Segments::new();
     while let Some(next) = file.next_frame() {
         let frame = next.expect("an undamaged file");
-        if let Some(segment) = dissector.segment(&frame).expect("an undamaged packet") {
+        let carried = dissector.carried(&frame).expect("an undamaged packet");
+        if let Some(Carried::Tcp(segment)) = carried {
             segments.push((segment.source.port, segment.seq, segment.payload));
         }
     }

@@ -8,7 +8,7 @@ use cclab_units::parameter::Parameter;
 
 use crate::constant_rate::constant_rate_step;
 use crate::step_rule::{Counted, MOVING_RELATIONS, MovingDivisor, StepRule, moving_params};
-use crate::variant::{EcnFeedback, RecoveryName, Variant, WindowInRecovery};
+use crate::variant::{EcnFeedback, RecoveryName, Signal, Variant, WindowInRecovery};
 
 const PARAMS: &[Parameter] = &moving_params([1_500.0, 150.0, 700.0, 2_300.0]);
 
@@ -24,6 +24,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     paces: false,
     ecn: EcnFeedback::Classic,
+    signal: Signal::Losses,
     departures: &[],
     relations: MOVING_RELATIONS,
     build: Some(|config| {

@@ -26,7 +26,7 @@ mod tests;
 use cclab_units::parameter::Parameter;
 use cclab_units::{InKernel, Measure, Rate, Time};
 
-use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
+use crate::variant::{EcnFeedback, Signal, Variant, WindowInRecovery};
 use crate::window::{MAX_WINDOW, segments};
 use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx};
 
@@ -44,6 +44,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Own,
     paces: true,
     ecn: EcnFeedback::Classic,
+    signal: Signal::Model,
     departures: &[],
     params: &[
         Parameter {

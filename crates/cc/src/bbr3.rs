@@ -31,7 +31,7 @@ mod undo;
 use cclab_units::parameter::{Parameter, Relation};
 use cclab_units::{Measure, Rate, Time};
 
-use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
+use crate::variant::{EcnFeedback, Signal, Variant, WindowInRecovery};
 use crate::window::MAX_WINDOW;
 use crate::{
     AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx, LostSegment, Repair,
@@ -48,6 +48,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Own,
     paces: true,
     ecn: EcnFeedback::Classic,
+    signal: Signal::Model,
     departures: &[],
     params: &PARAMS,
     relations: &[Relation::Below("probe_rtt_duration", "probe_rtt_interval")],

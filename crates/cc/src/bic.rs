@@ -8,7 +8,7 @@ use cclab_units::{InKernel, Measure, Stream, Time};
 
 use crate::Config;
 use crate::module::{CaState, HZ, Measured, Modular, Module, past_slow_start};
-use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
+use crate::variant::{EcnFeedback, Signal, Variant, WindowInRecovery};
 use crate::window::SegmentWindow;
 
 /// `BICTCP_BETA_SCALE`, the one in which `beta` is expressed.
@@ -78,6 +78,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     paces: false,
     ecn: EcnFeedback::Classic,
+    signal: Signal::Losses,
     departures: &[],
     relations: &[],
     build: Some(|config| Box::new(Modular::new(config, Bic::new(config)))),

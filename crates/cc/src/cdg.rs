@@ -2,7 +2,7 @@
 
 use cclab_units::InKernel;
 
-use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
+use crate::variant::{EcnFeedback, Signal, Variant, WindowInRecovery};
 
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
@@ -18,6 +18,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     paces: false,
     ecn: EcnFeedback::Classic,
+    signal: Signal::Delay,
     departures: &[],
     params: &[],
     relations: &[],

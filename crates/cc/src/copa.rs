@@ -9,7 +9,7 @@
 use cclab_units::parameter::Parameter;
 use cclab_units::{Measure, Rate, Time};
 
-use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
+use crate::variant::{EcnFeedback, Signal, Variant, WindowInRecovery};
 use crate::window::MAX_WINDOW;
 use crate::windowed_max::WindowedMax;
 use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx};
@@ -29,6 +29,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Own,
     paces: true,
     ecn: EcnFeedback::Classic,
+    signal: Signal::Delay,
     departures: &[],
     params: &[
         Parameter {

@@ -15,7 +15,7 @@ mod standard;
 use cclab_units::parameter::Parameter;
 use cclab_units::{InKernel, Measure};
 
-use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
+use crate::variant::{EcnFeedback, Signal, Variant, WindowInRecovery};
 use crate::{Arithmetic, Config, CongestionControl, SlowStart};
 
 const BETA: &str = "beta";
@@ -82,6 +82,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     paces: false,
     ecn: EcnFeedback::Classic,
+    signal: Signal::Losses,
     departures: &[],
     params: PARAMS,
     relations: &[],

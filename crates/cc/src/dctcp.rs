@@ -8,7 +8,7 @@
 use cclab_units::parameter::Parameter;
 use cclab_units::{InKernel, Measure, Time};
 
-use crate::variant::{ECT1, EcnFeedback, Variant, WindowInRecovery};
+use crate::variant::{ECT1, EcnFeedback, Signal, Variant, WindowInRecovery};
 use crate::window::{SegmentWindow, StackWindow, may_grow};
 use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx};
 
@@ -26,6 +26,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     paces: false,
     ecn: EcnFeedback::PerPacket,
+    signal: Signal::Losses,
     departures: &[],
     params: &[
         Parameter {

@@ -14,7 +14,7 @@ use cclab_units::{InKernel, Measure};
 
 use crate::gaimd::GeneralAimd;
 use crate::module::Modular;
-use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
+use crate::variant::{EcnFeedback, Signal, Variant, WindowInRecovery};
 use crate::{Arithmetic, Config, CongestionControl};
 
 const LOW_WINDOW: &str = "low_window";
@@ -64,6 +64,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     paces: false,
     ecn: EcnFeedback::Classic,
+    signal: Signal::Losses,
     departures: &[],
     relations: &[Relation::Below(LOW_WINDOW, HIGH_WINDOW)],
     build: Some(build),

@@ -9,7 +9,7 @@ use cclab_units::{InKernel, Measure, Stream, Time};
 
 use crate::Config;
 use crate::module::{CaState, HZ, Measured, Modular, Module};
-use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
+use crate::variant::{EcnFeedback, Signal, Variant, WindowInRecovery};
 use crate::window::SegmentWindow;
 
 /// Binary digits of `alpha` and `beta`.
@@ -59,6 +59,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     paces: false,
     ecn: EcnFeedback::Classic,
+    signal: Signal::Losses,
     departures: &[],
     relations: &[],
     build: Some(|config| Box::new(Modular::new(config, HTcp::new(config)))),

@@ -8,7 +8,7 @@
 use cclab_units::parameter::Parameter;
 use cclab_units::{InKernel, Measure, Time};
 
-use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
+use crate::variant::{EcnFeedback, Signal, Variant, WindowInRecovery};
 use crate::window::{StackWindow, is_asked_to_grow};
 use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx};
 
@@ -45,6 +45,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     paces: false,
     ecn: EcnFeedback::Classic,
+    signal: Signal::Losses,
     departures: &[],
     params: PARAMS,
     relations: &[],

@@ -8,7 +8,7 @@
 use cclab_units::parameter::Parameter;
 use cclab_units::{Measure, Time};
 
-use crate::variant::{Departure, EcnFeedback, Variant, WindowInRecovery};
+use crate::variant::{Departure, EcnFeedback, Signal, Variant, WindowInRecovery};
 use crate::window::{MAX_WINDOW, is_asked_to_grow};
 use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx};
 
@@ -23,6 +23,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     paces: false,
     ecn: EcnFeedback::Classic,
+    signal: Signal::Delay,
     departures: &[Departure::NarrowedByDelay, Departure::SlowerSlowStart],
     params: &[
         Parameter {

@@ -9,7 +9,7 @@ use cclab_units::Measure;
 use cclab_units::parameter::Parameter;
 
 use crate::step_rule::{Counted, StepRule, TICK};
-use crate::variant::{EcnFeedback, RecoveryName, Variant, WindowInRecovery};
+use crate::variant::{EcnFeedback, RecoveryName, Signal, Variant, WindowInRecovery};
 
 const PARAMS: &[Parameter] = &[
     Parameter {
@@ -35,6 +35,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     paces: false,
     ecn: EcnFeedback::Classic,
+    signal: Signal::Losses,
     departures: &[],
     relations: &[],
     build: Some(|config| {

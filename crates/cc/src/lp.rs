@@ -12,7 +12,7 @@ use cclab_units::parameter::Parameter;
 use cclab_units::{InKernel, Measure, Stream, Time};
 
 use crate::module::{CaState, Measured, Modular, Module};
-use crate::variant::{Departure, EcnFeedback, Variant, WindowInRecovery};
+use crate::variant::{Departure, EcnFeedback, Signal, Variant, WindowInRecovery};
 use crate::window::SegmentWindow;
 use crate::{Arithmetic, Config, Timestamps};
 
@@ -70,6 +70,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     paces: false,
     ecn: EcnFeedback::Classic,
+    signal: Signal::Delay,
     departures: &[Departure::NarrowedByDelay],
     relations: &[],
     build: Some(|config| Box::new(Modular::new(config, Lp::new(config)))),

@@ -7,7 +7,7 @@
 use cclab_units::InKernel;
 
 use crate::aimd::{self, OnLoss};
-use crate::variant::{EcnFeedback, RecoveryName, Variant, WindowInRecovery};
+use crate::variant::{EcnFeedback, RecoveryName, Signal, Variant, WindowInRecovery};
 
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
@@ -20,6 +20,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     paces: false,
     ecn: EcnFeedback::Classic,
+    signal: Signal::Losses,
     departures: &[],
     params: &[],
     relations: &[],

@@ -12,7 +12,7 @@ use cclab_units::{InKernel, Measure, Time};
 
 use crate::gaimd::{GeneralAimd, Rule};
 use crate::module::{Modular, Module, past_slow_start};
-use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
+use crate::variant::{EcnFeedback, Signal, Variant, WindowInRecovery};
 use crate::window::SegmentWindow;
 use crate::{Arithmetic, Config, CongestionControl};
 
@@ -58,6 +58,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     paces: false,
     ecn: EcnFeedback::Classic,
+    signal: Signal::Losses,
     departures: &[],
     relations: &[],
     build: Some(build),

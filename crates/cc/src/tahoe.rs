@@ -2,7 +2,7 @@
 //! start up to half of what was in flight (Jacobson 1988). Reacts to loss, timeouts and ECN.
 
 use crate::aimd::{self, OnLoss};
-use crate::variant::{EcnFeedback, RecoveryName, Variant, WindowInRecovery};
+use crate::variant::{EcnFeedback, RecoveryName, Signal, Variant, WindowInRecovery};
 
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
@@ -15,6 +15,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     paces: false,
     ecn: EcnFeedback::Classic,
+    signal: Signal::Losses,
     departures: &[],
     params: &[],
     relations: &[],

@@ -44,6 +44,17 @@ pub enum EcnFeedback {
     PerPacket,
 }
 
+/// What tells a variant that it sends too fast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// Losses and marks: on a path without them it only grows.
+    Losses,
+    /// Round trips or one-way delays that grow, and losses.
+    Delay,
+    /// Its own model of the path's rate and round trip.
+    Model,
+}
+
 /// What a variant does by its definition that the laws of windows forbid the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Departure {
@@ -84,6 +95,8 @@ pub struct Variant {
     pub paces: bool,
     /// How marks come back to it.
     pub ecn: EcnFeedback,
+    /// What it obeys.
+    pub signal: Signal,
     /// What it does that others must not.
     pub departures: &'static [Departure],
     /// The parameters that the simulator's takes; those of a kernel take none.

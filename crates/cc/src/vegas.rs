@@ -15,7 +15,7 @@ mod round;
 use cclab_units::parameter::{Parameter, Relation};
 use cclab_units::{InKernel, Measure};
 
-use crate::variant::{Departure, EcnFeedback, RecoveryName, Variant, WindowInRecovery};
+use crate::variant::{Departure, EcnFeedback, RecoveryName, Signal, Variant, WindowInRecovery};
 use crate::{Arithmetic, Config, CongestionControl};
 
 pub(crate) use round::Rounds;
@@ -63,6 +63,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     paces: false,
     ecn: EcnFeedback::Classic,
+    signal: Signal::Delay,
     departures: &[
         Departure::NarrowedByDelay,
         Departure::GrowsUnused,

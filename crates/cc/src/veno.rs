@@ -6,7 +6,7 @@
 
 use cclab_units::{InKernel, Time};
 
-use crate::variant::{EcnFeedback, Variant, WindowInRecovery};
+use crate::variant::{EcnFeedback, Signal, Variant, WindowInRecovery};
 use crate::window::{SegmentWindow, StackWindow, may_grow};
 use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx};
 
@@ -24,6 +24,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     paces: false,
     ecn: EcnFeedback::Classic,
+    signal: Signal::Losses,
     departures: &[],
     params: &[],
     relations: &[],

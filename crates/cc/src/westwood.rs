@@ -6,7 +6,7 @@
 
 use cclab_units::{InKernel, Time};
 
-use crate::variant::{Departure, EcnFeedback, Variant, WindowInRecovery};
+use crate::variant::{Departure, EcnFeedback, Signal, Variant, WindowInRecovery};
 use crate::window::{StackWindow, may_grow};
 use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx};
 
@@ -24,6 +24,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     paces: false,
     ecn: EcnFeedback::Classic,
+    signal: Signal::Losses,
     departures: &[Departure::NarrowedByDelay, Departure::GrowsUnused],
     params: &[],
     relations: &[],

@@ -6,7 +6,7 @@
 
 use cclab_units::{InKernel, Time};
 
-use crate::variant::{Departure, EcnFeedback, Variant, WindowInRecovery};
+use crate::variant::{Departure, EcnFeedback, Signal, Variant, WindowInRecovery};
 use crate::vegas::Rounds;
 use crate::window::may_grow;
 use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx};
@@ -25,6 +25,7 @@ pub(crate) const VARIANT: Variant = Variant {
     window: WindowInRecovery::Stack,
     paces: false,
     ecn: EcnFeedback::Classic,
+    signal: Signal::Delay,
     departures: &[Departure::NarrowedByDelay],
     params: &[],
     relations: &[],

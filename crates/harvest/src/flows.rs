@@ -5,7 +5,7 @@ use std::slice;
 
 use cclab_testbed::orders::{Flow as Orders, Work};
 use cclab_testbed::records::{FlowOutcome, Sample, TcpInfo};
-use cclab_trace::{Histogram, Playback};
+use cclab_trace::Playback;
 use cclab_trace::schema::{Carrier, FlowSummary, Frames, Limited};
 use cclab_units::Time;
 
@@ -13,7 +13,7 @@ use crate::connection::{Connection, MICROSECOND};
 use crate::datagrams::{self, BothWays, Progress, Way};
 use crate::error::HarvestError;
 use crate::records::{Run, acked, is_program, payload, sent};
-use crate::tally::{FlowTally, Tally};
+use crate::tally::{FlowTally, RoundTrips, Tally};
 
 /// Counters of windows that were restored (include/uapi/linux/snmp.h).
 const UNDOS: [&str; 4] = [
@@ -99,11 +99,12 @@ pub fn summaries(
     let flows = carried.into_iter().enumerate();
     flows
         .map(|(index, carried)| {
+            let warm = tally.warm.as_ref().map(|warm| &warm.flows[index]);
             let flow = Flow::new(run, index, samples, &tally.flows[index]);
             match (carried.by, carried.ways) {
                 (Carrier::Udp, Some(ways)) => flow.over_udp(ways),
                 (Carrier::Nothing, _) => flow.unseen(),
-                _ => flow.summary(),
+                _ => flow.summary(warm),
             }
         })
         .collect()
@@ -147,7 +148,8 @@ impl<'a> Flow<'a> {
         }
     }
 
-    fn summary(&self) -> FlowSummary {
+    fn summary(&self, warm: Option<&RoundTrips>) -> FlowSummary {
+        let [whole, warm] = self.round_trips(warm);
         let orders = &self.run.orders.flows[self.index];
         let outcome = self.outcome;
         let started = self.tally.started.or(time(outcome.started));
@@ -179,9 +181,11 @@ impl<'a> Flow<'a> {
             ecn_echoes: self.sum(|info| info.delivered_ce.into()),
             limited: self.limited(end - started.unwrap_or(end)),
             rtt_min: self.rtt_min(),
-            srtt_mean: self.srtt_mean(),
+            srtt_mean: whole.srtt_mean(),
+            warm_srtt_mean: warm.srtt_mean(),
             cwnd_mean: self.cwnd_mean(started.unwrap_or(end), end),
-            rtt: self.rtt(),
+            rtt: whole.rtt,
+            warm_rtt: warm.rtt,
             ..FlowSummary::default()
         }
     }
@@ -339,14 +343,29 @@ impl<'a> Flow<'a> {
         }
     }
 
-    fn rtt(&self) -> Histogram {
-        let mut all = Histogram::default();
-        self.tally.connections.iter().for_each(|c| all.add(&c.rtt));
-        if all.count() == 0 {
-            let sampled = self.samples.iter().filter(|(_, info)| info.rtt > 0);
-            sampled.for_each(|(_, info)| all.record(u64::from(info.rtt) * MICROSECOND));
+    /// The round trips of its whole life, and those after the warm-up if there is one: those of
+    /// acknowledgements, or, where no event tells of them, the smoothed ones of the samples.
+    fn round_trips(&self, warm: Option<&RoundTrips>) -> [RoundTrips; 2] {
+        let mut whole = self.tally.round_trips();
+        let mut after = warm.map_or_else(RoundTrips::default, |before| whole.since(before));
+        let warmup = self.run.scenario.warmup;
+        let sampled = self.samples.iter().filter(|(_, info)| info.rtt > 0);
+        let sampled = sampled.map(|(at, info)| (*at, u64::from(info.rtt) * MICROSECOND));
+        let [no_rtt, no_srtt] = [whole.rtt.count() == 0, whole.srtt.1 == 0];
+        for (at, nanos) in sampled {
+            let is_warm = warmup > Time::ZERO && at > warmup;
+            let counted = [Some(&mut whole), Some(&mut after).filter(|_| is_warm)];
+            for round_trips in counted.into_iter().flatten() {
+                if no_rtt {
+                    round_trips.rtt.record(nanos);
+                }
+                if no_srtt {
+                    round_trips.srtt.0 += u128::from(nanos);
+                    round_trips.srtt.1 += 1;
+                }
+            }
         }
-        all
+        [whole, after]
     }
 
     fn rtt_min(&self) -> Option<Time> {
@@ -356,24 +375,6 @@ impl<'a> Flow<'a> {
         // The kernel forgets what is older than some minutes (tcp_min_rtt_wlen).
         let seen = self.tally.connections.iter().filter_map(|c| c.rtt_min);
         seen.chain(exact).min()
-    }
-
-    fn srtt_mean(&self) -> Option<Time> {
-        let connections = self.tally.connections.iter();
-        let (mut sum, mut count) =
-            connections.fold((0, 0), |(sum, count), c| (sum + c.srtt.0, count + c.srtt.1));
-        if count == 0 {
-            let sampled = self
-                .samples
-                .iter()
-                .map(|(_, info)| info.rtt)
-                .filter(|&rtt| rtt > 0);
-            for rtt in sampled {
-                sum += u128::from(u64::from(rtt) * MICROSECOND);
-                count += 1;
-            }
-        }
-        (count > 0).then(|| Time::from_nanos((sum / u128::from(count)) as u64))
     }
 
     fn cwnd_mean(&self, start: Time, end: Time) -> f64 {

@@ -43,6 +43,9 @@ fn bottleneck(run: &Run<'_>, link: LinkId, samples: &[Sample], tally: &Tally) ->
     let queue = run.orders.queues.iter().position(|q| q.link == link.0);
     if let Some(queue) = queue {
         summary.sojourn = tally.queues[queue].sojourn.clone();
+        if let Some(warm) = &tally.warm {
+            summary.warm_sojourn = summary.sojourn.since(&warm.sojourns[queue]);
+        }
         summary.backlog_max = tally.queues[queue].backlog_max;
     }
     let Some(last) = readings.last() else {
@@ -51,7 +54,11 @@ fn bottleneck(run: &Run<'_>, link: LinkId, samples: &[Sample], tally: &Tally) ->
     let sampled = readings.iter().map(|reading| reading.root.backlog).max();
     summary.backlog_max = summary.backlog_max.max(sampled.unwrap_or(0));
     if summary.sojourn.count() == 0 {
-        summary.sojourn = sampled_sojourns(run, &readings);
+        summary.sojourn = sampled_sojourns(run, &readings, Time::ZERO);
+        let warmup = run.scenario.warmup;
+        if warmup > Time::ZERO {
+            summary.warm_sojourn = sampled_sojourns(run, &readings, warmup);
+        }
     }
     let lost = last.line_losses();
     let in_outages = match run.layout.bottlenecks.iter().any(|pair| pair[0] == link) {
@@ -69,11 +76,12 @@ fn bottleneck(run: &Run<'_>, link: LinkId, samples: &[Sample], tally: &Tally) ->
     summary
 }
 
-/// How long packets waited, by a kernel that does not report each: the time that the backlog of
-/// every sample takes to leave. Where nothing was sent since the sample before, nothing waited.
-fn sampled_sojourns(run: &Run<'_>, readings: &[Reading]) -> Histogram {
+/// How long packets waited after `from`, by a kernel that does not report each: the time that the
+/// backlog of every sample takes to leave. Where nothing was sent since the sample before, nothing
+/// waited.
+fn sampled_sojourns(run: &Run<'_>, readings: &[Reading], from: Time) -> Histogram {
     let mut sojourns = Histogram::default();
-    for pair in readings.windows(2) {
+    for pair in readings.windows(2).filter(|pair| pair[1].at > from) {
         let [before, after] = [&pair[0].root, &pair[1].root];
         let rate = rate_at(run.scenario, pair[1].at);
         if let Some(rate) = rate.filter(|_| after.tx_bytes > before.tx_bytes) {

@@ -28,6 +28,42 @@ pub struct Tally {
     pub places: Places,
     /// Events in the ring.
     pub events: u64,
+    /// Absent without a warm-up, and if no event came after it.
+    pub warm: Option<Warm>,
+}
+
+/// What had been counted when the warm-up ended; taken off what is counted in all.
+#[derive(Debug)]
+pub struct Warm {
+    /// The round trips of each flow.
+    pub flows: Vec<RoundTrips>,
+    /// How long packets waited at each queue.
+    pub sojourns: Vec<Histogram>,
+}
+
+/// The round trips of a flow.
+#[derive(Clone, Debug, Default)]
+pub struct RoundTrips {
+    /// RTT samples.
+    pub rtt: Histogram,
+    /// Sum and count of srtt over acknowledgements.
+    pub srtt: (u128, u64),
+}
+
+impl RoundTrips {
+    /// What came since `earlier`.
+    pub fn since(&self, earlier: &RoundTrips) -> RoundTrips {
+        RoundTrips {
+            rtt: self.rtt.since(&earlier.rtt),
+            srtt: (self.srtt.0 - earlier.srtt.0, self.srtt.1 - earlier.srtt.1),
+        }
+    }
+
+    /// The mean of srtt.
+    pub fn srtt_mean(&self) -> Option<Time> {
+        let (sum, count) = self.srtt;
+        (count > 0).then(|| Time::from_nanos((sum / u128::from(count)) as u64))
+    }
 }
 
 /// What events say of a flow.
@@ -46,6 +82,17 @@ impl FlowTally {
     pub fn main(&self) -> Option<&Connection> {
         // The first of equals.
         self.connections.iter().rev().max_by_key(|c| c.acked)
+    }
+
+    /// The round trips of all its connections.
+    pub fn round_trips(&self) -> RoundTrips {
+        let mut all = RoundTrips::default();
+        for connection in &self.connections {
+            all.rtt.add(&connection.rtt);
+            all.srtt.0 += connection.srtt.0;
+            all.srtt.1 += connection.srtt.1;
+        }
+        all
     }
 
     fn connection(&mut self, ends: &Ends, data: Option<u64>) -> &mut Connection {
@@ -81,7 +128,17 @@ impl Tally {
             queues: vec![QueueTally::default(); run.orders.queues.len()],
             places: Places::new(run),
             events: 0,
+            warm: None,
         }
+    }
+
+    /// The end of the warm-up has come.
+    fn mark_warm(&mut self) {
+        let sojourns = self.queues.iter().map(|queue| queue.sojourn.clone());
+        self.warm = Some(Warm {
+            flows: self.flows.iter().map(FlowTally::round_trips).collect(),
+            sojourns: sojourns.collect(),
+        });
     }
 
     /// Goes through `ring` and hands queue events and losses to `recorder`.
@@ -127,6 +184,10 @@ struct Pass<'a> {
 
 impl Pass<'_> {
     fn take(&mut self, now: Time, event: &Event) {
+        let warmup = self.run.scenario.warmup;
+        if self.tally.warm.is_none() && warmup > Time::ZERO && now >= warmup {
+            self.tally.mark_warm();
+        }
         match event {
             Event::Ack(ack) => {
                 let run = self.run;

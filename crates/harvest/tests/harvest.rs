@@ -620,6 +620,42 @@ fn without_events_packets_wait_as_long_as_the_sampled_backlog_takes_to_leave() {
 }
 
 #[test]
+fn what_came_after_the_warm_up_is_counted_apart() {
+    let warmup = Time::from_millis(300);
+    let mut folder = Folder::new();
+    folder.scenario.warmup = warmup;
+    let trace = folder.trace();
+    let acks = read_acks(folder.out.path()).expect("acks");
+    let later = || acks.iter().filter(|(at, _)| *at >= warmup);
+    let flow = &trace.summary.flows[0];
+    let samples = later().filter(|(_, ack)| ack.rtt.is_some()).count() as u64;
+    assert!((10..85).contains(&samples), "{samples}");
+    assert_eq!((flow.warm_rtt.count(), flow.rtt.count()), (samples, 95));
+    let srtts: Vec<u64> = later()
+        .filter_map(|(_, ack)| Some(ack.srtt?.as_nanos()))
+        .collect();
+    let mean = srtts.iter().sum::<u64>() / srtts.len() as u64;
+    assert_eq!(flow.warm_srtt_mean, Some(Time::from_nanos(mean)));
+    let queue = read_queue_events(folder.out.path()).expect("queue events");
+    let left = queue
+        .iter()
+        .filter(|(at, row)| *at >= warmup && row.action == QueueAction::Dequeue);
+    let left = left.count() as u64;
+    // Three packets are of no flow.
+    let counted = trace.summary.links[0].warm_sojourn.count();
+    assert!(
+        (left..=left + 3).contains(&counted) && counted < 109,
+        "{left} {counted}"
+    );
+
+    folder.scenario.warmup = Time::ZERO;
+    let plain = folder.trace().summary;
+    assert_eq!(plain.flows[0].warm_rtt.count(), 0);
+    assert_eq!(plain.flows[0].warm_srtt_mean, None);
+    assert_eq!(plain.links[0].warm_sojourn.count(), 0);
+}
+
+#[test]
 fn without_events_summaries_come_from_samples() {
     let mut folder = Folder::new().without_events();
     folder.samples.insert(
@@ -641,6 +677,12 @@ fn without_events_summaries_come_from_samples() {
     assert_eq!(flow.rtt.count(), 2);
     assert_eq!(flow.cwnd_mean, 10.0 * 1448.0);
     assert_eq!(flow.fast_recoveries, 0);
+    assert_eq!((flow.warm_rtt.count(), flow.warm_srtt_mean), (0, None));
+    // The first of the two samples is of the warm-up.
+    folder.scenario.warmup = Time::from_nanos(500_600_000);
+    let flow = folder.trace().summary.flows[0].clone();
+    assert_eq!((flow.rtt.count(), flow.warm_rtt.count()), (2, 1));
+    assert_eq!(flow.warm_srtt_mean, Some(Time::from_micros(50_336)));
 }
 
 #[test]

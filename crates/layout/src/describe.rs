@@ -63,8 +63,10 @@ pub struct LinkFacts {
 pub struct FlowFacts {
     /// Its name.
     pub name: String,
-    /// Its variant.
+    /// Its variant; empty over UDP.
     pub cc: String,
+    /// Over UDP, the payload that its source sends in the mean, in bit/s.
+    pub source_bps: Option<f64>,
     /// Whether the simulator has that variant.
     pub cc_simulated: bool,
     /// The variant's parameters: as given, else their defaults; those that have none are left out.
@@ -88,8 +90,8 @@ pub struct FlowFacts {
     /// Segments acknowledged for each step of the window: 1 where the stack counts what an
     /// acknowledgement covers, `ack_every` where it counts acknowledgements.
     pub segments_per_step: u32,
-    /// Largest window that the receiver advertises, in bytes.
-    pub rwnd_bytes: u64,
+    /// Largest window that the receiver advertises, in bytes; `None` over UDP.
+    pub rwnd_bytes: Option<u64>,
     /// Send buffer in bytes; `None`: no limit.
     pub sndbuf_bytes: Option<u64>,
     /// Initial window in bytes.
@@ -158,6 +160,7 @@ fn flow_facts(
     Some(FlowFacts {
         name: spec.name.clone(),
         cc: spec.cc.clone(),
+        source_bps: spec.udp.map(|source| source.mean_bps()),
         cc_simulated: variant.is_some(),
         cc_params: parameters(spec),
         counts_segments: profile.arithmetic == Arithmetic::Segments,
@@ -170,7 +173,7 @@ fn flow_facts(
             Arithmetic::Bytes | Arithmetic::Segments => 1,
             Arithmetic::PerAckBytes | Arithmetic::PerAckSegments => ends.ack_every,
         },
-        rwnd_bytes: ends.rwnd,
+        rwnd_bytes: spec.udp.is_none().then_some(ends.rwnd),
         sndbuf_bytes: ends.sndbuf,
         initial_window_bytes: ends.initial_window * ends.payload,
         rto_min_s: profile.rto.min.as_secs_f64(),

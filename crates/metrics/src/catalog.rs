@@ -31,11 +31,23 @@ columns. Of values that are many, the name has what is told of them.
 |---|---|
 ";
 
+const SHORT: &str = "
+A name without its unit is short for the number that tables show: `flow.FLOW.goodput` is `window_goodput_bps`
+of a study with a warm-up and `goodput_bps` of any other. Whoever means the whole run of a study with a warm-up
+writes the unit. `jain` and `throughput_ratio` have none: of such a study a check means `window_jain`, while a
+run's entry in `--json` has the whole run's under `jain`.
+
+| written | short names |
+|---|---|
+";
+
 /// What names belong to, and how a study writes them.
-const SUBJECTS: [(&str, &str); 4] = [
+const SUBJECTS: [(&str, &str); 6] = [
     ("run", "`NAME`"),
     ("bottleneck", "`bottleneck.NAME`"),
+    ("band", "`bottleneck.band.BAND.NAME`"),
     ("flow", "`flow.FLOW.NAME`"),
+    ("group", "`group.GROUP.NAME`"),
     ("traffic", "`traffic.SOURCE.NAME`"),
 ];
 
@@ -64,6 +76,17 @@ pub fn markdown() -> String {
             names += &format!("{joint}`{}`", number.name());
         }
         page += &format!("| {written} | {names} |\n");
+    }
+    page += SHORT;
+    for (subject, written) in SUBJECTS {
+        let rows = metrics().filter(|row| row.subject() == subject);
+        let short: Vec<String> = rows
+            .flat_map(Metric::numbers)
+            .filter_map(|number| Some(format!("`{}`", number.short()?)))
+            .collect();
+        if !short.is_empty() {
+            page += &format!("| {written} | {} |\n", short.join(", "));
+        }
     }
     page += "\n## Warnings\n\n| code | raised when |\n|---|---|\n";
     for rule in RULES {

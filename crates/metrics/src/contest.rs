@@ -23,11 +23,16 @@ pub(crate) struct Contest {
 }
 
 impl Contest {
-    /// Of the flows of `trace`, of which `received` is known.
-    pub fn of(trace: &Trace, received: &[Vec<(Time, u64)>], input: &MeasureInput) -> Contest {
+    /// Of those flows of `trace` that are `among` the rivals; `received` is known of all.
+    pub fn of(
+        trace: &Trace,
+        received: &[Vec<(Time, u64)>],
+        input: &MeasureInput,
+        among: impl Fn(usize) -> bool,
+    ) -> Contest {
         let run = &trace.summary;
         let started: Vec<usize> = (0..run.flows.len())
-            .filter(|&flow| run.flows[flow].started.is_some())
+            .filter(|&flow| run.flows[flow].started.is_some() && among(flow))
             .collect();
         let fill =
             |window: Window| Buckets::fill(started.iter().map(|&flow| &received[flow][..]), window);

@@ -81,8 +81,8 @@ macro_rules! one_way {
 one_way! {
     /// What datagrams did on the way of a flow's data.
     DatagramMetrics as "flow.datagrams.",
-    row(Percentage, "run", "receiver").lower().compared(60).queried().column_if_measured("loss", 2),
-    row(Delay, "run", "receiver").lower().compared(70).queried().column_if_measured("one-way delay", 1)
+    row(Percentage, "run", "receiver").lower().compared(35).queried().column_if_measured("loss", 2),
+    row(Delay, "run", "receiver").lower().compared(45).queried().column_if_measured("one-way delay", 1)
 }
 
 one_way! {

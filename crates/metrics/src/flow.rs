@@ -1,5 +1,6 @@
 //! The numbers of one flow.
 
+use cclab_spec::Direction;
 use cclab_trace::Trace;
 use cclab_trace::schema::{Carrier, FlowSummary};
 use cclab_units::Time;
@@ -25,8 +26,14 @@ pub(crate) struct OfFlow<'a> {
     pub received: &'a [(Time, u64)],
     /// The time in which it was active.
     pub active: Option<Window>,
+    /// What of that came after the warm-up, if there is one.
+    pub window: Option<Window>,
+    /// Whether its data go with the bottleneck or against it.
+    pub direction: Direction,
     /// The time in which all flows were.
     pub steady: Option<Window>,
+    /// The group that it is in.
+    pub group: Option<&'a str>,
     /// Whether it has a transfer.
     pub finite: bool,
     /// How long that takes alone on the empty path.
@@ -48,6 +55,11 @@ measured! {
         transport: Option<String> = |of| transport(of.flow),
             "What was seen to carry its data: tcp, udp (QUIC is in it); null of a program that sent neither.",
             row(Text, "run", "sender").shape("transport");
+        #[serde(default)]
+        group: Option<String> = |of| of.group.map(str::to_owned),
+            "The group that it is in; null if in none.",
+            row(Text, "", "study").shape("named");
+
 
         cc: Option<String> = |of| of_tcp(of, |flow| flow.cc.clone()),
             "Variant asked for; null of what is not TCP, as all that TCP alone has.",
@@ -56,6 +68,10 @@ measured! {
         cc_in_force: Option<String> = |of| of_tcp(of, |flow| flow.cc_in_force.clone()),
             "Variant in force, read back.",
             row(Text, "", "sender").shape("variant");
+
+        direction: String = |of| word(of.direction).to_owned(),
+            "Whether its data go with the bottleneck, `forward`, or against it, `reverse` (see Directions).",
+            row(Text, "", "study");
 
         bytes_received: u64 = |of| of.flow.bytes_received,
             "Unique in-order bytes that the receiving application got; over UDP the payload that reached the receiving host, each datagram counted once.",
@@ -89,6 +105,10 @@ measured! {
             "8 (bytes received until the window's end - until its beginning) / its length; null if the window is empty.",
             row(Rate, "steady", "receiver").higher().rank(4);
 
+        window_goodput_bps: Option<f64> = window_goodput_bps,
+            "8 (bytes received until the window's end - until its beginning) / its length; null without a warm-up, as all that begins with `window_`.",
+            row(Rate, "flow's window", "receiver").higher();
+
         segments_sent: Option<u64> = |of| of_tcp(of, |flow| flow.segments_sent),
             "Data segments sent, retransmissions included.",
             row(Count, "run", "sender");
@@ -112,6 +132,14 @@ measured! {
         rtt_p95_s: Option<f64> = |of| of.flow.rtt.quantile(0.95).map(|ns| ns / 1e9),
             "95th percentile of the RTT samples, within 0.8% (histogram of 64 bins per octave).",
             row(Delay, "run", "sender").lower().compared(50);
+
+        window_srtt_mean_s: Option<f64> = |of| of.window.and(of.flow.warm_srtt_mean).map(Time::as_secs_f64),
+            "Mean of the smoothed RTT over acknowledgements after the warm-up.",
+            row(Delay, "flow's window", "sender").lower();
+
+        window_rtt_p95_s: Option<f64> = |of| of.window.and(of.flow.warm_rtt.quantile(0.95)).map(|ns| ns / 1e9),
+            "95th percentile of the RTT samples after the warm-up, within 0.8%.",
+            row(Delay, "flow's window", "sender").lower();
 
         cwnd_mean_segments: Option<f64> = cwnd_mean_segments,
             "Mean of the congestion window over time / mss.",
@@ -157,11 +185,11 @@ measured! {
             "fct_s / the time alone on the empty path in closed form (docs/traffic.md); null where something else than the path sets the pace: an application, writes, a program, packet rates.",
             row(Factor, "run", "receiver").lower().source("docs/traffic.md");
 
-        datagrams: Option<DatagramMetrics> = |of| over_udp(of).then(|| DatagramMetrics::measure(&of.flow.datagrams)),
+        datagrams: Option<DatagramMetrics> = |of| is_udp(of.flow).then(|| DatagramMetrics::measure(&of.flow.datagrams)),
             "What its datagrams did on the way of the data; null unless it is UDP.",
             group(&[DatagramMetrics::ROWS]);
 
-        back: Option<BackMetrics> = |of| (over_udp(of) && of.flow.back.sent > 0).then(|| BackMetrics::measure(&of.flow.back)),
+        back: Option<BackMetrics> = |of| (is_udp(of.flow) && of.flow.back.sent > 0).then(|| BackMetrics::measure(&of.flow.back)),
             "What datagrams did on the way back; null unless there were any.",
             group(&[BackMetrics::ROWS]);
 
@@ -201,12 +229,16 @@ measured! {
 /// them.
 pub(crate) const SHARE: &[Metric] = &[Metric {
     name: "flow.share",
-    definition: "A flow's goodput / the sum of all flows' goodputs.",
-    ..row(Percentage, "first to last byte received", "receiver")
-        .of_summary()
-        .rank(2)
-        .queried()
-        .column("share", 1)
+    definition: "A flow's goodput / the sum of the goodputs of all flows of its direction: window_goodput_bps if there is a warm-up, else goodput_bps.",
+    ..row(
+        Percentage,
+        "flow's window, or first to last byte received",
+        "receiver",
+    )
+    .of_summary()
+    .rank(2)
+    .queried()
+    .column("share", 1)
 }];
 
 /// Whether anything of the flow can be measured: of a program that sent neither TCP nor UDP nothing is.
@@ -218,8 +250,8 @@ pub(crate) fn is_tcp(flow: &FlowSummary) -> bool {
     flow.transport == Carrier::Tcp
 }
 
-fn over_udp(of: &OfFlow<'_>) -> bool {
-    of.flow.transport == Carrier::Udp
+pub(crate) fn is_udp(flow: &FlowSummary) -> bool {
+    flow.transport == Carrier::Udp
 }
 
 fn transport(flow: &FlowSummary) -> Option<String> {
@@ -239,6 +271,21 @@ fn of_tcp<T>(of: &OfFlow<'_>, value: impl Fn(&FlowSummary) -> T) -> Option<T> {
 fn throughput_bps(of: &OfFlow<'_>) -> Option<f64> {
     let active = of.active.filter(|_| is_seen(of.flow))?;
     Some(of.flow.bytes_received as f64 * BITS / active.seconds())
+}
+
+/// How a direction is spelled.
+fn word(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Forward => "forward",
+        Direction::Reverse => "reverse",
+    }
+}
+
+/// A flow got all of its bytes by its end.
+pub(crate) fn window_goodput_bps(of: &OfFlow<'_>) -> Option<f64> {
+    let window = of.window.filter(|_| is_seen(of.flow))?;
+    let before = value_at(of.received, window.from)?;
+    Some((of.flow.bytes_received as f64 - before) * BITS / window.seconds())
 }
 
 fn srtt_mean_s(flow: &FlowSummary) -> Option<f64> {

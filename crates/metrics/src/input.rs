@@ -1,6 +1,6 @@
 //! What metrics need to know of a scenario.
 
-use cclab_spec::{Flow, Rates, Scenario};
+use cclab_spec::{Direction, Flow, Scenario};
 use cclab_units::{Rate, Time};
 
 use crate::paths::Paths;
@@ -12,8 +12,11 @@ pub struct MeasureInput {
     pub warmup: Time,
     /// When the bottleneck's rate first changes; absent if it does not.
     pub rate_changes: Option<Time>,
-    /// The largest rate that the bottleneck has before the end; absent: that of its summary.
-    pub largest_rate: Option<Rate>,
+    /// For each flow the largest rate that the slowest link on its way has before the end; absent
+    /// if none has any, and of all flows where paths are not known: then it is the bottleneck's.
+    pub largest_rates: Vec<Option<Rate>>,
+    /// What lies between two samples; zero: only the edges of what is measured are sampled.
+    pub sampled_every: Time,
     /// Names of the flows that are programs, which may do without TCP.
     pub programs: Vec<String>,
     /// Names of the flows whose application is meant to limit them: one that is not bulk, or one
@@ -21,12 +24,23 @@ pub struct MeasureInput {
     pub meant_by_application: Vec<String>,
     /// Names of the flows that have a transfer, which have a completion time if it ends.
     pub finite: Vec<String>,
+    /// The group of each flow, if it is in one.
+    pub groups: Vec<Option<String>>,
     /// Who shares which link; absent: what depends on it is not measured.
     pub paths: Option<Paths>,
 }
 
+impl MeasureInput {
+    /// Whether the data of the flow at `index` go with the bottleneck or against it.
+    pub(crate) fn direction(&self, index: usize) -> Direction {
+        let paths = self.paths.as_ref();
+        paths.map_or(Direction::Forward, |paths| paths.direction(index))
+    }
+}
+
 impl From<&Scenario> for MeasureInput {
     fn from(scenario: &Scenario) -> MeasureInput {
+        let paths = Paths::of(scenario);
         MeasureInput {
             warmup: scenario.warmup,
             rate_changes: {
@@ -34,11 +48,10 @@ impl From<&Scenario> for MeasureInput {
                 let changes = schedule.filter(|change| change.rate.is_some());
                 changes.map(|change| change.at).min()
             },
-            largest_rate: {
-                let link = &scenario.network.bottleneck;
-                let end = scenario.duration.unwrap_or(Time::NEVER);
-                Rates::new(link.rate, &link.schedule).largest(end)
-            },
+            largest_rates: paths.as_ref().map_or_else(Vec::new, |paths| {
+                paths.largest_rates(scenario.duration.unwrap_or(Time::NEVER))
+            }),
+            sampled_every: scenario.trace.interval,
             programs: {
                 let programs = scenario.flows.iter().filter(|flow| flow.command.is_some());
                 programs.map(|flow| flow.name.clone()).collect()
@@ -53,7 +66,11 @@ impl From<&Scenario> for MeasureInput {
                 let finite = scenario.flows.iter().filter(|flow| flow.transfer.is_some());
                 finite.map(|flow| flow.name.clone()).collect()
             },
-            paths: Paths::of(scenario),
+            groups: {
+                let group = |flow: &Flow| flow.group().map(str::to_owned);
+                scenario.flows.iter().map(group).collect()
+            },
+            paths,
         }
     }
 }

@@ -5,6 +5,7 @@
 //! are made. Times are virtual seconds, rates bits per second.
 
 mod allocation;
+mod band;
 mod baselines;
 mod bottleneck;
 mod buckets;
@@ -15,9 +16,11 @@ mod error;
 mod fairness;
 mod fidelity;
 mod flow;
+mod group;
 mod input;
 mod measure;
 mod paths;
+mod quantile;
 mod run_metrics;
 mod schema;
 mod series;
@@ -28,6 +31,7 @@ pub mod warnings;
 mod window;
 
 pub use allocation::{Claim, max_min};
+pub use band::BandMetrics;
 pub use baselines::{BesideOthers, beside_others};
 pub use bottleneck::BottleneckMetrics;
 pub use catalog::{markdown, metrics};
@@ -36,6 +40,7 @@ pub use error::MeasureError;
 pub use fairness::jain;
 pub use fidelity::{FidelityMetrics, Verdict};
 pub use flow::{FlowMetrics, LimitedShares};
+pub use group::GroupMetrics;
 pub use input::MeasureInput;
 pub use measure::{measure, measure_dir};
 pub use paths::Paths;

@@ -3,12 +3,13 @@
 use std::fs;
 use std::path::Path;
 
-use cclab_spec::Run;
+use cclab_spec::{Direction, Run};
 use cclab_trace::Trace;
+use cclab_units::Time;
 
 use crate::contest::Contest;
 use crate::error::MeasureError;
-use crate::flow::{FlowMetrics, OfFlow, received, share};
+use crate::flow::{FlowMetrics, OfFlow, received, share, window_goodput_bps};
 use crate::input::MeasureInput;
 use crate::run_metrics::{OfRun, RunMetrics};
 use crate::warnings;
@@ -19,33 +20,58 @@ pub fn measure(trace: &Trace, input: &MeasureInput) -> RunMetrics {
     let run = &trace.summary;
     let steady = Window::steady(run, input.warmup);
     let received = received(trace);
-    let contest = &Contest::of(trace, &received, input);
+    let ways: Vec<Direction> = (0..run.flows.len()).map(|i| input.direction(i)).collect();
+    let back = ways.contains(&Direction::Reverse);
+    // Those that go one way share a link; where all go back, there is nobody else to look at.
+    let main = match ways.contains(&Direction::Forward) {
+        true => Direction::Forward,
+        false => Direction::Reverse,
+    };
+    let contest_of = |way| Contest::of(trace, &received, input, |flow| ways[flow] == way);
+    let contest = &contest_of(main);
+    let against = (back && main == Direction::Forward).then(|| contest_of(Direction::Reverse));
     let flows = run.flows.iter().enumerate().map(|(index, flow)| {
-        FlowMetrics::measure(&OfFlow {
+        let active = Window::active(flow, run.end);
+        let warm = active.filter(|_| input.warmup > Time::ZERO);
+        OfFlow {
             flow,
             received: &received[index],
-            active: Window::active(flow, run.end),
+            active,
+            window: warm.and_then(|active| active.after(input.warmup)),
+            direction: ways[index],
             steady,
+            group: input.groups.get(index).and_then(Option::as_deref),
             finite: input.finite.contains(&flow.name),
             alone_s: input.paths.as_ref().and_then(|paths| paths.alone_s(index)),
             index,
-            contest,
-        })
+            contest: match &against {
+                Some(against) if ways[index] == Direction::Reverse => against,
+                _ => contest,
+            },
+        }
     });
+    let flows: Vec<OfFlow<'_>> = flows.collect();
+    let weigh = |way: Direction, weight: &dyn Fn(&OfFlow<'_>) -> Option<f64>| -> Vec<f64> {
+        let of_way = flows.iter().filter(|of| of.direction == way);
+        of_way.filter_map(weight).collect()
+    };
+    let weights = |weight: &dyn Fn(&OfFlow<'_>) -> Option<f64>| {
+        [weigh(main, weight), weigh(Direction::Reverse, weight)]
+    };
     let mut metrics = RunMetrics::measure(&OfRun {
         trace,
         input,
-        flows: flows.collect(),
-        shares: run.flows.iter().filter_map(share).collect(),
+        flows: flows.iter().map(FlowMetrics::measure).collect(),
+        shares: weights(&|of| share(of.flow)),
+        window_shares: weights(&window_goodput_bps),
+        back,
         contest,
     });
     metrics.warnings = warnings::raise(&warnings::Evidence {
         trace,
         metrics: &metrics,
         steady,
-        largest_rate: input.largest_rate,
-        programs: &input.programs,
-        meant_by_application: &input.meant_by_application,
+        input,
     });
     metrics
 }

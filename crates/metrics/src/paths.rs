@@ -2,7 +2,7 @@
 //! what bounds a flow that has the network for itself.
 
 use cclab_layout::{Ends, Journey, Layout, LinkId, alone, profile_of};
-use cclab_spec::{Application, Flow, Link, Rates, Scenario, Traffic};
+use cclab_spec::{Application, Direction, Flow, Link, Rates, Scenario, Traffic};
 use cclab_trace::schema::RunSummary;
 use cclab_units::{Rate, Time};
 
@@ -35,6 +35,7 @@ struct Course {
 /// The way of a flow.
 #[derive(Clone, Debug)]
 struct Way {
+    direction: Direction,
     claim: Claim,
     alone_s: Option<f64>,
 }
@@ -64,6 +65,19 @@ impl Paths {
             traffic: traffic.map(|(spec, journey)| load(spec, journey)).collect(),
             routers_limit: scenario.network.router.is_some(),
         })
+    }
+
+    /// Whether the data of the flow at `index` go with the bottleneck or against it.
+    pub(crate) fn direction(&self, index: usize) -> Direction {
+        let way = self.flows.get(index);
+        way.map_or(Direction::Forward, |way| way.direction)
+    }
+
+    /// For each flow the largest rate before `end` of the slowest link on its way.
+    pub(crate) fn largest_rates(&self, end: Time) -> Vec<Option<Rate>> {
+        let of_link = |&link: &usize| self.links[link].as_ref()?.rates.largest(end);
+        let of_way = |way: &Way| way.claim.links.iter().filter_map(of_link).min();
+        self.flows.iter().map(of_way).collect()
     }
 
     /// How long the transfer of the flow at `index` takes alone on the empty path.
@@ -146,10 +160,21 @@ fn indices(way: &[LinkId]) -> Vec<usize> {
     way.iter().map(|link| link.index()).collect()
 }
 
+/// A way over the way back of a link under study goes against it; every other goes with it, which in
+/// a graph may be one that does not cross it.
+fn direction(layout: &Layout, journey: &Journey) -> Direction {
+    let mut back = layout.bottlenecks.iter().map(|pair| pair[1]);
+    match back.any(|link| journey.data.contains(&link)) {
+        true => Direction::Reverse,
+        false => Direction::Forward,
+    }
+}
+
 fn way(scenario: &Scenario, spec: &Flow, layout: &Layout, journey: &Journey) -> Option<Way> {
     let ends = Ends::of(&profile_of(scenario, spec)?, spec);
     let alone = alone(scenario, spec, layout, journey, &ends);
     Some(Way {
+        direction: direction(layout, journey),
         claim: Claim {
             links: indices(&journey.data),
             cost: ends.packet() as f64 / ends.payload as f64,

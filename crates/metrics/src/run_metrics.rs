@@ -11,6 +11,7 @@ use crate::contest::Contest;
 use crate::fairness::{jain, ratio};
 use crate::fidelity::{self, FidelityMetrics};
 use crate::flow::{FlowMetrics, SHARE};
+use crate::group::{self as groups, GroupMetrics};
 use crate::input::MeasureInput;
 use crate::table::Quantity::{Duration, Index, List, Percentage};
 use crate::table::{group, measured, row};
@@ -25,8 +26,12 @@ pub(crate) struct OfRun<'a> {
     pub input: &'a MeasureInput,
     /// Its flows.
     pub flows: Vec<FlowMetrics>,
-    /// What each flow weighs in indices of fairness.
-    pub shares: Vec<f64>,
+    /// What each flow weighs in indices of fairness, of either direction.
+    pub shares: [Vec<f64>; 2],
+    /// The same after the warm-up; empty without one.
+    pub window_shares: [Vec<f64>; 2],
+    /// Whether data of some flow go against the bottleneck.
+    pub back: bool,
     /// How the flows shared the network over time.
     pub contest: &'a Contest,
 }
@@ -39,12 +44,17 @@ measured! {
             "One per flow, in the scenario's order.",
             group(&[FlowMetrics::ROWS, BesideOthers::ROWS, SHARE]);
 
-        bottleneck: BottleneckMetrics = |of| bottleneck::measure(of.trace, of.input),
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        groups: Vec<GroupMetrics> = |of| groups::measure(of.trace, &of.flows, &of.input.groups),
+            "One per group of flows, in the order of their first flows; absent without any.",
+            group(&[GroupMetrics::ROWS, groups::SHARE]);
+
+        bottleneck: BottleneckMetrics = |of| bottleneck::measure(of.trace, of.input, of.back),
             "The link under study, in the direction of its queue, loss and outages.",
             group(&[BottleneckMetrics::ROWS]);
 
-        jain: Option<f64> = |of| jain(&of.shares),
-            "(sum x)^2 / (n sum x^2) over goodput_bps of the n flows that started: a flow that got nothing through counts as 0, one whose data all arrived at one instant is left out; 1 for one flow, null if all are 0.",
+        jain: Option<f64> = |of| jain(&of.shares[0]),
+            "(sum x)^2 / (n sum x^2) over goodput_bps of the n flows that started, where flows go both ways of those that go forward (see Directions): a flow that got nothing through counts as 0, one whose data all arrived at one instant is left out; 1 for one flow, null if all are 0.",
             row(Index, "first to last byte received", "receiver").higher().compared(170).queried().column("Jain", 3)
                 .source("Jain, Chiu and Hawe, A Quantitative Measure of Fairness (DEC-TR-301, 1984)");
 
@@ -61,10 +71,22 @@ measured! {
             row(Duration, "from the last start on, warm-up included", "receiver").lower()
                 .source("RFC 5166, section 2.3: of two flows, delta-fair convergence with delta = 0.23");
 
-        throughput_ratio: Option<f64> = |of| ratio(&of.shares),
+        throughput_ratio: Option<f64> = |of| ratio(&of.shares[0]),
             "Smallest / largest of the values that jain is taken over; null if all are 0.",
             row(Index, "first to last byte received", "receiver").higher()
                 .source("RFC 5166, section 2.3 (epsilon-fair: at least 1 - epsilon)");
+
+        window_jain: Option<f64> = |of| jain(&of.window_shares[0]),
+            "jain over window_goodput_bps of the flows that were active after the warm-up; null without one.",
+            row(Index, "flow's window", "receiver").higher();
+
+        window_throughput_ratio: Option<f64> = |of| ratio(&of.window_shares[0]),
+            "throughput_ratio of the values that window_jain is taken over.",
+            row(Index, "flow's window", "receiver").higher();
+
+        reverse_jain: Option<f64> = |of| jain(back(of)),
+            "The index over the flows that go against the bottleneck, of window_goodput_bps if there is a warm-up, else of goodput_bps; null without such flows.",
+            row(Index, "flow's window, or first to last byte received", "receiver").higher();
 
         smallest_share: Option<f64> = |of| over_flows(of, |flow| flow.least_share, f64::min),
             "Smallest flow.least_share.",
@@ -114,6 +136,16 @@ fn kernel(of: &OfRun<'_>) -> Option<KernelMetrics> {
         version: kernel.version.clone(),
         config_sha256: kernel.config_sha256.clone(),
     })
+}
+
+/// What the flows that go against the bottleneck weigh, after the warm-up if there is one.
+fn back<'a>(of: &'a OfRun<'_>) -> &'a [f64] {
+    let [_, whole] = &of.shares;
+    let [_, window] = &of.window_shares;
+    match of.input.warmup {
+        Time::ZERO => whole,
+        _ => window,
+    }
 }
 
 /// What `choose` keeps of a value of the flows.

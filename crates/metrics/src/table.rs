@@ -127,8 +127,9 @@ pub struct Column {
 /// The definition of a metric and what follows from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Metric {
-    /// Its path in the `--json` of a run; `flow.` stands for each of `flows`, `traffic.`
-    /// for each of `traffic`.
+    /// Its path in the `--json` of a run; `flow.` stands for each of `flows`, `band.` for each
+    /// of `bottleneck.bands`, `group.` for each of
+    /// `groups`, `traffic.` for each of `traffic`.
     pub name: &'static str,
     /// What it is a number of.
     pub quantity: Quantity,
@@ -337,7 +338,7 @@ impl Metric {
         self.estimated && !self.of_summary
     }
 
-    /// What it belongs to: `flow`, `traffic`, `bottleneck`, `fidelity` or `run`.
+    /// What it belongs to: `flow`, `group`, `band`, `traffic`, `bottleneck`, `fidelity` or `run`.
     pub fn subject(&self) -> &'static str {
         self.name.split_once('.').map_or("run", |(first, _)| first)
     }
@@ -392,9 +393,22 @@ impl Number {
         }
     }
 
-    /// Its name in words, without the unit.
+    /// The name of the number of the whole run whose place it takes in a study with a warm-up; `None`
+    /// if it is no such number.
+    pub fn window_of(&self) -> Option<String> {
+        self.name().strip_prefix(OF_WINDOW).map(str::to_owned)
+    }
+
+    /// Of a number with a [`Number::window_of`]: what is short for whichever of the two tables show.
+    pub fn short(&self) -> Option<String> {
+        let whole = self.window_of()?;
+        Some(split_unit(&whole).0.to_owned())
+    }
+
+    /// Its name in words, without the unit. That of a number after the warm-up says nothing of it.
     pub fn title(&self) -> String {
         let (stem, _) = split_unit(self.metric.key());
+        let stem = stem.strip_prefix(OF_WINDOW).unwrap_or(stem);
         let words = stem.replace('_', " ").replace("jain", "Jain");
         self.told
             .map_or(words.clone(), |told| format!("{words} {}", told.measure))
@@ -423,6 +437,9 @@ impl Number {
         }
     }
 }
+
+/// What the names of numbers begin with that are of the time after the warm-up.
+const OF_WINDOW: &str = "window_";
 
 /// A name and the unit at its end.
 fn split_unit(name: &str) -> (&str, &str) {

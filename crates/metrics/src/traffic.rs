@@ -5,6 +5,7 @@ use cclab_trace::schema::{TrafficSummary, Transfer};
 use cclab_units::Time;
 use serde::{Deserialize, Serialize};
 
+use crate::quantile::nearest_rank;
 use crate::table::Quantity::{Count, Delay, Factor, List, Percentage, Rate, Text};
 use crate::table::{Told, group, measured, row};
 
@@ -236,13 +237,9 @@ fn slowdowns(ended: &[(f64, &Transfer)]) -> Option<Distribution> {
 /// not pass.
 fn distribution(mut values: Vec<f64>) -> Option<Distribution> {
     values.sort_unstable_by(f64::total_cmp);
-    let count = values.len();
-    let quantile = |share: f64| {
-        let rank = (share * count as f64).ceil() as usize;
-        values.get(rank.clamp(1, count.max(1)) - 1).copied()
-    };
+    let quantile = |share: f64| nearest_rank(&values, share);
     Some(Distribution {
-        mean: values.iter().sum::<f64>() / count as f64,
+        mean: values.iter().sum::<f64>() / values.len() as f64,
         median: quantile(0.5)?,
         p95: quantile(0.95)?,
         p99: quantile(0.99)?,

@@ -3,12 +3,15 @@
 //! One function for each doubt, one list of them. A warning names the doubt, with numbers, and
 //! the remedy, in words of the study file.
 
+use cclab_cc::Signal;
+use cclab_spec::Direction;
 use cclab_trace::Trace;
 use cclab_trace::schema::FlowSummary;
-use cclab_units::Rate;
+use cclab_units::Time;
 
-use crate::bottleneck::utilization;
-use crate::flow::{FlowMetrics, LimitedShares};
+use crate::bottleneck::{BOTTLENECK, REVERSE, utilization};
+use crate::flow::{FlowMetrics, LimitedShares, is_seen, is_tcp, is_udp};
+use crate::input::MeasureInput;
 use crate::run_metrics::RunMetrics;
 use crate::warning::Warning;
 use crate::window::Window;
@@ -21,12 +24,8 @@ pub struct Evidence<'a> {
     pub metrics: &'a RunMetrics,
     /// The steady window, if there is one.
     pub steady: Option<Window>,
-    /// The largest rate that the bottleneck has, if it is another than that of its summary.
-    pub largest_rate: Option<Rate>,
-    /// Names of the flows that are programs.
-    pub programs: &'a [String],
-    /// Names of the flows that the study means to be limited by their application.
-    pub meant_by_application: &'a [String],
+    /// What is known beside the trace.
+    pub input: &'a MeasureInput,
 }
 
 /// A doubt that may be raised about a run.
@@ -63,8 +62,12 @@ const ENOUGH_LOSS_CYCLES: u64 = 20;
 /// third below the one it had, and goodput, which ends with the last byte, does not show it.
 const STALLED: f64 = 0.25;
 
+/// A window may grow tenfold and fall again within some tens of round trips: what lies a hundred of
+/// them apart is not a course.
+const MOST_ROUND_TRIPS_UNSEEN: f64 = 100.0;
+
 /// Every doubt about a single run, in the order of printing.
-pub const RULES: [Rule; 14] = [
+pub const RULES: [Rule; 16] = [
     Rule {
         code: "host-too-slow",
         when: "in real time: timers more than 1 ms or a tenth of a flow's mean RTT late, processors busy for more than 90% of the run, packets put off or dropped between interfaces, or a bottleneck that sends at less than 98% of its rate while packets wait",
@@ -81,6 +84,11 @@ pub const RULES: [Rule; 14] = [
         check: never_started,
     },
     Rule {
+        code: "nothing-seen",
+        when: "a program sent neither TCP nor UDP on its flow's path",
+        check: nothing_seen,
+    },
+    Rule {
         code: "incomplete-transfer",
         when: "a flow gave up after too many timeouts, or delivered nothing",
         check: incomplete_transfer,
@@ -92,7 +100,7 @@ pub const RULES: [Rule; 14] = [
     },
     Rule {
         code: "goodput-above-rate",
-        when: "a flow's goodput is above the bottleneck's largest rate: its bytes arrived in too few instants",
+        when: "a flow's goodput is above the largest rate of the slowest link on its own way: its bytes arrived in too few instants",
         check: goodput_above_rate,
     },
     Rule {
@@ -102,7 +110,7 @@ pub const RULES: [Rule; 14] = [
     },
     Rule {
         code: "limited-by-application",
-        when: "a TCP flow had nothing to send for more than half of its time, though the study gives it no application or rate of writes that means it to",
+        when: "a TCP flow without an end, or a program, had nothing to send for more than half of its time, though the study gives it no application or rate of writes that means it to",
         check: limited_by_application,
     },
     Rule {
@@ -112,17 +120,17 @@ pub const RULES: [Rule; 14] = [
     },
     Rule {
         code: "partial-overlap",
-        when: "the time in which all flows were active is less than 90% of some flow's own",
+        when: "the time in which all flows were active is less than 90% of some flow's own, the warm-up left out of both",
         check: partial_overlap,
     },
     Rule {
         code: "no-congestion-signal",
-        when: "data arrived, and nothing was lost, marked or retransmitted anywhere",
+        when: "data of a variant that obeys losses and marks alone arrived, and nothing was lost, marked or retransmitted anywhere",
         check: no_congestion_signal,
     },
     Rule {
         code: "bottleneck-not-full",
-        when: "the bottleneck's utilization in the steady window is below 90%, and no flow was limited by something else",
+        when: "the utilization of the bottleneck in the steady window is below 90%, in a direction in which data of flows go, and none of them was limited by something else",
         check: bottleneck_not_full,
     },
     Rule {
@@ -134,6 +142,11 @@ pub const RULES: [Rule; 14] = [
         code: "too-few-loss-cycles",
         when: "a flow limited by cwnd that did not end saw less than 20 loss episodes, a window of ECN echoes counted as one, in a run that had some",
         check: too_few_loss_cycles,
+    },
+    Rule {
+        code: "coarse-samples",
+        when: "samples are further apart than 100 of the shortest round trips",
+        check: coarse_samples,
     },
 ];
 
@@ -214,8 +227,8 @@ fn host_too_slow(evidence: &Evidence<'_>) -> Option<(String, String)> {
     joined(host.reasons.iter().cloned()).map(|faults| {
         (
             format!("the host did not keep up with real time: {faults}"),
-            "use backend = \"linux\", whose time waits for the host, or lower the rate, and leave \
-             the host to the run alone"
+            "use backend = \"linux\", whose time waits for the host, or lower the bottleneck's `rate`, \
+             and leave the host to the run alone"
                 .to_owned(),
         )
     })
@@ -229,8 +242,8 @@ fn variant_not_in_force(evidence: &Evidence<'_>) -> Option<(String, String)> {
         |flows| {
             (
                 format!("another variant than the one asked for was in force: {flows}"),
-                "check that the kernel has the variant, and that the program does not choose one \
-                 itself"
+                "check that the kernel has what `cc` asks for, and that the program does not choose \
+                 one itself"
                     .to_owned(),
             )
         },
@@ -243,21 +256,36 @@ fn never_started(evidence: &Evidence<'_>) -> Option<(String, String)> {
     joined(late.map(|flow| flow.name.clone())).map(|flows| {
         (
             format!("the run ended before the start of {flows}: nothing here is about them"),
-            "let them start earlier or the run last longer".to_owned(),
+            "give them an earlier `start` or the run a longer `duration`".to_owned(),
         )
     })
 }
 
-/// Whether `flow` is a program such as ping, which has no connection of which anything could
-/// arrive.
+/// Whether `flow` has no connection of which anything could arrive: its datagrams have none, nor has
+/// a program such as ping.
 fn is_without_tcp(evidence: &Evidence<'_>, flow: &FlowSummary) -> bool {
-    flow.cc_in_force.is_empty() && evidence.programs.contains(&flow.name)
+    !is_tcp(flow) || flow.cc_in_force.is_empty() && evidence.input.programs.contains(&flow.name)
+}
+
+fn nothing_seen(evidence: &Evidence<'_>) -> Option<(String, String)> {
+    let flows = evidence.trace.summary.flows.iter();
+    let unseen = flows.filter(|flow| flow.started.is_some() && !is_seen(flow));
+    joined(unseen.map(|flow| flow.name.clone())).map(|flows| {
+        (
+            format!(
+                "no TCP and no UDP was seen of {flows}: nothing is measured there, and no share or \
+                 index counts them"
+            ),
+            "check what the program of `command` printed, and that it talks to {dst} from {src}"
+                .to_owned(),
+        )
+    })
 }
 
 fn incomplete_transfer(evidence: &Evidence<'_>) -> Option<(String, String)> {
     let flows = evidence.trace.summary.flows.iter();
     let failed = flows
-        .filter(|flow| !is_without_tcp(evidence, flow))
+        .filter(|flow| is_udp(flow) || !is_without_tcp(evidence, flow))
         .filter_map(|flow| {
             let received = flow.bytes_received;
             match (flow.aborted, received) {
@@ -271,7 +299,7 @@ fn incomplete_transfer(evidence: &Evidence<'_>) -> Option<(String, String)> {
     joined(failed).map(|flows| {
         (
             format!("the network did not carry {flows}: rates and fairness leave them out"),
-            "check loss, outages and the queue's limit against one packet, or run longer"
+            "check `loss`, `outage` and the queue's `limit` against one packet, or raise `duration`"
                 .to_owned(),
         )
     })
@@ -285,7 +313,9 @@ fn flow_stalled(evidence: &Evidence<'_>) -> Option<(String, String)> {
         let last = samples.find(|(_, sample)| Some(sample.flow as usize) == index);
         last.is_some_and(|(_, sample)| sample.snd_una < sample.snd_nxt)
     };
-    let stalled = unended(evidence).filter_map(|(flow, _, window)| {
+    // What datagrams leave out nobody sends again, and a source may be silent.
+    let connected = unended(evidence).filter(|(flow, ..)| is_tcp(flow));
+    let stalled = connected.filter_map(|(flow, _, window)| {
         let heard = flow.last_byte.filter(|_| !flow.aborted)?;
         let silent = Window::new(heard.max(window.from), window.to)?.seconds();
         let text = format!("{} (the last {silent:.3} s)", flow.name);
@@ -298,25 +328,30 @@ fn flow_stalled(evidence: &Evidence<'_>) -> Option<(String, String)> {
                 "nothing arrived at the end of {flows}, though there was data to send: goodput \
                  and the mean RTT are of the time before"
             ),
-            "check outages, loss and the receiver's window; compare steady_goodput_bps, or let \
-             the run last until the flow recovers"
+            "check `outage`, `loss` and `rwnd`; compare steady_goodput_bps, or raise `duration` until \
+             the flow recovers"
                 .to_owned(),
         )
     })
 }
 
 fn goodput_above_rate(evidence: &Evidence<'_>) -> Option<(String, String)> {
-    let first = evidence.trace.summary.links.first()?.rate?;
-    let rate = evidence.largest_rate.unwrap_or(first).bps() as f64;
-    let flows = evidence.metrics.flows.iter();
-    let above = flows.filter(|flow| flow.goodput_bps.is_some_and(|goodput| goodput > rate));
-    joined(above.map(|flow| flow.name.clone())).map(|flows| {
+    let bottleneck = || evidence.trace.summary.links.first()?.rate;
+    let largest = &evidence.input.largest_rates;
+    let flows = evidence.metrics.flows.iter().enumerate();
+    let above = flows.filter(|&(index, flow)| {
+        let rate = largest.get(index).map_or_else(bottleneck, |rate| *rate);
+        flow.goodput_bps
+            .zip(rate)
+            .is_some_and(|(goodput, rate)| goodput > rate.bps() as f64)
+    });
+    joined(above.map(|(_, flow)| flow.name.clone())).map(|flows| {
         (
             format!(
-                "so few deliveries that bytes / (last - first byte) is above the bottleneck's \
-                 rate: {flows}; goodput and jain say nothing there"
+                "so few deliveries that bytes / (last - first byte) is above the rate of a link on \
+                 the way: {flows}; goodput and jain say nothing there"
             ),
-            "use throughput_bps, or transfer more".to_owned(),
+            "use throughput_bps, or a larger `transfer`".to_owned(),
         )
     })
 }
@@ -325,46 +360,66 @@ fn limited_by_rwnd(evidence: &Evidence<'_>) -> Option<(String, String)> {
     let flows = mostly_limited(evidence, |limited| limited.rwnd)?;
     Some((
         format!("the receiver's window, not congestion control, limited {flows}"),
-        "raise rwnd above the bandwidth-delay product plus the queue".to_owned(),
+        "raise the flow's `rwnd` above the bandwidth-delay product plus the queue".to_owned(),
     ))
 }
 
 fn limited_by_application(evidence: &Evidence<'_>) -> Option<(String, String)> {
+    let input = evidence.input;
+    let of_program = |name: &str| input.programs.iter().any(|program| program == name);
     // A program without a connection, such as ping, has no congestion control to be limited by.
     let flows = evidence.trace.summary.flows.iter();
-    let without_tcp: Vec<&String> = flows
+    let without_tcp: Vec<&str> = flows
         .filter(|flow| is_without_tcp(evidence, flow))
-        .map(|flow| &flow.name)
+        .map(|flow| flow.name.as_str())
         .collect();
-    let meant = evidence.meant_by_application.iter().chain(without_tcp);
-    let meant: Vec<&String> = meant.collect();
+    // The sender of a transfer has handed over all of it long before the last of it arrives.
+    let handed_over = |name: &str| input.finite.iter().any(|one| one == name) && !of_program(name);
     let flows = mostly_limited_among(
         evidence,
         |limited| limited.application,
-        |name| !meant.iter().any(|meant| *meant == name),
+        |name| {
+            let meant = input.meant_by_application.iter().any(|one| one == name);
+            !meant && !without_tcp.contains(&name) && !handed_over(name)
+        },
     )?;
     Some((
         format!("the application, not congestion control, limited {flows}"),
-        "let the program, or writes of write_size bytes, keep up with the network, or say what \
-         is meant by writes_per_second or an application"
+        "let the program, or writes of `write_size` bytes, keep up with the network, or say what \
+         is meant by `writes_per_second` or an `application`"
             .to_owned(),
     ))
 }
 
 fn limited_by_sndbuf(evidence: &Evidence<'_>) -> Option<(String, String)> {
     let flows = mostly_limited(evidence, |limited| limited.sndbuf)?;
+    let is_held = |flow: &&FlowMetrics| flow.limited.is_some_and(|l| l.sndbuf > MOST_OF_THE_TIME);
+    let mut held = evidence.metrics.flows.iter().filter(is_held);
+    // A program decides on its socket itself, within what the kernel allows.
+    let keys = match held.any(|flow| evidence.input.programs.contains(&flow.name)) {
+        true => {
+            "of a program the third number of `sysctl = { \"net.ipv4.tcp_wmem\" = .. }`, of \
+                 another flow its `sndbuf`"
+        }
+        false => "the flow's `sndbuf`",
+    };
     Some((
         format!("the send buffer, not congestion control, limited {flows}"),
-        "raise the send buffer above the bandwidth-delay product plus the queue".to_owned(),
+        format!("raise {keys} above the bandwidth-delay product plus the queue"),
     ))
 }
 
 fn partial_overlap(evidence: &Evidence<'_>) -> Option<(String, String)> {
     let run = &evidence.trace.summary;
+    // What is told is told of the time after the warm-up.
+    let warmup = evidence.input.warmup;
     let active: Vec<(&FlowSummary, Window)> = run
         .flows
         .iter()
-        .filter_map(|flow| Some((flow, Window::active(flow, run.end)?)))
+        .filter_map(|flow| {
+            let active = Window::active(flow, run.end)?;
+            Some((flow, active.after(warmup).unwrap_or(active)))
+        })
         .collect();
     let from = active.iter().map(|(_, window)| window.from).max()?;
     let to = active.iter().map(|(_, window)| window.to).min()?;
@@ -380,7 +435,9 @@ fn partial_overlap(evidence: &Evidence<'_>) -> Option<(String, String)> {
                 window.seconds(),
                 flow.name
             ),
-            "compare steady_goodput_bps, or give all flows one start and one duration".to_owned(),
+            "let `warmup` last until the last start, compare steady_goodput_bps, or give all flows \
+             one `start` and one `duration`"
+                .to_owned(),
         )
     })
 }
@@ -396,41 +453,98 @@ fn has_congestion_signal(evidence: &Evidence<'_>) -> bool {
             .any(|flow| flow.retransmits + flow.ecn_echoes > 0)
 }
 
+/// Whether the variant of `flow` waits for losses and marks; of an unknown one that is taken for
+/// granted.
+fn obeys_losses(flow: &FlowSummary) -> bool {
+    let name = match flow.cc_in_force.as_str() {
+        "" => &flow.cc,
+        in_force => in_force,
+    };
+    is_tcp(flow) && cclab_cc::find(name).is_none_or(|variant| variant.signal == Signal::Losses)
+}
+
 fn no_congestion_signal(evidence: &Evidence<'_>) -> Option<(String, String)> {
-    let any_data = evidence
-        .trace
-        .summary
-        .flows
-        .iter()
-        .any(|flow| flow.bytes_received > 0);
-    (any_data && !has_congestion_signal(evidence)).then(|| {
+    if has_congestion_signal(evidence) {
+        return None;
+    }
+    let flows = evidence.trace.summary.flows.iter();
+    let waiting = flows.filter(|flow| flow.bytes_received > 0 && obeys_losses(flow));
+    let named = waiting.map(|flow| format!("{} ({})", flow.name, flow.cc));
+    joined(named).map(|flows| {
         (
-            "no packet was lost or ECN-marked anywhere: loss-based variants were never put to \
-             the test"
-                .to_owned(),
-            "run longer, make the queue or the rate of the bottleneck smaller, or raise what \
-             limits the flows"
+            format!(
+                "no packet was lost or ECN-marked anywhere, and nothing else tells these to slow \
+                 down: {flows}"
+            ),
+            "raise `duration`, lower the `limit` of the queue or the `rate` of the bottleneck, or \
+             raise what limits the flows, such as `rwnd`"
                 .to_owned(),
         )
     })
 }
 
-fn bottleneck_not_full(evidence: &Evidence<'_>) -> Option<(String, String)> {
-    let used = utilization(evidence.trace, evidence.steady?)?;
+fn coarse_samples(evidence: &Evidence<'_>) -> Option<(String, String)> {
+    let every = evidence.input.sampled_every.as_secs_f64();
+    let flows = evidence.metrics.flows.iter();
+    let shortest = flows
+        .filter_map(|flow| flow.rtt_min_s)
+        .filter(|&rtt| rtt > 0.0)
+        .reduce(f64::min)?;
+    let longest = shortest * MOST_ROUND_TRIPS_UNSEEN;
+    (every > longest).then(|| {
+        let [every, rtt, longest] =
+            [every, shortest, longest].map(|seconds| Time::from_secs_f64(seconds));
+        (
+            format!(
+                "samples are {every} apart and round trips take {rtt}: figures over time show \
+                 neither windows nor queues as they were"
+            ),
+            format!(
+                "set trace.interval to {longest} or less, and `duration` so that not too many \
+                 samples come of it"
+            ),
+        )
+    })
+}
+
+/// The link that the flows of a direction share, what it is called, and whether one of them was held
+/// back by something else for most of its time.
+fn bottlenecks<'a>(
+    evidence: &'a Evidence<'_>,
+) -> impl Iterator<Item = (usize, &'static str, bool)> + 'a {
+    let ways = [
+        (Direction::Forward, BOTTLENECK, "the bottleneck"),
+        (Direction::Reverse, REVERSE, "the bottleneck's way back"),
+    ];
     let other_limit = |flow: &FlowMetrics| {
         flow.limited
             .is_some_and(|l| l.rwnd + l.application + l.sndbuf > MOST_OF_THE_TIME)
     };
-    let said_already = evidence.metrics.flows.iter().any(other_limit);
-    (used < FULL && !said_already).then(|| {
+    ways.into_iter().filter_map(move |(way, link, name)| {
+        let flows = evidence.metrics.flows.iter().enumerate();
+        // A source of datagrams fills what it is meant to, whatever there is room for.
+        let flows = flows.zip(&evidence.trace.summary.flows);
+        let flows = flows.filter_map(|(flow, row)| is_tcp(row).then_some(flow));
+        let mut own = flows.filter(|&(index, _)| evidence.input.direction(index) == way);
+        let first = own.next()?;
+        let held_back = other_limit(first.1) || own.any(|(_, flow)| other_limit(flow));
+        Some((link, name, held_back))
+    })
+}
+
+fn bottleneck_not_full(evidence: &Evidence<'_>) -> Option<(String, String)> {
+    let steady = evidence.steady?;
+    let idle = bottlenecks(evidence).filter_map(|(link, name, held_back)| {
+        let used = utilization(evidence.trace, steady, link)?;
+        let text = format!("{name} was used to {:.1}% only", used * 100.0);
+        (used < FULL && !held_back).then_some(text)
+    });
+    joined(idle).map(|idle| {
         (
-            format!(
-                "the bottleneck was used to {:.1}% only in the steady window: it may not be \
-                 what limits the flows",
-                used * 100.0
-            ),
-            "check the rate of the access links, the packet rates of hosts and routers, the queue \
-             against the bandwidth-delay product, random loss and outages; lengthen the warm-up if flows were still starting"
+            format!("{idle} in the steady window: it may not be what limits the flows"),
+            "check `rate` of [network.access], `packet_rate` and `router_packet_rate`, the `limit` \
+             of the queue against the bandwidth-delay product, `loss` and `outage`; lengthen \
+             `warmup` if flows were still starting"
                 .to_owned(),
         )
     })
@@ -462,7 +576,7 @@ fn too_few_round_trips(evidence: &Evidence<'_>) -> Option<(String, String)> {
     joined(short).map(|flows| {
         (
             format!("too few round trips were measured for a stable mean: {flows}"),
-            format!("run for at least {ENOUGH_ROUND_TRIPS} round trips after the warm-up"),
+            format!("raise `duration` to at least {ENOUGH_ROUND_TRIPS} round trips after `warmup`"),
         )
     })
 }
@@ -490,7 +604,8 @@ fn too_few_loss_cycles(evidence: &Evidence<'_>) -> Option<(String, String)> {
         (
             format!("too few loss cycles were seen for a stable mean: {flows}"),
             format!(
-                "run until each flow has seen {ENOUGH_LOSS_CYCLES} of them, or repeat more often"
+                "raise `duration` until each flow has seen {ENOUGH_LOSS_CYCLES} of them, or \
+                 `repeat`"
             ),
         )
     })

@@ -23,6 +23,11 @@ impl Window {
         Window::new(flow.started?, flow.ended.unwrap_or(end))
     }
 
+    /// What is left of it after the warm-up; `None` if that is nothing.
+    pub fn after(self, warmup: Time) -> Option<Window> {
+        Window::new(self.from.max(warmup), self.to)
+    }
+
     /// After the warm-up, while every flow that ever started is active: from the end of the
     /// warm-up or the last start to the first end of a flow or the run's.
     pub fn steady(run: &RunSummary, warmup: Time) -> Option<Window> {

@@ -3,7 +3,9 @@
 use cclab_metrics::{MeasureInput, RunMetrics, measure};
 use cclab_spec::{Overrides, Study};
 use cclab_trace::Trace;
-use cclab_trace::schema::{FlowSample, FlowSummary, LinkSummary, RunSummary, TrafficSummary};
+use cclab_trace::schema::{
+    FlowSample, FlowSummary, LinkSummary, QueueSample, RunSummary, TrafficSummary,
+};
 use cclab_units::{Rate, Time};
 use proptest::prelude::*;
 
@@ -375,4 +377,97 @@ proptest! {
         prop_assert_eq!(again.convergence_s, found.convergence_s);
         prop_assert_eq!(again.smallest_share, found.smallest_share);
     }
+}
+
+/// 80 Mbit/s on a link of 100 beside 16 on its way back of 20: neither is held against the other.
+#[test]
+fn directions_are_apart() {
+    let text = TWO.replace(
+        "rate = \"12.112Mbit\"",
+        "rate = \"100Mbit\"\nreverse = { rate = \"20Mbit\" }",
+    ) + "direction = \"reverse\"\n[[flow]]\nname = \"c\"\ndirection = \"reverse\"\n";
+    let flows = [
+        (0, vec![10_000_000; 10]),
+        (0, vec![1_500_000; 10]),
+        (0, vec![500_000; 10]),
+    ];
+    let mut trace = trace(&flows, SAMPLED);
+    let link = |name: &str, bps| LinkSummary {
+        name: name.into(),
+        rate: Rate::from_bps(bps),
+        ..LinkSummary::default()
+    };
+    trace.summary.links = vec![
+        link("bottleneck", 100_000_000),
+        link("bottleneck.reverse", 20_000_000),
+    ];
+    let sent = |link, at, bytes| {
+        let sample = QueueSample {
+            link,
+            tx_bytes: bytes,
+            ..QueueSample::default()
+        };
+        (Time::from_secs(at), sample)
+    };
+    trace.queue_samples = vec![
+        sent(0, 0, 0),
+        sent(1, 0, 0),
+        sent(0, 10, 118_750_000),
+        sent(1, 10, 23_750_000),
+    ];
+    let input = input(&text);
+    let found = measure(&trace, &input);
+    let ways: Vec<&str> = found
+        .flows
+        .iter()
+        .map(|flow| flow.direction.as_str())
+        .collect();
+    assert_eq!(ways, ["forward", "reverse", "reverse"]);
+    // Alone on its way; 3 to 1 on the other.
+    assert_eq!(
+        (found.jain, found.jain_mean, found.throughput_ratio),
+        (Some(1.0), Some(1.0), Some(1.0))
+    );
+    close(found.reverse_jain, 0.8);
+    assert_eq!(found.flows[0].least_share, Some(1.0));
+    close(found.flows[1].least_share, 0.75);
+    close(found.bottleneck.utilization, 0.95);
+    close(found.bottleneck.reverse_utilization, 0.95);
+    let codes: Vec<&str> = found.warnings.iter().map(|w| w.code.as_str()).collect();
+    assert!(!codes.contains(&"goodput-above-rate") && !codes.contains(&"bottleneck-not-full"));
+
+    // Each is held against its own.
+    trace.summary.flows[1].bytes_received = 30_000_000;
+    trace.queue_samples[3].1.tx_bytes = 10_000_000;
+    let found = measure(&trace, &input);
+    let message = |code: &str| {
+        let warning = found.warnings.iter().find(|warning| warning.code == code);
+        warning.map_or("", |warning| warning.message.as_str())
+    };
+    assert!(message("goodput-above-rate").contains("on the way: b;"));
+    assert!(
+        message("bottleneck-not-full")
+            .starts_with("the bottleneck's way back was used to 40.0% only in")
+    );
+
+    // All go back: they are the rivals, as they ever were.
+    let back = text.replace("name = \"a\"", "name = \"a\"\ndirection = \"reverse\"");
+    let found = measure(&trace, &self::input(&back));
+    assert_eq!(found.jain, found.reverse_jain);
+    assert!(found.jain.expect("three flows") < 0.9);
+}
+
+/// Flows that all go one way are measured as if there were no other.
+#[test]
+fn one_direction_has_no_numbers_of_the_other() {
+    let found = measure(
+        &trace(&[(0, vec![1000; 3]), (0, vec![1000; 3])], SAMPLED),
+        &input(TWO),
+    );
+    assert_eq!((found.jain, found.reverse_jain), (Some(1.0), None));
+    let bottleneck = found.bottleneck;
+    assert_eq!(
+        (bottleneck.reverse_utilization, bottleneck.reverse_drops),
+        (None, None)
+    );
 }

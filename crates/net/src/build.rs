@@ -1,8 +1,9 @@
 //! From a layout to a network.
 
 use cclab_layout::{Journey, Layout, LinkId, LinkKind};
-use cclab_qdisc::{Config as QueueConfig, Limit};
+use cclab_qdisc::{Config as QueueConfig, Limit, find};
 use cclab_spec::Queue;
+use cclab_trace::Histogram;
 use cclab_units::memory::with_room_on_large_pages;
 use cclab_units::parameter::Params;
 use cclab_units::{Rate, Stream};
@@ -96,7 +97,12 @@ fn link(layout: &Layout, id: LinkId, counting: Counting, seed: u64) -> Link {
                 link.foresee_departures();
             }
             if layout.is_bottleneck(id) {
-                link.fit().sojourn = Some(Box::default());
+                let discipline = find(&line.queue.kind);
+                let bands = discipline.map_or(&[][..], |discipline| discipline.bands);
+                let kept = |&name: &&'static str| (name, Histogram::new());
+                let fittings = link.fit();
+                fittings.sojourn = Some(Box::default());
+                fittings.bands = bands.iter().map(kept).collect();
             }
             link
         }

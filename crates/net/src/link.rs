@@ -13,7 +13,8 @@ mod counters;
 mod fittings;
 
 use cclab_packet::Packet;
-use cclab_qdisc::{Backlog, Departure, Dropped, Qdisc};
+use cclab_qdisc::{Backlog, Band, Departure, Dropped, Qdisc};
+use cclab_trace::Histogram;
 use cclab_trace::schema::DropReason;
 use cclab_units::memory::prefetch;
 use cclab_units::{Rate, Stream, Time, TxClock};
@@ -315,6 +316,23 @@ impl Link {
         }
     }
 
+    /// Counts how long a packet waited in a named queue, where that is kept.
+    #[inline]
+    fn record_band(&mut self, band: usize, waited: Time) {
+        let fittings = self.fittings.as_mut();
+        if let Some((_, sojourn)) = fittings.and_then(|of| of.bands.get_mut(band)) {
+            sojourn.record(waited.as_nanos());
+        }
+    }
+
+    /// What the discipline counted of its named queues.
+    pub fn bands(&self) -> &[Band] {
+        match &self.service {
+            Service::Foreseen(_) => &[],
+            Service::Asked(asked) => asked.queue.bands(),
+        }
+    }
+
     /// Accounts for the foreseen departures that come before an arrival at `now` that was caused
     /// at `since`.
     #[inline]
@@ -325,6 +343,20 @@ impl Link {
             self.counters.taken_bytes += departed.bytes;
             self.record_sojourn(departed.waits);
         }
+    }
+
+    /// How long the packets waited that have left by `now`; empty where that is not kept.
+    pub fn sojourn(&self, now: Time) -> Histogram {
+        let fittings = self.fittings.as_ref();
+        let kept = fittings.and_then(|fittings| fittings.sojourn.as_deref());
+        let Some(mut sojourn) = kept.cloned() else {
+            return Histogram::default();
+        };
+        if let Service::Foreseen(fifo) = &self.service {
+            let departed = fifo.departed(now);
+            departed.for_each(|departed| sojourn.record(departed.waits.as_nanos()));
+        }
+        sojourn
     }
 
     /// Accounts for everything until the end of a run.

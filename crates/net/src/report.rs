@@ -1,6 +1,7 @@
 //! What a network was: the state of its queues, and what its links did.
 
-use cclab_trace::schema::{LinkSummary, QueueSample};
+use cclab_trace::Histogram;
+use cclab_trace::schema::{BandSummary, LinkSummary, QueueSample};
 use cclab_units::Time;
 
 use crate::link::Link;
@@ -32,6 +33,11 @@ impl Network {
             marks: link.marks(),
             capacity: link.capacity(now),
         }
+    }
+
+    /// How long packets have waited for the link `index` so far.
+    pub fn sojourn(&self, index: usize) -> Histogram {
+        self.links[index].sojourn(self.now)
     }
 
     /// Ends a run now: the links' rows. The counters of links that run ahead then tell what has
@@ -83,7 +89,20 @@ fn check_conservation(link: &Link) -> Result<(), NotConserved> {
     })
 }
 
-fn link_summary(link: Link, now: Time) -> LinkSummary {
+fn link_summary(mut link: Link, now: Time) -> LinkSummary {
+    let kept = link
+        .fittings
+        .as_mut()
+        .map(|of| std::mem::take(&mut of.bands));
+    let counted = link.bands().iter().zip(kept.unwrap_or_default());
+    let bands = counted.map(|(band, (name, sojourn))| BandSummary {
+        name: name.to_owned(),
+        packets: band.packets,
+        drops: band.drops,
+        marks: band.marks,
+        sojourn,
+    });
+    let bands = bands.collect();
     let counters = &link.counters;
     let incidents = &link.incidents;
     LinkSummary {
@@ -105,6 +124,8 @@ fn link_summary(link: Link, now: Time) -> LinkSummary {
             .and_then(|fittings| fittings.sojourn)
             .map(|sojourn| *sojourn)
             .unwrap_or_default(),
+        bands,
         name: link.name.into(),
+        ..LinkSummary::default()
     }
 }

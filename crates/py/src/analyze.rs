@@ -3,21 +3,22 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use cclab_analyze::segments::{Sack, Segment};
-use cclab_analyze::{Analysis, Direction, Options, Series, Watch, analyze_file};
+use cclab_analyze::segments::{Datagram, Sack, Segment};
+use cclab_analyze::{Analysis, Options, Series, Watch, analyze_file};
 use cclab_trace::TableWriter;
 use cclab_trace::captured::CaptureFile;
+use cclab_trace::table::Row;
 use cclab_units::Time;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::error;
 
-/// What each TCP connection in the capture at `path` did: the document as JSON, and its table
-/// `connections` as a Parquet file.
+/// What each TCP connection and each conversation over UDP in the capture at `path` did: the document
+/// as JSON, and its tables `connections` and `conversations` as Parquet files.
 ///
 /// `interval` is one in nanoseconds since the first segment, whose shares are told; into the
-/// folder `series` go the tables of all segments.
+/// folder `series` go the tables of all segments and datagrams.
 #[pyfunction]
 #[pyo3(signature = (path, max_connections=None, interval=None, series=None))]
 pub fn analyze<'py>(
@@ -26,8 +27,8 @@ pub fn analyze<'py>(
     max_connections: Option<NonZeroUsize>,
     interval: Option<(u64, u64)>,
     series: Option<PathBuf>,
-) -> PyResult<(String, Bound<'py, PyBytes>)> {
-    let (document, table) = py.detach(|| {
+) -> PyResult<(String, Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+    let (document, connections, conversations) = py.detach(|| {
         let mut options = Options::default();
         if let Some(most) = max_connections {
             options.max_connections = most;
@@ -36,10 +37,15 @@ pub fn analyze<'py>(
             interval.map(|(from, to)| (Time::from_nanos(from), Time::from_nanos(to)));
         let analysis = analyzed(&path, options, series.as_deref())?;
         let document = serde_json::to_string(&analysis).map_err(error::run)?;
-        let table = parquet(&analysis.connections)?;
-        PyResult::Ok((document, table))
+        let connections = parquet(&analysis.connections)?;
+        let conversations = parquet(&analysis.conversations)?;
+        PyResult::Ok((document, connections, conversations))
     })?;
-    Ok((document, PyBytes::new(py, &table)))
+    Ok((
+        document,
+        PyBytes::new(py, &connections),
+        PyBytes::new(py, &conversations),
+    ))
 }
 
 fn analyzed(path: &Path, options: Options, series: Option<&Path>) -> PyResult<Analysis> {
@@ -94,15 +100,18 @@ impl<W: Watch> Watch for Heeding<W> {
     fn sack(&mut self, sack: Sack) {
         self.watch.sack(sack);
     }
+    fn datagram(&mut self, datagram: Datagram) {
+        self.watch.datagram(datagram);
+    }
     fn goes_on(&mut self) -> bool {
         self.signal = Python::attach(|py| py.check_signals()).err();
         self.signal.is_none()
     }
 }
 
-fn parquet(rows: &[Direction]) -> PyResult<Vec<u8>> {
+fn parquet<R: Row>(rows: &[R]) -> PyResult<Vec<u8>> {
     let mut table =
-        TableWriter::new(Vec::new(), PathBuf::from("connections")).map_err(error::run)?;
+        TableWriter::new(Vec::new(), PathBuf::from(R::TABLE.name)).map_err(error::run)?;
     for row in rows {
         table.push(row).map_err(error::run)?;
     }

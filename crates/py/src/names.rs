@@ -35,7 +35,7 @@ pub fn variants() -> String {
 
 /// Every queueing discipline: name, one line about it, where it is defined, its parameters, the
 /// backends that have it, the parameter with the rate that it lets pass (null where that is the
-/// link's), whether it breaks phase effects.
+/// link's), whether it breaks phase effects, the names of its queues where it has several.
 #[pyfunction]
 pub fn qdiscs() -> String {
     let row = |d: &Discipline| {
@@ -47,6 +47,7 @@ pub fn qdiscs() -> String {
             "backends": backends(d.build.is_some(), d.kernel.is_some()),
             "shapes": d.shapes,
             "draws": d.draws,
+            "bands": d.bands,
         })
     };
     json!(cclab_qdisc::QDISCS.iter().map(row).collect::<Vec<_>>()).to_string()
@@ -137,6 +138,8 @@ fn number(number: &Number) -> Value {
     json!({
         "name": number.name(),
         "title": number.title(),
+        "window_of": number.window_of(),
+        "short": number.short(),
         "told": number.told.map(|told| told.measure),
         "compared": number.compared(),
         "queried": number.queried(),

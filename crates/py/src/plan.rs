@@ -254,6 +254,13 @@ fn known() -> Names {
         for number in metric.numbers() {
             let (subject, name) = (metric.subject(), number.name());
             names.metrics.register(subject, &name, metric.baseline);
+            // Of `jain` the whole name is the short one.
+            if let Some(short) = number
+                .short()
+                .filter(|short| number.window_of().as_ref() != Some(short))
+            {
+                names.metrics.register(subject, &short, metric.baseline);
+            }
         }
     }
     names

@@ -57,6 +57,7 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
     ],
     shapes: None,
     draws: true,
+    bands: &[],
     kernel: Some(Tc {
         part: InKernel::Module {
             name: "sch_choke",

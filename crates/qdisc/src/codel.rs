@@ -25,6 +25,7 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
     relations: &[Relation::Below("target", "interval")],
     shapes: None,
     draws: true,
+    bands: &[],
     kernel: Some(Tc {
         part: InKernel::Module {
             name: "sch_codel",

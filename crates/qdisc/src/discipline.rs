@@ -52,6 +52,9 @@ pub struct Discipline {
     /// Whether what it drops or marks depends on more than what waits: on dice or on time, so that
     /// a queue of it breaks phase effects.
     pub draws: bool,
+    /// The names of its queues, where it has several that are one beside another on purpose, in the
+    /// order of [`Qdisc::bands`]; none of a single queue, and where each flow has its own.
+    pub bands: &'static [&'static str],
     /// How Linux spells it; `None`: no kernel has it as a queue of a link.
     pub kernel: Option<Tc>,
     /// Makes an empty queue for the simulator; `None`: only kernels have it.

@@ -17,6 +17,7 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
     relations: &[],
     shapes: None,
     draws: false,
+    bands: &[],
     kernel: Some(Tc {
         kinds: &[
             Kind {

@@ -8,7 +8,7 @@ use crate::declare::{self, DERIVED, number, time};
 use crate::discipline::{Config, Discipline};
 use crate::fifo::{Fifo, Room};
 use crate::ticks::Ticks;
-use crate::{Backlog, Cx, Departure, Dropped, MTU, Qdisc, ecn};
+use crate::{Backlog, Band, Cx, Departure, Dropped, MTU, Qdisc, ecn};
 
 /// Registry entry.
 pub(crate) const DISCIPLINE: Discipline = Discipline {
@@ -76,10 +76,16 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
     relations: &[],
     shapes: None,
     draws: true,
+    bands: &["L", "C"],
     // Linux 6.12 does not have it yet.
     kernel: None,
     build: Some(|config| Box::new(DualPi2::new(config))),
 };
+
+/// The L4S queue among the bands.
+const L: usize = 0;
+/// The classic queue among them.
+const C: usize = 1;
 
 /// `p_Lmax` of RFC 9332, appendix A.2: from here on marks alone cannot control L4S traffic.
 const MOST_MARKING: f64 = 1.0;
@@ -126,7 +132,8 @@ struct DualPi2 {
     delay_before: Time,
     l4s_signals: Recurrence,
     classic_signals: Recurrence,
-    marks: u64,
+    bands: [Band; 2],
+    last_band: usize,
 }
 
 impl DualPi2 {
@@ -154,7 +161,8 @@ impl DualPi2 {
             delay_before: Time::ZERO,
             l4s_signals: Recurrence::default(),
             classic_signals: Recurrence::default(),
-            marks: 0,
+            bands: [Band::default(); 2],
+            last_band: L,
         }
     }
 
@@ -234,6 +242,7 @@ impl DualPi2 {
         let marked = if self.is_overloaded() {
             let classic = self.classic_probability();
             if self.l4s_signals.recurs(classic) {
+                self.bands[L].drops += 1;
                 dropped.push(Dropped(departure.packet));
                 return None;
             }
@@ -243,22 +252,26 @@ impl DualPi2 {
             self.l4s_signals.recurs(native.max(coupled))
         };
         if marked && ecn::mark(&mut departure.packet) {
-            self.marks += 1;
+            self.bands[L].marks += 1;
         }
+        self.bands[L].packets += 1;
         Some(departure)
     }
 
     /// Takes a packet from the classic queue; `None` if it was dropped.
     fn take_classic(&mut self, dropped: &mut Vec<Dropped>) -> Option<Departure> {
         let mut departure = self.classic.pop()?;
-        if !self.classic_signals.recurs(self.classic_probability()) {
-            return Some(departure);
+        let (classic, overloaded) = (self.classic_probability(), self.is_overloaded());
+        let band = &mut self.bands[C];
+        if self.classic_signals.recurs(classic) {
+            if overloaded || !ecn::mark(&mut departure.packet) {
+                band.drops += 1;
+                dropped.push(Dropped(departure.packet));
+                return None;
+            }
+            band.marks += 1;
         }
-        if self.is_overloaded() || !ecn::mark(&mut departure.packet) {
-            dropped.push(Dropped(departure.packet));
-            return None;
-        }
-        self.marks += 1;
+        band.packets += 1;
         Some(departure)
     }
 }
@@ -271,14 +284,17 @@ fn full_credit(classic: f64) -> f64 {
 impl Qdisc for DualPi2 {
     fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>, dropped: &mut Vec<Dropped>) {
         self.catch_up(cx.now);
-        if !self.room.admits(self.backlog(), &packet) {
-            dropped.push(Dropped(packet));
-            return;
-        }
+        let admitted = self.room.admits(self.backlog(), &packet);
         // RFC 9331, section 5.1: ECT(1) and CE are L4S.
-        match packet.ecn {
-            Ecn::Ect1 | Ecn::Ce => self.l4s.push(packet, cx.now),
-            Ecn::NotEct | Ecn::Ect0 => self.classic.push(packet, cx.now),
+        let (band, queue) = match packet.ecn {
+            Ecn::Ect1 | Ecn::Ce => (L, &mut self.l4s),
+            Ecn::NotEct | Ecn::Ect0 => (C, &mut self.classic),
+        };
+        if admitted {
+            queue.push(packet, cx.now);
+        } else {
+            self.bands[band].drops += 1;
+            dropped.push(Dropped(packet));
         }
     }
 
@@ -291,6 +307,7 @@ impl Qdisc for DualPi2 {
                 false => self.take_classic(dropped),
             };
             if let Some(departure) = taken {
+                self.last_band = if from_l4s { L } else { C };
                 self.settle(from_l4s, f64::from(departure.packet.wire_len));
                 return Some(departure);
             }
@@ -307,7 +324,15 @@ impl Qdisc for DualPi2 {
     }
 
     fn marks(&self) -> u64 {
-        self.marks
+        self.bands.iter().map(|band| band.marks).sum()
+    }
+
+    fn bands(&self) -> &[Band] {
+        &self.bands
+    }
+
+    fn last_band(&self) -> usize {
+        self.last_band
     }
 }
 

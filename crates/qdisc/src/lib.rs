@@ -77,6 +77,17 @@ pub struct FifoLimits {
     pub bytes: u64,
 }
 
+/// What a discipline counted of one of its queues, where it has several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Band {
+    /// Packets that it gave out.
+    pub packets: u64,
+    /// Packets dropped that were in it, or were to go there.
+    pub drops: u64,
+    /// Packets of it that were ECN-marked.
+    pub marks: u64,
+}
+
 /// A queueing discipline. The packet in transmission is no longer in the queue.
 pub trait Qdisc: Send {
     /// Takes `packet` in. Packets dropped for it, itself perhaps, go to `dropped`.
@@ -102,6 +113,16 @@ pub trait Qdisc: Send {
 
     /// Packets ECN-marked so far.
     fn marks(&self) -> u64 {
+        0
+    }
+
+    /// What it counted so far of each of its [`Discipline::bands`], in their order.
+    fn bands(&self) -> &[Band] {
+        &[]
+    }
+
+    /// The place among [`Qdisc::bands`] of the packet that was given out last.
+    fn last_band(&self) -> usize {
         0
     }
 }

@@ -33,6 +33,7 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
     relations: &[],
     shapes: None,
     draws: true,
+    bands: &[],
     kernel: Some(Tc {
         part: InKernel::Module {
             name: "sch_pie",

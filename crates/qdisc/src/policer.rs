@@ -22,6 +22,7 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
     relations: &[Relation::HoldsPacket("burst", None)],
     shapes: Some("rate"),
     draws: true,
+    bands: &[],
     // To the kernel it is no queue but an action of a filter.
     kernel: None,
     build: Some(|config| Box::new(Policer::new(config))),

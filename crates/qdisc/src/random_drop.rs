@@ -20,6 +20,7 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
     relations: &[],
     shapes: None,
     draws: true,
+    bands: &[],
     // No kernel has it.
     kernel: None,
     build: Some(|config| Box::new(RandomDrop::new(config))),

@@ -58,6 +58,7 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
     ],
     shapes: None,
     draws: true,
+    bands: &[],
     kernel: Some(Tc {
         part: InKernel::Module {
             name: "sch_red",
@@ -135,6 +136,7 @@ pub(crate) const OF_THE_1990S: Discipline = Discipline {
     relations: IN_PACKETS,
     shapes: None,
     draws: true,
+    bands: &[],
     // `tc` sets no weight, and counts in bytes.
     kernel: None,
     build: Some(|config| {
@@ -190,6 +192,7 @@ pub(crate) const ADAPTIVE: Discipline = Discipline {
     relations: IN_PACKETS,
     shapes: None,
     draws: true,
+    bands: &[],
     // `tc` sets no target; it has `red` with `adaptive`.
     kernel: None,
     build: Some(|config| {

@@ -48,6 +48,7 @@ pub(crate) const DISCIPLINE: Discipline = Discipline {
     ],
     shapes: Some("rate"),
     draws: true,
+    bands: &[],
     // A link of the kernel backends has one already, to keep its rate.
     kernel: None,
     build: Some(|config| Box::new(Tbf::new(config))),

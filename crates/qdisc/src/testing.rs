@@ -7,7 +7,7 @@ use cclab_units::parameter::Params;
 use cclab_units::{Rate, Stream, Time};
 
 use crate::discipline::{Config, Limit};
-use crate::{Backlog, Cx, Departure, Dropped, FifoLimits, Qdisc, find};
+use crate::{Backlog, Band, Cx, Departure, Dropped, FifoLimits, Qdisc, find};
 
 /// A packet of `wire_len` bytes of the flow `flow`.
 pub(crate) fn packet(flow: u32, wire_len: u16) -> Packet {
@@ -117,6 +117,16 @@ impl Bench {
     /// Marks so far.
     pub fn marks(&self) -> u64 {
         self.queue.marks()
+    }
+
+    /// What each named queue counted.
+    pub fn bands(&self) -> &[Band] {
+        self.queue.bands()
+    }
+
+    /// The named queue that the last packet left.
+    pub fn last_band(&self) -> usize {
+        self.queue.last_band()
     }
 
     /// When a packet that may not leave yet will be ready.

@@ -3,10 +3,13 @@
 use cclab_tcp::Sender;
 use cclab_tcp::limits::Limit;
 use cclab_tcp::sender::State;
+use cclab_trace::Histogram;
 use cclab_trace::schema::{FlowSample, FlowSummary, Limited};
 use cclab_units::Time;
 
 use crate::flow::Flow;
+use crate::tcp_flow::TcpFlow;
+use crate::warmup::{Counted, RoundTrips};
 
 /// The threshold, unless it is still unlimited.
 pub fn known_ssthresh(sender: &Sender) -> Option<u64> {
@@ -15,6 +18,13 @@ pub fn known_ssthresh(sender: &Sender) -> Option<u64> {
 
 /// The state of a flow now.
 pub fn flow_sample(index: usize, flow: &Flow) -> FlowSample {
+    match flow {
+        Flow::Tcp(flow) => tcp_sample(index, flow),
+        Flow::Udp(flow) => flow.sample(),
+    }
+}
+
+fn tcp_sample(index: usize, flow: &TcpFlow) -> FlowSample {
     let sender = &flow.sender;
     let counters = sender.counters();
     FlowSample {
@@ -34,19 +44,45 @@ pub fn flow_sample(index: usize, flow: &Flow) -> FlowSample {
     }
 }
 
-/// The flows' rows of a run that ends at `now`. With thousands of flows it matters that each goes
-/// when its row is there, and that the rows, which take its place in memory, do not keep all of it.
-pub fn flow_summaries(flows: Vec<Flow>, specs: &[cclab_spec::Flow], now: Time) -> Vec<FlowSummary> {
+/// The flows' rows of a run that ends at `now`, with what they had counted when the warm-up ended.
+/// With thousands of flows it matters that each goes when its row is there, and that the rows, which
+/// take its place in memory, do not keep all of it.
+pub fn flow_summaries(
+    flows: Vec<Flow>,
+    specs: &[cclab_spec::Flow],
+    warm: Option<&Counted>,
+    now: Time,
+) -> Vec<FlowSummary> {
+    let before = |index: usize| warm.map(|counted| &counted.flows[index]);
     let mut rows: Vec<FlowSummary> = flows
         .into_iter()
         .zip(specs)
-        .map(|(flow, spec)| flow_summary(flow, spec, now))
+        .enumerate()
+        .map(|(index, (flow, spec))| flow_summary(flow, spec, before(index), now))
         .collect();
     rows.shrink_to_fit();
     rows
 }
 
-fn flow_summary(flow: Flow, spec: &cclab_spec::Flow, now: Time) -> FlowSummary {
+fn flow_summary(
+    flow: Flow,
+    spec: &cclab_spec::Flow,
+    warm: Option<&RoundTrips>,
+    now: Time,
+) -> FlowSummary {
+    match flow {
+        Flow::Tcp(flow) => tcp_summary(flow, spec, warm, now),
+        Flow::Udp(flow) => flow.summary(spec, now),
+    }
+}
+
+fn tcp_summary(
+    flow: TcpFlow,
+    spec: &cclab_spec::Flow,
+    warm: Option<&RoundTrips>,
+    now: Time,
+) -> FlowSummary {
+    let srtt = (flow.srtt_sum, flow.srtt_count);
     let sender = &flow.sender;
     let counters = sender.counters();
     let limits = sender.limits();
@@ -78,10 +114,17 @@ fn flow_summary(flow: Flow, spec: &cclab_spec::Flow, now: Time) -> FlowSummary {
             pacing: spent(Limit::Pacing),
         },
         rtt_min: Some(sender.rtt().min_rtt()).filter(|_| sender.rtt().sampled()),
-        srtt_mean: (flow.srtt_count > 0)
-            .then(|| Time::from_nanos((flow.srtt_sum / u128::from(flow.srtt_count)) as u64)),
+        srtt_mean: mean(srtt),
+        warm_srtt_mean: warm
+            .and_then(|before| mean((srtt.0 - before.srtt.0, srtt.1 - before.srtt.1))),
         cwnd_mean: limits.cwnd_mean(now),
+        warm_rtt: warm.map_or_else(Histogram::default, |before| flow.rtt.since(&before.rtt)),
         rtt: flow.rtt,
         ..FlowSummary::default()
     }
+}
+
+/// The mean of a sum of so many nanoseconds.
+fn mean((sum, count): (u128, u64)) -> Option<Time> {
+    (count > 0).then(|| Time::from_nanos((sum / u128::from(count)) as u64))
 }

@@ -49,11 +49,8 @@ pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
     }
     for flow in &scenario.flows {
         let at = |key: &str| format!("flow.{}.{key}", flow.name);
-        if flow.udp.is_some() {
-            refuse(at("transport"), "flows over UDP".into());
-            continue;
-        }
         match cclab_cc::find_simulated(&flow.cc) {
+            _ if flow.udp.is_some() => {}
             None => refuse(at("cc"), format!("variant {}", flow.cc)),
             Some(variant) => {
                 if let Err(why) = Params::new(variant.params, &flow.cc_params) {

@@ -13,12 +13,13 @@ use cclab_tcp::profile;
 use cclab_trace::schema::RunSummary;
 use cclab_trace::{Event, Probe};
 use cclab_units::Time;
-use cclab_units::memory::{prefetch, with_room_on_large_pages};
+use cclab_units::memory::with_room_on_large_pages;
 
-use crate::flow::{Flow, RECEIVER, SENDER};
+use crate::flow::Flow;
 use crate::sampler::Sampler;
 use crate::stack::Profiles;
 use crate::traffic::Traffic;
+use crate::warmup::Counted;
 use crate::{Progress, SimError, summary};
 use hosts::Hosts;
 use sight::{Captures, Lookout};
@@ -42,6 +43,8 @@ pub struct World<'a, P> {
     sampler: Sampler,
     /// When everything was last sampled.
     sampled: Option<Time>,
+    /// What had been counted when the warm-up ended.
+    warm: Option<Counted>,
     /// Flows that are not over.
     active: usize,
     /// A flow whose variant returned nonsense.
@@ -93,6 +96,7 @@ impl<'a, P: Probe> World<'a, P> {
             captures,
             sampler: Sampler::new(scenario, &flows, end),
             sampled: None,
+            warm: None,
             active: count + lasting,
             faulty: None,
             end,
@@ -102,7 +106,7 @@ impl<'a, P: Probe> World<'a, P> {
             world.net.add_flow_like(like);
         }
         for index in 0..count {
-            let start = world.hosts.flows[index].start;
+            let start = world.hosts.flows[index].start();
             if start < end {
                 world.net.wake_by(index as u32, start);
             }
@@ -150,11 +154,16 @@ impl<'a, P: Probe> World<'a, P> {
             }
         }
         progress.report(now);
-        let links = self.net.finish()?;
+        let mut links = self.net.finish()?;
+        let warm = self.warm.as_ref();
+        if let Some(warm) = warm {
+            warm.complete(&mut links);
+        }
+        let specs = &self.scenario.flows;
         Ok(RunSummary {
             end: now,
             events,
-            flows: summary::flow_summaries(self.hosts.flows, &self.scenario.flows, now),
+            flows: summary::flow_summaries(self.hosts.flows, specs, warm, now),
             links,
             traffic: self.hosts.traffic.summaries(),
             kernel: None,
@@ -168,7 +177,7 @@ impl<'a, P: Probe> World<'a, P> {
             return self.hosts.traffic.fault.clone();
         };
         let spec = &self.scenario.flows[index];
-        let fault = flow.sender.fault()?;
+        let fault = flow.tcp()?.sender.fault()?;
         Some(SimError::Variant {
             flow: spec.name.clone(),
             variant: spec.cc.clone(),
@@ -216,20 +225,10 @@ impl<'a, P: Probe> World<'a, P> {
         let flows = &self.hosts.flows;
         let soon = |packet: &Packet| {
             if let Some(flow) = flows.get(packet.flow as usize) {
-                prefetch(&flow.ports);
-                match packet.backward {
-                    true => prefetch(&flow.sender),
-                    false => prefetch(&flow.receiver),
-                }
+                flow.fetch(packet);
             }
         };
-        let now = |packet: &Packet| {
-            let flow = flows.get(packet.flow as usize)?;
-            if packet.backward {
-                flow.fetch_parts();
-            }
-            Some(flow.ports[if packet.backward { SENDER } else { RECEIVER }])
-        };
+        let now = |packet: &Packet| flows.get(packet.flow as usize)?.fetch_parts(packet);
         self.net.look_ahead(soon, now);
     }
 }

@@ -1,9 +1,11 @@
 //! `[expect]`: checks over metrics, such as `jain > 0.95`.
 
+use cclab_qdisc::find;
 use serde::{Deserialize, Serialize};
 
 use crate::baseline::Baseline;
 use crate::error::{Problem, unknown};
+use crate::scenario::Scenario;
 
 /// A check; one that fails makes `cclab run` exit non-zero.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,6 +49,10 @@ pub enum Subject {
     Bottleneck,
     /// The flow of this name.
     Flow(String),
+    /// The group of flows of this name.
+    Group(String),
+    /// The queue of this name of the bottleneck's discipline.
+    Band(String),
     /// The cross traffic of this name.
     Traffic(String),
 }
@@ -92,7 +98,7 @@ pub struct Metrics(Vec<Known>);
 /// A metric.
 #[derive(Clone, Debug, PartialEq)]
 struct Known {
-    /// What it belongs to: `run`, `bottleneck`, `flow` or `traffic`.
+    /// What it belongs to: `run`, `bottleneck`, `band`, `flow`, `group` or `traffic`.
     subject: &'static str,
     name: String,
     /// The runs beside a run's own that it needs.
@@ -100,7 +106,8 @@ struct Known {
 }
 
 impl Metrics {
-    /// Adds the metric `name` of a `subject`: `run`, `bottleneck`, `flow` or `traffic`.
+    /// Adds the metric `name` of a `subject`: `run`, `bottleneck`, `band`, `flow`, `group`
+    /// or `traffic`.
     pub fn register(&mut self, subject: &'static str, name: &str, baseline: Option<Baseline>) {
         self.0.push(Known {
             subject,
@@ -136,18 +143,41 @@ impl Subject {
             Subject::Run => "run",
             Subject::Bottleneck => "bottleneck",
             Subject::Flow(_) => "flow",
+            Subject::Group(_) => "group",
+            Subject::Band(_) => "band",
             Subject::Traffic(_) => "traffic",
         }
     }
 }
 
-/// Reads the check `label`; `flows` and `traffic` are the names of the scenario's flows and of
-/// its cross traffic.
+/// The names of a scenario's subjects of which there may be several.
+#[derive(Clone, Debug, Default)]
+pub struct Subjects<'a> {
+    pub(crate) flows: Vec<&'a str>,
+    pub(crate) groups: Vec<&'a str>,
+    pub(crate) bands: Vec<&'a str>,
+    pub(crate) traffic: Vec<&'a str>,
+}
+
+impl<'a> From<&'a Scenario> for Subjects<'a> {
+    fn from(scenario: &'a Scenario) -> Subjects<'a> {
+        let flows = scenario.flows.iter().map(|flow| flow.name.as_str());
+        let traffic = scenario.traffic.iter().map(|source| source.name.as_str());
+        Subjects {
+            flows: flows.collect(),
+            groups: scenario.groups(),
+            bands: find(&scenario.network.bottleneck.queue.kind)
+                .map_or(Vec::new(), |discipline| discipline.bands.to_vec()),
+            traffic: traffic.collect(),
+        }
+    }
+}
+
+/// Reads the check `label` of a scenario with `subjects`.
 pub(crate) fn parse(
     label: &str,
     expression: &str,
-    flows: &[&str],
-    traffic: &[&str],
+    subjects: &Subjects<'_>,
     known: &Metrics,
 ) -> Result<Expectation, Problem> {
     let form = |message: String| {
@@ -170,7 +200,7 @@ pub(crate) fn parse(
         .ok()
         .filter(|value: &f64| value.is_finite())
         .ok_or_else(|| form(format!("\"{number}\" is not a number")))?;
-    let (subject, metric) = metric(name, flows, traffic, known)?;
+    let (subject, metric) = metric(name, subjects, known)?;
     Ok(Expectation {
         label: label.to_owned(),
         expression: expression.to_owned(),
@@ -184,31 +214,35 @@ pub(crate) fn parse(
 /// What the metric `name` belongs to, and its name there.
 pub(crate) fn metric<'a>(
     name: &'a str,
-    flows: &[&str],
-    traffic: &[&str],
+    subjects: &Subjects<'_>,
     known: &Metrics,
 ) -> Result<(Subject, &'a str), Problem> {
     if let Some(rest) = name.strip_prefix("flow.") {
         // Flows of a `count` have a dot in their names, metrics have none.
         let (flow, metric) = rest.rsplit_once('.').unwrap_or((rest, ""));
-        if !flows.contains(&flow) {
-            let problem = unknown("flow", flow, flows.iter().copied());
-            return Err(Problem {
-                message: format!("{} in `{name}`", problem.message),
-                ..problem
-            });
+        if subjects.groups.contains(&flow) && !subjects.flows.contains(&flow) {
+            return Err(Problem::new(
+                format!("`{flow}` in `{name}` is a group of flows"),
+                format!("write `group.{flow}.METRIC`, or `flow.{flow}.1.METRIC` of its first"),
+            ));
         }
+        one_of("flow", flow, &subjects.flows, name)?;
         check(metric, name, &format!("flow.{flow}."), "flow", known)?;
         Ok((Subject::Flow(flow.to_owned()), metric))
+    } else if let Some(rest) = name.strip_prefix("group.") {
+        let (group, metric) = rest.split_once('.').unwrap_or((rest, ""));
+        if subjects.flows.contains(&group) && !subjects.groups.contains(&group) {
+            return Err(Problem::new(
+                format!("`{group}` in `{name}` is a single flow, not a group"),
+                format!("write `group = \"{group}\"` in its [[flow]], or `flow.{group}.METRIC`"),
+            ));
+        }
+        one_of("group", group, &subjects.groups, name)?;
+        check(metric, name, &format!("group.{group}."), "group", known)?;
+        Ok((Subject::Group(group.to_owned()), metric))
     } else if let Some(rest) = name.strip_prefix("traffic.") {
         let (source, metric) = rest.split_once('.').unwrap_or((rest, ""));
-        if !traffic.contains(&source) {
-            let problem = unknown("cross traffic", source, traffic.iter().copied());
-            return Err(Problem {
-                message: format!("{} in `{name}`", problem.message),
-                ..problem
-            });
-        }
+        one_of("cross traffic", source, &subjects.traffic, name)?;
         check(
             metric,
             name,
@@ -217,6 +251,23 @@ pub(crate) fn metric<'a>(
             known,
         )?;
         Ok((Subject::Traffic(source.to_owned()), metric))
+    } else if let Some(rest) = name.strip_prefix("bottleneck.band.") {
+        let (band, metric) = rest.split_once('.').unwrap_or((rest, ""));
+        if subjects.bands.is_empty() {
+            return Err(Problem::new(
+                format!("`{name}`: the bottleneck's discipline has no named queues"),
+                "write `bottleneck.METRIC`; dualpi2 has the queues `L` and `C`",
+            ));
+        }
+        one_of("queue", band, &subjects.bands, name)?;
+        check(
+            metric,
+            name,
+            &format!("bottleneck.band.{band}."),
+            "band",
+            known,
+        )?;
+        Ok((Subject::Band(band.to_owned()), metric))
     } else if let Some(metric) = name.strip_prefix("bottleneck.") {
         check(metric, name, "bottleneck.", "bottleneck", known)?;
         Ok((Subject::Bottleneck, metric))
@@ -227,10 +278,8 @@ pub(crate) fn metric<'a>(
         let bottleneck = known.of("bottleneck").into_iter();
         let every: Vec<String> = of_run
             .chain(bottleneck.map(|metric| format!("bottleneck.{metric}")))
-            .chain(flows.iter().flat_map(|flow| {
-                let metrics = known.of("flow").into_iter();
-                metrics.map(move |metric| format!("flow.{flow}.{metric}"))
-            }))
+            .chain(of_each("flow", &subjects.flows, known))
+            .chain(of_each("group", &subjects.groups, known))
             .collect();
         // A bare metric of a flow or of the bottleneck lacks its subject.
         let whole = every
@@ -244,6 +293,28 @@ pub(crate) fn metric<'a>(
             None => unknown("metric", name, every.iter().map(String::as_str)),
         })
     }
+}
+
+/// Refuses a `subject`, in the check of `whole`, that is not one of `there`.
+fn one_of(kind: &str, subject: &str, there: &[&str], whole: &str) -> Result<(), Problem> {
+    if there.contains(&subject) {
+        return Ok(());
+    }
+    let problem = unknown(kind, subject, there.iter().copied());
+    Err(Problem {
+        message: format!("{} in `{whole}`", problem.message),
+        ..problem
+    })
+}
+
+/// Every metric of each subject of a kind, as checks write it.
+fn of_each(kind: &str, subjects: &[&str], known: &Metrics) -> Vec<String> {
+    let metrics = known.of(kind);
+    let of = |subject: &&str| {
+        let whole = |metric: &&str| format!("{kind}.{subject}.{metric}");
+        metrics.iter().map(whole).collect::<Vec<_>>()
+    };
+    subjects.iter().flat_map(of).collect()
 }
 
 fn check(

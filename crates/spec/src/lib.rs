@@ -46,7 +46,7 @@ pub use baseline::Baseline;
 pub use datagrams::{Datagrams, Schedule, Sending, Video};
 pub use determinants::{Part, determinants, determinants_beside, parts};
 pub use error::StudyError;
-pub use expect::{Expectation, Metrics, Operator, Subject};
+pub use expect::{Expectation, Metrics, Operator, Subject, Subjects};
 pub use graph::{Graph, GraphLink, Step};
 pub use link::*;
 pub use names::{Names, Parametric, Stack};

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::{self, Deserialize, Visitor};
 
 use crate::error::Problem;
-use crate::expect::{self, Metrics, Subject};
+use crate::expect::{self, Metrics, Subject, Subjects};
 
 /// Runs before the interval is looked at, if the study does not say: with fewer it is far too
 /// narrow (docs/compare.md).
@@ -76,20 +76,15 @@ impl Repeat {
 }
 
 impl Rule {
-    /// The rule for a scenario with these names of flows, of cross traffic and of metrics.
-    pub fn resolve(
-        &self,
-        flows: &[&str],
-        traffic: &[&str],
-        known: &Metrics,
-    ) -> Result<Until, Problem> {
+    /// The rule for a scenario with these subjects.
+    pub fn resolve(&self, subjects: &Subjects<'_>, known: &Metrics) -> Result<Until, Problem> {
         let metrics = if self.metrics.is_empty() {
-            flows.iter().map(|flow| goodput(flow)).collect()
+            subjects.flows.iter().map(|flow| goodput(flow)).collect()
         } else {
             self.metrics
                 .iter()
                 .map(|name| {
-                    let (subject, metric) = expect::metric(name, flows, traffic, known)?;
+                    let (subject, metric) = expect::metric(name, subjects, known)?;
                     if known.needs(&subject, metric).is_some() {
                         let what = format!("`{name}` is of several runs");
                         return Err(Problem::new(what, "name metrics that a run has by itself"));
@@ -232,6 +227,13 @@ impl JsonSchema for Repeat {
 mod tests {
     use super::*;
 
+    fn flows<'a>(names: &[&'a str]) -> Subjects<'a> {
+        Subjects {
+            flows: names.to_vec(),
+            ..Subjects::default()
+        }
+    }
+
     #[test]
     fn a_rule_has_bounds_of_its_own_where_the_study_has_none() {
         let bounds = |text: &str| rule(text).map(|rule| (rule.width, rule.least, rule.most));
@@ -248,17 +250,17 @@ mod tests {
     fn names_of_metrics_are_those_of_expectations() {
         let read = rule("until ci95(flow.a.goodput_bps, jain) < 2%").expect("a rule");
         let until = read
-            .resolve(&["a", "b"], &[], &Metrics::default())
+            .resolve(&flows(&["a", "b"]), &Metrics::default())
             .expect("names that are known");
         assert_eq!(until.metrics[0], goodput("a"));
         assert_eq!(until.metrics[1].subject, Subject::Run);
         let unknown = read
-            .resolve(&["b"], &[], &Metrics::default())
+            .resolve(&flows(&["b"]), &Metrics::default())
             .expect_err("there is no flow a");
         assert!(unknown.message.contains("`a`"), "{}", unknown.message);
         let every = rule("until ci95 < 2%").expect("a rule");
         let every = every
-            .resolve(&["a", "b"], &[], &Metrics::default())
+            .resolve(&flows(&["a", "b"]), &Metrics::default())
             .expect("no names");
         assert_eq!(every.metrics, [goodput("a"), goodput("b")]);
     }

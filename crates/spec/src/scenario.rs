@@ -165,6 +165,9 @@ pub enum Transport {
 pub struct Flow {
     /// Unique name; flows of a `count` are `name.1`, `name.2`, ...
     pub name: String,
+    /// The group that the study file names; [`Flow::group`] knows those of a `count`, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     /// Name of the variant; empty of a flow with [`Flow::udp`], which has none.
     pub cc: String,
     /// Parameters of the variant, by name.
@@ -234,12 +237,26 @@ pub struct Flow {
     pub sysctl: BTreeMap<String, String>,
 }
 
+impl Scenario {
+    /// The names of its groups of flows, in the order in which their first flows stand.
+    pub fn groups(&self) -> Vec<&str> {
+        let mut found: Vec<&str> = Vec::new();
+        for group in self.flows.iter().filter_map(Flow::group) {
+            if !found.contains(&group) {
+                found.push(group);
+            }
+        }
+        found
+    }
+}
+
 impl Flow {
     /// A bulk flow of the variant `cc` that starts at once and ends with the run, with all else as
     /// it is by default.
     pub fn bulk(name: impl Into<String>, cc: impl Into<String>) -> Flow {
         Flow {
             name: name.into(),
+            group: None,
             cc: cc.into(),
             cc_params: BTreeMap::new(),
             udp: None,
@@ -277,6 +294,13 @@ impl Flow {
             None => Transport::Tcp,
             Some(_) => Transport::Udp,
         }
+    }
+
+    /// The group that the flow is in: the one that the study file names, or the flows of its
+    /// `count`, of which alone a name has a dot.
+    pub fn group(&self) -> Option<&str> {
+        let of_count = || self.name.split_once('.').map(|(name, _)| name);
+        self.group.as_deref().or_else(of_count)
     }
 
     /// When the flow starts in the run with `seed`, the same on every backend.

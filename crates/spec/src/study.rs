@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use crate::de::{At, from_node};
 use crate::error::{Position, Problem, Sources, StudyError};
-use crate::expect::{self, Expectation, Metrics};
+use crate::expect::{self, Expectation, Metrics, Subjects};
 use crate::names::Names;
 use crate::node::{Node, Value};
 use crate::path::{Path, nothing};
@@ -363,17 +363,9 @@ fn until(
     let Repeat::Until(rule) = &written.repeat.value else {
         return Ok(None);
     };
-    let (flows, traffic) = names(scenario);
-    rule.resolve(&flows, &traffic, known)
+    rule.resolve(&Subjects::from(scenario), known)
         .map(Some)
         .map_err(|problem| problem.or_at(written.repeat.at))
-}
-
-/// The names of the flows and of the cross traffic.
-fn names(scenario: &Scenario) -> (Vec<&str>, Vec<&str>) {
-    let flows = scenario.flows.iter().map(|flow| flow.name.as_str());
-    let traffic = scenario.traffic.iter().map(|source| source.name.as_str());
-    (flows.collect(), traffic.collect())
 }
 
 fn expectations(
@@ -381,12 +373,12 @@ fn expectations(
     scenario: &Scenario,
     known: &Metrics,
 ) -> Result<Vec<Expectation>, Problem> {
-    let (flows, traffic) = names(scenario);
+    let subjects = Subjects::from(scenario);
     written
         .expect
         .iter()
         .map(|(label, check)| {
-            expect::parse(label, &check.value, &flows, &traffic, known)
+            expect::parse(label, &check.value, &subjects, known)
                 .map_err(|problem| problem.or_at(check.at))
         })
         .collect()

@@ -177,6 +177,9 @@ pub(crate) struct Flow {
     /// How many such flows; more than one are called NAME.1, NAME.2, ... With 0 the flow is
     /// absent. Default: 1.
     pub count: Option<At<u64>>,
+    /// The flows that it is one of: several `[[flow]]` may name one group. Default: those of its
+    /// own `count`, under its own name; a single flow is in none.
+    pub group: Option<At<String>>,
     /// Base RTT: propagation over the whole path and back, without queueing and transmission.
     /// What the path lacks is added on the access link. Default: what the path has.
     pub rtt: Option<At<TimeText>>,

@@ -294,6 +294,45 @@ fn expectations_name_what_they_measure() {
     assert!(!plan.expectations[0].holds(f64::NAN));
 }
 
+/// Flows of a `count` are a group by themselves; a `group` joins others, in whichever direction.
+#[test]
+fn flows_of_a_count_and_of_a_group_belong_together() {
+    let plan = plan(&format!(
+        "{}[[flow]]\nname = \"up\"\ngroup = \"web\"\n[[flow]]\nname = \"down\"\ngroup = \"web\"\n\
+         count = 2\ndirection = \"reverse\"\n[[flow]]\nname = \"alone\"\n\
+         [expect]\nweb = \"group.web.jain > 0.5\"\n",
+        one_flow("count = 2\n")
+    ));
+    let scenario = &plan.scenarios[0].scenario;
+    let of = scenario.flows.iter();
+    let of: Vec<(&str, Option<&str>)> = of.map(|flow| (flow.name.as_str(), flow.group())).collect();
+    assert_eq!(
+        of,
+        [
+            ("a.1", Some("a")),
+            ("a.2", Some("a")),
+            ("up", Some("web")),
+            ("down.1", Some("web")),
+            ("down.2", Some("web")),
+            ("alone", None),
+        ]
+    );
+    assert_eq!(scenario.groups(), ["a", "web"]);
+    assert_eq!(
+        plan.expectations[0].subject,
+        Subject::Group("web".to_owned())
+    );
+}
+
+/// The name of a count is the name of its group already: nothing is written that was not before,
+/// and what a run is called stays.
+#[test]
+fn a_count_alone_changes_no_scenario() {
+    let plan = plan(&one_flow("count = 2\n"));
+    let text = serde_json::to_string(&plan.scenarios[0].scenario).expect("JSON");
+    assert!(!text.contains("group"), "{text}");
+}
+
 #[test]
 fn settings_go_where_sweeps_go() {
     let overrides = Overrides {

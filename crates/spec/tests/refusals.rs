@@ -17,6 +17,8 @@ fn names() -> Names {
         ("flow", "throughput_bps"),
         ("flow", "goodput_bps"),
         ("flow", "steady_goodput_bps"),
+        ("group", "goodput_sum_bps"),
+        ("group", "jain"),
         ("traffic", "fct_p99_s"),
     ] {
         names.metrics.register(subject, metric, None);

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use cclab_trace::captured::{CaptureFile, Dissector, Skips};
+use cclab_trace::captured::{CaptureFile, Carried, Dissector, Skips};
 
 fn main() -> ExitCode {
     for path in std::env::args().skip(1) {
@@ -22,12 +22,12 @@ fn main() -> ExitCode {
             match next {
                 Ok(frame) => {
                     packets += 1;
-                    match dissector.segment(&frame) {
-                        Ok(Some(segment)) => {
+                    match dissector.carried(&frame) {
+                        Ok(Some(Carried::Tcp(segment))) => {
                             segments += 1;
                             payload += u64::from(segment.payload);
                         }
-                        Ok(None) => {}
+                        Ok(_) => {}
                         Err(fault) => skips.add(fault.into()),
                     }
                 }

@@ -89,6 +89,27 @@ impl Histogram {
         self.sum += other.sum;
     }
 
+    /// What was counted since `earlier`, a copy of this histogram from then.
+    ///
+    /// # Panics
+    /// If `earlier` counted what this one has not.
+    pub fn since(&self, earlier: &Histogram) -> Histogram {
+        let mut later = Histogram::new();
+        for (offset, &count) in self.counts.iter().enumerate() {
+            let bin = self.first + offset;
+            let before = bin.checked_sub(earlier.first);
+            let before = before.and_then(|offset| earlier.counts.get(offset));
+            let more = count.checked_sub(before.copied().unwrap_or(0));
+            let more = more.expect("a histogram only grows");
+            if more > 0 {
+                *later.bin(bin) += more;
+            }
+        }
+        later.count = self.count - earlier.count;
+        later.sum = self.sum - earlier.sum;
+        later
+    }
+
     /// Bytes of memory that the bins take.
     pub fn bins_memory(&self) -> usize {
         self.counts.capacity() * size_of::<u64>()
@@ -227,6 +248,23 @@ mod tests {
             "{}",
             narrow.counts.len()
         );
+    }
+
+    #[test]
+    fn what_came_since_is_what_was_counted_since() {
+        let mut whole = Histogram::new();
+        [5_000_000, 70, 5_000_000]
+            .into_iter()
+            .for_each(|v| whole.record(v));
+        let earlier = whole.clone();
+        assert_eq!(whole.since(&Histogram::new()), earlier);
+        let mut later = Histogram::new();
+        for value in [3, 70, u64::MAX] {
+            whole.record(value);
+            later.record(value);
+        }
+        assert_eq!(whole.since(&earlier), later);
+        assert_eq!((later.count(), whole.since(&whole).count()), (3, 0));
     }
 
     #[test]

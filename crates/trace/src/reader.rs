@@ -11,8 +11,8 @@ use crate::histogram::Histogram;
 use crate::parquet_file::{read_table, table_path};
 use crate::recorder::{SummaryFile, summary_path};
 use crate::schema::{
-    AckEvent, DropEvent, FlowSample, FlowSummary, LinkSummary, QueueEvent, QueueSample, RunSummary,
-    TrafficSummary, Transfer,
+    AckEvent, BandSummary, DropEvent, FlowSample, FlowSummary, LinkSummary, QueueEvent,
+    QueueSample, RunSummary, TrafficSummary, Transfer,
 };
 use crate::table::Row;
 use crate::tables::Bin;
@@ -94,11 +94,15 @@ pub fn read_summary(dir: &Path) -> Result<RunSummary, TraceError> {
         0 => Vec::new(),
         count => read_indexed(dir, count)?,
     };
+    let mut bands = read_bands(dir)?;
     for (element, index, histogram) in read_histograms(dir)? {
         let slot = match element {
             "flow" => flows.get_mut(index).map(|flow| &mut flow.rtt),
             "there" => flows.get_mut(index).map(|flow| &mut flow.datagrams.delay),
             "back" => flows.get_mut(index).map(|flow| &mut flow.back.delay),
+            "warm flow" => flows.get_mut(index).map(|flow| &mut flow.warm_rtt),
+            "warm link" => links.get_mut(index).map(|link| &mut link.warm_sojourn),
+            "band" => bands.get_mut(index).map(|(_, band)| &mut band.sojourn),
             "delay" => traffic.get_mut(index).map(|source| &mut source.delay),
             "echo" => traffic.get_mut(index).map(|source| &mut source.rtt),
             _ => links.get_mut(index).map(|link| &mut link.sojourn),
@@ -107,6 +111,13 @@ pub fn read_summary(dir: &Path) -> Result<RunSummary, TraceError> {
             let path = table_path(dir, &<(u32, Bin)>::TABLE);
             TraceError::damaged(&path, format!("{element} {index} does not exist"))
         })? = histogram;
+    }
+    for (link, band) in bands {
+        let link = links.get_mut(link as usize).ok_or_else(|| {
+            let path = table_path(dir, &<(u32, BandSummary)>::TABLE);
+            TraceError::damaged(&path, format!("link {link} does not exist"))
+        })?;
+        link.bands.push(band);
     }
     Ok(RunSummary {
         end: Time::from_nanos(file.end_ns),
@@ -117,6 +128,14 @@ pub fn read_summary(dir: &Path) -> Result<RunSummary, TraceError> {
         kernel: file.kernel,
         fidelity: file.fidelity,
     })
+}
+
+/// The named queues of all links, with their links; none if there is no file of them.
+fn read_bands(dir: &Path) -> Result<Vec<(u32, BandSummary)>, TraceError> {
+    match table_path(dir, &<(u32, BandSummary)>::TABLE).exists() {
+        true => read_table(dir),
+        false => Ok(Vec::new()),
+    }
 }
 
 /// The rows of a table whose key counts them; there must be `count`.
@@ -148,7 +167,10 @@ fn read_histograms(dir: &Path) -> Result<Vec<(&'static str, usize, Histogram)>, 
                 ("flow", "rtt") => "flow",
                 ("flow", "delay") => "there",
                 ("flow", "delay_back") => "back",
+                ("flow", "warm_rtt") => "warm flow",
                 ("link", "sojourn") => "link",
+                ("link", "warm_sojourn") => "warm link",
+                ("band", "sojourn") => "band",
                 ("traffic", "delay") => "delay",
                 ("traffic", "rtt") => "echo",
                 (element, metric) => {

@@ -14,8 +14,8 @@ use crate::histogram::Histogram;
 use crate::parquet_file::TableWriter;
 use crate::probe::{Event, Probe};
 use crate::schema::{
-    AckEvent, DropEvent, Fidelity, FlowSample, Kernel, LinkSummary, QueueEvent, QueueSample,
-    RunSummary, Transfer,
+    AckEvent, DropEvent, Fidelity, FlowSample, FlowSummary, Kernel, LinkSummary, QueueEvent,
+    QueueSample, RunSummary, Transfer,
 };
 use crate::segment::WireOptions;
 use crate::tables::Bin;
@@ -165,6 +165,7 @@ impl Recorder {
             .try_for_each(CaptureWriter::finish)?;
         write_rows(&dir, &summary.flows)?;
         write_rows(&dir, &summary.links)?;
+        write_bands(&dir, &summary.links)?;
         if !summary.traffic.is_empty() {
             write_rows(&dir, &summary.traffic)?;
         }
@@ -250,16 +251,41 @@ where
     table.finish()
 }
 
+/// Writes the rows of the named queues of all links, if there are any.
+fn write_bands(dir: &Path, links: &[LinkSummary]) -> Result<(), TraceError> {
+    if links.iter().all(|link| link.bands.is_empty()) {
+        return Ok(());
+    }
+    let mut table = TableWriter::create(dir)?;
+    for (index, link) in (0..).zip(links) {
+        for band in &link.bands {
+            table.push(&(index, band.clone()))?;
+        }
+    }
+    table.finish()
+}
+
 fn write_histograms(dir: &Path, summary: &RunSummary) -> Result<(), TraceError> {
     let mut table = TableWriter::create(dir)?;
-    let links = summary.links.iter().map(|link: &LinkSummary| &link.sojourn);
     for (index, flow) in (0..).zip(&summary.flows) {
-        write_bins(&mut table, index, "flow", "rtt", &flow.rtt)?;
+        let FlowSummary { rtt, warm_rtt, .. } = flow;
+        write_bins(&mut table, index, "flow", "rtt", rtt)?;
+        write_bins(&mut table, index, "flow", "warm_rtt", warm_rtt)?;
         write_bins(&mut table, index, "flow", "delay", &flow.datagrams.delay)?;
         write_bins(&mut table, index, "flow", "delay_back", &flow.back.delay)?;
     }
-    for (index, histogram) in (0..).zip(links) {
-        write_bins(&mut table, index, "link", "sojourn", histogram)?;
+    for (index, link) in (0..).zip(&summary.links) {
+        let LinkSummary {
+            sojourn,
+            warm_sojourn,
+            ..
+        } = link;
+        write_bins(&mut table, index, "link", "sojourn", sojourn)?;
+        write_bins(&mut table, index, "link", "warm_sojourn", warm_sojourn)?;
+    }
+    let bands = summary.links.iter().flat_map(|link| &link.bands);
+    for (index, band) in (0..).zip(bands) {
+        write_bins(&mut table, index, "band", "sojourn", &band.sojourn)?;
     }
     for (index, source) in (0..).zip(&summary.traffic) {
         write_bins(&mut table, index, "traffic", "delay", &source.delay)?;

@@ -282,6 +282,11 @@ pub struct FlowSummary {
     pub cwnd_mean: f64,
     /// RTT samples in nanoseconds.
     pub rtt: Histogram,
+    /// Mean of srtt over acknowledgements after the warm-up; absent without one, as what follows is
+    /// empty.
+    pub warm_srtt_mean: Option<Time>,
+    /// RTT samples after the warm-up, in nanoseconds.
+    pub warm_rtt: Histogram,
     /// Over UDP, the way of its data.
     pub datagrams: Datagrams,
     /// Over UDP, the way back.
@@ -322,6 +327,25 @@ pub struct LinkSummary {
     /// Largest backlog in bytes.
     pub backlog_max: u64,
     /// Sojourn times in nanoseconds; kept for the bottleneck's two directions only.
+    pub sojourn: Histogram,
+    /// Those of packets that left after the warm-up; empty without one.
+    pub warm_sojourn: Histogram,
+    /// The queues of a discipline that has several with names; kept as `sojourn` is.
+    pub bands: Vec<BandSummary>,
+}
+
+/// `bands.parquet`: what a named queue of a discipline did, one row per queue.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BandSummary {
+    /// Name, such as `L`.
+    pub name: String,
+    /// Packets that left it for the link.
+    pub packets: u64,
+    /// Packets dropped that were in it, or were to go there.
+    pub drops: u64,
+    /// Packets of it that were ECN-marked.
+    pub marks: u64,
+    /// Sojourn times in nanoseconds.
     pub sojourn: Histogram,
 }
 

@@ -3,17 +3,17 @@
 use cclab_units::{Rate, Time};
 
 use crate::schema::{
-    AckEvent, Carrier, DropEvent, DropReason, FlowSample, FlowSummary, LinkSummary, QueueAction,
-    QueueEvent, QueueSample, TrafficSummary, Transfer,
+    AckEvent, BandSummary, Carrier, DropEvent, DropReason, FlowSample, FlowSummary, LinkSummary,
+    QueueAction, QueueEvent, QueueSample, TrafficSummary, Transfer,
 };
 use crate::table::{Row, Table, table};
 
 /// `histograms.parquet`: one bin of one histogram.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bin {
-    /// `flow`, `link` or `traffic`.
+    /// `flow`, `link`, `traffic` or `band`.
     pub element: String,
-    /// `rtt`, `sojourn`, `delay` or `delay_back`.
+    /// `rtt`, `sojourn`, `delay` or `delay_back`; with `warm_` before it, after the warm-up alone.
     pub metric: String,
     /// Smallest value of the bin in nanoseconds.
     pub low: u64,
@@ -128,6 +128,7 @@ table! {
     "rtt_min_ns": Option<Time> = rtt_min, "Smallest RTT.";
     "srtt_mean_ns": Option<Time> = srtt_mean, "Mean of srtt over acknowledgements.";
     "cwnd_mean_bytes": f64 = cwnd_mean, "Mean of the congestion window over time from the start to the end.";
+    "warm_srtt_mean_ns": Option<Time> = warm_srtt_mean, "Mean of srtt over acknowledgements after the warm-up; null without one.";
     "datagrams_sent": u64 = datagrams.sent, "Over UDP, on the way of the data: datagrams that left.";
     "datagrams_sent_bytes": u64 = datagrams.sent_bytes, "Over UDP, on the way of the data: payload of them.";
     "datagrams_received": u64 = datagrams.received, "Over UDP, on the way of the data: datagrams that arrived, each counted once.";
@@ -178,6 +179,16 @@ table! {
 }
 
 table! {
+    "bands": "What a queue of the bottleneck's discipline did, where that has several with names: one row per queue and direction, those of a link in the discipline's order. Only of such disciplines.",
+    BandSummary,
+    "link": u32, "Index of the link in `links.parquet`.";
+    "name": String = name, "Name, such as `L` and `C` of dualpi2.";
+    "packets": u64 = packets, "Packets that left it for the link.";
+    "drops": u64 = drops, "Packets dropped that were in it, or were to go there.";
+    "marks": u64 = marks, "Packets of it that were ECN-marked.";
+}
+
+table! {
     "traffic": "What cross traffic did: one row per source, in the scenario's order. Only with cross traffic.",
     TrafficSummary,
     "source": u32, "Index of the source; the rows are in its order.";
@@ -204,18 +215,18 @@ table! {
 }
 
 table! {
-    "histograms": "The non-empty bins of each flow's RTT samples and of its datagrams' one-way delays, of the sojourn times of the bottleneck's two directions, and of the one-way delays and echo times of cross traffic. A bin is at most 1/64 of its values wide.",
+    "histograms": "The non-empty bins of each flow's RTT samples and of its datagrams' one-way delays, of the sojourn times of the bottleneck's two directions and of the named queues there, and of the one-way delays and echo times of cross traffic; of flows and links also what was counted after the warm-up, if there is one. A bin is at most 1/64 of its values wide.",
     Bin,
-    "index": u32, "Index of the flow, link or source.";
-    "element": String = element, "`flow`, `link` or `traffic`.";
-    "metric": String = metric, "`rtt`, `delay` and `delay_back` for flows, `sojourn` for links, `delay` and `rtt` for traffic.";
+    "index": u32, "Index of the flow, link or source; of a band, its row in `bands.parquet`.";
+    "element": String = element, "`flow`, `link`, `traffic` or `band`.";
+    "metric": String = metric, "`rtt`, `warm_rtt`, `delay` and `delay_back` for flows, `sojourn` and `warm_sojourn` for links, `sojourn` for bands, `delay` and `rtt` for traffic.";
     "low_ns": u64 = low, "Smallest value of the bin.";
     "count": u64 = count, "Values in the bin.";
     "sum_ns": u64 = sum, "Exact sum of all values of the histogram, the same in each of its bins.";
 }
 
 /// Every table of a trace.
-pub const TABLES: [Table; 10] = [
+pub const TABLES: [Table; 11] = [
     <(Time, FlowSample)>::TABLE,
     <(Time, QueueSample)>::TABLE,
     <(Time, AckEvent)>::TABLE,
@@ -223,6 +234,7 @@ pub const TABLES: [Table; 10] = [
     <(Time, DropEvent)>::TABLE,
     <(u32, FlowSummary)>::TABLE,
     <(u32, LinkSummary)>::TABLE,
+    <(u32, BandSummary)>::TABLE,
     <(u32, TrafficSummary)>::TABLE,
     <(Time, Transfer)>::TABLE,
     <(u32, Bin)>::TABLE,

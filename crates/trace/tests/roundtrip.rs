@@ -5,9 +5,9 @@ use std::{fs, panic};
 
 use cclab_packet::Packet;
 use cclab_trace::schema::{
-    AckEvent, Carrier, Datagrams, DropEvent, DropReason, Fidelity, FlowSample, FlowSummary, Frames,
-    Kernel, Limited, LinkSummary, QueueAction, QueueEvent, QueueSample, RunSummary, TrafficSummary,
-    Transfer,
+    AckEvent, BandSummary, Carrier, Datagrams, DropEvent, DropReason, Fidelity, FlowSample,
+    FlowSummary, Frames, Kernel, Limited, LinkSummary, QueueAction, QueueEvent, QueueSample,
+    RunSummary, TrafficSummary, Transfer,
 };
 use cclab_trace::{
     Event, Histogram, Probe, Recorder, Recording, Trace, TraceError, WireOptions, read, read_acks,
@@ -149,6 +149,8 @@ fn summary() -> RunSummary {
         srtt_mean: Some(Time::from_micros(25_000)),
         cwnd_mean: 12_345.678,
         rtt: histogram(&[1, 5, 5, 20_001_000, 1 << 50]),
+        warm_srtt_mean: Some(Time::from_micros(24_000)),
+        warm_rtt: histogram(&[21_000_000]),
         transport: Carrier::Udp,
         datagrams: Datagrams {
             sent: 13,
@@ -194,6 +196,21 @@ fn summary() -> RunSummary {
         in_flight: 8,
         backlog_max: 9,
         sojourn: histogram(&[0, 0, 77]),
+        warm_sojourn: histogram(&[77]),
+        bands: vec![
+            BandSummary {
+                name: "L".into(),
+                packets: 2,
+                drops: 3,
+                marks: 4,
+                sojourn: histogram(&[0, 0]),
+            },
+            BandSummary {
+                name: "C".into(),
+                sojourn: histogram(&[77]),
+                ..BandSummary::default()
+            },
+        ],
     };
     RunSummary {
         end: Time::from_secs(10),
@@ -209,6 +226,11 @@ fn summary() -> RunSummary {
             link,
             LinkSummary {
                 name: "way back".into(),
+                bands: vec![BandSummary {
+                    name: "L".into(),
+                    packets: 5,
+                    ..BandSummary::default()
+                }],
                 ..LinkSummary::default()
             },
         ],

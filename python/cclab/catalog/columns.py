@@ -25,7 +25,7 @@ _WORDLESS = frozenset({"network", "params"})
 _IN_SI_UNITS = frozenset({"params", "cc_params"})
 """Levels whose numbers are in SI units already."""
 
-_LISTS = ("flows", "traffic")
+_LISTS = ("flows", "groups", "traffic")
 
 
 class _Flow(msgspec.Struct):
@@ -55,12 +55,18 @@ def of_scenario(scenario: Cells) -> tuple[Cells, list[Cells], list[Cells]]:
     return run, flows, [_level(source) for source in scenario.get("traffic", [])]
 
 
-def of_metrics(metrics: Cells) -> tuple[Cells, list[Cells], list[Cells]]:
-    """The cells of a run's metrics: of the run, of each flow and of each source."""
+def of_metrics(metrics: Cells) -> tuple[Cells, list[Cells], list[Cells], list[Cells]]:
+    """The cells of a run's metrics: of the run, of each flow, source and group."""
     run: Cells = {}
     for key, value in metrics.items():
         if key == "warnings":
             run["warnings"] = ",".join(dict.fromkeys(w["code"] for w in value))
+        elif key == "bottleneck":
+            bands = {band["name"]: band for band in value.get("bands", [])}
+            plain = {k: v for k, v in value.items() if k != "bands"}
+            _spread(run, key, plain, ".")
+            for name, band in bands.items():
+                _spread(run, f"{key}.band.{name}", {k: band[k] for k in band if k != "name"}, ".")
         elif key not in _LISTS:
             _spread(run, key, value, ".")
     flows = []
@@ -77,7 +83,10 @@ def of_metrics(metrics: Cells) -> tuple[Cells, list[Cells], list[Cells]]:
             if key != "transfers":
                 _spread(cells, key, value, "_")
         sources.append(cells | transfers(source))
-    return run, flows, sources
+    groups = [
+        {**group, "variants": ",".join(group["variants"])} for group in metrics.get("groups", [])
+    ]
+    return run, flows, sources, groups
 
 
 def _spread(cells: Cells, name: str, value: Any, joint: str) -> None:

@@ -67,9 +67,11 @@ def of_column(name: str) -> frozenset[str]:
 def _metric(name: str) -> metrics.Metric | None:
     """The metric in the column `name`; where columns bear no subject, of any that has one."""
     subject, dot, rest = name.partition(".")
+    if name.startswith("bottleneck.band."):
+        return metrics.named("band", name.rpartition(".")[2])
     if dot:
         return metrics.named(subject, rest)
-    subjects = ("run", "flow", "traffic")
+    subjects = ("run", "flow", "group", "traffic")
     return next((m for s in subjects if (m := metrics.named(s, name)) is not None), None)
 
 

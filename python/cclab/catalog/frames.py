@@ -28,7 +28,12 @@ RECORD = {
 """What is recorded of a run, as columns; `scenario` and `metrics` are JSON documents."""
 
 _DOCUMENTS = ("scenario", "metrics")
-_KEY = {"runs": ["run"], "flows": ["run", "flow"], "traffic": ["run", "source"]}
+_KEY = {
+    "runs": ["run"],
+    "flows": ["run", "flow"],
+    "groups": ["run", "place"],
+    "traffic": ["run", "source"],
+}
 _WHOLE = pl.UInt32
 _LARGEST = 2**63 - 1
 
@@ -41,6 +46,8 @@ class Tables:
     """One row per run, `RECORD` included."""
     flows: pl.LazyFrame
     """One row per flow and run."""
+    groups: pl.LazyFrame
+    """One row per group of flows and run."""
     traffic: pl.LazyFrame
     """One row per source of cross traffic and run."""
 
@@ -60,7 +67,7 @@ def expand(records: pl.DataFrame) -> Made:
     What a record says must be of a run: one that is not has no row.
     """
     known: dict[str, tuple[columns.Cells, list[columns.Cells], list[columns.Cells]]] = {}
-    runs, flows, traffic, told = [], [], [], []
+    runs, flows, groups, traffic, told = [], [], [], [], []
     for run, scenario, metrics in records.select("run", *_DOCUMENTS).iter_rows():
         try:
             asked = known.get(scenario)
@@ -75,6 +82,8 @@ def expand(records: pl.DataFrame) -> Made:
             flows.append({"run": run, "flow": index} | one | other)
         for index, (one, other) in enumerate(zip(asked[2], measured[2], strict=False)):
             traffic.append({"run": run, "source": index} | one | other)
+        for index, group in enumerate(measured[3]):
+            groups.append({"run": run, "place": index} | group)
     if len(told) < records.height:
         records = records.filter(pl.col("run").is_in(told))
     beside = records.select(pl.exclude(_DOCUMENTS))
@@ -83,6 +92,7 @@ def expand(records: pl.DataFrame) -> Made:
     whole = pl.concat([beside, cells, documents], how="horizontal") if runs else records
     return {
         "flows": _sorted("flows", _with_key("flow", tabulate(flows))),
+        "groups": _sorted("groups", _with_key("place", tabulate(groups))),
         "traffic": _sorted("traffic", _with_key("source", tabulate(traffic))),
         "runs": _sorted("runs", whole),
     }

@@ -1,4 +1,4 @@
-"""`cclab analyze`: what the TCP connections in a packet capture did."""
+"""`cclab analyze`: what the TCP connections and conversations over UDP in a capture did."""
 
 from __future__ import annotations
 
@@ -38,6 +38,9 @@ def analyze(
     ],
     json: options.Json = False,
     csv: Annotated[bool, typer.Option("--csv", help="All numbers, a line per direction.")] = False,
+    udp: Annotated[
+        bool, typer.Option("--udp", help="With --csv: conversations over UDP, not connections.")
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -71,13 +74,18 @@ def analyze(
         typer.Option(
             parser=options.whole("--max-connections", 1, _MOST_CONNECTIONS),
             metavar="N",
-            help="Connections to keep; 50000 if not given.",
+            help="Connections and conversations to keep; 50000 of each if not given.",
         ),
     ] = None,
 ) -> None:
-    """Analyze a packet capture: throughput, losses, RTT and windows of each TCP connection."""
+    """Analyze a packet capture: throughput, losses, RTT and windows of each TCP connection.
+
+    Of UDP and QUIC: rates, sizes and times between datagrams of each conversation.
+    """
     if json and csv:
         raise InputError("--json and --csv: one of them")
+    if udp and not csv:
+        raise InputError("--udp chooses what --csv prints: give --csv too")
     formats = _formats(series or [], xplot)
     if connection and not (out or formats):
         raise InputError("--connection chooses what is written: give --out DIR too")
@@ -90,7 +98,8 @@ def analyze(
     if json:
         print_json(capture.document)
     elif csv:
-        sys.stdout.write(capture.connections.write_csv())
+        frame = capture.conversations if udp else capture.connections
+        sys.stdout.write(frame.write_csv())
     else:
         print_capture(capture)
     print_problems(capture)

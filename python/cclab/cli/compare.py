@@ -13,10 +13,16 @@ from rich.text import Text
 from cclab import api
 from cclab.cli import options
 from cclab.cli.console import count, note, print_json, print_warnings, show, stdout, tell
+from cclab.cli.exits import EXPECTATION_FAILED
 from cclab.cli.progress import SweepProgress
 from cclab.comparison import sides
+from cclab.errors import InputError, StoreError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cclab.comparison.demand import Outcome
+    from cclab.comparison.margin import Margin
     from cclab.comparison.overall import Overall
     from cclab.comparison.results import Compared, Comparison, PointComparison, Side
     from cclab.comparison.sides import PlannedSide
@@ -25,6 +31,9 @@ _NONE = "–"
 
 _MOST_POINTS = 40
 """Sweep points in the tables."""
+
+_MOST_FAULTS = 10
+"""Failures that are told one by one."""
 
 
 def compare(
@@ -46,6 +55,20 @@ def compare(
         str,
         typer.Option(metavar="fdr|holm", help="How p-values are corrected for their number."),
     ] = "fdr",
+    margin: Annotated[
+        str | None,
+        typer.Option(metavar="5%", help="By how much B may be worse and still be no worse."),
+    ] = None,
+    fail_if: Annotated[
+        str | None,
+        typer.Option(
+            metavar="worse,...", help="Exit with 1 if any is worse, undecided or different."
+        ),
+    ] = None,
+    figure: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.svg", help="Draw the differences (svg, pdf, png)."),
+    ] = None,
     backend: options.Backend = None,
     out: Annotated[
         Path | None,
@@ -59,18 +82,28 @@ def compare(
 ) -> None:
     """Compare two results folders, or a study on two backends or with two variants."""
     # Its libraries take longer to load than many commands to run.
+    from cclab.comparison import demand
     from cclab.comparison.correction import known_correction
+    from cclab.comparison.margin import Margin
     from cclab.comparison.metric import metric_names
     from cclab.comparison.results import compare_results
 
     metrics = metric or []
     metric_names(metrics)
     corrected = known_correction(correction)
+    allowed = None if margin is None else Margin.of(margin)
+    asked_for = _listed(fail_if)
+    failing = demand.outcomes(asked_for, allowed)
+    if fail_if is not None and not failing:
+        raise InputError("--fail-if names nothing")
+    _check_figure(figure)
     if study is None:
         asked = {"--flow": flow, "--out": out, "--backend": backend, "--repeat": repeat}
         sides.refuse_without_study(asked | {"--seed": seed, "--jobs": jobs, "--set": set_})
         one, other = sides.side(a), sides.side(b)
-        compared = compare_results("stores", one, other, metrics=metrics, correction=corrected)
+        compared = compare_results(
+            "stores", one, other, metrics=metrics, correction=corrected, margin=allowed
+        )
     else:
         pair = sides.plan_pair(
             a,
@@ -85,7 +118,13 @@ def compare(
         )
         one, other = (_run(letter, s, jobs) for letter, s in (("A", pair.a), ("B", pair.b)))
         compared = compare_results(
-            pair.kind, one, other, metrics=metrics, meant=pair.meant, correction=corrected
+            pair.kind,
+            one,
+            other,
+            metrics=metrics,
+            meant=pair.meant,
+            correction=corrected,
+            margin=allowed,
         )
     for letter, done in (("A", one), ("B", other)):
         _tell_what_misses(letter, done)
@@ -94,6 +133,50 @@ def compare(
     else:
         _print(compared)
     print_warnings(compared.warnings)
+    if figure is not None:
+        _write(compared, figure)
+    _demand(compared, failing)
+
+
+def _listed(text: str | None) -> list[str]:
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
+def _check_figure(file: Path | None) -> None:
+    """Raises `InputError` if no figure can be written as `file` says, before an hour of runs."""
+    if file is None:
+        return
+    if file.suffix.lower() not in (".svg", ".pdf", ".png"):
+        raise InputError(f"--figure {file}: a file that ends in .svg, .pdf or .png")
+    if not file.parent.is_dir():
+        raise InputError(f"--figure {file}: no folder {file.parent}")
+
+
+def _write(compared: Comparison, file: Path) -> None:
+    """The figure into its file."""
+    from cclab.report.figures.style import saved
+
+    drawn = saved(compared.figure(), file.suffix.lower().removeprefix("."))
+    try:
+        file.write_bytes(drawn)
+    except OSError as error:
+        raise StoreError(f"cannot write {file}: {error.strerror or error}") from error
+    note(f"figure: {file}")
+
+
+def _demand(compared: Comparison, failing: Sequence[Outcome]) -> None:
+    """Ends with 1 if a comparison came out as one of `failing`, and says which."""
+    from cclab.comparison.demand import faults
+
+    found = faults(compared, failing)
+    if not found:
+        return
+    note(f"--fail-if {','.join(failing)}: {count(len(found), 'comparison')} came out so")
+    for fault in found[:_MOST_FAULTS]:
+        note(f"  {fault}")
+    if len(found) > _MOST_FAULTS:
+        note(f"  and {len(found) - _MOST_FAULTS} more")
+    raise typer.Exit(EXPECTATION_FAILED)
 
 
 def _run(letter: str, planned: PlannedSide, jobs: int | None) -> Side:
@@ -126,7 +209,7 @@ def _print(compared: Comparison) -> None:
     _print_sides(compared, everywhere)
     shown = _shown(compared)
     for point in shown:
-        _print_point(point, everywhere)
+        _print_point(point, everywhere, compared.margin)
     if len(shown) < len(compared.points):
         rest = count(len(compared.points) - len(shown), "more sweep point")
         tell(f"\n{rest} not shown; --json has all")
@@ -171,7 +254,7 @@ def _words(params: dict[str, object]) -> str:
     return ", ".join(f"{short_key(key)} = {text(value)}" for key, value in params.items())
 
 
-def _print_point(point: PointComparison, everywhere: list[str]) -> None:
+def _print_point(point: PointComparison, everywhere: list[str], margin: Margin | None) -> None:
     """The table of a sweep point: a row for every metric of every flow."""
     seeds_a, seeds_b = point.match.seeds_a, point.match.seeds_b
     if point.paired and len(seeds_a) == 1:
@@ -196,7 +279,10 @@ def _print_point(point: PointComparison, everywhere: list[str]) -> None:
     table.add_column("B against A", min_width=18)
     table.add_column("p", justify="right", no_wrap=True)
     table.add_column("adjusted", justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
+    table.add_column("verdict" if margin is None else f"within {margin}", no_wrap=True)
+    for group in point.groups:
+        members = dict.fromkeys((group.variants_a, group.variants_b))
+        _add_rows(table, group.name, f"group: {' | '.join(members)}", group.metrics)
     for flow in point.flows:
         variants = flow.cc_a if flow.cc_a == flow.cc_b else f"{flow.cc_a} | {flow.cc_b}"
         _add_rows(table, flow.name, variants, flow.metrics)
@@ -252,13 +338,18 @@ def _cells(compared: Compared) -> list[Text]:
         Text(f"  {title}"),
         *map(Text, means),
         Text(compared.verdict.words),
-        *_tested(compared.p, compared.p_adjusted, compared.verdict.code),
+        *_tested(compared.p, compared.p_adjusted, compared.standing or compared.verdict.code),
     ]
 
 
 def _tested(p: float | None, adjusted: float | None, code: str) -> list[Text]:
     """Both p-values and the verdict."""
-    style = {"better": "bold green", "worse": "bold red", "no-evidence": "dim"}.get(code, "bold")
+    style = {
+        "better": "bold green",
+        "worse": "bold red",
+        "no-evidence": "dim",
+        "undecided": "dim",
+    }.get(code, "bold")
     values = [Text(_p(value)) for value in (p, adjusted)]
     return [*values, Text(code.replace("-", " "), style=style)]
 
@@ -312,6 +403,8 @@ def _print_sum(compared: Comparison) -> None:
     """How many comparisons there were, and what their verdicts may be wrong by."""
     from cclab.comparison.correction import LEVEL
 
+    if compared.margin is not None:
+        _print_standings(compared, compared.margin)
     codes = [c.verdict.code for c in compared.compared if c.p_adjusted is not None]
     if not codes:
         tell("nothing to test: no metric has several runs on both sides that differ")
@@ -330,3 +423,12 @@ def _print_sum(compared: Comparison) -> None:
         f"of {count(len(codes), 'comparison')}: {', '.join(seen) or 'no evidence in any'}; "
         f"corrected ({compared.correction}): {bound}"
     )
+
+
+def _print_standings(compared: Comparison, margin: Margin) -> None:
+    """How many metrics are within the margin."""
+    from cclab.comparison.margin import STANDINGS
+
+    seen = [c.standing for c in compared.compared if c.standing is not None]
+    told = [f"{seen.count(one)} {one.replace('-', ' ')}" for one in STANDINGS if one in seen]
+    tell(f"within {margin} of A: {', '.join(told) or 'nothing was measured on both sides'}")

@@ -1,4 +1,7 @@
-"""What a terminal shows of a capture: its directions, what limited them, and flows side by side."""
+"""What a terminal shows of a capture: its directions, what limited them, and flows side by side.
+
+Then its conversations over UDP.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,20 @@ _HEADINGS = {
     "limited by": False,
 }
 """And whether a column holds numbers."""
+_TALK_HEADINGS = {
+    "#": True,
+    "speaks": False,
+    "from": False,
+    "to": False,
+    "elapsed (s)": True,
+    "datagrams": True,
+    "payload (bytes)": True,
+    "Mbit/s": True,
+    "size, mean (bytes)": True,
+    "gap median (ms)": True,
+    "p99": True,
+    "CE": True,
+}
 
 
 def print_capture(capture: Capture) -> None:
@@ -42,8 +59,7 @@ def print_capture(capture: Capture) -> None:
     peers = frame.select(pl.col("row") ^ 1, peer_window_bytes="window_mean_bytes")
     carrying = frame.filter(pl.col("total_bytes") > 0).join(peers, on="row", how="left")
     shown = carrying.sort("unique_bytes", descending=True).head(_MOST_ROWS).sort("row")
-    total = count(len(frame) // 2, "TCP connection")
-    tell(f"{total} in {capture.tcp_packets} of {count(capture.packets, 'packet')}")
+    tell(_holdings(capture))
     rows = shown.to_dicts()
     if rows:
         cells = [[_cells(row)] for row in rows]
@@ -53,6 +69,54 @@ def print_capture(capture: Capture) -> None:
         note(f"{count(hidden, 'direction')} with less data not shown; --csv and --json have all")
     _print_reasons(rows)
     _print_together(capture.together)
+    _print_talks(capture)
+
+
+def _holdings(capture: Capture) -> str:
+    """What the packets of a capture are."""
+    tcp = count(len(capture.connections) // 2, "TCP connection")
+    talks = len(capture.conversations) // 2
+    parts = [f"{tcp} in {capture.tcp_packets} of {count(capture.packets, 'packet')}"]
+    if talks:
+        parts.append(f"{count(talks, 'conversation')} over UDP in {capture.udp_packets}")
+    parts += [f"{packets} {name}" for name, packets in capture.other_packets.items()]
+    return "; ".join(parts)
+
+
+def _print_talks(capture: Capture) -> None:
+    """Prints what was said over UDP, the largest directions first to be chosen."""
+    import polars as pl
+
+    frame = capture.conversations.with_row_index("row").filter(pl.col("packets") > 0)
+    shown = frame.sort("total_bytes", descending=True).head(_MOST_ROWS).sort("row")
+    if shown.is_empty():
+        return
+    cells = [[_talk_cells(row)] for row in shown.to_dicts()]
+    table = Table(list(_TALK_HEADINGS), list(_TALK_HEADINGS.values()), cells, 0, 0)
+    print_table("", table)
+    hidden = len(frame) - len(shown)
+    if hidden:
+        more = count(hidden, "direction")
+        note(f"{more} over UDP with less data not shown; --csv --udp and --json have all")
+
+
+def _talk_cells(row: dict[str, Any]) -> list[str]:
+    from cclab.series.talks import spoken
+
+    return [
+        str(row["conversation"]),
+        spoken(row),
+        _endpoint(row["source"], row["source_port"]),
+        _endpoint(row["destination"], row["destination_port"]),
+        f"{row['elapsed_s']:.3f}",
+        str(row["packets"]),
+        str(row["total_bytes"]),
+        _number(row["throughput_bps"], 1e-6, 3),
+        _number(row["size_mean_bytes"], 1, 0),
+        _number(row["gap_p50_s"], 1e3, 3),
+        _number(row["gap_p99_s"], 1e3, 3),
+        str(row["ce_packets"]),
+    ]
 
 
 def print_problems(capture: Capture) -> None:

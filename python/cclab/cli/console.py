@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from cclab.report.tables import Table as Cells
+    from cclab.results import Results
     from cclab.summary import Raised
 
 _UNBOUNDED = 10_000
@@ -65,6 +66,22 @@ def print_table(title: str, cells: Cells) -> None:
     console.print(Text(title, style="bold"), soft_wrap=True)
     for part in cells.folded(lambda part: _width(console, _drawn(part)) <= console.width):
         show(console, _drawn(part))
+
+
+def print_tables(results: Results, *, every: bool = False) -> None:
+    """Prints the tables of results: groups first, then flows, then what stands beside them."""
+    # What makes them takes longer to load than many commands to run.
+    from cclab.report import tables
+
+    first = tables.groups(results, tables.MOST_POINTS)
+    if first is not None:
+        print_table(results.plan.title, first)
+    title = results.plan.title if first is None else "Flows"
+    print_table(title, tables.table(results, tables.MOST_POINTS, every=every))
+    for name, cells in tables.beside(results, tables.MOST_POINTS):
+        print_table(name, cells)
+    if tables.folds(results) and not every:
+        note("flows of a group are one row; --all shows each")
 
 
 def show(console: Console, drawn: RenderableType) -> None:

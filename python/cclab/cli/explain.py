@@ -11,10 +11,11 @@ from rich.text import Text
 from cclab.cli import options
 from cclab.cli.console import print_json, show, stdout, tell
 from cclab.explain import explain as explain_scenario
+from cclab.grouped import MOST_FLOWS
 from cclab.study import Study
 
 if TYPE_CHECKING:
-    from cclab.explain import Explanation, FlowExplanation
+    from cclab.explain import Explanation, FlowExplanation, Link
     from cclab.plan import Plan
 
 _MOST_POINTS = 12
@@ -25,6 +26,7 @@ _MOST_FLOWS = 12
 def explain(
     study: options.StudyFile,
     set_: options.Set = None,
+    every: options.EveryFlow = False,
     json: options.Json = False,
 ) -> None:
     """Explain a study before it runs: paths, windows against BDP, limits, expected rates."""
@@ -36,11 +38,11 @@ def explain(
     stdout().print(Text(planned.title, style="bold"), soft_wrap=True)
     if planned.question:
         tell(planned.question)
-    _print_network(explained[0])
+    _print_network(explained[0], every)
     for point, explanation in list(zip(planned.points, explained, strict=True))[:_MOST_POINTS]:
         if len(planned.points) > 1:
             stdout().print(Text(f"\n{point.label}", style="bold"))
-        _print_flows(explanation)
+        _print_flows(explanation, every)
     if len(planned.points) > _MOST_POINTS:
         tell(f"{len(planned.points) - _MOST_POINTS} more sweep points; --json shows them all")
 
@@ -56,28 +58,54 @@ def _document(planned: Plan, explained: list[Explanation]) -> dict[str, Any]:
     }
 
 
-def _print_network(explanation: Explanation) -> None:
+def _print_network(explanation: Explanation, every: bool) -> None:
     table = Table(header_style="bold", box=SIMPLE_HEAD, title=explanation.topology)
     table.add_column("link", no_wrap=True)
     table.add_column("rate", justify="right")
     table.add_column("delay one way", justify="right")
-    for link in explanation.links[:_MOST_LINKS]:
+    lines = _lines_of_links(explanation, every)
+    for name, link in lines if every else lines[:_MOST_LINKS]:
         rate = "infinite" if link.rate_bps is None else _rate(link.rate_bps)
-        table.add_row(link.name, rate, _time(link.delay_s))
+        table.add_row(name, rate, _time(link.delay_s))
     show(stdout(), table)
-    if len(explanation.links) > _MOST_LINKS:
-        tell(f"{len(explanation.links) - _MOST_LINKS} more links")
+    if len(lines) > _MOST_LINKS and not every:
+        tell(f"{len(lines) - _MOST_LINKS} more links; --all shows them")
 
 
-def _print_flows(explanation: Explanation) -> None:
+def _folds(explanation: Explanation, every: bool) -> bool:
+    return len(explanation.flows) > MOST_FLOWS and bool(explanation.groups) and not every
+
+
+def _lines_of_links(explanation: Explanation, every: bool) -> list[tuple[str, Link]]:
+    """The links and what each is called; those alike of the flows of a group are one."""
+    if not _folds(explanation, every):
+        return [(link.name, link) for link in explanation.links]
+    group_of = {flow: group.name for group in explanation.groups for flow in group.flows}
+    alike: dict[tuple[str, float | None, float], list[Link]] = {}
+    for link in explanation.links:
+        flow = next((f for f in group_of if link.name.startswith(f"{f}.")), None)
+        name = link.name if flow is None else group_of[flow] + ".*" + link.name.removeprefix(flow)
+        alike.setdefault((name, link.rate_bps, link.delay_s), []).append(link)
+    return [
+        (links[0].name if len(links) == 1 else f"{name} ({len(links)} links)", links[0])
+        for (name, _, _), links in alike.items()
+    ]
+
+
+def _print_flows(explanation: Explanation, every: bool) -> None:
+    folded = _folds(explanation, every)
+    if explanation.groups and not every:
+        _print_groups(explanation)
+    lines = _lines_of_flows(explanation) if folded else [(f.name, f) for f in explanation.flows]
+    most = len(lines) if every else _MOST_FLOWS
     table = Table(header_style="bold", box=SIMPLE_HEAD)
     headings = ("flow", "variant", "base RTT", "bottleneck", "BDP", "queue", "rwnd", "expected")
     for heading in headings:
         table.add_column(heading, justify="left" if heading in headings[:2] else "right")
     table.add_column("bound by")
-    for flow in explanation.flows[:_MOST_FLOWS]:
+    for name, flow in lines[:most]:
         table.add_row(
-            Text(flow.name),
+            Text(name),
             flow.cc,
             _time(flow.base_rtt_s),
             flow.bottleneck or "none",
@@ -90,12 +118,47 @@ def _print_flows(explanation: Explanation) -> None:
     show(stdout(), table)
     if explanation.traffic:
         _print_traffic(explanation)
-    for flow in explanation.flows[:_MOST_FLOWS]:
-        _print_limits(flow)
-    if len(explanation.flows) > _MOST_FLOWS:
-        tell(f"{len(explanation.flows) - _MOST_FLOWS} more flows")
+    for name, flow in lines[:most]:
+        _print_limits(name, flow)
+    if len(lines) > most:
+        tell(f"{len(lines) - most} more flows; --all shows them")
     for note in explanation.notes:
         tell(f"note: {note}")
+
+
+def _print_groups(explanation: Explanation) -> None:
+    """What the flows of each group should have together."""
+    table = Table(header_style="bold", box=SIMPLE_HEAD)
+    for heading in ("group", "flows", "variant", "bottleneck", "expected together"):
+        left = heading in ("group", "variant")
+        table.add_column(heading, justify="left" if left else "right")
+    table.add_column("bound by")
+    for group in explanation.groups[:_MOST_FLOWS]:
+        table.add_row(
+            Text(group.name),
+            str(len(group.flows)),
+            ", ".join(group.variants),
+            ", ".join(group.bottlenecks) or "none",
+            "" if group.expected_sum_bps is None else _rate(group.expected_sum_bps),
+            ", ".join(group.binds),
+        )
+    show(stdout(), table)
+    if len(explanation.groups) > _MOST_FLOWS:
+        tell(f"{len(explanation.groups) - _MOST_FLOWS} more groups")
+
+
+def _lines_of_flows(explanation: Explanation) -> list[tuple[str, FlowExplanation]]:
+    """A flow for those of a group that are alike but for their names, then the others."""
+    group_of = {flow: group.name for group in explanation.groups for flow in group.flows}
+    alike: dict[tuple[Any, ...], list[FlowExplanation]] = {}
+    for flow in explanation.flows:
+        group = group_of.get(flow.name)
+        same = (flow.cc, flow.base_rtt_s, flow.bottleneck, flow.expected_bps, flow.rwnd_bytes)
+        alike.setdefault((group, *same) if group else (flow.name,), []).append(flow)
+    return [
+        (flows[0].name if len(flows) == 1 else f"each of {len(flows)} of {key[0]}", flows[0])
+        for key, flows in alike.items()
+    ]
 
 
 def _print_traffic(explanation: Explanation) -> None:
@@ -120,8 +183,8 @@ def _print_traffic(explanation: Explanation) -> None:
         tell(f"{len(explanation.traffic) - _MOST_FLOWS} more sources of cross traffic")
 
 
-def _print_limits(flow: FlowExplanation) -> None:
-    tell(f"{flow.name}: {' -> '.join(flow.data)}")
+def _print_limits(name: str, flow: FlowExplanation) -> None:
+    tell(f"{name}: {' -> '.join(flow.data)}")
     for limit in flow.limits:
         tell(f"  {_rate(limit.bps):>14}  {limit.name}: {limit.reason}")
     for note in flow.notes:

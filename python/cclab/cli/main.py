@@ -1,6 +1,6 @@
 """The command line's table of contents, and what its exit codes mean.
 
-0 done · 1 an expectation failed · 2 wrong input · 3 a run failed · 130 interrupted
+0 done · 1 an expectation or a check failed · 2 wrong input · 3 a run failed · 130 interrupted
 """
 
 from __future__ import annotations

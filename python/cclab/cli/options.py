@@ -74,6 +74,9 @@ Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Replace a key, such as duration=10s."),
 ]
+EveryFlow = Annotated[
+    bool, typer.Option("--all", help="A row for every flow, also where a group has many.")
+]
 Json = Annotated[
     bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")
 ]

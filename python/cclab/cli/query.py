@@ -42,7 +42,7 @@ def query(
         ),
     ] = None,
     table: Annotated[
-        str, typer.Option(metavar="T", help="What a row is: runs, flows or traffic.")
+        str, typer.Option(metavar="T", help="What a row is: runs, flows, groups or traffic.")
     ] = "flows",
     group_by: Annotated[
         str | None,
@@ -60,6 +60,9 @@ def query(
     every: Annotated[
         bool, typer.Option("--all", help="Also runs that no study asked for by itself.")
     ] = False,
+    pool: Annotated[
+        bool, typer.Option("--pool", help="Let a group hold runs of several plans.")
+    ] = False,
     list_: Annotated[
         bool, typer.Option("--list", help="The columns that there are, and of what kind.")
     ] = False,
@@ -71,7 +74,7 @@ def query(
         Path | None, typer.Option(metavar="FILE", help="Into a Parquet file instead.")
     ] = None,
 ) -> None:
-    """Ask a results folder: the flows, runs or traffic for which a condition holds."""
+    """Ask a results folder: the flows, groups, runs or traffic for which a condition holds."""
     if csv + json + (parquet is not None) > 1:
         raise InputError("--csv, --json and --parquet: one at a time")
     folder, where = _asked(what or [])
@@ -91,11 +94,14 @@ def query(
         columns=chosen,
         table=table,  # type: ignore[arg-type]
         every=every,
+        pool=pool,
         group_by=split(group_by or ""),
         sort=sort,
         limit=limit,
         told=_tell_reading,
     )
+    if not pool:
+        _tell_plans(folder, found)
     if csv:
         sys.stdout.write(found.write_csv())
         sys.stdout.flush()
@@ -105,6 +111,20 @@ def query(
         _write(found, parquet)
     else:
         _print(found, folder, "group" if group_by else table.removesuffix("s"), limit)
+
+
+def _tell_plans(folder: Path, found: pl.DataFrame) -> None:
+    """Which plans the rows are of, where they are of several."""
+    from cclab.queries import plans
+    from cclab.queries.columns import PLAN
+    from cclab.store import Store
+
+    seen = found[PLAN].drop_nulls().unique().to_list() if PLAN in found.columns else []
+    if len(seen) < 2:
+        return
+    note(f"the rows are of {len(seen)} plans, apart by `{PLAN}` (--pool pools them):")
+    for line in plans.told(Store(folder), seen):
+        note(f"  {line}")
 
 
 def _asked(what: list[str]) -> tuple[Path, str | None]:

@@ -10,7 +10,7 @@ import typer
 from cclab import report as reports
 from cclab.api import load
 from cclab.cli import failures, options
-from cclab.cli.console import count, note, print_json, print_table, print_warnings
+from cclab.cli.console import count, note, print_json, print_tables, print_warnings
 from cclab.errors import DamageError, InputError
 from cclab.report import tables
 from cclab.store import Store
@@ -43,6 +43,7 @@ def report(
     format_: Annotated[
         str, typer.Option("--format", metavar="F,F", help="Figures as svg, pdf, png.")
     ] = "svg",
+    every: options.EveryFlow = False,
     json: options.Json = False,
 ) -> None:
     """Write tables, figures and one offline page from a results folder alone."""
@@ -78,10 +79,7 @@ def report(
     if json:
         print_json(measured.document())
     else:
-        print_table(plan.title, tables.table(measured, tables.MOST_POINTS))
-        others = tables.traffic(measured, tables.MOST_POINTS)
-        if others is not None:
-            print_table("Cross traffic", others)
+        print_tables(measured, every=every)
         beyond = tables.beyond(measured)
         if beyond:
             note(f"{beyond} in {page.parent / 'table.md'} and summary.csv")

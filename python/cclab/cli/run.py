@@ -9,7 +9,7 @@ import typer
 
 from cclab import api, report
 from cclab.cli import failures, options
-from cclab.cli.console import count, note, print_json, print_table, print_warnings
+from cclab.cli.console import count, note, print_json, print_tables, print_warnings
 from cclab.cli.exits import EXPECTATION_FAILED, RUN_FAILED
 from cclab.cli.progress import SweepProgress
 from cclab.errors import RunsFailedError
@@ -31,6 +31,7 @@ def run(
     seed: options.Seed = None,
     jobs: options.Jobs = None,
     set_: options.Set = None,
+    every: options.EveryFlow = False,
     json: options.Json = False,
     cluster: Annotated[
         str | None,
@@ -74,7 +75,7 @@ def run(
         of_failed = failures.document(failed, measured.plan, words) if failed is not None else []
         print_json(measured.document() | ({"failed": of_failed} if of_failed else {}))
     if measured.runs:
-        _tell(measured, store, table=not json)
+        _tell(measured, store, table=not json, every=every)
     failures.tell_unmet(measured)
     if failed is not None:
         failures.tell(failed, measured.plan, words, tried_all=not only)
@@ -83,14 +84,14 @@ def run(
         raise typer.Exit(EXPECTATION_FAILED)
 
 
-def _tell(measured: Results, store: Store, *, table: bool) -> None:
+def _tell(measured: Results, store: Store, *, table: bool, every: bool) -> None:
     """The table, the doubts, and where the report is."""
     page = report.refresh(measured, store.path / "report")
     if table:
-        print_table(measured.plan.title, tables.table(measured, tables.MOST_POINTS))
-        others = tables.traffic(measured, tables.MOST_POINTS)
-        if others is not None:
-            print_table("Cross traffic", others)
+        print_tables(measured, every=every)
+        window = tables.window(measured)
+        if window:
+            note(window)
         beyond = tables.beyond(measured)
         if beyond:
             note(f"{beyond} in {page.parent / 'table.md'} and summary.csv")

@@ -10,5 +10,8 @@ correction  p-values corrected for their number
 overall     a metric over all sweep points
 metric      what can be compared
 verdict     better, worse or no evidence, and the difference in words
+margin      better, no worse, worse or undecided against a margin
+demand      which outcomes count as a failure
+figure      the differences drawn
 doubts      where it may not show what it seems to show
 """

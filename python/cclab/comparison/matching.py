@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cclab.comparison.changes import Change, changes
-from cclab.metrics import kind, of_flow, of_source
+from cclab.comparison.metric import follows_window
+from cclab.grouped import MOST_FLOWS
+from cclab.metrics import kind, of_flow, of_source, shown, warmed_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +33,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Subject:
-    """A flow, or a source of cross traffic, that both sides have."""
+    """A flow, a group of flows, or a source of cross traffic, that both sides have."""
 
     name: str
     of_a: str
@@ -58,7 +60,9 @@ class Match:
     """The same of B."""
     changes: list[Change]
     """Where the scenarios of the two sides differ, the backend first if it does."""
+    groups: list[Subject]
     flows: list[Subject]
+    """Of many flows those that are in no group, unless metrics of flows were asked for."""
     traffic: list[Subject]
     whole: list[Row]
     """Of the run as a whole: the bottleneck, and Jain's index."""
@@ -77,9 +81,14 @@ class Match:
         return self.seeds_a == self.seeds_b
 
     @property
+    def subjects(self) -> list[Subject]:
+        """What has names of its own, in order."""
+        return [*self.groups, *self.flows, *self.traffic]
+
+    @property
     def rows(self) -> list[Row]:
         """Everything that is compared here, in order."""
-        return [row for one in (*self.flows, *self.traffic) for row in one.rows] + self.whole
+        return [row for one in self.subjects for row in one.rows] + self.whole
 
 
 @dataclass(frozen=True)
@@ -94,12 +103,15 @@ class Matches:
     """The same of B."""
 
 
-def match(a: Results, b: Results, metrics: list[Metric], *, asked: bool) -> Matches:
+def match(a: Results, b: Results, metrics: list[Metric], names: Sequence[str]) -> Matches:
     """The points of `a` and `b` that have the same parameters, and what to compare there.
 
-    `asked`: whether the user chose `metrics`; then the time of flows without a transfer is among
-    what is compared.
+    `names` are those by which the user chose `metrics`, if they did; then the time of flows without
+    a transfer is among what is compared.
     """
+    asked = bool(names)
+    if all(warmed_up(run.metrics) for side in (a, b) for p in side.points for run in p.runs):
+        metrics = [shown(m, warm=True) if follows_window(m, names) else m for m in metrics]
     with_runs_a = {_key(p.params): p for p in a.points if p.runs}
     with_runs_b = {_key(p.params): p for p in b.points if p.runs}
     return Matches(
@@ -128,6 +140,14 @@ def _point(a: Point, b: Point, metrics: list[Metric], asked: bool) -> Match:
         changed.insert(0, Change("backend", backend_a, backend_b))
     flows_a = {flow["name"]: flow for flow in scenario_a["flows"]}
     flows_b = {flow["name"]: flow for flow in scenario_b["flows"]}
+    groups_a, groups_b = (_groups(runs) for runs in (runs_a, runs_b))
+    groups = [
+        Subject(name, groups_a[name], groups_b[name], _group(name, metrics, sides))
+        for name in groups_a
+        if name in groups_b
+    ]
+    folded = max(len(flows_a), len(flows_b)) > MOST_FLOWS and not asked
+    inside = _inside(runs_a, groups) | _inside(runs_b, groups) if folded else set()
     flows, unfinished = [], {}
     for name in (name for name in flows_a if name in flows_b):
         transfers = any(flows[name].get("transfer") is not None for flows in (flows_a, flows_b))
@@ -135,6 +155,8 @@ def _point(a: Point, b: Point, metrics: list[Metric], asked: bool) -> Match:
         counts = (_cut_short(rows_a, flows_a[name]), _cut_short(rows_b, flows_b[name]))
         if any(counts):
             unfinished[name] = counts
+        if name in inside:
+            continue
         compared = [
             sides.row(metric, rows_a, rows_b)
             for metric in metrics
@@ -153,6 +175,7 @@ def _point(a: Point, b: Point, metrics: list[Metric], asked: bool) -> Match:
         left_out_a=_seeds(left_out_a),
         left_out_b=_seeds(left_out_b),
         changes=changed,
+        groups=groups,
         flows=flows,
         traffic=[
             Subject(name, kind, kinds_b[name], _source(name, chosen, sides))
@@ -225,6 +248,32 @@ def _repeated(runs: list[Measured]) -> bool:
 def _kinds(scenario: dict[str, Any]) -> dict[str, str]:
     """The kinds of a scenario's cross traffic by its names."""
     return {source["name"]: source["kind"] for source in scenario.get("traffic", [])}
+
+
+def _groups(runs: list[Measured]) -> dict[str, str]:
+    """The variants of the groups of flows by their names."""
+    found = runs[0].metrics.get("groups", [])
+    return {group["name"]: ", ".join(group["variants"]) for group in found}
+
+
+def _inside(runs: list[Measured], groups: list[Subject]) -> set[str]:
+    """The flows that are in one of `groups`."""
+    names = {group.name for group in groups}
+    return {f["name"] for f in runs[0].metrics["flows"] if f.get("group") in names}
+
+
+def _group(name: str, metrics: list[Metric], sides: _Sides) -> list[Row]:
+    """What there is of `metrics` of the group called `name`."""
+    rows_a, rows_b = (
+        [next(g for g in run.metrics["groups"] if g["name"] == name) for run in runs]
+        for runs in (sides.a, sides.b)
+    )
+    return [
+        sides.row(metric, rows_a, rows_b)
+        for metric in metrics
+        if metric.subject == "group"
+        and any(row[metric.name] is not None for row in (*rows_a, *rows_b))
+    ]
 
 
 def _source(name: str, metrics: list[Metric], sides: _Sides) -> list[Row]:

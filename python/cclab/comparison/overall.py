@@ -146,6 +146,7 @@ def _without(point: Match, of_a: set[int], of_b: set[int]) -> Match:
         point,
         seeds_a=[point.seeds_a[place] for place in in_a],
         seeds_b=[point.seeds_b[place] for place in in_b],
+        groups=[replace(one, rows=kept(one.rows)) for one in point.groups],
         flows=[replace(one, rows=kept(one.rows)) for one in point.flows],
         traffic=[replace(one, rows=kept(one.rows)) for one in point.traffic],
         whole=kept(point.whole),
@@ -193,9 +194,7 @@ def _stratum(point: Match, gathered: dict[tuple[str, Metric], int]) -> _Stratum:
 
 def _named_rows(point: Match) -> list[tuple[str, Row]]:
     """The rows of a point, with the subject that they are gathered under."""
-    subjects = [
-        (_of_any_copy(one.name), row) for one in (*point.flows, *point.traffic) for row in one.rows
-    ]
+    subjects = [(_of_any_copy(one.name), row) for one in point.subjects for row in one.rows]
     return subjects + [("", row) for row in point.whole]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from cclab.comparison import doubts
+from cclab.comparison import demand, doubts
 from cclab.comparison.correction import LEVEL, Correction, adjusted
 from cclab.comparison.difference import Difference, differences
 from cclab.comparison.matching import Match, Row, match
@@ -13,12 +13,15 @@ from cclab.comparison.metric import Metric, metric_names
 from cclab.comparison.overall import Overall, overall
 from cclab.comparison.verdict import Verdict, code_of, untested, words
 from cclab.errors import InputError
-from cclab.metrics import OF_SEVERAL
+from cclab.metrics import OF_SEVERAL, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from cclab.comparison.changes import Change
+    from cclab.comparison.demand import Fault
+    from cclab.comparison.margin import Margin, Standing
+    from cclab.report.figures.style import Drawing
     from cclab.results import Results
     from cclab.summary import Raised
 
@@ -58,6 +61,8 @@ class Compared:
     p_adjusted: float | None
     """The p-value of the difference, corrected for all that is compared; None if not tested."""
     verdict: Verdict
+    standing: Standing | None
+    """Where B stands against the margin; None without one, and where no way is the better one."""
 
     @property
     def p(self) -> float | None:
@@ -78,6 +83,7 @@ class Compared:
             "p": self.p,
             "p_adjusted": self.p_adjusted,
             "verdict": self.verdict.code,
+            "standing": self.standing,
             "untested": self.verdict.untested,
             "words": self.verdict.words,
         }
@@ -98,6 +104,25 @@ class FlowComparison:
             "name": self.name,
             "cc_a": self.cc_a,
             "cc_b": self.cc_b,
+            "metrics": {c.metric.name: c.document() for c in self.metrics},
+        }
+
+
+@dataclass(frozen=True)
+class GroupComparison:
+    """A group of flows that both sides have."""
+
+    name: str
+    variants_a: str
+    variants_b: str
+    metrics: list[Compared]
+
+    def document(self) -> dict[str, Any]:
+        """As a comparison's document spells it."""
+        return {
+            "name": self.name,
+            "variants_a": self.variants_a,
+            "variants_b": self.variants_b,
             "metrics": {c.metric.name: c.document() for c in self.metrics},
         }
 
@@ -127,6 +152,7 @@ class PointComparison:
 
     match: Match = field(repr=False)
     """The runs that were compared with each other."""
+    groups: list[GroupComparison]
     flows: list[FlowComparison]
     traffic: list[TrafficComparison]
     whole: list[Compared]
@@ -148,10 +174,17 @@ class PointComparison:
         return self.match.changes
 
     @property
+    def named(self) -> list[tuple[str, Compared]]:
+        """Every metric that was compared here, with what it is of."""
+        found = [(group.name, c) for group in self.groups for c in group.metrics]
+        found += [(flow.name, c) for flow in self.flows for c in flow.metrics]
+        found += [(source.name, c) for source in self.traffic for c in source.metrics]
+        return found + [("whole run", c) for c in self.whole]
+
+    @property
     def compared(self) -> list[Compared]:
         """Every metric that was compared here."""
-        flows = [c for flow in self.flows for c in flow.metrics]
-        return flows + [c for source in self.traffic for c in source.metrics] + self.whole
+        return [c for _, c in self.named]
 
     def document(self) -> dict[str, Any]:
         """As a comparison's document spells it."""
@@ -164,12 +197,15 @@ class PointComparison:
             "left_out_b": match.left_out_b,
             "paired": match.paired,
             "changes": [change.document() for change in match.changes],
+            **({"groups": [g.document() for g in self.groups]} if self.groups else {}),
             "flows": [flow.document() for flow in self.flows],
             "traffic": [source.document() for source in self.traffic],
             "bottleneck": {
                 c.metric.name: c.document() for c in self.whole if c.metric.subject == "bottleneck"
             },
-            "jain": next((c.document() for c in self.whole if c.metric.name == "jain"), None),
+            "jain": next(
+                (c.document() for c in self.whole if c.metric.name in ("jain", "window_jain")), None
+            ),
             "run": {c.metric.name: c.document() for c in self.whole if c.metric.subject == "run"},
             "flows_only_a": match.flows_only_a,
             "flows_only_b": match.flows_only_b,
@@ -187,6 +223,8 @@ class Comparison:
     b: Side
     correction: Correction
     """How p-values are corrected for their number."""
+    margin: Margin | None
+    """How much worse B may be and still be no worse; None if that was not asked."""
     points: list[PointComparison]
     overall: list[Overall]
     """Each metric over all sweep points; empty if there is one."""
@@ -202,6 +240,25 @@ class Comparison:
         """Every metric that was compared, at every point."""
         return [c for point in self.points for c in point.compared]
 
+    def failing(self, *outcomes: str) -> list[Fault]:
+        """What makes `cclab compare --fail-if` end with 1: the comparisons that came out so.
+
+        `outcomes` are "worse", "undecided" (with a margin) and "different".
+
+        Raises `InputError` if one is not known, or if the runs could not have shown any.
+        """
+        return demand.faults(self, demand.outcomes(outcomes, self.margin))
+
+    def figure(self) -> Drawing:
+        """The differences with their intervals, a panel for each metric; notebooks show it.
+
+        Raises `InputError` if no difference can be drawn.
+        """
+        # matplotlib takes longer to load than the comparison.
+        from cclab.comparison.figure import forest
+
+        return forest(self)
+
     def document(self) -> dict[str, Any]:
         """The document that `cclab compare --json` prints."""
         return {
@@ -211,6 +268,7 @@ class Comparison:
             "b": self.b.document(),
             "correction": self.correction,
             "level": LEVEL,
+            "margin": None if self.margin is None else self.margin.share,
             "tested": sum(c.p_adjusted is not None for c in self.compared),
             "overall": [one.document() for one in self.overall],
             "points": [point.document() for point in self.points],
@@ -230,24 +288,26 @@ def compare_results(
     metrics: Sequence[str] = (),
     meant: Sequence[str] = (),
     correction: Correction = "fdr",
+    margin: Margin | None = None,
 ) -> Comparison:
     """Compares the results of two sides; pure.
 
     Sweep points are matched by their parameters, flows by name. `metrics` names what is compared
     (`goodput_bps`, `bottleneck.utilization`; see `metric.DEFAULT` for what is if it is empty);
     `meant` are the keys in which the sides differ on purpose (`flow.short.cc`), if that is known.
-    `correction` says how p-values are corrected for the number of all that is compared.
+    `correction` says how p-values are corrected for the number of all that is compared, `margin`
+    how much worse B may be and still be no worse.
 
     Raises `InputError` if a metric is not known or no sweep point is on both sides.
     """
     chosen = metric_names(metrics)
-    matched = match(a.results, b.results, chosen, asked=bool(metrics))
+    matched = match(a.results, b.results, chosen, metrics)
     points = matched.points
     if not points:
         raise InputError(_nothing_shared(a, b))
     if metrics:
         _check_measured(chosen, points)
-    compared = iter(_compared([row for point in points for row in point.rows], correction))
+    compared = iter(_compared([row for point in points for row in point.rows], correction, margin))
     tested = [_point(point, compared) for point in points]
     family = sum(c.p_adjusted is not None for point in tested for c in point.compared)
     raised = [
@@ -257,7 +317,7 @@ def compare_results(
     ]
     across = overall(points, correction)
     return Comparison(
-        kind, a, b, correction, tested, across, matched.only_a, matched.only_b, raised
+        kind, a, b, correction, margin, tested, across, matched.only_a, matched.only_b, raised
     )
 
 
@@ -269,7 +329,7 @@ def _check_measured(asked: Sequence[Metric], points: Sequence[Match]) -> None:
         for row in point.rows
         if any(v is not None for v in row.a) and any(v is not None for v in row.b)
     }
-    lacking = [metric for metric in asked if metric.path not in measured]
+    lacking = [m for m in asked if not {m.path, shown(m, warm=True).path} & measured]
     if not lacking:
         return
     names = ", ".join(metric.name for metric in lacking)
@@ -288,8 +348,10 @@ def _nothing_shared(a: Side, b: Side) -> str:
     return "\n".join(lines)
 
 
-def _compared(rows: list[Row], correction: Correction) -> list[Compared]:
-    """Each of `rows` tested, and its p-value corrected for their number."""
+def _compared(
+    rows: list[Row], correction: Correction, margin: Margin | None = None
+) -> list[Compared]:
+    """Each of `rows` tested, its p-value corrected for their number, and held against `margin`."""
     found = _differences(rows)
     reasons = [untested(one, row.repeated) for one, row in zip(found, rows, strict=True)]
     p_values = {
@@ -304,7 +366,8 @@ def _compared(rows: list[Row], correction: Correction) -> list[Compared]:
         code = "no-evidence" if one is None else code_of(row.metric, one.absolute.mean, p)
         measured = (any(v is not None for v in row.a), any(v is not None for v in row.b))
         outcome = Verdict(code, reason, words(row.metric, one, measured))
-        compared.append(Compared(row.metric, one, p, outcome))
+        standing = None if margin is None else margin.standing(row.metric, one, row.repeated)
+        compared.append(Compared(row.metric, one, p, outcome, standing))
     return compared
 
 
@@ -323,11 +386,14 @@ def _differences(rows: list[Row]) -> list[Difference | None]:
 
 def _point(match: Match, compared: Iterator[Compared]) -> PointComparison:
     """A sweep point with the next of `compared`, in the order of its rows."""
+    groups = [
+        GroupComparison(g.name, g.of_a, g.of_b, _taken(compared, g.rows)) for g in match.groups
+    ]
     flows = [FlowComparison(f.name, f.of_a, f.of_b, _taken(compared, f.rows)) for f in match.flows]
     traffic = [
         TrafficComparison(t.name, t.of_a, t.of_b, _taken(compared, t.rows)) for t in match.traffic
     ]
-    return PointComparison(match, flows, traffic, _taken(compared, match.whole))
+    return PointComparison(match, groups, flows, traffic, _taken(compared, match.whole))
 
 
 def _taken(compared: Iterator[Compared], rows: list[Row]) -> list[Compared]:

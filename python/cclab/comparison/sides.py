@@ -6,7 +6,7 @@ import json
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from cclab import _core, api
 from cclab.errors import DamageError, InputError
@@ -16,6 +16,8 @@ from cclab.study import Study
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cclab.comparison.correction import Correction
+    from cclab.comparison.margin import Margin
     from cclab.comparison.results import Comparison, Kind, Side
     from cclab.execute import Listener
     from cclab.plan import Plan
@@ -43,6 +45,14 @@ class PlannedPair:
     """The keys of the scenarios in which the sides differ on purpose; a pattern may have stars."""
 
 
+class _How(TypedDict):
+    """How two sides are compared."""
+
+    metrics: Sequence[str]
+    correction: Correction
+    margin: Margin | None
+
+
 def compare(
     a: str | Path | Results,
     b: str | Path | Results,
@@ -51,6 +61,7 @@ def compare(
     flows: str | Sequence[str] = (),
     metrics: str | Sequence[str] = (),
     correction: str = "fdr",
+    margin: str | float | None = None,
     out: str | Path | None = None,
     backend: str | None = None,
     repeat: int | str | None = None,
@@ -67,22 +78,28 @@ def compare(
     `results/NAME.B` (`out/A`, `out/B`; A and B being what they are called) do not hold it already.
     `flows` are the flows whose variant is replaced, all if empty. `metrics` chooses what is
     compared; `correction` is how p-values are corrected for the number of all that is, `"fdr"` or
-    `"holm"`. The others are those of `cclab.run`, and need a `study`.
+    `"holm"`. With a `margin` (`"5%"` of A's mean) each metric is also better, no worse, worse or
+    undecided against it. The others are those of `cclab.run`, and need a `study`.
 
     Raises `InputError` or `StudyError` for wrong input, `StoreError` and `DamageError` if a folder
     cannot be used, and `RunError` if a run fails.
     """
     from cclab.comparison.correction import known_correction
+    from cclab.comparison.margin import Margin
     from cclab.comparison.metric import metric_names
     from cclab.comparison.results import Side, compare_results
 
     flows, metrics, set = api.each(flows), api.each(metrics), api.each(set)
     metric_names(metrics)  # A wrong name is found before an hour of runs.
-    corrected = known_correction(correction)
+    how: _How = {
+        "metrics": metrics,
+        "correction": known_correction(correction),
+        "margin": None if margin is None else Margin.of(margin),
+    }
     if study is None:
         asked = {"flows": flows, "out": out, "backend": backend, "repeat": repeat}
         refuse_without_study(asked | {"seed": seed, "set": set, "jobs": jobs})
-        return compare_results("stores", side(a), side(b), metrics=metrics, correction=corrected)
+        return compare_results("stores", side(a), side(b), **how)
     if not isinstance(a, str) or not isinstance(b, str):
         raise InputError("with a study, A and B are the names of two backends or two variants")
     pair = plan_pair(
@@ -92,9 +109,7 @@ def compare(
         Side(one.label, api.carry_out(one.plan, one.store, jobs=jobs, listener=listener))
         for one in (pair.a, pair.b)
     ]
-    return compare_results(
-        pair.kind, *done, metrics=metrics, meant=pair.meant, correction=corrected
-    )
+    return compare_results(pair.kind, *done, meant=pair.meant, **how)
 
 
 def refuse_without_study(asked: dict[str, Any]) -> None:

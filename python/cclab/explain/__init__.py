@@ -7,11 +7,13 @@ figures of a sweep draw the expectation beside what was measured.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from cclab import _core
-from cclab.explain import limits
+from cclab.explain import groups, limits
+from cclab.explain.groups import GroupExplanation
 from cclab.explain.limits import Limit
 from cclab.explain.shown import Shown
 from cclab.explain.traffic import (
@@ -21,7 +23,15 @@ from cclab.explain.traffic import (
     taken_from,
 )
 
-__all__ = ["Explanation", "FlowExplanation", "Limit", "Link", "TrafficExplanation", "explain"]
+__all__ = [
+    "Explanation",
+    "FlowExplanation",
+    "GroupExplanation",
+    "Limit",
+    "Link",
+    "TrafficExplanation",
+    "explain",
+]
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,14 +59,14 @@ class FlowExplanation(Shown):
     """The same with the transmission of a full packet and its acknowledgement on every link: what
     the first round trip measures on an empty path."""
     bottleneck: str | None
-    """The slowest link of its path."""
+    """The link of its path that has least for each of the flows that cross it."""
     bdp_bytes: float | None
     """That link's rate times the base RTT."""
     queue_bytes: float | None
     """What the queue before that link holds."""
     loss: float
     """Joint probability of the independent random losses on the way of its data."""
-    rwnd_bytes: int
+    rwnd_bytes: int | None
     sndbuf_bytes: int | None
     initial_window_bytes: int
     limits: list[Limit]
@@ -76,6 +86,8 @@ class Explanation(Shown):
     topology: str
     links: list[Link]
     flows: list[FlowExplanation]
+    groups: list[GroupExplanation]
+    """Flows that belong together; empty without any."""
     traffic: list[TrafficExplanation]
     """Cross traffic; empty without any."""
     notes: list[str]
@@ -96,14 +108,16 @@ def explain(scenario: dict[str, Any]) -> Explanation:
         explain_traffic(spec, facts, links)
         for spec, facts in zip(scenario.get("traffic", []), described["traffic"], strict=True)
     ]
+    crossing = Counter(link for flow in described["flows"] for link in flow["data"])
     flows = [
-        _flow(scenario, spec, flow, described, traffic)
+        _flow(scenario, spec, flow, described, traffic, crossing)
         for spec, flow in zip(scenario["flows"], described["flows"], strict=True)
     ]
     return Explanation(
         topology=scenario["network"]["topology"],
         links=[Link(link["name"], link["rate_bps"], link["delay_s"]) for link in links],
         flows=flows,
+        groups=groups.explain_groups(scenario["flows"], flows),
         traffic=traffic,
         notes=_together(flows) + _of_traffic(described, traffic) + _of_courses(scenario, links),
     )
@@ -115,6 +129,7 @@ def _flow(
     flow: dict[str, Any],
     described: dict[str, Any],
     traffic: list[TrafficExplanation],
+    crossing: Counter[int],
 ) -> FlowExplanation:
     links, network = described["links"], scenario["network"]
     base = flow["base_rtt_s"]
@@ -124,29 +139,34 @@ def _flow(
         for i in flow[way]
         if links[i]["wire_bps"] is not None
     )
-    slowest, found = limits.of_links(flow, links)
+    slowest, found = limits.of_links(flow, links, crossing)
     if slowest is not None:
+        payload = flow["payload_bytes"] / flow["packet_bytes"]
+        carried = links[slowest]["rate_bps"] * payload
         taken, sources = taken_from(slowest, described["traffic"], traffic)
         left = max(1 - taken / links[slowest]["rate_bps"], 0.0)
         if sources and left > 0:
             why = f"what {', '.join(sources)} leaves of {links[slowest]['name']}"
-            found.append(Limit("left", found[0].bps * left, why))
-        sharers = [f for f in described["flows"] if slowest in f["data"]]
-        if len(sharers) > 1:
-            why = f"an equal share of {links[slowest]['name']} among {len(sharers)} flows"
-            found.append(Limit("share", found[-1].bps / len(sharers), why))
+            carried *= left
+            found.append(Limit("left", carried, why))
+        sharers = crossing[slowest]
+        if sharers > 1 and flow["source_bps"] is None:
+            why = f"an equal share of {links[slowest]['name']} among {sharers} flows"
+            found.append(Limit("share", carried / sharers, why))
     found += limits.of_windows(flow, empty)
     found += limits.of_application(spec, flow, empty)
+    found += limits.of_source(spec, flow)
     sharers_of_routers = limits.sharers_of_routers(flow, described)
     found += limits.of_packet_rates(spec, network, flow, sharers_of_routers)
     loss = limits.loss_probability(network, [links[i]["name"] for i in flow["data"]])
-    found += limits.of_loss(flow, loss, empty)
+    if flow["source_bps"] is None:
+        found += limits.of_loss(flow, loss, empty)
     found.sort(key=lambda limit: limit.bps)
     bdp = None if slowest is None else links[slowest]["rate_bps"] * base / 8
     queue = None if slowest is None else _queue_bytes(network, links[slowest]["name"], flow)
     return FlowExplanation(
         name=flow["name"],
-        cc=flow["cc"],
+        cc=flow["cc"] or "udp",
         data=[links[i]["name"] for i in flow["data"]],
         acks=[links[i]["name"] for i in flow["acks"]],
         base_rtt_s=base,
@@ -178,6 +198,8 @@ def _queue_bytes(network: dict[str, Any], name: str, flow: dict[str, Any]) -> fl
 
 def _of_variant(flow: dict[str, Any], found: list[Limit], loss: float) -> list[str]:
     """That nothing is expected of what a variant does under loss, where no formula says it."""
+    if flow["source_bps"] is not None:
+        return ["datagrams do not slow down: what the network does not carry is lost"]
     if not flow["cc_simulated"]:
         return [
             f"the simulator has no {flow['cc']}, the kernel backends have it: its network is "
@@ -206,6 +228,8 @@ def _notes(
     # Framing and headers are part of what the path holds.
     inflated = flow["packet_bytes"] / flow["payload_bytes"]
     windows = [w for w in (flow["rwnd_bytes"], flow["sndbuf_bytes"]) if w is not None]
+    if not windows:
+        return notes
     window = min(windows) * inflated
     if window < bdp:
         notes.append(
@@ -238,7 +262,7 @@ def _together(flows: list[FlowExplanation]) -> list[str]:
         )
     bounded = [f for f in flows if f.binds in ("rwnd", "sndbuf", "application", "packet-rate")]
     if bounded and len(flows) > 1:
-        names = ", ".join(flow.name for flow in bounded)
+        names = groups.folded([flow.name for flow in bounded])
         notes.append(
             f"{names}: limited by {', '.join(sorted({str(f.binds) for f in bounded}))} rather than "
             "by congestion: how they share says nothing about their variants"

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cclab import _core
 from cclab.explain import laws
 from cclab.explain.shown import Shown
 from cclab.explain.traffic import application_limit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,12 +74,20 @@ def _means(first: float, changes: list[dict[str, Any]], key: str, duration_ns: i
     return (total + value * (duration_ns - since)) / duration_ns
 
 
-def of_links(flow: dict[str, Any], links: list[dict[str, Any]]) -> tuple[int | None, list[Limit]]:
-    """The bottleneck of the path (index of the link; None if every link is infinitely fast)."""
+def of_links(
+    flow: dict[str, Any], links: list[dict[str, Any]], crossing: Mapping[int, int]
+) -> tuple[int | None, list[Limit]]:
+    """The bottleneck of the path, and what its slowest link carries.
+
+    The bottleneck is the index of the link with the least for each of the flows that are
+    `crossing` it; None if every link is infinitely fast.
+    """
     rated = [i for i in flow["data"] if links[i]["rate_bps"] is not None]
     if not rated:
         return None, []
-    slowest = min(rated, key=lambda i: links[i]["rate_bps"])
+    # Of equal ones the first in the way.
+    tightest = min(rated, key=lambda i: links[i]["rate_bps"] / crossing[i])
+    slowest = min((tightest, *rated), key=lambda i: links[i]["rate_bps"])
     efficiency = flow["payload_bytes"] / flow["packet_bytes"]
     rate = links[slowest]["rate_bps"]
     changing = f" on average over {course}" if (course := links[slowest].get("course")) else ""
@@ -84,7 +95,16 @@ def of_links(flow: dict[str, Any], links: list[dict[str, Any]]) -> tuple[int | N
         f"{links[slowest]['name']} carries {rate / 1e6:g} Mbit/s{changing}, "
         f"{efficiency:.1%} of it payload ({flow['payload_bytes']} of {flow['packet_bytes']} bytes)"
     )
-    return slowest, [Limit("link", rate * efficiency, why)]
+    return tightest, [Limit("link", rate * efficiency, why)]
+
+
+def of_source(spec: dict[str, Any], flow: dict[str, Any]) -> list[Limit]:
+    """What a source of datagrams sends in the mean."""
+    bps = flow["source_bps"]
+    if bps is None:
+        return []
+    why = f"its source, {spec['udp']['kind']}, sends {bps / 1e6:g} Mbit/s of payload in the mean"
+    return [Limit("application", bps, why)]
 
 
 def of_windows(flow: dict[str, Any], rtt_s: float) -> list[Limit]:
@@ -134,8 +154,10 @@ def of_packet_rates(
     for what, rate, flows in rates:
         if rate:
             # Acknowledgements are packets too.
-            data = rate / (1 + 1 / flow["ack_every"]) / flows
-            why = f"the {what} {rate:,} packets a second, acknowledgements included"
+            acknowledged = flow["ack_every"] > 0
+            data = rate / (1 + 1 / flow["ack_every"] if acknowledged else 1) / flows
+            why = f"the {what} {rate:,} packets a second"
+            why += ", acknowledgements included" if acknowledged else ""
             if flows > 1:
                 why += f", an equal share of {flows} flows"
             found.append(Limit("packet-rate", data * flow["payload_bytes"] * 8, why))

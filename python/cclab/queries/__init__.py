@@ -3,6 +3,7 @@
 expression   what can be asked
 columns      by which names
 groups       means and intervals
+plans        what the plans of a folder differ in
 """
 
 from __future__ import annotations
@@ -27,10 +28,11 @@ if TYPE_CHECKING:
 
     from cclab.catalog import Tables
 
-Table = Literal["runs", "flows", "traffic"]
+Table = Literal["runs", "flows", "groups", "traffic"]
 
 TABLES: tuple[Table, ...] = get_args(Table)
-"""What there is a row of: a run, a flow of a run, a source of cross traffic of a run."""
+"""What there is a row of: a run, a flow of a run, a group of flows of a run, a source of cross
+traffic of a run."""
 
 
 def query(
@@ -40,6 +42,7 @@ def query(
     columns: str | Sequence[str] | None = None,
     table: Table = "flows",
     every: bool = False,
+    pool: bool = False,
     group_by: str | Sequence[str] = (),
     sort: str | None = None,
     limit: int | None = None,
@@ -51,13 +54,16 @@ def query(
     `NAME = EXPRESSION`; without any, those that say most and those that `where` names. With
     `every`, runs that no plan asked for by itself count too: those that cclab adds to a study to
     check it. With `group_by`, there is a row for each group, with the mean over its runs of each
-    column and the ends of its 95% interval. Both may be one text with commas. `sort` is a column
-    or an expression, descending with a `-` before it; `limit` the most rows.
+    column and the ends of its 95% interval; where the rows are of several plans, a group is of one
+    of them (the column `plan`), unless these are to `pool`. Both may be one text with commas.
+    `sort` is a column or an expression, descending with a `-` before it; `limit` the most rows.
 
     Raises `InputError` for wrong input and `StoreError` if `folder` is not a results folder.
     """
     store = _store(folder, table)
-    asked = _Asked(where, _listed(columns), table, every, _listed(group_by) or (), sort, limit)
+    asked = _Asked(
+        where, _listed(columns), table, every, pool, _listed(group_by) or (), sort, limit
+    )
     return asked.of(store, Catalog(store).tables(told))
 
 
@@ -73,7 +79,9 @@ def kinds(
     Of numbers that are known to be quantities, the unit follows: `number, seconds`.
     """
     store = _store(folder, table)
-    wide = names.Wide.of(Catalog(store).tables(told), table)
+    tables = Catalog(store).tables(told)
+    tables = replace(tables, runs=names.of_plans(store, tables.runs, every=True))
+    wide = names.Wide.of(tables, table)
     return {name: _kind(wide.terms[name]) for name in wide.columns}
 
 
@@ -99,22 +107,24 @@ class _Asked:
     columns: Sequence[str] | None
     table: Table
     every: bool
+    pool: bool
     group_by: Sequence[str]
     sort: str | None
     limit: int | None
 
     def of(self, store: Store, tables: Tables) -> pl.DataFrame:
-        if not self.every:
-            tables = replace(tables, runs=names.planned_in(store, tables.runs))
+        tables = replace(tables, runs=names.of_plans(store, tables.runs, every=self.every))
         wide = names.Wide.of(tables, self.table)
         frame = wide.frame
         if self.where is not None:
             frame = frame.filter(condition(self.where, wide.terms))
+        apart = not self.pool and _of_several_plans(frame)
         if self.group_by:
-            found = groups.grouped(frame, wide, self.group_by, self.columns)
+            plan = [names.PLAN] if apart and names.PLAN not in self.group_by else []
+            found = groups.grouped(frame, wide, [*plan, *self.group_by], self.columns)
             terms = {n: Term(pl.col(n), kind_of(kind)) for n, kind in found.schema.items()}
             return self._ordered(found.lazy(), terms).collect()
-        chosen = wide.chosen(self.columns, self.where)
+        chosen = wide.chosen(self.columns, self.where, apart=apart)
         return self._ordered(frame, wide.terms).select(chosen).collect()
 
     def _ordered(self, frame: pl.LazyFrame, terms: names.Terms) -> pl.LazyFrame:
@@ -123,3 +133,9 @@ class _Asked:
             down = self.sort.startswith("-")
             frame = frame.sort(by.value, descending=down, nulls_last=True, maintain_order=True)
         return frame if self.limit is None else frame.head(self.limit)
+
+
+def _of_several_plans(frame: pl.LazyFrame) -> bool:
+    """Whether rows are of several plans; what is of none is of runs that cclab added."""
+    plans = frame.select(pl.col(names.PLAN).drop_nulls().unique().head(2)).collect()
+    return plans.height > 1

@@ -1,8 +1,9 @@
 """The names under which a query finds the columns of the catalog.
 
-A row of flows or traffic has the columns of its run beside its own. Where both have one of a
-name, the name alone is the run's; `flow.NAME` or `traffic.NAME` is the row's own, `run.NAME` the
-run's, and `network.` may stand before a key of the network, as in a study file.
+A row of flows, groups or traffic has the columns of its run beside its own. Where both have one
+of a name, the name alone is the run's; `flow.NAME`, `group.NAME` or `traffic.NAME` is the row's
+own, `run.NAME` the run's, and `network.` may stand before a key of the network, as in a study
+file.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from cclab import metrics
 from cclab.catalog.dimensions import of_column
 from cclab.errors import InputError
 from cclab.queries.expression import Term, compile, kind_of, used_in
-from cclab.store.planned import asked
+from cclab.store.planned import contents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,13 +28,22 @@ if TYPE_CHECKING:
 
 Terms = dict[str, Term]
 
-OWN: dict[str, metrics.Subject] = {"runs": "run", "flows": "flow", "traffic": "traffic"}
+OWN: dict[str, metrics.Subject] = {
+    "runs": "run",
+    "flows": "flow",
+    "groups": "group",
+    "traffic": "traffic",
+}
 """What stands before the name of a column of a table to mean that table's."""
+
+PLAN = "plan"
+"""The column that says which plan a run is of."""
 
 _OF_NETWORK = ("bottleneck.", "access.", "topology", "router.")
 _DEFAULT = {
     "runs": ["run", "seed", "variants", *metrics.queried("run", "bottleneck"), "warnings"],
     "flows": ["run", "seed", "name", "cc", "rtt", *metrics.queried("flow")],
+    "groups": ["run", "seed", "name", "variants", "group.flows", *metrics.queried("group")],
     "traffic": ["run", "seed", "name", "kind", *metrics.queried("traffic")],
 }
 """What is shown if nothing is chosen, as far as there is."""
@@ -59,7 +69,11 @@ class Wide:
         if table == "runs":
             frame, own = runs, {name: name for name in runs.collect_schema().names()}
         else:
-            rows = _with_share(tables.flows) if table == "flows" else tables.traffic
+            rows = {
+                "flows": _with_share(tables.flows),
+                "groups": tables.groups,
+                "traffic": tables.traffic,
+            }[table]
             of_run = set(runs.collect_schema().names()) - {"run"}
             own = {
                 name: f"{OWN[table]}.{name}" if name in of_run else name
@@ -79,12 +93,15 @@ class Wide:
             terms[f"{OWN[table]}.{name}"] = terms[called]
         return cls(table, frame, terms, schema.names())
 
-    def chosen(self, columns: Sequence[str] | None, where: str | None) -> list[pl.Expr]:
+    def chosen(
+        self, columns: Sequence[str] | None, where: str | None, *, apart: bool
+    ) -> list[pl.Expr]:
         """The expressions of `columns`; if none are given, those that say most and are in
-        `where`."""
+        `where`, and where plans are `apart` the plan."""
         if not columns:
             asked = [] if where is None else used_in(where, self.terms)
             names = [name for name in _DEFAULT[self.table] if name in self.terms]
+            names[1:1] = [PLAN] if apart else []
             columns = [*names, *(f"`{name}`" for name in asked if name not in names)]
         return unique([named(column, self.terms) for column in columns])
 
@@ -135,7 +152,11 @@ def split(text: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-def planned_in(store: Store, runs: pl.LazyFrame) -> pl.LazyFrame:
-    """Those of `runs` that a plan of `store` asked for by itself."""
-    ids = pl.LazyFrame({"run": sorted(asked(store))}, schema={"run": pl.String})
-    return runs.join(ids, on="run", how="semi", maintain_order="left")
+def of_plans(store: Store, runs: pl.LazyFrame, *, every: bool) -> pl.LazyFrame:
+    """`runs` with the name of what their plan asks for; without `every`, those that a plan of
+    `store` asked for by itself."""
+    asked = contents(store)
+    frame = pl.LazyFrame(
+        {"run": [*asked], PLAN: [*asked.values()]}, schema={"run": pl.String, PLAN: pl.String}
+    )
+    return runs.join(frame, on="run", how="left" if every else "inner", maintain_order="left")

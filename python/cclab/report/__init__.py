@@ -34,11 +34,12 @@ def write(
 ) -> Path:
     """Writes the report of `results` into the folder `out` and gives the path of its page.
 
-    `table.md`, `flows.csv`, `summary.csv`, `traffic.csv` of cross traffic, each figure in each of
-    `formats` (`svg`, `pdf`, `png`), `index.html`, which holds all of it and loads nothing, and
-    `sweep.html`, on which every run is a point and has its time series if there is room: those
-    whose ids begin with one of `series` before others. Equal results give equal bytes. Raises
-    `InputError` for another format or run and `StoreError` if the folder cannot be written.
+    `table.md`, `flows.csv`, `summary.csv`, `groups.csv` of groups, `traffic.csv` of cross traffic,
+    each figure in each of `formats` (`svg`, `pdf`, `png`), `index.html`, which holds all of it and
+    loads nothing, and `sweep.html`, on which every run is a point and has its time series if there
+    is room: those whose ids begin with one of `series` before others. Equal results give equal
+    bytes. Raises `InputError` for another format or run and `StoreError` if the folder cannot be
+    written.
     """
     # They take longer to load than most reports take to check.
     from cclab.report import explore, figures, page
@@ -46,12 +47,13 @@ def write(
     check(formats=formats)
     explored = explore.html(results, series)
     drawn = page.draw(results)
-    traffic = results.traffic
+    traffic, groups = results.traffic, results.groups
     files = {
         "table.md": tables.markdown(results).encode(),
         "flows.csv": tables.csv(results.flows).encode(),
         "bottlenecks.csv": tables.csv(results.bottlenecks).encode(),
         "summary.csv": tables.csv(results.summary).encode(),
+        **({"groups.csv": tables.csv(groups).encode()} if groups.height else {}),
         **({"traffic.csv": tables.csv(traffic).encode()} if traffic.height else {}),
         **{
             f"{kind.name}.{ending}": svg if ending == "svg" else figures.saved(figure, ending)

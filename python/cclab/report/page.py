@@ -34,6 +34,10 @@ _OF_THE_REPORT = {
 }
 
 
+OF_WINDOW = ("goodput", "jain", "tradeoff", "heatmap", "matrix", "curve", "share-curve")
+"""The figures of which numbers are those after the warm-up."""
+
+
 @dataclass(frozen=True)
 class Drawn:
     """The figures of a report."""
@@ -64,13 +68,19 @@ def html(results: Results, drawn: Drawn) -> str:
     plan = results.plan
     runs = results.runs
     table = tables.table(results, tables.MOST_POINTS)
-    traffic = tables.traffic(results, tables.MOST_POINTS)
+    groups = tables.groups(results, tables.MOST_POINTS)
+    whole = tables.table(results, tables.MOST_POINTS, every=True) if tables.folds(results) else None
+    beside = tables.beside(results, tables.MOST_POINTS)
     return template("page.html.j2").render(
         plan=plan,
         points=len(plan.points),
         table=table,
-        traffic=traffic,
+        groups=groups,
+        whole=whole,
+        beside=beside,
         beyond=tables.beyond(results),
+        window=tables.window(results),
+        of_window=OF_WINDOW,
         figures=[
             (kind, inline(kind.name, kind.title, svg), narrow(svg))
             for kind, _, svg in drawn.figures
@@ -87,7 +97,9 @@ def html(results: Results, drawn: Drawn) -> str:
         versions=[f"{plan.backend}: {versions.listed(run.run.version for run in runs)}"],
         stacks=sorted({run.run.scenario["stack"] for run in runs}),
         version=_core.VERSION,
-        definitions=_definitions(table, traffic),
+        definitions=_definitions(
+            [table, *(() if groups is None else [groups]), *(t for _, t in beside)]
+        ),
     )
 
 
@@ -96,7 +108,9 @@ def fragment(results: Results) -> str:
     return template("fragment.html.j2").render(
         plan=results.plan,
         table=tables.table(results, tables.MOST_POINTS),
+        groups=tables.groups(results, tables.MOST_POINTS),
         beyond=tables.beyond(results),
+        window=tables.window(results),
         warnings=results.warnings,
     )
 
@@ -119,19 +133,25 @@ def inline(name: str, title: str, svg: bytes) -> Markup:
     text = svg.decode()
     text = text[text.index("<svg") :]
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r'((?:\sid=|href=)"#?|url\(#)', rf"\g<1>{name}-", text)
+    # An image that the figure holds (`href="data:..."`) has no id.
+    text = re.sub(r'(\sid="|href="#|url\(#)', rf"\g<1>{name}-", text)
     named = f'<svg role="img" aria-label="{markup_escape(title)}"'
     return Markup(named + text.removeprefix("<svg"))
 
 
-def _definitions(shown: tables.Table, traffic: tables.Table | None) -> dict[str, str]:
+def _definitions(shown: list[tables.Table]) -> dict[str, str]:
     """What the words of the tables mean: the core defines its metrics."""
-    headings = [*shown.headings, *(traffic.headings if traffic is not None else [])]
-    subjects: list[metrics.Subject] = ["flow", "bottleneck", "run"]
-    if traffic is not None:
-        subjects.append("traffic")
+    headings = [heading for table in shown for heading in table.headings]
+    named: dict[str, list[metrics.Subject]] = {
+        "flow": ["flow", "bottleneck", "run"],
+        "group": ["group"],
+        "queue": ["band"],
+        "traffic": ["traffic"],
+    }
     found = {
         metric.column.word: metric.definition
+        for word, subjects in named.items()
+        if word in headings
         for subject in subjects
         for metric in metrics.columns(subject)
         if metric.column is not None

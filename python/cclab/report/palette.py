@@ -1,7 +1,8 @@
 """How each variant looks: the same colour, marker and dash in every figure of every study.
 
-The hues are those of Okabe and Ito, which people with any of the common colour-vision
-deficiencies tell apart; the marker and the dash carry the same information without colour.
+The hues are those of Okabe and Ito without their yellow, which vanishes on white paper, and with
+three dark ones that people with any of the common colour-vision deficiencies tell from them; the
+marker and the dash carry the same information without colour.
 """
 
 from __future__ import annotations
@@ -9,16 +10,21 @@ from __future__ import annotations
 import colorsys
 import zlib
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 _BLACK = "#000000"
 _ORANGE = "#E69F00"
 _SKY = "#56B4E9"
 _GREEN = "#009E73"
-_AMBER = "#B8A000"  # Okabe and Ito's yellow, darkened: the original vanishes on white paper.
 _BLUE = "#0072B2"
 _VERMILLION = "#D55E00"
 _PURPLE = "#CC79A7"
+_WINE = "#882255"
+_INDIGO = "#332288"
+_BROWN = "#7A4A1E"
 
 Dash = Literal["solid"] | tuple[float, tuple[float, ...]]
 
@@ -41,11 +47,11 @@ class Look:
 LOOKS: dict[str, Look] = {
     # Loss-based, the classics.
     "reno": Look(_VERMILLION, "s", _SOLID),
-    "newreno": Look(_VERMILLION, "D", _DASHED),
-    "sack": Look(_VERMILLION, "P", _DASHDOT),
+    "newreno": Look(_WINE, "D", _DASHED),
+    "sack": Look(_PURPLE, "P", _DASHDOT),
     "tahoe": Look(_BLACK, "^", _DASHED),
     "cubic": Look(_BLUE, "o", _SOLID),
-    "bic": Look(_BLUE, "v", _DASHED),
+    "bic": Look(_INDIGO, "v", _DASHED),
     # Loss-based, for fast long paths.
     "htcp": Look(_PURPLE, "o", _SOLID),
     "highspeed": Look(_PURPLE, "s", _DASHED),
@@ -54,8 +60,8 @@ LOOKS: dict[str, Look] = {
     "illinois": Look(_PURPLE, "v", _LONG),
     # Model-based.
     "bbr": Look(_GREEN, "o", _SOLID),
-    "bbr2": Look(_GREEN, "s", _DASHED),
-    "bbr3": Look(_GREEN, "^", _DASHDOT),
+    "bbr2": Look(_WINE, "s", _DASHED),
+    "bbr3": Look(_WINE, "^", _DASHDOT),
     # Delay-based.
     "vegas": Look(_ORANGE, "o", _SOLID),
     "westwood": Look(_ORANGE, "s", _DASHED),
@@ -63,21 +69,23 @@ LOOKS: dict[str, Look] = {
     "yeah": Look(_ORANGE, "v", _LONG),
     "nv": Look(_ORANGE, "D", _DOTTED),
     "cdg": Look(_ORANGE, "P", _DASHED),
-    "copa": Look(_ORANGE, "X", _SOLID),
+    "copa": Look(_INDIGO, "X", _SOLID),
     # Delay-based too: the markers of the hue above are all taken.
     "adaptive-a": Look(_SKY, "D", _DASHDOT),
     "adaptive-b": Look(_SKY, "v", _DOTTED),
     "delay-trend": Look(_SKY, "P", _LONG),
     # Less than best effort.
-    "lp": Look(_AMBER, "o", _SOLID),
-    "ledbat": Look(_AMBER, "s", _DASHED),
-    "ledbat++": Look(_AMBER, "^", _DASHDOT),
+    "lp": Look(_BROWN, "o", _SOLID),
+    "ledbat": Look(_BROWN, "s", _DASHED),
+    "ledbat++": Look(_BROWN, "^", _DASHDOT),
     # Rates that follow a rule of their own.
     "constant-rate": Look(_BLACK, "o", _DOTTED),
     "linear-rate": Look(_BLACK, "D", _DASHDOT),
+    # Datagrams that no congestion control sends.
+    "udp": Look(_BROWN, "P", _DOTTED),
     # Congestion marks.
     "dctcp": Look(_SKY, "o", _SOLID),
-    "prague": Look(_SKY, "s", _DASHED),
+    "prague": Look(_INDIGO, "s", _DASHED),
 }
 """Every variant that the project knows or expects; no two have both colour and marker in common.
 
@@ -89,14 +97,20 @@ _PLAIN = Look("#1a1a1a", "o", _SOLID)
 
 _MARKERS = "osD^vPX"
 _DASHES = (_SOLID, _DASHED, _DASHDOT, _DOTTED, _LONG)
-_HUES = (_SKY, _AMBER, _PURPLE, _ORANGE, _GREEN, _BLUE, _VERMILLION, _BLACK)
+_HUES = (_BLUE, _ORANGE, _WINE, _SKY, _BLACK, _GREEN, _VERMILLION, _PURPLE)
+"""In this order the first four are the furthest apart, whatever somebody's colour vision."""
+
+_NEAR = (frozenset({_VERMILLION, _ORANGE}), frozenset({_SKY, _GREEN}), frozenset({_BLUE, _GREEN}))
+"""Hues that some people hardly tell apart: no flow has the one beside another's other if it can."""
 
 
-def look(variant: str, nth: int = 0) -> Look:
+def look(variant: str, nth: int = 0, lent: Sequence[str] = ()) -> Look:
     """The look of the `nth` flow of `variant` in one figure.
 
-    Flows of the same variant share its hue and differ in lightness, marker and dash. A variant
-    outside the table gets a look that depends on its name alone.
+    Flows of the same variant share its hue and differ in lightness, marker and dash, so that
+    variants are told apart at a glance; of a variant that meets no other, all but the first flow
+    have hues of their own, those that are `lent`. A variant outside the table gets a look that
+    depends on its name alone.
     """
     base = LOOKS.get(variant)
     if base is None:
@@ -110,17 +124,32 @@ def look(variant: str, nth: int = 0) -> Look:
         return base
     first = _DASHES.index(base.dash)
     return Look(
-        _shade(base.colour, nth),
+        lent[(nth - 1) % len(lent)] if lent else _shade(base.colour, nth),
         _MARKERS[(_MARKERS.index(base.marker) + nth) % len(_MARKERS)],
         _DASHES[(first + nth) % len(_DASHES)],
     )
 
 
+def lent(together: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    """The hues to lend in a figure, given the variants of the flows that meet in each of its axes.
+
+    None where two variants meet: there hues stand for variants.
+    """
+    groups = [set(variants) for variants in together]
+    if any(len(variants) > 1 for variants in groups):
+        return ()
+    taken = {look(variant).colour for variants in groups for variant in variants}
+    near = {other for pair in _NEAR for other in pair if taken & pair}
+    free = [hue for hue in _HUES if hue not in taken]
+    return tuple(sorted(free, key=near.__contains__))
+
+
 class Looks:
     """The looks of a figure's entries by their labels: those of one variant are told apart."""
 
-    def __init__(self) -> None:
-        """None is given yet."""
+    def __init__(self, lent: Sequence[str] = ()) -> None:
+        """None is given yet; `lent` are those of `look`."""
+        self._lent = lent
         self._given: dict[str, Look] = {}
         self._met: dict[str, int] = {}
 
@@ -129,7 +158,7 @@ class Looks:
         if label not in self._given:
             nth = self._met.get(variant, 0)
             self._met[variant] = nth + 1
-            self._given[label] = look(variant, nth) if variant else _plain(nth)
+            self._given[label] = look(variant, nth, self._lent) if variant else _plain(nth)
         return self._given[label]
 
 

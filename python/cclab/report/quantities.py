@@ -8,8 +8,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cclab import metrics
+from cclab import metrics, units
 from cclab.errors import InputError
+from cclab.report.palette import lent
 from cclab.stats import estimates
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Quantity:
     def owner(self) -> str:
         """The flow or the source of cross traffic that it is of; empty if it is of the run."""
         subject, _, rest = self.name.partition(".")
-        return rest.rpartition(".")[0] if subject in ("flow", "traffic") else ""
+        return rest.rpartition(".")[0] if subject in ("flow", "group", "traffic") else ""
 
     @property
     def title(self) -> str:
@@ -66,6 +67,8 @@ class Quantity:
         row = self._row
         if row is None:
             return 1.0, "", 1
+        if row.quantity in ("duration", "delay"):
+            return (*units.time(largest), 2)
         divisor, unit, digits = row.unit(largest)
         # A figure has no room for as many digits as a comparison.
         return divisor, unit, digits if not row.is_percentage else 0 if row.of_summary else 1
@@ -77,7 +80,7 @@ class Quantity:
 
     def of(self, run: Measured) -> float | None:
         """The number of a run; None if it was not measured."""
-        if self.name.startswith(("flow.", "traffic.")):
+        if self.name.startswith(("flow.", "group.", "traffic.")):
             return flat(run.metrics).get(self.name)
         value: Any = run.metrics
         for word in self.name.split("."):
@@ -105,7 +108,10 @@ def flat(measured: Mapping[str, Any]) -> dict[str, float]:
     found: dict[str, float] = {}
     for key, value in measured.items():
         if key == "flows":
-            found |= _of_flows(value)
+            found |= _of_flows(value, metrics.shares(measured))
+        elif key == "groups":
+            for group in value:
+                found |= _numbers(group, f"group.{group['name']}.")
         elif key == "traffic":
             for source in value:
                 plain = {k: v for k, v in source.items() if k != "transfers"}
@@ -117,16 +123,51 @@ def flat(measured: Mapping[str, Any]) -> dict[str, float]:
 
 def variants_of(run: Measured) -> dict[str, tuple[str, str]]:
     """The flows of a run, copies as one: the variant of each and what a legend calls it."""
-    flows = run.metrics["flows"]
+    return {
+        name: (variant, label)
+        for name, (variant, label, _) in grouped(run.metrics["flows"]).items()
+    }
+
+
+def grouped(flows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, str, list[str]]]:
+    """Flows, given by their metrics, copies as one: variant, what a legend calls it, and names."""
     names = [flow["name"] for flow in flows]
-    stems = [stem(name, names) for name in names]
-    variants = dict(zip(stems, map(metrics.kind, flows), strict=True))
-    found = {}
-    for name, variant in variants.items():
-        copies = f", {stems.count(name)} flows" if stems.count(name) > 1 else ""
-        label = f"{name} ({variant}{copies})" if len(variants) > 1 else f"{variant}{copies}"
-        found[name] = (variant, label)
-    return found
+    members: dict[str, list[str]] = {}
+    variants: dict[str, str] = {}
+    for flow in flows:
+        own = flow.get("group") or stem(flow["name"], names)
+        members.setdefault(own, []).append(flow["name"])
+        variants[own] = variant_of(flow)
+    several = len(members) > 1
+    return {
+        name: (variants[name], named(name if several else "", variants[name], len(own)), own)
+        for name, own in members.items()
+    }
+
+
+def transfers_only(point: Point) -> bool:
+    """Whether every flow at a sweep point ends by itself: its time says more than its rate."""
+    flows = [flow for run in point.runs[:1] for flow in run.run.scenario["flows"]]
+    return bool(flows) and all(flow.get("transfer") for flow in flows)
+
+
+def variant_of(flow: Mapping[str, Any]) -> str:
+    """What a flow is drawn as, by its metrics: its congestion control, else its transport."""
+    return metrics.kind(flow)
+
+
+def lent_in(results: Results) -> tuple[str, ...]:
+    """The hues to lend in a figure whose axes all sweep points share."""
+    firsts = (point.runs[0] for point in results.points if point.runs)
+    return lent([{variant_of(flow) for run in firsts for flow in run.metrics["flows"]}])
+
+
+def named(flow: str, variant: str, copies: int = 1) -> str:
+    """What a legend calls a flow, or several of one name: what says the same is there once."""
+    count = f"{copies} flows" if copies > 1 else ""
+    if flow in ("", variant) or not variant:
+        return ", ".join(filter(None, [flow or variant, count]))
+    return f"{flow} ({', '.join(filter(None, [variant, count]))})"
 
 
 def stem(flow: str, flows: Sequence[str]) -> str:
@@ -135,20 +176,21 @@ def stem(flow: str, flows: Sequence[str]) -> str:
     return name if dot and number.isdigit() and name not in flows else flow
 
 
-def _of_flows(flows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+def _of_flows(
+    flows: Sequence[Mapping[str, Any]], shares: Sequence[float | None]
+) -> dict[str, float]:
     names = [flow["name"] for flow in flows]
-    total = sum(flow["goodput_bps"] or 0.0 for flow in flows)
-    copies: dict[str, list[Mapping[str, Any]]] = {}
-    for flow in flows:
-        copies.setdefault(stem(flow["name"], names), []).append(flow)
+    copies: dict[str, list[tuple[Mapping[str, Any], float | None]]] = {}
+    for flow, share in zip(flows, shares, strict=True):
+        copies.setdefault(stem(flow["name"], names), []).append((flow, share))
     found: dict[str, float] = {}
     for name, alike in copies.items():
-        numbers = [_numbers(flow, f"flow.{name}.") for flow in alike]
+        numbers = [_numbers(flow, f"flow.{name}.") for flow, _ in alike]
         for key in dict.fromkeys(key for one in numbers for key in one):
             seen = [one[key] for one in numbers if key in one]
             found[key] = seen[0] if len(seen) == 1 else math.fsum(seen) / len(seen)
-        if total > 0:
-            own = [(flow["goodput_bps"] or 0.0) / total for flow in alike]
+        own = [share for _, share in alike if share is not None]
+        if own:
             found[f"flow.{name}.share"] = own[0] if len(own) == 1 else math.fsum(own)
     return found
 
@@ -180,21 +222,35 @@ def names_in(results: Results) -> list[str]:
     return list(found)
 
 
+def _shown(results: Results, asked: str) -> str:
+    """`asked`, or the name of what it is short for."""
+    owner, dot, word = asked.rpartition(".")
+    subject = owner.partition(".")[0]
+    warm = any(metrics.warmed_up(run.metrics) for p in results.points for run in p.runs[:1])
+    for of in [subject] if subject else ["flow", "bottleneck", "run"]:
+        name = metrics.shown_name(of, word, warm=warm)
+        if name != word:
+            return f"{owner}{dot}{name}"
+    return asked
+
+
 def called(results: Results, asked: str) -> list[Quantity]:
     """What `asked` names: one quantity, or one of each flow (`goodput_bps`, `share`).
 
     `flow.NAME.METRIC` is that of one flow, and so with `traffic`; `bottleneck.` may be left out.
+    What is short for the number that tables show (`goodput`, `jain`) is that number here too.
     Raises `InputError` if no run has it.
     """
     names = names_in(results)
+    asked = _shown(results, asked)
     for family in (asked, f"bottleneck.{asked}"):
         if family in names:
             return [Quantity(family)]
     subject, _, metric = asked.rpartition(".")
-    for kind in [subject] if subject else ["flow", "traffic"]:
+    for kind in [subject] if subject else ["flow", "traffic", "group"]:
         members = [n for n in names if n.startswith(f"{kind}.") and n.endswith(f".{metric}")]
         members = [n for n in members if Quantity(n).metric == metric]
-        if kind in ("flow", "traffic") and members:
+        if kind in ("flow", "group", "traffic") and members:
             return [Quantity(name) for name in members]
     known = [*names, *(Quantity(name).metric for name in names)]
     near = difflib.get_close_matches(asked, list(dict.fromkeys(known)), n=1)

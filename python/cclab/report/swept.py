@@ -162,7 +162,14 @@ def axis_called(axes: Sequence[Axis], pattern: str) -> Axis:
 
 
 def beside(label: str, flow: str, keys: Iterable[str], params: Mapping[str, Any]) -> str:
-    """`label` of `flow`, if it is one's, and each of `keys` that is not of its own variant."""
+    """`label` of `flow`, if it is one's, and each of `keys` that is not of its own variant.
+
+    The variants of other flows are those beside which it ran.
+    """
     own = (f"flow.{flow}.cc", "flow.cc") if flow else ()
-    others = (f"{short_key(key)} = {text(params[key])}" for key in keys if key not in own)
-    return ", ".join(filter(None, [label, *others]))
+    others = [key for key in keys if key not in own]
+    if label and flow and others and all(key.endswith(".cc") for key in others):
+        return f"{label} beside {', '.join(text(params[key]) for key in others)}"
+    return ", ".join(
+        filter(None, [label, *(f"{short_key(k)} = {text(params[k])}" for k in others)])
+    )

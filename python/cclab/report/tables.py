@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cclab import metrics
+from cclab import grouped, metrics, units
 from cclab.plan import short_key, text
 
 if TYPE_CHECKING:
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cclab.metrics import Metric
-    from cclab.results import Results
+    from cclab.results import Point, Results
     from cclab.stats import Estimate
-    from cclab.summary import FlowSummary, PointSummary
+    from cclab.summary import PointSummary
 
 _NONE = "–"
 
@@ -45,7 +45,8 @@ class Table:
     keys: int
     """Columns on the left that name the sweep point."""
     of_point: int
-    """Columns on the right that belong to the sweep point, not to a flow."""
+    """Columns on the right that belong to the sweep point, or to a direction in it, not to a flow:
+    they stand in the first row of it."""
 
     def folded(self, fits: Callable[[Table], bool]) -> list[Table]:
         """The table itself if it fits; else several that have every column between them.
@@ -92,11 +93,47 @@ class Table:
         points = Table(
             self.headings[: self.keys] + self.headings[last:],
             self.numeric[: self.keys] + self.numeric[last:],
-            [[group[0][: self.keys] + group[0][last:]] for group in self.groups if group],
+            [
+                [row[: self.keys] + row[last:] for row in group if any(row[last:])]
+                for group in self.groups
+                if group
+            ],
             self.keys,
             self.of_point,
         )
         return flows, points
+
+
+def window(results: Results) -> str:
+    """What of the table is of the time after a warm-up, in words; empty without one."""
+    warm = [(p, s) for p, s in zip(_with_runs(results), results.summaries, strict=True) if s.warm]
+    if not warm:
+        return ""
+    ends: dict[tuple[int, int | None], None] = {}
+    for point, _ in warm:
+        scenario = point.runs[0].run.scenario
+        ends[scenario["warmup"], scenario["duration"]] = None
+    spans = [_span(warmup, end) for warmup, end in ends]
+    some = "" if len(warm) == len(results.summaries) else ", where there was one"
+    when = spans[0] if len(spans) == 1 else "after the warm-up"
+    return f"{_OF_WINDOW} are those {when}{some}; all else is of the whole run."
+
+
+_OF_WINDOW = "Goodput, share, srtt, utilization, queue delay and Jain's index"
+
+
+def _with_runs(results: Results) -> list[Point]:
+    return [point for point in results.points if point.runs]
+
+
+def _span(warmup_ns: int, end_ns: int | None) -> str:
+    until = "the end of the run" if end_ns is None else _seconds(end_ns)
+    return f"after {_seconds(warmup_ns)} of warm-up, until {until}"
+
+
+def _seconds(ns: int) -> str:
+    divisor, unit = units.time(ns / 1e9)
+    return f"{ns / 1e9 / divisor:g} {unit}"
 
 
 def beyond(results: Results) -> str:
@@ -105,10 +142,11 @@ def beyond(results: Results) -> str:
     return f"{more:,} more sweep point{'' if more == 1 else 's'}" if more > 0 else ""
 
 
-def table(results: Results, most: int | None = None) -> Table:
+def table(results: Results, most: int | None = None, *, every: bool = False) -> Table:
     """The table of `results`: columns for the swept keys, the flow, and the bottleneck.
 
-    With `most`, only the first so many sweep points.
+    With `most`, only the first so many sweep points. At points with many flows, those of a group
+    are one row, with means over them; not with `every`.
     """
     keys = list(results.plan.points[0].params)
     of_flows = [flow for point in results.summaries for flow in point.flows]
@@ -121,11 +159,19 @@ def table(results: Results, most: int | None = None) -> Table:
             or any(flow.estimate(metric.name) is not None for flow in of_flows)
         ],
         [
-            _Cells.of(metric, [_of_point(point, metric) for point in results.summaries])
+            _Cells.of(
+                metric,
+                [
+                    _of_way(point, metric, way)
+                    for point in results.summaries
+                    for way in _ways(point)
+                ],
+            )
             for subject in ("bottleneck", "run")
             for metric in metrics.columns(subject)
         ],
     )
+    both_ways = any(len(_ways(point)) > 1 for point in results.summaries)
     limits = shown.limits
     headings = [
         *map(short_key, keys),
@@ -134,19 +180,23 @@ def table(results: Results, most: int | None = None) -> Table:
         *(cells.heading for cells in shown.flow[:limits]),
         "limited by",
         *(cells.heading for cells in shown.flow[limits:]),
+        *(["direction"] if both_ways else []),
         *(cells.heading for cells in shown.point),
         *(["runs"] if counted else []),
     ]
-    of_point = len(shown.point) + counted
+    of_point = len(shown.point) + both_ways + counted
     numeric = [
         *(False for _ in keys),
         *(False, False),
         *(True for _ in shown.flow[:limits]),
         False,
         *(True for _ in shown.flow[limits:]),
-        *(True for _ in range(of_point)),
+        *(False for _ in range(both_ways)),
+        *(True for _ in range(of_point - both_ways)),
     ]
-    groups = [_rows(summary, shown, counted) for summary in results.summaries[:most]]
+    groups = [
+        _rows(summary, shown, counted, both_ways, every) for summary in results.summaries[:most]
+    ]
     return Table(headings, numeric, groups, len(keys), of_point)
 
 
@@ -155,24 +205,25 @@ class _Cells:
     """A column of numbers."""
 
     metric: Metric
-    divisor: float
+    largest: float
+    """The unit suits it."""
     heading: str
 
     @classmethod
     def of(cls, metric: Metric, estimates: Sequence[Estimate | None]) -> _Cells:
         """The column of `metric`, in the unit that suits the largest of `estimates`."""
         largest = max((one.mean for one in estimates if one is not None), default=0.0)
-        divisor, unit, _ = metric.unit(largest)
+        _, unit, _ = metric.unit(largest)
         # A percentage bears its sign in each cell.
         bare = not unit or metric.is_percentage
-        return cls(metric, divisor, metric.heading if bare else f"{metric.heading} ({unit})")
+        return cls(metric, largest, metric.heading if bare else f"{metric.heading} ({unit})")
 
     def text(self, value: Estimate | None) -> str:
         """The cell of `value`."""
-        digits = 2 if self.metric.column is None else self.metric.column.digits
-        if self.metric.is_percentage:
-            return _percent(value, digits)
-        return interval(value, self.divisor, digits)
+        if value is None:
+            return _NONE
+        told = self.metric.told(value.mean, value.half_width, largest=self.largest)
+        return f"{told}%" if self.metric.is_percentage else told
 
 
 @dataclass(frozen=True)
@@ -192,14 +243,116 @@ def _only_measured(metric: Metric) -> bool:
     return metric.column is not None and metric.column.if_measured
 
 
-def _of_point(point: PointSummary, metric: Metric) -> Estimate | None:
-    of = point.bottleneck if metric.subject == "bottleneck" else point.whole
-    return of[metric.name]
+_AMONG_FLOWS = ("share", "jain")
+"""What a flow has none of that goes its way alone."""
+
+
+def _ways(point: PointSummary) -> list[str]:
+    """The directions in which data of flows go, `forward` first; it is one without flows, too."""
+    return sorted({flow.direction for flow in point.flows}) or ["forward"]
+
+
+def _is_alone(point: PointSummary, way: str) -> bool:
+    """Whether less than two flows go that way."""
+    return sum(flow.direction == way for flow in point.flows) < 2
+
+
+def _of_way(point: PointSummary, metric: Metric, way: str) -> Estimate | None:
+    """What tables show of `metric` of the bottleneck or the run, of one direction."""
+    if metric.name in _AMONG_FLOWS and _is_alone(point, way):
+        return None
+    of = point.of_bottleneck if metric.subject == "bottleneck" else point.of_whole
+    return of(metric.name if way == "forward" else f"reverse_{metric.name}")
 
 
 def _uneven(results: Results) -> bool:
     """Whether sweep points have different numbers of runs: a rule stopped each, or some failed."""
     return len({point.n for point in results.summaries}) > 1
+
+
+def folds(results: Results) -> bool:
+    """Whether `table` has fewer rows than there are flows."""
+    return any(point.folds and point.groups for point in results.summaries)
+
+
+def groups(results: Results, most: int | None = None) -> Table | None:
+    """The table of groups of flows: one row per group and sweep point; None without any.
+
+    With `most`, only of the first so many sweep points.
+    """
+
+    def rows(point: PointSummary) -> list[_Row]:
+        return [
+            _Row([group.name, str(group.flows), group.cc], group.estimate) for group in point.groups
+        ]
+
+    return _named_rows(results, most, "group", ("group", "flows", "variant"), rows)
+
+
+def queues(results: Results, most: int | None = None) -> Table | None:
+    """The table of the bottleneck's named queues: one row per queue and sweep point; None without.
+
+    With `most`, only of the first so many sweep points.
+    """
+
+    def rows(point: PointSummary) -> list[_Row]:
+        return [_Row([band.name], band.estimates.get) for band in point.bands]
+
+    return _named_rows(results, most, "band", ("queue",), rows)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row of what there are several of at a sweep point."""
+
+    texts: list[str]
+    estimate: Callable[[str], Estimate | None]
+    """What tables show of a metric, by its name."""
+
+
+def _named_rows(
+    results: Results,
+    most: int | None,
+    subject: metrics.Subject,
+    headings: Sequence[str],
+    rows_of: Callable[[PointSummary], list[_Row]],
+) -> Table | None:
+    """A table of what there are several of at a sweep point: texts under `headings`, numbers."""
+    points = [(point, rows) for point in results.summaries[:most] if (rows := rows_of(point))]
+    if not points:
+        return None
+    keys = list(results.plan.points[0].params)
+    every = [row for _, rows in points for row in rows]
+    shown = [
+        _Cells.of(metric, [row.estimate(metric.name) for row in every])
+        for metric in metrics.columns(subject)
+        if not _only_measured(metric) or any(row.estimate(metric.name) is not None for row in every)
+    ]
+    numeric = [*(False for _ in keys), *(head == "flows" for head in headings)]
+    groups = [
+        [
+            [
+                *(text(value) if index == 0 else "" for value in point.params.values()),
+                *row.texts,
+                *(cells.text(row.estimate(cells.metric.name)) for cells in shown),
+            ]
+            for index, row in enumerate(rows)
+        ]
+        for point, rows in points
+    ]
+    return Table(
+        [*map(short_key, keys), *headings, *(cells.heading for cells in shown)],
+        [*numeric, *(True for _ in shown)],
+        groups,
+        len(keys),
+        0,
+    )
+
+
+def beside(results: Results, most: int | None = None) -> list[tuple[str, Table]]:
+    """The tables that stand after that of the flows, with their titles."""
+    found = (("Queues of the bottleneck", queues), ("Cross traffic", traffic))
+    return [(title, one) for title, of in found if (one := of(results, most)) is not None]
 
 
 def traffic(results: Results, most: int | None = None) -> Table | None:
@@ -239,10 +392,13 @@ def _traffic_rows(point: PointSummary, shown: list[_Cells]) -> list[list[str]]:
 
 
 def markdown(results: Results) -> str:
-    """The tables in Markdown."""
-    others = traffic(results)
-    parts = [table(results), *([others] if others is not None else [])]
-    return "\n".join(_markdown(cells) for cells in parts)
+    """The tables in Markdown, with a row for every flow."""
+    first = groups(results)
+    parts = [*([first] if first is not None else []), table(results, every=True)]
+    texts = [_markdown(cells) for cells in parts]
+    told = window(results)
+    texts += [f"{told}\n"] if told else []
+    return "\n".join([*texts, *(_markdown(one) for _, one in beside(results))])
 
 
 def _markdown(cells: Table) -> str:
@@ -254,9 +410,13 @@ def _markdown(cells: Table) -> str:
 
 def plain(results: Results) -> str:
     """The tables in lines of text, under the study's title."""
-    others = traffic(results)
-    parts = [table(results), *([others] if others is not None else [])]
-    return "\n\n".join([results.plan.title, *(_plain(cells) for cells in parts)])
+    first = groups(results)
+    parts = [*([first] if first is not None else []), table(results)]
+    texts = [_plain(cells) for cells in parts]
+    told = window(results)
+    texts += [told] if told else []
+    texts += [_plain(one) for _, one in beside(results)]
+    return "\n\n".join([results.plan.title, *texts])
 
 
 def _plain(cells: Table) -> str:
@@ -277,52 +437,79 @@ def csv(frame: pl.DataFrame) -> str:
     return frame.write_csv()
 
 
-def interval(value: Estimate | None, divisor: float = 1.0, digits: int = 2) -> str:
-    """A mean and half the width of its interval."""
-    if value is None:
-        return _NONE
-    mean = f"{value.mean / divisor:.{digits}f}"
-    half = value.half_width
-    return mean if half is None else f"{mean} ± {half / divisor:.{digits}f}"
+@dataclass(frozen=True)
+class _FlowRow:
+    """A flow, or the flows of a group as one."""
+
+    name: str
+    cc: str
+    direction: str
+    estimate: Callable[[str], Estimate | None]
+    limited_by: tuple[str, float] | None
 
 
-def _rows(point: PointSummary, shown: _Shown, counted: bool) -> list[list[str]]:
+def _flow_rows(point: PointSummary, every: bool) -> list[_FlowRow]:
+    """The rows of a sweep point: groups first where they are folded."""
+    folded = point.groups if point.folds and not every else []
+    inside = {group.name for group in folded}
+    ways = {flow.group: flow.direction for flow in reversed(point.flows)}
+    return [
+        _FlowRow(
+            f"{group.name} (mean of {group.flows})",
+            group.cc,
+            ways[group.name],
+            group.of_each,
+            grouped.longest(group.limited),
+        )
+        for group in folded
+    ] + [
+        _FlowRow(flow.name, flow.kind, flow.direction, flow.estimate, flow.limited_by)
+        for flow in point.flows
+        if flow.group not in inside
+    ]
+
+
+def _rows(
+    point: PointSummary, shown: _Shown, counted: bool, both_ways: bool, every: bool
+) -> list[list[str]]:
+    """The rows of a sweep point: those of one direction after the others, each with what is of its
+    direction in its first."""
     params = [text(value) for value in point.params.values()]
     limits = shown.limits
-    rows = []
-    for index, flow in enumerate(point.flows):
-        whole = [
-            *(cells.text(_of_point(point, cells.metric)) for cells in shown.point),
-            *([str(point.n)] if counted else []),
-        ]
-        numbers = [cells.text(flow.estimate(cells.metric.name)) for cells in shown.flow]
-        rows.append(
-            [
-                *(params if index == 0 else ["" for _ in params]),
-                flow.name,
-                flow.kind,
-                *numbers[:limits],
-                _held_back(flow),
-                *numbers[limits:],
-                *(whole if index == 0 else ["" for _ in whole]),
+    rows: list[list[str]] = []
+    for way in _ways(point):
+        own = [flow for flow in _flow_rows(point, every) if flow.direction == way]
+        for index, flow in enumerate(own):
+            of_way = [
+                *([way] if both_ways else []),
+                *(cells.text(_of_way(point, cells.metric, way)) for cells in shown.point),
+                *([str(point.n)] if counted else []),
             ]
-        )
+            numbers = [
+                _NONE
+                if cells.metric.name in _AMONG_FLOWS and _is_alone(point, way)
+                else cells.text(flow.estimate(cells.metric.name))
+                for cells in shown.flow
+            ]
+            rows.append(
+                [
+                    *("" if rows else value for value in params),
+                    flow.name,
+                    flow.cc,
+                    *numbers[:limits],
+                    _held_back(flow),
+                    *numbers[limits:],
+                    *(of_way if index == 0 else ["" for _ in of_way]),
+                ]
+            )
     return rows
 
 
-def _held_back(flow: FlowSummary) -> str:
+def _held_back(flow: _FlowRow) -> str:
     limit = flow.limited_by
     if limit is None or limit[1] <= 0:
         return _NONE
     return f"{HOLDS_BACK.get(limit[0], limit[0])} {100 * limit[1]:.0f}%"
-
-
-def _percent(value: Estimate | None, digits: int) -> str:
-    if value is None:
-        return _NONE
-    half = value.half_width
-    mean = f"{100 * value.mean:.{digits}f}"
-    return f"{mean}%" if half is None else f"{mean} ± {100 * half:.{digits}f}%"
 
 
 def _line(cells: list[str]) -> str:

@@ -12,6 +12,7 @@ from cclab.series import (
     outstanding,
     rtt,
     share,
+    talks,
     throughput,
     time_sequence,
     window,
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cclab.series.tables import Direction, Tables
+    from cclab.series.talks import Talk
 
-__all__ = ["ACROSS", "SERIES", "Across", "Kind", "series"]
+__all__ = ["ACROSS", "SERIES", "TALKS", "Across", "Kind", "OfTalk", "series", "series_of_talk"]
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,20 @@ class Across:
     """Makes it, with bins of so many seconds (a length that suits the capture if None)."""
 
 
+@dataclass(frozen=True)
+class OfTalk:
+    """A kind of series of one direction of a conversation over UDP."""
+
+    name: str
+    """Its name in the API and of its files."""
+    columns: dict[str, str]
+    """What each of its columns is; names carry the unit."""
+    compute: Callable[[Talk], pl.DataFrame]
+    """Makes it."""
+    binned: Callable[[Talk, float | None], pl.DataFrame] | None = None
+    """Makes it with bins of so many seconds, if it has bins."""
+
+
 SERIES: tuple[Kind, ...] = (
     Kind("time-sequence", time_sequence.COLUMNS, time_sequence.compute),
     Kind("outstanding", outstanding.COLUMNS, outstanding.compute),
@@ -62,6 +78,18 @@ SERIES: tuple[Kind, ...] = (
     Kind("inter-arrival", inter_arrival.COLUMNS, inter_arrival.compute),
 )
 """Every kind of a direction."""
+
+TALKS: tuple[OfTalk, ...] = (
+    OfTalk(
+        "throughput",
+        talks.THROUGHPUT,
+        lambda talk: talk.throughput(),
+        lambda talk, bin_s: talk.throughput(bin_s),
+    ),
+    OfTalk("inter-arrival", inter_arrival.COLUMNS, inter_arrival.compute),
+    OfTalk("size", talks.SIZE, lambda talk: talk.size()),
+)
+"""Every kind of a direction of a conversation."""
 
 ACROSS: tuple[Across, ...] = (
     Across("share", share.COLUMNS, share.compute),
@@ -102,3 +130,16 @@ def series(
     if kind.binned is None:
         raise InputError(f"{name} has no bins")
     return kind.binned(direction, bin_s)
+
+
+def series_of_talk(talk: Talk, name: str, bin_s: float | None = None) -> pl.DataFrame:
+    """The series called `name` of a direction of a conversation, as `series` gives one of TCP."""
+    kind = next((k for k in TALKS if k.name == name), None)
+    if kind is None:
+        known = ", ".join(k.name for k in TALKS)
+        raise InputError(f"no series called {name!r} of a conversation; the series are {known}")
+    if bin_s is None:
+        return kind.compute(talk)
+    if kind.binned is None:
+        raise InputError(f"{name} has no bins")
+    return kind.binned(talk, bin_s)

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cclab.errors import InputError, StoreError
-from cclab.series import ACROSS, SERIES
+from cclab.series import ACROSS, SERIES, TALKS
 from cclab.series.tables import SACKS, SEGMENTS
+from cclab.series.talks import DATAGRAMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -19,17 +20,20 @@ if TYPE_CHECKING:
 
     from cclab.captures import Capture
     from cclab.series.tables import Tables
+    from cclab.series.talks import Talks
 
 PAGE = "index.html"
 DOCUMENT = "analysis.json"
 CONNECTIONS = "connections.parquet"
+CONVERSATIONS = "conversations.parquet"
 FORMATS = ("csv", "parquet", "xplot")
 """What series can be written as, beside the figures and the page."""
 MOST_CONNECTIONS = 5
-"""Connections whose series are written if nobody chooses: those with the most data."""
+"""Connections whose series are written if nobody chooses: those with the most data. So many
+conversations over UDP have series, whatever is chosen."""
 
 _OWN = "contents.json"
-_FIXED = (CONNECTIONS, SEGMENTS, SACKS, DOCUMENT, PAGE)
+_FIXED = (CONNECTIONS, CONVERSATIONS, SEGMENTS, SACKS, DATAGRAMS, DOCUMENT, PAGE)
 
 
 class Folder:
@@ -130,12 +134,12 @@ def fill(
     if unknown:
         raise InputError(f"no format {unknown[0]!r} for series; they are {', '.join(FORMATS)}")
     try:
-        for name in (SEGMENTS, SACKS):
+        for name in (SEGMENTS, SACKS, DATAGRAMS):
             if tables.folder.resolve() != folder.path.resolve():
                 shutil.copyfile(tables.folder / name, folder.path / name)
     except OSError as error:
         raise StoreError(f"cannot write to {folder.path}: {error.strerror}") from error
-    folder.put(contents(title, capture.document, tables, chosen, formats))
+    folder.put(contents(title, capture.document, tables, capture.talks, chosen, formats))
     return folder.path / PAGE
 
 
@@ -143,18 +147,21 @@ def contents(
     title: str,
     document: dict[str, Any],
     tables: Tables,
+    talks: Talks,
     connections: Sequence[int],
     formats: Sequence[str] = (),
 ) -> Iterator[tuple[str, bytes]]:
     """The files of an analysis but for the tables of segments, by name, one after the other.
 
-    The page, the figures, and series in each of `formats`, are those of `connections`; `title` is
+    The page, the figures, and series in each of `formats`, are those of `connections` and of the
+    `MOST_CONNECTIONS` conversations with the most payload; `title` is
     the page's, and `document` is what `cclab analyze --json` prints. Equal tables give equal bytes.
     """
     # They take longer to load than all else here.
     from cclab.series import figures, page, xplot
 
     yield CONNECTIONS, _parquet(tables.connections)
+    yield CONVERSATIONS, _parquet(talks.conversations)
     yield DOCUMENT, (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
     for over in figures.ACROSS:
         drawing = figures.figure(tables, over.name)
@@ -176,7 +183,17 @@ def contents(
                 yield from _written(name, series.compute(direction), formats)
             if "xplot" in formats:
                 yield from xplot.files(direction)
-    yield PAGE, page.html(title, document, tables, drawn).encode()
+    for number in talks.largest(MOST_CONNECTIONS):
+        for sender in talks.carrying(number):
+            talk = talks.talk(number, sender)
+            drawn.append(page.drawn_talk(talk))
+            for look in figures.TALKS:
+                drawing = figures.figure_of_talk(talk, look.name)
+                if drawing is not None:
+                    yield f"{talk.name}_{look.name}.svg", figures.svg(drawing)
+            for kept in TALKS if set(formats) - {"xplot"} else ():
+                yield from _written(f"{talk.name}_{kept.name}", kept.compute(talk), formats)
+    yield PAGE, page.html(title, document, tables, talks, drawn).encode()
 
 
 def _written(name: str, frame: pl.DataFrame, formats: Sequence[str]) -> Iterator[tuple[str, bytes]]:

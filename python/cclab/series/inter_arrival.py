@@ -8,6 +8,7 @@ import polars as pl
 
 if TYPE_CHECKING:
     from cclab.series.tables import Direction
+    from cclab.series.talks import Talk
 
 COLUMNS = {
     "time_s": "when the packet was captured",
@@ -16,7 +17,7 @@ COLUMNS = {
 }
 
 
-def compute(direction: Direction) -> pl.DataFrame:
+def compute(direction: Direction | Talk) -> pl.DataFrame:
     """A row for each packet of the direction but the first."""
     # Differences of whole nanoseconds: those of seconds would have lost the last digits.
     gap = pl.col("time_ns").cast(pl.Int64).diff() * 1e-9

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -18,10 +19,17 @@ if TYPE_CHECKING:
 
 class _Run(msgspec.Struct):
     id: str
+    backend: str = ""
+    version: str = ""
 
 
 class _Point(msgspec.Struct):
     runs: list[_Run]
+    scenario: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+_LETTERS = 8
+"""Of the name of what a plan asks for."""
 
 
 class Planned(msgspec.Struct):
@@ -36,6 +44,24 @@ class Planned(msgspec.Struct):
     def runs(self) -> set[str]:
         """The ids of the runs that it asks for."""
         return {run.id for point in self.points for run in point.runs}
+
+    @property
+    def scenarios(self) -> list[bytes]:
+        """What each point asks for, whatever the seeds and however often: the digest of its
+        scenario with the backend and the versions."""
+        found = []
+        for point in self.points:
+            first = point.runs[0] if point.runs else _Run("")
+            digest = hashlib.sha256(f"{first.backend}\0{first.version}\0".encode())
+            digest.update(point.scenario)
+            found.append(digest.digest())
+        return found
+
+    @property
+    def content(self) -> str:
+        """The name of all that it asks for, whatever the seeds and however often."""
+        digest = hashlib.sha256(b"".join(sorted(set(self.scenarios))))
+        return digest.hexdigest()[:_LETTERS]
 
 
 def check_is_store(store: Store) -> None:
@@ -61,6 +87,30 @@ def asked(store: Store) -> set[str]:
     if all(plan.until is None for plan in plans) or store.ids() <= found:
         return found
     return found.union(*({run.id for run in plan.runs} for plan in unsettled(store)))
+
+
+def contents(store: Store) -> dict[str, str]:
+    """By the id of each run that the plans of `store` ask for, or may: the `content` of its plan.
+
+    Of a scenario in several plans it is that of the last one run; else of the largest, so that a
+    sweep that grew is one plan.
+    """
+    plans = [*planned(store).values()]
+    # The order of the older ones is that of the names of their files, which says nothing.
+    plans[1:] = sorted(plans[1:], key=lambda plan: (-len(plan.points), plan.content))
+    runs = {run for plan in plans for run in plan.runs}
+    if any(plan.until is not None for plan in plans) and not store.ids() <= runs:
+        longest = [plan.to_json() for plan in unsettled(store)]
+        plans += [msgspec.json.decode(text, type=Planned) for text in longest]
+    of_scenario: dict[bytes, str] = {}
+    found: dict[str, str] = {}
+    for plan in plans:
+        content = plan.content
+        for scenario, point in zip(plan.scenarios, plan.points, strict=True):
+            named = of_scenario.setdefault(scenario, content)
+            for run in point.runs:
+                found.setdefault(run.id, named)
+    return found
 
 
 def unsettled(store: Store) -> list[Plan]:

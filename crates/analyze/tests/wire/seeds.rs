@@ -102,7 +102,7 @@ fn ipv6(protocol: u8, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn udp(port: u16, payload: &[u8]) -> Vec<u8> {
+pub fn udp(port: u16, payload: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0x30, 0x39];
     bytes.extend(port.to_be_bytes());
     bytes.extend((8 + payload.len() as u16).to_be_bytes());

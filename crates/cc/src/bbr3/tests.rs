@@ -14,6 +14,8 @@ pub(super) struct Path {
     delivered: u64,
     lost: u64,
     rtt: u64,
+    /// How long a round lasts, in ms.
+    round: u64,
 }
 
 impl Path {
@@ -37,6 +39,7 @@ impl Path {
             delivered: 0,
             lost: 0,
             rtt: 100,
+            round: 100,
         }
     }
 
@@ -44,8 +47,8 @@ impl Path {
         &mut self.flow.cc
     }
 
-    /// A round: ten acknowledgements, `segments` delivered in 100 ms, `in_flight` segments in the
-    /// network after each, as far as the window allows.
+    /// A round: ten acknowledgements, `segments` delivered, `in_flight` segments in the network
+    /// after each, as far as the window allows.
     pub(super) fn round(&mut self, segments: u64, in_flight: u64) {
         self.round_with(segments, in_flight, |_| {});
     }
@@ -56,7 +59,7 @@ impl Path {
             let in_flight = in_flight.min(self.flow.cc.cwnd / MSS);
             let part = segments * MSS / 10;
             self.delivered += part;
-            self.flow.now += Time::from_millis(10);
+            self.flow.now += Time::from_millis(self.round / 10);
             let mut ack = AckSample {
                 rtt: Some(Time::from_millis(self.rtt)),
                 srtt: Time::from_millis(100),
@@ -66,7 +69,7 @@ impl Path {
                 prior_in_flight: in_flight * MSS + part,
                 rate: Some(RateSample {
                     delivered: segments * MSS,
-                    interval: Time::from_millis(100),
+                    interval: Time::from_millis(self.round),
                     // What is acknowledged left a round before.
                     prior_delivered: began.max(self.delivered.saturating_sub(segments * MSS)),
                     app_limited: false,
@@ -487,6 +490,38 @@ fn the_bandwidth_is_the_largest_of_two_cycles() {
 
 /// 5.6.3 and 5.5.8.1: a millisecond at the pacing rate, two segments at least and 64 KiB at most; three
 /// of them are room for what waits in the hosts, and four segments.
+/// 5.3.3.6 and 5.5.6 by hand. A rate is forgotten a round after each of two probes, and a probe comes
+/// after 2 to 3 s, a round of refilling and three without growth; the dip, 5 s after the last one
+/// ended (5.3.4.3), puts an end to a cycle that is not done by then, and the round behind a dip is
+/// of samples that it limits. So a rate is forgotten where five rounds fit into the 2 s that are
+/// left at least, and never where they do not fit into 3 s.
+#[test]
+fn a_rate_is_forgotten_only_where_a_cycle_ends_before_the_next_dip() {
+    let remembered = |round| {
+        let mut path = Path::in_state(State::Cruise);
+        (path.round, path.rtt) = (round, round);
+        let began = path.flow.now;
+        let mut dips = 0;
+        while path.flow.now < began + Time::from_secs(90) {
+            let before = path.bbr().state;
+            path.round(20, 200);
+            let after = path.bbr().state;
+            dips += u32::from(before != State::ProbeRtt && after == State::ProbeRtt);
+        }
+        assert!(dips >= 9, "{dips} dips with rounds of {round} ms");
+        path.bbr().bandwidth.max()
+    };
+    for round in [200, 300] {
+        let delivered = (20 * MSS) as f64 * 1e3 / round as f64;
+        let bandwidth = remembered(round);
+        assert!(bandwidth < 1.01 * delivered, "{bandwidth} with {round} ms");
+    }
+    for round in [700, 1_000, 2_000] {
+        let bandwidth = remembered(round);
+        assert!((bandwidth - 1e6).abs() < 2e4, "{bandwidth} with {round} ms");
+    }
+}
+
 #[test]
 fn bursts_have_their_room_in_the_window() {
     let room = |bytes, state, inflight| {

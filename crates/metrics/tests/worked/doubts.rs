@@ -77,12 +77,13 @@ fn each_doubt_is_raised_alone_by_what_causes_it() {
     );
     assert_eq!(warned(limit(|l, t| l.sndbuf = t)), ["limited-by-sndbuf"]);
     assert_eq!(warned(limit(|l, t| l.pacing = t)), [""; 0]);
+    // The warm-up of 10 s is left out: 80 s of 90 s, then 82 s.
     assert_eq!(
-        warned(|t| t.summary.flows[1].started = Some(seconds(11.0))),
+        warned(|t| t.summary.flows[1].started = Some(seconds(20.0))),
         ["partial-overlap"]
     );
     assert_eq!(
-        warned(|t| t.summary.flows[1].started = Some(seconds(9.0))),
+        warned(|t| t.summary.flows[1].started = Some(seconds(18.0))),
         [""; 0]
     );
     assert_eq!(
@@ -135,6 +136,20 @@ fn each_doubt_is_raised_alone_by_what_causes_it() {
         t.summary.flows[0].retransmits = 0;
     };
     assert_eq!(warned(silent), ["no-congestion-signal"]);
+    let obeying = |variants: [&str; 2]| {
+        let mut trace = trace();
+        silent(&mut trace);
+        for (flow, cc) in trace.summary.flows.iter_mut().zip(variants) {
+            (flow.cc, flow.cc_in_force) = (cc.into(), cc.into());
+        }
+        let warnings = measure(&trace, &WARMUP).warnings.into_iter();
+        let mut raised = warnings.filter(|w| w.code == "no-congestion-signal");
+        raised.next().map(|warning| warning.message)
+    };
+    // BBR goes by its model and Vegas by delay: neither waits for a loss.
+    assert_eq!(obeying(["bbr", "vegas"]), None);
+    let of_reno = obeying(["bbr", "reno"]).expect("reno was not put to the test");
+    assert!(of_reno.ends_with("slow down: late (reno)"), "{of_reno}");
     let echoed = |t: &mut Trace| {
         silent(t);
         t.summary.flows[1].ecn_echoes = 1;
@@ -149,7 +164,7 @@ fn each_doubt_is_raised_alone_by_what_causes_it() {
         ["goodput-above-rate"]
     );
     let faster = MeasureInput {
-        largest_rate: Rate::from_bps(16_000_000),
+        largest_rates: vec![None, Rate::from_bps(16_000_000)],
         ..WARMUP
     };
     let mut short = trace();
@@ -163,6 +178,78 @@ fn each_doubt_is_raised_alone_by_what_causes_it() {
         };
     };
     assert_eq!(warned(absent), ["never-started"]);
+}
+
+/// All of a transfer is handed over at once: what follows is no idle application.
+#[test]
+fn the_end_of_a_transfer_is_not_held_against_its_application() {
+    let mut trace = trace();
+    trace.summary.flows[1].limited = Limited {
+        application: seconds(60.0),
+        ..Limited::default()
+    };
+    let raised = |finite: &[&str], programs: &[&str]| {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let input = MeasureInput {
+            finite: names(finite),
+            programs: names(programs),
+            ..WARMUP
+        };
+        codes(&measure(&trace, &input)).contains(&"limited-by-application")
+    };
+    assert!(raised(&[], &[]));
+    assert!(!raised(&["late"], &[]));
+    assert!(raised(&["late"], &["late"]), "a program writes as it likes");
+}
+
+#[test]
+fn each_remedy_for_a_small_send_buffer_is_a_key_that_helps() {
+    let mut trace = trace();
+    trace.summary.flows[1].limited = Limited {
+        sndbuf: seconds(60.0),
+        ..Limited::default()
+    };
+    let remedy = |programs: Vec<String>| {
+        let input = MeasureInput { programs, ..WARMUP };
+        let warnings = measure(&trace, &input).warnings.into_iter();
+        let mut raised = warnings.filter(|w| w.code == "limited-by-sndbuf");
+        raised.next().expect("it was held back").remedy
+    };
+    let own = remedy(Vec::new());
+    assert!(
+        own.contains("`sndbuf`") && !own.contains("tcp_wmem"),
+        "{own}"
+    );
+    assert!(remedy(vec!["late".into()]).contains("net.ipv4.tcp_wmem"));
+}
+
+#[test]
+fn samples_a_hundred_round_trips_apart_are_too_coarse() {
+    let mut trace = trace();
+    trace.summary.flows[0].rtt_min = Some(Time::from_micros(20));
+    let raised = |every: Time| {
+        let input = MeasureInput {
+            sampled_every: every,
+            ..WARMUP
+        };
+        let warnings = measure(&trace, &input).warnings.into_iter();
+        let mut coarse = warnings.filter(|warning| warning.code == "coarse-samples");
+        coarse
+            .next()
+            .map(|warning| (warning.message, warning.remedy))
+    };
+    let (message, remedy) = raised(Time::from_millis(100)).expect("too coarse");
+    assert!(
+        message.starts_with("samples are 100ms apart and round trips take 20us"),
+        "{message}"
+    );
+    assert!(
+        remedy.starts_with("set trace.interval to 2ms or less"),
+        "{remedy}"
+    );
+    assert_eq!(raised(Time::from_millis(2)), None);
+    // Without samples in between there is nothing to mislead.
+    assert_eq!(raised(Time::ZERO), None);
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Metrics of a run small enough to be worked out by hand.
 
 mod doubts;
+mod groups;
 mod numbers;
 mod printed;
+mod udp;
 
 use cclab_metrics::Verdict;
 use cclab_metrics::{BesideOthers, MeasureInput, RunMetrics, identical_repeats, markdown, measure};
@@ -50,6 +52,8 @@ fn trace() -> Trace {
         srtt_mean: Some(seconds(0.125)),
         cwnd_mean: 75_000.0,
         rtt: histogram(&[100_000_000; 20]),
+        warm_srtt_mean: Some(seconds(0.15)),
+        warm_rtt: histogram(&[200_000_000; 10]),
         ..FlowSummary::default()
     };
     let late = FlowSummary {
@@ -82,6 +86,7 @@ fn trace() -> Trace {
         tx_bytes: 97_000_000,
         backlog_max: 100_000,
         sojourn: histogram(&[0, 0, 40_000_000, 40_000_000]),
+        warm_sojourn: histogram(&[40_000_000, 40_000_000]),
         ..LinkSummary::default()
     };
     let received = |flow, at, bytes| {
@@ -132,8 +137,10 @@ fn trace() -> Trace {
 const WARMUP: MeasureInput = MeasureInput {
     warmup: Time::from_secs(10),
     rate_changes: None,
-    largest_rate: None,
+    largest_rates: Vec::new(),
+    sampled_every: Time::ZERO,
     programs: Vec::new(),
+    groups: Vec::new(),
     meant_by_application: Vec::new(),
     finite: Vec::new(),
     paths: None,

@@ -45,6 +45,63 @@ fn bottleneck_and_fairness_by_hand() {
     close(metrics.jain, 1.21 / 1.22);
 }
 
+/// The case of a user: what is asked for after a warm-up is what happened after it.
+#[test]
+fn the_window_by_hand() {
+    let metrics = measure(&trace(), &WARMUP);
+    let [long, late] = &metrics.flows[..] else {
+        panic!("two flows")
+    };
+    // 59.7 MB - 9 MB from 10 s to 100 s; the late one in its whole life.
+    close(long.window_goodput_bps, 50_700_000.0 * 8.0 / 90.0);
+    close(late.window_goodput_bps, 34_850_000.0 * 8.0 / 70.0);
+    close(long.window_srtt_mean_s, 0.15);
+    assert!((long.window_rtt_p95_s.expect("samples") / 0.2 - 1.0).abs() < 0.008);
+    assert_eq!(
+        (late.window_srtt_mean_s, late.window_rtt_p95_s),
+        (None, None)
+    );
+    let (x, y) = (50.7 / 90.0, 34.85 / 70.0);
+    let sum: f64 = x + y;
+    close(metrics.window_jain, sum * sum / (2.0 * (x * x + y * y)));
+    close(metrics.window_throughput_ratio, y / x);
+    let bottleneck = metrics.bottleneck;
+    close(bottleneck.window_queue_delay_mean_s, 0.04);
+    for quantile in [
+        bottleneck.window_queue_delay_p95_s,
+        bottleneck.window_queue_delay_p99_s,
+    ] {
+        assert!((quantile.expect("samples") / 0.04 - 1.0).abs() < 0.008);
+    }
+
+    // One that is over before the warm-up is has no window and weighs nothing in it.
+    let late_warmup = MeasureInput {
+        warmup: seconds(90.0),
+        ..WARMUP
+    };
+    let metrics = measure(&trace(), &late_warmup);
+    close(
+        metrics.flows[0].window_goodput_bps,
+        5_700_000.0 * 8.0 / 10.0,
+    );
+    assert_eq!(metrics.flows[1].window_goodput_bps, None);
+    assert_eq!(metrics.window_jain, Some(1.0));
+
+    let whole = measure(&trace(), &MeasureInput::default());
+    for flow in &whole.flows {
+        let window = (
+            flow.window_goodput_bps,
+            flow.window_srtt_mean_s,
+            flow.window_rtt_p95_s,
+        );
+        assert_eq!(window, (None, None, None));
+    }
+    assert_eq!(
+        (whole.window_jain, whole.window_throughput_ratio),
+        (None, None)
+    );
+}
+
 #[test]
 fn an_edge_that_was_not_sampled_is_interpolated() {
     let mut trace = trace();

@@ -179,7 +179,10 @@ impl Link {
         let (departure, lost) = asked.act(now, |queue, cx, dropped| queue.dequeue(cx, dropped));
         self.incidents.queue_drops += lost;
         let departure = departure?;
-        self.record_sojourn(now - departure.enqueued);
+        let band = asked.queue.last_band();
+        let waited = now - departure.enqueued;
+        self.record_sojourn(waited);
+        self.record_band(band, waited);
         Some(departure)
     }
 }

@@ -15,6 +15,8 @@ pub struct Fittings {
     pub course: Option<Box<Course>>,
     /// How long packets waited; kept where asked.
     pub sojourn: Option<Box<Histogram>>,
+    /// The named queues of the discipline, and how long packets waited in each; as `sojourn`.
+    pub bands: Vec<(&'static str, Histogram)>,
     /// Whether every packet takes the same time, whatever its size.
     pub(super) per_packet: bool,
     /// Whether this link feeds the next ones ahead of time: then its own wire stays empty.
@@ -31,6 +33,7 @@ impl Fittings {
             exit,
             course,
             sojourn,
+            bands,
             per_packet,
             feeds_ahead,
             announces,
@@ -39,6 +42,7 @@ impl Fittings {
             && exit.is_none()
             && course.is_none()
             && sojourn.is_none()
+            && bands.is_empty()
             && !per_packet
             && !feeds_ahead
             && !announces

@@ -132,6 +132,9 @@ fn overload_turns_marks_into_drops_for_all() {
     }
     // p_C = 0.3025 of either kind.
     assert_eq!((left, dropped.len()), ([70, 70], 60));
+    let [l4s, classic] = queue.bands;
+    assert_eq!((l4s.packets, l4s.drops, l4s.marks), (70, 30, 70));
+    assert_eq!((classic.packets, classic.drops, classic.marks), (70, 30, 0));
 }
 
 /// Updates go on while anything can change: p' falls while no packet waits, by 0.16 x 15 ms each,
@@ -149,4 +152,32 @@ fn no_update_is_left_out_that_changes_something() {
         .push(ecn_packet(0, 1000, Ecn::NotEct), Time::from_millis(16));
     fresh.catch_up(Time::from_millis(64));
     assert!((fresh.base - 0.161_76).abs() < 1e-12, "{}", fresh.base);
+}
+
+/// Three packets of each kind into a queue that holds four: two L4S packets and two classic ones
+/// get in; what leaves says which queue it was in, whatever its field has become.
+#[test]
+fn each_queue_counts_its_own() {
+    let mut bench = Bench::new("dualpi2", Limit::Packets(4), &[]);
+    for ecn in [
+        Ecn::Ect1,
+        Ecn::Ect0,
+        Ecn::Ect1,
+        Ecn::NotEct,
+        Ecn::Ect1,
+        Ecn::Ect0,
+    ] {
+        bench.enqueue(ecn_packet(0, 1000, ecn));
+    }
+    let mut left = Vec::new();
+    while bench.dequeue().is_some() {
+        left.push(bench.last_band());
+    }
+    assert_eq!(left, [0, 0, 1, 1]);
+    let counted: Vec<_> = bench
+        .bands()
+        .iter()
+        .map(|band| (band.packets, band.drops))
+        .collect();
+    assert_eq!(counted, [(2, 1), (2, 1)]);
 }

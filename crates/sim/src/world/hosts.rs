@@ -77,7 +77,7 @@ impl<'a, P: Probe> World<'a, P> {
         };
         self.pump(|hosts| &mut hosts.flows[index], SIDE, point);
         let flow = &self.hosts.flows[index];
-        if SIDE == SENDER && flow.has_ended() {
+        if SIDE == SENDER && flow.has_ended(self.net.now()) {
             return self.end_flow(index); // its sender has nothing more to do
         }
         let deadline = flow.deadline(SIDE);
@@ -88,11 +88,15 @@ impl<'a, P: Probe> World<'a, P> {
     #[cold]
     fn end_flow(&mut self, index: usize) {
         let now = self.net.now();
-        let flow = &mut self.hosts.flows[index];
-        flow.over = true;
-        flow.ended = (flow.sender.state() == State::Finished).then_some(now);
-        if flow.sender.fault().is_some() {
-            self.faulty = Some(index);
+        match &mut self.hosts.flows[index] {
+            Flow::Tcp(flow) => {
+                flow.over = true;
+                flow.ended = (flow.sender.state() == State::Finished).then_some(now);
+                if flow.sender.fault().is_some() {
+                    self.faulty = Some(index);
+                }
+            }
+            Flow::Udp(flow) => flow.end(),
         }
         self.active -= 1;
         if P::ON && self.sampler.on_end() {

@@ -11,7 +11,10 @@ use cclab_trace::{Event, Probe};
 use cclab_units::Time;
 
 use super::World;
+use crate::flow::Flow;
 use crate::summary;
+use crate::udp_flow::UdpFlow;
+use crate::warmup::Counted;
 
 /// Looks on at the network for the probe `P`: what it sees waits here until the hosts can be asked
 /// what they know of it.
@@ -108,9 +111,16 @@ impl<P: Probe> World<'_, P> {
             let sample = summary::flow_sample(index, flow);
             self.probe.record(now, Event::FlowSample(sample));
         }
-        for index in 0..2 * self.scenario.network.bottlenecks as usize {
+        let bottlenecks = 2 * self.scenario.network.bottlenecks as usize;
+        for index in 0..bottlenecks {
             let sample = self.net.queue_sample(index);
             self.probe.record(now, Event::QueueSample(sample));
+        }
+        // The end of the warm-up is one of the instants of sampling.
+        let warmup = self.scenario.warmup;
+        if now == warmup && warmup > Time::ZERO {
+            let flows = &self.hosts.flows;
+            self.warm = Some(Counted::by_now(flows, &self.net, bottlenecks));
         }
     }
 
@@ -149,7 +159,12 @@ impl<P: Probe> World<'_, P> {
                     link,
                     reason,
                     packet,
-                } => self.trace_drop(link, &packet, reason),
+                } => {
+                    if let Some(Flow::Udp(flow)) = self.hosts.flows.get_mut(packet.flow as usize) {
+                        flow.lose(&packet);
+                    }
+                    self.trace_drop(link, &packet, reason);
+                }
             }
         }
         self.lookout.seen = seen;
@@ -184,22 +199,25 @@ impl<P: Probe> World<'_, P> {
             return;
         }
         let flow = self.traced_flow(packet);
-        let sender = self.hosts.flows.get(flow as usize).map(|flow| &flow.sender);
+        let offset = match self.hosts.flows.get(flow as usize) {
+            Some(Flow::Tcp(flow)) if packet.payload > 0 => flow.sender.offset_of(packet.seq),
+            Some(Flow::Udp(_)) => UdpFlow::offset_of(packet),
+            _ => 0,
+        };
         let event = DropEvent {
             link,
             reason,
             flow,
-            offset: match sender {
-                Some(sender) if packet.payload > 0 => sender.offset_of(packet.seq),
-                _ => 0,
-            },
+            offset,
             wire_len: u32::from(packet.wire_len),
         };
         self.probe.record(now, Event::Drop(event));
     }
 
     pub(super) fn trace_ack(&mut self, index: usize) {
-        let flow = &self.hosts.flows[index];
+        let Some(flow) = self.hosts.flows[index].tcp() else {
+            return; // datagrams are not acknowledged
+        };
         let sender = &flow.sender;
         let last = sender.last_ack();
         let event = AckEvent {

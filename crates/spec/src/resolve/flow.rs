@@ -41,6 +41,7 @@ pub(super) fn flows(
         .collect();
     let mut flows = Vec::new();
     let mut longest = Time::ZERO;
+    groups(&study.flow, &defaults)?;
     for (written, default) in study.flow.iter().zip(&defaults) {
         let name = unique_name(written.value.name.as_ref(), default, written.at, &mut taken)?;
         let (flow, rtt) = flow(written, name, names, run, layout)?;
@@ -90,14 +91,34 @@ pub(super) fn flows(
     Ok((flows, longest))
 }
 
-/// The name of a flow or of cross traffic, which no other has.
-pub(super) fn unique_name<'a>(
-    written: Option<&'a At<String>>,
-    default: &'a str,
-    entry: crate::error::Position,
-    taken: &mut Vec<&'a str>,
-) -> Result<&'a str, Problem> {
-    let (name, at) = written.map_or((default, entry), |name| (name.value.as_str(), name.at));
+/// Refuses a group without a name, and one with the name of a flow that is not in it: that is a
+/// group or a flow of its own.
+fn groups(flows: &[At<written::Flow>], defaults: &[String]) -> Result<(), Problem> {
+    for group in flows.iter().filter_map(|flow| flow.value.group.as_ref()) {
+        check_name(&group.value, group.at)?;
+        let mut outside = flows.iter().zip(defaults).filter(|(flow, default)| {
+            let own = flow
+                .value
+                .name
+                .as_ref()
+                .map_or(*default, |name| &name.value);
+            let named = flow.value.group.as_ref().map(|group| &group.value);
+            *own == group.value && named != Some(&group.value)
+        });
+        if outside.next().is_some() {
+            let name = &group.value;
+            return Err(Problem::new(
+                format!("the group `{name}` has the name of a flow that is not in it"),
+                format!("give the flow `{name}` the same `group`, or the group another name"),
+            )
+            .or_at(group.at));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses what cannot be a name.
+fn check_name(name: &str, at: crate::error::Position) -> Result<(), Problem> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
         return Err(Problem::new(
@@ -106,6 +127,18 @@ pub(super) fn unique_name<'a>(
         )
         .or_at(at));
     }
+    Ok(())
+}
+
+/// The name of a flow or of cross traffic, which no other has.
+pub(super) fn unique_name<'a>(
+    written: Option<&'a At<String>>,
+    default: &'a str,
+    entry: crate::error::Position,
+    taken: &mut Vec<&'a str>,
+) -> Result<&'a str, Problem> {
+    let (name, at) = written.map_or((default, entry), |name| (name.value.as_str(), name.at));
+    check_name(name, at)?;
     if taken.contains(&name) {
         return Err(
             Problem::new(format!("the name `{name}` is taken"), "names are unique").or_at(at),
@@ -171,6 +204,7 @@ fn flow(
     relations::of_variant(&flow.cc_params, &cc_params, &cc, names)?;
     let resolved = Flow {
         name: name.to_owned(),
+        group: flow.group.as_ref().map(|group| group.value.clone()),
         cc,
         cc_params,
         udp,

@@ -1,4 +1,4 @@
-//! From frames to TCP segments.
+//! From frames to TCP segments and UDP datagrams.
 
 use cclab_units::Time;
 use etherparse::IpNumber;
@@ -6,10 +6,42 @@ use etherparse::IpNumber;
 use super::fragments::Fragments;
 use super::ip::{IpPacket, Payload, past_extensions};
 use super::link::ip_packet;
-use super::{Fault, Frame, Skips, TcpSegment, tunnel};
+use super::{Fault, Frame, Skips, TcpSegment, UdpDatagram, tunnel};
 
 /// IP packets inside one another that are looked into: tunnels in tunnels are deep at three.
 const MOST_LAYERS: u32 = 8;
+
+/// What a packet carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carried {
+    /// A TCP segment.
+    Tcp(TcpSegment),
+    /// A UDP datagram.
+    Udp(UdpDatagram),
+    /// Something else.
+    Other(Protocol),
+}
+
+/// What is neither TCP nor UDP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Protocol {
+    /// A protocol over IP, by its number.
+    Ip(u8),
+    /// What is not IP: ARP most often.
+    NotIp,
+}
+
+impl Protocol {
+    /// Its name in lower case, or its number.
+    pub fn name(self) -> String {
+        match self {
+            Protocol::Ip(number) => IpNumber(number)
+                .keyword_str()
+                .map_or_else(|| format!("ip-protocol-{number}"), str::to_lowercase),
+            Protocol::NotIp => "not-ip".to_owned(),
+        }
+    }
+}
 
 /// Takes link layers, IP headers and tunnels off frames, and puts fragments together.
 #[derive(Debug, Default)]
@@ -18,12 +50,12 @@ pub struct Dissector {
 }
 
 impl Dissector {
-    /// The TCP segment in `frame`; None if it carries something else, or a fragment of a packet
-    /// of which pieces are still missing. A packet in pieces counts at the time of its last one.
+    /// What `frame` carries; None if that is a fragment of a packet of which pieces are still
+    /// missing. A packet in pieces counts at the time of its last one.
     #[inline]
-    pub fn segment(&mut self, frame: &Frame<'_>) -> Result<Option<TcpSegment>, Fault> {
+    pub fn carried(&mut self, frame: &Frame<'_>) -> Result<Option<Carried>, Fault> {
         let Some(bytes) = ip_packet(frame.link, frame.data)? else {
-            return Ok(None);
+            return Ok(Some(Carried::Other(Protocol::NotIp)));
         };
         let before = (frame.data.len() - bytes.len()) as u32;
         let wire_len = frame.wire_len.saturating_sub(before);
@@ -37,7 +69,7 @@ impl Dissector {
         skips.add_many(Fault::FragmentsCrowded, self.fragments.crowded_out);
     }
 
-    /// The segment in the IP packet that `bytes` begin with.
+    /// What the IP packet carries that `bytes` begin with.
     #[inline(always)]
     fn inside(
         &mut self,
@@ -45,7 +77,7 @@ impl Dissector {
         wire_len: u32,
         now: Time,
         layers: u32,
-    ) -> Result<Option<TcpSegment>, Fault> {
+    ) -> Result<Option<Carried>, Fault> {
         let packet = IpPacket::parse(bytes, wire_len)?;
         if packet.payload.protocol == IpNumber::TCP && packet.payload.part.is_none() {
             return TcpSegment::parse(&packet);
@@ -54,7 +86,7 @@ impl Dissector {
         self.inside_others(bytes, wire_len, now, layers)
     }
 
-    /// The segment in a fragment or in a tunnel.
+    /// What a fragment, a tunnel or a datagram carries.
     #[inline(never)]
     fn inside_others(
         &mut self,
@@ -62,14 +94,14 @@ impl Dissector {
         wire_len: u32,
         now: Time,
         layers: u32,
-    ) -> Result<Option<TcpSegment>, Fault> {
+    ) -> Result<Option<Carried>, Fault> {
         let packet = IpPacket::parse(bytes, wire_len)?;
         let Some(part) = packet.payload.part else {
-            return self.tunnelled(&packet.payload, now, layers);
+            return self.tunnelled(&packet, now, layers);
         };
         let protocol = packet.payload.protocol;
-        if !may_carry_tcp(protocol) {
-            return Ok(None);
+        if !is_put_together(protocol) {
+            return Ok(Some(Carried::Other(Protocol::Ip(protocol.0))));
         }
         let Some(whole) = self.fragments.take(&packet, part, now)? else {
             return Ok(None);
@@ -80,16 +112,17 @@ impl Dissector {
         };
         match packet.payload.protocol {
             IpNumber::TCP => TcpSegment::parse(&packet),
-            _ => self.tunnelled(&packet.payload, now, layers),
+            _ => self.tunnelled(&packet, now, layers),
         }
     }
 
     fn tunnelled(
         &mut self,
-        outer: &Payload<'_>,
+        packet: &IpPacket<'_>,
         now: Time,
         layers: u32,
-    ) -> Result<Option<TcpSegment>, Fault> {
+    ) -> Result<Option<Carried>, Fault> {
+        let outer: &Payload<'_> = &packet.payload;
         let tunnelled = match outer.protocol {
             IpNumber::IPV4 | IpNumber::IPV6 => Some(outer.bytes),
             IpNumber::GRE => tunnel::gre(outer.bytes)?,
@@ -97,7 +130,12 @@ impl Dissector {
             _ => None,
         };
         let Some(bytes) = tunnelled else {
-            return Ok(None);
+            return match outer.protocol {
+                IpNumber::UDP => {
+                    UdpDatagram::parse(packet).map(|datagram| Some(Carried::Udp(datagram)))
+                }
+                other => Ok(Some(Carried::Other(Protocol::Ip(other.0)))),
+            };
         };
         if layers == 0 {
             return Err(Fault::BadHeader);
@@ -108,12 +146,13 @@ impl Dissector {
     }
 }
 
-/// Whether TCP may be in a packet of which a part tells this protocol. Tunnels over UDP are known
-/// by a port that is in the first part only; no network fragments them.
-fn may_carry_tcp(protocol: IpNumber) -> bool {
+/// Whether packets of which a part tells this protocol are put together: those that may carry TCP
+/// or UDP.
+fn is_put_together(protocol: IpNumber) -> bool {
     matches!(
         protocol,
         IpNumber::TCP
+            | IpNumber::UDP
             | IpNumber::IPV4
             | IpNumber::IPV6
             | IpNumber::GRE

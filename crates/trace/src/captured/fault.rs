@@ -55,17 +55,19 @@ pub enum Fault {
     FragmentsCrowded,
     /// A part of an IP packet that contradicts other parts.
     BadFragment,
-    /// A TCP header that the snap length cut.
+    /// A TCP or UDP header that the snap length cut.
     HeaderCut,
     /// TCP options that the snap length cut: the segment counts, but what they said is unknown.
     OptionsCut,
     /// A TCP header that contradicts itself or the length of its packet.
     BadTcpHeader,
+    /// A UDP header that contradicts itself or the length of its packet.
+    BadUdpHeader,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Fault; 14] = [
+    pub const ALL: [Fault; 15] = [
         Fault::CutOff,
         Fault::LostTrack,
         Fault::Unreadable,
@@ -80,6 +82,7 @@ impl Fault {
         Fault::HeaderCut,
         Fault::OptionsCut,
         Fault::BadTcpHeader,
+        Fault::BadUdpHeader,
     ];
 
     /// Its name in documents.
@@ -99,6 +102,7 @@ impl Fault {
             Fault::HeaderCut => "header-cut",
             Fault::OptionsCut => "options-cut",
             Fault::BadTcpHeader => "bad-tcp-header",
+            Fault::BadUdpHeader => "bad-udp-header",
         }
     }
 
@@ -145,8 +149,8 @@ impl Fault {
                 "fragments of IP packets were skipped that contradict one another"
             }
             Fault::HeaderCut => {
-                "packets were skipped whose TCP header the snap length cut; capture at least 128 \
-                 bytes of each"
+                "packets were skipped whose TCP or UDP header the snap length cut; capture at least \
+                 128 bytes of each"
             }
             Fault::OptionsCut => {
                 "the snap length cut the options of segments: SACK blocks are missing, and after \
@@ -154,6 +158,7 @@ impl Fault {
                  each packet"
             }
             Fault::BadTcpHeader => "segments whose TCP header contradicts itself were skipped",
+            Fault::BadUdpHeader => "datagrams whose UDP header contradicts itself were skipped",
         }
     }
 }

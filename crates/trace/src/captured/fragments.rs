@@ -22,7 +22,8 @@ const MOST_PACKETS: usize = 4096;
 /// Stretches of a packet that were seen, each apart from the next; beyond, it is given up. A
 /// packet has as many only if its pieces come in the worst order.
 const MOST_STRETCHES: usize = 64;
-/// Bytes of a packet that are kept: TCP's header with all options, behind a tunnel's headers or
+/// Bytes of a packet that are kept: TCP's header with all options, or what of QUIC is read, behind a
+/// tunnel's headers or
 /// extension headers.
 const KEPT: u32 = 256;
 /// The longest packet that pieces can make.

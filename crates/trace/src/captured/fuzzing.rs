@@ -5,7 +5,7 @@ use std::path::Path;
 
 use cclab_units::Time;
 
-use super::{CaptureFile, Compression, Dissector, Fault, Format, Frame, LinkType, Skips};
+use super::{CaptureFile, Carried, Compression, Dissector, Fault, Format, Frame, LinkType, Skips};
 
 /// Reads `data` as a file of `format`, to its end.
 pub fn fuzz_file(data: &[u8], format: Format) {
@@ -72,12 +72,17 @@ fn dissect<'a>(link: LinkType, frames: impl IntoIterator<Item = (&'a [u8], u8)>)
             wire_len: data.len() as u32,
             data,
         };
-        match dissector.segment(&frame) {
-            // A packet put together of fragments can be longer than the last of them.
-            Ok(Some(segment)) => assert!(segment.payload <= 65_535.max(frame.wire_len)),
-            Ok(None) => {}
-            Err(fault) => skips.add(fault.into()),
-        }
+        let payload = match dissector.carried(&frame) {
+            Ok(Some(Carried::Tcp(segment))) => segment.payload,
+            Ok(Some(Carried::Udp(datagram))) => datagram.payload,
+            Ok(_) => 0,
+            Err(fault) => {
+                skips.add(fault.into());
+                0
+            }
+        };
+        // A packet put together of fragments can be longer than the last of them.
+        assert!(payload <= 65_535.max(frame.wire_len));
     }
     dissector.finish(&mut skips);
     let faults = skips.iter();

@@ -1,4 +1,5 @@
-//! Packet captures of any origin, read: pcap and pcapng, compressed or not, down to TCP segments.
+//! Packet captures of any origin, read: pcap and pcapng, compressed or not, down to TCP
+//! segments and UDP datagrams.
 //!
 //! [`CaptureFile`] opens a file and hands out its [`Frame`]s one by one, in bounded memory; a
 //! [`Dissector`] takes link layers, IP headers and tunnels off them, and puts fragments together.
@@ -18,18 +19,22 @@ mod ip;
 mod link;
 mod pcap;
 mod pcapng;
+mod quic;
 mod record;
 mod source;
 mod tcp;
 mod tunnel;
+mod udp;
 mod window;
 
-pub use dissector::Dissector;
+pub use dissector::{Carried, Dissector, Protocol};
 pub use fault::{CaptureError, Fault, Skipped, Skips};
 pub use file::{CaptureFile, Format};
 pub use link::LinkType;
+pub use quic::{LongHeader, LongType, QuicVersion};
 pub use source::Compression;
 pub use tcp::{Ecn, Endpoint, SackBlocks, TcpFlags, TcpOptions, TcpSegment};
+pub use udp::UdpDatagram;
 
 use cclab_units::Time;
 

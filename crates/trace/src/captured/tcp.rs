@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use etherparse::{TcpOptionElement, TcpOptionsIterator};
 
-use super::Fault;
 use super::ip::IpPacket;
+use super::{Carried, Fault};
 
 /// Bytes of a TCP header without options.
 const FIXED: usize = 20;
@@ -103,7 +103,7 @@ pub struct TcpOptions {
     pub sack: SackBlocks,
 }
 
-/// An end of a connection.
+/// An end of a connection, or of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Endpoint {
     /// Its address.
@@ -141,7 +141,7 @@ impl TcpSegment {
     /// The segment that `ip` carries, as it is handed on: to wrap it later is to copy it, which
     /// costs as much as all of its parsing.
     #[inline(always)]
-    pub(super) fn parse(ip: &IpPacket<'_>) -> Result<Option<TcpSegment>, Fault> {
+    pub(super) fn parse(ip: &IpPacket<'_>) -> Result<Option<Carried>, Fault> {
         let (length, bytes) = (ip.payload.length, ip.payload.bytes);
         if (length as usize) < FIXED {
             return Err(Fault::BadTcpHeader);
@@ -155,7 +155,7 @@ impl TcpSegment {
         }
         let options = &bytes[FIXED..header_len.min(bytes.len())];
         let bit = |number: u8| bits >> number & 1 == 1;
-        Ok(Some(TcpSegment {
+        Ok(Some(Carried::Tcp(TcpSegment {
             source: Endpoint {
                 address: ip.ends.source(),
                 port: u16::from_be_bytes([p, q]),
@@ -182,7 +182,7 @@ impl TcpSegment {
             options: read_options(options),
             options_cut: bytes.len() < header_len,
             payload: length - header_len as u32,
-        }))
+        })))
     }
 }
 

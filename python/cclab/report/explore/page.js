@@ -308,7 +308,7 @@
       const times = Array.from({ length: count }, (_, n) => (n + 1) * own.step);
       const DASHES = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
       for (const [name, title, unit] of own.flows.length ? PANELS : [])
-        chart(title, name, unit, times, own.flows.map((flow, n) => ({ label: `${flow.name} (${flow.cc})`, colour: flow.colour, dash: DASHES[n % DASHES.length], values: unpacked(flow[name]) })));
+        chart(title, name, unit, times, own.flows.map((flow, n) => ({ label: flow.label, colour: flow.colour, dash: DASHES[n % DASHES.length], values: unpacked(flow[name]) })));
       if (own.queue) chart(own.delay ? "Queue delay at the bottleneck" : "Backlog of the bottleneck", "queue", own.delay ? "time" : "bytes", times, [{ label: "queue", colour: "#6f8fb3", fill: "rgb(111 143 179 / .3)", values: unpacked(own.queue) }]);
     }
     plot.redraw(false);

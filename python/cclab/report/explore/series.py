@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cclab import trace
-from cclab.metrics import kind
 from cclab.report.explore.runs import evenly, packed
-from cclab.report.figures.panels import flow_ranks
-from cclab.report.palette import look
+from cclab.report.figures.panels import flow_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,24 +89,25 @@ def _in_folder(run: Measured, entry: Path) -> dict[str, Any] | None:
     found: dict[str, Any] = {"step": float(f"{edges[1]:.9g}"), "flows": [], "queue": None}
     if queue is not None:
         found["queue"], found["delay"] = _queue(run, entry, queue, edges)
-    own = trace.columns(entry, "flows", ("name", "flow", "mss_bytes", "ended_ns"))
+    own = trace.columns(entry, "flows", ("name", "flow", "mss_bytes", "started_ns", "ended_ns"))
     if samples is not None and own is not None:
         nth = {name: place for place, name in enumerate(own["name"])}
         metrics = run.metrics["flows"]
-        ranks = flow_ranks([(flow["name"], kind(flow)) for flow in metrics])
-        for flow in metrics[:MOST_FLOWS]:
-            name, variant = flow["name"], kind(flow)
+        [lines] = flow_lines([metrics])
+        for flow, line in zip(metrics[:MOST_FLOWS], lines, strict=False):
+            name = flow["name"]
             place = nth[name]
             rows = np.flatnonzero(samples["flow"] == own["flow"][place])
             rows = rows[np.argsort(samples["time_ns"][rows], kind="stable")]
             mine = {column: values[rows] for column, values in samples.items()}
-            mss, ended = max(own["mss_bytes"][place], 1.0), own["ended_ns"][place] * 1e-9
+            mss = own["mss_bytes"][place] or np.nan
+            span = (own["started_ns"][place] * 1e-9, own["ended_ns"][place] * 1e-9)
             found["flows"].append(
                 {
                     "name": name,
-                    "cc": variant,
-                    "colour": look(variant, ranks[name, variant]).colour,
-                    **_flow(mine, edges, mss, np.inf if np.isnan(ended) else ended),
+                    "label": line.label,
+                    "colour": line.style.colour,
+                    **_flow(mine, edges, mss, *span),
                 }
             )
     return found
@@ -126,15 +125,18 @@ def _edges(seconds: np.ndarray) -> np.ndarray:
 
 
 def _flow(
-    mine: dict[str, np.ndarray], edges: np.ndarray, mss: float, ended: float
+    mine: dict[str, np.ndarray], edges: np.ndarray, mss: float, started: float, ended: float
 ) -> dict[str, Any]:
-    """Throughput in each step, and the last window and smoothed RTT in it."""
+    """Throughput in each step while the flow lasts, and the last window and smoothed RTT in it.
+
+    A time that is not known is NaN: it never began, or goes on.
+    """
     seconds = mine["time_ns"] * 1e-9
     upto = np.searchsorted(seconds, edges + 1e-9, side="right") - 1
     received = mine["received_bytes"]
     counts = np.where(upto >= 0, received[np.maximum(upto, 0)], 0.0) if len(seconds) else edges * 0
     rate = np.diff(counts) * 8 / np.diff(edges)
-    alive = (upto[1:] >= 0) & (edges[:-1] <= ended)
+    alive = (upto[1:] >= 0) & (edges[1:] > started) & ~(edges[:-1] > ended)
     last = np.maximum(upto[1:], 0)
 
     def held(column: str, scale: float) -> np.ndarray:

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 from cclab.errors import InputError
 from cclab.plan import short_key
 from cclab.report.figures import (
+    box,
+    completion,
     curve,
     cwnd,
     goodput,
+    group_bars,
     heatmap,
     jain,
     matrix,
@@ -23,6 +26,7 @@ from cclab.report.figures import (
 )
 from cclab.report.figures.asked import NOTHING, Asked, TooMuchError, narrowed
 from cclab.report.figures.style import FORMATS, MUTED, saved, styled, svg
+from cclab.report.figures.ticks import settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,11 +75,28 @@ def _fixed(draw: Callable[[Results], Drawing | None]) -> Callable[[Results, Aske
 
 FIGURES: tuple[Kind, ...] = (
     Kind("goodput", goodput.TITLE, goodput.CAPTION, goodput.NEEDS, _fixed(goodput.draw)),
+    Kind("box", box.TITLE, box.CAPTION, box.NEEDS, box.draw, 1),
+    Kind(
+        "groups",
+        group_bars.TITLE,
+        group_bars.CAPTION,
+        group_bars.NEEDS,
+        _fixed(group_bars.draw),
+    ),
     Kind("jain", jain.TITLE, jain.CAPTION, jain.NEEDS, _fixed(jain.draw)),
     Kind("share", share.TITLE, share.CAPTION, share.NEEDS, _fixed(share.draw)),
     Kind("matrix", matrix.TITLE, matrix.CAPTION, matrix.NEEDS, matrix.draw, 1, 2),
     Kind("heatmap", heatmap.TITLE, heatmap.CAPTION, heatmap.NEEDS, heatmap.draw, 1, 2),
     Kind("tradeoff", tradeoff.TITLE, tradeoff.CAPTION, tradeoff.NEEDS, tradeoff.draw, 2, 9),
+    Kind(
+        "completion",
+        completion.TITLE,
+        completion.CAPTION,
+        completion.NEEDS,
+        completion.draw,
+        0,
+        9,
+    ),
     Kind(
         "buffer-share",
         curve.SHARE_TITLE,
@@ -132,9 +153,7 @@ def draw(results: Results, name: str, asked: Asked = NOTHING) -> Drawing | None:
         if figure is not None:
             if asked.where and not figure.get_supxlabel():
                 figure.supxlabel(_kept(asked), x=0.01, ha="left", fontsize=7, color=MUTED)
-            # Laid out once: whoever saves it again, and in whatever format, gets the same.
-            figure.draw_without_rendering()
-            figure.set_layout_engine("none")
+            settled(figure)
         return figure
 
 

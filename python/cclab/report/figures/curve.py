@@ -15,7 +15,7 @@ from cclab.report.figures.facets import facets
 from cclab.report.figures.heatmap import fair_share
 from cclab.report.figures.style import MUTED
 from cclab.report.palette import Looks
-from cclab.report.quantities import called, estimated, names_in, variants_of
+from cclab.report.quantities import called, estimated, lent_in, names_in, variants_of
 from cclab.report.swept import axes_of, axis_called, beside
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def draw(results: Results, asked: Asked) -> Drawing | None:
     if asked.metrics:
         quantities = called(results, asked.metrics[0])
     elif any(name.endswith(".goodput_bps") for name in names):
-        quantities = called(results, "goodput_bps")
+        quantities = called(results, "goodput")
     else:
         return None
     return along(results, quantities, axes, axis)
@@ -145,7 +145,7 @@ def along(
             "seen; keep some values (--where KEY=VALUE,...)"
         )
     lines: list[dict[str, _Line]] = [{} for _ in range(panels.count)]
-    looks = Looks()
+    looks = Looks(lent_in(results))
     for (panel, label, variant, x), value in estimated(rows).items():
         line = lines[panel].setdefault(label, _Line(label, looks.of(label, variant), []))
         line.points.append((x, value))

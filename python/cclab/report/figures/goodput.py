@@ -10,8 +10,8 @@ from cclab import units
 from cclab.report.figures import expectation, legend
 from cclab.report.figures.asked import TooMuchError
 from cclab.report.figures.sweep import layout
-from cclab.report.palette import Looks
-from cclab.report.quantities import stem
+from cclab.report.palette import Looks, lent
+from cclab.report.quantities import named, stem
 from cclab.report.swept import beside
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 TITLE = "Goodput by sweep point"
 CAPTION = (
     "Mean over the runs of each sweep point; whiskers are 95% bootstrap intervals over runs. "
-    "Colour shows the variant at the point; flows of one variant differ in shade and marker, "
-    "and so does a flow beside other variants. "
+    "Colour shows the variant at the point; flows of one variant differ in shade and marker (in "
+    "colour where there are no others), and so does a flow beside other variants. "
     "A bar in grey is the closed-form expectation, where one applies (`cclab explain`): a window, "
     "an application, a packet rate or random loss that binds the flow."
 )
@@ -66,7 +66,7 @@ def draw(results: Results) -> Drawing | None:
         e.mean if e.high is None else e.high
         for s in summaries.values()
         for f in s.flows
-        if (e := f.estimates["goodput_bps"]) is not None
+        if (e := f.estimate("goodput_bps")) is not None
     ]
     tops += [bps for of_point in expected.values() for bps in of_point.values()]
     unit, name = units.rate(max(tops, default=0.0))
@@ -79,7 +79,7 @@ def draw(results: Results) -> Drawing | None:
         summary = summaries[place.point.index]
         for index, flow in enumerate(summary.flows):
             style = looks[_label(placed, place, summary, index)]
-            value = flow.estimates["goodput_bps"]
+            value = flow.estimate("goodput_bps")
             if value is None:
                 continue
             lane = series.index(place.series) * flows + index
@@ -115,7 +115,7 @@ def _looks(placed: Layout, summaries: dict[int, PointSummary], flows: int) -> di
     They are given flow by flow, not point by point: else a flow would be the light one of a variant
     and the dark one of another.
     """
-    given = Looks()
+    given = Looks(lent([{flow.kind for s in summaries.values() for flow in s.flows}]))
     looks: dict[str, Look] = {}
     for index in range(flows):
         for place in placed.places:
@@ -129,7 +129,7 @@ def _looks(placed: Layout, summaries: dict[int, PointSummary], flows: int) -> di
 def _label(placed: Layout, place: Place, summary: PointSummary, index: int) -> str:
     """What a mark stands for: the flow, its variant, and the others' where those share a place."""
     flow = summary.flows[index]
-    own = f"{flow.name} ({flow.kind})" if len(summary.flows) > 1 else flow.kind
+    own = named(flow.name if len(summary.flows) > 1 else "", flow.kind)
     name = stem(flow.name, [other.name for other in summary.flows])
     return beside(own, name, placed.apart, place.point.params)
 

@@ -26,9 +26,6 @@ NEEDS = "a sweep of two points or more, and two flows or more"
 MOST_SERIES = 8
 """More series side by side cannot be told apart."""
 
-MOST_NUMBERED = 3
-"""Of more series, the numbers beside the marks would hide each other."""
-
 
 def draw(results: Results) -> Drawing | None:
     """The figure; None without a sweep or with a single flow.
@@ -75,7 +72,7 @@ def draw(results: Results) -> Drawing | None:
                     label=None if labelled or not name else name,
                 )
                 labelled = True
-                if placed.labelled_every() > 1 or len(series) > MOST_NUMBERED:
+                if placed.labelled_every() > 1 or len(series) > 1:
                     continue  # The numbers would hide each other.
                 axes.annotate(
                     f"{value.mean:.2f}",

@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.artist import Artist
-    from matplotlib.figure import Figure
+
+    from cclab.report.figures.style import Drawing
 
 MOST_COLUMNS = 4
 """Entries side by side; more are hard to scan."""
@@ -17,7 +18,7 @@ _GAP_IN = 0.08
 """Between the legend and what is below it, and beside it."""
 
 
-def above(figure: Figure, handles: Sequence[Artist]) -> None:
+def above(figure: Drawing, handles: Sequence[Artist]) -> None:
     """Puts a legend of `handles` over the axes and makes the figure higher by its height.
 
     As many columns as fit side by side, up to `MOST_COLUMNS`; a figure narrower than a single
@@ -25,6 +26,7 @@ def above(figure: Figure, handles: Sequence[Artist]) -> None:
     """
     if not handles:
         return
+    figure.told = list(handles)
     for columns in range(min(len(handles), MOST_COLUMNS), 0, -1):
         legend = figure.legend(
             handles=handles,
@@ -40,3 +42,13 @@ def above(figure: Figure, handles: Sequence[Artist]) -> None:
         legend.remove()
     figure.set_figwidth(max(figure.get_figwidth(), width + _GAP_IN))
     figure.set_figheight(figure.get_figheight() + height + _GAP_IN)
+
+
+def again(figure: Drawing, width: float) -> None:
+    """Makes the figure so many inches wide, and lays its legend out anew for that."""
+    for legend in figure.legends[:]:
+        height = legend.get_window_extent().height / figure.dpi
+        figure.set_figheight(figure.get_figheight() - height - _GAP_IN)
+        legend.remove()
+    figure.set_figwidth(width)
+    above(figure, figure.told)

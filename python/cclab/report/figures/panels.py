@@ -6,32 +6,37 @@ import itertools
 import json
 import math
 import textwrap
-from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter
 
-from cclab.metrics import kind
+from cclab import units
 from cclab.plan import short_key, text
+from cclab.report.figures import bands
 from cclab.report.figures.legend import above
-from cclab.report.figures.style import MUTED, Drawing
-from cclab.report.palette import look
+from cclab.report.figures.style import MUTED, Drawing, line
+from cclab.report.palette import Looks, lent, look
+from cclab.report.quantities import named, stem, variant_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
+    from cclab.report.palette import Look
     from cclab.results import Measured, Results
 
 MOST_PANELS = 6
 """More sweep points than this do not fit on a page; the first ones are shown."""
 
 MOST_LINES = 8
-"""More flows than this in a panel are drawn thin, one legend entry per variant."""
+"""More flows than this in a panel are drawn as bands of quantiles, one for each group of them."""
 
 _POINTS_PER_LINE = 1200
 _COLUMNS = 3
@@ -40,13 +45,27 @@ _APART = 4.0
 """Largest over smallest panel from which each has a span of its own."""
 
 
+Course = tuple[np.ndarray, np.ndarray]
+"""Times in seconds, and what a flow had at them."""
+
+
 @dataclass(frozen=True)
 class FlowLine:
     """A flow in a panel: its name and the look that it has in every panel of the figure."""
 
     name: str
-    variant: str
+    label: str
+    style: Look
     nth: int
+
+
+@dataclass(frozen=True)
+class Group:
+    """Flows that a crowded panel shows as one band."""
+
+    label: str
+    style: Look
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -58,6 +77,34 @@ class Panel:
     params: dict[str, Any]
     run: Measured
     flows: list[FlowLine]
+    groups: list[Group]
+    """Its flows, if there are too many to tell each apart; empty if not."""
+
+    @cached_property
+    def _spans(self) -> dict[str, tuple[float | None, float | None]]:
+        flows = self.run.table("flows")
+        spans = zip(flows["started_s"], flows["ended_s"], strict=True)
+        return dict(zip(flows["name"], spans, strict=True))
+
+    def span(self, flow: str) -> tuple[float, float]:
+        """When a flow began and ended: never began, then at no time; not ended, then for ever."""
+        start, end = self._spans[flow]
+        return math.inf if start is None else start, math.inf if end is None else end
+
+    def rows(self, table: str) -> dict[str, pl.DataFrame]:
+        """The rows of `table` of each flow that has some, in the order of time.
+
+        Those of a flow that has not begun or is over are left out: they are its first state or its
+        last.
+        """
+        whole = self.run.table(table).sort("time_s", maintain_order=True)
+        found = {
+            str(name): rows for (name,), rows in whole.partition_by("flow", as_dict=True).items()
+        }
+        spans = {flow.name: self.span(flow.name) for flow in self.flows if flow.name in found}
+        return {
+            name: found[name].filter(pl.col("time_s").is_between(*spans[name])) for name in spans
+        }
 
     @property
     def end_s(self) -> float:
@@ -68,7 +115,7 @@ class Panel:
     @property
     def crowded(self) -> bool:
         """Whether there are too many flows to tell each apart."""
-        return len(self.flows) > MOST_LINES
+        return bool(self.groups)
 
 
 def panels(results: Results) -> list[Panel]:
@@ -76,18 +123,55 @@ def panels(results: Results) -> list[Panel]:
     shown = [point for point in results.points if point.runs][:MOST_PANELS]
     keys = results.plan.points[0].params
     varying = [key for key in keys if len({text(p.params[key]) for p in shown}) > 1]
-    ranks = flow_ranks([(f["name"], kind(f)) for p in shown for f in p.runs[0].metrics["flows"]])
+    together = [p.runs[0].metrics["flows"] for p in shown]
+    lines = flow_lines(together)
     return [
         Panel(
             _title({key: point.params[key] for key in varying} or point.params),
             point.params,
             point.runs[0],
-            [
-                FlowLine(flow["name"], kind(flow), ranks[flow["name"], kind(flow)])
-                for flow in point.runs[0].metrics["flows"]
-            ],
+            own,
+            _groups(flows) if len(flows) > MOST_LINES else [],
         )
-        for point in shown
+        for point, own, flows in zip(shown, lines, together, strict=True)
+    ]
+
+
+def flow_lines(together: Sequence[Sequence[Mapping[str, Any]]]) -> list[list[FlowLine]]:
+    """The flows of each panel, from their metrics, with their looks in the figure of all panels."""
+    ranks = flow_ranks((flow["name"], variant_of(flow)) for own in together for flow in own)
+    hues = lent(map(variant_of, own) for own in together)
+
+    def drawn(name: str, variant: str) -> FlowLine:
+        nth = ranks[name, variant]
+        return FlowLine(name, named(name, variant), look(variant, nth, hues), nth)
+
+    return [[drawn(flow["name"], variant_of(flow)) for flow in own] for own in together]
+
+
+def _groups(flows: Sequence[Mapping[str, Any]]) -> list[Group]:
+    """The groups of the flows of a crowded panel; by variant, if they are too many as well."""
+    names = [flow["name"] for flow in flows]
+
+    def by_group(flow: Mapping[str, Any]) -> tuple[str, str]:
+        own = flow.get("group") or stem(flow["name"], names)
+        return ("" if own == flow["name"] else own), variant_of(flow)
+
+    def by_variant(flow: Mapping[str, Any]) -> tuple[str, str]:
+        return "", variant_of(flow)
+
+    members: dict[tuple[str, str], list[str]] = {}
+    for key in (by_group, by_variant):
+        members.clear()
+        for flow in flows:
+            members.setdefault(key(flow), []).append(flow["name"])
+        if len(members) <= MOST_LINES:
+            break
+    looks = Looks(lent([[variant for _, variant in members]]))
+    labels = {key: named(*key, len(own)) for key, own in members.items()}
+    return [
+        Group(labels[key], looks.of(labels[key], key[1]), tuple(own))
+        for key, own in members.items()
     ]
 
 
@@ -153,7 +237,7 @@ def finish(
     labels: Sequence[str],
     *,
     legend: bool = True,
-    more: Sequence[Line2D] = (),
+    more: Sequence[Artist] = (),
     headroom: float = 1.05,
 ) -> Drawing:
     """Titles, labels, spans, and the legend of the flows, with `more` entries.
@@ -161,10 +245,12 @@ def finish(
     Above the largest value of an axis there is room up to `headroom` times it.
     """
     columns = panels_across(len(shown))
+    end = max(panel.end_s for panel in shown)
+    figure.time_unit, name = units.time(end)
     for index, panel in enumerate(shown):
         if len(shown) > 1:
             cells[0][index].set_title(panel.title, fontsize=8.5 if columns < _COLUMNS else 7)
-        cells[-1][index].set_xlabel("time (s)")
+        cells[-1][index].set_xlabel(f"time ({name})")
         if index % columns == 0:
             for row, label in enumerate(labels):
                 cells[row][index].set_ylabel(label)
@@ -175,7 +261,10 @@ def finish(
     common = _common(shown)
     if common:
         figure.supxlabel(common, x=0.01, ha="left", fontsize=7, color=MUTED)
-    cells[0][0].set_xlim(0, max(panel.end_s for panel in shown))
+    cells[0][0].set_xlim(0, end)
+    if figure.time_unit != 1.0:
+        unit = figure.time_unit
+        cells[0][0].xaxis.set_major_formatter(FuncFormatter(lambda at, _: f"{at / unit:g}"))
     figure.align_ylabels()
     return figure
 
@@ -192,64 +281,54 @@ def _span(alike: Sequence[Axes], headroom: float) -> None:
             axes.tick_params(labelleft=True)
 
 
-def legend_handles(shown: Sequence[Panel]) -> list[Line2D]:
-    """One entry for each flow and variant that occurs; one per variant in crowded panels."""
-    entries: dict[str, FlowLine] = {}
+def legend_handles(shown: Sequence[Panel]) -> list[Artist]:
+    """One entry for each flow and variant that occurs; one for each group in crowded panels."""
+    entries: dict[str, Look] = {}
     for panel in shown:
-        sizes = Counter(f.variant for f in panel.flows)
-        for flow in panel.flows:
-            if panel.crowded:
-                entries.setdefault(f"{flow.variant} ({sizes[flow.variant]} flows)", flow)
-            else:
-                entries.setdefault(f"{flow.name} ({flow.variant})", flow)
-    handles = []
-    for label, flow in entries.items():
-        style = look(flow.variant, 0 if label.endswith("flows)") else flow.nth)
-        handles.append(
-            Line2D(
-                [],
-                [],
-                color=style.colour,
-                linestyle=style.dash,
-                marker=style.marker,
-                markersize=4,
-                markeredgecolor="white",
-                markeredgewidth=0.5,
-                label=label,
-            )
+        for entry in panel.groups or panel.flows:
+            entries.setdefault(entry.label, entry.style)
+    handles: list[Artist] = [
+        Line2D(
+            [],
+            [],
+            color=style.colour,
+            linestyle=style.dash,
+            marker=style.marker,
+            markersize=4,
+            markeredgecolor="white",
+            markeredgewidth=0.5,
+            label=label,
         )
-    return handles
+        for label, style in entries.items()
+    ]
+    return handles + (bands.explanation() if any(panel.crowded for panel in shown) else [])
 
 
-def emphasis(panel: Panel) -> dict[str, Any]:
-    """How strongly the lines of a panel are drawn."""
-    if panel.crowded:
-        return {"linewidth": 0.5, "alpha": 0.55, "marker": "None", "linestyle": "solid"}
-    return {}
+def draw_flows(axes: Axes, panel: Panel, courses: Mapping[str, Course], **more: Any) -> None:
+    """The course of each flow as a line, with settings `more`; as bands where they crowd it."""
+    for group in panel.groups:
+        own = [courses[name] for name in group.names if name in courses]
+        bands.draw(axes, own, group.style)
+    if not panel.crowded:
+        for flow in panel.flows:
+            if flow.name in courses:
+                line(axes, *thinned(*courses[flow.name]), flow.style, flow.nth, **more)
 
 
 def reference(axes: Axes, level: float, text: str) -> None:
-    """A thin horizontal line with its meaning written on it."""
+    """A thin horizontal line with its meaning written below it."""
     axes.axhline(level, color=MUTED, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
     axes.annotate(
         text,
         xy=(1.0, level),
         xycoords=("axes fraction", "data"),
-        xytext=(-2, 2),
+        xytext=(-2, -2),
         textcoords="offset points",
         ha="right",
-        va="bottom",
+        va="top",
         fontsize=7,
         color=MUTED,
     )
-
-
-def lived(panel: Panel, frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows of the flow in `frame` up to its end: what is sampled later is its last state."""
-    flows = panel.run.table("flows")
-    ends = dict(zip(flows["name"], flows["ended_s"], strict=True))
-    end = ends.get(frame["flow"].first()) if len(frame) else None
-    return frame if end is None else frame.filter(pl.col("time_s") <= end)
 
 
 def thinned(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -9,8 +9,7 @@ import polars as pl
 from matplotlib.lines import Line2D
 
 from cclab import units
-from cclab.report.figures.panels import emphasis, finish, grid, lived, panels, thinned
-from cclab.report.figures.style import line
+from cclab.report.figures.panels import draw_flows, finish, grid, panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +22,8 @@ TITLE = "Sequence number over time"
 CAPTION = (
     "First unacknowledged byte as an offset from the first byte of data: the slope is the rate. "
     "Crosses mark segments lost (where the study traces drops) or else samples since whose "
-    "predecessor the flow retransmitted. First run of each sweep point."
+    "predecessor the flow retransmitted. Of more than eight flows there are the median and bands "
+    "of quantiles. First run of each sweep point."
 )
 NEEDS = "flows, and samples or acknowledgements of them"
 
@@ -36,24 +36,19 @@ def draw(results: Results) -> Drawing | None:
     shown = [p for p in panels(results) if _source(p) is not None]
     if not shown:
         return None
-    frames = [p.run.table(str(_source(p))).sort("time_s") for p in shown]
+    rows = [p.rows(str(_source(p))) for p in shown]
+    frames = [frame for own in rows for frame in own.values()]
     unit, name = units.size(
-        max(float(np.max(f["snd_una_bytes"].to_numpy(), initial=0)) for f in frames)
+        max((float(np.max(f["snd_una_bytes"].to_numpy(), initial=0)) for f in frames), default=0.0)
     )
     figure, cells = grid(len(shown), height=2.6)
     marked = False
-    for axes, panel, frame in zip(cells[0], shown, frames, strict=True):
-        for flow in panel.flows:
-            own = lived(panel, frame.filter(flow=flow.name))
-            x, y = thinned(own["time_s"].to_numpy(), own["snd_una_bytes"].to_numpy().astype(float))
-            line(
-                axes,
-                x,
-                y / unit,
-                flow.variant,
-                flow.nth,
-                **({"drawstyle": "steps-post"} | emphasis(panel)),
-            )
+    for axes, panel, own in zip(cells[0], shown, rows, strict=True):
+        courses = {
+            flow: (frame["time_s"].to_numpy(), frame["snd_una_bytes"].to_numpy() / unit)
+            for flow, frame in own.items()
+        }
+        draw_flows(axes, panel, courses, drawstyle="steps-post")
         marked |= _mark(axes, panel, unit)
     finish(
         figure,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from cclab.plan import short_key, text
 from cclab.report.figures import legend
 from cclab.report.figures.style import MUTED, Drawing
-from cclab.report.palette import look
+from cclab.report.palette import Looks, lent
+from cclab.report.quantities import named
 
 if TYPE_CHECKING:
     from cclab.results import Results
@@ -42,21 +43,22 @@ def draw(results: Results) -> Drawing | None:
     axis, unit = _axis([point.params for point in points])
     if axis is None:
         return None
-    curves: dict[str, list[tuple[float, Estimate]]] = {}
+    curves: dict[tuple[str, str], list[tuple[float, Estimate]]] = {}
     for point in points:
         others = [f"{short_key(k)} = {text(v)}" for k, v in point.params.items() if k != axis]
-        share = results.summary_of(point).flows[0].share
-        if share is not None:
+        first = results.summary_of(point).flows[0]
+        if first.share is not None:
             x = _number(point.params[axis])
-            curves.setdefault(", ".join(others), []).append((x, share))
+            curves.setdefault((", ".join(others), first.kind), []).append((x, first.share))
     if not curves or len(curves) > _MOST_CURVES:
         return None
-    first = results.summary_of(points[0]).flows[0]
+    variants = {variant for _, variant in curves}
+    looks = Looks(lent([variants]))
     figure = Drawing(figsize=(6.4, 3.2), layout="constrained")
     axes = figure.add_subplot()
     axes.axhline(1 / max(flows), color=MUTED, linewidth=0.9, linestyle=":")
-    for nth, (label, curve) in enumerate(curves.items()):
-        style = look(first.kind, nth)
+    for (label, variant), curve in curves.items():
+        style = looks.of(label, variant)
         curve.sort(key=lambda pair: pair[0])
         xs = [x for x, _ in curve]
         bands = [(e.low, e.high) for _, e in curve if e.low is not None and e.high is not None]
@@ -75,7 +77,7 @@ def draw(results: Results) -> Drawing | None:
     axes.set_ylim(0, 1)
     axes.margins(x=0.02)
     axes.set_xlabel(f"{short_key(axis)} ({unit})" if unit else short_key(axis))
-    axes.set_ylabel(f"share of {first.name} ({first.cc})")
+    axes.set_ylabel(f"share of {named(first.name, variants.pop() if len(variants) == 1 else '')}")
     handles, _ = axes.get_legend_handles_labels()
     if handles:
         legend.above(figure, handles)

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from cclab.report.palette import look
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+
+    from cclab.report.palette import Look
 
 INK = "#1a1a1a"
 FAINT = "#d9d9d9"
@@ -76,6 +77,14 @@ _DPI = 200
 class Drawing(Figure):
     """A figure that notebooks show by themselves, in the style it was drawn in."""
 
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        """As matplotlib's."""
+        super().__init__(*args, **settings)
+        self.told: list[Artist] = []
+        """What its legend names."""
+        self.time_unit = 1.0
+        """What one of its axis of time is in seconds; the data are in seconds."""
+
     def _repr_svg_(self) -> str:
         return svg(self).decode()
 
@@ -109,9 +118,8 @@ def saved(figure: Drawing, kind: str) -> bytes:
     return out.getvalue()
 
 
-def line(axes: Axes, x: Any, y: Any, variant: str, nth: int, **more: Any) -> None:
-    """Draws a series in the look of `variant`, with a marker every tenth of the panel."""
-    style = look(variant, nth)
+def line(axes: Axes, x: Any, y: Any, style: Look, nth: int, **more: Any) -> None:
+    """Draws the `nth` series of a panel in its look, with a marker every tenth of the panel."""
     points = len(x)
     # The markers of different flows are shifted, so that equal lines do not hide each other.
     every = (max(1, points // 20) + 7 * nth % max(1, points // 10), max(1, points // 8))

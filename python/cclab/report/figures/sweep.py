@@ -93,8 +93,8 @@ class Layout:
         return figure, cells
 
 
-def layout(results: Results) -> Layout | None:
-    """Lays out the points of a sweep; None without one.
+def layout(results: Results, least: int = 2) -> Layout | None:
+    """Lays out the points of a sweep; None if fewer than `least` of them have runs.
 
     A product of keys becomes: the variant (a key that ends in `.cc`), if any, as the series of
     a panel; the last of the other keys as the axis; every combination of the rest as panels.
@@ -102,8 +102,10 @@ def layout(results: Results) -> Layout | None:
     `TooMuchError` if that is longer than can be read.
     """
     points = [p for p in results.points if p.runs]
-    if len(points) < 2:
+    if len(points) < least:
         return None
+    if len(points) == 1:
+        return Layout([Place(points[0], 0, 0, "")], [""], [""], "", 1)
     keys = list(points[0].params)
     values = {k: list(dict.fromkeys(text(p.params[k]) for p in points)) for k in keys}
     product = math.prod(len(v) for v in values.values()) == len(points)

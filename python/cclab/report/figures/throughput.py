@@ -8,18 +8,18 @@ import numpy as np
 
 from cclab import units
 from cclab.report.figures import expectation
-from cclab.report.figures.panels import emphasis, finish, grid, panels
-from cclab.report.figures.style import line
+from cclab.report.figures.panels import draw_flows, finish, grid, panels
 
 if TYPE_CHECKING:
-    from cclab.report.figures.panels import FlowLine, Panel
+    from cclab.report.figures.panels import Course, Panel
     from cclab.report.figures.style import Drawing
     from cclab.results import Results
 
 TITLE = "Throughput over time"
 CAPTION = (
     "In-order bytes that reached the receiving application, per bin of a whole number of "
-    "sampling intervals. First run of each sweep point. A dashed line in grey is the closed-form "
+    "sampling intervals, as long as the flow lasts; of more than eight flows, the median and bands "
+    "of quantiles. First run of each sweep point. A dashed line in grey is the closed-form "
     "expectation of a flow that a window, an application, a packet rate or random loss binds "
     "(`cclab explain`)."
 )
@@ -33,15 +33,14 @@ def draw(results: Results) -> Drawing | None:
     shown = [p for p in panels(results) if p.run.records("flow_samples")]
     if not shown:
         return None
-    series = [[binned(panel, flow) for flow in panel.flows] for panel in shown]
+    series = [binned(panel) for panel in shown]
     expected = [_expected(panel) for panel in shown]
-    tops = [float(np.max(bps)) for panel in series for _, bps in panel if len(bps)]
+    tops = [float(np.max(bps)) for own in series for _, bps in own.values() if len(bps)]
     top = max(tops + [bps for panel in expected for bps in panel], default=0.0)
     unit, name = units.rate(top)
     figure, cells = grid(len(shown), height=2.5)
-    for axes, panel, lines, levels in zip(cells[0], shown, series, expected, strict=True):
-        for flow, (seconds, bps) in zip(panel.flows, lines, strict=True):
-            line(axes, seconds, bps / unit, flow.variant, flow.nth, **emphasis(panel))
+    for axes, panel, own, levels in zip(cells[0], shown, series, expected, strict=True):
+        draw_flows(axes, panel, {flow: (x, bps / unit) for flow, (x, bps) in own.items()})
         for level in levels:
             axes.axhline(level / unit, linestyle="--", **expectation.LOOK)
     more = [expectation.handle(linestyle="--")] if any(expected) else []
@@ -55,18 +54,24 @@ def _expected(panel: Panel) -> list[float]:
     return sorted(set(expectation.expected_bps(panel.run.run).values()))
 
 
-def binned(panel: Panel, flow: FlowLine) -> tuple[np.ndarray, np.ndarray]:
-    """The middle of each bin in seconds and the throughput in it in bit/s."""
-    samples = panel.run.table("flow_samples").filter(flow=flow.name).sort("time_s")
-    seconds = samples["time_s"].to_numpy()
-    received = samples["received_bytes"].to_numpy()
-    if len(seconds) < 3:
-        return np.empty(0), np.empty(0)
-    edges = np.arange(0, seconds[-1] + 1e-9, bin_width(seconds))
-    # The count at an edge is the last one seen at or before it.
-    upto = np.searchsorted(seconds, edges + 1e-9, side="right") - 1
-    counts = np.where(upto >= 0, received[np.maximum(upto, 0)], 0)
-    return (edges[:-1] + edges[1:]) / 2, np.diff(counts) * 8 / np.diff(edges)
+def binned(panel: Panel) -> dict[str, Course]:
+    """Of each flow the middle of each bin in which it lasts, and the throughput in it in bit/s."""
+    samples = panel.run.table("flow_samples").sort("time_s")
+    found = {}
+    for flow in panel.flows:
+        own = samples.filter(flow=flow.name)
+        seconds, received = own["time_s"].to_numpy(), own["received_bytes"].to_numpy()
+        if len(seconds) < 3:
+            continue
+        edges = np.arange(0, seconds[-1] + 1e-9, bin_width(seconds))
+        # The count at an edge is the last one seen at or before it.
+        upto = np.searchsorted(seconds, edges + 1e-9, side="right") - 1
+        counts = np.where(upto >= 0, received[np.maximum(upto, 0)], 0)
+        start, end = panel.span(flow.name)
+        lasts = (edges[1:] > start) & (edges[:-1] < end)
+        middles = (edges[:-1] + edges[1:]) / 2
+        found[flow.name] = middles[lasts], (np.diff(counts) * 8 / np.diff(edges))[lasts]
+    return found
 
 
 def bin_width(seconds: np.ndarray) -> float:

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from matplotlib.patches import Ellipse
 from matplotlib.ticker import MaxNLocator
 
 from cclab.errors import InputError
-from cclab.metrics import kind
 from cclab.report.figures import legend
 from cclab.report.figures.asked import TooMuchError
 from cclab.report.figures.facets import facets
+from cclab.report.figures.style import MUTED
 from cclab.report.palette import Looks
-from cclab.report.quantities import Quantity, called, names_in, variants_of
+from cclab.report.quantities import (
+    Quantity,
+    called,
+    lent_in,
+    names_in,
+    transfers_only,
+    variant_of,
+    variants_of,
+)
 from cclab.report.swept import axes_of, axis_called, beside
 
 if TYPE_CHECKING:
@@ -29,13 +37,14 @@ if TYPE_CHECKING:
     from cclab.report.swept import Axis
     from cclab.results import Point, Results
 
-TITLE = "Delay against throughput"
+TITLE = "Delay against throughput, or completion time"
 CAPTION = (
     "Each small dot is a run, each large mark the mean of a flow's runs at a sweep point. The "
     "filled ellipse is the 95% confidence region of that mean (Hotelling), from five runs up. The "
     "dotted one is that of one standard deviation of the runs (about 39% of them lie in it if they "
-    "are normally distributed), from three runs up. The better corner is the upper right: the axis "
-    "of delay runs to the left, and is each panel's own."
+    "are normally distributed), from three runs up. Flows that are transfers have their completion "
+    "time in place of a throughput. The better corner is the upper right: axes of delay and of "
+    "completion time run the other way. The axis of delay is each panel's own."
 )
 MOST_CLOUDS = 16
 """Marks in a panel; more hide each other."""
@@ -53,7 +62,8 @@ widest is 0.8% of it, and two cells shall not be the two ends of a panel."""
 
 NEEDS = "flows of two variants or more"
 
-_DEFAULT = ("rtt_p95_s", "goodput_bps")
+_DEFAULT = ("rtt_p95", "goodput")
+_OF_TRANSFERS = ("rtt_p95", "fct_s")
 
 
 @dataclass(frozen=True)
@@ -72,7 +82,7 @@ def draw(results: Results, asked: Asked) -> Drawing | None:
         return None
     if asked.metrics and len(asked.metrics) != 2:
         raise InputError(f"tradeoff takes two metrics, X,Y, such as {','.join(_DEFAULT)}")
-    across, up = (called(results, name) for name in asked.metrics or _DEFAULT)
+    across, up = (called(results, name) for name in asked.metrics or _natural(results))
     axes = axes_of([point.params for point in results.plan.points])
     apart = [axis for axis in axes if axis.of_variants]
     if asked.axes:
@@ -89,7 +99,7 @@ def draw(results: Results, asked: Asked) -> Drawing | None:
             "be told apart; keep some values of the swept variants (--where KEY=VALUE,...)"
         )
     clouds: list[list[Cloud]] = [[] for _ in range(panels.count)]
-    looks = Looks()
+    looks = Looks(lent_in(results))
     for point in results.points:
         if point.runs:
             own = _clouds(point, apart, across, up, looks)
@@ -101,38 +111,65 @@ def draw(results: Results, asked: Asked) -> Drawing | None:
     furthest = max(float(np.abs(cloud.x).max()) for own in clouds for cloud in own)
     highest = max(float(np.abs(cloud.y).max()) for own in clouds for cloud in own)
     scales = across[0].unit(furthest)[0], up[0].unit(highest)[0]
-    less = across[0].less_is_better
+    falls, sinks = across[0].less_is_better, up[0].less_is_better
     handles: dict[str, Line2D] = {}
     for axes_, own in zip(cells, clouds, strict=True):
         axes_.margins(0.12)
         for cloud in own:
             handles.setdefault(cloud.label, _mark(axes_, cloud, *scales))
-    cells[0].set_ylim(bottom=max(0.0, cells[0].get_ylim()[0]))
-    cells[0].set_ylim(_spanned(cells[0].get_ylim()))
-    for number, axes_ in enumerate(cells):
-        axes_.set_xlim(_spanned(axes_.get_xlim()))
+    cells[0].set_ylim(_spanned(cells[0].get_ylim(), _least(clouds, "y")))
+    if sinks:
+        cells[0].invert_yaxis()
+    for number, (axes_, own) in enumerate(zip(cells, clouds, strict=True)):
+        axes_.set_xlim(_spanned(axes_.get_xlim(), _least([own], "x")))
         axes_.xaxis.set_major_locator(MaxNLocator(5))
-        if less:
+        if falls:
             axes_.invert_xaxis()
         if panels.at_bottom(number):
-            axes_.set_xlabel(across[0].label(furthest) + (", less is better →" if less else ""))
+            axes_.set_xlabel(across[0].label(furthest) + (", less is better →" if falls else ""))
         if number % panels.columns == 0:
-            axes_.set_ylabel(up[0].label(highest))
+            axes_.set_ylabel(up[0].label(highest) + (", less is better →" if sinks else ""))
+    running = _running(results) if up[0].metric == "fct_s" else 0
+    if running:
+        note = f"without {running:,} transfers that did not end"
+        figure.supxlabel(note, x=0.01, ha="left", fontsize=7, color=MUTED)
     legend.above(figure, list(handles.values()))
     return figure
 
 
-def _spanned(ends: tuple[float, float]) -> tuple[float, float]:
-    """The ends of an axis, `LEAST_SPAN` apart at least."""
+def _natural(results: Results) -> tuple[str, str]:
+    """Of transfers the completion time: the one that waits longest may have the highest rate."""
+    transfers = all(transfers_only(point) for point in results.points if point.runs)
+    known = any(name.endswith(".fct_s") for name in names_in(results))
+    return _OF_TRANSFERS if transfers and known else _DEFAULT
+
+
+def _running(results: Results) -> int:
+    """How many flows did not end."""
+    flows = (flow for run in results.runs for flow in run.metrics["flows"])
+    return sum(flow["fct_s"] is None for flow in flows)
+
+
+def _least(clouds: list[list[Cloud]], axis: Literal["x", "y"]) -> float:
+    """The smallest value of any cloud."""
+    values = [getattr(cloud, axis).min() for own in clouds for cloud in own]
+    return float(min(values, default=0.0))
+
+
+def _spanned(ends: tuple[float, float], least: float) -> tuple[float, float]:
+    """The ends of an axis, `LEAST_SPAN` apart at least; none below zero if no value, the `least`,
+    is: an ellipse may go further.
+    """
     low, high = ends
     middle, half = (low + high) / 2, (high - low) / 2
     half = max(half, LEAST_SPAN * abs(middle) / 2)
-    return middle - half, middle + half
+    low, high = middle - half, middle + half
+    return (max(0.0, low) if least >= 0 else low), high
 
 
 def _variants(results: Results) -> set[str]:
     firsts = (point.runs[0] for point in results.points if point.runs)
-    return {kind(flow) for run in firsts for flow in run.metrics["flows"]}
+    return {variant_of(flow) for run in firsts for flow in run.metrics["flows"]}
 
 
 def _clouds(

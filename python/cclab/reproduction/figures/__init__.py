@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cclab.report.figures.style import Drawing, styled
+from cclab.report.figures.ticks import settled
 from cclab.reproduction.figures import over_sweep, over_time
 
 if TYPE_CHECKING:
@@ -43,6 +44,5 @@ def draw(published: Published, figure: FigureOf, measured: dict[str, Results]) -
             made = [((b,), over_time.draw(figure, results)) for b, results in measured.items()]
         for _, drawing in made:
             if drawing is not None:
-                drawing.draw_without_rendering()
-                drawing.set_layout_engine("none")
+                settled(drawing)
     return [Drawn(figure, backends, drawing) for backends, drawing in made if drawing is not None]

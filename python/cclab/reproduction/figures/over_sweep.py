@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 from cclab.plan import short_key, text
 from cclab.report.figures.legend import above
 from cclab.report.figures.style import INK, Drawing
-from cclab.report.palette import LOOKS, Look, look
+from cclab.report.palette import LOOKS, Look, lent, look
 from cclab.reproduction import judge, points, printed
 from cclab.stats import estimate
 
@@ -158,7 +158,8 @@ class _Sheet:
         if variant is None:
             return look(_NEUTRAL[index % len(_NEUTRAL)], index // len(_NEUTRAL))
         alike = [s for s in self.series if variant in s.split(", ")]
-        return look(variant, alike.index(series))
+        hues = lent([[variant]]) if len(alike) == len(self.series) else ()
+        return look(variant, alike.index(series), hues)
 
     def draw(self) -> Drawing:
         across = min(len(self.panels), _COLUMNS)

@@ -12,15 +12,14 @@ from matplotlib.lines import Line2D
 
 from cclab import trace
 from cclab.errors import StudyError
-from cclab.metrics import kind
 from cclab.plan import short_key, text
 from cclab.report.figures.legend import above
-from cclab.report.figures.panels import FlowLine, flow_ranks, grid, panels_across, thinned
+from cclab.report.figures.panels import flow_lines, grid, panels_across, thinned
 from cclab.report.figures.style import Drawing, line
-from cclab.report.palette import look
 from cclab.reproduction import expressions, points
 
 if TYPE_CHECKING:
+    from cclab.report.figures.panels import FlowLine
     from cclab.reproduction.schema import FigureOf
     from cclab.results import Point, Results
 
@@ -34,21 +33,22 @@ def draw(figure: FigureOf, results: Results) -> Drawing | None:
     chosen = [p for p in points.at(results.points, figure.at) if _has_samples(p)][:MOST_PANELS]
     if not chosen:
         return None
-    ranks = flow_ranks((f["name"], kind(f)) for p in chosen for f in p.runs[0].metrics["flows"])
+    lines = flow_lines([p.runs[0].metrics["flows"] for p in chosen])
     drawing, cells = grid(len(chosen), height=2.0)
     varying = [k for k in chosen[0].params if len({text(p.params[k]) for p in chosen}) > 1]
     columns = panels_across(len(chosen))
     shown: dict[str, FlowLine] = {}
     ends = [0.0]
-    for index, (axes, point) in enumerate(zip(cells[0], chosen, strict=True)):
+    for index, (axes, point, flows) in enumerate(zip(cells[0], chosen, lines, strict=True)):
         axes.set_title(_title(point, varying), fontsize=7.5)
-        for flow in _flows(figure, point, ranks):
+        wanted = {name for pattern in figure.flows for name in points.flows(point, pattern)}
+        for flow in (flow for flow in flows if flow.name in wanted):
             frame = _samples(point, flow, figure.until)
             if not frame.height:
                 continue
             x, y = frame["time_s"].to_numpy(), _values(figure.y, frame)
-            line(axes, *thinned(x, y), flow.variant, flow.nth)
-            shown.setdefault(f"{flow.name} ({flow.variant})", flow)
+            line(axes, *thinned(x, y), flow.style, flow.nth)
+            shown.setdefault(flow.label, flow)
             ends.append(float(x[-1]))
         if index % columns == 0:
             axes.set_ylabel(figure.ylabel)
@@ -65,12 +65,6 @@ def _has_samples(point: Point) -> bool:
     return point.runs[0].records("flow_samples")
 
 
-def _flows(figure: FigureOf, point: Point, ranks: dict[tuple[str, str], int]) -> list[FlowLine]:
-    wanted = {name for pattern in figure.flows for name in points.flows(point, pattern)}
-    there = [(f["name"], kind(f)) for f in point.runs[0].metrics["flows"] if f["name"] in wanted]
-    return [FlowLine(name, cc, ranks[name, cc]) for name, cc in there]
-
-
 def _title(point: Point, varying: list[str]) -> str:
     # A no-break space keeps a key, the sign and the value together.
     words = (f"{short_key(k)}\u00a0=\u00a0{text(point.params[k])}" for k in varying)
@@ -78,8 +72,11 @@ def _title(point: Point, varying: list[str]) -> str:
 
 
 def _samples(point: Point, flow: FlowLine, until: float | None) -> pl.DataFrame:
-    """The samples of a flow while it lasted, or until a time."""
-    frame = point.runs[0].read(lambda entry: trace.samples_of(entry, flow.name))
+    """The samples of a flow from its start on while it lasted, or until a time."""
+    run = point.runs[0]
+    frame = run.read(lambda entry: trace.samples_of(entry, flow.name))
+    started = run.table("flows").filter(name=flow.name)["started_s"].item()
+    frame = frame.filter(pl.col("time_s") >= (math.inf if started is None else started))
     return frame if until is None else frame.filter(pl.col("time_s") <= until)
 
 
@@ -98,7 +95,7 @@ def _values(expression: str, frame: pl.DataFrame) -> np.ndarray:
 
 
 def _handle(label: str, flow: FlowLine) -> Line2D:
-    style = look(flow.variant, flow.nth)
+    style = flow.style
     return Line2D(
         [], [], color=style.colour, linestyle=style.dash, marker=style.marker, markersize=4,
         markeredgecolor="white", markeredgewidth=0.5, label=label,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cclab.errors import InputError
 from cclab.report.figures.style import styled, svg
+from cclab.report.figures.ticks import settled
 from cclab.series.figures import across, curves, time_sequence
 
 if TYPE_CHECKING:
@@ -15,8 +16,19 @@ if TYPE_CHECKING:
     from cclab.report.figures.style import Drawing
     from cclab.series.figures.curves import Between
     from cclab.series.tables import Direction, Tables
+    from cclab.series.talks import Talk
 
-__all__ = ["ACROSS", "FIGURES", "Across", "Kind", "figure", "svg"]
+__all__ = [
+    "ACROSS",
+    "FIGURES",
+    "TALKS",
+    "Across",
+    "Kind",
+    "OfTalk",
+    "figure",
+    "figure_of_talk",
+    "svg",
+]
 
 
 @dataclass(frozen=True)
@@ -45,11 +57,27 @@ class Across:
     """Makes it; None where there is nothing to show."""
 
 
+@dataclass(frozen=True)
+class OfTalk:
+    """A kind of figure of one direction of a conversation over UDP; named like its series."""
+
+    name: str
+    title: str
+    """What it shows, as a heading."""
+    caption: str
+    """How to read it."""
+    draw: Callable[[Talk, Between], Drawing | None]
+    """Makes it, of a stretch of time; None where there is nothing to show."""
+
+
 FIGURES: tuple[Kind, ...] = (
     Kind("time-sequence", time_sequence.TITLE, time_sequence.CAPTION, time_sequence.draw),
     *(Kind(*curve) for curve in curves.CURVES),
 )
 """Every kind of a direction, in the order of a page."""
+
+TALKS: tuple[OfTalk, ...] = tuple(OfTalk(*curve) for curve in curves.TALKS)
+"""Every kind of a direction of a conversation."""
 
 ACROSS: tuple[Across, ...] = (
     Across("share", across.SHARE, across.SHARE_CAPTION, across.share),
@@ -91,6 +119,18 @@ def figure(
     return drawn(kind, tables.direction(connection, sender), between)
 
 
+def figure_of_talk(talk: Talk, name: str, between: Between = None) -> Drawing | None:
+    """The figure called `name` of a direction of a conversation, as `figure` gives one of TCP."""
+    kind = next((k for k in TALKS if k.name == name), None)
+    if kind is None:
+        known = ", ".join(k.name for k in TALKS)
+        raise InputError(f"no figure called {name!r} of a conversation; the figures are {known}")
+    if between is not None and not between[0] < between[1]:
+        raise InputError(f"between is {between[0]} and {between[1]} s; it must end after it begins")
+    with styled():
+        return laid_out(kind.draw(talk, between))
+
+
 def drawn(kind: Kind, direction: Direction, between: Between = None) -> Drawing | None:
     """The figure of `kind` of `direction`; None where there is nothing to show."""
     with styled():
@@ -98,8 +138,5 @@ def drawn(kind: Kind, direction: Direction, between: Between = None) -> Drawing 
 
 
 def laid_out(made: Drawing | None) -> Drawing | None:
-    """The figure, laid out once: whoever saves it again, and in whatever format, gets the same."""
-    if made is not None:
-        made.draw_without_rendering()
-        made.set_layout_engine("none")
-    return made
+    """The figure, laid out for good."""
+    return None if made is None else settled(made)

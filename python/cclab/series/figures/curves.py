@@ -13,6 +13,7 @@ from cclab.report.figures.legend import above
 from cclab.report.figures.style import Drawing
 from cclab.report.palette import LOOKS
 from cclab.series import inter_arrival, outstanding, rtt, thin, throughput, window
+from cclab.series.looks import WINDOW
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from cclab.series.tables import Direction
+    from cclab.series.talks import Talk
 
 Between = tuple[float, float] | None
 """The seconds from which and to which a figure shows something; None is all of it."""
@@ -28,7 +30,7 @@ _ACROSS, _UP = 1600, 400
 _SIZE_IN = (9.0, 3.0)
 
 BLUE, VERMILLION = LOOKS["cubic"].colour, LOOKS["reno"].colour
-AMBER, GREEN = LOOKS["lp"].colour, LOOKS["bbr"].colour
+AMBER, GREEN = WINDOW.colour, LOOKS["bbr"].colour
 _DASHED: tuple[float, tuple[float, ...]] = (0, (4.0, 1.4))
 
 
@@ -95,7 +97,7 @@ def _rtt(direction: Direction, between: Between = None) -> Drawing | None:
     return figure
 
 
-def _inter_arrival(direction: Direction, between: Between = None) -> Drawing | None:
+def _inter_arrival(direction: Direction | Talk, between: Between = None) -> Drawing | None:
     frame = within(inter_arrival.compute(direction), between, early=False)
     if frame.is_empty():
         return None
@@ -109,6 +111,33 @@ def _inter_arrival(direction: Direction, between: Between = None) -> Drawing | N
     time_s = frame["time_s"].to_numpy()
     kept = thin.dots(time_s, np.log(shown), _ACROSS, _UP)
     axes.plot(time_s[kept], shown[kept], **_DOT)
+    return figure
+
+
+def _talk_throughput(talk: Talk, between: Between = None) -> Drawing | None:
+    frame = within(talk.throughput(), between)
+    unit, name = units.rate(_most(frame, "throughput_bps"))
+    figure, axes = _frame(talk, between, f"rate ({name})")
+    _line(axes, frame, "throughput_bps", unit, color=BLUE, linewidth=1.1, drawstyle="steps-post")
+    _line(axes, frame, "mean_bps", unit, color=GREEN, linestyle=_DASHED)
+    length = 1e3 * frame["bin_s"][0]
+    above(
+        figure,
+        [
+            Line2D([], [], color=BLUE, label=f"payload, in {length:g} ms"),
+            Line2D([], [], color=GREEN, linestyle=_DASHED, label="mean so far"),
+        ],
+    )
+    return figure
+
+
+def _talk_size(talk: Talk, between: Between = None) -> Drawing | None:
+    frame = within(talk.size(), between, early=False)
+    if frame.is_empty():
+        return None
+    figure, axes = _frame(talk, between, "payload (bytes)")
+    _dots(axes, frame["time_s"].to_numpy(), frame["payload_bytes"].to_numpy(), 1.0)
+    axes.set_ylim(bottom=0)
     return figure
 
 
@@ -154,6 +183,24 @@ CURVES: tuple[tuple[str, str, str, Callable[[Direction, Between], Drawing | None
 )
 """Name, title, caption and function of each."""
 
+TALKS: tuple[tuple[str, str, str, Callable[[Talk, Between], Drawing | None]], ...] = (
+    (
+        "throughput",
+        "Throughput",
+        "Payload of datagrams in bins of time; dashed, the mean since the conversation's first.",
+        _talk_throughput,
+    ),
+    (
+        "inter-arrival",
+        "Time between datagrams",
+        "Of this direction, at the point of capture, on a logarithmic scale; those of one instant "
+        "lie on the lowest line.",
+        _inter_arrival,
+    ),
+    ("size", "Sizes of datagrams", "The payload of each.", _talk_size),
+)
+"""Those of a direction of a conversation over UDP."""
+
 
 def within(frame: pl.DataFrame, between: Between, *, early: bool = True) -> pl.DataFrame:
     """The rows of a series in a stretch of time, and the `early` one from which a curve goes on."""
@@ -163,7 +210,7 @@ def within(frame: pl.DataFrame, between: Between, *, early: bool = True) -> pl.D
     return pl.concat([before, frame.filter(pl.col("time_s").is_between(*between))])
 
 
-def _frame(direction: Direction, between: Between, ylabel: str) -> tuple[Drawing, Axes]:
+def _frame(direction: Direction | Talk, between: Between, ylabel: str) -> tuple[Drawing, Axes]:
     figure = Drawing(figsize=_SIZE_IN, layout="constrained")
     axes = figure.add_subplot()
     axes.set_xlabel("time (s)")

@@ -14,14 +14,17 @@ from cclab.report.page import template
 from cclab.series.across import across
 from cclab.series.page import data
 from cclab.series.tables import endpoint, name_of
+from cclab.series.talks import name_of as talk_name
+from cclab.series.talks import spoken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cclab.series.tables import Direction, Tables
+    from cclab.series.talks import Talk, Talks
 
 MOST_ROWS = 500
-"""Rows of the table of connections."""
+"""Rows of the table of connections, and of that of conversations."""
 
 RULE = (
     f"at most {data.MOST:,} marks of a kind and direction. Beyond that, of all that falls on one "
@@ -42,6 +45,21 @@ _HEADINGS = (
     ("began (s)", True),
     ("lasted (s)", True),
     ("limited by", False),
+)
+_TALK_HEADINGS = (
+    ("series", False),
+    ("#", True),
+    ("speaks", False),
+    ("from", False),
+    ("to", False),
+    ("datagrams", True),
+    ("payload (bytes)", True),
+    ("throughput (Mbit/s)", True),
+    ("size mean (bytes)", True),
+    ("gap median (ms)", True),
+    ("gap p99 (ms)", True),
+    ("began (s)", True),
+    ("lasted (s)", True),
 )
 _TOGETHER = {
     "whole": "from the first data to the last",
@@ -67,12 +85,17 @@ _WORDS = (
 
 
 def html(
-    title: str, document: dict[str, Any], tables: Tables, directions: Sequence[dict[str, Any]]
+    title: str,
+    document: dict[str, Any],
+    tables: Tables,
+    talks: Talks,
+    directions: Sequence[dict[str, Any]],
 ) -> str:
     """The page of a capture, with the series of `directions`, each as `drawn` gives it.
 
-    `document` is what `cclab analyze --json` prints of it.
+    It opens on the largest of them. `document` is what `cclab analyze --json` prints of it.
     """
+    directions = sorted(directions, key=lambda direction: -direction["bytes"])
     sums = across(tables)
     chosen = {direction["name"] for direction in directions}
     over = data.across(sums)
@@ -88,11 +111,13 @@ def html(
     rows, hidden = _rows(tables, chosen)
     return template("page.html.j2", "cclab.series.page").render(
         title=title,
-        facts=_facts(document, tables),
+        facts=_facts(document, tables, talks),
         problems=document["problems"],
         headings=_HEADINGS,
         rows=rows,
         hidden=hidden,
+        talk_headings=_TALK_HEADINGS,
+        talks=_talk_rows(talks, chosen),
         directions=directions,
         across=over,
         together=_together(document),
@@ -112,13 +137,29 @@ def html(
 
 def drawn(direction: Direction) -> dict[str, Any]:
     """What the page shows of a direction: no more than a screen can, however long it is."""
-    panels, kept, total = data.panels(direction)
+    row = direction.row
+    return _shown(direction, data.panels(direction), row["unique_bytes"]) | {
+        "heading": f"Connection {direction.connection}: {direction.title}",
+        "limits": row["limited_because"] or "",
+    }
+
+
+def drawn_talk(talk: Talk) -> dict[str, Any]:
+    """What the page shows of a direction of a conversation."""
+    return _shown(talk, data.talk_panels(talk), talk.row["total_bytes"]) | {
+        "heading": f"Conversation {talk.conversation}: {talk.title}",
+        "limits": "",
+    }
+
+
+def _shown(
+    direction: Direction | Talk, made: tuple[list[dict[str, Any]], int, int], size: int
+) -> dict[str, Any]:
+    panels, kept, total = made
     began = direction.began_s
     return {
         "name": direction.name,
-        "connection": direction.connection,
-        "title": direction.title,
-        "limits": direction.row["limited_because"] or "",
+        "bytes": size,
         "span": [began, began + max(direction.row["elapsed_s"], 1e-6)],
         "kept": kept,
         "all": total,
@@ -148,12 +189,53 @@ def _together(document: dict[str, Any]) -> list[tuple[str, ...]]:
     ]
 
 
-def _facts(document: dict[str, Any], tables: Tables) -> str:
-    total = len(tables.numbers)
-    return (
-        f"{document['packets']:,} packets, {document['tcp_packets']:,} of them TCP segments, "
-        f"{total:,} connection{'' if total == 1 else 's'}"
+def _facts(document: dict[str, Any], tables: Tables, talks: Talks) -> str:
+    total, udp = len(tables.numbers), len(talks)
+    others = [f"{count:,} {name}" for name, count in document["other_packets"].items()]
+    return "; ".join(
+        [
+            f"{document['packets']:,} packets",
+            f"{document['tcp_packets']:,} TCP segments in "
+            f"{total:,} connection{'' if total == 1 else 's'}",
+            f"{document['udp_packets']:,} UDP datagrams in "
+            f"{udp:,} conversation{'' if udp == 1 else 's'}",
+            *others,
+        ]
     )
+
+
+def _talk_rows(talks: Talks, chosen: set[str]) -> list[dict[str, Any]]:
+    """The rows of the table of conversations, those with the most payload first."""
+    frame = talks.conversations
+    rows = [row for row in frame.sort("total_bytes", descending=True).to_dicts() if row["packets"]]
+    starts = frame["source"][::2], frame["source_port"][::2]
+    firsts = dict(zip(frame["conversation"][::2], zip(*starts, strict=True), strict=True))
+    numbers = [number for _, number in _TALK_HEADINGS[1:]]
+    made = []
+    for row in rows[:MOST_ROWS]:
+        began = (row["source"], row["source_port"]) == firsts[row["conversation"]]
+        name = talk_name(row["conversation"], int(not began))
+        cells = (
+            f"{row['conversation']}",
+            spoken(row),
+            endpoint(row["source"], row["source_port"]),
+            endpoint(row["destination"], row["destination_port"]),
+            f"{row['packets']:,}",
+            f"{row['total_bytes']:,}",
+            _number(row["throughput_bps"], 1e-6, 3),
+            _number(row["size_mean_bytes"], 1, 0),
+            _number(row["gap_p50_s"], 1e3, 3),
+            _number(row["gap_p99_s"], 1e3, 3),
+            f"{(row['started_ns'] - talks.epoch_ns) * 1e-9:.3f}",
+            f"{row['elapsed_s']:.3f}",
+        )
+        made.append(
+            {
+                "name": name if name in chosen else "",
+                "cells": list(zip(cells, numbers, strict=True)),
+            }
+        )
+    return made
 
 
 def _rows(tables: Tables, chosen: set[str]) -> tuple[list[dict[str, Any]], str]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from cclab.series.across import Across
     from cclab.series.tables import Direction
+    from cclab.series.talks import Talk
 
 Layer = dict[str, Any]
 
@@ -37,6 +38,24 @@ def panels(direction: Direction) -> tuple[list[dict[str, Any]], int, int]:
         _panel("throughput", "Throughput", "rate", _rates(direction, tally)),
         _panel("rtt", "Round-trip time", "time", _samples(direction, tally)),
         _panel("inter-arrival", "Time between packets", "time", _gaps(direction, tally), log=True),
+    ]
+    return made, tally.kept, tally.all
+
+
+def talk_panels(talk: Talk) -> tuple[list[dict[str, Any]], int, int]:
+    """The panels of a direction over UDP, and how many of how many points are in them."""
+    tally = _Tally()
+    rates, size = talk.throughput(), talk.size()
+    label = f"payload, in {1e3 * rates['bin_s'][0]:g} ms"
+    shown = [
+        _curve("step", label, (BLUE, _DARK[BLUE]), rates, "throughput_bps", tally),
+        _curve("line", "mean so far", (GREEN, _DARK[GREEN]), rates, "mean_bps", tally),
+    ]
+    times, sizes = size["time_s"].to_numpy(), size["payload_bytes"].to_numpy()
+    made = [
+        _panel("throughput", "Throughput", "rate", shown),
+        _panel("inter-arrival", "Time between datagrams", "time", _gaps(talk, tally), log=True),
+        _panel("size", "Size of datagrams", "bytes", _dots("datagram", times, sizes, tally)),
     ]
     return made, tally.kept, tally.all
 
@@ -125,7 +144,7 @@ def _samples(direction: Direction, tally: _Tally) -> list[Layer]:
     return _dots("sample", frame["time_s"].to_numpy(), frame["rtt_s"].to_numpy(), tally)
 
 
-def _gaps(direction: Direction, tally: _Tally) -> list[Layer]:
+def _gaps(direction: Direction | Talk, tally: _Tally) -> list[Layer]:
     frame = inter_arrival.compute(direction)
     gap = frame["gap_s"].to_numpy()
     positive = gap[gap > 0]

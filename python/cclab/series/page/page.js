@@ -413,7 +413,7 @@
     for (const entry of charts.splice(0)) entry.remove();
     home = direction ? direction.span : DATA.span;
     if (direction) {
-      document.getElementById("chosen").textContent = `Connection ${direction.connection}: ${direction.title}`;
+      document.getElementById("chosen").textContent = direction.heading;
       document.getElementById("limits").textContent = direction.limits ? `What limited it: ${direction.limits}` : "";
       document.getElementById("kept").textContent = direction.kept < direction.all
         ? `${grouped(direction.kept)} of ${grouped(direction.all)} points are on this page: ${DATA.rule}`

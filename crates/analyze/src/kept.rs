@@ -1,0 +1,166 @@
+//! What lies between two endpoints, as much of it as memory is meant for.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::num::NonZeroUsize;
+
+use foldhash::fast::RandomState;
+
+use crate::endpoints::Endpoints;
+
+/// Bytes that each may take beyond its own size, on average of all that may be kept.
+const MEMORY_EACH: usize = 5 << 10;
+
+/// Connections or conversations, those that were idle longest given up where there are too many.
+pub(crate) struct Kept<T> {
+    /// Those that are kept, each at a place of its own; None where one was given up.
+    places: Vec<Option<Box<Held<T>>>>,
+    /// Places that are free.
+    free: Vec<usize>,
+    /// The place of the latest between two endpoints.
+    current: HashMap<Endpoints, usize, RandomState>,
+    /// Each place once, by a count of packets at which what is there had been idle for no longer
+    /// than now: the least is looked at first when one is to be given up.
+    idle: BinaryHeap<Reverse<(u64, usize)>>,
+    most: usize,
+    /// Packets so far.
+    packets: u64,
+    /// The number of the latest.
+    latest: u32,
+    /// Bytes that all take beyond their own size.
+    memory: usize,
+    /// How many were given up.
+    pub evicted: u64,
+}
+
+/// What is kept, at a place.
+pub(crate) struct Held<T> {
+    /// Its number, from 1, in the order of first packets.
+    pub number: u32,
+    /// What was counted of it.
+    pub of: T,
+    /// Its packets so far.
+    pub packets: u64,
+    between: Endpoints,
+    /// The count of packets at its latest.
+    touched: u64,
+    /// What it takes of `Kept::memory`.
+    memory: usize,
+}
+
+impl<T> Kept<T> {
+    /// At most `most`.
+    pub fn new(most: NonZeroUsize) -> Kept<T> {
+        Kept {
+            places: Vec::new(),
+            free: Vec::new(),
+            current: HashMap::default(),
+            idle: BinaryHeap::new(),
+            most: most.get(),
+            packets: 0,
+            latest: 0,
+            memory: 0,
+            evicted: 0,
+        }
+    }
+
+    /// The place of the latest `between` those endpoints, unless it `is_over`, and then of a new
+    /// one, as `begin` makes it.
+    #[inline]
+    pub fn place(
+        &mut self,
+        between: Endpoints,
+        is_over: impl FnOnce(&T) -> bool,
+        begin: impl FnOnce() -> T,
+    ) -> usize {
+        if let Some(&place) = self.current.get(&between)
+            && let Some(held) = &self.places[place]
+            && !is_over(&held.of)
+        {
+            return place;
+        }
+        self.begin(between, begin())
+    }
+
+    /// What is at `place`, one packet more of it.
+    #[inline]
+    pub fn touch(&mut self, place: usize) -> Option<&mut Held<T>> {
+        self.packets += 1;
+        let held = self.places[place].as_mut()?;
+        held.touched = self.packets;
+        held.packets += 1;
+        Some(held)
+    }
+
+    /// What is at `place` takes so many bytes beyond its own size. Where all take too many, those
+    /// idle longest are given up.
+    pub fn weigh(&mut self, place: usize, memory: usize) {
+        if let Some(held) = &mut self.places[place] {
+            self.memory = self.memory + memory - held.memory;
+            held.memory = memory;
+        }
+        while self.memory > self.most.saturating_mul(MEMORY_EACH) && self.idle.len() > 1 {
+            self.give_up();
+        }
+    }
+
+    fn begin(&mut self, between: Endpoints, of: T) -> usize {
+        if self.idle.len() >= self.most {
+            self.give_up();
+        }
+        self.latest = self.latest.saturating_add(1);
+        let held = Box::new(Held {
+            number: self.latest,
+            of,
+            packets: 0,
+            between,
+            touched: self.packets + 1,
+            memory: 0,
+        });
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.places[place] = Some(held);
+                place
+            }
+            None => {
+                self.places.push(Some(held));
+                self.places.len() - 1
+            }
+        };
+        self.current.insert(between, place);
+        self.idle.push(Reverse((self.packets + 1, place)));
+        place
+    }
+
+    /// Gives up the one that was idle longest.
+    fn give_up(&mut self) {
+        while let Some(Reverse((since, place))) = self.idle.pop() {
+            let Some(held) = &self.places[place] else {
+                continue;
+            };
+            if held.touched > since {
+                self.idle.push(Reverse((held.touched, place)));
+                continue;
+            }
+            self.evicted += 1;
+            self.memory -= held.memory;
+            if self.current.get(&held.between) == Some(&place) {
+                self.current.remove(&held.between);
+            }
+            self.places[place] = None;
+            self.free.push(place);
+            return;
+        }
+    }
+
+    /// All that are kept, in the order of their first packets.
+    #[expect(
+        clippy::vec_box,
+        reason = "they stay where they are, and are let go one by one"
+    )]
+    pub fn in_order(self) -> Vec<Box<Held<T>>> {
+        let mut held: Vec<_> = self.places.into_iter().flatten().collect();
+        held.sort_unstable_by_key(|held| held.number);
+        held
+    }
+}

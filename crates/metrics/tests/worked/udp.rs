@@ -1,0 +1,142 @@
+//! Flows over UDP, and programs of which nothing was seen.
+
+use cclab_trace::Histogram;
+use cclab_trace::schema::{Carrier, Datagrams, Frames};
+
+use super::*;
+
+/// The hand-made run with its second flow over UDP: 1,000 datagrams, of which 40 are lost and 10 are on
+/// their way at the end.
+fn with_datagrams() -> Trace {
+    let mut trace = trace();
+    let flow = &mut trace.summary.flows[1];
+    let mut delay = Histogram::new();
+    (0..950).for_each(|number| delay.record(if number < 900 { 20_000_000 } else { 80_000_000 }));
+    *flow = FlowSummary {
+        name: "video".into(),
+        transport: Carrier::Udp,
+        started: Some(Time::ZERO),
+        first_byte: Some(seconds(1.0)),
+        last_byte: Some(seconds(96.0)),
+        bytes_received: 950_000,
+        segments_sent: 1_000,
+        datagrams: Datagrams {
+            sent: 1_000,
+            sent_bytes: 1_000_000,
+            received: 950,
+            received_bytes: 950_000,
+            in_flight: 10,
+            duplicates: 3,
+            reordered: 4,
+            first: Some(seconds(1.0)),
+            last: Some(seconds(96.0)),
+            jitter: Some(Time::from_millis(2)),
+            delay,
+        },
+        frames: Frames {
+            sent: 100,
+            complete: 95,
+            late: 5,
+            lost: 4,
+            shown: 90,
+            freezes: 1,
+            frozen: Time::from_millis(400),
+        },
+        ..FlowSummary::default()
+    };
+    trace
+}
+
+#[test]
+fn datagrams_by_hand() {
+    let metrics = measure(&with_datagrams(), &WARMUP);
+    let flow = &metrics.flows[1];
+    assert_eq!(flow.transport.as_deref(), Some("udp"));
+    close(flow.goodput_bps, 80_000.0);
+    let found = flow.datagrams.as_ref().expect("it is UDP");
+    assert_eq!((found.sent, found.received, found.lost), (1_000, 950, 40));
+    // Of the 990 of which it is known.
+    close(found.loss, 40.0 / 990.0);
+    assert_eq!((found.duplicates, found.reordered), (3, 4));
+    close(found.goodput_bps, 80_000.0);
+    // (900 * 20 + 50 * 80) / 950 ms.
+    close(found.delay_mean_s, 22.0 / 950.0);
+    for (value, expected) in [
+        (found.delay_p50_s, 0.02),
+        (found.delay_p95_s, 0.08),
+        (found.delay_p99_s, 0.08),
+    ] {
+        assert!((value.expect("samples") / expected - 1.0).abs() < 0.008);
+    }
+    close(found.jitter_s, 0.002);
+    assert!(flow.back.is_none());
+    let frames = flow.frames.as_ref().expect("it is a video");
+    assert_eq!((frames.late, frames.lost, frames.freezes), (5, 4, 1));
+    assert_eq!(frames.frozen_s, 0.4);
+}
+
+#[test]
+fn what_tcp_alone_has_is_not_measured() {
+    let metrics = measure(&with_datagrams(), &WARMUP);
+    let flow = &metrics.flows[1];
+    assert_eq!((&flow.cc, &flow.cc_in_force), (&None, &None));
+    assert_eq!((flow.bytes_acked, flow.segments_sent), (None, None));
+    assert_eq!((flow.retransmits, flow.rtos), (None, None));
+    assert_eq!((flow.srtt_mean_s, flow.cwnd_mean_segments), (None, None));
+    assert_eq!(flow.limited, None);
+    let tcp = &metrics.flows[0];
+    assert_eq!(tcp.transport.as_deref(), Some("tcp"));
+    assert!(tcp.retransmits.is_some() && tcp.limited.is_some());
+    assert!(tcp.datagrams.is_none() && tcp.frames.is_none());
+    // Both are in the index: 4.8 Mbit/s and 80 kbit/s.
+    let (x, y) = (tcp.goodput_bps.expect("it got some"), 80_000.0);
+    close(metrics.jain, (x + y) * (x + y) / (2.0 * (x * x + y * y)));
+}
+
+#[test]
+fn no_warning_asks_datagrams_for_what_they_lack() {
+    let mut trace = with_datagrams();
+    trace.summary.flows[1].last_byte = Some(seconds(30.0));
+    for (at, sample) in &mut trace.flow_samples {
+        // It sends, nothing of it is acknowledged.
+        sample.snd_nxt = at.as_nanos();
+    }
+    let of_udp = measure(&trace, &WARMUP).warnings.into_iter();
+    let told: Vec<String> = of_udp
+        .filter(|one| one.message.contains("video"))
+        .map(|one| one.code)
+        .collect();
+    assert_eq!(told, [""; 0]);
+    // That nothing arrived is a doubt of any flow.
+    trace.summary.flows[1].bytes_received = 0;
+    let metrics = measure(&trace, &WARMUP);
+    assert!(codes(&metrics).contains(&"incomplete-transfer"));
+}
+
+#[test]
+fn a_program_of_which_nothing_was_seen_is_told_and_in_no_share() {
+    let mut trace = trace();
+    let alone = {
+        let mut trace = trace.clone();
+        trace.summary.flows.truncate(1);
+        measure(&trace, &WARMUP).jain
+    };
+    trace.summary.flows[1] = FlowSummary {
+        name: "silent".into(),
+        transport: Carrier::Nothing,
+        cc: "cubic".into(),
+        started: Some(Time::ZERO),
+        ..FlowSummary::default()
+    };
+    let input = MeasureInput {
+        programs: vec!["silent".into()],
+        ..WARMUP
+    };
+    let metrics = measure(&trace, &input);
+    assert_eq!(metrics.jain, alone);
+    let flow = &metrics.flows[1];
+    assert_eq!((&flow.transport, &flow.cc), (&None, &None));
+    assert_eq!((flow.throughput_bps, flow.steady_goodput_bps), (None, None));
+    assert!(codes(&metrics).contains(&"nothing-seen"));
+    assert!(!codes(&metrics).contains(&"incomplete-transfer"));
+}

@@ -1,0 +1,134 @@
+"""How long transfers take: the share of them that is complete after a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
+
+from cclab import units
+from cclab.report.figures import legend
+from cclab.report.figures.asked import TooMuchError
+from cclab.report.figures.facets import facets
+from cclab.report.palette import Looks
+from cclab.report.quantities import grouped, lent_in, transfers_only
+from cclab.report.swept import axes_of, axis_called, beside
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+    from cclab.report.figures.asked import Asked
+    from cclab.report.figures.style import Drawing
+    from cclab.report.palette import Look
+    from cclab.report.swept import Axis
+    from cclab.results import Point, Results
+
+TITLE = "Completion times of transfers"
+CAPTION = (
+    "The share of the transfers that were complete after a time, of all runs together: a line for "
+    "each flow, and for flows of one group. A line that ends below 100% is of transfers of which "
+    "some did not end. The axis is logarithmic where times differ by more than a factor of 20."
+)
+LEAST = 5
+"""Transfers of a line; fewer are no distribution."""
+
+MOST_LINES = 16
+
+NEEDS = f"flows that are transfers, {LEAST} or more of one name over all runs of a sweep point"
+
+_SPREAD = 20
+
+
+def draw(results: Results, asked: Asked) -> Drawing | None:
+    """The figure; None without a flow of which there are enough transfers."""
+    axes = axes_of([point.params for point in results.plan.points])
+    apart = [axis for axis in axes if axis.of_variants]
+    if asked.axes:
+        apart = [axis_called(axes, pattern) for pattern in asked.axes]
+    over = [axis for axis in axes if axis not in apart]
+    if not any(transfers_only(point) for point in results.points):
+        return None
+    panels = facets(over)
+    lines: list[dict[str, tuple[Look, list[float | None]]]] = [{} for _ in range(panels.count)]
+    looks = Looks(lent_in(results))
+    for point in results.points:
+        panel = lines[panels.panel([axis.place(point.params) for axis in over])]
+        for label, variant, times in _times(point, apart):
+            panel.setdefault(label, (looks.of(label, variant), []))[1].extend(times)
+    known = [
+        time for own in lines for _, times in own.values() for time in times if time is not None
+    ]
+    longest = max((len(times) for own in lines for _, times in own.values()), default=0)
+    if longest < LEAST or not known:
+        return None
+    most = max(len(own) for own in lines)
+    if most > MOST_LINES:
+        raise TooMuchError(
+            f"a panel would have {most:,} lines, and {MOST_LINES} is the most that can be told "
+            "apart; keep some values of the swept variants (--where KEY=VALUE,...)"
+        )
+    unit, name = units.time(max(known))
+    size = 4.6 if panels.count == 1 else 2.6
+    figure, cells = panels.frame(size, 2.6 if panels.count == 1 else 1.9)
+    handles: dict[str, Line2D] = {}
+    for axes_, own in zip(cells, lines, strict=True):
+        for label, (style, times) in own.items():
+            handles.setdefault(label, _stairs(axes_, label, style, times, unit))
+    least = min(time for time in known)
+    if least > 0 and max(known) / least > _SPREAD:
+        cells[0].set_xscale("log")
+        cells[0].set_xlim(0.9 * least / unit, 1.1 * max(known) / unit)
+        cells[0].xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        cells[0].xaxis.set_major_formatter(FuncFormatter(lambda at, _: f"{at:g}"))
+        cells[0].xaxis.set_minor_formatter(NullFormatter())
+    else:
+        cells[0].set_xlim(0, 1.03 * max(known) / unit)
+    cells[0].set_ylim(0, 1.02)
+    for number, axes_ in enumerate(cells):
+        axes_.yaxis.set_major_formatter(PercentFormatter(1.0))
+        if panels.at_bottom(number):
+            axes_.set_xlabel(f"completion time ({name})")
+        if number % panels.columns == 0:
+            axes_.set_ylabel("complete transfers")
+    legend.above(figure, list(handles.values()))
+    return figure
+
+
+def _times(point: Point, apart: list[Axis]) -> list[tuple[str, str, list[float | None]]]:
+    """Of each group of flows at a sweep point its label, its variant, and how long each took."""
+    if not transfers_only(point):
+        return []
+    found = []
+    keys = [key for axis in apart for key in axis.keys]
+    for name, (variant, label, flows) in grouped(point.runs[0].metrics["flows"]).items():
+        times = [
+            flow["fct_s"]
+            for run in point.runs
+            for flow in run.metrics["flows"]
+            if flow["name"] in flows
+        ]
+        found.append((beside(label, name, keys, point.params), variant, times))
+    return found
+
+
+def _stairs(axes: Axes, label: str, style: Look, times: list[float | None], unit: float) -> Line2D:
+    ends = np.sort([time / unit for time in times if time is not None])
+    shares = np.arange(1, len(ends) + 1) / len(times)
+    # From the foot up at the first, where there is one.
+    x, y = np.concatenate([ends[:1], ends]), np.concatenate([[0.0] * len(ends[:1]), shares])
+    (line,) = axes.step(
+        x,
+        y,
+        where="post",
+        color=style.colour,
+        linestyle=style.dash,
+        marker=style.marker,
+        markersize=3.6,
+        markevery=max(1, len(x) // 5),
+        markeredgecolor="white",
+        markeredgewidth=0.5,
+        label=label,
+    )
+    return line

@@ -1,0 +1,86 @@
+"""What each group of flows had, where there are too many flows to show each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.patches import Patch
+
+from cclab import units
+from cclab.report.figures import legend
+from cclab.report.figures.style import INK, Drawing
+from cclab.report.palette import Looks
+
+if TYPE_CHECKING:
+    from cclab.report.palette import Look
+    from cclab.results import Results
+    from cclab.stats import Estimate
+
+TITLE = "Goodput of groups"
+CAPTION = (
+    "What the flows of each group had together, from the first byte that any of them received to "
+    "the last: mean over the runs of each sweep point; whiskers are 95% bootstrap intervals over "
+    "runs."
+)
+NEEDS = "a group of flows, and more than 8 flows at some sweep point"
+
+MOST_POINTS = 12
+"""Sweep points; the bars of more cannot be told apart."""
+
+
+def draw(results: Results) -> Drawing | None:
+    """The figure; None without groups, or where the flows are few or the points many."""
+    summaries = results.summaries
+    if not any(point.folds and point.groups for point in summaries):
+        return None
+    if len(summaries) > MOST_POINTS:
+        return None
+    names = list(dict.fromkeys(group.name for point in summaries for group in point.groups))
+    told = [one for one in results.points if one.runs]
+    sums = [
+        {group.name: group for group in point.groups if _sum(group.estimates) is not None}
+        for point in summaries
+    ]
+    tops = [
+        value.mean if value.high is None else value.high
+        for point in sums
+        for group in point.values()
+        if (value := _sum(group.estimates)) is not None
+    ]
+    divisor, unit = units.rate(max(tops, default=0.0))
+    figure = Drawing(
+        figsize=(max(3.4, 0.9 + 0.9 * len(told) + 0.25 * len(told) * len(names)), 2.6),
+        layout="constrained",
+    )
+    axes = figure.add_subplot()
+    axes.grid(visible=False, axis="x")
+    step = 0.8 / len(names)
+    given = Looks()
+    looks: dict[str, Look] = {}
+    for place, point in enumerate(sums):
+        for lane, name in enumerate(names):
+            group = point.get(name)
+            value = None if group is None else _sum(group.estimates)
+            if group is None or value is None:
+                continue
+            label = f"{name} ({group.cc}, {group.flows} flows)"
+            looks[label] = given.of(label, group.variants[0])
+            x = place + (lane - (len(names) - 1) / 2) * step
+            axes.bar(x, value.mean / divisor, 0.85 * step, color=looks[label].colour)
+            if value.low is not None and value.high is not None:
+                ends = [[value.mean - value.low], [value.high - value.mean]]
+                axes.errorbar(x, value.mean / divisor, np.array(ends) / divisor, color=INK, lw=0.9)
+    axes.set_xlim(-0.6, len(told) - 0.4)
+    axes.set_xticks(range(len(told)), [point.short_label for point in told])
+    if sum(len(point.short_label) for point in told) > 12 * max(1, figure.get_figwidth()):
+        axes.tick_params(axis="x", labelrotation=30)
+    axes.set_ylabel(f"goodput ({unit})")
+    axes.set_ylim(0, 1.08 * max(tops, default=1.0) / divisor)
+    patches = [Patch(color=style.colour, label=label) for label, style in looks.items()]
+    legend.above(figure, patches)
+    return figure
+
+
+def _sum(estimates: dict[str, Estimate | None]) -> Estimate | None:
+    return estimates["goodput_sum_bps"]

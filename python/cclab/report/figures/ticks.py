@@ -1,0 +1,86 @@
+"""Ticks that stay apart: the labels of an axis are made fewer until none runs into the next."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING
+
+from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullFormatter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axis import Axis
+    from matplotlib.text import Text
+
+    from cclab.report.figures.style import Drawing
+
+_GAP_PT = 3.0
+"""Between two labels side by side: about a space."""
+
+_ROUNDS = 12
+
+
+def settled(figure: Drawing) -> Drawing:
+    """The figure, laid out for good, with as many ticks as stay apart.
+
+    Whoever saves it again, and in whatever format, gets the same.
+    """
+    figure.draw_without_rendering()
+    for _ in range(_ROUNDS):
+        crowded = [
+            axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis) if overlaps(axis)
+        ]
+        if not crowded:
+            break
+        for axis in crowded:
+            _thin(axis)
+        figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    return figure
+
+
+def labels(axis: Axis) -> list[Text]:
+    """The labels of the ticks that are shown."""
+    return [
+        text for text in axis.get_ticklabels(which="both") if text.get_visible() and text.get_text()
+    ]
+
+
+def overlaps(axis: Axis) -> bool:
+    """Whether the label of a tick runs into another's."""
+    return any(not _apart(a, b) for a, b in itertools.combinations(labels(axis), 2))
+
+
+def _apart(one: Text, other: Text) -> bool:
+    """Whether two labels leave a gap between them."""
+    figure = one.get_figure(root=True)
+    assert figure is not None, "it stands in a figure"
+    a, b = one.get_window_extent(), other.get_window_extent()
+    gap = _GAP_PT / 72 * figure.dpi
+    turn = math.radians(float(one.get_rotation()) % 180)
+    if 0 < turn < math.pi / 2:
+        # Slanted lines that end at their ticks are as far apart as they are across.
+        height = float(one.get_fontsize()) / 72 * figure.dpi
+        return bool(abs(b.x1 - a.x1) * math.sin(turn) >= height)
+    beside = a.x1 + gap <= b.x0 or b.x1 + gap <= a.x0
+    return bool(beside or a.y1 <= b.y0 or b.y1 <= a.y0)
+
+
+def _thin(axis: Axis) -> None:
+    """Fewer ticks: every second of those that were chosen one by one, else as many as fit less."""
+    locator = axis.get_major_locator()
+    shown = len(labels(axis))
+    axis.set_minor_formatter(NullFormatter())
+    if isinstance(locator, FixedLocator):
+        places: Sequence[float] = list(axis.get_ticklocs())
+        texts = [text.get_text() for text in axis.get_ticklabels()]
+        turned = [text.get_horizontalalignment() for text in axis.get_ticklabels()]
+        axis.set_ticks(places[::2], texts[::2])
+        for text, side in zip(axis.get_ticklabels(), turned[::2], strict=False):
+            text.set_horizontalalignment(side)
+    elif isinstance(locator, LogLocator):
+        axis.set_major_locator(LogLocator(numticks=max(2, shown - 2)))
+    else:
+        axis.set_major_locator(MaxNLocator(max(2, shown - 2), steps=[1, 2, 2.5, 5, 10]))

@@ -1,0 +1,261 @@
+"""Groups of flows: one row each, from the study file to tables, checks, queries and figures."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import cclab
+from cclab import compare, grouped, pooled
+from cclab.cli.exits import EXPECTATION_FAILED, WRONG_INPUT
+from cclab.errors import StudyError
+from cclab.queries import query
+from cclab.report import figures, tables
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cclab import Results
+    from conftest import Cli
+
+INCAST = """
+title = "Incast"
+{more}
+[network.bottleneck]
+rate = "1Gbit"
+delay = "20us"
+queue = {{ limit = "200p" }}
+[network.access]
+rate = "1Gbit"
+[[flow]]
+name = "s"
+cc = "{cc}"
+count = 12
+transfer = "100kB"
+start = {{ at = "0s", spread = "100us" }}
+{flow}
+[[flow]]
+name = "other"
+transfer = "200kB"
+[trace]
+interval = "100us"
+"""
+
+
+def written(folder: Path, *, flow: str = "", more: str = "", cc: str = "cubic") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "incast.toml"
+    file.write_text(INCAST.format(flow=flow, more=more, cc=cc))
+    return file
+
+
+@pytest.fixture(scope="module")
+def incast(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    folder = tmp_path_factory.mktemp("incast")
+    return cclab.run(written(folder), out=folder / "out", repeat=3)
+
+
+def test_a_percentile_is_of_the_values_of_all_runs_together() -> None:
+    # 20 values: the 10th, the 19th and the 20th. Means over runs would be 10, 14.5 and 15.
+    runs = [[float(n) for n in range(1, 11)], [float(n) for n in range(11, 21)]]
+    found = {share: pooled.percentile(runs, share) for share in (0.5, 0.95, 0.99)}
+    assert [one.mean for one in found.values() if one is not None] == [10.0, 19.0, 20.0]
+    # A resample of two runs has one of them twice, or each once.
+    half = found[0.5]
+    assert half is not None
+    assert (half.low, half.high, half.n) == (5.0, 15.0, 2)
+    alone = pooled.percentile([[3.0, 1.0, 2.0], []], 0.5)
+    assert alone is not None
+    assert (alone.mean, alone.low, alone.n) == (2.0, None, 1)
+    assert pooled.percentile([[], []], 0.5) is None
+
+
+def test_the_flows_of_a_count_are_a_group(incast: Results) -> None:
+    for run in incast.runs:
+        (group,) = run.metrics["groups"]
+        flows = [flow for flow in run.metrics["flows"] if flow["group"] == "s"]
+        assert (group["name"], group["flows"], group["ended"]) == ("s", 12, 12)
+        assert group["variants"] == ["cubic"]
+        rates = [flow["goodput_bps"] for flow in flows]
+        assert group["goodput_mean_bps"] == pytest.approx(math.fsum(rates) / 12)
+        assert group["jain"] == pytest.approx(
+            math.fsum(rates) ** 2 / (12 * math.fsum(rate**2 for rate in rates))
+        )
+        # What they had together, whatever each had in its own time.
+        told = run.table("flows").head(12)
+        seconds = told["last_byte_s"].max() - told["first_byte_s"].min()  # type: ignore[operator]
+        assert group["goodput_sum_bps"] == pytest.approx(8 * 12 * 100_000 / seconds)  # type: ignore[operator]
+        times = sorted(flow["fct_s"] for flow in flows)
+        assert [group["fct_p50_s"], group["fct_p95_s"]] == [times[5], times[11]]
+        assert group["retransmits"] == sum(flow["retransmits"] for flow in flows)
+        assert run.metrics["flows"][-1]["group"] is None
+
+
+def test_percentiles_of_a_summary_are_over_the_flows_of_all_runs(incast: Results) -> None:
+    (point,) = incast.summaries
+    (group,) = point.groups
+    times = sorted(
+        flow["fct_s"] for run in incast.runs for flow in run.metrics["flows"] if flow["group"]
+    )
+    assert len(times) == 36
+    found = group.estimates["fct_p95_s"]
+    assert found is not None
+    assert found.mean == times[34]  # the 35th: 0.95 of 36 is 34.2
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low <= found.mean <= found.high
+    document = incast.document()["summary"][0]["groups"][0]
+    assert document["fct_p95_s"]["mean"] == times[34]
+    shares = [flow.share.mean for flow in point.flows if flow.share and flow.group == "s"]
+    share = group.estimates["share"]
+    assert share is not None
+    assert share.mean == pytest.approx(math.fsum(shares))
+
+
+def test_many_flows_are_one_row_unless_all_are_asked_for(
+    incast: Results, cli: Cli, tmp_path: Path
+) -> None:
+    folded = tables.table(incast)
+    assert [row[0] for row in folded.groups[0]] == ["s (mean of 12)", "other"]
+    assert len(tables.table(incast, every=True).groups[0]) == 13
+    groups = tables.groups(incast)
+    assert groups is not None
+    assert groups.headings[:3] == ["group", "flows", "variant"]
+    assert {"Jain within"} <= set(groups.headings)
+    assert sum("FCT p" in heading for heading in groups.headings) == 3
+    assert groups.groups[0][0][:3] == ["s", "12", "cubic"]
+    file = written(tmp_path)
+    shown = cli("run", file, "--out", tmp_path / "out")
+    assert "s.7" not in shown.stdout
+    assert shown.stdout.index("Jain within") < shown.stdout.index("s (mean of 12)")
+    assert "--all" in shown.stderr
+    every = cli("report", tmp_path / "out", "--all")
+    assert all(f"s.{number} " in every.stdout for number in range(1, 13))
+    markdown = (tmp_path / "out/report/table.md").read_text()
+    assert "| s.12 |" in markdown
+    page = (tmp_path / "out/report/index.html").read_text()
+    assert "<summary>Every flow</summary>" in page
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "out/report/groups.csv").read_text())))
+    assert [(row["name"], row["flows"]) for row in rows] == [("s", "12")]
+
+
+def test_the_mean_of_a_group_is_that_of_its_flows(incast: Results) -> None:
+    (point,) = incast.summaries
+    each = point.groups[0].each["srtt_mean_s"]
+    of_flows = [f.estimates["srtt_mean_s"] for f in point.flows if f.group == "s"]
+    known = [one.mean for one in of_flows if one is not None]
+    assert each is not None
+    assert each.mean == pytest.approx(math.fsum(known) / 12)
+
+
+def test_a_group_joins_flows_of_either_direction(tmp_path: Path) -> None:
+    more = 'group = "web"\n[[flow]]\nname = "back"\ndirection = "reverse"\ntransfer = "50kB"\n'
+    file = written(tmp_path, flow=more + 'group = "web"')
+    found = cclab.run(file, out=tmp_path / "out", repeat=1)
+    (group,) = found.runs[0].metrics["groups"]
+    assert (group["name"], group["flows"]) == ("web", 13)
+    assert grouped.members(found.runs[0].metrics, "web") == list(range(13))
+
+
+def test_a_group_changes_no_packet(tmp_path: Path, incast: Results) -> None:
+    named = cclab.run(written(tmp_path, flow='group = "all"'), out=tmp_path / "out", repeat=1)
+
+    def numbers(results: Results) -> list[dict[str, object]]:
+        return [{**flow, "group": None} for flow in results.runs[0].metrics["flows"]]
+
+    assert numbers(named) == numbers(incast)
+    # What nobody groups by name is called what it always was.
+    assert "group" not in json.dumps(incast.runs[0].run.scenario)
+
+
+def test_checks_and_rules_know_groups(tmp_path: Path, cli: Cli) -> None:
+    more = '[expect]\nsoon = "group.s.fct_p99_s < 1e-6"\nfair = "group.s.jain > 0.1"'
+    file = written(tmp_path, more='repeat = "until ci95(group.s.jain) < 90%, at least 2"')
+    file.write_text(file.read_text() + more)
+    shown = cli("run", file, "--out", tmp_path / "out")
+    assert shown.returncode == EXPECTATION_FAILED
+    assert "group.s.fct_p99_s < 1e-6, but it is 0." in shown.stderr
+    assert "fair" not in shown.stderr
+    file.write_text(written(tmp_path).read_text() + '[expect]\nx = "flow.s.jain > 1"')
+    with pytest.raises(StudyError, match=r"is a group of flows; write `group\.s\.METRIC`"):
+        cclab.Study.load(file).plan()
+
+
+def test_query_knows_groups(incast: Results) -> None:
+    folder = incast.store.path
+    rows = query(folder, table="groups", columns="name, group.flows, fct_p99_s, variants")
+    assert rows["name"].to_list() == ["s"] * 3
+    assert rows["group.flows"].to_list() == [12] * 3
+    assert rows["variants"][0] == "cubic"
+    means = query(folder, group_by="group", columns="goodput_bps", where="group == 's'")
+    assert means["n"].to_list() == [3]
+    assert query(folder, "fct_p99_s < 1us", table="groups").height == 0
+
+
+def test_compare_has_a_row_for_a_group_and_none_for_each_of_many(
+    incast: Results, tmp_path: Path, cli: Cli
+) -> None:
+    other = cclab.run(written(tmp_path, cc="reno"), out=tmp_path / "out", repeat=3)
+    found = compare(incast, other)
+    (point,) = found.points
+    assert [flow.name for flow in point.flows] == ["other"]
+    (group,) = point.groups
+    assert (group.name, group.variants_a, group.variants_b) == ("s", "cubic", "reno")
+    names = [one.metric.path for one in group.metrics]
+    assert {"group.goodput_sum_bps", "group.jain", "group.fct_p99_s"} <= set(names)
+    assert found.document()["points"][0]["groups"][0]["name"] == "s"
+    asked = compare(incast, other, metrics="flow.goodput_bps")
+    assert len(asked.points[0].flows) == 13
+    shown = cli("compare", incast.store.path, other.store.path)
+    assert "s (group: cubic | reno)" in shown.stdout
+    assert "s.3" not in shown.stdout
+
+
+def test_explain_expects_a_share_of_the_link_for_each_of_a_group(tmp_path: Path, cli: Cli) -> None:
+    file = written(tmp_path)
+    (told,) = cclab.Study.load(file).explain()
+    # Twelve of thirteen flows, of what of 1 Gbit/s is payload.
+    payload = max(limit.bps for limit in told.flows[0].limits if limit.name == "link")
+    assert told.flows[0].expected_bps == pytest.approx(payload / 13)
+    assert (told.flows[0].binds, told.flows[0].bottleneck) == ("share", "bottleneck")
+    assert 0.9e9 < payload < 1e9
+    (group,) = told.groups
+    assert group.expected_sum_bps == pytest.approx(12 * payload / 13)
+    shown = cli("explain", file)
+    assert "each of 12 of s" in shown.stdout
+    assert "s.7" not in shown.stdout
+    assert "more links" not in shown.stdout
+    assert "(12 links)" in shown.stdout
+    assert "s.12.access" in cli("explain", file, "--all").stdout
+
+
+def test_figures_of_groups(incast: Results) -> None:
+    names = [kind.name for kind in figures.FIGURES if figures.draw(incast, kind.name) is not None]
+    assert {"completion", "groups"} <= set(names)
+    (point,) = incast.points
+    drawn = figures.draw(incast, "completion")
+    assert drawn is not None
+    (line,) = drawn.axes[0].lines
+    times, shares = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+    # A step up for each of 36 transfers, from the foot of the first on.
+    assert len(times) == 37
+    assert shares[-1] == 1.0
+    found = incast.summaries[0].groups[0].estimates["fct_p50_s"]
+    assert found is not None
+    assert shares[18] == 0.5
+    ends = sorted(f["fct_s"] for run in point.runs for f in run.metrics["flows"])
+    assert ends[17] == found.mean
+
+
+def test_what_is_no_group_is_refused(tmp_path: Path, cli: Cli) -> None:
+    file = written(tmp_path, flow='group = "other"')
+    shown = cli("run", file, "--out", tmp_path / "out")
+    assert shown.returncode == WRONG_INPUT
+    assert "incast.toml:16:9" in shown.stderr
+    assert "the group `other` has the name of a flow that is not in it" in shown.stderr
