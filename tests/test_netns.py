@@ -132,7 +132,7 @@ def test_datagrams_are_counted(cli: Cli, tmp_path: Path) -> None:
     more = (
         f'[[flow]]\nname = "program"\ncommand = {command}\n'
         '[[flow]]\nname = "voice"\ntransport = "udp"\ntransfer = "100kB"\n'
-        'application = { kind = "constant-rate", rate = "1Mbit", payload = 1000 }\n'
+        'application = { kind = "constant-rate", rate = "1Mbit", payload = "1000B" }\n'
     )
     done = cli("run", written(tmp_path, more, duration="60s"), "--out", "out", "--json")
     if not allowed(done):

@@ -25,7 +25,7 @@ queue = { kind = "droptail", limit = "20p" }
 name        = "voice"
 transport   = "udp"
 rtt         = "40ms"
-application = { kind = "constant-rate", rate = "2Mbit", payload = 1000 }
+application = { kind = "constant-rate", rate = "2Mbit", payload = "1000B" }
 
 [[flow]]
 name        = "gaps"
@@ -33,7 +33,7 @@ transport   = "udp"
 rtt         = "40ms"
 start       = "103ms"
 duration    = "4s"
-application = { kind = "on-off", rate = "2Mbit", on = "200ms", off = "300ms", payload = 700 }
+application = { kind = "on-off", rate = "2Mbit", on = "200ms", off = "300ms", payload = "700B" }
 
 [[flow]]
 name        = "video"
@@ -93,8 +93,9 @@ rate = "100Mbit"
 name        = "one"
 transport   = "udp"
 rtt         = "50ms"
+start       = "0s"
 transfer    = "100kB"
-application = { kind = "constant-rate", rate = "1Mbit", payload = 1000 }
+application = { kind = "constant-rate", rate = "1Mbit", payload = "1000B" }
 """
     row = flows(tmp_path / "kernel", "linux", study)["one"]
     datagrams = row["datagrams"]

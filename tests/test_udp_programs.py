@@ -234,8 +234,7 @@ rtt  = "40ms"
 
 def test_what_is_seen_of_datagrams_does_not_change_the_run(tmp_path: Path) -> None:
     """Two runs of one seed, one of them captured: equal bytes."""
-    study = f"""{LINK}
-seed = 3
+    study = f"""seed = 3{LINK}
 [[flow]]
 name    = "udp"
 rtt     = "40ms"

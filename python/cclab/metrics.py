@@ -303,7 +303,8 @@ def of_source(source: dict[str, Any]) -> dict[str, Any]:
 
 
 def shares(measured: Mapping[str, Any]) -> list[float | None]:
-    """Of each flow of a run its part of the goodput of those that go its way; None without any."""
+    """Of each flow of a run its part of the goodput of those that go its way; None without any, and
+    of a program of which nothing was seen."""
     name = shown_name("flow", "goodput", warm=warmed_up(measured))
     flows = measured["flows"]
     totals: dict[str, float] = {}
@@ -311,6 +312,8 @@ def shares(measured: Mapping[str, Any]) -> list[float | None]:
         way = flow["direction"]
         totals[way] = totals.get(way, 0.0) + (flow[name] or 0.0)
     return [
-        (flow[name] or 0.0) / total if (total := totals[flow["direction"]]) > 0 else None
+        (flow[name] or 0.0) / total
+        if (total := totals[flow["direction"]]) > 0 and flow["transport"] is not None
+        else None
         for flow in flows
     ]

@@ -14,9 +14,7 @@ use std::path::Path;
 use cclab_testbed::Orders;
 use cclab_testbed::records::{Datagram, HASHED, Seen, datagram_file};
 use nix::net::if_::if_nametoindex;
-use nix::sys::socket::{
-    AddressFamily, SockFlag, SockProtocol, SockType, SockaddrIn, bind, socket,
-};
+use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, SockaddrIn, bind, socket};
 
 use crate::failure::{During, Step};
 use crate::namespaces::Namespaces;
@@ -88,7 +86,11 @@ impl Datagrams {
                 }
             }
         }
-        let snaplen = if points.is_empty() { 1 } else { HEADERS + HASHED };
+        let snaplen = if points.is_empty() {
+            1
+        } else {
+            HEADERS + HASHED
+        };
         Ok(Datagrams {
             points,
             flows: orders.flows.len(),
@@ -135,12 +137,7 @@ impl Datagrams {
 /// would also get errors, which are none of ours.
 fn receiving(address: Ipv4Addr) -> io::Result<OwnedFd> {
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-    let socket = socket(
-        AddressFamily::Inet,
-        SockType::Raw,
-        flags,
-        SockProtocol::Udp,
-    )?;
+    let socket = socket(AddressFamily::Inet, SockType::Raw, flags, SockProtocol::Udp)?;
     let address = SockaddrIn::from(SocketAddrV4::new(address, 0));
     bind(socket.as_raw_fd(), &address)?;
     Ok(socket)

@@ -81,8 +81,7 @@ pub fn packet_socket(ifindex: u32) -> io::Result<OwnedFd> {
 /// Packets that a socket of the packet family dropped since it was last asked (struct
 /// tpacket_stats: packets, drops).
 pub fn packets_dropped(socket: RawFd) -> io::Result<u64> {
-    let (counts, _) =
-        get_option::<[u8; 8]>(socket, libc::SOL_PACKET, libc::PACKET_STATISTICS)?;
+    let (counts, _) = get_option::<[u8; 8]>(socket, libc::SOL_PACKET, libc::PACKET_STATISTICS)?;
     Ok(u64::from(crate::netlink::word(&counts, 4)))
 }
 
@@ -90,8 +89,7 @@ pub fn packets_dropped(socket: RawFd) -> io::Result<u64> {
 pub fn dropped(socket: RawFd) -> io::Result<u64> {
     const WORDS: usize = 9;
     const DROPS: usize = 8;
-    let (words, _) =
-        get_option::<[u8; WORDS * 4]>(socket, libc::SOL_SOCKET, libc::SO_MEMINFO)?;
+    let (words, _) = get_option::<[u8; WORDS * 4]>(socket, libc::SOL_SOCKET, libc::SO_MEMINFO)?;
     Ok(u64::from(crate::netlink::word(&words, DROPS * 4)))
 }
 

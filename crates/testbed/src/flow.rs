@@ -18,10 +18,10 @@ pub(crate) fn flow(scenario: &Scenario, network: &Network<'_>, index: usize, see
     let own = || match spec.udp {
         Some(source) => datagrams(scenario, spec, source, start, seed),
         None => Work::Bulk {
-        transfer: spec.transfer,
-        duration: spec.duration,
-        write_size: spec.write_size,
-        writes_per_second: spec.writes_per_second,
+            transfer: spec.transfer,
+            duration: spec.duration,
+            write_size: spec.write_size,
+            writes_per_second: spec.writes_per_second,
         },
     };
     let number = index as u32;

@@ -245,7 +245,10 @@ fn routed(orders: &Orders, from: String, to: String) {
 fn neighbour(orders: &Orders, namespace: &str, interface: &str) -> usize {
     let peer = |namespace: &str, interface: &str| -> (String, String) {
         let own = format!("{interface} netns {namespace}");
-        let cables = orders.links.iter().filter(|line| line.contains(" type veth "));
+        let cables = orders
+            .links
+            .iter()
+            .filter(|line| line.contains(" type veth "));
         for line in cables {
             let (left, right) = line["link add ".len()..]
                 .split_once(" type veth peer ")
@@ -567,6 +570,40 @@ fn what_a_program_sends_by_udp_is_seen_before_it_can_wait_or_be_lost() {
     is_sound(&scenario(chain), &orders);
     let copies = orders.links.iter().filter(|line| line.contains(" ifb"));
     assert_eq!(copies.count(), 2, "{:?}", orders.links);
+}
+
+#[test]
+fn a_flow_over_udp_is_its_source_and_has_no_variant() {
+    let scenario = scenario(
+        "[[flow]]\nname = \"call\"\ntransport = \"udp\"\nstart = \"1s\"\nduration = \"3s\"\n\
+         application = { kind = \"constant-rate\", rate = \"1Mbit\" }\n",
+    );
+    let orders = in_guest(&scenario);
+    is_sound(&scenario, &orders);
+    let flow = &orders.flows[0];
+    let Work::Datagrams {
+        source,
+        stop,
+        transfer,
+        dice,
+    } = &flow.work
+    else {
+        panic!("{:?}", flow.work)
+    };
+    assert_eq!(Some(*source), scenario.flows[0].udp);
+    assert_eq!(
+        (*stop, *transfer),
+        (Some(Time::from_secs(4)), None),
+        "{flow:?}"
+    );
+    // The simulator's stream of that name.
+    assert_eq!((dice.seed, dice.name.as_str()), (1, "application call"));
+    assert!(flow.taps.is_some());
+    let text = readable(&orders);
+    assert!(!text.contains("congctl"), "{text}");
+    assert!(needs(&orders).variants.is_empty());
+    let written = serde_json::to_string(&orders).expect("orders");
+    assert_eq!(serde_json::from_str::<Orders>(&written).ok(), Some(orders));
 }
 
 #[test]
