@@ -77,7 +77,7 @@ class Expectation:
     """The text of the study."""
     subject: str | dict[str, str]
     """What is measured: `run`, `bottleneck`, `{"flow": NAME}`, and the same of a `group`, of a
-    `band` of the bottleneck, and of `traffic`."""
+    `band` of the bottleneck, of `traffic` and of a `probe`."""
     metric: str
     operator: str
     value: float

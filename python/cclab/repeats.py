@@ -93,6 +93,8 @@ def value_of(metrics: dict[str, Any], measure: Measure) -> float | None:
         case {"traffic": name}:
             source = next((t for t in metrics.get("traffic", []) if t["name"] == name), None)
             found = None if source is None else of_source(source)
+        case {"probe": name}:
+            found = next((p for p in metrics.get("probes", []) if p["name"] == name), None)
     metric = shown_name(subject, measure.metric, warm=warmed_up(metrics))
     return None if found is None else found[metric]
 

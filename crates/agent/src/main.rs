@@ -18,6 +18,7 @@ mod command;
 mod counters;
 mod datagrams;
 mod diag;
+mod echo;
 mod failure;
 mod fidelity;
 mod flow;

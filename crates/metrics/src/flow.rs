@@ -52,14 +52,14 @@ measured! {
             "Name of the flow.",
             row(Text, "", "study");
 
-        transport: Option<String> = |of| transport(of.flow),
-            "What was seen to carry its data: tcp, udp (QUIC is in it); null of a program that sent neither.",
-            row(Text, "run", "sender").shape("transport");
         #[serde(default)]
         group: Option<String> = |of| of.group.map(str::to_owned),
             "The group that it is in; null if in none.",
             row(Text, "", "study").shape("named");
 
+        transport: Option<String> = |of| transport(of.flow),
+            "What was seen to carry its data: tcp, udp (QUIC is in it); null of a program that sent neither.",
+            row(Text, "run", "sender").shape("transport");
 
         cc: Option<String> = |of| of_tcp(of, |flow| flow.cc.clone()),
             "Variant asked for; null of what is not TCP, as all that TCP alone has.",
@@ -212,7 +212,7 @@ measured! {
             row(Percentage, "active", "sender").of_one_run();
 
         application: f64 = |(flow, active)| part(flow.limited.application, active),
-            "Share of the time with nothing to send.",
+            "Share of the time with nothing to send, also while what was sent is on its way.",
             row(Percentage, "active", "sender").of_one_run();
 
         sndbuf: f64 = |(flow, active)| part(flow.limited.sndbuf, active),
@@ -220,7 +220,7 @@ measured! {
             row(Percentage, "active", "sender").of_one_run();
 
         pacing: f64 = |(flow, active)| part(flow.limited.pacing, active),
-            "Share of the time held back by the pacing rate.",
+            "Share of the time in which the pacing rate let the next segment wait, whatever else would have held it.",
             row(Percentage, "active", "sender").of_one_run();
     }
 }

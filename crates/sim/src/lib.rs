@@ -5,6 +5,7 @@ mod describe;
 mod ends;
 mod flow;
 pub mod fuzzing;
+mod probe;
 mod sampler;
 mod stack;
 mod summary;

@@ -16,7 +16,7 @@ pub struct Counted {
     sojourns: Vec<Histogram>,
 }
 
-/// The round trips that a flow had counted.
+/// The round trips that a flow had counted: none over UDP.
 #[derive(Debug, Default)]
 pub struct RoundTrips {
     /// RTT samples.
@@ -33,7 +33,7 @@ impl Counted {
                 rtt: flow.rtt.clone(),
                 srtt: (flow.srtt_sum, flow.srtt_count),
             },
-            Flow::Udp(_) => RoundTrips::default(), // datagrams make none
+            Flow::Udp(_) => RoundTrips::default(),
         };
         Counted {
             flows: flows.iter().map(round_trips).collect(),

@@ -26,7 +26,7 @@ impl Baseline {
     ///   others and the listed losses of their packets go.
     /// - [`Baseline::Own`]: that flow's variant, parameters, application, windows and host settings in
     ///   every flow. Each keeps its name, path, start, end and transfer; but beside a program, which
-    ///   decides itself what it sends, all end as the flow does. The scenario itself if they are of
+    ///   decides itself what it sends, and beside datagrams, all end as the flow does. The scenario itself if they are of
     ///   one kind already.
     ///
     /// `None` if there is no such flow, or no other.
@@ -80,7 +80,8 @@ fn lose_nothing_of(gone: &dyn Fn(&str) -> bool, link: &mut Link) {
 
 /// A flow like `flow` where and when `other` is.
 fn in_place_of(flow: &Flow, other: &Flow) -> Flow {
-    let alike = flow.command.is_some() == other.command.is_some();
+    let alike =
+        flow.command.is_some() == other.command.is_some() && flow.transport() == other.transport();
     let end = if alike { other } else { flow };
     Flow {
         name: other.name.clone(),

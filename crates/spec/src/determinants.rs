@@ -67,7 +67,8 @@ fn has_plain_queues(scenario: &Scenario) -> bool {
     let network = &scenario.network;
     let shared = matches!(network.topology, Topology::Chain | Topology::Graph);
     let delays = scenario.flows.iter().map(|flow| flow.extra_delay);
-    let mut delays = delays.chain(scenario.traffic.iter().map(|one| one.extra_delay));
+    let delays = delays.chain(scenario.traffic.iter().map(|one| one.extra_delay));
+    let mut delays = delays.chain(scenario.probes.iter().map(|one| one.extra_delay));
     network.router.is_some()
         || scenario.flows.iter().any(|flow| flow.packet_rate.is_some())
         || shared && delays.any(|delay| delay > Time::ZERO)

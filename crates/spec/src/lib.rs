@@ -32,6 +32,7 @@ mod path;
 mod place;
 mod placeholder;
 mod plan;
+mod probe;
 mod quantity;
 mod repeat;
 mod resolve;
@@ -54,6 +55,7 @@ pub use opportunities::{BadTrace, OPPORTUNITY_BYTES, OPPORTUNITY_FRAMING, Opport
 pub use place::Places;
 pub use placeholder::{PLACEHOLDERS, Piece, pieces};
 pub use plan::{Plan, PlannedRun, Point, run_id};
+pub use probe::{Probe, ProbeKind};
 pub use repeat::{Measure, Until};
 pub use scenario::*;
 pub use study::{Overrides, Repeats, Study};

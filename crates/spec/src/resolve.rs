@@ -10,6 +10,7 @@ mod layout;
 mod link;
 mod network;
 mod params;
+mod probe;
 mod program;
 mod relations;
 mod traffic;
@@ -129,6 +130,7 @@ pub(crate) fn resolve(
         files: &mut *links.files,
     };
     let traffic = traffic::traffic(study, &mut beside, &flows)?;
+    let probes = probe::probes(study, &layout, &links.path, &flows, &traffic)?;
     let trace = trace(study, &flows, &links.path)?;
     Ok(Scenario {
         duration,
@@ -137,6 +139,7 @@ pub(crate) fn resolve(
         network,
         flows,
         traffic,
+        probes,
         trace,
     })
 }

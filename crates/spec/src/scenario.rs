@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::datagrams::Datagrams;
 use crate::graph::Graph;
 use crate::link::Link;
+use crate::probe::Probe;
 
 /// One sweep point of a study, ready to run. Holds only what can change a result, so that a
 /// run's content hash does not depend on titles, questions or the order of keys.
@@ -29,6 +30,9 @@ pub struct Scenario {
     /// Cross traffic.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traffic: Vec<Traffic>,
+    /// Probes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<Probe>,
     /// What is recorded.
     pub trace: TraceOptions,
 }
@@ -288,19 +292,19 @@ impl Flow {
         }
     }
 
+    /// The group that the flow is in: the one that the study file names, or the flows of its
+    /// `count`, of which alone a name has a dot.
+    pub fn group(&self) -> Option<&str> {
+        let of_count = || self.name.split_once('.').map(|(name, _)| name);
+        self.group.as_deref().or_else(of_count)
+    }
+
     /// What the study says that carries its data. What a program sends, only a run shows.
     pub fn transport(&self) -> Transport {
         match self.udp {
             None => Transport::Tcp,
             Some(_) => Transport::Udp,
         }
-    }
-
-    /// The group that the flow is in: the one that the study file names, or the flows of its
-    /// `count`, of which alone a name has a dot.
-    pub fn group(&self) -> Option<&str> {
-        let of_count = || self.name.split_once('.').map(|(name, _)| name);
-        self.group.as_deref().or_else(of_count)
     }
 
     /// When the flow starts in the run with `seed`, the same on every backend.

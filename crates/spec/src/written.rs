@@ -17,11 +17,13 @@ use crate::text::{
 };
 
 mod link;
+mod probe;
 
 pub(crate) use link::{
     Access, Bottleneck, Change, GraphLink, Impairments, Jitter, Loss, LossKind, Outage, Reorder,
     Reverse,
 };
+pub(crate) use probe::Probe;
 
 /// A cclab study: one question about congestion control, and the experiment that answers it.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -58,6 +60,9 @@ pub(crate) struct Study {
     /// Cross traffic.
     #[serde(default)]
     pub traffic: Vec<At<Traffic>>,
+    /// Probes: echoes at a fixed interval, which measure the round trip under load.
+    #[serde(default)]
+    pub probe: Vec<At<Probe>>,
     /// What is recorded.
     pub trace: Option<Trace>,
     /// Dotted paths of keys and the values they take in turn.

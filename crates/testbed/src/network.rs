@@ -82,10 +82,11 @@ pub(crate) fn namespace_of(node: NodeId) -> usize {
     node.index() + 1
 }
 
-/// Lays out the network of `scenario`, which is supported, for `target`.
-pub(crate) fn build(scenario: &Scenario, target: Target) -> Network<'_> {
+/// Lays out the network of `scenario`, which is supported, for `target`. Beside the segments of its
+/// flows it carries packets of up to `other` bytes, without framing.
+pub(crate) fn build(scenario: &Scenario, target: Target, other: u32) -> Network<'_> {
     let layout = Layout::of(scenario);
-    let mut network = Network::new(scenario, target);
+    let mut network = Network::new(scenario, target, other);
     network.nodes(&layout);
     for &pair in &layout.bottlenecks {
         network.bottleneck(&layout, pair);
@@ -99,7 +100,7 @@ pub(crate) fn build(scenario: &Scenario, target: Target) -> Network<'_> {
 }
 
 impl<'a> Network<'a> {
-    fn new(scenario: &'a Scenario, target: Target) -> Network<'a> {
+    fn new(scenario: &'a Scenario, target: Target, other: u32) -> Network<'a> {
         let flows = &scenario.flows;
         let mss = flows
             .iter()
@@ -117,7 +118,7 @@ impl<'a> Network<'a> {
             target,
             mtu,
             packet: u64::from(segment + FRAMING),
-            burst: u64::from(largest + FRAMING),
+            burst: u64::from(largest.max(other) + FRAMING),
             wires: 0,
             strung: 0,
             cables: BTreeMap::new(),

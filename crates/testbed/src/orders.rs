@@ -6,6 +6,7 @@
 //! then captures and tracing; then it waits for time zero.
 
 use cclab_spec::Datagrams;
+pub use cclab_spec::ProbeKind;
 use cclab_units::Time;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
@@ -37,6 +38,9 @@ pub struct Orders {
     pub queues: Vec<Queue>,
     /// The flows, in the scenario's order.
     pub flows: Vec<Flow>,
+    /// The probes, in the scenario's order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<Probe>,
     /// What is changed while the run goes on, in the order of time.
     pub changes: Vec<Change>,
     /// Where packets are captured.
@@ -188,6 +192,36 @@ pub struct Dice {
     pub seed: u64,
     /// The name.
     pub name: String,
+}
+
+/// A probe, both of whose hosts are the agent's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Probe {
+    /// Name.
+    pub name: String,
+    /// What it sends.
+    pub kind: ProbeKind,
+    /// Index of the namespace that requests leave.
+    pub sender: usize,
+    /// Index of the namespace that answers them.
+    pub receiver: usize,
+    /// Address that requests come from.
+    pub source: Ipv4Addr,
+    /// Port that they come from, of UDP.
+    pub source_port: u16,
+    /// Address that they go to.
+    pub destination: Ipv4Addr,
+    /// Port that they go to, of UDP.
+    pub destination_port: u16,
+    /// When the first leaves.
+    pub start: Time,
+    /// None leaves from then on.
+    pub stop: Time,
+    /// From one to the next.
+    pub interval: Time,
+    /// Bytes of data of each.
+    pub payload: u16,
 }
 
 /// Commands run at an instant.

@@ -106,7 +106,8 @@ pub struct QueueEvent {
     pub link: u32,
     /// What happened.
     pub action: QueueAction,
-    /// Index of the packet's flow; of cross traffic, the number of flows and its own index.
+    /// Index of the packet's flow; of cross traffic, the number of flows and its own index;
+    /// of probes, that of flows and sources and its own.
     pub flow: u32,
     /// Bytes of the packet on the link.
     pub wire_len: u32,
@@ -141,7 +142,8 @@ pub struct DropEvent {
     pub link: u32,
     /// Why.
     pub reason: DropReason,
-    /// Index of the packet's flow; of cross traffic, the number of flows and its own index.
+    /// Index of the packet's flow; of cross traffic, the number of flows and its own index;
+    /// of probes, that of flows and sources and its own.
     pub flow: u32,
     /// Offset of the packet's first byte of data (0 for packets without data).
     pub offset: u64,
@@ -404,6 +406,43 @@ pub struct TrafficSummary {
     pub rtt: Histogram,
 }
 
+/// A request of a probe.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Echo {
+    /// When it left.
+    pub sent: Time,
+    /// How long it took until the first answer came; absent: none did.
+    pub rtt: Option<Time>,
+}
+
+/// `probe_samples.parquet`: a request of a probe. Its row bears the time at which it left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProbeSample {
+    /// Index of the probe in [`RunSummary::probes`].
+    pub probe: u32,
+    /// See [`Echo::rtt`].
+    pub rtt: Option<Time>,
+}
+
+/// `probes.parquet`: what a probe was, one row per probe; its requests are `probe_samples.parquet`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProbeSummary {
+    /// Name.
+    pub name: String,
+    /// Kind.
+    pub kind: String,
+    /// From one request to the next.
+    pub interval: Time,
+    /// Bytes of a packet on a link, headers and framing included.
+    pub packet_bytes: u32,
+    /// Packets that its two hosts put into the network; absent where the backend does not tell.
+    pub sent_packets: Option<u64>,
+    /// Packets that reached its two hosts; absent where the backend does not tell.
+    pub received_packets: Option<u64>,
+    /// Its requests, in the order of time.
+    pub echoes: Vec<Echo>,
+}
+
 /// What a run was, beside its rows: `summary.json`, `flows.parquet`, `links.parquet`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunSummary {
@@ -417,6 +456,8 @@ pub struct RunSummary {
     pub links: Vec<LinkSummary>,
     /// One per source of cross traffic, in the scenario's order.
     pub traffic: Vec<TrafficSummary>,
+    /// One per probe, in the scenario's order.
+    pub probes: Vec<ProbeSummary>,
     /// The kernel that ran it; absent in a simulation.
     pub kernel: Option<Kernel>,
     /// How well the host kept up; absent unless the run was in real time.

@@ -4,7 +4,7 @@ use cclab_units::{Rate, Time};
 
 use crate::schema::{
     AckEvent, BandSummary, Carrier, DropEvent, DropReason, FlowSample, FlowSummary, LinkSummary,
-    QueueAction, QueueEvent, QueueSample, TrafficSummary, Transfer,
+    ProbeSample, ProbeSummary, QueueAction, QueueEvent, QueueSample, TrafficSummary, Transfer,
 };
 use crate::table::{Row, Table, table};
 
@@ -80,7 +80,7 @@ table! {
     "time_ns": Time, "Virtual time since the beginning of the run.";
     "link": u32 = link, "Index of the link in `links.parquet`.";
     "action": QueueAction = action, "`enqueue` or `dequeue`.";
-    "flow": u32 = flow, "Index of the packet's flow in `flows.parquet`; of cross traffic, the number of flows plus its index in `traffic.parquet`.";
+    "flow": u32 = flow, "Index of the packet's flow in `flows.parquet`; of cross traffic, the number of flows plus its index in `traffic.parquet`; of a probe, the number of both plus its index in `probes.parquet`.";
     "wire_len_bytes": u32 = wire_len, "Bytes of the packet on the link.";
     "backlog_bytes": u64 = backlog, "Bytes waiting after it.";
     "sojourn_ns": Option<Time> = sojourn, "How long the packet waited; null for arrivals.";
@@ -92,7 +92,7 @@ table! {
     "time_ns": Time, "Virtual time since the beginning of the run.";
     "link": u32 = link, "Index of the link in `links.parquet`.";
     "reason": DropReason = reason, "`queue`, `random`, `burst` (Gilbert-Elliott), `listed`, `outage` or `corrupt` (discarded by the receiving host).";
-    "flow": u32 = flow, "Index of the packet's flow in `flows.parquet`; of cross traffic, the number of flows plus its index in `traffic.parquet`.";
+    "flow": u32 = flow, "Index of the packet's flow in `flows.parquet`; of cross traffic, the number of flows plus its index in `traffic.parquet`; of a probe, the number of both plus its index in `probes.parquet`.";
     "offset_bytes": u64 = offset, "Offset of the packet's first byte of data; 0 for packets without data.";
     "wire_len_bytes": u32 = wire_len, "Bytes of the packet on the link.";
 }
@@ -215,6 +215,26 @@ table! {
 }
 
 table! {
+    "probes": "What a probe was: one row per probe, in the scenario's order. Only with probes.",
+    ProbeSummary,
+    "probe": u32, "Index of the probe; the rows are in its order.";
+    "name": String = name, "Name.";
+    "kind": String = kind, "Kind: `ping` or `udp`.";
+    "interval_ns": Time = interval, "From one request to the next.";
+    "packet_bytes": u32 = packet_bytes, "Bytes of a packet on a link, headers and framing included; an answer is as long as its request.";
+    "sent_packets": Option<u64> = sent_packets, "Packets that its two hosts put into the network, requests and answers; null where the backend does not tell.";
+    "received_packets": Option<u64> = received_packets, "Packets that reached its two hosts; null where the backend does not tell.";
+}
+
+table! {
+    "probe_samples": "A request of a probe, in the order in which they left. Only with probes.",
+    ProbeSample,
+    "sent_ns": Time, "When it left.";
+    "probe": u32 = probe, "Index of the probe in `probes.parquet`.";
+    "rtt_ns": Option<Time> = rtt, "How long it took until the first answer came; null if none did before the run's end.";
+}
+
+table! {
     "histograms": "The non-empty bins of each flow's RTT samples and of its datagrams' one-way delays, of the sojourn times of the bottleneck's two directions and of the named queues there, and of the one-way delays and echo times of cross traffic; of flows and links also what was counted after the warm-up, if there is one. A bin is at most 1/64 of its values wide.",
     Bin,
     "index": u32, "Index of the flow, link or source; of a band, its row in `bands.parquet`.";
@@ -226,7 +246,7 @@ table! {
 }
 
 /// Every table of a trace.
-pub const TABLES: [Table; 11] = [
+pub const TABLES: [Table; 13] = [
     <(Time, FlowSample)>::TABLE,
     <(Time, QueueSample)>::TABLE,
     <(Time, AckEvent)>::TABLE,
@@ -237,6 +257,8 @@ pub const TABLES: [Table; 11] = [
     <(u32, BandSummary)>::TABLE,
     <(u32, TrafficSummary)>::TABLE,
     <(Time, Transfer)>::TABLE,
+    <(u32, ProbeSummary)>::TABLE,
+    <(Time, ProbeSample)>::TABLE,
     <(u32, Bin)>::TABLE,
 ];
 

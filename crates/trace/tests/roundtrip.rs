@@ -5,9 +5,9 @@ use std::{fs, panic};
 
 use cclab_packet::Packet;
 use cclab_trace::schema::{
-    AckEvent, BandSummary, Carrier, Datagrams, DropEvent, DropReason, Fidelity, FlowSample,
-    FlowSummary, Frames, Kernel, Limited, LinkSummary, QueueAction, QueueEvent, QueueSample,
-    RunSummary, TrafficSummary, Transfer,
+    AckEvent, BandSummary, Carrier, Datagrams, DropEvent, DropReason, Echo, Fidelity, FlowSample,
+    FlowSummary, Frames, Kernel, Limited, LinkSummary, ProbeSummary, QueueAction, QueueEvent,
+    QueueSample, RunSummary, TrafficSummary, Transfer,
 };
 use cclab_trace::{
     Event, Histogram, Probe, Recorder, Recording, Trace, TraceError, WireOptions, read, read_acks,
@@ -215,6 +215,24 @@ fn summary() -> RunSummary {
     RunSummary {
         end: Time::from_secs(10),
         events: 123_456,
+        probes: vec![ProbeSummary {
+            name: "ping".into(),
+            kind: "ping".into(),
+            interval: Time::from_millis(200),
+            packet_bytes: 98,
+            sent_packets: Some(4),
+            received_packets: None,
+            echoes: vec![
+                Echo {
+                    sent: Time::from_nanos(1),
+                    rtt: Some(Time::from_nanos(2)),
+                },
+                Echo {
+                    sent: Time::from_nanos(3),
+                    rtt: None,
+                },
+            ],
+        }],
         flows: vec![
             FlowSummary {
                 name: "idle".into(),

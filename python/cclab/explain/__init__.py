@@ -15,6 +15,7 @@ from cclab import _core
 from cclab.explain import groups, limits
 from cclab.explain.groups import GroupExplanation
 from cclab.explain.limits import Limit
+from cclab.explain.probe import ProbeExplanation, explain_probe
 from cclab.explain.shown import Shown
 from cclab.explain.traffic import (
     TrafficExplanation,
@@ -29,6 +30,7 @@ __all__ = [
     "GroupExplanation",
     "Limit",
     "Link",
+    "ProbeExplanation",
     "TrafficExplanation",
     "explain",
 ]
@@ -90,6 +92,8 @@ class Explanation(Shown):
     """Flows that belong together; empty without any."""
     traffic: list[TrafficExplanation]
     """Cross traffic; empty without any."""
+    probes: list[ProbeExplanation]
+    """Probes; empty without any."""
     notes: list[str]
     """What concerns the flows together."""
 
@@ -119,6 +123,10 @@ def explain(scenario: dict[str, Any]) -> Explanation:
         flows=flows,
         groups=groups.explain_groups(scenario["flows"], flows),
         traffic=traffic,
+        probes=[
+            explain_probe(spec, facts, links)
+            for spec, facts in zip(scenario.get("probes", []), described["probes"], strict=True)
+        ],
         notes=_together(flows) + _of_traffic(described, traffic) + _of_courses(scenario, links),
     )
 
@@ -166,7 +174,7 @@ def _flow(
     queue = None if slowest is None else _queue_bytes(network, links[slowest]["name"], flow)
     return FlowExplanation(
         name=flow["name"],
-        cc=flow["cc"] or "udp",
+        cc=flow["cc"] or _UDP,
         data=[links[i]["name"] for i in flow["data"]],
         acks=[links[i]["name"] for i in flow["acks"]],
         base_rtt_s=base,
@@ -245,6 +253,9 @@ def _notes(
     return notes
 
 
+_UDP = "udp"
+"""In the place of the variant of a flow that has none."""
+
 _UNEQUAL = 1.05
 """RTTs that differ by less are alike."""
 
@@ -260,7 +271,8 @@ def _together(flows: list[FlowExplanation]) -> list[str]:
             f"up to {ratio**2:.3g} times where they are synchronised (1/RTT^2; "
             "Lakshman and Madhow 1997)"
         )
-    bounded = [f for f in flows if f.binds in ("rwnd", "sndbuf", "application", "packet-rate")]
+    limits_of_tcp = ("rwnd", "sndbuf", "application", "packet-rate")
+    bounded = [f for f in flows if f.binds in limits_of_tcp and f.cc != _UDP]
     if bounded and len(flows) > 1:
         names = groups.folded([flow.name for flow in bounded])
         notes.append(

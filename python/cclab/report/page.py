@@ -34,7 +34,7 @@ _OF_THE_REPORT = {
 }
 
 
-OF_WINDOW = ("goodput", "jain", "tradeoff", "heatmap", "matrix", "curve", "share-curve")
+OF_WINDOW = ("goodput", "jain", "tradeoff", "heatmap", "matrix", "curve", "buffer-share")
 """The figures of which numbers are those after the warm-up."""
 
 
@@ -78,6 +78,7 @@ def html(results: Results, drawn: Drawn) -> str:
         groups=groups,
         whole=whole,
         beside=beside,
+        floods=tables.floods(results),
         beyond=tables.beyond(results),
         window=tables.window(results),
         of_window=OF_WINDOW,
@@ -147,6 +148,7 @@ def _definitions(shown: list[tables.Table]) -> dict[str, str]:
         "group": ["group"],
         "queue": ["band"],
         "traffic": ["traffic"],
+        "probe": ["probe"],
     }
     found = {
         metric.column.word: metric.definition

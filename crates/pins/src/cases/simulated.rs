@@ -246,7 +246,9 @@ fn core() -> Vec<Case> {
         scenario.duration = Some(scenario.duration.unwrap_or(END).min(END));
         scenario.trace.interval = Time::from_millis(100);
         for (place, flow) in scenario.flows.iter_mut().enumerate() {
-            mixed(&name, place).clone_into(&mut flow.cc);
+            if flow.udp.is_none() {
+                mixed(&name, place).clone_into(&mut flow.cc);
+            }
         }
         case("core", name, vec![scenario])
     })

@@ -84,12 +84,17 @@ impl Captures {
 }
 
 impl<P: Probe> World<'_, P> {
-    /// The index of a packet's flow in a trace: sources of cross traffic follow the flows.
+    /// The index of a packet's flow in a trace: sources of cross traffic follow the flows, and
+    /// probes follow these.
     fn traced_flow(&self, packet: &Packet) -> u32 {
         let flows = self.hosts.flows.len() as u32;
-        match packet.flow < flows {
-            true => packet.flow,
-            false => flows + self.hosts.traffic.source_of(packet.flow),
+        if packet.flow < flows {
+            return packet.flow;
+        }
+        let sources = self.scenario.traffic.len() as u32;
+        match self.hosts.probes.index_of(packet.flow) {
+            Some(probe) => flows + sources + probe as u32,
+            None => flows + self.hosts.traffic.source_of(packet.flow),
         }
     }
 

@@ -71,7 +71,7 @@ pub(super) fn flows(
             }));
         }
     }
-    let alone = !study.traffic.is_empty() && run.is_some();
+    let alone = !(study.traffic.is_empty() && study.probe.is_empty()) && run.is_some();
     if flows.is_empty() && !alone {
         return Err(match study.flow.first() {
             None => Problem::new("the study has no flow", "add a [[flow]]"),

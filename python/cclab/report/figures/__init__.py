@@ -18,6 +18,7 @@ from cclab.report.figures import (
     heatmap,
     jain,
     matrix,
+    probes,
     queue,
     sequence,
     share,
@@ -116,6 +117,8 @@ FIGURES: tuple[Kind, ...] = (
     ),
     Kind("cwnd", cwnd.TITLE, cwnd.CAPTION, cwnd.NEEDS, _fixed(cwnd.draw)),
     Kind("queue", queue.TITLE, queue.CAPTION, queue.NEEDS, _fixed(queue.draw)),
+    Kind("probe-rtt", probes.TITLE, probes.CAPTION, probes.NEEDS, _fixed(probes.draw)),
+    Kind("probe-cdf", probes.CDF_TITLE, probes.CDF_CAPTION, probes.NEEDS, _fixed(probes.draw_cdf)),
     Kind("sequence", sequence.TITLE, sequence.CAPTION, sequence.NEEDS, _fixed(sequence.draw)),
 )
 """Every kind of figure, in the order of a report."""

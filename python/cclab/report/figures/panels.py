@@ -16,12 +16,13 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from cclab import units
+from cclab.metrics import kind
 from cclab.plan import short_key, text
 from cclab.report.figures import bands
 from cclab.report.figures.legend import above
 from cclab.report.figures.style import MUTED, Drawing, line
 from cclab.report.palette import Looks, lent, look
-from cclab.report.quantities import named, stem, variant_of
+from cclab.report.quantities import named, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -139,14 +140,14 @@ def panels(results: Results) -> list[Panel]:
 
 def flow_lines(together: Sequence[Sequence[Mapping[str, Any]]]) -> list[list[FlowLine]]:
     """The flows of each panel, from their metrics, with their looks in the figure of all panels."""
-    ranks = flow_ranks((flow["name"], variant_of(flow)) for own in together for flow in own)
-    hues = lent(map(variant_of, own) for own in together)
+    ranks = flow_ranks((flow["name"], kind(flow)) for own in together for flow in own)
+    hues = lent(map(kind, own) for own in together)
 
     def drawn(name: str, variant: str) -> FlowLine:
         nth = ranks[name, variant]
         return FlowLine(name, named(name, variant), look(variant, nth, hues), nth)
 
-    return [[drawn(flow["name"], variant_of(flow)) for flow in own] for own in together]
+    return [[drawn(flow["name"], kind(flow)) for flow in own] for own in together]
 
 
 def _groups(flows: Sequence[Mapping[str, Any]]) -> list[Group]:
@@ -155,10 +156,10 @@ def _groups(flows: Sequence[Mapping[str, Any]]) -> list[Group]:
 
     def by_group(flow: Mapping[str, Any]) -> tuple[str, str]:
         own = flow.get("group") or stem(flow["name"], names)
-        return ("" if own == flow["name"] else own), variant_of(flow)
+        return ("" if own == flow["name"] else own), kind(flow)
 
     def by_variant(flow: Mapping[str, Any]) -> tuple[str, str]:
-        return "", variant_of(flow)
+        return "", kind(flow)
 
     members: dict[tuple[str, str], list[str]] = {}
     for key in (by_group, by_variant):

@@ -11,6 +11,7 @@ from matplotlib.patches import Ellipse
 from matplotlib.ticker import MaxNLocator
 
 from cclab.errors import InputError
+from cclab.metrics import kind
 from cclab.report.figures import legend
 from cclab.report.figures.asked import TooMuchError
 from cclab.report.figures.facets import facets
@@ -22,7 +23,6 @@ from cclab.report.quantities import (
     lent_in,
     names_in,
     transfers_only,
-    variant_of,
     variants_of,
 )
 from cclab.report.swept import axes_of, axis_called, beside
@@ -77,8 +77,10 @@ class Cloud:
 
 
 def draw(results: Results, asked: Asked) -> Drawing | None:
-    """The figure; None without flows, and, unasked, where all are of one variant."""
+    """The figure; None without flows, and, unasked, where all are of one variant or without RTT."""
     if not any(name.startswith("flow.") for name in names_in(results)):
+        return None
+    if not asked and (len(_variants(results)) < 2 or not _has_round_trips(results)):
         return None
     if asked.metrics and len(asked.metrics) != 2:
         raise InputError(f"tradeoff takes two metrics, X,Y, such as {','.join(_DEFAULT)}")
@@ -87,8 +89,6 @@ def draw(results: Results, asked: Asked) -> Drawing | None:
     apart = [axis for axis in axes if axis.of_variants]
     if asked.axes:
         apart = [axis_called(axes, pattern) for pattern in asked.axes]
-    if not asked and len(_variants(results)) < 2:
-        return None
     over = [axis for axis in axes if axis not in apart]
     panels = facets(over)
     together = {tuple(a.place(p.params) for a in apart) for p in results.points if p.runs}
@@ -167,9 +167,14 @@ def _spanned(ends: tuple[float, float], least: float) -> tuple[float, float]:
     return (max(0.0, low) if least >= 0 else low), high
 
 
+def _has_round_trips(results: Results) -> bool:
+    """Whether any flow measured some: datagrams have none."""
+    return any(name.startswith("flow.") and ".rtt_p95" in name for name in names_in(results))
+
+
 def _variants(results: Results) -> set[str]:
     firsts = (point.runs[0] for point in results.points if point.runs)
-    return {variant_of(flow) for run in firsts for flow in run.metrics["flows"]}
+    return {kind(flow) for run in firsts for flow in run.metrics["flows"]}
 
 
 def _clouds(
