@@ -117,6 +117,35 @@ def test_two_flows_share_a_droptail_link(cli: Cli, tmp_path: Path) -> None:
     assert [file.name for file in (tmp_path / "out/tmp").iterdir()] == ["lock"]
 
 
+def test_datagrams_are_counted(cli: Cli, tmp_path: Path) -> None:
+    """Of a program and of a flow: what arrives is what it says, whatever the host's timers do."""
+    sender = (
+        "import socket, sys, time\n"
+        "out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+        "for _ in range(500):\n"
+        "    out.sendto(bytes(1000), (sys.argv[1], int(sys.argv[2])))\n"
+        "    time.sleep(0.002)\n"
+    )
+    script = tmp_path / "sender.py"
+    script.write_text(sender)
+    command = json.dumps([sys.executable, str(script), "{dst}", "{port}"])
+    more = (
+        f'[[flow]]\nname = "program"\ncommand = {command}\n'
+        '[[flow]]\nname = "voice"\ntransport = "udp"\ntransfer = "100kB"\n'
+        'application = { kind = "constant-rate", rate = "1Mbit", payload = "1000B" }\n'
+    )
+    done = cli("run", written(tmp_path, more, duration="60s"), "--out", "out", "--json")
+    if not allowed(done):
+        return
+    (run,) = json.loads(done.stdout)["runs"]
+    for flow, count in zip(run["flows"], (500, 100), strict=True):
+        assert flow["transport"] == "udp"
+        datagrams = flow["datagrams"]
+        assert (datagrams["sent"], datagrams["received"]) == (count, count)
+        assert datagrams["bytes_received"] == count * 1000
+        assert 0 < datagrams["delay_p50_s"] < datagrams["delay_p99_s"] * 1.01
+
+
 def test_programs_reverse_flows_and_captures(cli: Cli, tmp_path: Path) -> None:
     # Both end on their own, however slow the host is.
     more = (

@@ -105,14 +105,7 @@ impl Captures {
         let mut lost = Vec::new();
         for mut point in self.points {
             point.file.flush().during(step)?;
-            // struct tpacket_stats: packets, drops.
-            let (counts, _) = sys::get_option::<[u8; 8]>(
-                point.socket.as_raw_fd(),
-                libc::SOL_PACKET,
-                libc::PACKET_STATISTICS,
-            )
-            .during(step)?;
-            lost.push(u64::from(crate::netlink::word(&counts, 4)));
+            lost.push(sys::packets_dropped(point.socket.as_raw_fd()).during(step)?);
         }
         Ok(lost)
     }

@@ -54,7 +54,7 @@ impl Application {
             writes_per_second,
         } = &orders.work
         else {
-            unreachable!("a program is not a bulk flow")
+            unreachable!("another kind of flow")
         };
         let interval =
             writes_per_second.map(|rate| (Time::from_secs_f64(1.0 / rate), orders.start));

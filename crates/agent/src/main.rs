@@ -16,6 +16,7 @@ mod capture;
 mod clock;
 mod command;
 mod counters;
+mod datagrams;
 mod diag;
 mod echo;
 mod failure;
@@ -37,6 +38,7 @@ mod sys;
 mod tcp_info;
 mod tied;
 mod tracing;
+mod udp_flow;
 mod watch;
 
 use cclab_testbed::TIED;

@@ -60,7 +60,7 @@ impl Surroundings {
     }
 }
 
-/// A flow whose two sides are programs, or a program and a listener that discards.
+/// A flow whose two sides are programs, or a program and sockets that discard.
 pub struct Program {
     orders: Orders,
     client: Option<Process>,
@@ -76,6 +76,8 @@ enum Server {
     Process(Process),
     Discards {
         listener: OwnedFd,
+        /// Takes in datagrams at the same port.
+        _sink: OwnedFd,
         connections: Vec<OwnedFd>,
     },
 }
@@ -157,6 +159,7 @@ impl Program {
                 }
                 None => Server::Discards {
                     listener: socket::listener(to, orders.destination_port).during(&step)?,
+                    _sink: socket::sink(to, orders.destination_port).during(&step)?,
                     connections: Vec::new(),
                 },
             };
@@ -214,6 +217,7 @@ impl Program {
         let Server::Discards {
             listener,
             connections,
+            ..
         } = &mut self.server
         else {
             return Ok(None);

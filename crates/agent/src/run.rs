@@ -16,6 +16,7 @@ use crate::capture::Captures;
 use crate::clock::RunClock;
 use crate::command;
 use crate::counters;
+use crate::datagrams::Datagrams;
 use crate::echo::{self, Echo};
 use crate::failure::{During, Step, failure};
 use crate::fidelity;
@@ -28,6 +29,7 @@ use crate::qdisc::QdiscCounters;
 use crate::setup;
 use crate::sys::{self, PacketBatch};
 use crate::tracing::Events;
+use crate::udp_flow::UdpFlow;
 use crate::watch::{Ready, Watch};
 
 /// How often the kernel's buffers are drained and the progress is told.
@@ -50,6 +52,7 @@ pub struct Place<'a> {
 enum Flow {
     Bulk(Box<Bulk>),
     Program(Box<Program>),
+    Udp(Box<UdpFlow>),
 }
 
 impl Flow {
@@ -57,6 +60,7 @@ impl Flow {
         match self {
             Flow::Bulk(flow) => flow.over(),
             Flow::Program(flow) => flow.over(),
+            Flow::Udp(flow) => flow.over(),
         }
     }
 
@@ -64,6 +68,7 @@ impl Flow {
         match self {
             Flow::Bulk(flow) => flow.deadline(),
             Flow::Program(flow) => flow.deadline(),
+            Flow::Udp(flow) => flow.deadline(),
         }
     }
 }
@@ -80,6 +85,7 @@ struct Run<'a> {
     queues: QdiscCounters,
     events: Option<Events>,
     captures: Captures,
+    datagrams: Datagrams,
     samples: Samples,
     payload: File,
     buffer: Vec<u8>,
@@ -117,6 +123,7 @@ pub fn carry_out(orders: &Orders, place: &Place<'_>) -> Step<Outcome> {
                 }
                 Flow::Program(Box::new(flow))
             }
+            Work::Datagrams { .. } => Flow::Udp(Box::new(UdpFlow::open(flow, &namespaces)?)),
         });
     }
     let mut probes = Vec::new();
@@ -143,6 +150,7 @@ pub fn carry_out(orders: &Orders, place: &Place<'_>) -> Step<Outcome> {
     let clock = RunClock::start(place.guest)?;
     watch.readable(clock.timer(), Ready::Timer)?;
     let captures = Captures::open(orders, &namespaces, &clock, place.dir)?;
+    let datagrams = Datagrams::open(orders, &namespaces, place.dir)?;
     let run = Run {
         marks: marks(orders),
         next_sample: Time::ZERO,
@@ -168,6 +176,7 @@ pub fn carry_out(orders: &Orders, place: &Place<'_>) -> Step<Outcome> {
         queues,
         events,
         captures,
+        datagrams,
     };
     run.go()
 }
@@ -327,6 +336,7 @@ impl Run<'_> {
                 flow.ask_to_end(now);
                 Ok(())
             }
+            Flow::Udp(flow) => flow.act(now),
         }
     }
 
@@ -351,12 +361,13 @@ impl Run<'_> {
                 let connection: Option<&OwnedFd> = match &mut flows[index] {
                     Flow::Bulk(flow) => flow.accept()?,
                     Flow::Program(flow) => flow.accept(now)?,
+                    Flow::Udp(_) => None,
                 };
                 connection.map_or(Ok(()), |c| watch.readable(c, Ready::Receiver(index)))
             }
             Ready::Sender(index) => match &mut flows[index] {
                 Flow::Bulk(flow) => flow.sender_ready(now, payload),
-                Flow::Program(_) => Ok(()),
+                Flow::Program(_) | Flow::Udp(_) => Ok(()),
             },
             Ready::Receiver(index) => match &mut flows[index] {
                 Flow::Bulk(flow) => flow.receiver_ready(now, buffer),
@@ -364,6 +375,7 @@ impl Run<'_> {
                     flow.read(buffer);
                     Ok(())
                 }
+                Flow::Udp(_) => Ok(()),
             },
             Ready::Process(index) => match &mut flows[index] {
                 Flow::Program(flow) => {
@@ -373,11 +385,11 @@ impl Run<'_> {
                         _ => Ok(()),
                     }
                 }
-                Flow::Bulk(_) => Ok(()),
+                Flow::Bulk(_) | Flow::Udp(_) => Ok(()),
             },
             Ready::Connections(index) => match &mut flows[index] {
                 Flow::Program(flow) => flow.hear(),
-                Flow::Bulk(_) => Ok(()),
+                Flow::Bulk(_) | Flow::Udp(_) => Ok(()),
             },
         }
     }
@@ -388,6 +400,8 @@ impl Run<'_> {
             let (sender, received) = match flow {
                 Flow::Bulk(flow) => flow.sample(),
                 Flow::Program(flow) => flow.sample()?,
+                // What is seen of its datagrams tells more.
+                Flow::Udp(_) => (None, 0),
             };
             self.samples.push(&Sample::Flow {
                 at,
@@ -412,7 +426,8 @@ impl Run<'_> {
         if let Some(events) = &mut self.events {
             events.drain()?;
         }
-        self.captures.drain()
+        self.captures.drain()?;
+        self.datagrams.drain()
     }
 
     /// Gives programs that still run the time to say what they saw.
@@ -470,11 +485,13 @@ impl Run<'_> {
             outcome.events_lost = events.finish()?;
         }
         outcome.packets_lost = self.captures.finish()?;
+        outcome.datagrams_lost = self.datagrams.finish()?;
         self.samples.finish()?;
         for flow in self.flows {
             outcome.flows.push(match flow {
                 Flow::Bulk(flow) => flow.outcome(),
                 Flow::Program(flow) => flow.outcome()?,
+                Flow::Udp(flow) => flow.outcome(),
             });
         }
         outcome.probes = self.probes.into_iter().map(Echo::outcome).collect();

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use nix::sys::socket::{
     AddressFamily, Backlog, MsgFlags, SockFlag, SockType, SockaddrIn, accept4, bind, connect,
-    listen, recv, setsockopt, socket, sockopt,
+    listen, recv, sendto, setsockopt, socket, sockopt,
 };
 
 use crate::sys;
@@ -30,6 +30,41 @@ pub fn listener(host: Ipv4Addr, port: u16) -> io::Result<OwnedFd> {
     bind(socket.as_raw_fd(), &address(host, port))?;
     listen(&socket, Backlog::new(64)?)?;
     Ok(socket)
+}
+
+/// A socket at `port` of `host` that takes in datagrams, which nobody reads: the kernel throws away
+/// what has no room.
+pub fn sink(host: Ipv4Addr, port: u16) -> io::Result<OwnedFd> {
+    let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+    let socket = socket(AddressFamily::Inet, SockType::Datagram, flags, None)?;
+    bind(socket.as_raw_fd(), &address(host, port))?;
+    Ok(socket)
+}
+
+/// Bytes that may wait in a host for its own link, beyond which no link that is meant lies.
+const WAITING: libc::c_int = 64 << 20;
+
+/// A socket at `port` of `host` that sends datagrams.
+pub fn datagrams(host: Ipv4Addr, port: u16) -> io::Result<OwnedFd> {
+    let socket = sink(host, port)?;
+    sys::set_option(
+        socket.as_raw_fd(),
+        libc::SOL_SOCKET,
+        libc::SO_SNDBUFFORCE,
+        &WAITING,
+    )?;
+    Ok(socket)
+}
+
+/// Sends a datagram to a port of a host.
+pub fn send(socket: &OwnedFd, bytes: &[u8], to: (Ipv4Addr, u16)) -> io::Result<()> {
+    sendto(
+        socket.as_raw_fd(),
+        bytes,
+        &address(to.0, to.1),
+        MsgFlags::MSG_DONTWAIT,
+    )?;
+    Ok(())
 }
 
 /// A socket on its way from `source` to `destination`: writable once it is connected.

@@ -78,6 +78,21 @@ pub fn packet_socket(ifindex: u32) -> io::Result<OwnedFd> {
     }
 }
 
+/// Packets that a socket of the packet family dropped since it was last asked (struct
+/// tpacket_stats: packets, drops).
+pub fn packets_dropped(socket: RawFd) -> io::Result<u64> {
+    let (counts, _) = get_option::<[u8; 8]>(socket, libc::SOL_PACKET, libc::PACKET_STATISTICS)?;
+    Ok(u64::from(crate::netlink::word(&counts, 4)))
+}
+
+/// Packets that any other socket dropped for want of room (`SO_MEMINFO`, `SO_MEMINFO`, include/uapi/linux/sock_diag.h).
+pub fn dropped(socket: RawFd) -> io::Result<u64> {
+    const WORDS: usize = 9;
+    const DROPS: usize = 8;
+    let (words, _) = get_option::<[u8; WORDS * 4]>(socket, libc::SOL_SOCKET, libc::SO_MEMINFO)?;
+    Ok(u64::from(crate::netlink::word(&words, DROPS * 4)))
+}
+
 /// Has an interrupt end this process, and the program that it becomes, whatever started it.
 pub fn heed_interrupts() {
     // SAFETY: the default is no handler of ours that could run at a bad moment.

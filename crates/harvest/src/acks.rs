@@ -1,7 +1,7 @@
 //! One row per acknowledgement, if they are asked for: a pass of its own over the events, when
 //! it is known which connection of a program is the one to show.
 
-use cclab_trace::schema::AckEvent;
+use cclab_trace::schema::{AckEvent, Carrier};
 use cclab_trace::{Event as Row, Probe, Recorder};
 use cclab_units::{Rate, Time};
 
@@ -9,6 +9,7 @@ use crate::addresses::Addresses;
 use crate::connection::{MICROSECOND, Offsets, RECOVERY};
 use crate::error::HarvestError;
 use crate::event::{Ack, Decoder, Event};
+use crate::flows::Carried;
 use crate::records::Run;
 use crate::ring::Ring;
 use crate::samples::{microseconds, threshold};
@@ -17,7 +18,7 @@ use crate::tally::Tally;
 /// Bits per byte times microseconds per second.
 const BIT_MICROSECONDS: u128 = 8_000_000;
 
-/// Hands the acknowledgements of each flow's main connection to `recorder`.
+/// Hands the acknowledgements of each TCP flow's main connection to `recorder`.
 ///
 /// # Errors
 /// If the ring cannot be read or is damaged.
@@ -26,11 +27,12 @@ pub fn record(
     ring: &Ring,
     decoder: &Decoder,
     tally: &Tally,
+    carried: &[Carried],
     recorder: &mut Recorder,
 ) -> Result<(), HarvestError> {
     let addresses = Addresses::new(&run.orders.flows);
     let mut flows: Vec<Option<Follow>> = (0..run.orders.flows.len())
-        .map(|index| Follow::new(run, index, tally))
+        .map(|index| Follow::new(run, index, tally).filter(|_| carried[index].by == Carrier::Tcp))
         .collect();
     ring.for_each(|clock, data| {
         let now = run.at_monotonic(clock);

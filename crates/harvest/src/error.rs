@@ -36,6 +36,17 @@ pub enum HarvestError {
         /// Packets that it lost.
         lost: u64,
     },
+    /// The agent could not keep up with the datagrams of a flow.
+    #[error(
+        "{lost} datagrams of flow {flow:?} were sent and not written down: its numbers would be \
+         wrong; send fewer per second"
+    )]
+    DatagramsLost {
+        /// The flow.
+        flow: String,
+        /// Datagrams that were not written down.
+        lost: u64,
+    },
     /// The operating system refused.
     #[error("{}: {source}", path.display())]
     Io {

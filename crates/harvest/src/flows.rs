@@ -1,13 +1,17 @@
 //! What flows did.
 
 use std::collections::BTreeMap;
+use std::slice;
 
-use cclab_testbed::orders::Work;
+use cclab_testbed::orders::{Flow as Orders, Work};
 use cclab_testbed::records::{FlowOutcome, Sample, TcpInfo};
-use cclab_trace::schema::{FlowSummary, Limited};
+use cclab_trace::Playback;
+use cclab_trace::schema::{Carrier, FlowSummary, Frames, Limited};
 use cclab_units::Time;
 
 use crate::connection::{Connection, MICROSECOND};
+use crate::datagrams::{self, BothWays, Progress, Way};
+use crate::error::HarvestError;
 use crate::limits::{NothingWaits, Told};
 use crate::records::{Run, acked, is_program, payload, sent};
 use crate::tally::{FlowTally, RoundTrips, Tally};
@@ -22,12 +26,87 @@ const UNDOS: [&str; 4] = [
 /// The counter of tail loss probes.
 const PROBES: &str = "TCPLossProbes";
 
+/// What carried a flow's data.
+#[derive(Debug, Default)]
+pub struct Carried {
+    /// What did.
+    pub by: Carrier,
+    /// Its datagrams, where they were looked for.
+    ways: Option<BothWays>,
+}
+
+impl Carried {
+    fn new(orders: &Orders, flow: &FlowOutcome, ways: Option<BothWays>) -> Carried {
+        let by = match (&orders.work, &ways) {
+            (Work::Datagrams { .. }, _) => Carrier::Udp,
+            (_, None) => Carrier::Tcp,
+            (_, Some(ways)) => carrier(flow, ways),
+        };
+        Carried { by, ways }
+    }
+
+    /// How far a flow over UDP had come, sample by sample; `None` of others.
+    pub fn progress(&self) -> Option<slice::Iter<'_, Progress>> {
+        let ways = self.ways.as_ref().filter(|_| self.by == Carrier::Udp);
+        ways.map(|ways| ways.there.progress.iter())
+    }
+}
+
+/// What carried the data of a program: that which sent most, both ways together. iperf3's two sides
+/// agree over TCP and then send datagrams.
+fn carrier(flow: &FlowOutcome, ways: &BothWays) -> Carrier {
+    let sockets = || flow.sender.iter().chain(&flow.receiver);
+    let segments: u64 = sockets().map(sent).sum();
+    let both = [&ways.there.sum, &ways.back.sum];
+    let bytes: u64 = both.iter().map(|way| way.sent_bytes).sum();
+    let count: u64 = both.iter().map(|way| way.sent).sum();
+    match (sockets().next(), count) {
+        (None, 0) => Carrier::Nothing,
+        (Some(_), 0) => Carrier::Tcp,
+        (None, _) => Carrier::Udp,
+        (Some(_), _) if bytes > segments => Carrier::Udp,
+        (Some(_), _) => Carrier::Tcp,
+    }
+}
+
+/// What carried the data of each flow; where that were datagrams, with their progress at its
+/// samples.
+///
+/// # Errors
+/// If the records of datagrams cannot be read or are damaged.
+pub fn carried(run: &Run<'_>, samples: &[Sample]) -> Result<Vec<Carried>, HarvestError> {
+    let flows = run.outcome.flows.iter().enumerate();
+    flows
+        .map(|(index, outcome)| {
+            let instants = samples.iter().filter_map(|sample| match sample {
+                Sample::Flow { at, flow, .. } if *flow as usize == index => {
+                    Some(Time::from_nanos(*at))
+                }
+                _ => None,
+            });
+            let ways = datagrams::of(run, index, &instants.collect::<Vec<Time>>())?;
+            Ok(Carried::new(&run.orders.flows[index], outcome, ways))
+        })
+        .collect()
+}
+
 /// One row per flow.
-pub fn summaries(run: &Run<'_>, samples: &[Sample], tally: &Tally) -> Vec<FlowSummary> {
-    (0..run.orders.flows.len())
-        .map(|index| {
+pub fn summaries(
+    run: &Run<'_>,
+    samples: &[Sample],
+    tally: &Tally,
+    carried: Vec<Carried>,
+) -> Vec<FlowSummary> {
+    let flows = carried.into_iter().enumerate();
+    flows
+        .map(|(index, carried)| {
             let warm = tally.warm.as_ref().map(|warm| &warm.flows[index]);
-            Flow::new(run, index, samples, &tally.flows[index]).summary(warm)
+            let flow = Flow::new(run, index, samples, &tally.flows[index]);
+            match (carried.by, carried.ways) {
+                (Carrier::Udp, Some(ways)) => flow.over_udp(ways),
+                (Carrier::Nothing, _) => flow.unseen(),
+                _ => flow.summary(warm),
+            }
         })
         .collect()
 }
@@ -108,6 +187,51 @@ impl<'a> Flow<'a> {
             cwnd_mean: self.cwnd_mean(started.unwrap_or(end), end),
             rtt: whole.rtt,
             warm_rtt: warm.rtt,
+            ..FlowSummary::default()
+        }
+    }
+
+    /// Of a flow whose data went as datagrams: what TCP alone has is left out.
+    fn over_udp(&self, ways: BothWays) -> FlowSummary {
+        let BothWays { there, back } = ways;
+        let started = [there.started, back.started].into_iter().flatten().min();
+        let frames = self.frames(&there);
+        FlowSummary {
+            transport: Carrier::Udp,
+            started,
+            first_byte: there.sum.first,
+            last_byte: there.sum.last,
+            bytes_received: there.sum.received_bytes,
+            segments_sent: there.sum.sent,
+            datagrams: there.sum,
+            back: back.sum,
+            frames: frames.unwrap_or_default(),
+            ..self.unseen()
+        }
+    }
+
+    /// What became of the frames of a video, whose datagrams begin with their numbers.
+    fn frames(&self, there: &Way) -> Option<Frames> {
+        let orders = &self.run.orders.flows[self.index];
+        let Work::Datagrams { source, .. } = &orders.work else {
+            return None;
+        };
+        let mut playback = Playback::new(*source.video()?, orders.start);
+        let sent = there.sum.sent;
+        let arrived = there.arrived.iter().filter(|one| one.head < sent);
+        arrived.for_each(|one| playback.take(one.at, one.head));
+        let lost = there.lost.iter().filter(|&&number| number < sent);
+        lost.for_each(|&number| playback.lose(number));
+        Some(playback.finish(sent, self.run.end()))
+    }
+
+    /// Of a program of which nothing was seen.
+    fn unseen(&self) -> FlowSummary {
+        FlowSummary {
+            name: self.run.orders.flows[self.index].name.clone(),
+            transport: Carrier::Nothing,
+            started: time(self.outcome.started),
+            ended: time(self.outcome.ended),
             ..FlowSummary::default()
         }
     }

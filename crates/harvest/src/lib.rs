@@ -3,12 +3,13 @@
 //!
 //! The order of reading is the order of need: the outcome says whether there was a run at all;
 //! one pass over the kernel's events gives queue events, losses, histograms and what summaries
-//! need; samples follow; then, if asked for, a second pass gives the acknowledgements.
+//! need; datagrams that left are found again among those that arrived; samples follow; then, if asked for, a second pass gives the acknowledgements.
 
 mod acks;
 mod addresses;
 mod captures;
 mod connection;
+mod datagrams;
 mod error;
 mod event;
 mod flows;
@@ -74,18 +75,19 @@ pub fn harvest(
         Some((ring, decoder)) => Tally::of(&run, ring, decoder, &mut recorder)?,
         None => Tally::empty(&run),
     };
+    let carried = flows::carried(&run, &samples)?;
     let syns: Vec<u64> = tally.flows.iter().map(flows::syns_again).collect();
-    samples::record(&run, &samples, &syns, &mut recorder)
+    samples::record(&run, &samples, &syns, &carried, &mut recorder)
         .map_err(|reason| samples::misfit(&run, reason))?;
     let wants_acks = scenario.trace.events.contains(&cclab_spec::EventKind::Ack);
     if let Some((ring, decoder)) = events.as_ref().filter(|_| wants_acks) {
-        acks::record(&run, ring, decoder, &tally, &mut recorder)?;
+        acks::record(&run, ring, decoder, &tally, &carried, &mut recorder)?;
     }
     captures::record(&run, &mut recorder)?;
     recorder.finish(&RunSummary {
         end: run.end(),
         events: tally.events,
-        flows: flows::summaries(&run, &samples, &tally),
+        flows: flows::summaries(&run, &samples, &tally, carried),
         links: links::summaries(&run, &samples, &tally),
         traffic: Vec::new(),
         probes: probes::summaries(&run),

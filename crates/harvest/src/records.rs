@@ -133,6 +133,11 @@ pub fn outcome(orders: &Orders, raw: &Path) -> Result<Outcome, HarvestError> {
             return Err(HarvestError::PacketsLost { point, lost });
         }
     }
+    let lost = orders.flows.iter().zip(&outcome.datagrams_lost);
+    if let Some((flow, &lost)) = lost.into_iter().find(|(_, lost)| **lost > 0) {
+        let flow = flow.name.clone();
+        return Err(HarvestError::DatagramsLost { flow, lost });
+    }
     Ok(outcome)
 }
 

@@ -8,11 +8,13 @@ use cclab_trace::{Event, Probe, Recorder};
 use cclab_units::{Rate, Time};
 
 use crate::connection::{MICROSECOND, UNLIMITED};
+use crate::datagrams::Progress;
 use crate::error::HarvestError;
+use crate::flows::Carried;
 use crate::records::{Run, acked, payload, sent};
 
 /// Hands the rows of `samples` to `recorder`. `syns` are the SYNs that each flow sent again,
-/// which the kernel counts as retransmissions.
+/// which the kernel counts as retransmissions, and `carried` is what carried each flow's data.
 ///
 /// # Errors
 /// If a sample is of a flow or a link that the run did not have.
@@ -20,9 +22,11 @@ pub fn record(
     run: &Run<'_>,
     samples: &[Sample],
     syns: &[u64],
+    carried: &[Carried],
     recorder: &mut Recorder,
 ) -> Result<(), String> {
     let rates = bottleneck_rates(run.layout);
+    let mut progress: Vec<_> = carried.iter().map(Carried::progress).collect();
     for sample in samples {
         match sample {
             Sample::Flow {
@@ -34,8 +38,13 @@ pub fn record(
                 let index = *flow as usize;
                 let outcome = run.outcome.flows.get(index);
                 let outcome = outcome.ok_or_else(|| format!("there is no flow {flow}"))?;
-                // A flow that has not started has no state.
-                if let Some(info) = sender {
+                if let Some(there) = &mut progress[index] {
+                    let row = there.next().filter(|there| there.sent > 0);
+                    if let Some(row) = row.map(|there| of_datagrams(*flow, there)) {
+                        recorder.record(Time::from_nanos(*at), Event::FlowSample(row));
+                    }
+                } else if let Some(info) = sender {
+                    // A flow that has not started has no state.
                     let variant = cclab_cc::find(&outcome.cc_in_force);
                     let paces = variant.is_some_and(|variant| variant.paces);
                     let row = flow_sample(*flow, info, *received, syns[index], paces);
@@ -84,6 +93,17 @@ fn flow_sample(flow: u32, info: &TcpInfo, received: u64, syns: u64, paces: bool)
         retransmits: u64::from(info.total_retrans)
             .saturating_sub(syns)
             .min(u64::from(info.data_segs_out)),
+    }
+}
+
+/// The state of a flow over UDP.
+fn of_datagrams(flow: u32, there: &Progress) -> FlowSample {
+    FlowSample {
+        flow,
+        snd_nxt: there.sent_bytes,
+        bytes_received: there.received_bytes,
+        segments_sent: there.sent,
+        ..FlowSample::default()
     }
 }
 

@@ -7,15 +7,15 @@ use std::path::Path;
 use cclab_harvest::{HarvestError, Kept, harvest};
 use cclab_spec::{
     Change, Direction, EventKind, Flow, Limit, Link, Network, Outage, Place, Queue, Scenario,
-    Topology, TraceOptions,
+    Topology, TraceOptions, Video,
 };
-use cclab_testbed::orders::{self, Work};
+use cclab_testbed::orders::{self, Taps, Work};
 use cclab_testbed::records::{
-    Failure, Fidelity, FlowOutcome, Kernel, NamespaceId, Outcome, QueueCounters, SCHEMA, Sample,
-    TcpInfo,
+    Datagram, Failure, Fidelity, FlowOutcome, Kernel, NamespaceId, Outcome, QueueCounters, SCHEMA,
+    Sample, Seen, TcpInfo, datagram_file,
 };
 use cclab_testbed::{Orders, records};
-use cclab_trace::schema::{DropReason, QueueAction};
+use cclab_trace::schema::{Carrier, Datagrams, DropReason, QueueAction};
 use cclab_trace::{capture_file_name, read, read_acks, read_drops, read_queue_events};
 use cclab_units::{Rate, Time};
 
@@ -113,6 +113,7 @@ fn orders() -> Orders {
             start: Time::ZERO,
             rwnd: None,
             sndbuf: None,
+            taps: None,
             work: Work::Bulk {
                 transfer: Some(150_000),
                 duration: None,
@@ -750,6 +751,137 @@ fn a_program_with_two_connections_is_their_sum() {
     assert_eq!((flow.segments_sent, flow.rtos, flow.mss), (108, 2, 1448));
 }
 
+/// Datagrams of `payload` bytes with these times in milliseconds and numbers, as the agent writes
+/// them.
+fn datagrams(payload: u16, list: &[(u64, u64)]) -> Vec<u8> {
+    let one = |&(ms, head): &(u64, u64)| {
+        let datagram = Datagram {
+            at: REALTIME_ZERO + ms * 1_000_000,
+            head,
+            payload,
+            ..Datagram::default()
+        };
+        datagram.to_bytes()
+    };
+    list.iter().flat_map(one).collect()
+}
+
+/// The folder of a program that sends ten datagrams of 60 kB, one each 10 ms, of which the third is
+/// lost; the others take 20 ms. One of 4 bytes goes back.
+fn with_datagrams() -> Folder {
+    let mut folder = Folder::new();
+    let flow = &mut folder.orders.flows[0];
+    flow.work = Work::Command {
+        client: vec!["iperf3".into()],
+        server: None,
+        until: None,
+    };
+    flow.taps = Some(Taps {
+        sender: "udp-eth0".into(),
+        receiver: "udp-eth0".into(),
+    });
+    let sent: Vec<(u64, u64)> = (0..10).map(|n| (100 + n * 10, n)).collect();
+    let arrived = sent.iter().filter(|(_, n)| *n != 2);
+    let arrived: Vec<(u64, u64)> = arrived.map(|(ms, n)| (ms + 20, *n)).collect();
+    for (backward, seen, bytes) in [
+        (false, Seen::Sent, datagrams(60_000, &sent)),
+        (false, Seen::Received, datagrams(60_000, &arrived)),
+        (true, Seen::Sent, datagrams(4, &[(50, 0)])),
+        (true, Seen::Received, datagrams(4, &[(70, 0)])),
+    ] {
+        folder.write(&datagram_file(0, backward, seen), &bytes);
+    }
+    folder
+}
+
+#[test]
+fn a_program_is_what_carried_most_of_its_bytes() {
+    let folder = with_datagrams();
+    let trace = folder.trace();
+    let flow = trace.summary.flows[0].clone();
+    assert_eq!(flow.transport, Carrier::Udp);
+    // What its connection of 150 kB had is left out.
+    assert_eq!((flow.cc.as_str(), flow.cc_in_force.as_str()), ("", ""));
+    assert_eq!((flow.retransmits, flow.rtt.count(), flow.mss), (0, 0, 0));
+    assert_eq!(flow.started, Some(Time::from_millis(50)));
+    assert_eq!(flow.first_byte, Some(Time::from_millis(120)));
+    assert_eq!(flow.last_byte, Some(Time::from_millis(210)));
+    assert_eq!((flow.bytes_received, flow.segments_sent), (540_000, 10));
+    assert_eq!((flow.datagrams.received, flow.datagrams.lost()), (9, 1));
+    assert_eq!(flow.datagrams.delay.mean(), Some(20e6));
+    assert_eq!((flow.back.sent, flow.back.received_bytes), (1, 4));
+    let (at, last) = trace.flow_samples.last().expect("a sample");
+    assert_eq!(at.as_nanos(), END);
+    assert_eq!((last.snd_nxt, last.bytes_received), (600_000, 540_000));
+    assert_eq!((last.segments_sent, last.cwnd), (10, 0));
+    let acks = read_acks(folder.out.path()).expect("acks");
+    assert!(acks.is_empty());
+
+    // Less than the 150 kB of its connection.
+    let few = datagrams(1_000, &[(100, 0), (110, 1)]);
+    for seen in [Seen::Sent, Seen::Received] {
+        folder.write(&datagram_file(0, false, seen), &few);
+    }
+    let flow = folder.trace().summary.flows[0].clone();
+    assert_eq!((flow.transport, flow.retransmits), (Carrier::Tcp, 3));
+    assert_eq!(flow.datagrams, Datagrams::default());
+}
+
+#[test]
+fn a_program_of_which_nothing_was_seen_is_told_from_one_that_got_nothing_through() {
+    let mut folder = with_datagrams();
+    folder.outcome.flows[0].sender.clear();
+    folder.outcome.flows[0].receiver.clear();
+    for backward in [false, true] {
+        folder.write(&datagram_file(0, backward, Seen::Received), &[]);
+    }
+    let flow = folder.trace().summary.flows[0].clone();
+    assert_eq!((flow.transport, flow.bytes_received), (Carrier::Udp, 0));
+    assert_eq!((flow.datagrams.lost(), flow.back.lost()), (10, 1));
+    for backward in [false, true] {
+        folder.write(&datagram_file(0, backward, Seen::Sent), &[]);
+    }
+    let flow = folder.trace().summary.flows[0].clone();
+    assert_eq!(flow.transport, Carrier::Nothing);
+    assert_eq!((flow.cc.as_str(), flow.bytes_received), ("", 0));
+}
+
+#[test]
+fn datagrams_that_a_source_numbered_are_frames() {
+    let mut folder = with_datagrams();
+    // 100 frames a second of one datagram each, due 15 ms after they are made, but that the groups of
+    // five need their first: numbers 2 to 4 are gone with the third, and each is 5 ms late.
+    let video = |deadline| {
+        cclab_spec::Datagrams::Video(Video {
+            frame_rate: 100.0,
+            i_frame: 60_000,
+            p_frame: 60_000,
+            group: 5,
+            deadline: Time::from_millis(deadline),
+            payload: 60_000,
+        })
+    };
+    let mut frames = |deadline| {
+        let flow = &mut folder.orders.flows[0];
+        flow.start = Time::from_millis(100);
+        flow.work = Work::Datagrams {
+            source: video(deadline),
+            stop: None,
+            transfer: None,
+            dice: orders::Dice {
+                seed: 1,
+                name: "application bulk".into(),
+            },
+        };
+        folder.trace().summary.flows[0].frames
+    };
+    let late = frames(15);
+    assert_eq!((late.sent, late.complete, late.lost), (10, 9, 1));
+    assert_eq!((late.late, late.shown), (9, 0));
+    let good = frames(25);
+    assert_eq!((good.late, good.lost, good.shown), (0, 1, 7));
+}
+
 #[test]
 fn bytes_of_a_connection_whose_sender_is_not_known_are_not_forgotten() {
     let mut folder = Folder::new();
@@ -842,6 +974,22 @@ fn every_way_to_fail_says_what_is_wrong() {
     let message = folder.message();
     assert!(
         message.contains("capture.1: damaged record: it ends inside a packet"),
+        "{message}"
+    );
+
+    let mut folder = with_datagrams();
+    folder.outcome.datagrams_lost = vec![5];
+    assert!(
+        folder
+            .message()
+            .starts_with("5 datagrams of flow \"bulk\" were sent and not written down")
+    );
+
+    let folder = with_datagrams();
+    folder.write(&datagram_file(0, true, Seen::Sent), &[0; 31]);
+    let message = folder.message();
+    assert!(
+        message.contains("datagrams.0.back.sent: damaged record: it ends inside a datagram"),
         "{message}"
     );
 

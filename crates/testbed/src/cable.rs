@@ -8,12 +8,12 @@ use crate::{discipline, words};
 
 /// Every interface has this address, so that a packet is for whoever gets it and no host asks
 /// who has an address.
-const MAC: &str = "02:00:00:00:00:01";
+pub(crate) const MAC: &str = "02:00:00:00:00:01";
 /// netem drops what exceeds its limit in packets, 1000 unless told.
 const NETEM_LIMIT: u32 = 1_000_000;
 
 /// An interface of a namespace.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct End {
     /// Index of the namespace.
     pub namespace: usize,

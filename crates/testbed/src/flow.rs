@@ -1,23 +1,28 @@
 //! Flows as the agent is told of them.
 
 use cclab_packet::{address, port};
-use cclab_spec::Scenario;
+use cclab_spec::{self as spec, Datagrams, Scenario};
+use cclab_units::Time;
 
 use crate::network::Network;
-use crate::orders::{Flow, Work};
+use crate::orders::{Dice, Flow, Work};
 use crate::program;
 use crate::route::MAX_WINDOW;
+use crate::tap;
 
 /// The flow at `index` of `scenario` in the run with `seed`.
 pub(crate) fn flow(scenario: &Scenario, network: &Network<'_>, index: usize, seed: u64) -> Flow {
     let spec = &scenario.flows[index];
     let (sender, receiver) = network.paths[index].ends();
     let start = spec.start_time(seed);
-    let bulk = || Work::Bulk {
-        transfer: spec.transfer,
-        duration: spec.duration,
-        write_size: spec.write_size,
-        writes_per_second: spec.writes_per_second,
+    let own = || match spec.udp {
+        Some(source) => datagrams(scenario, spec, source, start, seed),
+        None => Work::Bulk {
+            transfer: spec.transfer,
+            duration: spec.duration,
+            write_size: spec.write_size,
+            writes_per_second: spec.writes_per_second,
+        },
     };
     let number = index as u32;
     Flow {
@@ -32,6 +37,27 @@ pub(crate) fn flow(scenario: &Scenario, network: &Network<'_>, index: usize, see
         start,
         rwnd: spec.rwnd.map(|rwnd| rwnd.min(MAX_WINDOW)),
         sndbuf: spec.sndbuf,
-        work: program::work(scenario, index, start).unwrap_or_else(bulk),
+        taps: tap::taps(scenario, network, index),
+        work: program::work(scenario, index, start).unwrap_or_else(own),
+    }
+}
+
+/// The work of a flow over UDP that starts at `start`.
+fn datagrams(
+    scenario: &Scenario,
+    flow: &spec::Flow,
+    source: Datagrams,
+    start: Time,
+    seed: u64,
+) -> Work {
+    let stop = flow.duration.map(|duration| start + duration);
+    Work::Datagrams {
+        source,
+        stop: stop.into_iter().chain(scenario.duration).min(),
+        transfer: flow.transfer,
+        dice: Dice {
+            seed,
+            name: format!("application {}", flow.name),
+        },
     }
 }

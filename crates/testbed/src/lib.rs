@@ -31,6 +31,7 @@ mod program;
 pub mod records;
 mod route;
 mod settings;
+mod tap;
 mod unsupported;
 mod words;
 

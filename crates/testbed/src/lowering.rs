@@ -5,7 +5,7 @@ use cclab_units::Time;
 
 use crate::network::{self, Network};
 use crate::orders::{Capture, Change, Events, Orders, SCHEMA};
-use crate::{Target, flow, probe, route, settings};
+use crate::{Target, flow, probe, route, settings, tap};
 
 /// The orders of the run of `scenario` with `seed`. The caller has made sure that
 /// [`crate::unsupported`] finds nothing in it.
@@ -13,6 +13,7 @@ pub fn orders(scenario: &Scenario, seed: u64, target: Target) -> Orders {
     let travellers = probe::as_flows(scenario);
     let mut network = network::build(&travellers, target, probe::largest_packet(scenario));
     route::add(&travellers, &mut network);
+    tap::add(scenario, &mut network);
     let flows = 0..scenario.flows.len();
     let trace = &scenario.trace;
     Orders {

@@ -30,7 +30,9 @@ pub fn needs(orders: &Orders) -> Needs {
         needs.iptables |= !iptables.is_empty();
     }
     for flow in &orders.flows {
-        needs.variants.insert(flow.cc.clone());
+        if !flow.cc.is_empty() {
+            needs.variants.insert(flow.cc.clone());
+        }
         if let Work::Command { client, server, .. } = &flow.work {
             let servers = server.iter().filter_map(|server| server.first());
             needs

@@ -29,7 +29,7 @@ const LATENESS: Time = Time::from_millis(1);
 pub(crate) struct Network<'a> {
     pub scenario: &'a Scenario,
     target: Target,
-    mtu: u32,
+    pub mtu: u32,
     packet: u64,
     burst: u64,
     /// Index of the namespace of wires.
@@ -108,9 +108,11 @@ impl<'a> Network<'a> {
             .max();
         let segment = mss.unwrap_or(DEFAULT_MSS) + HEADERS;
         let mtu = segment.max(MTU);
-        // A program also sends packets that are no segments of TCP.
-        let programs = flows.iter().any(|flow| flow.command.is_some());
-        let largest = if programs { mtu } else { segment };
+        // Datagrams, which a program also sends, are as large as the MTU lets them be.
+        let datagrams = flows
+            .iter()
+            .any(|flow| flow.udp.is_some() || flow.command.is_some());
+        let largest = if datagrams { mtu } else { segment };
         let mut network = Network {
             scenario,
             target,
@@ -278,7 +280,7 @@ impl<'a> Network<'a> {
         Some(between)
     }
 
-    fn bring_up(&mut self, namespace: usize, interface: &str) {
+    pub(crate) fn bring_up(&mut self, namespace: usize, interface: &str) {
         let namespace = &mut self.namespaces[namespace];
         namespace.interfaces.push(interface.to_owned());
         namespace.ip.push(format!("link set {interface} up"));

@@ -5,6 +5,7 @@
 //! its sysctls, its `ip` batch, its interfaces' offloads, its `tc` batch, its `iptables` rules;
 //! then captures and tracing; then it waits for time zero.
 
+use cclab_spec::Datagrams;
 pub use cclab_spec::ProbeKind;
 use cclab_units::Time;
 use serde::{Deserialize, Serialize};
@@ -99,13 +100,13 @@ pub struct Queue {
     pub discipline: u32,
 }
 
-/// One TCP flow.
+/// One flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
     /// Name.
     pub name: String,
-    /// Variant asked for: in force by the sender's route, and read back.
+    /// Variant asked for: in force by the sender's route, and read back; empty without TCP.
     pub cc: String,
     /// Index of the sender's namespace.
     pub sender: usize,
@@ -119,7 +120,7 @@ pub struct Flow {
     pub destination: Ipv4Addr,
     /// Port of the receiver.
     pub destination_port: u16,
-    /// When it connects, or when the program starts.
+    /// When it connects, sends its first datagram, or when the program starts.
     pub start: Time,
     /// The largest window that the receiver advertises, in bytes; absent: as the kernel likes.
     /// The receiver's route clamps the window of the handshake, but the kernel sets a clamp of
@@ -130,8 +131,22 @@ pub struct Flow {
     /// so that one in a hurry exceeds it many times: the agent writes what is free in it, no more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sndbuf: Option<u64>,
+    /// Where its datagrams are seen as they leave its hosts; absent: they are not looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taps: Option<Taps>,
     /// What it does.
     pub work: Work,
+}
+
+/// Interfaces that get a copy of each packet of UDP that a host sends. What arrives at a host is
+/// seen by a socket instead, which gets whole datagrams, and those alone that the host accepts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Taps {
+    /// That of the sender's host.
+    pub sender: String,
+    /// That of the receiver's host.
+    pub receiver: String,
 }
 
 /// What a flow does.
@@ -155,11 +170,33 @@ pub enum Work {
         /// The sender's program and its arguments.
         client: Vec<String>,
         /// The receiver's program and its arguments, started at time zero; absent: the agent
-        /// accepts connections at the destination port and discards what comes.
+        /// accepts connections and datagrams at the destination port and discards what comes.
         server: Option<Vec<String>>,
         /// When the program is ended; absent: when it ends of itself, or the run does.
         until: Option<Time>,
     },
+    /// The agent sends datagrams to the destination port, where nobody reads them. Each begins with
+    /// its number, counted from 0, and the time at which it was due, 8 bytes each, big endian.
+    Datagrams {
+        /// What sends them.
+        source: Datagrams,
+        /// None leaves from then on; absent: until the transfer or the run ends.
+        stop: Option<Time>,
+        /// Bytes to send; absent: as many as time allows.
+        transfer: Option<u64>,
+        /// What the source draws comes from this stream.
+        dice: Dice,
+    },
+}
+
+/// A stream of random numbers: that of a run's seed with that name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dice {
+    /// The run's seed.
+    pub seed: u64,
+    /// The name.
+    pub name: String,
 }
 
 /// A probe, both of whose hosts are the agent's.

@@ -5,6 +5,7 @@
 //! - `events.ring`: pages of the kernel's trace ring, one after the other, each as read from
 //!   `trace_pipe_raw`; `events.json`: [`EventFormats`];
 //! - `capture.N`: the packets of capture point N as [`FRAME_HEADER`] bytes and data each;
+//! - `datagrams.N.*`: what was seen of the datagrams of flow N, one [`Datagram`] after the other;
 //! - `FLOW.stdout`, `FLOW.stderr`, `FLOW.server.stdout`, `FLOW.server.stderr` of programs.
 //!
 //! Times are nanoseconds since time zero of the run, except those of events and packets, which
@@ -30,6 +31,88 @@ pub const FRAME_HEADER: usize = 16;
 /// The name of the file with the packets of capture point `index`.
 pub fn capture_file(index: usize) -> String {
     format!("capture.{index}")
+}
+
+/// The name of the file with the datagrams of flow `index` that were `seen`, on the way back from
+/// its receiver or not.
+pub fn datagram_file(index: usize, backward: bool, seen: Seen) -> String {
+    let way = if backward { ".back" } else { "" };
+    let seen = match seen {
+        Seen::Sent => "sent",
+        Seen::Received => "received",
+    };
+    format!("datagrams.{index}{way}.{seen}")
+}
+
+/// Where a datagram was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// As it left the host that sent it.
+    Sent,
+    /// As the host that it was for took it in.
+    Received,
+}
+
+/// A datagram of UDP, seen at a host. One that was sent is known again where it arrives by all
+/// of it but the time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Datagram {
+    /// CLOCK_REALTIME in nanoseconds.
+    pub at: u64,
+    /// A hash of the first [`HASHED`] bytes of its payload.
+    pub hash: u64,
+    /// The first 8 bytes of its payload as a number, big endian; missing ones are zero.
+    pub head: u64,
+    /// Bytes of payload.
+    pub payload: u16,
+    /// Ports of both.
+    pub source_port: u16,
+    /// See `source_port`.
+    pub destination_port: u16,
+    /// The identification of its IP header; zero of many.
+    pub id: u16,
+}
+
+/// Bytes of a datagram's payload that are hashed. The first fragment of one that is larger than
+/// the MTU has them.
+pub const HASHED: usize = 1024;
+
+impl Datagram {
+    /// Bytes that [`Datagram::to_bytes`] gives.
+    pub const BYTES: usize = 32;
+
+    /// As the agent's files have it, little endian.
+    pub fn to_bytes(&self) -> [u8; Datagram::BYTES] {
+        let mut bytes = [0; Datagram::BYTES];
+        let long = [self.at, self.hash, self.head];
+        let short = [
+            self.payload,
+            self.source_port,
+            self.destination_port,
+            self.id,
+        ];
+        let long = long.iter().flat_map(|number| number.to_le_bytes());
+        let short = short.iter().flat_map(|number| number.to_le_bytes());
+        for (to, from) in bytes.iter_mut().zip(long.chain(short)) {
+            *to = from;
+        }
+        bytes
+    }
+
+    /// The inverse of [`Datagram::to_bytes`].
+    pub fn from_bytes(bytes: &[u8; Datagram::BYTES]) -> Datagram {
+        let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+        let short = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+        Datagram {
+            at: long(0),
+            hash: long(8),
+            head: long(16),
+            payload: short(24),
+            source_port: short(26),
+            destination_port: short(28),
+            id: short(30),
+        }
+    }
 }
 
 /// What a run came to.
@@ -62,6 +145,8 @@ pub struct Outcome {
     pub events_lost: u64,
     /// Packets that each capture point lost.
     pub packets_lost: Vec<u64>,
+    /// Datagrams of each flow that were not written down.
+    pub datagrams_lost: Vec<u64>,
     /// How well the host kept up (real time only).
     pub fidelity: Option<Fidelity>,
 }

@@ -35,7 +35,7 @@ fn host(network: &mut Network<'_>, end: &End, own: Ipv4Addr, peer: Ipv4Addr, met
     let interface = &end.interface;
     let lines = [
         format!("addr add {own}/32 dev {interface}"),
-        format!("route add {peer}/32 dev {interface} scope link src {own} {metrics}"),
+        format!("route add {peer}/32 dev {interface} scope link src {own}{metrics}"),
     ];
     network.namespaces[end.namespace].ip.extend(lines);
 }
@@ -62,11 +62,14 @@ fn receiving(flow: &Flow) -> String {
 /// The largest window that TCP can advertise (RFC 7323, section 2.3).
 pub(crate) const MAX_WINDOW: u64 = 65_535 << 14;
 
-/// What both are told. The receiver answers with the same variant, as some, such as DCTCP, have
+/// What both are told; nothing of a flow without TCP. The receiver answers with the same variant, as some, such as DCTCP, have
 /// the receiver do its part.
 fn both(flow: &Flow) -> String {
+    if flow.udp.is_some() {
+        return String::new();
+    }
     format!(
-        "congctl {} advmss {}",
+        " congctl {} advmss {}",
         flow.cc,
         flow.mss.unwrap_or(DEFAULT_MSS)
     )

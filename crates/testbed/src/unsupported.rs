@@ -243,17 +243,13 @@ fn losses(link: &Link, at: &str, found: &mut Found) {
 }
 
 fn flow(flow: &Flow, target: Target, found: &mut Found) {
-    if flow.udp.is_some() {
-        found.refuse(format!("flow.{}.transport", flow.name), "flows over UDP");
-        return;
-    }
     if !flow.cc_params.is_empty() {
         let what = format!("parameters of the kernel's {}", flow.cc);
         found.refuse(format!("flow.{}.cc_params", flow.name), what);
     }
     let at = |key: &str| format!("flow.{}.{key}", flow.name);
     let known = cclab_cc::of_kernel().map(|variant| variant.name);
-    if !known.clone().any(|name| name == flow.cc) {
+    if flow.udp.is_none() && !known.clone().any(|name| name == flow.cc) {
         let known: Vec<&str> = known.collect();
         let what = format!("variant {} (the kernel has: {})", flow.cc, known.join(", "));
         found.refuse(at("cc"), what);

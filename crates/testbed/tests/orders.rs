@@ -245,7 +245,11 @@ fn routed(orders: &Orders, from: String, to: String) {
 fn neighbour(orders: &Orders, namespace: &str, interface: &str) -> usize {
     let peer = |namespace: &str, interface: &str| -> (String, String) {
         let own = format!("{interface} netns {namespace}");
-        for line in &orders.links {
+        let cables = orders
+            .links
+            .iter()
+            .filter(|line| line.contains(" type veth "));
+        for line in cables {
             let (left, right) = line["link add ".len()..]
                 .split_once(" type veth peer ")
                 .expect("a pair");
@@ -536,6 +540,70 @@ fn programs_get_addresses_and_their_servers() {
     );
     let programs: Vec<String> = needs(&orders).programs.into_iter().collect();
     assert_eq!(programs, ["curl", "iperf3", "serve"]);
+}
+
+#[test]
+fn what_a_program_sends_by_udp_is_seen_before_it_can_wait_or_be_lost() {
+    let text = "loss = { rate = \"1%\", at = \"sender\" }\n[network.access]\nrate = \"1Gbit\"\n\
+                [[flow]]\nname = \"tcp\"\n[[flow]]\nname = \"program\"\ncommand = [\"quic\"]\n";
+    let orders = in_guest(&scenario(text));
+    is_sound(&scenario(text), &orders);
+    assert_eq!(orders.flows[0].taps, None);
+    let taps = orders.flows[1].taps.as_ref().expect("taps");
+    assert_eq!([&taps.sender, &taps.receiver], ["udp-eth0", "udp-eth0"]);
+    for host in ["program.left", "program.right"] {
+        // The kernel passes packets to clsact before any other discipline.
+        assert_eq!(
+            lines_of(&orders, host, "eth0").last(),
+            Some(&"clsact".to_owned())
+        );
+        let namespace = orders.namespaces.iter().find(|n| n.name == host);
+        let namespace = namespace.expect("a host");
+        let copies = "filter add dev eth0 egress protocol ip u32 match ip protocol 17 0xff \
+                      action mirred egress mirror dev udp-eth0";
+        assert_eq!(namespace.tc.last(), Some(&copies.to_owned()));
+    }
+    // Flows of a chain share their hosts, and with them what sees their datagrams.
+    let chain = "[network]\ntopology = \"chain\"\n[[flow]]\ncommand = [\"a\"]\n\
+                 [[flow]]\ncommand = [\"b\"]\n";
+    let orders = in_guest(&scenario(chain));
+    is_sound(&scenario(chain), &orders);
+    let copies = orders.links.iter().filter(|line| line.contains(" ifb"));
+    assert_eq!(copies.count(), 2, "{:?}", orders.links);
+}
+
+#[test]
+fn a_flow_over_udp_is_its_source_and_has_no_variant() {
+    let scenario = scenario(
+        "[[flow]]\nname = \"call\"\ntransport = \"udp\"\nstart = \"1s\"\nduration = \"3s\"\n\
+         application = { kind = \"constant-rate\", rate = \"1Mbit\" }\n",
+    );
+    let orders = in_guest(&scenario);
+    is_sound(&scenario, &orders);
+    let flow = &orders.flows[0];
+    let Work::Datagrams {
+        source,
+        stop,
+        transfer,
+        dice,
+    } = &flow.work
+    else {
+        panic!("{:?}", flow.work)
+    };
+    assert_eq!(Some(*source), scenario.flows[0].udp);
+    assert_eq!(
+        (*stop, *transfer),
+        (Some(Time::from_secs(4)), None),
+        "{flow:?}"
+    );
+    // The simulator's stream of that name.
+    assert_eq!((dice.seed, dice.name.as_str()), (1, "application call"));
+    assert!(flow.taps.is_some());
+    let text = readable(&orders);
+    assert!(!text.contains("congctl"), "{text}");
+    assert!(needs(&orders).variants.is_empty());
+    let written = serde_json::to_string(&orders).expect("orders");
+    assert_eq!(serde_json::from_str::<Orders>(&written).ok(), Some(orders));
 }
 
 #[test]

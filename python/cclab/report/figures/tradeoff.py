@@ -77,8 +77,10 @@ class Cloud:
 
 
 def draw(results: Results, asked: Asked) -> Drawing | None:
-    """The figure; None without flows, and, unasked, where all are of one variant."""
+    """The figure; None without flows, and, unasked, where all are of one variant or without RTT."""
     if not any(name.startswith("flow.") for name in names_in(results)):
+        return None
+    if not asked and (len(_variants(results)) < 2 or not _has_round_trips(results)):
         return None
     if asked.metrics and len(asked.metrics) != 2:
         raise InputError(f"tradeoff takes two metrics, X,Y, such as {','.join(_DEFAULT)}")
@@ -87,8 +89,6 @@ def draw(results: Results, asked: Asked) -> Drawing | None:
     apart = [axis for axis in axes if axis.of_variants]
     if asked.axes:
         apart = [axis_called(axes, pattern) for pattern in asked.axes]
-    if not asked and len(_variants(results)) < 2:
-        return None
     over = [axis for axis in axes if axis not in apart]
     panels = facets(over)
     together = {tuple(a.place(p.params) for a in apart) for p in results.points if p.runs}
@@ -165,6 +165,11 @@ def _spanned(ends: tuple[float, float], least: float) -> tuple[float, float]:
     half = max(half, LEAST_SPAN * abs(middle) / 2)
     low, high = middle - half, middle + half
     return (max(0.0, low) if least >= 0 else low), high
+
+
+def _has_round_trips(results: Results) -> bool:
+    """Whether any flow measured some: datagrams have none."""
+    return any(name.startswith("flow.") and ".rtt_p95" in name for name in names_in(results))
 
 
 def _variants(results: Results) -> set[str]:
