@@ -93,6 +93,18 @@ def test_the_document_holds_what_the_table_shows(tmp_path: Path) -> None:
     assert [asked["asked"] for asked in document["asked"]] == [5_000_000, 60.0, 3.0]
 
 
+def test_ns3_gets_ten_thousand_flows_only_if_asked_to(tmp_path: Path) -> None:
+    many = ["--flows", "10000"]
+    done = bench(tmp_path, *many)
+    assert "ns-3 is left out at 10,000 flows" in done.stdout
+    assert "ns-2 is left out at 10,000 flows" in done.stdout
+    asked = bench(tmp_path, *many, "--ns3-flows", "10000")
+    assert "ns-3 is left out" not in asked.stdout
+    assert "ns-2 is left out" in asked.stdout
+    few = bench(tmp_path)
+    assert "left out" not in few.stdout
+
+
 def test_check_fails_when_a_figure_is_missed(tmp_path: Path) -> None:
     # As fast as its peers is not three times as fast.
     assert bench(tmp_path, "--check").returncode == 1

@@ -256,7 +256,8 @@ def test_a_scenario_is_told_in_si_units_under_the_names_of_the_study_file(tmp_pa
         '[[flow]]\nname = "b"\ncc = "vegas"\nrtt = "30ms"\ncc_params = { alpha = 3 }\n'
         '[[traffic]]\nname = "t"\nkind = "constant-rate"\nrate = "1Mbit"\n'
     )
-    run, flows, traffic = of_scenario(cclab.Study.load(file).plan().points[0].scenario)
+    cells = of_scenario(cclab.Study.load(file).plan().points[0].scenario)
+    run, flows, traffic = cells.run, cells.flows, cells.traffic
     for name, value in {
         "duration": 3.0,
         "bottleneck.loss": 0.01,
@@ -280,8 +281,9 @@ def test_a_scenario_is_told_in_si_units_under_the_names_of_the_study_file(tmp_pa
 @pytest.mark.parametrize("study", sorted((ROOT / "examples").glob("*.toml")), ids=lambda f: f.stem)
 def test_every_example_has_its_cells(study: Path) -> None:
     for point in cclab.Study.load(study).plan().points:
-        run, flows, traffic = of_scenario(point.scenario)
-        cells = [run, *flows, *traffic]
+        levels = of_scenario(point.scenario)
+        flows = levels.flows
+        cells = [levels.run, *flows, *levels.traffic, *levels.probes]
         assert all(
             isinstance(value, str | int | float | None) for row in cells for value in row.values()
         )

@@ -83,4 +83,4 @@ def test_a_pipe_gets_whole_lines_without_padding(cli: Cli, study: Path, tmp_path
     for plan in (cli("plan", study), cli("list", "metrics")):
         told += (*plan.stdout.splitlines(),)
     assert [line for line in told if line != line.rstrip()] == []
-    assert [line for line in told if "run until each flow" in line and line.endswith("often")]
+    assert [line for line in told if "until each flow has" in line and line.endswith("`repeat`")]

@@ -183,6 +183,28 @@ def test_an_interval_across_the_bound_is_open(tmp_path: Path) -> None:
     assert not any(one.ran for one in after.done), "what was run is not run again"
 
 
+def test_the_short_form_gives_no_verdict(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study, out = folder(tmp_path), tmp_path / "out"
+    done = cclab.reproduce(study, out=out, short=True)
+    judged = [*done.claims, *done.suspicions]
+    assert len(judged) > 2
+    assert {one.verdict for one in judged} == {"no verdict"}
+    assert {o.finding for one in judged for o in (*one.outcomes, *one.needs)} == {"not judged"}
+    assert any(outcome.estimate is not None for one in judged for outcome in one.outcomes)
+    assert invoke(["reproduce", str(study), "--short", "--out", str(out)]) == DONE
+    told = capsys.readouterr().out
+    assert "no verdict" in told
+    page = (out / "short" / "pair" / "index.html").read_text()
+    document = json.loads((out / "short" / "pair" / "reproduction.json").read_text())
+    for word in ("reproduced", "refuted", "confirmed"):
+        assert f">{word}" not in page
+        assert word not in {one["verdict"] for one in document["claims"] + document["suspicions"]}
+        assert f" {word} " not in told
+    assert ">no verdict<" in page
+
+
 def test_a_backend_that_has_nothing_to_do_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

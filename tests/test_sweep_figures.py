@@ -146,7 +146,7 @@ def test_a_heat_map_shows_the_metric_over_the_axes_that_are_asked_for(pairs: Res
         assert not panel.yaxis_inverted()
         for column, limit in enumerate(["0.5bdp", "2bdp", "8bdp"]):
             for row, rtt in enumerate(RTTS):
-                jain = mean(pairs, "jain", "cubic", other, limit, rtt)
+                jain = mean(pairs, "window_jain", "cubic", other, limit, rtt)
                 assert mesh(panel)[row, column] == pytest.approx(jain, rel=1e-12)
 
 
@@ -183,7 +183,9 @@ def test_the_ellipse_is_that_of_one_standard_deviation(pairs: Results) -> None:
     assert len(ellipses) == len(dots) == 2
     for name, ellipse, runs in zip(["short", "long"], ellipses, dots, strict=True):
         own = flows.filter(name=name)
-        x, y = own["rtt_p95_s"].to_numpy() * 1e3, own["goodput_bps"].to_numpy() / 1e6
+        # The study has a warm-up.
+        x = own["window_rtt_p95_s"].to_numpy() * 1e3
+        y = own["window_goodput_bps"].to_numpy() / 1e6
         assert np.asarray(runs.get_xdata()) == pytest.approx(x)
         assert np.asarray(runs.get_ydata()) == pytest.approx(y)
         assert ellipse.get_center() == pytest.approx((x.mean(), y.mean()))
@@ -352,7 +354,7 @@ def test_copies_of_a_flow_are_one(tmp_path: Path) -> None:
     short, long = (np.asarray(line.get_ydata()) for line in axes.lines)
     assert short + long == pytest.approx([100, 100, 100])
     frame = results.flows.filter(pl.col("network.bottleneck.queue.limit") == "2bdp")
-    goodput = dict(zip(frame["name"], frame["goodput_bps"], strict=True))
+    goodput = dict(zip(frame["name"], frame["window_goodput_bps"], strict=True))
     assert short[1] == pytest.approx(100 * (1 - goodput["long"] / sum(goodput.values())))
 
 

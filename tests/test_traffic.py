@@ -100,8 +100,13 @@ def test_tables_and_page_show_it(busy: Results, tmp_path: Path) -> None:
     assert [row[1] for group in shown.groups for row in group] == ["ping", "web", "ping"]
     assert "poisson" in tables.markdown(busy)
     assert "ping-flood" in tables.plain(busy)
+    # Its rate is the path's answer, not the study's.
+    note = "A ping flood has no rate of its own"
+    assert note in tables.plain(busy)
+    assert note in tables.markdown(busy)
     html = page.html(busy, page.Drawn([], []))
     assert "<h2>Cross traffic</h2>" in html
+    assert note in html
     assert "Flow completion time" in html
     write(busy, tmp_path)
     assert "fct_p99_s" in (tmp_path / "traffic.csv").read_text()
@@ -109,6 +114,7 @@ def test_tables_and_page_show_it(busy: Results, tmp_path: Path) -> None:
 
 def test_results_without_traffic_show_none(results: Results) -> None:
     assert tables.traffic(results) is None
+    assert not tables.floods(results)
     assert "traffic" not in results.document()["runs"][0]
     assert "<h2>Cross traffic</h2>" not in page.html(results, page.Drawn([], []))
 

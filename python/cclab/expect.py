@@ -117,5 +117,8 @@ def _measured(expectation: Expectation, point: PointSummary) -> Estimate | None:
         case {"traffic": name}:
             source = next((t for t in point.traffic if t.name == name), None)
             return source.estimates.get(expectation.metric) if source else None
+        case {"probe": name}:
+            probe = next((p for p in point.probes if p.name == name), None)
+            return probe.estimates.get(expectation.metric) if probe else None
         case _:
             return None

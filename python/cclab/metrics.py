@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Better = Literal["higher", "lower"]
 """The way in which a metric gets better."""
 
-Subject = Literal["flow", "group", "traffic", "bottleneck", "band", "run", "fidelity"]
+Subject = Literal["flow", "group", "traffic", "probe", "bottleneck", "band", "run", "fidelity"]
 
 _FIXED = {
     "percentage": (0.01, "%", 2),
@@ -198,6 +198,9 @@ BAND_METRICS = _names("band")
 TRAFFIC_METRICS = _names("traffic")
 """The metrics of a source of cross traffic that are estimated over runs."""
 
+PROBE_METRICS = _names("probe")
+"""The metrics of a probe that are estimated over runs."""
+
 BOTTLENECK_METRICS = _names("bottleneck")
 """The metrics of the bottleneck that are estimated over runs."""
 
@@ -248,7 +251,7 @@ def shown_name(subject: str, name: str, *, warm: bool) -> str:
 def warmed_up(measured: Mapping[str, Any]) -> bool:
     """Whether something was measured after a warm-up in the run that has these metrics."""
     flows = (flow.get("window_goodput_bps") for flow in measured["flows"])
-    queue = measured["bottleneck"].get("window_queue_delay_mean_s")
+    queue = measured.get("bottleneck", {}).get("window_queue_delay_mean_s")
     return queue is not None or any(goodput is not None for goodput in flows)
 
 
@@ -265,6 +268,31 @@ def queried(*subjects: Subject) -> list[str]:
         for one in METRICS
         if one.subject == subject and one.queried
     ]
+
+
+FLOW_GROUPS = tuple(
+    dict.fromkeys(one.keys[0] for one in METRICS if one.subject == "flow" and len(one.keys) > 1)
+)
+"""The keys of a flow below which there are metrics: null where a flow has none of them."""
+
+_GROUPED = [one for one in METRICS if one.subject == "flow" and len(one.keys) > 1]
+
+
+NO_VARIANT = "no traffic"
+"""What stands for the variant of a program of which nothing was seen."""
+
+
+def kind(flow: Mapping[str, Any]) -> str:
+    """What legends call a flow: its variant, or what carries its data where that is not TCP."""
+    return flow["cc"] or flow["transport"] or NO_VARIANT
+
+
+def of_flow(flow: dict[str, Any]) -> dict[str, Any]:
+    """What a run says of a flow, by the names of its metrics: `limited_cwnd`, `datagrams_loss`."""
+    found = {key: value for key, value in flow.items() if key not in FLOW_GROUPS}
+    for one in _GROUPED:
+        found[one.name] = (flow.get(one.keys[0]) or {}).get(one.keys[1])
+    return found
 
 
 def transfers(source: dict[str, Any]) -> dict[str, Any]:

@@ -77,7 +77,7 @@ class Expectation:
     """The text of the study."""
     subject: str | dict[str, str]
     """What is measured: `run`, `bottleneck`, `{"flow": NAME}`, and the same of a `group`, of a
-    `band` of the bottleneck, and of `traffic`."""
+    `band` of the bottleneck, of `traffic` and of a `probe`."""
     metric: str
     operator: str
     value: float
@@ -195,32 +195,39 @@ class Plan:
     def reasons(self) -> list[str]:
         """What the backend cannot do, in lines, each thing once with all that asks for it."""
         asking: dict[str, list[str]] = {}
-        for _, path, what in self._placed_reasons():
+        for _, path, what, _ in self._placed_reasons():
             asking.setdefault(what, []).append(path)
         return [f"{', '.join(paths)}: {what}" for what, paths in asking.items()]
 
     @property
     def refusals(self) -> list[str]:
-        """The reasons, each behind the place in the study that asks for it, where one does."""
+        """The reasons, each behind the place in the study that asks for it, where one does, and
+        with the backends that do it."""
         return [
-            f"{place}: {path}: {what}" if place else f"{path}: {what}"
-            for place, path, what in self._placed_reasons()
+            f"{place}: {told}" if place else told
+            for place, path, what, elsewhere in self._placed_reasons()
+            for told in (f"{path}: {what}{_does_it(elsewhere)}",)
         ]
 
-    def _placed_reasons(self) -> list[tuple[str | None, str, str]]:
-        """Place, path and what the backend cannot do; a flow's copies (`count`) fold into one."""
+    def _placed_reasons(self) -> list[tuple[str | None, str, str, list[str]]]:
+        """Place, path, what the backend cannot do and which do; a flow's copies (`count`) fold into
+        one."""
         names = {flow["name"] for point in self.points for flow in point.scenario["flows"]}
         alike: dict[tuple[str, str], list[str]] = {}
         places: dict[tuple[str, str], str | None] = {}
+        doing: dict[tuple[str, str], list[str]] = {}
         for reason in self.unsupported:
             key = (_of_any_copy(reason["path"], names), reason["what"])
             alike.setdefault(key, []).append(reason["path"])
             places.setdefault(key, reason.get("place"))
+            elsewhere = reason.get("elsewhere", [])
+            doing[key] = [name for name in doing.get(key, elsewhere) if name in elsewhere]
         return [
             (
                 places[path, what],
                 paths[0] if len(paths) == 1 else f"{path} ({len(paths)} flows)",
                 what,
+                doing[path, what],
             )
             for (path, what), paths in alike.items()
         ]
@@ -307,6 +314,13 @@ class Plan:
             until=until,
             baselines=raw.get("baselines", []),
         )
+
+
+def _does_it(backends: list[str]) -> str:
+    """Which other backends do what is refused; empty of none."""
+    if not backends:
+        return ""
+    return f"; --backend {' or '.join(backends)} has it"
 
 
 def _with_runs(point: Point, most: int) -> Point:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cclab.metrics import of_source, shown_name, warmed_up
+from cclab.metrics import of_flow, of_source, shown_name, warmed_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,7 +83,8 @@ def value_of(metrics: dict[str, Any], measure: Measure) -> float | None:
         case "bottleneck":
             found = metrics["bottleneck"]
         case {"flow": name}:
-            found = next((f for f in metrics["flows"] if f["name"] == name), None)
+            flow = next((f for f in metrics["flows"] if f["name"] == name), None)
+            found = None if flow is None else of_flow(flow)
         case {"group": name}:
             found = next((g for g in metrics.get("groups", []) if g["name"] == name), None)
         case {"band": name}:
@@ -92,6 +93,8 @@ def value_of(metrics: dict[str, Any], measure: Measure) -> float | None:
         case {"traffic": name}:
             source = next((t for t in metrics.get("traffic", []) if t["name"] == name), None)
             found = None if source is None else of_source(source)
+        case {"probe": name}:
+            found = next((p for p in metrics.get("probes", []) if p["name"] == name), None)
     metric = shown_name(subject, measure.metric, warm=warmed_up(metrics))
     return None if found is None else found[metric]
 

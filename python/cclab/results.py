@@ -16,7 +16,7 @@ from cclab import _core, companions, expect, repeats, trace
 from cclab.catalog import Catalog
 from cclab.companions import baselines, phase
 from cclab.errors import DamageError, InputError, StoreError
-from cclab.metrics import RUN_METRICS, transfers
+from cclab.metrics import RUN_METRICS, of_flow, transfers
 from cclab.plan import text
 from cclab.summary import PointSummary, Raised, summarise, warnings
 
@@ -134,10 +134,8 @@ class Results:
         rows = []
         for run, params in self._with_params():
             for flow in run.metrics["flows"]:
-                limited = {f"limited_{k}": v for k, v in (flow["limited"] or {}).items()}
-                plain = {k: v for k, v in flow.items() if k != "limited"}
                 which = {"run": run.run.id, "seed": run.run.seed}
-                rows.append(which | params | plain | limited)
+                rows.append(which | params | of_flow(flow))
         return pl.DataFrame(rows, infer_schema_length=None)
 
     @property
@@ -175,6 +173,15 @@ class Results:
         return pl.DataFrame(rows, infer_schema_length=None)
 
     @property
+    def probes(self) -> pl.DataFrame:
+        """One row per probe and run: the sweep parameters and its metrics."""
+        rows = []
+        for run, params in self._with_params():
+            which = {"run": run.run.id, "seed": run.run.seed}
+            rows += [which | params | probe for probe in run.metrics.get("probes", [])]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    @property
     def summary(self) -> pl.DataFrame:
         """One row per flow and sweep point: means over runs and the ends of their intervals."""
         rows = []
@@ -194,8 +201,9 @@ class Results:
         """A table of the trace of a run, by the run's number or id.
 
         The tables are those in docs/trace-schema.md: `flow_samples`, `queue_samples`, `acks`,
-        `queue_events`, `drops`, `flows`, `links`, `traffic`, `transfers`, `histograms`. Raises
-        `InputError` if there is no such run or it recorded no such table.
+        `queue_events`, `drops`, `flows`, `links`, `traffic`, `transfers`, `probes`,
+        `probe_samples`, `histograms`. Raises `InputError` if there is no such run or it recorded
+        no such table.
         """
         return self._run(run).table(table)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from cclab import _core
+from cclab import _core, ready
 from cclab.backends import kernels
 from cclab.errors import InputError
 from cclab.explain import Explained, explain
@@ -28,17 +28,23 @@ class Study:
 
     @classmethod
     def load(cls, path: str | Path) -> Study:
-        """Reads the study file at `path`: its keys and the types of their values.
+        """Reads the study file at `path`, or the ready study of that name: its keys and the types
+        of their values. A file goes before a ready study.
 
         Raises `InputError` if it cannot be read and `StudyError`, with file, line and column,
         if it is wrong. `plan` checks what depends on several keys, or on what replaces them.
         """
         file = Path(path)
+        of_ready = None if file.exists() else ready.file_of(str(path))
+        shown = str(path)
+        file = of_ready or file
         try:
             with file.open("rb") as stream:
                 raw = stream.read(_LARGEST + 1)
         except FileNotFoundError:
-            raise InputError(f"{file}: no such file") from None
+            near = ready.nearest(str(path))
+            hint = f"; did you mean the ready study {near}?" if near else ""
+            raise InputError(f"{file}: no such file{hint}") from None
         except IsADirectoryError:
             hint = f"; did you mean {file / 'study.toml'}?" if _holds_study(file) else ""
             raise InputError(f"{file} is a folder, not a study file{hint}") from None
@@ -52,8 +58,8 @@ class Study:
         except UnicodeDecodeError as error:
             line = raw[: error.start].count(b"\n") + 1
             raise InputError(f"{file}:{line}: not UTF-8 text") from None
-        _core.check(text, str(file))
-        return cls(_name(file), str(file), text)
+        _core.check(text, shown)
+        return cls(_name(file), shown, text)
 
     def plan(
         self,

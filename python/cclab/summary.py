@@ -10,8 +10,11 @@ from cclab.metrics import (
     BAND_METRICS,
     BOTTLENECK_METRICS,
     FLOW_METRICS,
+    PROBE_METRICS,
     RUN_METRICS,
     TRAFFIC_METRICS,
+    kind,
+    of_flow,
     of_source,
     shares,
     shown_like,
@@ -55,11 +58,29 @@ class BandSummary:
 
 
 @dataclass(frozen=True)
+class ProbeSummary:
+    """A probe at a sweep point, over the runs of the point."""
+
+    name: str
+    kind: str
+    estimates: dict[str, Estimate | None]
+    """By the names in `PROBE_METRICS`; None where no run measured it."""
+
+    def document(self) -> dict[str, Any]:
+        """As the `summary` of a results document spells it."""
+        estimates = {name: _document(value) for name, value in self.estimates.items()}
+        return {"name": self.name, "kind": self.kind, **estimates}
+
+
+@dataclass(frozen=True)
 class FlowSummary:
     """A flow at a sweep point, over the runs of the point."""
 
     name: str
-    cc: str
+    cc: str | None
+    """Its variant; None of what is not TCP."""
+    kind: str
+    """What legends call it: its variant, or what carries its data where that is not TCP."""
     estimates: dict[str, Estimate | None]
     """By the names in `FLOW_METRICS`; None where no run measured it."""
     share: Estimate | None
@@ -118,6 +139,8 @@ class PointSummary:
     """The named queues of the bottleneck's discipline; empty of a single queue."""
     traffic: list[TrafficSummary]
     """Cross traffic; empty without any."""
+    probes: list[ProbeSummary]
+    """Probes; empty without any."""
     warm: bool
     """Whether tables show what was measured after a warm-up."""
 
@@ -150,6 +173,7 @@ class PointSummary:
             | ({"bands": [band.document() for band in self.bands]} if self.bands else {}),
             **{name: _document(self.whole[name]) for name in RUN_METRICS},
             **({"traffic": [t.document() for t in self.traffic]} if self.traffic else {}),
+            **({"probes": [p.document() for p in self.probes]} if self.probes else {}),
         }
 
 
@@ -170,7 +194,7 @@ def _values(runs: list[dict[str, Any]]) -> dict[Key, list[float | None]]:
     """What is estimated at a sweep point, run by run."""
     rows: dict[Key, list[float | None]] = {}
     for index in range(len(runs[0]["flows"]) if runs else 0):
-        flows = [run["flows"][index] for run in runs]
+        flows = [of_flow(run["flows"][index]) for run in runs]
         for name in FLOW_METRICS:
             rows["flow", index, name] = [flow[name] for flow in flows]
         rows["flow", index, "share"] = _shares(runs, index)
@@ -187,6 +211,9 @@ def _values(runs: list[dict[str, Any]]) -> dict[Key, list[float | None]]:
         sources = [of_source(run["traffic"][index]) for run in runs]
         for name in TRAFFIC_METRICS:
             rows["traffic", index, name] = [source[name] for source in sources]
+    for index in range(len(runs[0].get("probes", [])) if runs else 0):
+        for name in PROBE_METRICS:
+            rows["probe", index, name] = [run["probes"][index][name] for run in runs]
     return rows
 
 
@@ -221,6 +248,7 @@ def _summary(point: Point, found: dict[Key, Estimate | None]) -> PointSummary:
             FlowSummary(
                 name=flow["name"],
                 cc=flow["cc"],
+                kind=kind(flow),
                 estimates={name: found["flow", index, name] for name in FLOW_METRICS},
                 share=found["flow", index, "share"],
                 limited=_limited([run["flows"][index]["limited"] for run in runs]),
@@ -244,6 +272,14 @@ def _summary(point: Point, found: dict[Key, Estimate | None]) -> PointSummary:
                 {name: found["traffic", index, name] for name in TRAFFIC_METRICS},
             )
             for index, source in enumerate(first.get("traffic", []))
+        ],
+        probes=[
+            ProbeSummary(
+                probe["name"],
+                probe["kind"],
+                {name: found["probe", index, name] for name in PROBE_METRICS},
+            )
+            for index, probe in enumerate(first.get("probes", []))
         ],
         warm=warm,
     )

@@ -27,6 +27,8 @@ TABLES = (
     "bands",
     "traffic",
     "transfers",
+    "probes",
+    "probe_samples",
     "histograms",
 )
 """The tables a trace can have; which of them it has is the study's choice (`[trace]`)."""
@@ -44,7 +46,7 @@ def table(entry: Path, name: str) -> pl.DataFrame:
     """The table `name` of the trace in the folder `entry`.
 
     Columns in nanoseconds become seconds (`time_ns` -> `time_s`), and the indices of flows,
-    links and sources of cross traffic their names. Raises `InputError` if there is no such
+    links, sources of cross traffic and probes their names. Raises `InputError` if there is no such
     table or the run did not record it.
     """
     if name not in TABLES:
@@ -54,9 +56,11 @@ def table(entry: Path, name: str) -> pl.DataFrame:
     frame = pl.read_parquet(entry / f"{name}.parquet")
     frame = _in_seconds(frame)
     for column, owners in (
-        ("flow", ("flows", "traffic")),  # indices of cross traffic follow those of flows
+        # Indices of cross traffic follow those of flows, and those of probes follow both.
+        ("flow", ("flows", "traffic", "probes")),
         ("link", ("links",)),
         ("source", ("traffic",)),
+        ("probe", ("probes",)),
     ):
         if column in frame.columns and frame.schema[column].is_integer():
             names = [known for owner in owners for known in _names(entry, owner)]
@@ -112,7 +116,7 @@ def _in_seconds(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _names(entry: Path, owner: str) -> list[str]:
     file = entry / f"{owner}.parquet"
-    if owner == "traffic" and not file.is_file():
+    if owner in ("traffic", "probes") and not file.is_file():
         return []
     names: list[str] = pl.read_parquet(file, columns=["name"])["name"].to_list()
     return names

@@ -38,9 +38,14 @@ OF_INTERVAL = 2
 """Significant digits of half an interval, which say how many its mean has."""
 
 
+ROUNDING = 1e-9
+"""Of a number: what differs by less differs by the rounding of sums."""
+
+
 def digits(value: float, half: float | None = None) -> int:
     """Digits after the point: as many as half its interval deserves, or the number alone."""
-    size, significant = (half, OF_INTERVAL) if half else (abs(value), ALONE)
+    by_half = half is not None and half > ROUNDING * abs(value)
+    size, significant = (half, OF_INTERVAL) if half and by_half else (abs(value), ALONE)
     if not size or not math.isfinite(size):
         return 0
     # As written, for what is rounded up may have a digit more before the point.
@@ -51,9 +56,12 @@ def digits(value: float, half: float | None = None) -> int:
 def told(value: float, half: float | None = None, *, least: int = 0) -> str:
     """A number, with half its interval if it has one.
 
-    Alone it has at least `least` digits after the point, unless it is zero.
+    Without one, or if nothing varied, it has at least `least` digits after the point, unless it is
+    zero.
     """
     places = digits(value, half)
+    if half is None or half <= ROUNDING * abs(value):
+        places = max(places, least) if value else 0
     if half is None:
-        return f"{value:.{max(places, least) if value else 0}f}"
+        return f"{value:.{places}f}"
     return f"{value:.{places}f} ± {half:.{places}f}"

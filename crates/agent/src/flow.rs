@@ -190,8 +190,14 @@ impl Bulk {
             return Ok(());
         };
         let application = &mut self.application;
+        let held = self.orders.sndbuf.is_some();
         while application.room() > 0 {
-            match push(socket, payload, application) {
+            let free = if held {
+                socket::free_to_send(socket)
+            } else {
+                Ok(u64::MAX)
+            };
+            match free.and_then(|free| push(socket, payload, application, free)) {
                 Ok(0) => break,
                 Ok(bytes) => application.written += bytes,
                 Err(error) => {
@@ -332,9 +338,12 @@ impl Bulk {
     }
 }
 
-/// Hands bytes to TCP; how many it took, 0 when it has no room.
-fn push(socket: &OwnedFd, payload: &File, application: &Application) -> io::Result<u64> {
-    let room = usize::try_from(application.room()).unwrap_or(usize::MAX);
+/// Hands bytes to TCP, `free` at most; how many it took, 0 when it has no room.
+fn push(socket: &OwnedFd, payload: &File, application: &Application, free: u64) -> io::Result<u64> {
+    let room = usize::try_from(application.room().min(free)).unwrap_or(usize::MAX);
+    if room == 0 {
+        return Ok(0);
+    }
     let result = match application.write_size {
         // What was left of a write goes first.
         Some(size) => {

@@ -17,6 +17,7 @@ mod clock;
 mod command;
 mod counters;
 mod diag;
+mod echo;
 mod failure;
 mod fidelity;
 mod flow;

@@ -16,6 +16,7 @@ use crate::capture::Captures;
 use crate::clock::RunClock;
 use crate::command;
 use crate::counters;
+use crate::echo::{self, Echo};
 use crate::failure::{During, Step, failure};
 use crate::fidelity;
 use crate::flow::{Bulk, PAYLOAD};
@@ -25,7 +26,7 @@ use crate::outcome::Samples;
 use crate::program::{Program, Surroundings};
 use crate::qdisc::QdiscCounters;
 use crate::setup;
-use crate::sys;
+use crate::sys::{self, PacketBatch};
 use crate::tracing::Events;
 use crate::watch::{Ready, Watch};
 
@@ -74,6 +75,8 @@ struct Run<'a> {
     clock: RunClock,
     watch: Watch,
     flows: Vec<Flow>,
+    probes: Vec<Echo>,
+    answers: PacketBatch,
     queues: QdiscCounters,
     events: Option<Events>,
     captures: Captures,
@@ -116,6 +119,16 @@ pub fn carry_out(orders: &Orders, place: &Place<'_>) -> Step<Outcome> {
             }
         });
     }
+    let mut probes = Vec::new();
+    for (index, probe) in orders.probes.iter().enumerate() {
+        let probe = Echo::open(probe, index, &namespaces)?;
+        let (asking, answering) = probe.descriptors();
+        watch.readable(asking, Ready::Answer(index))?;
+        if let Some(answering) = answering {
+            watch.readable(answering, Ready::Request(index))?;
+        }
+        probes.push(probe);
+    }
     let events = match &place.tracefs {
         Some((mounted, instance)) => Some(Events::start(
             orders,
@@ -136,6 +149,11 @@ pub fn carry_out(orders: &Orders, place: &Place<'_>) -> Step<Outcome> {
         next_drain: DRAIN,
         next_change: 0,
         one_has_ended: false,
+        answers: PacketBatch::new(if probes.is_empty() {
+            1
+        } else {
+            echo::LOOKED_AT
+        }),
         samples: Samples::create(place.dir)?,
         payload: File::from(payload),
         buffer: vec![0; 1 << 20],
@@ -146,6 +164,7 @@ pub fn carry_out(orders: &Orders, place: &Place<'_>) -> Step<Outcome> {
         clock,
         watch,
         flows,
+        probes,
         queues,
         events,
         captures,
@@ -195,7 +214,8 @@ impl Run<'_> {
                     other => self.socket(other)?,
                 }
             }
-            if self.flows.iter().all(Flow::over) {
+            // Probes alone go on until the run's end.
+            if !self.flows.is_empty() && self.flows.iter().all(Flow::over) {
                 let now = self.clock.now();
                 self.sample(now)?;
                 return Ok(now);
@@ -226,9 +246,11 @@ impl Run<'_> {
         if let Some(change) = self.orders.changes.get(self.next_change) {
             next = next.min(change.at);
         }
+        let probes = self.probes.iter().filter_map(Echo::deadline);
         self.flows
             .iter()
             .filter_map(Flow::deadline)
+            .chain(probes)
             .fold(next, Time::min)
     }
 
@@ -256,6 +278,12 @@ impl Run<'_> {
         for index in 0..self.flows.len() {
             if self.flows[index].deadline().is_some_and(|at| at <= now) {
                 self.act(index, now)?;
+            }
+        }
+        let clock = (!self.place.guest).then_some(&self.clock);
+        for probe in &mut self.probes {
+            if probe.deadline().is_some_and(|at| at <= now) {
+                probe.ask(now, clock)?;
             }
         }
         if now == Time::ZERO {
@@ -302,7 +330,7 @@ impl Run<'_> {
         }
     }
 
-    /// Takes in what happened to a flow.
+    /// Takes in what happened to a flow or a probe.
     fn socket(&mut self, ready: Ready) -> Step<()> {
         let Run {
             flows,
@@ -310,11 +338,15 @@ impl Run<'_> {
             payload,
             buffer,
             clock,
+            probes,
+            answers,
             ..
         } = self;
         let now = &|| clock.now();
         match ready {
             Ready::Timer => Ok(()),
+            Ready::Answer(index) => probes[index].hear(clock.realtime_zero, answers),
+            Ready::Request(index) => probes[index].answer(),
             Ready::Listener(index) => {
                 let connection: Option<&OwnedFd> = match &mut flows[index] {
                     Flow::Bulk(flow) => flow.accept()?,
@@ -445,6 +477,7 @@ impl Run<'_> {
                 Flow::Program(flow) => flow.outcome()?,
             });
         }
+        outcome.probes = self.probes.into_iter().map(Echo::outcome).collect();
         Ok(outcome)
     }
 }

@@ -72,6 +72,22 @@ pub fn clamp_window(socket: &OwnedFd, bytes: u64) -> io::Result<()> {
     )
 }
 
+/// Bytes of memory that are free in the socket's send buffer (`SO_MEMINFO`); 0 as long as it takes
+/// none (`sk_stream_is_writeable`), and then the kernel says when it does.
+pub fn free_to_send(socket: &OwnedFd) -> io::Result<u64> {
+    if !sys::is_writable(socket.as_raw_fd())? {
+        return Ok(0);
+    }
+    // Counts of four bytes each: SK_MEMINFO_SNDBUF and SK_MEMINFO_WMEM_QUEUED among them.
+    let (counts, _) =
+        sys::get_option::<[u8; 36]>(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_MEMINFO)?;
+    let count = |place: usize| {
+        let bytes = counts[4 * place..][..4].try_into().unwrap_or_default();
+        u64::from(u32::from_ne_bytes(bytes))
+    };
+    Ok(count(3).saturating_sub(count(5)))
+}
+
 /// What came of reading.
 pub enum ReadResult {
     /// So many bytes, and for now no more.

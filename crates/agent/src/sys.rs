@@ -87,9 +87,18 @@ pub fn heed_interrupts() {
 /// Whether something, data or an error, waits at `descriptor`. In a guest, asking for what is not
 /// there fails, and a call that fails costs virtual time; this one costs none.
 pub fn is_ready(descriptor: RawFd) -> io::Result<bool> {
+    polled(descriptor, libc::POLLIN)
+}
+
+/// Whether `descriptor` takes data, or has failed; if not, the kernel notes that somebody waits.
+pub fn is_writable(descriptor: RawFd) -> io::Result<bool> {
+    polled(descriptor, libc::POLLOUT)
+}
+
+fn polled(descriptor: RawFd, events: libc::c_short) -> io::Result<bool> {
     let mut asked = libc::pollfd {
         fd: descriptor,
-        events: libc::POLLIN,
+        events,
         revents: 0,
     };
     // SAFETY: the pointer is to one pollfd, which outlives the call.

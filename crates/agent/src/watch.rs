@@ -21,6 +21,10 @@ pub enum Ready {
     Process(usize),
     /// A connection of a flow's program ended.
     Connections(usize),
+    /// An answer came to a probe.
+    Answer(usize),
+    /// A probe is to be answered.
+    Request(usize),
 }
 
 impl Ready {
@@ -32,6 +36,8 @@ impl Ready {
             Ready::Receiver(index) => (3, index),
             Ready::Process(index) => (4, index),
             Ready::Connections(index) => (5, index),
+            Ready::Answer(index) => (6, index),
+            Ready::Request(index) => (7, index),
         };
         kind << 32 | index as u64
     }
@@ -44,6 +50,8 @@ impl Ready {
             3 => Ready::Receiver(index),
             4 => Ready::Process(index),
             5 => Ready::Connections(index),
+            6 => Ready::Answer(index),
+            7 => Ready::Request(index),
             _ => Ready::Timer,
         }
     }

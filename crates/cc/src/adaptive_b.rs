@@ -17,6 +17,7 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "Linear-rate whose c follows the round trip",
     reference: "An Empirical Study of TCP's Fairness, Hong Kong Polytechnic University, 1999",
+    near: &[],
     kernel: None,
     recovery: Some(RecoveryName::Reno),
     params: PARAMS,

@@ -26,7 +26,7 @@ mod tests;
 use cclab_units::parameter::Parameter;
 use cclab_units::{InKernel, Measure, Rate, Time};
 
-use crate::variant::{EcnFeedback, Signal, Variant, WindowInRecovery};
+use crate::variant::{EcnFeedback, Near, Signal, Variant, WindowInRecovery};
 use crate::window::{MAX_WINDOW, segments};
 use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx};
 
@@ -36,6 +36,7 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "Models the path's bandwidth and round-trip time and paces by it (version 1)",
     reference: "N. Cardwell et al., BBR, ACM Queue 14(5), 2016; Linux 6.12",
+    near: &[Near::of("bbr1"), Near::of("bbrv1")],
     kernel: Some(InKernel::Module {
         name: "tcp_bbr",
         symbol: "CONFIG_TCP_CONG_BBR",

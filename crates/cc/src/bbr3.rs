@@ -31,7 +31,7 @@ mod undo;
 use cclab_units::parameter::{Parameter, Relation};
 use cclab_units::{Measure, Rate, Time};
 
-use crate::variant::{EcnFeedback, Signal, Variant, WindowInRecovery};
+use crate::variant::{EcnFeedback, Near, Signal, Variant, WindowInRecovery};
 use crate::window::MAX_WINDOW;
 use crate::{
     AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx, LostSegment, Repair,
@@ -43,6 +43,7 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "BBR with bounds that losses lower and probing raises (version 3)",
     reference: "draft-ietf-ccwg-bbr-06",
+    near: &[Near::of("bbr2"), Near::of("bbrv2"), Near::of("bbrv3")],
     kernel: None,
     recovery: None,
     window: WindowInRecovery::Own,

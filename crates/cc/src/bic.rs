@@ -69,6 +69,7 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "A binary search for the window that lost, then an ever faster probe beyond",
     reference: "L. Xu, K. Harfoush, I. Rhee, INFOCOM 2004; Linux 6.12",
+    near: &[],
     kernel: Some(InKernel::Module {
         name: "tcp_bic",
         symbol: "CONFIG_TCP_CONG_BIC",

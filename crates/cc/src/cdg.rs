@@ -10,6 +10,7 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "Backs off by the gradient of delay, at random",
     reference: "D. Hayes, G. Armitage, CAIA Delay-Gradient, NETWORKING 2011",
+    near: &[],
     kernel: Some(InKernel::Module {
         name: "tcp_cdg",
         symbol: "CONFIG_TCP_CONG_CDG",

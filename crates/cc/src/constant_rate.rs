@@ -30,6 +30,7 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "AIMD whose increase is the square of the round trip divided by c",
     reference: "An Empirical Study of TCP's Fairness, Hong Kong Polytechnic University, 1999",
+    near: &[],
     kernel: None,
     recovery: Some(RecoveryName::Reno),
     params: PARAMS,

@@ -24,6 +24,7 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "A target rate by the queueing delay; competes where others fill the queue",
     reference: "V. Arun and H. Balakrishnan, Copa, NSDI 2018",
+    near: &[],
     kernel: None,
     recovery: None,
     window: WindowInRecovery::Own,

@@ -15,7 +15,7 @@ mod standard;
 use cclab_units::parameter::Parameter;
 use cclab_units::{InKernel, Measure};
 
-use crate::variant::{EcnFeedback, Signal, Variant, WindowInRecovery};
+use crate::variant::{EcnFeedback, Near, Signal, Variant, WindowInRecovery};
 use crate::{Arithmetic, Config, CongestionControl, SlowStart};
 
 const BETA: &str = "beta";
@@ -74,6 +74,7 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "A cubic of the time since the last loss; the default of most systems",
     reference: "RFC 9438",
+    near: &[Near::of("hystart")],
     kernel: Some(InKernel::Module {
         name: "tcp_cubic",
         symbol: "CONFIG_TCP_CONG_CUBIC",

@@ -8,7 +8,7 @@
 use cclab_units::parameter::Parameter;
 use cclab_units::{InKernel, Measure, Time};
 
-use crate::variant::{ECT1, EcnFeedback, Signal, Variant, WindowInRecovery};
+use crate::variant::{ECT1, EcnFeedback, Near, Signal, Variant, WindowInRecovery};
 use crate::window::{SegmentWindow, StackWindow, may_grow};
 use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx};
 
@@ -18,6 +18,17 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "Reduces by the share of marked data; for networks that mark at a low threshold",
     reference: "RFC 8257; Linux 6.12",
+    near: &[
+        Near::with(
+            "prague",
+            "`ecn = true`, `cc_params = { ect1 = true }` and a queue `dualpi2`",
+        ),
+        Near::with(
+            "l4s",
+            "`ecn = true`, `cc_params = { ect1 = true }` and a queue `dualpi2`",
+        ),
+        Near::with("dcqcn", "`ecn = true`"),
+    ],
     kernel: Some(InKernel::Module {
         name: "tcp_dctcp",
         symbol: "CONFIG_TCP_CONG_DCTCP",

@@ -18,6 +18,7 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "Linear-rate that grows only while the round trip falls",
     reference: "An Empirical Study of TCP's Fairness, Hong Kong Polytechnic University, 1999",
+    near: &[],
     kernel: None,
     recovery: Some(RecoveryName::Reno),
     params: PARAMS,

@@ -14,7 +14,7 @@ use cclab_units::{InKernel, Measure};
 
 use crate::gaimd::GeneralAimd;
 use crate::module::Modular;
-use crate::variant::{EcnFeedback, Signal, Variant, WindowInRecovery};
+use crate::variant::{EcnFeedback, Near, Signal, Variant, WindowInRecovery};
 use crate::{Arithmetic, Config, CongestionControl};
 
 const LOW_WINDOW: &str = "low_window";
@@ -55,6 +55,7 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "AIMD that is faster and gives up less the larger its window",
     reference: "RFC 3649",
+    near: &[Near::of("hstcp")],
     kernel: Some(InKernel::Module {
         name: "tcp_highspeed",
         symbol: "CONFIG_TCP_CONG_HSTCP",

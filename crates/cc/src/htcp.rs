@@ -50,6 +50,7 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "Grows faster the longer the last loss is past, gives up what the queue holds",
     reference: "D. Leith, R. Shorten, PFLDnet 2004; Linux 6.12",
+    near: &[],
     kernel: Some(InKernel::Module {
         name: "tcp_htcp",
         symbol: "CONFIG_TCP_CONG_HTCP",

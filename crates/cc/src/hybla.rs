@@ -26,6 +26,7 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "Grows as a flow with a round trip of 25 ms would, whatever its own",
     reference: "C. Caini and R. Firrincieli, TCP Hybla, IJSCN 22(5), 2004; Linux 6.12",
+    near: &[],
     kernel: Some(InKernel::Module {
         name: "tcp_hybla",
         symbol: "CONFIG_TCP_CONG_HYBLA",

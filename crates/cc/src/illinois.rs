@@ -8,7 +8,7 @@
 use cclab_units::parameter::Parameter;
 use cclab_units::{InKernel, Measure, Time};
 
-use crate::variant::{EcnFeedback, Signal, Variant, WindowInRecovery};
+use crate::variant::{EcnFeedback, Near, Signal, Variant, WindowInRecovery};
 use crate::window::{StackWindow, is_asked_to_grow};
 use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx};
 
@@ -37,6 +37,7 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "AIMD whose step shrinks and whose cut grows with the queueing delay",
     reference: "S. Liu, T. Basar and R. Srikant, TCP-Illinois, Perf. Eval. 65, 2008; Linux 6.12",
+    near: &[Near::of("compound"), Near::of("ctcp")],
     kernel: Some(InKernel::Module {
         name: "tcp_illinois",
         symbol: "CONFIG_TCP_CONG_ILLINOIS",

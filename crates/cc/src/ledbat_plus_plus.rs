@@ -8,7 +8,7 @@
 use cclab_units::parameter::Parameter;
 use cclab_units::{Measure, Time};
 
-use crate::variant::{Departure, EcnFeedback, Signal, Variant, WindowInRecovery};
+use crate::variant::{Departure, EcnFeedback, Near, Signal, Variant, WindowInRecovery};
 use crate::window::{MAX_WINDOW, is_asked_to_grow};
 use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx};
 
@@ -18,6 +18,7 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "Background transport: yields to queueing delay, slows down to measure the path",
     reference: "draft-irtf-iccrg-ledbat-plus-plus-06",
+    near: &[Near::of("ledbat")],
     kernel: None,
     recovery: None,
     window: WindowInRecovery::Stack,

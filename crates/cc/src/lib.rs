@@ -45,7 +45,9 @@ use cclab_units::parameter::Params;
 use cclab_units::{Rate, Stream, Time};
 
 pub use registry::{VARIANTS, build, find, find_simulated, of_kernel, simulated};
-pub use variant::{Build, Departure, EcnFeedback, RecoveryName, Signal, Variant, WindowInRecovery};
+pub use variant::{
+    Build, Departure, EcnFeedback, Near, RecoveryName, Signal, Variant, WindowInRecovery,
+};
 
 /// What surrounds a call: the instant and the flow's own dice.
 pub struct Cx<'a> {

@@ -61,6 +61,7 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "Low priority: makes room when the one-way delay grows",
     reference: "A. Kuzmanovic, E. Knightly, TCP-LP, INFOCOM 2003; Linux 6.12",
+    near: &[],
     kernel: Some(InKernel::Module {
         name: "tcp_lp",
         symbol: "CONFIG_TCP_CONG_LP",

@@ -11,6 +11,7 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "AIMD; fast recovery through partial ACKs",
     reference: "RFC 6582, RFC 5681",
+    near: &[],
     kernel: None,
     recovery: Some(RecoveryName::NewReno),
     window: WindowInRecovery::Stack,

@@ -7,7 +7,7 @@
 use cclab_units::InKernel;
 
 use crate::aimd::{self, OnLoss};
-use crate::variant::{EcnFeedback, RecoveryName, Signal, Variant, WindowInRecovery};
+use crate::variant::{EcnFeedback, Near, RecoveryName, Signal, Variant, WindowInRecovery};
 
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
@@ -15,6 +15,7 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "AIMD; fast recovery ends at the first new ACK",
     reference: "RFC 2581, RFC 5681",
+    near: &[Near::of("aimd")],
     kernel: Some(InKernel::BuiltIn),
     recovery: Some(RecoveryName::Reno),
     window: WindowInRecovery::Stack,

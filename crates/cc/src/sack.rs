@@ -10,6 +10,7 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "AIMD; recovery from the SACK scoreboard",
     reference: "RFC 6675, RFC 5681",
+    near: &[],
     kernel: None,
     recovery: Some(RecoveryName::Sack),
     window: WindowInRecovery::Stack,

@@ -12,7 +12,7 @@ use cclab_units::{InKernel, Measure, Time};
 
 use crate::gaimd::{GeneralAimd, Rule};
 use crate::module::{Modular, Module, past_slow_start};
-use crate::variant::{EcnFeedback, Signal, Variant, WindowInRecovery};
+use crate::variant::{EcnFeedback, Near, Signal, Variant, WindowInRecovery};
 use crate::window::SegmentWindow;
 use crate::{Arithmetic, Config, CongestionControl};
 
@@ -49,6 +49,7 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "Grows by a hundredth of what is acknowledged, gives up an eighth",
     reference: "T. Kelly, Scalable TCP, SIGCOMM CCR 33(2), 2003; Linux 6.12",
+    near: &[Near::of("stcp")],
     kernel: Some(InKernel::Module {
         name: "tcp_scalable",
         symbol: "CONFIG_TCP_CONG_SCALABLE",

@@ -10,6 +10,7 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "Slow start to half the window after every loss",
     reference: "V. Jacobson, Congestion Avoidance and Control, SIGCOMM 1988",
+    near: &[],
     kernel: None,
     recovery: Some(RecoveryName::Tahoe),
     window: WindowInRecovery::Stack,

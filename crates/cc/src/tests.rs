@@ -134,6 +134,20 @@ fn names_are_found_and_unique() {
     assert!(build("renno", &config(Arithmetic::Bytes, SlowStart::Plain)).is_none());
 }
 
+/// A name that nobody has comes nearest to one variant alone.
+#[test]
+fn names_of_elsewhere_are_nobodys_and_unique() {
+    let near = || VARIANTS.iter().flat_map(|variant| variant.near);
+    let mut names: Vec<_> = near().map(|near| near.name).collect();
+    assert!(names.iter().all(|name| *name == name.to_lowercase()));
+    names.extend(VARIANTS.iter().map(|variant| variant.name));
+    names.sort_unstable();
+    let all = names.len();
+    names.dedup();
+    assert_eq!(names.len(), all);
+    assert!(near().any(|near| near.name == "prague"));
+}
+
 #[test]
 fn the_start_is_the_configured_one() {
     for variant in simulated() {

@@ -84,6 +84,8 @@ pub struct Variant {
     pub summary: &'static str,
     /// Where it is defined.
     pub reference: &'static str,
+    /// Other names that people ask for and of which it is the nearest by meaning.
+    pub near: &'static [Near],
     /// Where a kernel has it, under the same name; `None`: no kernel does.
     pub kernel: Option<InKernel>,
     /// The loss recovery that belongs to it; `None`: the stack's own.
@@ -105,6 +107,27 @@ pub struct Variant {
     pub relations: &'static [Relation],
     /// Makes one for the simulator; `None`: only kernels have it.
     pub build: Option<Build>,
+}
+
+/// A name that no variant here has, for which one is the nearest by meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Near {
+    /// The name, in small letters.
+    pub name: &'static str,
+    /// What comes nearest only together with the variant; empty: nothing.
+    pub with: &'static str,
+}
+
+impl Near {
+    /// The variant alone comes nearest to what is called `name`.
+    pub const fn of(name: &'static str) -> Near {
+        Near { name, with: "" }
+    }
+
+    /// The variant comes nearest to what is called `name` together with what `with` says.
+    pub const fn with(name: &'static str, with: &'static str) -> Near {
+        Near { name, with }
+    }
 }
 
 impl Variant {

@@ -15,7 +15,9 @@ mod round;
 use cclab_units::parameter::{Parameter, Relation};
 use cclab_units::{InKernel, Measure};
 
-use crate::variant::{Departure, EcnFeedback, RecoveryName, Signal, Variant, WindowInRecovery};
+use crate::variant::{
+    Departure, EcnFeedback, Near, RecoveryName, Signal, Variant, WindowInRecovery,
+};
 use crate::{Arithmetic, Config, CongestionControl};
 
 pub(crate) use round::Rounds;
@@ -55,6 +57,7 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "Keeps two to four segments in the queue, measured by the round-trip time",
     reference: "L. Brakmo and L. Peterson, TCP Vegas, IEEE JSAC 13(8), 1995; Linux 6.12",
+    near: &[Near::of("fast")],
     kernel: Some(InKernel::Module {
         name: "tcp_vegas",
         symbol: "CONFIG_TCP_CONG_VEGAS",

@@ -16,6 +16,7 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "AIMD that cuts less and grows more while the path shows no queue",
     reference: "C. Fu and S. Liew, TCP Veno, IEEE JSAC 21(2), 2003; Linux 6.12",
+    near: &[],
     kernel: Some(InKernel::Module {
         name: "tcp_veno",
         symbol: "CONFIG_TCP_CONG_VENO",

@@ -6,7 +6,7 @@
 
 use cclab_units::{InKernel, Time};
 
-use crate::variant::{Departure, EcnFeedback, Signal, Variant, WindowInRecovery};
+use crate::variant::{Departure, EcnFeedback, Near, Signal, Variant, WindowInRecovery};
 use crate::window::{StackWindow, may_grow};
 use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx};
 
@@ -16,6 +16,7 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "AIMD whose window after a loss is the measured bandwidth times the smallest RTT",
     reference: "L. Grieco and S. Mascolo, Westwood+, ACM CCR 34(2), 2004; Linux 6.12",
+    near: &[Near::of("westwood+"), Near::of("tcpw")],
     kernel: Some(InKernel::Module {
         name: "tcp_westwood",
         symbol: "CONFIG_TCP_CONG_WESTWOOD",

@@ -17,6 +17,7 @@ pub(crate) const VARIANT: Variant = Variant {
     version: 1,
     summary: "Scalable while the queue is short, Reno when it is long, and the queue taken off",
     reference: "A. Baiocchi, A. Castellani and F. Vacirca, YeAH-TCP, PFLDnet 2007; Linux 6.12",
+    near: &[],
     kernel: Some(InKernel::Module {
         name: "tcp_yeah",
         symbol: "CONFIG_TCP_CONG_YEAH",

@@ -4,6 +4,7 @@ use cclab_trace::Histogram;
 use cclab_units::Time;
 
 use crate::event::Ack;
+use crate::limits::OpenWindow;
 
 /// Congestion states of Linux (include/uapi/linux/tcp.h).
 pub const RECOVERY: u8 = 3;
@@ -84,6 +85,8 @@ pub struct Connection {
     pub syn_retransmits: u64,
     /// FINs sent again when all data had been acknowledged.
     pub fin_retransmits: u64,
+    /// When its congestion window held nothing back.
+    pub open: OpenWindow,
     cwnd: CwndMean,
     congestion: u8,
     last: Option<Ack>,
@@ -112,6 +115,7 @@ impl Connection {
         self.acks += 1;
         let mss = ack.taken.map_or(mss, |taken| taken.mss);
         self.cwnd.change(now, u64::from(ack.cwnd) * u64::from(mss));
+        self.open.on_ack(now, ack, mss);
         if ack.srtt_us > 0 {
             self.srtt.0 += u128::from(u64::from(ack.srtt_us) * MICROSECOND);
             self.srtt.1 += 1;
@@ -159,6 +163,7 @@ impl Connection {
 
     /// It sent a segment again, in that state of its socket.
     pub fn on_retransmit(&mut self, socket: u8) {
+        self.open.on_retransmit();
         if socket == SYN_SENT || socket == SYN_RECV {
             self.syn_retransmits += 1;
         } else if self.data.is_some_and(|data| self.acked >= data) {

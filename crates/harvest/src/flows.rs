@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use cclab_testbed::orders::Work;
 use cclab_testbed::records::{FlowOutcome, Sample, TcpInfo};
 use cclab_trace::schema::{FlowSummary, Limited};
 use cclab_units::Time;
 
 use crate::connection::{Connection, MICROSECOND};
+use crate::limits::Told;
 use crate::records::{Run, acked, is_program, payload, sent};
 use crate::tally::{FlowTally, RoundTrips, Tally};
 
@@ -106,6 +108,7 @@ impl<'a> Flow<'a> {
             cwnd_mean: self.cwnd_mean(started.unwrap_or(end), end),
             rtt: whole.rtt,
             warm_rtt: warm.rtt,
+            ..FlowSummary::default()
         }
     }
 
@@ -201,20 +204,17 @@ impl<'a> Flow<'a> {
             .unwrap_or_else(|| self.of_connections(|c| c.undos))
     }
 
-    /// What held the flow back during its life of `life`. The kernel tells the time with
-    /// anything to send, and of it that limited by the two buffers.
+    /// What held the flow back during its life of `life`.
     fn limited(&self, life: Time) -> Limited {
-        let spent = |of: fn(&TcpInfo) -> u64| Time::from_micros(self.sum(of)).min(life);
-        let busy = spent(|info| info.busy_time);
-        let rwnd = spent(|info| info.rwnd_limited).min(busy);
-        let sndbuf = spent(|info| info.sndbuf_limited).min(busy - rwnd);
-        Limited {
-            cwnd: busy - rwnd - sndbuf,
-            rwnd,
-            application: life - busy,
-            sndbuf,
-            pacing: Time::ZERO,
-        }
+        let variant = cclab_cc::find(&self.outcome.cc_in_force);
+        let told = Told {
+            sockets: &self.outcome.sender,
+            open: self.tally.connections.iter().map(|c| c.open.time()).sum(),
+            paces: variant.is_some_and(|variant| variant.paces),
+            pauses: pauses(&self.run.orders.flows[self.index].work),
+            samples: &self.samples,
+        };
+        told.limited(life)
     }
 
     /// The round trips of its whole life, and those after the warm-up if there is one: those of
@@ -269,6 +269,16 @@ impl<'a> Flow<'a> {
                 0.0
             }
         })
+    }
+}
+
+/// Whether the application may have nothing to send before its end.
+fn pauses(work: &Work) -> bool {
+    match work {
+        Work::Bulk {
+            writes_per_second, ..
+        } => writes_per_second.is_some(),
+        _ => true,
     }
 }
 

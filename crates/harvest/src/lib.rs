@@ -13,8 +13,10 @@ mod error;
 mod event;
 mod flows;
 mod format;
+mod limits;
 mod links;
 mod places;
+mod probes;
 mod records;
 mod ring;
 mod samples;
@@ -86,6 +88,7 @@ pub fn harvest(
         flows: flows::summaries(&run, &samples, &tally),
         links: links::summaries(&run, &samples, &tally),
         traffic: Vec::new(),
+        probes: probes::summaries(&run),
         kernel: Some(kernel(&outcome)),
         fidelity: outcome.fidelity.as_ref().map(fidelity),
     })?;

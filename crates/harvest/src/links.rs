@@ -1,7 +1,7 @@
 //! What links did.
 
 use cclab_layout::LinkId;
-use cclab_spec::{Place, Scenario};
+use cclab_spec::{Link, Place};
 use cclab_testbed::records::{QueueCounters, Sample};
 use cclab_trace::Histogram;
 use cclab_trace::schema::LinkSummary;
@@ -54,10 +54,11 @@ fn bottleneck(run: &Run<'_>, link: LinkId, samples: &[Sample], tally: &Tally) ->
     let sampled = readings.iter().map(|reading| reading.root.backlog).max();
     summary.backlog_max = summary.backlog_max.max(sampled.unwrap_or(0));
     if summary.sojourn.count() == 0 {
-        summary.sojourn = sampled_sojourns(run, &readings, Time::ZERO);
+        let line = run.layout.line(link);
+        summary.sojourn = sampled_sojourns(line, &readings, Time::ZERO);
         let warmup = run.scenario.warmup;
         if warmup > Time::ZERO {
-            summary.warm_sojourn = sampled_sojourns(run, &readings, warmup);
+            summary.warm_sojourn = sampled_sojourns(line, &readings, warmup);
         }
     }
     let lost = last.line_losses();
@@ -79,11 +80,11 @@ fn bottleneck(run: &Run<'_>, link: LinkId, samples: &[Sample], tally: &Tally) ->
 /// How long packets waited after `from`, by a kernel that does not report each: the time that the
 /// backlog of every sample takes to leave. Where nothing was sent since the sample before, nothing
 /// waited.
-fn sampled_sojourns(run: &Run<'_>, readings: &[Reading], from: Time) -> Histogram {
+fn sampled_sojourns(line: Option<&Link>, readings: &[Reading], from: Time) -> Histogram {
     let mut sojourns = Histogram::default();
     for pair in readings.windows(2).filter(|pair| pair[1].at > from) {
         let [before, after] = [&pair[0].root, &pair[1].root];
-        let rate = rate_at(run.scenario, pair[1].at);
+        let rate = line.and_then(|line| rate_at(line, pair[1].at));
         if let Some(rate) = rate.filter(|_| after.tx_bytes > before.tx_bytes) {
             sojourns.record(rate.time_of(after.backlog).as_nanos());
         }
@@ -91,9 +92,8 @@ fn sampled_sojourns(run: &Run<'_>, readings: &[Reading], from: Time) -> Histogra
     sojourns
 }
 
-/// The bottleneck's rate at an instant, if it has one.
-fn rate_at(scenario: &Scenario, at: Time) -> Option<Rate> {
-    let link = &scenario.network.bottleneck;
+/// The rate of a link at an instant, if it has one.
+fn rate_at(link: &Link, at: Time) -> Option<Rate> {
     let past = link.schedule.iter().filter(|change| change.at <= at);
     past.filter_map(|change| change.rate)
         .next_back()

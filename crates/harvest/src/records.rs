@@ -117,6 +117,13 @@ pub fn outcome(orders: &Orders, raw: &Path) -> Result<Outcome, HarvestError> {
             format!("{found} flows of {asked}"),
         ));
     }
+    if outcome.probes.len() != orders.probes.len() {
+        let (found, asked) = (outcome.probes.len(), orders.probes.len());
+        return Err(HarvestError::damaged(
+            &path,
+            format!("{found} probes of {asked}"),
+        ));
+    }
     if outcome.events_lost > 0 {
         return Err(HarvestError::EventsLost(Some(outcome.events_lost)));
     }

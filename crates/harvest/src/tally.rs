@@ -15,7 +15,7 @@ use crate::ring::Ring;
 /// A socket that is about to send its SYN (include/net/tcp_states.h).
 const SYN_SENT: u8 = 2;
 /// Bytes of Ethernet framing, which links count and IP does not.
-const FRAMING: u32 = 14;
+pub const FRAMING: u32 = 14;
 
 /// What the events of a run come to.
 #[derive(Debug)]

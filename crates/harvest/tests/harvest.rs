@@ -53,6 +53,7 @@ fn scenario() -> Scenario {
         },
         flows: vec![flow()],
         traffic: Vec::new(),
+        probes: Vec::new(),
         trace: TraceOptions {
             interval: Time::from_millis(10),
             events: vec![EventKind::Ack, EventKind::Queue, EventKind::Drop],
@@ -85,6 +86,7 @@ fn orders() -> Orders {
         flow,
     };
     Orders {
+        probes: Vec::new(),
         schema: orders::SCHEMA.into(),
         end: None,
         interval: Time::from_millis(10),
@@ -110,6 +112,7 @@ fn orders() -> Orders {
             destination_port: 5001,
             start: Time::ZERO,
             rwnd: None,
+            sndbuf: None,
             work: Work::Bulk {
                 transfer: Some(150_000),
                 duration: None,
@@ -208,7 +211,11 @@ fn samples() -> Vec<Sample> {
         Sample::Flow {
             at: END,
             flow: 0,
-            sender: Some(Box::new(sender_info())),
+            // While data were there.
+            sender: Some(Box::new(TcpInfo {
+                notsent_bytes: 10_000,
+                ..sender_info()
+            })),
             received: 150_001,
         },
         Sample::Queue {

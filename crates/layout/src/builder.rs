@@ -1,6 +1,6 @@
 //! What the generators of topologies build with.
 
-use cclab_spec::{Direction, Flow, Link as Line, Scenario, Traffic};
+use cclab_spec::{Direction, Flow, Link as Line, Probe, Scenario, Traffic};
 use cclab_units::Time;
 
 use crate::layout::{Journey, Layout, LineId, Link, LinkId, LinkKind, Node, NodeId, Role};
@@ -8,7 +8,7 @@ use crate::layout::{Journey, Layout, LineId, Link, LinkId, LinkKind, Node, NodeI
 /// Packets that may wait for a host's processor: `net.core.netdev_max_backlog` of Linux.
 const HOST_BACKLOG: u64 = 1000;
 
-/// A flow or source of traffic that is to get its way: where it begins and ends, and what its base
+/// A flow, source of traffic or probe that is to get its way: where it begins and ends, and what its base
 /// RTT lacks.
 #[derive(Clone, Copy)]
 pub(crate) struct Traveller<'a> {
@@ -43,6 +43,19 @@ impl<'a> From<&'a Traffic> for Traveller<'a> {
             direction: traffic.direction,
             crosses: traffic.crosses,
             nodes: traffic.from.as_deref().zip(traffic.to.as_deref()),
+            packet_rate: None,
+        }
+    }
+}
+
+impl<'a> From<&'a Probe> for Traveller<'a> {
+    fn from(probe: &'a Probe) -> Traveller<'a> {
+        Traveller {
+            name: &probe.name,
+            extra: probe.extra_delay,
+            direction: probe.direction,
+            crosses: probe.crosses,
+            nodes: probe.from.as_deref().zip(probe.to.as_deref()),
             packet_rate: None,
         }
     }
@@ -250,8 +263,10 @@ impl<'a> Builder<'a> {
         };
         if self.layout.flows.len() < self.scenario.flows.len() {
             self.layout.flows.push(journey);
-        } else {
+        } else if self.layout.traffic.len() < self.scenario.traffic.len() {
             self.layout.traffic.push(journey);
+        } else {
+            self.layout.probes.push(journey);
         }
     }
 

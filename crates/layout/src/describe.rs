@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use cclab_cc::Arithmetic;
-use cclab_spec::{Flow, Scenario, Traffic};
+use cclab_spec::{Flow, Probe, Scenario, Traffic};
 use cclab_tcp::profile::{self, Profile};
 use cclab_units::Time;
 use serde::Serialize;
@@ -22,6 +22,29 @@ pub struct Description {
     pub flows: Vec<FlowFacts>,
     /// Every source of cross traffic.
     pub traffic: Vec<TrafficFacts>,
+    /// Every probe.
+    pub probes: Vec<ProbeFacts>,
+}
+
+/// A probe.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProbeFacts {
+    /// Its name.
+    pub name: String,
+    /// Its kind.
+    pub kind: String,
+    /// Links that its requests cross, in order, as indices of [`Description::links`].
+    pub data: Vec<usize>,
+    /// Links that its answers cross.
+    pub acks: Vec<usize>,
+    /// Propagation over the whole path and back, in seconds.
+    pub base_rtt_s: f64,
+    /// The round trip on the empty path: that and the transmission of request and answer.
+    pub idle_rtt_s: f64,
+    /// Bytes of a packet on a link.
+    pub packet_bytes: u64,
+    /// What it sends each way.
+    pub load_bps: f64,
 }
 
 /// A source of cross traffic.
@@ -115,10 +138,13 @@ pub fn describe(scenario: &Scenario) -> Option<Description> {
     let flows = flows.map(|(spec, journey)| flow_facts(scenario, spec, &layout, journey));
     let traffic = scenario.traffic.iter().zip(&layout.traffic);
     let traffic = traffic.map(|(spec, journey)| traffic_facts(spec, profile, &layout, journey));
+    let probes = scenario.probes.iter().zip(&layout.probes);
+    let probes = probes.map(|(spec, journey)| probe_facts(spec, profile, &layout, journey));
     Some(Description {
         links: links.collect(),
         flows: flows.collect::<Option<_>>()?,
         traffic: traffic.collect(),
+        probes: probes.collect(),
     })
 }
 
@@ -139,6 +165,22 @@ fn traffic_facts(
         payload_bytes: ends.payload,
         header_bytes: ends.overhead,
         framing_bytes: u64::from(profile.wire.framing),
+    }
+}
+
+fn probe_facts(spec: &Probe, profile: &Profile, layout: &Layout, journey: &Journey) -> ProbeFacts {
+    let bytes = u64::from(spec.packet_bytes(profile.wire.framing));
+    let ways = journey.data.iter().chain(&journey.acks);
+    let sent = ways.filter_map(|&link| Some(layout.rate(link)?.time_of(bytes)));
+    ProbeFacts {
+        name: spec.name.clone(),
+        kind: spec.kind.name().to_owned(),
+        data: indices(&journey.data),
+        acks: indices(&journey.acks),
+        base_rtt_s: layout.base_rtt_s(journey),
+        idle_rtt_s: (layout.base_rtt(journey) + sent.sum::<Time>()).as_secs_f64(),
+        packet_bytes: bytes,
+        load_bps: bytes as f64 * 8.0 / spec.interval.as_secs_f64(),
     }
 }
 

@@ -105,7 +105,8 @@ pub fn alone(
     ends: &Ends,
 ) -> Option<Time> {
     let transfer = flow.transfer?;
-    let paced = flow.application.is_some()
+    let paced = flow.udp.is_some()
+        || flow.application.is_some()
         || flow.writes_per_second.is_some()
         || flow.duration.is_some()
         || flow.command.is_some()

@@ -56,6 +56,8 @@ pub struct Layout {
     pub flows: Vec<Journey>,
     /// The sources of cross traffic, in the scenario's order.
     pub traffic: Vec<Journey>,
+    /// The probes, in the scenario's order.
+    pub probes: Vec<Journey>,
     /// Where links disturb packets. What acts at one end of one link acts in this order.
     pub impairments: Vec<Impairment>,
 }
@@ -120,7 +122,7 @@ pub enum LinkKind {
     },
 }
 
-/// What travels over the network: a flow or a source of cross traffic.
+/// What travels over the network: a flow, a source of cross traffic or a probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Journey {
     /// Its name.
@@ -184,9 +186,9 @@ impl Layout {
         (0..).map(LinkId).zip(&self.links)
     }
 
-    /// The flows, and the sources of cross traffic behind them.
+    /// The flows, the sources of cross traffic behind them, and then the probes.
     pub fn journeys(&self) -> impl Iterator<Item = &Journey> {
-        self.flows.iter().chain(&self.traffic)
+        self.flows.iter().chain(&self.traffic).chain(&self.probes)
     }
 
     /// What the study writes of the link `id`, in its direction; `None` if nothing.

@@ -19,7 +19,7 @@ mod layout;
 mod lowering;
 mod topology;
 
-pub use describe::{Description, FlowFacts, LinkFacts, TrafficFacts, describe};
+pub use describe::{Description, FlowFacts, LinkFacts, ProbeFacts, TrafficFacts, describe};
 pub use ends::{Ends, profile_of};
 pub use ideal::{Hop, Ideal, alone};
 pub use layout::{

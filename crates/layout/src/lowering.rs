@@ -15,7 +15,8 @@ impl Layout {
         let mut builder = Builder::new(scenario);
         let flows = scenario.flows.iter().map(Traveller::from);
         let traffic = scenario.traffic.iter().map(Traveller::from);
-        let travellers: Vec<Traveller<'_>> = flows.chain(traffic).collect();
+        let probes = scenario.probes.iter().map(Traveller::from);
+        let travellers: Vec<Traveller<'_>> = flows.chain(traffic).chain(probes).collect();
         topology::lay(&mut builder, &travellers);
         let reaches = std::mem::take(&mut builder.reaches);
         builder.impair(&reaches);

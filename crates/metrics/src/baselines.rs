@@ -39,7 +39,7 @@ measured! {
             row(Percentage, "run", "sender").within(NO_LEAST, 1.0).lower().needs(Solo).source(HARM);
 
         harm_loss: Option<f64> = |of| harm(lost(of.solo?), lost(of.flow)),
-            "(y - x) / y of retransmits / segments_sent; 0 if both are 0, null if y alone is.",
+            "(y - x) / y of retransmits / segments_sent, over UDP of datagrams.loss; 0 if both are 0, null if y alone is.",
             row(Percentage, "run", "sender").within(NO_LEAST, 1.0).lower().needs(Solo).source(HARM);
 
         harm_fct: Option<f64> = |of| harm(of.solo?.fct_s, of.flow.fct_s),
@@ -86,10 +86,13 @@ fn harm(x: Option<f64>, y: Option<f64>) -> Option<f64> {
     both(x, y).and_then(|(x, y)| part(y - x, y))
 }
 
-/// The share of a flow's segments that were retransmitted.
+/// The share of a flow's segments that were retransmitted, or of its datagrams that were lost.
 fn lost(flow: &FlowMetrics) -> Option<f64> {
-    let sent = flow.segments_sent as f64;
-    (sent > 0.0).then(|| flow.retransmits as f64 / sent)
+    if let Some(datagrams) = &flow.datagrams {
+        return datagrams.loss;
+    }
+    let sent = flow.segments_sent? as f64;
+    (sent > 0.0).then_some(flow.retransmits? as f64 / sent)
 }
 
 fn both(a: Option<f64>, b: Option<f64>) -> Option<(f64, f64)> {
@@ -113,8 +116,8 @@ mod tests {
         FlowMetrics {
             steady_goodput_bps: Some(goodput),
             srtt_mean_s: Some(srtt),
-            segments_sent: 1000,
-            retransmits,
+            segments_sent: Some(1000),
+            retransmits: Some(retransmits),
             fct_s: fct,
             ..FlowMetrics::default()
         }

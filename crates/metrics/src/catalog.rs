@@ -42,13 +42,14 @@ run's entry in `--json` has the whole run's under `jain`.
 ";
 
 /// What names belong to, and how a study writes them.
-const SUBJECTS: [(&str, &str); 6] = [
+const SUBJECTS: [(&str, &str); 7] = [
     ("run", "`NAME`"),
     ("bottleneck", "`bottleneck.NAME`"),
     ("band", "`bottleneck.band.BAND.NAME`"),
     ("flow", "`flow.FLOW.NAME`"),
     ("group", "`group.GROUP.NAME`"),
     ("traffic", "`traffic.SOURCE.NAME`"),
+    ("probe", "`probe.PROBE.NAME`"),
 ];
 
 /// The documentation page of metrics and warnings, `docs/metrics.md`.

@@ -2,11 +2,12 @@
 
 use cclab_spec::Direction;
 use cclab_trace::Trace;
-use cclab_trace::schema::FlowSummary;
+use cclab_trace::schema::{Carrier, FlowSummary};
 use cclab_units::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::contest::Contest;
+use crate::datagrams::{BackMetrics, DatagramMetrics, FrameMetrics};
 use crate::series::value_at;
 use crate::table::Quantity::{
     Count, Delay, Duration, Factor, Percentage, Power, Rate, Ratio, Segments, Size, Text,
@@ -56,32 +57,36 @@ measured! {
             "The group that it is in; null if in none.",
             row(Text, "", "study").shape("named");
 
-        cc: String = |of| of.flow.cc.clone(),
-            "Variant asked for.",
-            row(Text, "", "study");
+        transport: Option<String> = |of| transport(of.flow),
+            "What was seen to carry its data: tcp, udp (QUIC is in it); null of a program that sent neither.",
+            row(Text, "run", "sender").shape("transport");
 
-        cc_in_force: String = |of| of.flow.cc_in_force.clone(),
+        cc: Option<String> = |of| of_tcp(of, |flow| flow.cc.clone()),
+            "Variant asked for; null of what is not TCP, as all that TCP alone has.",
+            row(Text, "", "study").shape("variant");
+
+        cc_in_force: Option<String> = |of| of_tcp(of, |flow| flow.cc_in_force.clone()),
             "Variant in force, read back.",
-            row(Text, "", "sender");
+            row(Text, "", "sender").shape("variant");
 
         direction: String = |of| word(of.direction).to_owned(),
             "Whether its data go with the bottleneck, `forward`, or against it, `reverse` (see Directions).",
             row(Text, "", "study");
 
         bytes_received: u64 = |of| of.flow.bytes_received,
-            "Unique in-order bytes that the receiving application got.",
+            "Unique in-order bytes that the receiving application got; over UDP the payload that reached the receiving host, each datagram counted once.",
             row(Size, "run", "receiver");
 
-        bytes_acked: u64 = |of| of.flow.bytes_acked,
+        bytes_acked: Option<u64> = |of| of_tcp(of, |flow| flow.bytes_acked),
             "Bytes acknowledged cumulatively.",
             row(Size, "run", "sender");
 
         started_s: Option<f64> = |of| of.flow.started.map(Time::as_secs_f64),
-            "When the first SYN left; null if the flow never started.",
+            "When the first SYN or datagram left; null if the flow never started.",
             row(Duration, "", "sender").of_one_run();
 
         ended_s: Option<f64> = |of| of.flow.ended.map(Time::as_secs_f64),
-            "When the transfer was acknowledged in full; null if it was not.",
+            "When the transfer was acknowledged in full, or a source of datagrams sent its last; null if that did not happen.",
             row(Duration, "", "sender").of_one_run();
 
         elapsed_s: Option<f64> = |of| of.active.map(Window::seconds),
@@ -104,15 +109,15 @@ measured! {
             "8 (bytes received until the window's end - until its beginning) / its length; null without a warm-up, as all that begins with `window_`.",
             row(Rate, "flow's window", "receiver").higher();
 
-        segments_sent: u64 = |of| of.flow.segments_sent,
+        segments_sent: Option<u64> = |of| of_tcp(of, |flow| flow.segments_sent),
             "Data segments sent, retransmissions included.",
             row(Count, "run", "sender");
 
-        retransmits: u64 = |of| of.flow.retransmits,
+        retransmits: Option<u64> = |of| of_tcp(of, |flow| flow.retransmits),
             "Segments retransmitted.",
             row(Count, "run", "sender").lower().compared(30).column("retransmits", 0);
 
-        rtos: u64 = |of| of.flow.rtos,
+        rtos: Option<u64> = |of| of_tcp(of, |flow| flow.rtos),
             "Retransmission timeouts.",
             row(Count, "run", "sender").lower();
 
@@ -140,8 +145,8 @@ measured! {
             "Mean of the congestion window over time / mss.",
             row(Segments, "active", "sender");
 
-        limited: Option<LimitedShares> = |of| of.active.map(|active| LimitedShares::measure((of.flow, active))),
-            "What held the flow back.",
+        limited: Option<LimitedShares> = |of| of.active.filter(|_| is_tcp(of.flow)).map(|active| LimitedShares::measure((of.flow, active))),
+            "What held the flow back; null of what is not TCP.",
             group(&[LimitedShares::ROWS]);
 
         max_min_bps: Option<f64> = |of| of.contest.fair_bps(of.index),
@@ -179,6 +184,18 @@ measured! {
         slowdown: Option<f64> = |of| fct_s(of).zip(of.alone_s).map(|(fct, alone)| fct / alone),
             "fct_s / the time alone on the empty path in closed form (docs/traffic.md); null where something else than the path sets the pace: an application, writes, a program, packet rates.",
             row(Factor, "run", "receiver").lower().source("docs/traffic.md");
+
+        datagrams: Option<DatagramMetrics> = |of| over_udp(of).then(|| DatagramMetrics::measure(&of.flow.datagrams)),
+            "What its datagrams did on the way of the data; null unless it is UDP.",
+            group(&[DatagramMetrics::ROWS]);
+
+        back: Option<BackMetrics> = |of| (over_udp(of) && of.flow.back.sent > 0).then(|| BackMetrics::measure(&of.flow.back)),
+            "What datagrams did on the way back; null unless there were any.",
+            group(&[BackMetrics::ROWS]);
+
+        frames: Option<FrameMetrics> = |of| (of.flow.frames.sent > 0).then(|| FrameMetrics::measure(&of.flow.frames)),
+            "What became of the frames of a video; null of other flows.",
+            group(&[FrameMetrics::ROWS]);
     }
 }
 
@@ -195,7 +212,7 @@ measured! {
             row(Percentage, "active", "sender").of_one_run();
 
         application: f64 = |(flow, active)| part(flow.limited.application, active),
-            "Share of the time with nothing to send.",
+            "Share of the time with nothing to send, also while what was sent is on its way.",
             row(Percentage, "active", "sender").of_one_run();
 
         sndbuf: f64 = |(flow, active)| part(flow.limited.sndbuf, active),
@@ -203,7 +220,7 @@ measured! {
             row(Percentage, "active", "sender").of_one_run();
 
         pacing: f64 = |(flow, active)| part(flow.limited.pacing, active),
-            "Share of the time held back by the pacing rate.",
+            "Share of the time in which the pacing rate let the next segment wait, whatever else would have held it.",
             row(Percentage, "active", "sender").of_one_run();
     }
 }
@@ -224,8 +241,36 @@ pub(crate) const SHARE: &[Metric] = &[Metric {
     .column("share", 1)
 }];
 
+/// Whether anything of the flow can be measured: of a program that sent neither TCP nor UDP nothing is.
+pub(crate) fn is_seen(flow: &FlowSummary) -> bool {
+    flow.transport != Carrier::Nothing
+}
+
+pub(crate) fn is_tcp(flow: &FlowSummary) -> bool {
+    flow.transport == Carrier::Tcp
+}
+
+fn over_udp(of: &OfFlow<'_>) -> bool {
+    of.flow.transport == Carrier::Udp
+}
+
+fn transport(flow: &FlowSummary) -> Option<String> {
+    let name = match flow.transport {
+        Carrier::Tcp => "tcp",
+        Carrier::Udp => "udp",
+        Carrier::Nothing => return None,
+    };
+    Some(name.to_owned())
+}
+
+/// What only TCP has; `None` of a flow without.
+fn of_tcp<T>(of: &OfFlow<'_>, value: impl Fn(&FlowSummary) -> T) -> Option<T> {
+    is_tcp(of.flow).then(|| value(of.flow))
+}
+
 fn throughput_bps(of: &OfFlow<'_>) -> Option<f64> {
-    Some(of.flow.bytes_received as f64 * BITS / of.active?.seconds())
+    let active = of.active.filter(|_| is_seen(of.flow))?;
+    Some(of.flow.bytes_received as f64 * BITS / active.seconds())
 }
 
 /// How a direction is spelled.
@@ -248,7 +293,8 @@ fn srtt_mean_s(flow: &FlowSummary) -> Option<f64> {
 }
 
 fn cwnd_mean_segments(of: &OfFlow<'_>) -> Option<f64> {
-    (of.active.is_some() && of.flow.mss > 0).then(|| of.flow.cwnd_mean / f64::from(of.flow.mss))
+    (of.active.is_some() && is_tcp(of.flow) && of.flow.mss > 0)
+        .then(|| of.flow.cwnd_mean / f64::from(of.flow.mss))
 }
 
 fn max_min_share(of: &OfFlow<'_>) -> Option<f64> {
@@ -263,18 +309,20 @@ fn power(of: &OfFlow<'_>) -> Option<f64> {
         .map(|(goodput, rtt)| goodput / rtt)
 }
 
-/// From the SYN to the arrival of the last byte, of a transfer that ended in full.
+/// From the SYN to the arrival of the last byte, of a transfer that ended in full; of datagrams, of
+/// one of which all arrived.
 fn fct_s(of: &OfFlow<'_>) -> Option<f64> {
     let flow = of.flow;
-    flow.ended.filter(|_| of.finite)?;
+    let whole = is_tcp(flow) || flow.datagrams.received == flow.datagrams.sent;
+    flow.ended.filter(|_| of.finite && whole)?;
     Some((flow.last_byte? - flow.started?).as_secs_f64())
 }
 
 /// What a flow weighs in Jain's index: its goodput; zero if it started and got nothing through,
-/// for starving is the most unfair outcome; `None` if it never started, or if all its data
-/// arrived at one instant, which has no rate.
+/// for starving is the most unfair outcome; `None` if it never started, if nothing was seen of it,
+/// or if all its data arrived at one instant, which has no rate.
 pub(crate) fn share(flow: &FlowSummary) -> Option<f64> {
-    match (flow.started, flow.bytes_received) {
+    match (flow.started.filter(|_| is_seen(flow)), flow.bytes_received) {
         (None, _) => None,
         (Some(_), 0) => Some(0.0),
         (Some(_), _) => goodput_bps(flow),
@@ -287,7 +335,7 @@ fn goodput_bps(flow: &FlowSummary) -> Option<f64> {
 }
 
 fn steady_goodput_bps(of: &OfFlow<'_>) -> Option<f64> {
-    let window = of.steady?;
+    let window = of.steady.filter(|_| is_seen(of.flow))?;
     let bytes = value_at(of.received, window.to)? - value_at(of.received, window.from)?;
     Some(bytes * BITS / window.seconds())
 }

@@ -1,5 +1,6 @@
 //! What metrics need to know of a scenario.
 
+use cclab_layout::Layout;
 use cclab_spec::{Direction, Flow, Scenario};
 use cclab_units::{Rate, Time};
 
@@ -24,6 +25,9 @@ pub struct MeasureInput {
     pub meant_by_application: Vec<String>,
     /// Names of the flows that have a transfer, which have a completion time if it ends.
     pub finite: Vec<String>,
+    /// Names of the sources of cross traffic that wait for answers, over a path with next to no delay
+    /// beside those of all flows.
+    pub nearby: Vec<String>,
     /// The group of each flow, if it is in one.
     pub groups: Vec<Option<String>>,
     /// Who shares which link; absent: what depends on it is not measured.
@@ -66,6 +70,7 @@ impl From<&Scenario> for MeasureInput {
                 let finite = scenario.flows.iter().filter(|flow| flow.transfer.is_some());
                 finite.map(|flow| flow.name.clone()).collect()
             },
+            nearby: nearby(scenario),
             groups: {
                 let group = |flow: &Flow| flow.group().map(str::to_owned);
                 scenario.flows.iter().map(group).collect()
@@ -73,4 +78,23 @@ impl From<&Scenario> for MeasureInput {
             paths,
         }
     }
+}
+
+/// A source is nearby whose base RTT is less than this part of the shortest of the flows.
+const NEARBY: u64 = 100;
+
+fn nearby(scenario: &Scenario) -> Vec<String> {
+    if scenario.traffic.is_empty() {
+        return Vec::new();
+    }
+    let layout = Layout::of(scenario);
+    let flows = layout.flows.iter().map(|flow| layout.base_rtt(flow));
+    let shortest = flows.min().unwrap_or(Time::ZERO);
+    // To datagrams that follow their own clock the way is nothing.
+    let waits = |kind: &str| !["constant-rate", "on-off", "random"].contains(&kind);
+    let sources = scenario.traffic.iter().zip(&layout.traffic);
+    let nearby = sources.filter(|(source, journey)| {
+        waits(&source.kind) && layout.base_rtt(journey) * NEARBY < shortest
+    });
+    nearby.map(|(source, _)| source.name.clone()).collect()
 }

@@ -186,6 +186,9 @@ fn way(scenario: &Scenario, spec: &Flow, layout: &Layout, journey: &Journey) -> 
 
 /// The largest goodput in bit/s that a flow can have whatever the links carry.
 fn demand(spec: &Flow, ends: &Ends, base_rtt_s: f64) -> f64 {
+    if let Some(source) = &spec.udp {
+        return source.mean_bps();
+    }
     let payload = ends.payload;
     // Only whole segments fit a window, and a round trip takes at least the base RTT.
     let windows = [Some(ends.rwnd), ends.sndbuf];

@@ -13,6 +13,7 @@ use crate::fidelity::{self, FidelityMetrics};
 use crate::flow::{FlowMetrics, SHARE};
 use crate::group::{self as groups, GroupMetrics};
 use crate::input::MeasureInput;
+use crate::probe::{self, ProbeMetrics};
 use crate::table::Quantity::{Duration, Index, List, Percentage};
 use crate::table::{group, measured, row};
 use crate::traffic::{self, TrafficMetrics};
@@ -100,6 +101,11 @@ measured! {
         traffic: Vec<TrafficMetrics> = |of| traffic::measure(of.trace, of.input.warmup),
             "One per source of cross traffic, in the scenario's order; absent without any.",
             group(&[TrafficMetrics::ROWS]);
+
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        probes: Vec<ProbeMetrics> = |of| probe::measure(of.trace, of.input.warmup),
+            "One per probe, in the scenario's order; absent without any.",
+            group(&[ProbeMetrics::ROWS]);
 
         #[serde(default, skip_serializing_if = "Option::is_none")]
         kernel: Option<KernelMetrics> = kernel,

@@ -129,7 +129,7 @@ pub struct Column {
 pub struct Metric {
     /// Its path in the `--json` of a run; `flow.` stands for each of `flows`, `band.` for each
     /// of `bottleneck.bands`, `group.` for each of
-    /// `groups`, `traffic.` for each of `traffic`.
+    /// `groups`, `traffic.` for each of `traffic`, `probe.` for each of `probes`.
     pub name: &'static str,
     /// What it is a number of.
     pub quantity: Quantity,
@@ -338,7 +338,8 @@ impl Metric {
         self.estimated && !self.of_summary
     }
 
-    /// What it belongs to: `flow`, `group`, `band`, `traffic`, `bottleneck`, `fidelity` or `run`.
+    /// What it belongs to: `flow`, `group`, `band`, `traffic`, `probe`, `bottleneck`,
+    /// `fidelity` or `run`.
     pub fn subject(&self) -> &'static str {
         self.name.split_once('.').map_or("run", |(first, _)| first)
     }

@@ -67,7 +67,7 @@ const STALLED: f64 = 0.25;
 const MOST_ROUND_TRIPS_UNSEEN: f64 = 100.0;
 
 /// Every doubt about a single run, in the order of printing.
-pub const RULES: [Rule; 15] = [
+pub const RULES: [Rule; 16] = [
     Rule {
         code: "host-too-slow",
         when: "in real time: timers more than 1 ms or a tenth of a flow's mean RTT late, processors busy for more than 90% of the run, packets put off or dropped between interfaces, or a bottleneck that sends at less than 98% of its rate while packets wait",
@@ -137,6 +137,11 @@ pub const RULES: [Rule; 15] = [
         code: "too-few-loss-cycles",
         when: "a flow limited by cwnd that did not end saw less than 20 loss episodes, a window of ECN echoes counted as one, in a run that had some",
         check: too_few_loss_cycles,
+    },
+    Rule {
+        code: "cross-traffic-without-rtt",
+        when: "cross traffic that waits for answers has less than a hundredth of the base RTT of every flow",
+        check: cross_traffic_without_rtt,
     },
     Rule {
         code: "coarse-samples",
@@ -383,7 +388,7 @@ fn limited_by_sndbuf(evidence: &Evidence<'_>) -> Option<(String, String)> {
     };
     Some((
         format!("the send buffer, not congestion control, limited {flows}"),
-        format!("raise {keys} above the bandwidth-delay product plus the queue"),
+        format!("raise {keys} above twice the bandwidth-delay product plus the queue"),
     ))
 }
 
@@ -459,6 +464,24 @@ fn no_congestion_signal(evidence: &Evidence<'_>) -> Option<(String, String)> {
                 .to_owned(),
         )
     })
+}
+
+fn cross_traffic_without_rtt(evidence: &Evidence<'_>) -> Option<(String, String)> {
+    let sources = &evidence.input.nearby;
+    let first = sources.first()?;
+    let named = joined(sources.iter().cloned())?;
+    let flow = evidence.metrics.flows.first()?;
+    Some((
+        format!(
+            "cross traffic runs over a path with next to no delay beside those of the flows: {named}; \
+             its completion times and slowdowns are of that path"
+        ),
+        format!(
+            "give it an `rtt`; where a sweep has the key flow.{}.rtt, put traffic.{first}.rtt beside \
+             it, and the two into `zip`",
+            flow.name
+        ),
+    ))
 }
 
 fn coarse_samples(evidence: &Evidence<'_>) -> Option<(String, String)> {

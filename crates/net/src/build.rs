@@ -64,12 +64,15 @@ impl Network {
     }
 }
 
-/// Where packets go: those of the flows first, then those of traffic, each both ways.
+/// Where packets go: those of the flows first, then those of traffic, each both ways, then those of
+/// probes.
 fn forwarding(layout: &Layout) -> Forwarding {
     let flows = layout.flows.len();
-    let mut forwarding = Forwarding::new(flows + ROUTES * layout.traffic.len());
+    let behind = flows + ROUTES * layout.traffic.len();
+    let mut forwarding = Forwarding::new(behind + layout.probes.len());
     let numbers = |way: &[LinkId]| -> Vec<u32> { way.iter().map(|link| link.0).collect() };
-    for (number, journey) in layout.flows.iter().enumerate() {
+    let probes = (behind..).zip(&layout.probes);
+    for (number, journey) in layout.flows.iter().enumerate().chain(probes) {
         forwarding.add_routes(number, &numbers(&journey.data), &numbers(&journey.acks));
     }
     for (index, journey) in layout.traffic.iter().enumerate() {

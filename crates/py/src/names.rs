@@ -11,7 +11,7 @@ use cclab_units::parameter::Parameter;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
-use crate::plan::unsupported;
+use crate::plan::{BACKENDS, unsupported};
 
 /// The backends that run on a Linux kernel.
 const KERNEL: [&str; 2] = ["linux", "netns"];
@@ -225,8 +225,9 @@ fn kinds(all: &[Kind]) -> String {
 
 /// The backends that find nothing in `scenario` that they do not do.
 fn backends_of(scenario: &Scenario) -> Vec<&'static str> {
-    let all = std::iter::once("sim").chain(KERNEL);
-    all.filter(|backend| unsupported(scenario, backend).is_empty())
+    BACKENDS
+        .into_iter()
+        .filter(|backend| unsupported(scenario, backend).is_empty())
         .collect()
 }
 

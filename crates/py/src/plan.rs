@@ -54,8 +54,10 @@ pub fn plan(
         let mut reasons = unsupported(&point.scenario, backend);
         if !reasons.is_empty() {
             let places = study.places(&overrides, index).map_err(error::study)?;
+            let others = others(&point.scenario, backend);
             for reason in &mut reasons {
                 reason.place = places.find(&reason.path);
+                reason.elsewhere = doing(&others, &reason.path);
             }
         }
         points.push(PointLines {
@@ -118,6 +120,9 @@ struct PointLines<'a> {
     runs: Vec<RunLine<'a>>,
 }
 
+/// Every backend.
+pub(crate) const BACKENDS: [&str; 3] = ["sim", "linux", "netns"];
+
 /// A key of the study and what a backend does not do of it.
 #[derive(Serialize)]
 pub(crate) struct Reason {
@@ -125,6 +130,8 @@ pub(crate) struct Reason {
     what: String,
     /// File, line and column, where the study writes it.
     place: Option<String>,
+    /// The other backends that do it.
+    elsewhere: Vec<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -133,6 +140,33 @@ struct RunLine<'a> {
     seed: u64,
     backend: &'a str,
     version: &'a str,
+}
+
+/// The other backends than `backend`, each with the keys of what it does not do of `scenario`.
+fn others(scenario: &Scenario, backend: &str) -> Vec<(&'static str, Vec<String>)> {
+    BACKENDS
+        .into_iter()
+        .filter(|other| *other != backend)
+        .map(|other| {
+            let reasons = unsupported(scenario, other).into_iter();
+            (other, reasons.map(|reason| reason.path).collect())
+        })
+        .collect()
+}
+
+/// Those of `others` that refuse neither the key `path`, nor what it is a part of, nor a part of it.
+fn doing(others: &[(&'static str, Vec<String>)], path: &str) -> Vec<&'static str> {
+    let within = |inner: &str, outer: &str| {
+        inner
+            .strip_prefix(outer)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let does = |refused: &Vec<String>| {
+        let touches = |other: &String| within(path, other) || within(other, path);
+        !refused.iter().any(touches)
+    };
+    let doing = others.iter().filter(|(_, refused)| does(refused));
+    doing.map(|(name, _)| *name).collect()
 }
 
 /// What `backend` does not do of `scenario`.
@@ -155,6 +189,7 @@ pub(crate) fn unsupported(scenario: &Scenario, backend: &str) -> Vec<Reason> {
             path,
             what,
             place: None,
+            elsewhere: Vec::new(),
         })
         .collect()
 }

@@ -93,6 +93,7 @@ fn scenario(args: &[String]) -> Option<Scenario> {
             .map(|index| flow(index, cc, ack_every, idle))
             .collect(),
         traffic: vec![],
+        probes: vec![],
         trace: TraceOptions {
             interval: Time::ZERO,
             events: vec![],

@@ -23,7 +23,7 @@ pub fn describe(scenario: &Scenario) -> Result<Description, SimError> {
 fn with_variants_of_its_own(scenario: &Scenario) -> Scenario {
     let mut scenario = scenario.clone();
     for flow in &mut scenario.flows {
-        if cclab_cc::find_simulated(&flow.cc).is_none() {
+        if flow.udp.is_none() && cclab_cc::find_simulated(&flow.cc).is_none() {
             flow.cc = "reno".to_owned();
             flow.cc_params.clear();
         }

@@ -1,15 +1,14 @@
-//! A flow: its sender, its receiver, its application, as the host that has both ends.
+//! A flow: what has its two ends, over TCP or UDP.
 
 use cclab_net::{Host, Port, Side};
 use cclab_packet::Packet;
 use cclab_spec::Scenario;
-use cclab_tcp::sender::State;
-use cclab_tcp::{Receiver, Sender};
-use cclab_units::{Stream, Time};
+use cclab_units::Time;
+use cclab_units::memory::prefetch;
 
-use crate::application::Application;
-use crate::ends::ends;
 use crate::stack::Profiles;
+use crate::tcp_flow::TcpFlow;
+use crate::udp_flow::UdpFlow;
 
 /// The side of a [`Flow`] that sends data, and that of the packets that come back to it.
 pub const SENDER: Side = 0;
@@ -17,31 +16,11 @@ pub const SENDER: Side = 0;
 pub const RECEIVER: Side = 1;
 
 /// Both ends of a flow.
-pub struct Flow {
-    /// The sending side.
-    pub sender: Sender,
-    /// The receiving side.
-    pub receiver: Receiver,
-    /// What writes to the sender.
-    pub application: Application,
-    /// Where the packets of either side enter the network.
-    pub ports: [Port; 2],
-    /// When it starts; later than the run's end for a flow that never does.
-    pub start: Time,
-    /// When the first SYN left.
-    pub started: Option<Time>,
-    /// When everything was acknowledged.
-    pub ended: Option<Time>,
-    /// Whether it is over, finished or given up.
-    pub over: bool,
-    /// Sum and count of srtt over acknowledgements, once there is one.
-    pub srtt_sum: u128,
-    /// See `srtt_sum`.
-    pub srtt_count: u64,
-    /// RTT samples.
-    pub rtt: cclab_trace::Histogram,
-    /// Payload bytes of a full segment.
-    pub mss: u32,
+pub enum Flow {
+    /// Over TCP.
+    Tcp(TcpFlow),
+    /// Over UDP.
+    Udp(Box<UdpFlow>),
 }
 
 impl Flow {
@@ -54,131 +33,92 @@ impl Flow {
         profiles: &mut Profiles,
     ) -> Flow {
         let spec = &scenario.flows[index];
-        let (start, mut dice) = spec.start_and_dice(seed);
-        let isn = dice.bits();
-        let isns = (isn as u32, (isn >> 32) as u32);
-        let (sender, receiver, mss) = ends(scenario, spec, index as u32, isns, dice, profiles);
-        let dice = Stream::new(seed, &format!("application {}", spec.name));
-        Flow {
-            sender,
-            receiver,
-            application: Application::new(spec, start, u64::from(mss), dice),
-            ports,
-            start,
-            started: None,
-            ended: None,
-            over: false,
-            srtt_sum: 0,
-            srtt_count: 0,
-            rtt: cclab_trace::Histogram::default(),
-            mss,
-        }
-    }
-
-    /// Has the memory fetched that an acknowledgement will touch beyond the flow itself.
-    #[inline]
-    pub fn fetch_parts(&self) {
-        self.sender.fetch_parts();
-        self.rtt.fetch(self.sender.rtt().srtt().as_nanos());
-    }
-
-    /// srtt, once there was a sample.
-    #[inline]
-    pub fn srtt(&self) -> Option<Time> {
-        Some(self.sender.rtt().srtt()).filter(|&srtt| srtt > Time::ZERO)
-    }
-
-    /// Whether its sender has come to its end, which was not yet noted in `over`.
-    #[inline]
-    pub fn has_ended(&self) -> bool {
-        !self.over && matches!(self.sender.state(), State::Finished | State::Aborted)
-    }
-
-    #[inline]
-    fn receive_ack(&mut self, now: Time, packet: &Packet) {
-        self.sender.on_packet(now, packet);
-        if self.application.is_interactive() {
-            self.application.on_acked(now, self.sender.snd_una());
-        }
-        if let Some(rtt) = self.sender.last_ack().rtt {
-            self.rtt.record(rtt.as_nanos());
-        }
-        if let Some(srtt) = self.srtt() {
-            self.srtt_sum += u128::from(srtt.as_nanos());
-            self.srtt_count += 1;
-        }
-    }
-
-    #[inline]
-    fn receive_data(&mut self, now: Time, packet: &Packet) {
-        self.receiver.on_packet(now, packet);
-        if self.application.is_interactive()
-            && self.application.is_answered(self.receiver.bytes_received())
-        {
-            self.receiver.acknowledge_now();
-        }
-    }
-
-    fn act_as_sender(&mut self, now: Time) {
-        if self.started.is_none() {
-            self.started = Some(now);
-            self.sender.connect(now);
-        }
-        if self.application.deadline() <= now {
-            let act = self.application.act(now);
-            self.sender.write(act.written);
-            if act.done {
-                self.sender.close();
-            }
-            if act.stop {
-                self.sender.close_now();
+        match spec.udp {
+            None => Flow::Tcp(TcpFlow::new(scenario, index, ports, seed, profiles)),
+            Some(source) => {
+                let flow = UdpFlow::new(scenario, index, source, ports, seed);
+                Flow::Udp(Box::new(flow))
             }
         }
-        if self.sender.deadline() <= now {
-            self.sender.on_timer(now);
+    }
+
+    /// When it starts; later than the run's end for a flow that never does.
+    pub fn start(&self) -> Time {
+        match self {
+            Flow::Tcp(flow) => flow.start,
+            Flow::Udp(flow) => flow.start,
         }
+    }
+
+    /// It, if it is over TCP.
+    pub fn tcp(&self) -> Option<&TcpFlow> {
+        match self {
+            Flow::Tcp(flow) => Some(flow),
+            Flow::Udp(_) => None,
+        }
+    }
+
+    /// Whether it has come to its end, which was not yet noted.
+    #[inline]
+    pub fn has_ended(&self, now: Time) -> bool {
+        match self {
+            Flow::Tcp(flow) => flow.has_ended(),
+            Flow::Udp(flow) => flow.has_ended(now),
+        }
+    }
+
+    /// Has the memory fetched that `packet` will touch first.
+    #[inline]
+    pub fn fetch(&self, packet: &Packet) {
+        let Flow::Tcp(flow) = self else { return };
+        prefetch(&flow.ports);
+        match packet.backward {
+            true => prefetch(&flow.sender),
+            false => prefetch(&flow.receiver),
+        }
+    }
+
+    /// Has the memory fetched that `packet` will touch beyond the flow itself, and says where the flow
+    /// sends then.
+    #[inline]
+    pub fn fetch_parts(&self, packet: &Packet) -> Option<Port> {
+        let flow = self.tcp()?;
+        if packet.backward {
+            flow.fetch_parts();
+        }
+        Some(flow.ports[if packet.backward { SENDER } else { RECEIVER }])
     }
 }
 
 impl Host for Flow {
     #[inline]
     fn receive(&mut self, now: Time, packet: &Packet) -> Side {
-        match packet.backward {
-            true => {
-                self.receive_ack(now, packet);
-                SENDER
-            }
-            false => {
-                self.receive_data(now, packet);
-                RECEIVER
-            }
+        match self {
+            Flow::Tcp(flow) => flow.receive(now, packet),
+            Flow::Udp(flow) => flow.receive(now, packet),
         }
     }
 
-    fn act(&mut self, now: Time, _: Time) {
-        if !self.over {
-            self.act_as_sender(now);
-        }
-        if self.receiver.deadline() <= now {
-            self.receiver.on_timer(now);
+    fn act(&mut self, now: Time, horizon: Time) {
+        match self {
+            Flow::Tcp(flow) => flow.act(now, horizon),
+            Flow::Udp(flow) => flow.act(now, horizon),
         }
     }
 
     #[inline]
     fn transmit(&mut self, now: Time, side: Side, packet: &mut Packet) -> Option<Port> {
-        let sends = match side {
-            SENDER => self.sender.transmit(now, packet),
-            _ => self.receiver.transmit(now, packet),
-        };
-        sends.then_some(self.ports[side])
+        match self {
+            Flow::Tcp(flow) => flow.transmit(now, side, packet),
+            Flow::Udp(flow) => flow.transmit(now, side, packet),
+        }
     }
 
     #[inline]
     fn deadline(&self, side: Side) -> Time {
-        match side {
-            SENDER if self.over => Time::NEVER,
-            SENDER => self.sender.deadline().min(self.application.deadline()),
-            _ => self.receiver.deadline(),
+        match self {
+            Flow::Tcp(flow) => flow.deadline(side),
+            Flow::Udp(flow) => flow.deadline(side),
         }
     }
 }

@@ -20,10 +20,7 @@ pub struct Sampler {
 impl Sampler {
     /// The sampler of a run that ends at `end`.
     pub fn new(scenario: &Scenario, flows: &[Flow], end: Time) -> Sampler {
-        let starts = flows
-            .iter()
-            .map(|flow| flow.start)
-            .filter(|&start| start < end);
+        let starts = flows.iter().map(Flow::start).filter(|&start| start < end);
         let mut marks: Vec<Time> = starts.max().into_iter().chain([scenario.warmup]).collect();
         marks.retain(|&mark| mark < end);
         marks.sort_unstable_by(|a, b| b.cmp(a));

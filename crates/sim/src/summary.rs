@@ -8,6 +8,7 @@ use cclab_trace::schema::{FlowSample, FlowSummary, Limited};
 use cclab_units::Time;
 
 use crate::flow::Flow;
+use crate::tcp_flow::TcpFlow;
 use crate::warmup::{Counted, RoundTrips};
 
 /// The threshold, unless it is still unlimited.
@@ -17,6 +18,13 @@ pub fn known_ssthresh(sender: &Sender) -> Option<u64> {
 
 /// The state of a flow now.
 pub fn flow_sample(index: usize, flow: &Flow) -> FlowSample {
+    match flow {
+        Flow::Tcp(flow) => tcp_sample(index, flow),
+        Flow::Udp(flow) => flow.sample(),
+    }
+}
+
+fn tcp_sample(index: usize, flow: &TcpFlow) -> FlowSample {
     let sender = &flow.sender;
     let counters = sender.counters();
     FlowSample {
@@ -62,6 +70,18 @@ fn flow_summary(
     warm: Option<&RoundTrips>,
     now: Time,
 ) -> FlowSummary {
+    match flow {
+        Flow::Tcp(flow) => tcp_summary(flow, spec, warm, now),
+        Flow::Udp(flow) => flow.summary(spec, now),
+    }
+}
+
+fn tcp_summary(
+    flow: TcpFlow,
+    spec: &cclab_spec::Flow,
+    warm: Option<&RoundTrips>,
+    now: Time,
+) -> FlowSummary {
     let srtt = (flow.srtt_sum, flow.srtt_count);
     let sender = &flow.sender;
     let counters = sender.counters();
@@ -100,6 +120,7 @@ fn flow_summary(
         cwnd_mean: limits.cwnd_mean(now),
         warm_rtt: warm.map_or_else(Histogram::default, |before| flow.rtt.since(&before.rtt)),
         rtt: flow.rtt,
+        ..FlowSummary::default()
     }
 }
 

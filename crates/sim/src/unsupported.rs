@@ -50,6 +50,7 @@ pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
     for flow in &scenario.flows {
         let at = |key: &str| format!("flow.{}.{key}", flow.name);
         match cclab_cc::find_simulated(&flow.cc) {
+            _ if flow.udp.is_some() => {}
             None => refuse(at("cc"), format!("variant {}", flow.cc)),
             Some(variant) => {
                 if let Err(why) = Params::new(variant.params, &flow.cc_params) {
@@ -92,9 +93,10 @@ pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
     found
 }
 
-/// Whether a host sends or receives for more than one flow or source of traffic, or may.
+/// Whether a host sends or receives for more than one flow, source of traffic or probe, or may.
 fn shares_hosts(scenario: &Scenario) -> bool {
-    let several = scenario.flows.len() + scenario.traffic.len() > 1;
+    let users = scenario.flows.len() + scenario.traffic.len() + scenario.probes.len();
+    let several = users > 1;
     let layout = Layout::of(scenario);
     layout.has(Role::Any) || several && layout.has(Role::SharedHost)
 }

@@ -16,8 +16,8 @@ pub struct Counted {
     sojourns: Vec<Histogram>,
 }
 
-/// The round trips that a flow had counted.
-#[derive(Debug)]
+/// The round trips that a flow had counted: none over UDP.
+#[derive(Debug, Default)]
 pub struct RoundTrips {
     /// RTT samples.
     pub rtt: Histogram,
@@ -28,9 +28,12 @@ pub struct RoundTrips {
 impl Counted {
     /// What is counted now, of `flows` and of the first `links` links of `net`.
     pub fn by_now(flows: &[Flow], net: &Network, links: usize) -> Counted {
-        let round_trips = |flow: &Flow| RoundTrips {
-            rtt: flow.rtt.clone(),
-            srtt: (flow.srtt_sum, flow.srtt_count),
+        let round_trips = |flow: &Flow| match flow {
+            Flow::Tcp(flow) => RoundTrips {
+                rtt: flow.rtt.clone(),
+                srtt: (flow.srtt_sum, flow.srtt_count),
+            },
+            Flow::Udp(_) => RoundTrips::default(),
         };
         Counted {
             flows: flows.iter().map(round_trips).collect(),

@@ -14,6 +14,9 @@ pub fn wire_options(scenario: &Scenario) -> Vec<WireOptions> {
         .flows
         .iter()
         .map(|flow| {
+            if flow.udp.is_some() {
+                return WireOptions::default(); // datagrams announce nothing
+            }
             let profile = stack::profile_of(scenario, flow);
             let variant = cclab_cc::find_simulated(&flow.cc)
                 .expect("unknown variants are refused before a run");

@@ -6,16 +6,17 @@ mod sight;
 mod tests;
 
 use cclab_layout::Layout;
-use cclab_net::{Counting, Host, Network, Next, ports};
+use cclab_net::{Counting, Host, Network, Next, ROUTES, ports};
 use cclab_packet::Packet;
 use cclab_spec::Scenario;
 use cclab_tcp::profile;
 use cclab_trace::schema::RunSummary;
 use cclab_trace::{Event, Probe};
 use cclab_units::Time;
-use cclab_units::memory::{prefetch, with_room_on_large_pages};
+use cclab_units::memory::with_room_on_large_pages;
 
-use crate::flow::{Flow, RECEIVER, SENDER};
+use crate::flow::Flow;
+use crate::probe::Probes;
 use crate::sampler::Sampler;
 use crate::stack::Profiles;
 use crate::traffic::Traffic;
@@ -57,6 +58,7 @@ pub struct World<'a, P> {
 struct Timers {
     sampler: u32,
     traffic: u32,
+    probes: u32,
 }
 
 impl<'a, P: Probe> World<'a, P> {
@@ -71,7 +73,7 @@ impl<'a, P: Probe> World<'a, P> {
         let layout = Layout::of(scenario);
         let count = layout.flows.len();
         let fetches = count >= FLOWS_BEYOND_THE_CACHE;
-        let net = Network::of(&layout, counting, seed, count + 2, fetches);
+        let net = Network::of(&layout, counting, seed, count + 3, fetches);
         let mut profiles = Profiles::default();
         let mut flows = with_room_on_large_pages(count);
         let entries = layout.flows.iter().map(ports).enumerate();
@@ -81,10 +83,15 @@ impl<'a, P: Probe> World<'a, P> {
         let timers = Timers {
             sampler: count as u32,
             traffic: count as u32 + 1,
+            probes: count as u32 + 2,
         };
         let traffic = Traffic::new(scenario, &layout, seed, P::ON);
-        // Cross traffic goes on until the run's end, if that is set.
-        let lasting = usize::from(!scenario.traffic.is_empty() && scenario.duration.is_some());
+        let behind_traffic = (count + ROUTES * scenario.traffic.len()) as u32;
+        let probes = Probes::new(scenario, &layout, behind_traffic, counting.framing);
+        // Cross traffic goes on until the run's end, if that is set. A run with flows ends with
+        // probes when it would without them.
+        let goes_on = !scenario.traffic.is_empty() || count == 0;
+        let lasting = usize::from(goes_on && scenario.duration.is_some());
         let end = scenario.duration.unwrap_or(Time::NEVER);
         let captures = Captures::new(scenario);
         let mut world = World {
@@ -100,13 +107,17 @@ impl<'a, P: Probe> World<'a, P> {
             active: count + lasting,
             faulty: None,
             end,
-            hosts: Hosts { flows, traffic },
+            hosts: Hosts {
+                flows,
+                traffic,
+                probes,
+            },
         };
         for like in world.hosts.traffic.new_flows() {
             world.net.add_flow_like(like);
         }
         for index in 0..count {
-            let start = world.hosts.flows[index].start;
+            let start = world.hosts.flows[index].start();
             if start < end {
                 world.net.wake_by(index as u32, start);
             }
@@ -116,6 +127,8 @@ impl<'a, P: Probe> World<'a, P> {
         }
         let deadline = world.hosts.traffic.deadline(0);
         world.net.wake_by(timers.traffic, deadline);
+        let deadline = world.hosts.probes.deadline(0);
+        world.net.wake_by(timers.probes, deadline);
         world
     }
 
@@ -166,6 +179,7 @@ impl<'a, P: Probe> World<'a, P> {
             flows: summary::flow_summaries(self.hosts.flows, specs, warm, now),
             links,
             traffic: self.hosts.traffic.summaries(),
+            probes: self.hosts.probes.summaries(),
             kernel: None,
             fidelity: None,
         })
@@ -177,7 +191,7 @@ impl<'a, P: Probe> World<'a, P> {
             return self.hosts.traffic.fault.clone();
         };
         let spec = &self.scenario.flows[index];
-        let fault = flow.sender.fault()?;
+        let fault = flow.tcp()?.sender.fault()?;
         Some(SimError::Variant {
             flow: spec.name.clone(),
             variant: spec.cc.clone(),
@@ -211,6 +225,7 @@ impl<'a, P: Probe> World<'a, P> {
             None => {}
             Some(timer) if timer < self.timers.sampler => self.on_flow_timer(timer as usize),
             Some(timer) if timer == self.timers.traffic => self.on_traffic_timer(),
+            Some(timer) if timer == self.timers.probes => self.on_probe_timer(),
             Some(_) => {
                 self.sample();
                 let next = self.sampler.advance(self.net.now());
@@ -225,20 +240,10 @@ impl<'a, P: Probe> World<'a, P> {
         let flows = &self.hosts.flows;
         let soon = |packet: &Packet| {
             if let Some(flow) = flows.get(packet.flow as usize) {
-                prefetch(&flow.ports);
-                match packet.backward {
-                    true => prefetch(&flow.sender),
-                    false => prefetch(&flow.receiver),
-                }
+                flow.fetch(packet);
             }
         };
-        let now = |packet: &Packet| {
-            let flow = flows.get(packet.flow as usize)?;
-            if packet.backward {
-                flow.fetch_parts();
-            }
-            Some(flow.ports[if packet.backward { SENDER } else { RECEIVER }])
-        };
+        let now = |packet: &Packet| flows.get(packet.flow as usize)?.fetch_parts(packet);
         self.net.look_ahead(soon, now);
     }
 }

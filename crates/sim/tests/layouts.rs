@@ -40,6 +40,7 @@ fn ways_connect_their_ends_and_base_rtts_are_what_lies_on_them() {
         laid += 1;
         assert_eq!(layout.flows.len(), scenario.flows.len(), "{text}");
         assert_eq!(layout.traffic.len(), scenario.traffic.len(), "{text}");
+        assert_eq!(layout.probes.len(), scenario.probes.len(), "{text}");
         let names: BTreeSet<&str> = layout.links.iter().map(|l| l.name.as_str()).collect();
         assert_eq!(names.len(), layout.links.len(), "{text}");
         for (id, link) in layout.ids() {

@@ -40,7 +40,8 @@ impl<'a> Part<'a> {
 /// The parts that `scenario` uses: the core, its stack, the variants of its flows and of its cross
 /// traffic, and the disciplines of all its links, each once and in order.
 pub fn parts(scenario: &Scenario) -> Vec<Part<'_>> {
-    let flows = scenario.flows.iter().map(|flow| flow.cc.as_str());
+    let flows = scenario.flows.iter().filter(|flow| flow.udp.is_none());
+    let flows = flows.map(|flow| flow.cc.as_str());
     let sources = scenario.traffic.iter().filter_map(|one| one.cc.as_deref());
     let mut found = BTreeSet::from([Part::Core, Part::Stack(&scenario.stack)]);
     found.extend(flows.chain(sources).map(Part::Variant));
@@ -66,7 +67,8 @@ fn has_plain_queues(scenario: &Scenario) -> bool {
     let network = &scenario.network;
     let shared = matches!(network.topology, Topology::Chain | Topology::Graph);
     let delays = scenario.flows.iter().map(|flow| flow.extra_delay);
-    let mut delays = delays.chain(scenario.traffic.iter().map(|one| one.extra_delay));
+    let delays = delays.chain(scenario.traffic.iter().map(|one| one.extra_delay));
+    let mut delays = delays.chain(scenario.probes.iter().map(|one| one.extra_delay));
     network.router.is_some()
         || scenario.flows.iter().any(|flow| flow.packet_rate.is_some())
         || shared && delays.any(|delay| delay > Time::ZERO)

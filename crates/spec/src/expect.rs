@@ -55,6 +55,8 @@ pub enum Subject {
     Band(String),
     /// The cross traffic of this name.
     Traffic(String),
+    /// The probe of this name.
+    Probe(String),
 }
 
 /// A comparison.
@@ -98,7 +100,7 @@ pub struct Metrics(Vec<Known>);
 /// A metric.
 #[derive(Clone, Debug, PartialEq)]
 struct Known {
-    /// What it belongs to: `run`, `bottleneck`, `band`, `flow`, `group` or `traffic`.
+    /// What it belongs to: `run`, `bottleneck`, `band`, `flow`, `group`, `traffic` or `probe`.
     subject: &'static str,
     name: String,
     /// The runs beside a run's own that it needs.
@@ -106,8 +108,8 @@ struct Known {
 }
 
 impl Metrics {
-    /// Adds the metric `name` of a `subject`: `run`, `bottleneck`, `band`, `flow`, `group`
-    /// or `traffic`.
+    /// Adds the metric `name` of a `subject`: `run`, `bottleneck`, `band`, `flow`, `group`,
+    /// `traffic` or `probe`.
     pub fn register(&mut self, subject: &'static str, name: &str, baseline: Option<Baseline>) {
         self.0.push(Known {
             subject,
@@ -146,6 +148,7 @@ impl Subject {
             Subject::Group(_) => "group",
             Subject::Band(_) => "band",
             Subject::Traffic(_) => "traffic",
+            Subject::Probe(_) => "probe",
         }
     }
 }
@@ -157,18 +160,21 @@ pub struct Subjects<'a> {
     pub(crate) groups: Vec<&'a str>,
     pub(crate) bands: Vec<&'a str>,
     pub(crate) traffic: Vec<&'a str>,
+    pub(crate) probes: Vec<&'a str>,
 }
 
 impl<'a> From<&'a Scenario> for Subjects<'a> {
     fn from(scenario: &'a Scenario) -> Subjects<'a> {
         let flows = scenario.flows.iter().map(|flow| flow.name.as_str());
         let traffic = scenario.traffic.iter().map(|source| source.name.as_str());
+        let probes = scenario.probes.iter().map(|probe| probe.name.as_str());
         Subjects {
             flows: flows.collect(),
             groups: scenario.groups(),
             bands: find(&scenario.network.bottleneck.queue.kind)
                 .map_or(Vec::new(), |discipline| discipline.bands.to_vec()),
             traffic: traffic.collect(),
+            probes: probes.collect(),
         }
     }
 }
@@ -251,6 +257,11 @@ pub(crate) fn metric<'a>(
             known,
         )?;
         Ok((Subject::Traffic(source.to_owned()), metric))
+    } else if let Some(rest) = name.strip_prefix("probe.") {
+        let (probe, metric) = rest.split_once('.').unwrap_or((rest, ""));
+        one_of("probe", probe, &subjects.probes, name)?;
+        check(metric, name, &format!("probe.{probe}."), "probe", known)?;
+        Ok((Subject::Probe(probe.to_owned()), metric))
     } else if let Some(rest) = name.strip_prefix("bottleneck.band.") {
         let (band, metric) = rest.split_once('.').unwrap_or((rest, ""));
         if subjects.bands.is_empty() {
@@ -280,6 +291,7 @@ pub(crate) fn metric<'a>(
             .chain(bottleneck.map(|metric| format!("bottleneck.{metric}")))
             .chain(of_each("flow", &subjects.flows, known))
             .chain(of_each("group", &subjects.groups, known))
+            .chain(of_each("probe", &subjects.probes, known))
             .collect();
         // A bare metric of a flow or of the bottleneck lacks its subject.
         let whole = every

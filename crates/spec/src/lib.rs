@@ -16,6 +16,7 @@
 //! ```
 
 mod baseline;
+mod datagrams;
 mod de;
 mod determinants;
 mod error;
@@ -31,6 +32,7 @@ mod path;
 mod place;
 mod placeholder;
 mod plan;
+mod probe;
 mod quantity;
 mod repeat;
 mod resolve;
@@ -42,6 +44,7 @@ mod traffic;
 mod written;
 
 pub use baseline::Baseline;
+pub use datagrams::{Datagrams, Schedule, Sending, Video};
 pub use determinants::{Part, determinants, determinants_beside, parts};
 pub use error::StudyError;
 pub use expect::{Expectation, Metrics, Operator, Subject, Subjects};
@@ -52,6 +55,7 @@ pub use opportunities::{BadTrace, OPPORTUNITY_BYTES, OPPORTUNITY_FRAMING, Opport
 pub use place::Places;
 pub use placeholder::{PLACEHOLDERS, Piece, pieces};
 pub use plan::{Plan, PlannedRun, Point, run_id};
+pub use probe::{Probe, ProbeKind};
 pub use repeat::{Measure, Until};
 pub use scenario::*;
 pub use study::{Overrides, Repeats, Study};

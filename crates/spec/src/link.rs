@@ -80,6 +80,17 @@ impl Link {
         }
     }
 
+    /// Whether something happens to packets on it beside queueing, transmission and propagation, or
+    /// it sends by a trace.
+    pub fn is_impaired(&self) -> bool {
+        let lossy = self.schedule.iter().any(|change| change.loss.is_some());
+        let still = Link {
+            schedule: self.schedule.clone(),
+            ..Link::new(self.rate, self.delay, self.queue.clone())
+        };
+        lossy || *self != still
+    }
+
     /// Whether nothing happens to packets on it, and it stays as it is, both ways.
     pub fn is_plain(&self) -> bool {
         *self == Link::new(self.rate, self.delay, self.queue.clone())

@@ -1,7 +1,7 @@
 //! The names that a study may use. It may name what the backend at hand does not have: the backend
 //! refuses it at plan time. What nobody has is a spelling mistake, found here.
 
-use cclab_cc::VARIANTS;
+use cclab_cc::{Near, VARIANTS};
 use cclab_qdisc::QDISCS;
 use cclab_tcp::profile::PROFILES;
 use cclab_units::parameter::{Parameter, Relation};
@@ -34,6 +34,8 @@ pub struct Parametric {
     pub params: Vec<Parameter>,
     /// What they have to do with each other.
     pub relations: Vec<Relation>,
+    /// Names that nobody has and of which it is the nearest by meaning.
+    pub near: &'static [Near],
 }
 
 impl Parametric {
@@ -47,6 +49,7 @@ impl Parametric {
             name: name.to_owned(),
             params: params.into_iter().copied().collect(),
             relations: relations.to_vec(),
+            near: &[],
         }
     }
 
@@ -76,7 +79,10 @@ impl Default for Names {
         let traffic = TRAFFIC_KINDS.iter();
         Names {
             variants: variants
-                .map(|v| Parametric::new(v.name, v.params, v.relations))
+                .map(|v| Parametric {
+                    near: v.near,
+                    ..Parametric::new(v.name, v.params, v.relations)
+                })
                 .collect(),
             qdiscs: qdiscs
                 .map(|d| Parametric::new(d.name, d.params_of_all(), d.relations))

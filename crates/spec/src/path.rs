@@ -69,6 +69,10 @@ impl Path {
                 set_in_named(document, &parts, Some(keys), key_at, value)
             }
             "traffic" => set_in_named(document, &parts, None, key_at, value),
+            "probe" => {
+                let keys = keys_of::<written::Probe>();
+                set_in_named(document, &parts, Some(keys), key_at, value)
+            }
             _ => set_below(document, &parts, &parts, key_at, value),
         }
     }
@@ -88,7 +92,7 @@ impl std::fmt::Display for Path {
     }
 }
 
-/// The name of entry `index` of `[[flow]]` or `[[traffic]]`.
+/// The name of entry `index` of `[[flow]]`, `[[traffic]]` or `[[probe]]`.
 pub(crate) fn default_name(kind: &str, index: usize) -> String {
     format!("{kind}{}", index + 1)
 }

@@ -2,6 +2,7 @@
 //! seen together.
 
 mod application;
+mod datagrams;
 mod files;
 mod flow;
 mod graph;
@@ -9,6 +10,7 @@ mod layout;
 mod link;
 mod network;
 mod params;
+mod probe;
 mod program;
 mod relations;
 mod traffic;
@@ -23,7 +25,7 @@ use serde::de::Error as _;
 
 use crate::de::At;
 use crate::error::{Problem, unknown};
-use crate::names::{DEFAULT_STACK, Names};
+use crate::names::{DEFAULT_STACK, DEFAULT_VARIANT, Names, Parametric};
 use crate::path::default_name;
 use crate::scenario::{Flow, Network, Scenario, Topology, TraceOptions};
 use crate::text::TimeText;
@@ -128,6 +130,7 @@ pub(crate) fn resolve(
         files: &mut *links.files,
     };
     let traffic = traffic::traffic(study, &mut beside, &flows)?;
+    let probes = probe::probes(study, &layout, &links.path, &flows, &traffic)?;
     let trace = trace(study, &flows, &links.path)?;
     Ok(Scenario {
         duration,
@@ -136,7 +139,44 @@ pub(crate) fn resolve(
         network,
         flows,
         traffic,
+        probes,
         trace,
+    })
+}
+
+/// The variant that is written; of one that nobody has, the nearest by meaning is told.
+fn variant(written: Option<&At<String>>, names: &Names) -> Result<String, Problem> {
+    let all = names.variants.iter().map(|variant| variant.name.as_str());
+    known("variant", written, DEFAULT_VARIANT, all).map_err(|problem| {
+        let asked = written.and_then(|name| nearest_by_meaning(&name.value, &names.variants));
+        match asked {
+            Some(help) => Problem { help, ..problem },
+            None => problem,
+        }
+    })
+}
+
+/// Which of `variants` comes nearest to what `name` means elsewhere, and with what.
+fn nearest_by_meaning(name: &str, variants: &[Parametric]) -> Option<String> {
+    let small = name.to_lowercase();
+    let plain = small
+        .strip_prefix("tcp")
+        .map(|rest| rest.trim_start_matches(['-', '_']))
+        .filter(|rest| !rest.is_empty());
+    let called = |known: &str| known == small || Some(known) == plain;
+    variants.iter().find_map(|variant| {
+        if called(&variant.name) {
+            return Some(format!("did you mean `{}`?", variant.name));
+        }
+        let near = variant.near.iter().find(|near| called(near.name))?;
+        let with = match near.with {
+            "" => String::new(),
+            with => format!(", with {with}"),
+        };
+        Some(format!(
+            "the nearest by meaning is `{}`{with}",
+            variant.name
+        ))
     })
 }
 

@@ -7,8 +7,10 @@ use cclab_units::{Rate, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::datagrams::Datagrams;
 use crate::graph::Graph;
 use crate::link::Link;
+use crate::probe::Probe;
 
 /// One sweep point of a study, ready to run. Holds only what can change a result, so that a
 /// run's content hash does not depend on titles, questions or the order of keys.
@@ -28,6 +30,9 @@ pub struct Scenario {
     /// Cross traffic.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traffic: Vec<Traffic>,
+    /// Probes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<Probe>,
     /// What is recorded.
     pub trace: TraceOptions,
 }
@@ -147,7 +152,18 @@ pub enum DelayAt {
     Sender,
 }
 
-/// One TCP flow.
+/// What carries a flow's data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Transport {
+    /// Segments of TCP, under congestion control.
+    #[default]
+    Tcp,
+    /// Datagrams of UDP, which nothing slows down and nobody sends again.
+    Udp,
+}
+
+/// One flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
@@ -156,11 +172,14 @@ pub struct Flow {
     /// The group that the study file names; [`Flow::group`] knows those of a `count`, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// Name of the variant.
+    /// Name of the variant; empty of a flow with [`Flow::udp`], which has none.
     pub cc: String,
     /// Parameters of the variant, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cc_params: BTreeMap<String, f64>,
+    /// What sends datagrams of UDP; absent: the flow is TCP, or a program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub udp: Option<Datagrams>,
     /// Extra one-way delay that this flow's access link adds, each way, so that the path has
     /// the base RTT asked for.
     pub extra_delay: Time,
@@ -172,6 +191,9 @@ pub struct Flow {
     pub duration: Option<Time>,
     /// The largest window the receiver advertises, in bytes; absent: the profile's.
     pub rwnd: Option<u64>,
+    /// Bytes of memory of the send buffer; absent: the profile's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sndbuf: Option<u64>,
     /// Maximum segment size in bytes; absent: the profile's.
     pub mss: Option<u32>,
     /// Bytes per write of the application; absent: as large as fits.
@@ -244,6 +266,7 @@ impl Flow {
             group: None,
             cc: cc.into(),
             cc_params: BTreeMap::new(),
+            udp: None,
             extra_delay: Time::ZERO,
             start: Start {
                 at: Time::ZERO,
@@ -252,6 +275,7 @@ impl Flow {
             transfer: None,
             duration: None,
             rwnd: None,
+            sndbuf: None,
             mss: None,
             write_size: None,
             writes_per_second: None,
@@ -277,6 +301,14 @@ impl Flow {
     pub fn group(&self) -> Option<&str> {
         let of_count = || self.name.split_once('.').map(|(name, _)| name);
         self.group.as_deref().or_else(of_count)
+    }
+
+    /// What the study says that carries its data. What a program sends, only a run shows.
+    pub fn transport(&self) -> Transport {
+        match self.udp {
+            None => Transport::Tcp,
+            Some(_) => Transport::Udp,
+        }
     }
 
     /// When the flow starts in the run with `seed`, the same on every backend.

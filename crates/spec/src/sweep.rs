@@ -65,7 +65,7 @@ impl Sweep {
                     Problem::new(format!("`{}` cannot be swept", axis.path), help).or_at(axis.at),
                 );
             }
-            if matches!(parts[0].as_str(), "flow" | "traffic")
+            if matches!(parts[0].as_str(), "flow" | "traffic" | "probe")
                 && parts.last().is_some_and(|part| part == "name")
             {
                 return Err(Problem::new("a name cannot be swept", "").or_at(axis.at));

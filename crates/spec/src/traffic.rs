@@ -130,7 +130,7 @@ pub const TRAFFIC_KINDS: &[TrafficKind] = &[
     },
     TrafficKind {
         name: "ping-flood",
-        summary: "echo requests as ping -f sends them, and their replies",
+        summary: "echo requests as ping -f sends them, each when the last is answered, so at no fixed rate; and their replies",
         params: &[
             parameter(
                 "payload",

@@ -11,17 +11,19 @@ use crate::baseline::Baseline;
 use crate::de::At;
 use crate::names;
 use crate::repeat::Repeat;
-use crate::scenario::{DelayAt, Direction, EventKind, Topology};
+use crate::scenario::{DelayAt, Direction, EventKind, Topology, Transport};
 use crate::text::{
     BriefOrFull, OneOrMany, Param, QueueLimit, RateText, SizeText, SysctlValue, TimeText,
 };
 
 mod link;
+mod probe;
 
 pub(crate) use link::{
     Access, Bottleneck, Change, GraphLink, Impairments, Jitter, Loss, LossKind, Outage, Reorder,
     Reverse,
 };
+pub(crate) use probe::Probe;
 
 /// A cclab study: one question about congestion control, and the experiment that answers it.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -58,6 +60,9 @@ pub(crate) struct Study {
     /// Cross traffic.
     #[serde(default)]
     pub traffic: Vec<At<Traffic>>,
+    /// Probes: echoes at a fixed interval, which measure the round trip under load.
+    #[serde(default)]
+    pub probe: Vec<At<Probe>>,
     /// What is recorded.
     pub trace: Option<Trace>,
     /// Dotted paths of keys and the values they take in turn.
@@ -159,13 +164,16 @@ pub(crate) struct Queue {
 /// Parameters by name; times, sizes, rates and shares become SI units.
 pub(crate) type Params = BTreeMap<At<String>, Param>;
 
-/// A TCP flow, or `count` of them.
+/// A flow of TCP or UDP, or `count` of them.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub(crate) struct Flow {
     /// Unique name: letters, digits, `-` and `_`. Default: "flow1", "flow2", ...
     pub name: Option<At<String>>,
-    /// The variant (congestion control algorithm). Default: "cubic".
+    /// What carries its data: "tcp", or "udp" for an `application` that sends datagrams. Default:
+    /// "tcp"; of a `command` what the program uses.
+    pub transport: Option<At<Transport>>,
+    /// The variant (congestion control algorithm) of TCP. Default: "cubic".
     #[schemars(extend("enum" = names::variants()))]
     pub cc: Option<At<String>>,
     /// Parameters of the variant, such as { beta = 0.8 }; `cclab list variants` names them.
@@ -188,7 +196,10 @@ pub(crate) struct Flow {
     /// How long it sends after its start. Default: until the transfer or the run ends.
     pub duration: Option<At<TimeText>>,
     /// The largest window the receiver advertises. Default: the stack's.
-    pub rwnd: Option<SizeText>,
+    pub rwnd: Option<At<SizeText>>,
+    /// The send buffer, as a kernel counts it: payload and what its packets take of memory beside.
+    /// Default: the stack's.
+    pub sndbuf: Option<At<SizeText>>,
     /// Maximum segment size. Default: the stack's.
     pub mss: Option<At<SizeText>>,
     /// Bytes per write of the application. Default: as large as fits.
@@ -197,12 +208,12 @@ pub(crate) struct Flow {
     pub writes_per_second: Option<At<f64>>,
     /// Whether short segments leave at once although data is outstanding (TCP_NODELAY: no Nagle
     /// algorithm). Default: false.
-    pub nodelay: Option<bool>,
+    pub nodelay: Option<At<bool>>,
     /// Packets per second that each of its two hosts handles, whatever their size, sent and
     /// received together. Default: whatever comes.
     pub packet_rate: Option<At<u64>>,
     /// Whether the flow negotiates ECN. Default: false.
-    pub ecn: Option<bool>,
+    pub ecn: Option<At<bool>>,
     /// Full segments per acknowledgement; 1 acknowledges every segment. Default: the stack's.
     pub delayed_ack: Option<At<u32>>,
     /// Which way the data travels over the bottleneck. Default: "forward".
@@ -252,9 +263,10 @@ pub(crate) struct Start {
     expecting = "a table such as { kind = \"telnet\", interval = \"200ms\" }"
 )]
 pub(crate) struct Application {
-    /// What it is: "bulk", "on-off", "request-response" or "telnet".
+    /// What it is: "bulk", "on-off", "request-response" or "telnet"; over UDP "constant-rate",
+    /// "on-off" or "video".
     pub kind: String,
-    /// While it is on (on-off): bits of payload per second.
+    /// While it is on (constant-rate, on-off): bits of payload per second.
     pub rate: Option<RateText>,
     /// Mean time of writing (on-off). Default: "500ms".
     pub on: Option<TimeText>,
@@ -271,6 +283,18 @@ pub(crate) struct Application {
     pub interval: Option<TimeText>,
     /// Whether short segments wait while data is outstanding (telnet). Default: true.
     pub nagle: Option<bool>,
+    /// Bytes of payload of a full datagram (over UDP). Default: "1200B".
+    pub payload: Option<At<SizeText>>,
+    /// Frames per second (video). Default: 30.
+    pub frame_rate: Option<At<f64>>,
+    /// Bytes of a frame that needs no other (video). Default: "60kB".
+    pub i_frame: Option<At<SizeText>>,
+    /// Bytes of a frame that needs the one before it (video). Default: "12kB".
+    pub p_frame: Option<At<SizeText>>,
+    /// Frames from one that needs no other to the next (video). Default: 30.
+    pub group: Option<At<u32>>,
+    /// How long after its making a frame is shown, if it is there (video). Default: "150ms".
+    pub deadline: Option<At<TimeText>>,
 }
 
 /// Cross traffic, with the parameters of its kind beside it.

@@ -81,6 +81,16 @@ pub struct Profile {
 }
 
 impl Profile {
+    /// Gives the sender a buffer of `bytes` from the start, which does not grow (`SO_SNDBUF`, or
+    /// `tcp_wmem` with the same default and maximum).
+    pub fn fix_send_buffer(&mut self, bytes: u64) {
+        match &mut self.send_buffer {
+            // What the first segment asks for is all of it.
+            Some(buffer) => (buffer.most, buffer.per_segment) = (bytes, bytes),
+            None => self.sndbuf = bytes,
+        }
+    }
+
     /// Payload bytes of a full segment where the MSS is `mss`: options come out of it or on top.
     pub fn payload_of(&self, mss: u32) -> u32 {
         let wire = &self.wire;

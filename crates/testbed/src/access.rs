@@ -5,7 +5,7 @@ use cclab_layout::{Journey, Layout, LinkId, LinkKind};
 use cclab_spec::{DelayAt, Flow, Place, Scenario};
 use cclab_units::Time;
 
-use crate::cable::{End, Front, UNSEEN, Wire};
+use crate::cable::{End, Front, UNSEEN, Way, Wire};
 use crate::impairment::{self, Impairment};
 use crate::network::{Network, namespace_of};
 use crate::own::{Added, Own, host_of};
@@ -109,8 +109,10 @@ impl Network<'_> {
     ) {
         let link = &self.scenario.network.access;
         let wire = Wire {
-            delay: link.delay + extra,
-            rate: link.rate,
+            ways: [Way {
+                delay: link.delay + extra,
+                rate: link.rate,
+            }; 2],
             jitter: None,
             overtaking: None,
             held: None,

@@ -1,10 +1,10 @@
 //! A link under study: its queues are sampled, and all that the study writes of it happens here.
 
 use cclab_layout::{Layout, Link, LinkId};
-use cclab_spec::Place;
+use cclab_spec::{Link as Line, Place};
 use cclab_units::Time;
 
-use crate::cable::{End, Front, Majors, Shaper, Wire};
+use crate::cable::{End, Front, Majors, Shaper, Way, Wire};
 use crate::impairment::{self, Impairment};
 use crate::network::{Network, namespace_of};
 use crate::orders::Queue;
@@ -24,16 +24,20 @@ impl Network<'_> {
     /// The bottleneck `pair` and its way back, between two routers.
     pub(crate) fn bottleneck(&mut self, layout: &Layout, pair: [LinkId; 2]) {
         let link = &self.scenario.network.bottleneck;
+        let back = link.way_back();
+        let lines = [link, &back];
+        let changes = lines.iter().flat_map(|line| &line.schedule);
+        let mut changes =
+            changes.map(|c| c.delay.is_some() || (c.rate.is_some() && self.serialises()));
         let wire = Wire {
-            delay: link.delay,
-            rate: link.rate,
+            ways: lines.map(|line| Way {
+                delay: line.delay,
+                rate: line.rate,
+            }),
             jitter: link.jitter.filter(|jitter| !jitter.reorder).map(|j| j.max),
             overtaking: link.jitter.filter(|jitter| jitter.reorder).map(|j| j.max),
             held: link.reorder,
-            changes: link
-                .schedule
-                .iter()
-                .any(|c| c.delay.is_some() || (c.rate.is_some() && self.serialises())),
+            changes: changes.any(|changes| changes),
             serialises: self.serialises(),
         };
         let Link { from, to, .. } = layout.link(pair[0]);
@@ -52,10 +56,10 @@ impl Network<'_> {
         let idle = losses.is_none() && front == Front::default();
         let netems = [(!idle).then(|| front.netem()), None];
         let mut shapers = Vec::new();
-        for ((id, end), netem) in pair.into_iter().zip(&ends).zip(netems) {
+        for (((id, end), netem), line) in pair.into_iter().zip(&ends).zip(netems).zip(lines) {
             let majors = majors(id);
-            shapers.push(self.egress(end, link, netem, majors));
-            if link.rate.is_some() {
+            shapers.push(self.egress(end, line, netem, majors));
+            if line.rate.is_some() {
                 self.queues.push(Queue {
                     link: id.0,
                     namespace: end.namespace,
@@ -66,40 +70,40 @@ impl Network<'_> {
             }
         }
         self.lose(&ends[0], majors(pair[0]).root, Own::default(), &losses);
-        self.schedule(&ends, between.as_ref(), &shapers, wire);
+        self.schedule(lines, &ends, between.as_ref(), &shapers, wire);
         let cables = self.cables.entry(pair[0]).or_default();
         cables.push((Added::default(), ends));
     }
 
-    /// Changes of rate and delay, both ways.
+    /// Changes of rate and delay of the `lines` of both ways.
     fn schedule(
         &mut self,
+        lines: [&Line; 2],
         ends: &[End; 2],
         between: Option<&[String; 2]>,
         shapers: &[Option<Shaper>],
         mut wire: Wire,
     ) {
-        let scenario = self.scenario;
-        for change in &scenario.network.bottleneck.schedule {
-            wire.delay = change.delay.unwrap_or(wire.delay);
-            wire.rate = change.rate.or(wire.rate);
-            if let (Some(_), Some(rate)) = (change.rate, wire.rate) {
-                for (end, shaper) in ends.iter().zip(shapers) {
-                    let lines = shaper
-                        .iter()
-                        .map(|shaper| shaper.line("change", rate))
-                        .collect();
-                    self.change(change.at, end.namespace, lines, vec![]);
+        for (index, line) in lines.into_iter().enumerate() {
+            for change in &line.schedule {
+                let way = &mut wire.ways[index];
+                way.delay = change.delay.unwrap_or(way.delay);
+                way.rate = change.rate.or(way.rate);
+                let changed = change.rate.and(way.rate);
+                if let (Some(rate), Some(shaper)) = (changed, &shapers[index]) {
+                    let lines = vec![shaper.line("change", rate)];
+                    self.change(change.at, ends[index].namespace, lines, vec![]);
                 }
-            }
-            if let Some([left, right]) = between
-                .filter(|_| change.delay.is_some() || (change.rate.is_some() && wire.serialises))
-            {
-                let line = |interface: &str, netem| {
-                    format!("qdisc change dev {interface} root handle 1: {netem}")
-                };
-                let lines = vec![line(right, wire.rightward()), line(left, wire.leftward())];
-                self.change(change.at, self.wires, lines, vec![]);
+                let bends = change.delay.is_some() || (change.rate.is_some() && wire.serialises);
+                if let Some([left, right]) = between.filter(|_| bends) {
+                    // What leaves by the right interface came from the left.
+                    let (interface, netem) = match index {
+                        0 => (right, wire.rightward()),
+                        _ => (left, wire.leftward()),
+                    };
+                    let line = format!("qdisc change dev {interface} root handle 1: {netem}");
+                    self.change(change.at, self.wires, vec![line], vec![]);
+                }
             }
         }
     }

@@ -31,13 +31,20 @@ impl End {
     }
 }
 
-/// Propagation and serialisation of a link.
+/// Propagation and serialisation of a link in one direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Wire {
-    /// One way.
+pub(crate) struct Way {
+    /// Propagation.
     pub delay: Time,
     /// Absent: infinitely fast.
     pub rate: Option<Rate>,
+}
+
+/// Propagation and serialisation of a link and of its way back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Wire {
+    /// From left to right, and from right to left.
+    pub ways: [Way; 2],
     /// Random extra delay from left to right, in order.
     pub jitter: Option<Time>,
     /// Random extra delay from left to right by which packets overtake one another.
@@ -53,14 +60,15 @@ pub(crate) struct Wire {
 impl Wire {
     /// Whether a veth pair does all that this wire does.
     pub fn is_plain(&self) -> bool {
-        let still = self.delay == Time::ZERO && self.jitter.is_none() && !self.changes;
+        let way = |way: &Way| way.delay == Time::ZERO && (way.rate.is_none() || !self.serialises);
+        let still = self.jitter.is_none() && !self.changes;
         let in_order = self.overtaking.is_none() && self.held.is_none();
-        still && in_order && (self.rate.is_none() || !self.serialises)
+        still && in_order && self.ways.iter().all(way)
     }
 
     /// The wire from left to right.
     pub fn rightward(&self) -> String {
-        self.netem(self.jitter)
+        self.netem(self.ways[0], self.jitter)
     }
 
     /// What happens to packets behind the wire from left to right, one netem after the other: each
@@ -82,26 +90,26 @@ impl Wire {
 
     /// The wire from right to left.
     pub fn leftward(&self) -> String {
-        self.netem(None)
+        self.netem(self.ways[1], None)
     }
 
     /// A packet arrives `delay` after it was sent and not before the last one is through:
     /// netem adds the time of transmission to the later of the two.
-    fn netem(&self, jitter: Option<Time>) -> String {
+    fn netem(&self, Way { delay, rate }: Way, jitter: Option<Time>) -> String {
         let mut netem = format!("netem limit {NETEM_LIMIT}");
         match jitter {
             // netem's is uniform in [mean - half, mean + half).
             Some(jitter) => {
                 let half = jitter / 2;
-                let mean = words::delay(self.delay + half);
+                let mean = words::delay(delay + half);
                 netem += &format!(" delay {mean} {}", words::delay(half));
             }
-            None if self.delay > Time::ZERO => {
-                netem += &format!(" delay {}", words::delay(self.delay));
+            None if delay > Time::ZERO => {
+                netem += &format!(" delay {}", words::delay(delay));
             }
             None => {}
         }
-        if let Some(rate) = self.rate.filter(|_| self.serialises) {
+        if let Some(rate) = rate.filter(|_| self.serialises) {
             netem += &format!(" rate {}", words::rate(rate));
         }
         netem

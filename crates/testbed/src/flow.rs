@@ -31,6 +31,7 @@ pub(crate) fn flow(scenario: &Scenario, network: &Network<'_>, index: usize, see
         destination_port: port(number, true),
         start,
         rwnd: spec.rwnd.map(|rwnd| rwnd.min(MAX_WINDOW)),
+        sndbuf: spec.sndbuf,
         work: program::work(scenario, index, start).unwrap_or_else(bulk),
     }
 }

@@ -24,6 +24,7 @@ mod needs;
 mod network;
 pub mod orders;
 mod own;
+mod probe;
 mod probes;
 mod processor;
 mod program;

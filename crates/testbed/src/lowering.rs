@@ -5,13 +5,14 @@ use cclab_units::Time;
 
 use crate::network::{self, Network};
 use crate::orders::{Capture, Change, Events, Orders, SCHEMA};
-use crate::{Target, flow, route, settings};
+use crate::{Target, flow, probe, route, settings};
 
 /// The orders of the run of `scenario` with `seed`. The caller has made sure that
 /// [`crate::unsupported`] finds nothing in it.
 pub fn orders(scenario: &Scenario, seed: u64, target: Target) -> Orders {
-    let mut network = network::build(scenario, target);
-    route::add(scenario, &mut network);
+    let travellers = probe::as_flows(scenario);
+    let mut network = network::build(&travellers, target, probe::largest_packet(scenario));
+    route::add(&travellers, &mut network);
     let flows = 0..scenario.flows.len();
     let trace = &scenario.trace;
     Orders {
@@ -23,6 +24,7 @@ pub fn orders(scenario: &Scenario, seed: u64, target: Target) -> Orders {
         flows: flows
             .map(|index| flow::flow(scenario, &network, index, seed))
             .collect(),
+        probes: probe::probes(scenario, &network),
         captures: captures(scenario, &network),
         snaplen: trace.snaplen,
         capture_from: trace.from,

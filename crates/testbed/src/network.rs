@@ -82,10 +82,11 @@ pub(crate) fn namespace_of(node: NodeId) -> usize {
     node.index() + 1
 }
 
-/// Lays out the network of `scenario`, which is supported, for `target`.
-pub(crate) fn build(scenario: &Scenario, target: Target) -> Network<'_> {
+/// Lays out the network of `scenario`, which is supported, for `target`. Beside the segments of its
+/// flows it carries packets of up to `other` bytes, without framing.
+pub(crate) fn build(scenario: &Scenario, target: Target, other: u32) -> Network<'_> {
     let layout = Layout::of(scenario);
-    let mut network = Network::new(scenario, target);
+    let mut network = Network::new(scenario, target, other);
     network.nodes(&layout);
     for &pair in &layout.bottlenecks {
         network.bottleneck(&layout, pair);
@@ -99,7 +100,7 @@ pub(crate) fn build(scenario: &Scenario, target: Target) -> Network<'_> {
 }
 
 impl<'a> Network<'a> {
-    fn new(scenario: &'a Scenario, target: Target) -> Network<'a> {
+    fn new(scenario: &'a Scenario, target: Target, other: u32) -> Network<'a> {
         let flows = &scenario.flows;
         let mss = flows
             .iter()
@@ -115,7 +116,7 @@ impl<'a> Network<'a> {
             target,
             mtu,
             packet: u64::from(segment + FRAMING),
-            burst: u64::from(largest + FRAMING),
+            burst: u64::from(largest.max(other) + FRAMING),
             wires: 0,
             strung: 0,
             cables: BTreeMap::new(),
@@ -131,18 +132,16 @@ impl<'a> Network<'a> {
 
     /// A namespace for each node.
     fn nodes(&mut self, layout: &Layout) {
-        // The flows of which each node is an end, and of these the ones that it receives.
+        // The flows that each node sends, and those that it receives.
         let mut flows = vec![(Vec::new(), Vec::new()); layout.nodes.len()];
         for (flow, journey) in self.scenario.flows.iter().zip(&layout.flows) {
             flows[journey.sender.index()].0.push(flow);
-            let at_receiver = &mut flows[journey.receiver.index()];
-            at_receiver.0.push(flow);
-            at_receiver.1.push(flow);
+            flows[journey.receiver.index()].1.push(flow);
         }
-        for (node, (flows, received)) in layout.nodes.iter().zip(flows) {
+        for (node, (sent, received)) in layout.nodes.iter().zip(flows) {
             let settings = match node.role {
                 Role::Router => settings::of_router(),
-                Role::Host | Role::SharedHost | Role::Any => settings::of_host(&flows, &received),
+                Role::Host | Role::SharedHost | Role::Any => settings::of_host(&sent, &received),
             };
             self.namespace(&node.name, settings);
         }

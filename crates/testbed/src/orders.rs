@@ -5,6 +5,7 @@
 //! its sysctls, its `ip` batch, its interfaces' offloads, its `tc` batch, its `iptables` rules;
 //! then captures and tracing; then it waits for time zero.
 
+pub use cclab_spec::ProbeKind;
 use cclab_units::Time;
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
@@ -36,6 +37,9 @@ pub struct Orders {
     pub queues: Vec<Queue>,
     /// The flows, in the scenario's order.
     pub flows: Vec<Flow>,
+    /// The probes, in the scenario's order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<Probe>,
     /// What is changed while the run goes on, in the order of time.
     pub changes: Vec<Change>,
     /// Where packets are captured.
@@ -121,6 +125,11 @@ pub struct Flow {
     /// The receiver's route clamps the window of the handshake, but the kernel sets a clamp of
     /// its own at the first full segment: the agent sets `TCP_WINDOW_CLAMP` once data are there.
     pub rwnd: Option<u64>,
+    /// Bytes of memory of the send buffer, which `tcp_wmem` of the sender's host fixes; absent: as
+    /// the kernel likes. The kernel holds a writer to it only where the writer begins a new packet,
+    /// so that one in a hurry exceeds it many times: the agent writes what is free in it, no more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sndbuf: Option<u64>,
     /// What it does.
     pub work: Work,
 }
@@ -151,6 +160,36 @@ pub enum Work {
         /// When the program is ended; absent: when it ends of itself, or the run does.
         until: Option<Time>,
     },
+}
+
+/// A probe, both of whose hosts are the agent's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Probe {
+    /// Name.
+    pub name: String,
+    /// What it sends.
+    pub kind: ProbeKind,
+    /// Index of the namespace that requests leave.
+    pub sender: usize,
+    /// Index of the namespace that answers them.
+    pub receiver: usize,
+    /// Address that requests come from.
+    pub source: Ipv4Addr,
+    /// Port that they come from, of UDP.
+    pub source_port: u16,
+    /// Address that they go to.
+    pub destination: Ipv4Addr,
+    /// Port that they go to, of UDP.
+    pub destination_port: u16,
+    /// When the first leaves.
+    pub start: Time,
+    /// None leaves from then on.
+    pub stop: Time,
+    /// From one to the next.
+    pub interval: Time,
+    /// Bytes of data of each.
+    pub payload: u16,
 }
 
 /// Commands run at an instant.

@@ -50,6 +50,9 @@ pub struct Outcome {
     pub end: u64,
     /// One per flow, in the order of the orders.
     pub flows: Vec<FlowOutcome>,
+    /// One per probe, in the order of the orders.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<ProbeOutcome>,
     /// Namespaces by the number that the kernel's events name them by.
     pub namespaces: Vec<NamespaceId>,
     /// Counters of TCP by namespace that hosts a sender: `TcpExt` of /proc/net/netstat, at the
@@ -118,6 +121,16 @@ pub struct FlowOutcome {
     pub sender: Vec<TcpInfo>,
     /// TCP_INFO of the receiver's socket at the end; of a program, one per connection.
     pub receiver: Vec<TcpInfo>,
+}
+
+/// What a probe came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProbeOutcome {
+    /// When each request left.
+    pub sent: Vec<u64>,
+    /// How long each took until its first answer came; absent: none did.
+    pub rtt: Vec<Option<u64>>,
 }
 
 /// One line of `samples.jsonl`.

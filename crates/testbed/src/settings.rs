@@ -73,24 +73,28 @@ pub(crate) fn of_machine(flows: &[Flow], target: Target) -> Vec<Setting> {
     listed(all)
 }
 
-/// The settings of a host with `flows`, of which it receives `received`.
-pub(crate) fn of_host(flows: &[&Flow], received: &[&Flow]) -> Vec<Setting> {
+/// The settings of a host that sends the flows `sent` and receives `received`.
+pub(crate) fn of_host(sent: &[&Flow], received: &[&Flow]) -> Vec<Setting> {
     let window = received.iter().filter_map(|flow| flow.rwnd).max();
     let buffer = window.map(|window| {
         let buffer = window.saturating_mul(BUFFER_PER_WINDOW);
         let buffer = buffer.clamp(WINDOW_BUFFER, MAX_BUFFER);
         format!("4096 {buffer} {buffer}")
     });
+    // Where the default is the maximum, the buffer is that large from the start. A program that
+    // sets its socket's own is not bound by it.
+    let send_buffer = sent.iter().find_map(|flow| flow.sndbuf);
+    let send_buffer = send_buffer.map(|bytes| format!("4096 {bytes} {bytes}"));
     let mut all = BTreeMap::from(NO_IPV6);
     // Every run begins without metrics of earlier connections.
     all.insert("net.ipv4.tcp_no_metrics_save", "1");
     all.insert("net.ipv4.tcp_rmem", buffer.as_deref().unwrap_or(RMEM));
-    all.insert("net.ipv4.tcp_wmem", WMEM);
+    all.insert("net.ipv4.tcp_wmem", send_buffer.as_deref().unwrap_or(WMEM));
     if window.is_some() {
         // Tuning the receive buffer, the kernel forgets a window's clamp.
         all.insert("net.ipv4.tcp_moderate_rcvbuf", "0");
     }
-    for (name, value) in flows.iter().flat_map(|flow| &flow.sysctl) {
+    for (name, value) in sent.iter().chain(received).flat_map(|flow| &flow.sysctl) {
         if !is_global(name) {
             all.insert(name, value);
         }

@@ -12,7 +12,7 @@ use cclab_units::{Rate, Time};
 
 use crate::access::shared_by_different;
 use crate::impairment::bursts;
-use crate::{Target, discipline, settings};
+use crate::{Target, discipline, probe, settings};
 
 /// One thing that the backend does not do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,10 +45,7 @@ fn on_a_host(scenario: &Scenario, found: &mut Found) {
             EventKind::Queue => "queue",
             EventKind::Drop => "drop",
         };
-        found.refuse(
-            "trace.events",
-            format!("events {name:?} (the backend linux has them)"),
-        );
+        found.refuse("trace.events", format!("events {name:?}"));
     }
     let jitter = scenario.network.bottleneck.jitter;
     if jitter.is_some_and(|jitter| !jitter.reorder) {
@@ -74,16 +71,15 @@ pub fn unsupported(scenario: &Scenario, target: Target) -> Vec<Unsupported> {
     for flow in &scenario.flows {
         self::flow(flow, target, &mut found);
     }
-    if scenario.flows.len() > MAX_ADDRESSED_FLOWS {
-        let what = format!(
-            "{} flows (addresses suffice for {MAX_ADDRESSED_FLOWS})",
-            scenario.flows.len()
-        );
+    let travellers = scenario.flows.len() + scenario.probes.len();
+    if travellers > MAX_ADDRESSED_FLOWS {
+        let what =
+            format!("{travellers} flows and probes (addresses suffice for {MAX_ADDRESSED_FLOWS})");
         found.refuse("flow", what);
     }
     let layout = Layout::of(scenario);
     if layout.has(Role::SharedHost) {
-        shared_hosts(scenario, &layout, &mut found);
+        shared_hosts(scenario, &mut found);
     }
     machine(&scenario.flows, &mut found);
     for traffic in &scenario.traffic {
@@ -123,7 +119,7 @@ fn network(scenario: &Scenario, target: Target, found: &mut Found) {
 fn router(router: &Forwarder, target: Target, found: &mut Found) {
     if target == Target::Host {
         let what = "a router that forwards so many packets per second (in real time its timer is \
-                    later than a packet takes; the backend linux has them)";
+                    later than a packet takes)";
         found.refuse("network.router_packet_rate", what);
     }
     if router.packet_rate > MAX_PACKET_RATE {
@@ -182,8 +178,8 @@ fn link(name: &str, link: &Link, found: &mut Found) {
         ),
         (
             "reverse",
-            link.reverse.is_some(),
-            "a way back that is not the mirror image",
+            link.reverse.as_ref().is_some_and(|back| back.is_impaired()),
+            "a way back that disturbs packets (it may have another rate, delay and queue)",
         ),
     ];
     for (key, given, what) in absent {
@@ -195,6 +191,9 @@ fn link(name: &str, link: &Link, found: &mut Found) {
         && let Err((key, what)) = discipline::child(&link.queue, rate, 1514)
     {
         found.refuse(at(&format!("queue.{key}")), what);
+    }
+    if let Some(back) = &link.reverse {
+        self::link(&format!("{name}.reverse"), back, found);
     }
 }
 
@@ -244,6 +243,10 @@ fn losses(link: &Link, at: &str, found: &mut Found) {
 }
 
 fn flow(flow: &Flow, target: Target, found: &mut Found) {
+    if flow.udp.is_some() {
+        found.refuse(format!("flow.{}.transport", flow.name), "flows over UDP");
+        return;
+    }
     if !flow.cc_params.is_empty() {
         let what = format!("parameters of the kernel's {}", flow.cc);
         found.refuse(format!("flow.{}.cc_params", flow.name), what);
@@ -302,14 +305,16 @@ fn flow(flow: &Flow, target: Target, found: &mut Found) {
 }
 
 /// What flows that share their hosts cannot have.
-fn shared_hosts(scenario: &Scenario, layout: &Layout, found: &mut Found) {
+fn shared_hosts(scenario: &Scenario, found: &mut Found) {
     let flows = &scenario.flows;
+    let travellers = probe::as_flows(scenario);
+    let layout = Layout::of(&travellers);
     if bursts(&scenario.network.bottleneck, Place::Sender).is_some() {
         let what =
             "losses in bursts at the sender of a chain, which all flows share (use a dumbbell)";
         found.refuse("network.bottleneck.loss", what);
     }
-    if scenario.network.access.rate.is_some() && shared_by_different(scenario, layout) {
+    if scenario.network.access.rate.is_some() && shared_by_different(&travellers, &layout) {
         let what = "flows of a chain with different base RTTs over access links of a finite rate \
                     (give the access links no rate, or use a dumbbell)";
         found.refuse("network.access.rate", what);
@@ -351,6 +356,16 @@ fn shared_hosts(scenario: &Scenario, layout: &Layout, found: &mut Found) {
                 first.name
             );
             found.refuse(format!("flow.{}.rwnd", flow.name), what);
+        }
+        for flow in flows.iter().filter(|flow| flow.direction == direction) {
+            if flow.sndbuf != first.sndbuf {
+                let what = format!(
+                    "sndbuf different from that of flow {}: in a chain they share the sending \
+                     host (give all the same, or use a dumbbell)",
+                    first.name
+                );
+                found.refuse(format!("flow.{}.sndbuf", flow.name), what);
+            }
         }
     }
 }

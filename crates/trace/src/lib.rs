@@ -10,11 +10,13 @@
 //! [`read`] gives the first two groups back as a [`Trace`]. The same run gives the same bytes.
 //! [`captured`] reads packet captures, those of other programs too.
 
+mod arrivals;
 mod capture;
 pub mod captured;
 mod error;
 pub mod histogram;
 mod parquet_file;
+mod playback;
 pub mod probe;
 mod progress;
 mod reader;
@@ -24,10 +26,12 @@ pub mod segment;
 pub mod table;
 pub mod tables;
 
+pub use arrivals::Arrivals;
 pub use capture::file_name as capture_file_name;
 pub use error::TraceError;
 pub use histogram::Histogram;
 pub use parquet_file::TableWriter;
+pub use playback::Playback;
 pub use probe::{Event, Probe};
 pub use progress::Progress;
 pub use reader::{Trace, read, read_acks, read_drops, read_queue_events, read_summary};

@@ -11,8 +11,8 @@ use crate::histogram::Histogram;
 use crate::parquet_file::{read_table, table_path};
 use crate::recorder::{SummaryFile, summary_path};
 use crate::schema::{
-    AckEvent, BandSummary, DropEvent, FlowSample, FlowSummary, LinkSummary, QueueEvent,
-    QueueSample, RunSummary, TrafficSummary, Transfer,
+    AckEvent, BandSummary, DropEvent, Echo, FlowSample, FlowSummary, LinkSummary, ProbeSample,
+    ProbeSummary, QueueEvent, QueueSample, RunSummary, TrafficSummary, Transfer,
 };
 use crate::table::Row;
 use crate::tables::Bin;
@@ -94,6 +94,10 @@ pub fn read_summary(dir: &Path) -> Result<RunSummary, TraceError> {
         0 => Vec::new(),
         count => read_indexed(dir, count)?,
     };
+    let probes = match file.probes.len() {
+        0 => Vec::new(),
+        count => read_probes(dir, count)?,
+    };
     let mut bands = read_bands(dir)?;
     for (element, index, histogram) in read_histograms(dir)? {
         let slot = match element {
@@ -101,6 +105,8 @@ pub fn read_summary(dir: &Path) -> Result<RunSummary, TraceError> {
             "warm flow" => flows.get_mut(index).map(|flow| &mut flow.warm_rtt),
             "warm link" => links.get_mut(index).map(|link| &mut link.warm_sojourn),
             "band" => bands.get_mut(index).map(|(_, band)| &mut band.sojourn),
+            "there" => flows.get_mut(index).map(|flow| &mut flow.datagrams.delay),
+            "back" => flows.get_mut(index).map(|flow| &mut flow.back.delay),
             "delay" => traffic.get_mut(index).map(|source| &mut source.delay),
             "echo" => traffic.get_mut(index).map(|source| &mut source.rtt),
             _ => links.get_mut(index).map(|link| &mut link.sojourn),
@@ -123,6 +129,7 @@ pub fn read_summary(dir: &Path) -> Result<RunSummary, TraceError> {
         flows,
         links,
         traffic,
+        probes,
         kernel: file.kernel,
         fidelity: file.fidelity,
     })
@@ -134,6 +141,21 @@ fn read_bands(dir: &Path) -> Result<Vec<(u32, BandSummary)>, TraceError> {
         true => read_table(dir),
         false => Ok(Vec::new()),
     }
+}
+
+/// The `count` probes, with their requests.
+fn read_probes(dir: &Path, count: usize) -> Result<Vec<ProbeSummary>, TraceError> {
+    let mut probes: Vec<ProbeSummary> = read_indexed(dir, count)?;
+    let rows: Vec<(Time, ProbeSample)> = read_table(dir)?;
+    for (sent, ProbeSample { probe, rtt }) in rows {
+        let Some(probe) = probes.get_mut(probe as usize) else {
+            let path = table_path(dir, &<(Time, ProbeSample)>::TABLE);
+            let reason = format!("probe {probe} does not exist");
+            return Err(TraceError::damaged(&path, reason));
+        };
+        probe.echoes.push(Echo { sent, rtt });
+    }
+    Ok(probes)
 }
 
 /// The rows of a table whose key counts them; there must be `count`.
@@ -164,6 +186,8 @@ fn read_histograms(dir: &Path) -> Result<Vec<(&'static str, usize, Histogram)>, 
             let element = match (first.element.as_str(), first.metric.as_str()) {
                 ("flow", "rtt") => "flow",
                 ("flow", "warm_rtt") => "warm flow",
+                ("flow", "delay") => "there",
+                ("flow", "delay_back") => "back",
                 ("link", "sojourn") => "link",
                 ("link", "warm_sojourn") => "warm link",
                 ("band", "sojourn") => "band",

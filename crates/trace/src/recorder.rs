@@ -14,8 +14,8 @@ use crate::histogram::Histogram;
 use crate::parquet_file::TableWriter;
 use crate::probe::{Event, Probe};
 use crate::schema::{
-    AckEvent, DropEvent, Fidelity, FlowSample, FlowSummary, Kernel, LinkSummary, QueueEvent,
-    QueueSample, RunSummary, Transfer,
+    AckEvent, DropEvent, Echo, Fidelity, FlowSample, Kernel, LinkSummary, ProbeSample,
+    ProbeSummary, QueueEvent, QueueSample, RunSummary, Transfer,
 };
 use crate::segment::WireOptions;
 use crate::tables::Bin;
@@ -76,6 +76,9 @@ pub(crate) struct SummaryFile {
     /// Names of the sources of cross traffic.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traffic: Vec<String>,
+    /// Names of the probes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<String>,
     /// Names of the capture points.
     pub capture: Vec<String>,
     /// The kernel that ran it.
@@ -168,6 +171,10 @@ impl Recorder {
         write_bands(&dir, &summary.links)?;
         if !summary.traffic.is_empty() {
             write_rows(&dir, &summary.traffic)?;
+        }
+        if !summary.probes.is_empty() {
+            write_rows(&dir, &summary.probes)?;
+            write_echoes(&dir, &summary.probes)?;
         }
         write_histograms(&dir, summary)?;
         write_summary(&dir, recording.capture, summary)
@@ -265,12 +272,28 @@ fn write_bands(dir: &Path, links: &[LinkSummary]) -> Result<(), TraceError> {
     table.finish()
 }
 
+/// The requests of all probes, in the order in which they left.
+fn write_echoes(dir: &Path, probes: &[ProbeSummary]) -> Result<(), TraceError> {
+    let rows = (0..).zip(probes).flat_map(|(probe, summary)| {
+        let echoes = summary.echoes.iter();
+        echoes.map(move |&Echo { sent, rtt }| (sent, ProbeSample { probe, rtt }))
+    });
+    let mut rows: Vec<(Time, ProbeSample)> = rows.collect();
+    rows.sort_by_key(|(sent, sample)| (*sent, sample.probe));
+    let mut table = TableWriter::create(dir)?;
+    for row in &rows {
+        table.push(row)?;
+    }
+    table.finish()
+}
+
 fn write_histograms(dir: &Path, summary: &RunSummary) -> Result<(), TraceError> {
     let mut table = TableWriter::create(dir)?;
     for (index, flow) in (0..).zip(&summary.flows) {
-        let FlowSummary { rtt, warm_rtt, .. } = flow;
-        write_bins(&mut table, index, "flow", "rtt", rtt)?;
-        write_bins(&mut table, index, "flow", "warm_rtt", warm_rtt)?;
+        write_bins(&mut table, index, "flow", "rtt", &flow.rtt)?;
+        write_bins(&mut table, index, "flow", "warm_rtt", &flow.warm_rtt)?;
+        write_bins(&mut table, index, "flow", "delay", &flow.datagrams.delay)?;
+        write_bins(&mut table, index, "flow", "delay_back", &flow.back.delay)?;
     }
     for (index, link) in (0..).zip(&summary.links) {
         let LinkSummary {
@@ -324,6 +347,7 @@ fn write_summary(dir: &Path, capture: Vec<String>, summary: &RunSummary) -> Resu
         flows: summary.flows.iter().map(|f| f.name.clone()).collect(),
         links: summary.links.iter().map(|l| l.name.clone()).collect(),
         traffic: summary.traffic.iter().map(|t| t.name.clone()).collect(),
+        probes: summary.probes.iter().map(|p| p.name.clone()).collect(),
         capture,
         kernel: summary.kernel.clone(),
         fidelity: summary.fidelity,

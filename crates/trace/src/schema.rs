@@ -31,9 +31,9 @@ pub struct FlowSample {
     pub snd_una: u64,
     /// Next new byte to send, as an offset from the first byte of data.
     pub snd_nxt: u64,
-    /// In-order bytes the receiving application got so far.
+    /// In-order bytes the receiving application got so far; over UDP the payload that arrived.
     pub bytes_received: u64,
-    /// Data segments sent so far, retransmissions included.
+    /// Data segments or datagrams sent so far, retransmissions included.
     pub segments_sent: u64,
     /// Segments retransmitted so far.
     pub retransmits: u64,
@@ -106,7 +106,8 @@ pub struct QueueEvent {
     pub link: u32,
     /// What happened.
     pub action: QueueAction,
-    /// Index of the packet's flow; of cross traffic, the number of flows and its own index.
+    /// Index of the packet's flow; of cross traffic, the number of flows and its own index;
+    /// of probes, that of flows and sources and its own.
     pub flow: u32,
     /// Bytes of the packet on the link.
     pub wire_len: u32,
@@ -141,7 +142,8 @@ pub struct DropEvent {
     pub link: u32,
     /// Why.
     pub reason: DropReason,
-    /// Index of the packet's flow; of cross traffic, the number of flows and its own index.
+    /// Index of the packet's flow; of cross traffic, the number of flows and its own index;
+    /// of probes, that of flows and sources and its own.
     pub flow: u32,
     /// Offset of the packet's first byte of data (0 for packets without data).
     pub offset: u64,
@@ -164,28 +166,97 @@ pub struct Limited {
     pub pacing: Time,
 }
 
+/// What was seen to carry a flow's data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Carrier {
+    /// Segments of TCP.
+    #[default]
+    Tcp,
+    /// Datagrams of UDP; QUIC is in them.
+    Udp,
+    /// Nothing: a program that sent neither.
+    Nothing,
+}
+
+/// What datagrams did on their way from one host of a flow to the other. Bytes are of payload.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Datagrams {
+    /// Datagrams that left.
+    pub sent: u64,
+    /// Bytes of them.
+    pub sent_bytes: u64,
+    /// Datagrams that arrived, each counted once.
+    pub received: u64,
+    /// Bytes of them.
+    pub received_bytes: u64,
+    /// Datagrams still on their way at the end of the run, neither received nor lost.
+    pub in_flight: u64,
+    /// Arrivals of what had arrived before.
+    pub duplicates: u64,
+    /// Datagrams that arrived after one that left later (RFC 4737, section 3).
+    pub reordered: u64,
+    /// When the first arrived.
+    pub first: Option<Time>,
+    /// When the last so far did.
+    pub last: Option<Time>,
+    /// Interarrival jitter after the last arrival (RFC 3550, section 6.4.1); absent before two.
+    pub jitter: Option<Time>,
+    /// How long they were on their way, in nanoseconds.
+    pub delay: Histogram,
+}
+
+impl Datagrams {
+    /// Datagrams that left and never arrive.
+    pub const fn lost(&self) -> u64 {
+        self.sent.saturating_sub(self.received + self.in_flight)
+    }
+}
+
+/// What became of the frames of a video.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Frames {
+    /// Frames sent.
+    pub sent: u64,
+    /// Frames of which every datagram arrived.
+    pub complete: u64,
+    /// Those of them that were complete after their deadline only.
+    pub late: u64,
+    /// Frames of which a datagram never arrives. The rest was on its way at the end of the run.
+    pub lost: u64,
+    /// Frames shown: complete by their deadline, as every frame that they need was by then.
+    pub shown: u64,
+    /// Stalls of the playback that count as freezes.
+    pub freezes: u64,
+    /// Time between shown frames that counts as frozen.
+    pub frozen: Time,
+}
+
 /// `flows.parquet`: what a flow did, one row per flow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowSummary {
     /// Name.
     pub name: String,
-    /// Variant asked for.
+    /// What was seen to carry its data.
+    pub transport: Carrier,
+    /// Variant asked for; empty of a flow over UDP.
     pub cc: String,
     /// Variant in force, read back.
     pub cc_in_force: String,
-    /// When the first SYN left; absent if the flow never started.
+    /// When the first SYN or datagram left; absent if the flow never started.
     pub started: Option<Time>,
     /// When the first byte of data reached the receiving application.
     pub first_byte: Option<Time>,
     /// When the last byte so far reached the receiving application.
     pub last_byte: Option<Time>,
-    /// When the transfer was acknowledged in full; absent if it was not.
+    /// When the transfer was acknowledged in full, or a source of datagrams sent its last; absent if
+    /// that did not happen.
     pub ended: Option<Time>,
     /// Whether the sender gave up after too many timeouts in a row.
     pub aborted: bool,
     /// Payload bytes of a full segment.
     pub mss: u32,
-    /// In-order bytes the receiving application got.
+    /// In-order bytes the receiving application got; over UDP the payload that arrived, each datagram
+    /// counted once.
     pub bytes_received: u64,
     /// Bytes acknowledged to the sender.
     pub bytes_acked: u64,
@@ -218,6 +289,12 @@ pub struct FlowSummary {
     pub warm_srtt_mean: Option<Time>,
     /// RTT samples after the warm-up, in nanoseconds.
     pub warm_rtt: Histogram,
+    /// Over UDP, the way of its data.
+    pub datagrams: Datagrams,
+    /// Over UDP, the way back.
+    pub back: Datagrams,
+    /// Of a video.
+    pub frames: Frames,
 }
 
 /// `links.parquet`: what a link did, one row per link and direction.
@@ -329,6 +406,43 @@ pub struct TrafficSummary {
     pub rtt: Histogram,
 }
 
+/// A request of a probe.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Echo {
+    /// When it left.
+    pub sent: Time,
+    /// How long it took until the first answer came; absent: none did.
+    pub rtt: Option<Time>,
+}
+
+/// `probe_samples.parquet`: a request of a probe. Its row bears the time at which it left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProbeSample {
+    /// Index of the probe in [`RunSummary::probes`].
+    pub probe: u32,
+    /// See [`Echo::rtt`].
+    pub rtt: Option<Time>,
+}
+
+/// `probes.parquet`: what a probe was, one row per probe; its requests are `probe_samples.parquet`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProbeSummary {
+    /// Name.
+    pub name: String,
+    /// Kind.
+    pub kind: String,
+    /// From one request to the next.
+    pub interval: Time,
+    /// Bytes of a packet on a link, headers and framing included.
+    pub packet_bytes: u32,
+    /// Packets that its two hosts put into the network; absent where the backend does not tell.
+    pub sent_packets: Option<u64>,
+    /// Packets that reached its two hosts; absent where the backend does not tell.
+    pub received_packets: Option<u64>,
+    /// Its requests, in the order of time.
+    pub echoes: Vec<Echo>,
+}
+
 /// What a run was, beside its rows: `summary.json`, `flows.parquet`, `links.parquet`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunSummary {
@@ -342,6 +456,8 @@ pub struct RunSummary {
     pub links: Vec<LinkSummary>,
     /// One per source of cross traffic, in the scenario's order.
     pub traffic: Vec<TrafficSummary>,
+    /// One per probe, in the scenario's order.
+    pub probes: Vec<ProbeSummary>,
     /// The kernel that ran it; absent in a simulation.
     pub kernel: Option<Kernel>,
     /// How well the host kept up; absent unless the run was in real time.

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use cclab_units::{Rate, Time};
 use parquet::data_type::ByteArray;
 
-use crate::schema::{DropReason, QueueAction};
+use crate::schema::{Carrier, DropReason, QueueAction};
 
 /// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -270,6 +270,7 @@ macro_rules! named_cell {
 }
 
 named_cell!(QueueAction { QueueAction::Enqueue = "enqueue", QueueAction::Dequeue = "dequeue", });
+named_cell!(Carrier { Carrier::Tcp = "tcp", Carrier::Udp = "udp", Carrier::Nothing = "nothing", });
 named_cell!(DropReason {
     DropReason::Queue = "queue",
     DropReason::Random = "random",

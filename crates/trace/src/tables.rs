@@ -3,8 +3,8 @@
 use cclab_units::{Rate, Time};
 
 use crate::schema::{
-    AckEvent, BandSummary, DropEvent, DropReason, FlowSample, FlowSummary, LinkSummary,
-    QueueAction, QueueEvent, QueueSample, TrafficSummary, Transfer,
+    AckEvent, BandSummary, Carrier, DropEvent, DropReason, FlowSample, FlowSummary, LinkSummary,
+    ProbeSample, ProbeSummary, QueueAction, QueueEvent, QueueSample, TrafficSummary, Transfer,
 };
 use crate::table::{Row, Table, table};
 
@@ -13,7 +13,7 @@ use crate::table::{Row, Table, table};
 pub struct Bin {
     /// `flow`, `link`, `traffic` or `band`.
     pub element: String,
-    /// `rtt`, `sojourn` or `delay`; with `warm_` before it, after the warm-up alone.
+    /// `rtt`, `sojourn`, `delay` or `delay_back`; with `warm_` before it, after the warm-up alone.
     pub metric: String,
     /// Smallest value of the bin in nanoseconds.
     pub low: u64,
@@ -24,7 +24,7 @@ pub struct Bin {
 }
 
 table! {
-    "flow_samples": "The state of a flow at each multiple of the sampling interval and at the marks: end of the warm-up, last start, first end, end of the run.",
+    "flow_samples": "The state of a flow at each multiple of the sampling interval and at the marks: end of the warm-up, last start, first end, end of the run. Over UDP `snd_nxt_bytes`, `received_bytes` and `segments_sent` count, and what TCP alone has is 0 or null.",
     FlowSample,
     "time_ns": Time, "Virtual time since the beginning of the run.";
     "flow": u32 = flow, "Index of the flow in `flows.parquet`.";
@@ -37,8 +37,8 @@ table! {
     "pacing_rate_bps": Option<Rate> = pacing_rate, "Pacing rate in force; null if the flow does not pace.";
     "snd_una_bytes": u64 = snd_una, "First unacknowledged byte, as an offset from the first byte of data.";
     "snd_nxt_bytes": u64 = snd_nxt, "Next new byte to send, as an offset from the first byte of data.";
-    "received_bytes": u64 = bytes_received, "In-order bytes the receiving application got so far.";
-    "segments_sent": u64 = segments_sent, "Data segments sent so far, retransmissions included.";
+    "received_bytes": u64 = bytes_received, "In-order bytes the receiving application got so far; over UDP the payload that arrived.";
+    "segments_sent": u64 = segments_sent, "Data segments or datagrams sent so far, retransmissions included.";
     "retransmits": u64 = retransmits, "Segments retransmitted so far.";
 }
 
@@ -80,7 +80,7 @@ table! {
     "time_ns": Time, "Virtual time since the beginning of the run.";
     "link": u32 = link, "Index of the link in `links.parquet`.";
     "action": QueueAction = action, "`enqueue` or `dequeue`.";
-    "flow": u32 = flow, "Index of the packet's flow in `flows.parquet`; of cross traffic, the number of flows plus its index in `traffic.parquet`.";
+    "flow": u32 = flow, "Index of the packet's flow in `flows.parquet`; of cross traffic, the number of flows plus its index in `traffic.parquet`; of a probe, the number of both plus its index in `probes.parquet`.";
     "wire_len_bytes": u32 = wire_len, "Bytes of the packet on the link.";
     "backlog_bytes": u64 = backlog, "Bytes waiting after it.";
     "sojourn_ns": Option<Time> = sojourn, "How long the packet waited; null for arrivals.";
@@ -92,7 +92,7 @@ table! {
     "time_ns": Time, "Virtual time since the beginning of the run.";
     "link": u32 = link, "Index of the link in `links.parquet`.";
     "reason": DropReason = reason, "`queue`, `random`, `burst` (Gilbert-Elliott), `listed`, `outage` or `corrupt` (discarded by the receiving host).";
-    "flow": u32 = flow, "Index of the packet's flow in `flows.parquet`; of cross traffic, the number of flows plus its index in `traffic.parquet`.";
+    "flow": u32 = flow, "Index of the packet's flow in `flows.parquet`; of cross traffic, the number of flows plus its index in `traffic.parquet`; of a probe, the number of both plus its index in `probes.parquet`.";
     "offset_bytes": u64 = offset, "Offset of the packet's first byte of data; 0 for packets without data.";
     "wire_len_bytes": u32 = wire_len, "Bytes of the packet on the link.";
 }
@@ -102,15 +102,16 @@ table! {
     FlowSummary,
     "flow": u32, "Index of the flow; the rows are in its order.";
     "name": String = name, "Name.";
-    "cc": String = cc, "Variant asked for.";
+    "transport": Carrier = transport, "What was seen to carry its data: `tcp`, `udp`, or `nothing` of a program that sent neither.";
+    "cc": String = cc, "Variant asked for; empty over UDP.";
     "cc_in_force": String = cc_in_force, "Variant in force, read back.";
-    "started_ns": Option<Time> = started, "When the first SYN left; null if the flow never started.";
+    "started_ns": Option<Time> = started, "When the first SYN or datagram left; null if the flow never started.";
     "first_byte_ns": Option<Time> = first_byte, "When the first byte of data reached the receiving application.";
     "last_byte_ns": Option<Time> = last_byte, "When the last byte so far reached the receiving application.";
-    "ended_ns": Option<Time> = ended, "When the transfer was acknowledged in full; null if it was not.";
+    "ended_ns": Option<Time> = ended, "When the transfer was acknowledged in full, or a source of datagrams sent its last; null if that did not happen.";
     "aborted": bool = aborted, "Whether the sender gave up after too many timeouts in a row.";
     "mss_bytes": u32 = mss, "Payload bytes of a full segment.";
-    "received_bytes": u64 = bytes_received, "In-order bytes the receiving application got.";
+    "received_bytes": u64 = bytes_received, "In-order bytes the receiving application got; over UDP the payload that arrived, each datagram counted once.";
     "acked_bytes": u64 = bytes_acked, "Bytes acknowledged to the sender.";
     "segments_sent": u64 = segments_sent, "Data segments sent, retransmissions included.";
     "retransmits": u64 = retransmits, "Segments retransmitted.";
@@ -128,6 +129,33 @@ table! {
     "srtt_mean_ns": Option<Time> = srtt_mean, "Mean of srtt over acknowledgements.";
     "cwnd_mean_bytes": f64 = cwnd_mean, "Mean of the congestion window over time from the start to the end.";
     "warm_srtt_mean_ns": Option<Time> = warm_srtt_mean, "Mean of srtt over acknowledgements after the warm-up; null without one.";
+    "datagrams_sent": u64 = datagrams.sent, "Over UDP, on the way of the data: datagrams that left.";
+    "datagrams_sent_bytes": u64 = datagrams.sent_bytes, "Over UDP, on the way of the data: payload of them.";
+    "datagrams_received": u64 = datagrams.received, "Over UDP, on the way of the data: datagrams that arrived, each counted once.";
+    "datagrams_received_bytes": u64 = datagrams.received_bytes, "Over UDP, on the way of the data: payload of them.";
+    "datagrams_in_flight": u64 = datagrams.in_flight, "Over UDP, on the way of the data: datagrams on their way at the end of the run, neither received nor lost.";
+    "datagrams_duplicates": u64 = datagrams.duplicates, "Over UDP, on the way of the data: arrivals of what had arrived before.";
+    "datagrams_reordered": u64 = datagrams.reordered, "Over UDP, on the way of the data: datagrams that arrived after one that left later.";
+    "datagrams_first_ns": Option<Time> = datagrams.first, "Over UDP, on the way of the data: when the first arrived.";
+    "datagrams_last_ns": Option<Time> = datagrams.last, "Over UDP, on the way of the data: when the last so far did.";
+    "datagrams_jitter_ns": Option<Time> = datagrams.jitter, "Over UDP, on the way of the data: interarrival jitter after the last arrival (RFC 3550, section 6.4.1).";
+    "back_sent": u64 = back.sent, "Over UDP, on the way back: datagrams that left.";
+    "back_sent_bytes": u64 = back.sent_bytes, "Over UDP, on the way back: payload of them.";
+    "back_received": u64 = back.received, "Over UDP, on the way back: datagrams that arrived, each counted once.";
+    "back_received_bytes": u64 = back.received_bytes, "Over UDP, on the way back: payload of them.";
+    "back_in_flight": u64 = back.in_flight, "Over UDP, on the way back: datagrams on their way at the end of the run, neither received nor lost.";
+    "back_duplicates": u64 = back.duplicates, "Over UDP, on the way back: arrivals of what had arrived before.";
+    "back_reordered": u64 = back.reordered, "Over UDP, on the way back: datagrams that arrived after one that left later.";
+    "back_first_ns": Option<Time> = back.first, "Over UDP, on the way back: when the first arrived.";
+    "back_last_ns": Option<Time> = back.last, "Over UDP, on the way back: when the last so far did.";
+    "back_jitter_ns": Option<Time> = back.jitter, "Over UDP, on the way back: interarrival jitter after the last arrival (RFC 3550, section 6.4.1).";
+    "frames_sent": u64 = frames.sent, "Of a video: frames sent.";
+    "frames_complete": u64 = frames.complete, "Of a video: frames of which every datagram arrived.";
+    "frames_late": u64 = frames.late, "Of a video: those of them that were complete after their deadline only.";
+    "frames_lost": u64 = frames.lost, "Of a video: frames of which a datagram never arrives.";
+    "frames_shown": u64 = frames.shown, "Of a video: frames shown.";
+    "frames_freezes": u64 = frames.freezes, "Of a video: stalls of the playback that count as freezes.";
+    "frames_frozen_ns": Time = frames.frozen, "Of a video: time between shown frames that counts as frozen.";
 }
 
 table! {
@@ -187,18 +215,38 @@ table! {
 }
 
 table! {
-    "histograms": "The non-empty bins of each flow's RTT samples, of the sojourn times of the bottleneck's two directions and of the named queues there, and of the one-way delays and echo times of cross traffic; of flows and links also what was counted after the warm-up, if there is one. A bin is at most 1/64 of its values wide.",
+    "probes": "What a probe was: one row per probe, in the scenario's order. Only with probes.",
+    ProbeSummary,
+    "probe": u32, "Index of the probe; the rows are in its order.";
+    "name": String = name, "Name.";
+    "kind": String = kind, "Kind: `ping` or `udp`.";
+    "interval_ns": Time = interval, "From one request to the next.";
+    "packet_bytes": u32 = packet_bytes, "Bytes of a packet on a link, headers and framing included; an answer is as long as its request.";
+    "sent_packets": Option<u64> = sent_packets, "Packets that its two hosts put into the network, requests and answers; null where the backend does not tell.";
+    "received_packets": Option<u64> = received_packets, "Packets that reached its two hosts; null where the backend does not tell.";
+}
+
+table! {
+    "probe_samples": "A request of a probe, in the order in which they left. Only with probes.",
+    ProbeSample,
+    "sent_ns": Time, "When it left.";
+    "probe": u32 = probe, "Index of the probe in `probes.parquet`.";
+    "rtt_ns": Option<Time> = rtt, "How long it took until the first answer came; null if none did before the run's end.";
+}
+
+table! {
+    "histograms": "The non-empty bins of each flow's RTT samples and of its datagrams' one-way delays, of the sojourn times of the bottleneck's two directions and of the named queues there, and of the one-way delays and echo times of cross traffic; of flows and links also what was counted after the warm-up, if there is one. A bin is at most 1/64 of its values wide.",
     Bin,
     "index": u32, "Index of the flow, link or source; of a band, its row in `bands.parquet`.";
     "element": String = element, "`flow`, `link`, `traffic` or `band`.";
-    "metric": String = metric, "`rtt` and `warm_rtt` for flows, `sojourn` and `warm_sojourn` for links, `sojourn` for bands, `delay` and `rtt` for traffic.";
+    "metric": String = metric, "`rtt`, `warm_rtt`, `delay` and `delay_back` for flows, `sojourn` and `warm_sojourn` for links, `sojourn` for bands, `delay` and `rtt` for traffic.";
     "low_ns": u64 = low, "Smallest value of the bin.";
     "count": u64 = count, "Values in the bin.";
     "sum_ns": u64 = sum, "Exact sum of all values of the histogram, the same in each of its bins.";
 }
 
 /// Every table of a trace.
-pub const TABLES: [Table; 11] = [
+pub const TABLES: [Table; 13] = [
     <(Time, FlowSample)>::TABLE,
     <(Time, QueueSample)>::TABLE,
     <(Time, AckEvent)>::TABLE,
@@ -209,6 +257,8 @@ pub const TABLES: [Table; 11] = [
     <(u32, BandSummary)>::TABLE,
     <(u32, TrafficSummary)>::TABLE,
     <(Time, Transfer)>::TABLE,
+    <(u32, ProbeSummary)>::TABLE,
+    <(Time, ProbeSample)>::TABLE,
     <(u32, Bin)>::TABLE,
 ];
 

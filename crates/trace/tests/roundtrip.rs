@@ -5,9 +5,9 @@ use std::{fs, panic};
 
 use cclab_packet::Packet;
 use cclab_trace::schema::{
-    AckEvent, BandSummary, DropEvent, DropReason, Fidelity, FlowSample, FlowSummary, Kernel,
-    Limited, LinkSummary, QueueAction, QueueEvent, QueueSample, RunSummary, TrafficSummary,
-    Transfer,
+    AckEvent, BandSummary, Carrier, Datagrams, DropEvent, DropReason, Echo, Fidelity, FlowSample,
+    FlowSummary, Frames, Kernel, Limited, LinkSummary, ProbeSummary, QueueAction, QueueEvent,
+    QueueSample, RunSummary, TrafficSummary, Transfer,
 };
 use cclab_trace::{
     Event, Histogram, Probe, Recorder, Recording, Trace, TraceError, WireOptions, read, read_acks,
@@ -151,6 +151,34 @@ fn summary() -> RunSummary {
         rtt: histogram(&[1, 5, 5, 20_001_000, 1 << 50]),
         warm_srtt_mean: Some(Time::from_micros(24_000)),
         warm_rtt: histogram(&[21_000_000]),
+        transport: Carrier::Udp,
+        datagrams: Datagrams {
+            sent: 13,
+            sent_bytes: 14,
+            received: 15,
+            received_bytes: 16,
+            in_flight: 17,
+            duplicates: 18,
+            reordered: 19,
+            first: Some(Time::from_nanos(20)),
+            last: Some(Time::from_nanos(21)),
+            jitter: Some(Time::from_nanos(22)),
+            delay: histogram(&[3, 4, 4]),
+        },
+        back: Datagrams {
+            sent: 23,
+            delay: histogram(&[5]),
+            ..Datagrams::default()
+        },
+        frames: Frames {
+            sent: 24,
+            complete: 25,
+            late: 26,
+            lost: 27,
+            shown: 28,
+            freezes: 29,
+            frozen: Time::from_nanos(30),
+        },
     };
     let link = LinkSummary {
         name: "bottleneck".into(),
@@ -187,6 +215,24 @@ fn summary() -> RunSummary {
     RunSummary {
         end: Time::from_secs(10),
         events: 123_456,
+        probes: vec![ProbeSummary {
+            name: "ping".into(),
+            kind: "ping".into(),
+            interval: Time::from_millis(200),
+            packet_bytes: 98,
+            sent_packets: Some(4),
+            received_packets: None,
+            echoes: vec![
+                Echo {
+                    sent: Time::from_nanos(1),
+                    rtt: Some(Time::from_nanos(2)),
+                },
+                Echo {
+                    sent: Time::from_nanos(3),
+                    rtt: None,
+                },
+            ],
+        }],
         flows: vec![
             FlowSummary {
                 name: "idle".into(),

@@ -3,6 +3,8 @@
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
+use crate::Time;
+
 /// A stream of random numbers that belongs to one element of one run.
 ///
 /// Streams are made from the run's seed and the element's *name*, never handed round: adding
@@ -44,6 +46,12 @@ impl Stream {
         self.uniform() < p
     }
 
+    /// A time of exponential distribution with that mean.
+    pub fn exponential(&mut self, mean: Time) -> Time {
+        let drawn = -(1.0 - self.uniform()).ln();
+        Time::from_secs_f64(drawn * mean.as_secs_f64())
+    }
+
     /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
@@ -75,5 +83,15 @@ mod tests {
         let mean = (0..100_000).map(|_| stream.uniform()).sum::<f64>() / 1e5;
         // Standard error is 0.29 / sqrt(1e5) = 0.0009.
         assert!((mean - 0.5).abs() < 0.004, "{mean}");
+    }
+
+    #[test]
+    fn exponential_times_have_their_mean() {
+        let mut dice = Stream::new(1, "times");
+        let sum: Time = (0..100_000)
+            .map(|_| dice.exponential(Time::from_millis(10)))
+            .sum();
+        // Expected 1000 s, with a standard error of 3 s.
+        assert!((sum.as_secs_f64() - 1000.0).abs() < 12.0, "{sum}");
     }
 }

@@ -8,6 +8,7 @@ no value of has no cell.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -15,7 +16,7 @@ import msgspec
 from cclab import _core
 from cclab.catalog import dimensions
 from cclab.errors import StudyError
-from cclab.metrics import transfers
+from cclab.metrics import FLOW_GROUPS, transfers
 
 Cells = dict[str, Any]
 
@@ -25,7 +26,18 @@ _WORDLESS = frozenset({"network", "params"})
 _IN_SI_UNITS = frozenset({"params", "cc_params"})
 """Levels whose numbers are in SI units already."""
 
-_LISTS = ("flows", "groups", "traffic")
+_LISTS = ("flows", "groups", "traffic", "probes")
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The cells of a run, and of all in it of which there may be several."""
+
+    run: Cells
+    flows: list[Cells]
+    traffic: list[Cells]
+    probes: list[Cells]
+    groups: list[Cells]
 
 
 class _Flow(msgspec.Struct):
@@ -38,8 +50,8 @@ class _Described(msgspec.Struct):
     flows: list[_Flow]
 
 
-def of_scenario(scenario: Cells) -> tuple[Cells, list[Cells], list[Cells]]:
-    """The cells of a scenario: of the run, of each flow and of each source of cross traffic."""
+def of_scenario(scenario: Cells) -> Levels:
+    """The cells of a scenario."""
     rtts = [_nanoseconds(flow.base_rtt_s) for flow in _described(scenario)]
     run: Cells = {}
     for key, value in scenario.items():
@@ -52,11 +64,12 @@ def of_scenario(scenario: Cells) -> tuple[Cells, list[Cells], list[Cells]]:
     flows = [_level(flow) for flow in scenario["flows"]]
     for flow, rtt in zip(flows, rtts, strict=False):
         flow["rtt"] = rtt
-    return run, flows, [_level(source) for source in scenario.get("traffic", [])]
+    traffic, probes = (scenario.get(key, []) for key in ("traffic", "probes"))
+    return Levels(run, flows, [_level(one) for one in traffic], [_level(one) for one in probes], [])
 
 
-def of_metrics(metrics: Cells) -> tuple[Cells, list[Cells], list[Cells], list[Cells]]:
-    """The cells of a run's metrics: of the run, of each flow, source and group."""
+def of_metrics(metrics: Cells) -> Levels:
+    """The cells of a run's metrics."""
     run: Cells = {}
     for key, value in metrics.items():
         if key == "warnings":
@@ -73,7 +86,8 @@ def of_metrics(metrics: Cells) -> tuple[Cells, list[Cells], list[Cells], list[Ce
     for flow in metrics["flows"]:
         cells: Cells = {}
         for key, value in flow.items():
-            _spread(cells, key, value, "_")
+            if value is not None or key not in FLOW_GROUPS:
+                _spread(cells, key, value, "_")
         flows.append(cells)
     sources = []
     for source in metrics.get("traffic", []):
@@ -85,7 +99,7 @@ def of_metrics(metrics: Cells) -> tuple[Cells, list[Cells], list[Cells], list[Ce
     groups = [
         {**group, "variants": ",".join(group["variants"])} for group in metrics.get("groups", [])
     ]
-    return run, flows, sources, groups
+    return Levels(run, flows, sources, metrics.get("probes", []), groups)
 
 
 def _spread(cells: Cells, name: str, value: Any, joint: str) -> None:

@@ -71,7 +71,7 @@ def _metric(name: str) -> metrics.Metric | None:
         return metrics.named("band", name.rpartition(".")[2])
     if dot:
         return metrics.named(subject, rest)
-    subjects = ("run", "flow", "group", "traffic")
+    subjects = ("run", "flow", "group", "traffic", "probe")
     return next((m for s in subjects if (m := metrics.named(s, name)) is not None), None)
 
 

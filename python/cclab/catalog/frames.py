@@ -33,6 +33,7 @@ _KEY = {
     "flows": ["run", "flow"],
     "groups": ["run", "place"],
     "traffic": ["run", "source"],
+    "probes": ["run", "probe"],
 }
 _WHOLE = pl.UInt32
 _LARGEST = 2**63 - 1
@@ -50,6 +51,8 @@ class Tables:
     """One row per group of flows and run."""
     traffic: pl.LazyFrame
     """One row per source of cross traffic and run."""
+    probes: pl.LazyFrame
+    """One row per probe and run."""
 
 
 Made = dict[str, pl.DataFrame]
@@ -66,8 +69,13 @@ def expand(records: pl.DataFrame) -> Made:
 
     What a record says must be of a run: one that is not has no row.
     """
-    known: dict[str, tuple[columns.Cells, list[columns.Cells], list[columns.Cells]]] = {}
-    runs, flows, groups, traffic, told = [], [], [], [], []
+    known: dict[str, columns.Levels] = {}
+    runs: list[columns.Cells] = []
+    flows: list[columns.Cells] = []
+    groups: list[columns.Cells] = []
+    traffic: list[columns.Cells] = []
+    probes: list[columns.Cells] = []
+    told: list[str] = []
     for run, scenario, metrics in records.select("run", *_DOCUMENTS).iter_rows():
         try:
             asked = known.get(scenario)
@@ -77,12 +85,15 @@ def expand(records: pl.DataFrame) -> Made:
         except (LookupError, TypeError, ValueError, AttributeError):
             continue  # it says nothing, and so has no row
         told.append(run)
-        runs.append(asked[0] | measured[0])
-        for index, (one, other) in enumerate(zip(asked[1], measured[1], strict=False)):
-            flows.append({"run": run, "flow": index} | one | other)
-        for index, (one, other) in enumerate(zip(asked[2], measured[2], strict=False)):
-            traffic.append({"run": run, "source": index} | one | other)
-        for index, group in enumerate(measured[3]):
+        runs.append(asked.run | measured.run)
+        for key, rows, one, other in (
+            ("flow", flows, asked.flows, measured.flows),
+            ("source", traffic, asked.traffic, measured.traffic),
+            ("probe", probes, asked.probes, measured.probes),
+        ):
+            both = enumerate(zip(one, other, strict=False))
+            rows += [{"run": run, key: index} | a | b for index, (a, b) in both]
+        for index, group in enumerate(measured.groups):
             groups.append({"run": run, "place": index} | group)
     if len(told) < records.height:
         records = records.filter(pl.col("run").is_in(told))
@@ -94,6 +105,7 @@ def expand(records: pl.DataFrame) -> Made:
         "flows": _sorted("flows", _with_key("flow", tabulate(flows))),
         "groups": _sorted("groups", _with_key("place", tabulate(groups))),
         "traffic": _sorted("traffic", _with_key("source", tabulate(traffic))),
+        "probes": _sorted("probes", _with_key("probe", tabulate(probes))),
         "runs": _sorted("runs", whole),
     }
 

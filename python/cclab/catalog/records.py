@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-TABLES = ("runs", "flows", "groups", "traffic")
+TABLES = ("runs", "flows", "groups", "traffic", "probes")
 """The tables of a catalog, each a file of its name."""
 
 _DIGESTS = "digests.json"

@@ -10,7 +10,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from cclab import api
+from cclab import api, units
 from cclab.cli import options
 from cclab.cli.console import count, note, print_json, print_warnings, show, stdout, tell
 from cclab.cli.exits import EXPECTATION_FAILED
@@ -286,7 +286,7 @@ def _print_point(point: PointComparison, everywhere: list[str], margin: Margin |
     for flow in point.flows:
         variants = flow.cc_a if flow.cc_a == flow.cc_b else f"{flow.cc_a} | {flow.cc_b}"
         _add_rows(table, flow.name, variants, flow.metrics)
-    for source in point.traffic:
+    for source in (*point.traffic, *point.probes):
         kinds = dict.fromkeys((source.kind_a, source.kind_b))
         _add_rows(table, source.name, " | ".join(kinds), source.metrics)
     several = len(point.flows) > 1
@@ -303,6 +303,9 @@ def _print_point(point: PointComparison, everywhere: list[str], margin: Margin |
     for letter, names in (("A", point.match.traffic_only_a), ("B", point.match.traffic_only_b)):
         if names:
             tell(f"only {letter} has the traffic {', '.join(names)}: not compared")
+    for letter, names in (("A", point.match.probes_only_a), ("B", point.match.probes_only_b)):
+        if names:
+            tell(f"only {letter} has the probe {', '.join(names)}: not compared")
 
 
 def _left_out(of_a: int, of_b: int) -> str:
@@ -328,12 +331,18 @@ def _cells(compared: Compared) -> list[Text]:
     """The metric, both means and the verdict."""
     found, metric = compared.difference, compared.metric
     largest = 0.0 if found is None else max(abs(found.a.mean), abs(found.b.mean))
-    divisor, unit, digits = metric.unit(largest)
+    divisor, unit, _ = metric.unit(largest)
     title = f"{metric.title} ({unit})" if unit else metric.title
     means = [_NONE] * 2
     if found is not None:
         # Without their own intervals: that those overlap or not says little of the difference.
-        means = [f"{side.mean / divisor:.{digits}f}" for side in (found.a, found.b)]
+        half = found.absolute.half_width
+        means = [
+            units.told(side.mean / divisor, least=metric.least_digits)
+            if not half
+            else f"{side.mean / divisor:.{units.digits(side.mean, half / divisor)}f}"
+            for side in (found.a, found.b)
+        ]
     return [
         Text(f"  {title}"),
         *map(Text, means),

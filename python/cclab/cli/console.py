@@ -80,6 +80,8 @@ def print_tables(results: Results, *, every: bool = False) -> None:
     print_table(title, tables.table(results, tables.MOST_POINTS, every=every))
     for name, cells in tables.beside(results, tables.MOST_POINTS):
         print_table(name, cells)
+    if flooded := tables.floods(results):
+        note(flooded)
     if tables.folds(results) and not every:
         note("flows of a group are one row; --all shows each")
 

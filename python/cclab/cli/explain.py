@@ -118,6 +118,8 @@ def _print_flows(explanation: Explanation, every: bool) -> None:
     show(stdout(), table)
     if explanation.traffic:
         _print_traffic(explanation)
+    if explanation.probes:
+        _print_probes(explanation)
     for name, flow in lines[:most]:
         _print_limits(name, flow)
     if len(lines) > most:
@@ -181,6 +183,36 @@ def _print_traffic(explanation: Explanation) -> None:
     show(stdout(), table)
     if len(explanation.traffic) > _MOST_FLOWS:
         tell(f"{len(explanation.traffic) - _MOST_FLOWS} more sources of cross traffic")
+
+
+def _print_probes(explanation: Explanation) -> None:
+    table = Table(header_style="bold", box=SIMPLE_HEAD)
+    for heading in ("probe", "kind"):
+        table.add_column(heading, no_wrap=True)
+    for heading in (
+        "every",
+        "base RTT",
+        "idle RTT",
+        "packet",
+        "adds each way",
+        "of the bottleneck",
+    ):
+        table.add_column(heading, justify="right")
+    for probe in explanation.probes[:_MOST_FLOWS]:
+        share = probe.bottleneck_share
+        table.add_row(
+            Text(probe.name),
+            probe.kind,
+            _time(probe.interval_s),
+            _time(probe.base_rtt_s),
+            _time(probe.idle_rtt_s),
+            _bytes(probe.packet_bytes),
+            _rate(probe.load_bps),
+            "not on it" if share is None else f"{share:.2%}",
+        )
+    show(stdout(), table)
+    if len(explanation.probes) > _MOST_FLOWS:
+        tell(f"{len(explanation.probes) - _MOST_FLOWS} more probes")
 
 
 def _print_limits(name: str, flow: FlowExplanation) -> None:

@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from cclab import _core
+from cclab import _core, ready
 from cclab.cli import options
 from cclab.cli.console import note, print_json, show, stdout
 from cclab.errors import InputError, StudyError
@@ -108,10 +108,14 @@ def _core_rows(what: What) -> list[dict[str, object]]:
 
 
 def _studies() -> list[dict[str, object]]:
-    """The studies of the folder at hand: published ones, which `cclab reproduce` runs, and the
-    study files `studies/NAME/study.toml` and `examples/*.toml`.
+    """The studies: ready ones by their names; of the folder at hand the published ones, which
+    `cclab reproduce` runs, and the study files `studies/NAME/study.toml` and `examples/*.toml`.
     """
     rows: list[dict[str, object]] = []
+    for name in ready.names():
+        written = tomllib.loads(Study.load(name).text)
+        of_ready: dict[str, object] = {"file": name, "backend": "sim, linux, netns"}
+        rows.append(of_ready | {key: written.get(key) for key in ("title", "question")})
     files = [*Path("studies").glob("*/study.toml"), *Path("examples").glob("*.toml")]
     for file in [*sorted(Path("studies").glob("*/reproduction.toml")), *sorted(files)]:
         try:

@@ -49,7 +49,12 @@ def _repeat(value: object) -> int | str:
 
 _times = whole("--repeat", 1, _U32)
 
-StudyFile = Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The study file.")]
+StudyFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="STUDY.toml", help="The study file, or a ready study by its name, such as rrul."
+    ),
+]
 Backend = Annotated[
     str | None, typer.Option(metavar="B", help="What to run on, instead of the study's backend.")
 ]

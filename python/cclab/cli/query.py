@@ -42,7 +42,8 @@ def query(
         ),
     ] = None,
     table: Annotated[
-        str, typer.Option(metavar="T", help="What a row is: runs, flows, groups or traffic.")
+        str,
+        typer.Option(metavar="T", help="What a row is: runs, flows, groups, traffic or probes."),
     ] = "flows",
     group_by: Annotated[
         str | None,
@@ -74,7 +75,8 @@ def query(
         Path | None, typer.Option(metavar="FILE", help="Into a Parquet file instead.")
     ] = None,
 ) -> None:
-    """Ask a results folder: the flows, groups, runs or traffic for which a condition holds."""
+    """Ask a results folder: the flows, groups, runs, traffic or probes for which a condition
+    holds."""
     if csv + json + (parquet is not None) > 1:
         raise InputError("--csv, --json and --parquet: one at a time")
     folder, where = _asked(what or [])

@@ -15,6 +15,9 @@ from cclab.errors import DamageError, InputError
 from cclab.report import tables
 from cclab.store import Store
 
+FLENT = "flent"
+"""The format of data files that Flent opens."""
+
 
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")],
@@ -41,7 +44,10 @@ def report(
         typer.Option(metavar="RUN", help="A run whose time series sweep.html must have."),
     ] = None,
     format_: Annotated[
-        str, typer.Option("--format", metavar="F,F", help="Figures as svg, pdf, png.")
+        str,
+        typer.Option(
+            "--format", metavar="F,F", help="Figures as svg, pdf, png; flent: data files."
+        ),
     ] = "svg",
     set_: Annotated[
         list[str] | None,
@@ -60,6 +66,11 @@ def report(
             raise InputError(f"{option} is of a figure: give --figure too")
     kept = [_kept(text) for text in where or []]
     formats = _listed(format_)
+    as_flent = FLENT in formats
+    if as_flent:
+        if figure:
+            raise InputError("--format flent writes data files of runs, not a figure")
+        formats = [ending for ending in formats if ending != FLENT] or ["svg"]
     reports.check(figure or [], formats, set_ or [])
     store = Store(folder)
     plan = store.plan()
@@ -85,6 +96,11 @@ def report(
         if json:
             print_json(measured.document())
         return
+    if as_flent:
+        from cclab.report import flent
+
+        for path in flent.write(measured, folder / "report" / "flent"):
+            note(f"flent: {path}")
     page = reports.write(measured, folder / "report", formats, series or [], set_ or [])
     if json:
         print_json(measured.document())

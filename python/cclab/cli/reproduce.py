@@ -89,12 +89,12 @@ def _print(done: Reproduced) -> None:
     says = done.published.says
     stdout().print(Text(f"\n{says.title}", style="bold"), soft_wrap=True)
     if done.short:
-        tell("The short form: it shows that all works. Its numbers and verdicts mean nothing.")
+        tell("The short form: it shows that all works. Its numbers mean nothing; no verdicts.")
     _print_verdicts("claim", done.claims)
     _print_verdicts("doubt", done.suspicions)
     described = done.document()
     for backend, cells in described["cells"].items():
-        if cells["compared"]:
+        if cells["compared"] and not done.short:
             parts = [f"{n} within {100 * float(b):g}%" for b, n in cells["within"].items()]
             tell(f"{backend}: {count(cells['compared'], 'printed number')}: {', '.join(parts)}")
     ran = sum(one.ran for one in done.done)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cclab.comparison.changes import Change, changes
 from cclab.comparison.metric import follows_window
 from cclab.grouped import MOST_FLOWS
-from cclab.metrics import of_source, shown, warmed_up
+from cclab.metrics import kind, of_flow, of_source, shown, warmed_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,11 +33,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Subject:
-    """A flow, a group of flows, or a source of cross traffic, that both sides have."""
+    """A flow, a group of flows, a source of cross traffic or a probe that both sides have."""
 
     name: str
     of_a: str
-    """The flow's variant, or the kind of traffic, in A."""
+    """The flow's variant, or the kind of the traffic or probe, in A."""
     of_b: str
     """The same in B."""
     rows: list[Row]
@@ -74,6 +74,9 @@ class Match:
     """Whether a run on one side is also on the other."""
     unfinished: dict[str, tuple[int, int]]
     """Runs of A and of B in which a flow's transfer did not end, by the flow's name."""
+    probes: list[Subject] = field(default_factory=list)
+    probes_only_a: list[str] = field(default_factory=list)
+    probes_only_b: list[str] = field(default_factory=list)
 
     @property
     def paired(self) -> bool:
@@ -83,7 +86,7 @@ class Match:
     @property
     def subjects(self) -> list[Subject]:
         """What has names of its own, in order."""
-        return [*self.groups, *self.flows, *self.traffic]
+        return [*self.groups, *self.flows, *self.traffic, *self.probes]
 
     @property
     def rows(self) -> list[Row]:
@@ -164,9 +167,11 @@ def _point(a: Point, b: Point, metrics: list[Metric], asked: bool) -> Match:
             # Without a transfer it is the run's length, whatever the variant does.
             and (metric.name != "elapsed_s" or transfers or asked)
         ]
-        flows.append(Subject(name, flows_a[name]["cc"], flows_b[name]["cc"], compared))
-    kinds_a, kinds_b = _kinds(scenario_a), _kinds(scenario_b)
+        flows.append(Subject(name, kind(rows_a[0]), kind(rows_b[0]), compared))
+    kinds_a, kinds_b = _kinds(scenario_a, "traffic"), _kinds(scenario_b, "traffic")
     chosen = [metric for metric in metrics if metric.subject == "traffic"]
+    probes_a, probes_b = _kinds(scenario_a, "probes"), _kinds(scenario_b, "probes")
+    of_probes = [metric for metric in metrics if metric.subject == "probe"]
     return Match(
         params=a.params,
         label=a.label,
@@ -193,6 +198,13 @@ def _point(a: Point, b: Point, metrics: list[Metric], asked: bool) -> Match:
         traffic_only_b=[name for name in kinds_b if name not in kinds_a],
         same_runs=bool({r.run.id for r in runs_a} & {r.run.id for r in runs_b}),
         unfinished=unfinished,
+        probes=[
+            Subject(name, kind, probes_b[name], _probe(name, of_probes, sides))
+            for name, kind in probes_a.items()
+            if name in probes_b
+        ],
+        probes_only_a=[name for name in probes_a if name not in probes_b],
+        probes_only_b=[name for name in probes_b if name not in probes_a],
     )
 
 
@@ -245,9 +257,18 @@ def _repeated(runs: list[Measured]) -> bool:
     return bool(others) and all(other == first for other in others)
 
 
-def _kinds(scenario: dict[str, Any]) -> dict[str, str]:
-    """The kinds of a scenario's cross traffic by its names."""
-    return {source["name"]: source["kind"] for source in scenario.get("traffic", [])}
+def _kinds(scenario: dict[str, Any], key: str) -> dict[str, str]:
+    """The kinds of a scenario's cross traffic, or of its probes, by their names."""
+    return {source["name"]: source["kind"] for source in scenario.get(key, [])}
+
+
+def _probe(name: str, metrics: list[Metric], sides: _Sides) -> list[Row]:
+    """What the probe called `name` has of `metrics`."""
+    rows_a, rows_b = (
+        [next(p for p in run.metrics["probes"] if p["name"] == name) for run in runs]
+        for runs in (sides.a, sides.b)
+    )
+    return [sides.row(metric, rows_a, rows_b) for metric in metrics]
 
 
 def _groups(runs: list[Measured]) -> dict[str, str]:
@@ -296,7 +317,7 @@ def _flow(runs: list[Measured], name: str) -> list[dict[str, Any]]:
         flow = next(f for f in run.metrics["flows"] if f["name"] == name)
         asked = next(f for f in run.run.scenario["flows"] if f["name"] == name)
         cut = asked.get("transfer") is not None and flow["ended_s"] is None
-        rows.append({**flow, "elapsed_s": None} if cut else flow)
+        rows.append(of_flow(flow) | ({"elapsed_s": None} if cut else {}))
     return rows
 
 

@@ -13,7 +13,14 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT", "METRICS", "Better", "Metric", "follows_window", "metric_names"]
 
-METRICS = (*of("flow"), *of("group"), *of("traffic"), *of("bottleneck"), *of("run"))
+METRICS = (
+    *of("flow"),
+    *of("group"),
+    *of("traffic"),
+    *of("probe"),
+    *of("bottleneck"),
+    *of("run"),
+)
 """Every metric that can be compared."""
 
 DEFAULT = tuple(

@@ -147,6 +147,11 @@ class TrafficComparison:
 
 
 @dataclass(frozen=True)
+class ProbeComparison(TrafficComparison):
+    """A probe that both sides have."""
+
+
+@dataclass(frozen=True)
 class PointComparison:
     """A sweep point that both sides have runs of."""
 
@@ -155,6 +160,7 @@ class PointComparison:
     groups: list[GroupComparison]
     flows: list[FlowComparison]
     traffic: list[TrafficComparison]
+    probes: list[ProbeComparison]
     whole: list[Compared]
     """The metrics of the run as a whole: of the bottleneck, and those of the run."""
 
@@ -178,7 +184,8 @@ class PointComparison:
         """Every metric that was compared here, with what it is of."""
         found = [(group.name, c) for group in self.groups for c in group.metrics]
         found += [(flow.name, c) for flow in self.flows for c in flow.metrics]
-        found += [(source.name, c) for source in self.traffic for c in source.metrics]
+        beside = (*self.traffic, *self.probes)
+        found += [(source.name, c) for source in beside for c in source.metrics]
         return found + [("whole run", c) for c in self.whole]
 
     @property
@@ -200,6 +207,7 @@ class PointComparison:
             **({"groups": [g.document() for g in self.groups]} if self.groups else {}),
             "flows": [flow.document() for flow in self.flows],
             "traffic": [source.document() for source in self.traffic],
+            "probes": [probe.document() for probe in self.probes],
             "bottleneck": {
                 c.metric.name: c.document() for c in self.whole if c.metric.subject == "bottleneck"
             },
@@ -211,6 +219,8 @@ class PointComparison:
             "flows_only_b": match.flows_only_b,
             "traffic_only_a": match.traffic_only_a,
             "traffic_only_b": match.traffic_only_b,
+            "probes_only_a": match.probes_only_a,
+            "probes_only_b": match.probes_only_b,
         }
 
 
@@ -393,7 +403,10 @@ def _point(match: Match, compared: Iterator[Compared]) -> PointComparison:
     traffic = [
         TrafficComparison(t.name, t.of_a, t.of_b, _taken(compared, t.rows)) for t in match.traffic
     ]
-    return PointComparison(match, groups, flows, traffic, _taken(compared, match.whole))
+    probes = [
+        ProbeComparison(p.name, p.of_a, p.of_b, _taken(compared, p.rows)) for p in match.probes
+    ]
+    return PointComparison(match, groups, flows, traffic, probes, _taken(compared, match.whole))
 
 
 def _taken(compared: Iterator[Compared], rows: list[Row]) -> list[Compared]:

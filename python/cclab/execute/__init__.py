@@ -21,7 +21,7 @@ from cclab.execute.agenda import Agenda
 from cclab.execute.state import Listener, State
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from cclab.backends import Backend
     from cclab.execute.crew import Crew, Done
@@ -33,6 +33,9 @@ __all__ = ["Listener", "State", "execute"]
 _TICK_S = 0.1
 """How often the listener hears of the runs under way."""
 
+_TELLS = 0.02
+"""From this part on, what a batch took says what it will take."""
+
 
 @dataclass
 class _Batch:
@@ -42,6 +45,10 @@ class _Batch:
     progresses: list[Progress]
     cost: float
     """Seconds that it is thought to take."""
+    guessed: bool
+    """Whether no run like them was over when that was thought."""
+    began_s: float | None = None
+    """When it was first seen to go on; None before."""
 
     @property
     def part(self) -> float:
@@ -53,11 +60,26 @@ class _Batch:
         """Virtual seconds run so far."""
         return sum(p.now_s for p in self.progresses)
 
+    def spent_s(self, now_s: float) -> float:
+        """Seconds since it was first seen to go on."""
+        if self.began_s is None and self.virtual_s > 0:
+            self.began_s = now_s
+        return 0.0 if self.began_s is None else now_s - self.began_s
+
+    def whole_s(self, now_s: float, pace: float) -> float:
+        """Seconds that it takes in all: at first by the estimate, where that is a guess at `pace`,
+        and the more by what it took so far the further it is."""
+        spent, part = self.spent_s(now_s), self.part
+        thought = max(self.cost * (pace if self.guessed else 1.0), spent)
+        return (1 - part) * thought + spent if part > 0 else thought
+
 
 class _Sweep:
     """The books of a sweep: what is to do, under way and done."""
 
-    def __init__(self, runs: Sequence[Run], agenda: Agenda) -> None:
+    def __init__(
+        self, runs: Sequence[Run], agenda: Agenda, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.total = len(runs)
         self.agenda = agenda
         self.under_way: dict[Future[Done], _Batch] = {}
@@ -65,8 +87,13 @@ class _Sweep:
         self.seen: list[costs.Seen] = []
         self.done = 0
         self.done_s = 0.0
+        self.thought_s = 0.0
+        """What was guessed of the batches that are over, and (`guessed_s`) what they took."""
+        self.guessed_s = 0.0
         self.virtual_s = 0.0
-        self._began = time.monotonic()
+        self._clock = clock
+        self._began = clock()
+        self._told = 0.0
 
     def over(self, batch: _Batch, done: Done) -> None:
         """Notes that `batch` is over."""
@@ -74,6 +101,8 @@ class _Sweep:
         self.failed.extend(done.failed)
         self.virtual_s += done.virtual_s
         self.done_s += done.seconds
+        self.thought_s += batch.cost if batch.guessed else 0.0
+        self.guessed_s += done.seconds if batch.guessed else 0.0
         if not done.failed:
             # What fails takes less, or more, than what does not.
             self.agenda.learn(batch.runs, done.seconds)
@@ -81,18 +110,36 @@ class _Sweep:
 
     def state(self, lost: tuple[str, ...]) -> State:
         """How far it is, its workers `lost` that failed."""
-        batches = self.under_way.values()
-        done = self.done_s + sum(batch.cost * batch.part for batch in batches)
-        whole = self.done_s + sum(batch.cost for batch in batches) + max(self.agenda.left_s, 0.0)
+        now, batches = self._clock(), self.under_way.values()
+        pace = self._pace(now)
+        ends = [(batch.part, batch.whole_s(now, pace)) for batch in batches]
+        done = self.done_s + sum(part * whole for part, whole in ends)
+        guessed = self.agenda.guessed_s
+        left = max(self.agenda.left_s - guessed, 0.0) + pace * guessed
+        whole = self.done_s + sum(whole for _, whole in ends) + left
+        known = min(done / whole, 1.0) if whole > 0 else 0.0
+        known = 1.0 if self.done == self.total else known
+        self._told = max(self._told, known)
         return State(
             total=self.total,
             done=self.done,
             failed=len(self.failed),
-            work=1.0 if self.done == self.total else min(done / whole, 1.0) if whole > 0 else 0.0,
+            work=self._told,
             virtual_s=self.virtual_s + sum(batch.virtual_s for batch in batches),
-            elapsed_s=time.monotonic() - self._began,
+            elapsed_s=now - self._began,
+            known=known,
             lost=lost,
         )
+
+    def _pace(self, now_s: float) -> float:
+        """What runs take, over what was guessed of them: of those that are over, and of those under
+        way as far as they are."""
+        took, thought = self.guessed_s, self.thought_s
+        for batch in self.under_way.values():
+            if batch.guessed and batch.part > _TELLS:
+                took += batch.spent_s(now_s)
+                thought += batch.cost * batch.part
+        return took / thought if thought > 0 and took > 0 else 1.0
 
 
 def execute(
@@ -137,5 +184,6 @@ def _hand_out(sweep: _Sweep, crew: Crew, writer: Writer, pool: ThreadPoolExecuto
     slots = crew.slots
     while sweep.agenda and len(sweep.under_way) < 2 * slots:
         runs = sweep.agenda.take(slots)
-        batch = _Batch(runs, [Progress() for _ in runs], sum(map(sweep.agenda.cost, runs)))
+        cost, guessed = sum(map(sweep.agenda.cost, runs)), any(map(sweep.agenda.is_guess, runs))
+        batch = _Batch(runs, [Progress() for _ in runs], cost, guessed)
         sweep.under_way[pool.submit(crew.do, runs, batch.progresses, writer)] = batch

@@ -34,6 +34,13 @@ class _Alike:
     cost: float
     """Seconds of one of them: an estimate until some are over."""
     runs: deque[Run] = field(default_factory=deque)
+    learned: bool = False
+    """Whether some are over."""
+
+    @property
+    def left_s(self) -> float:
+        """Seconds of those that are yet to be handed out."""
+        return len(self.runs) * self.cost
 
 
 class Agenda:
@@ -57,8 +64,9 @@ class Agenda:
         self._heap = [(-alike.cost, self._rank[key], key) for key, alike in self._alike.items()]
         heapq.heapify(self._heap)
         self._left = len(runs)
-        self.left_s = sum(len(alike.runs) * alike.cost for alike in self._alike.values())
+        self.left_s = sum(alike.left_s for alike in self._alike.values())
         """Seconds of work that is yet to be handed out."""
+        self._guessed_s = self.left_s
 
     def __len__(self) -> int:
         """Runs yet to be handed out."""
@@ -67,6 +75,15 @@ class Agenda:
     def cost(self, run: Run) -> float:
         """Seconds that `run` is thought to cost."""
         return self._alike[id(run.scenario)].cost
+
+    @property
+    def guessed_s(self) -> float:
+        """What of `left_s` is of scenarios of which no run is over."""
+        return max(self._guessed_s, 0.0)
+
+    def is_guess(self, run: Run) -> bool:
+        """Whether no run of its scenario is over, so that its cost is a guess."""
+        return not self._alike[id(run.scenario)].learned
 
     def take(self, workers: int, most: int = _MOST_RUNS) -> list[Run]:
         """The next batch for one of `workers`: at most `most` runs, none if all are handed out."""
@@ -85,6 +102,7 @@ class Agenda:
             room -= alike.cost
             self._left -= 1
             self.left_s -= alike.cost
+            self._guessed_s -= 0.0 if alike.learned else alike.cost
         return batch
 
     def learn(self, batch: Sequence[Run], seconds: float) -> None:
@@ -95,7 +113,9 @@ class Agenda:
         ratio = seconds / thought
         for key in {id(run.scenario): None for run in batch}:
             alike = self._alike[key]
-            self.left_s += len(alike.runs) * alike.cost * (ratio - 1)
+            self._guessed_s -= 0.0 if alike.learned else alike.left_s
+            self.left_s += alike.left_s * (ratio - 1)
             alike.cost *= ratio
+            alike.learned = True
             if alike.runs:
                 heapq.heappush(self._heap, (-alike.cost, self._rank[key], key))

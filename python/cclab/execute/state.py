@@ -21,11 +21,14 @@ class State:
     """Runs that failed."""
     work: float
     """Part of the work that is done, from 0 to 1: by what runs are estimated to cost, and those
-    under way by how far they are."""
+    under way by how far they are. It never falls."""
     virtual_s: float
     """Virtual seconds run so far, in all runs."""
     elapsed_s: float
     """Real seconds since the start."""
+    known: float | None = None
+    """The same by what is known now; less than `work` where the rest costs more than was thought.
+    None: the same."""
     lost: tuple[str, ...] = ()
     """Workers of a cluster that failed and get nothing more, each with why."""
 
@@ -42,14 +45,19 @@ class State:
     @property
     def saving(self) -> bool:
         """Whether all runs are over and some are yet to be measured and saved, which takes time."""
-        return self.done < self.total and 1 - self.work < _OVER
+        return self.done < self.total and 1 - self._known < _OVER
+
+    @property
+    def _known(self) -> float:
+        return self.work if self.known is None else self.known
 
     @property
     def left_s(self) -> float | None:
         """Real seconds left if the rest goes as the beginning did; None before it is known."""
-        if self.work < 0.001 or self.elapsed_s < 0.2 or self.saving:
+        part = self._known
+        if part < 0.001 or self.elapsed_s < 0.2 or self.saving:
             return None
-        return self.elapsed_s * (1 - self.work) / self.work
+        return self.elapsed_s * (1 - part) / part
 
 
 class Rounds:
@@ -69,7 +77,10 @@ class Rounds:
             done=before.done + state.done,
             failed=before.failed + state.failed,
             # A run of one sweep costs what a run of another does.
-            work=(before.total + state.work * state.total) / total if total else 1.0,
+            work=_together(before.total, state.work, state.total),
+            known=None
+            if state.known is None
+            else _together(before.total, state.known, state.total),
             virtual_s=before.virtual_s + state.virtual_s,
             elapsed_s=before.elapsed_s + state.elapsed_s,
             lost=state.lost,
@@ -77,6 +88,11 @@ class Rounds:
         if state.done == state.total:
             self._before = now
         self._listener(now)
+
+
+def _together(before: int, part: float, runs: int) -> float:
+    """The part that is done of the runs `before`, which are over, and of `runs` more."""
+    return (before + part * runs) / (before + runs) if before + runs else 1.0
 
 
 class Listener(Protocol):

@@ -15,6 +15,7 @@ from cclab import _core
 from cclab.explain import groups, limits, told
 from cclab.explain.groups import GroupExplanation
 from cclab.explain.limits import Limit
+from cclab.explain.probe import ProbeExplanation, explain_probe
 from cclab.explain.shown import Shown
 from cclab.explain.told import Explained
 from cclab.explain.traffic import (
@@ -31,6 +32,7 @@ __all__ = [
     "GroupExplanation",
     "Limit",
     "Link",
+    "ProbeExplanation",
     "TrafficExplanation",
     "explain",
 ]
@@ -92,6 +94,8 @@ class Explanation(Shown):
     """Flows that belong together; empty without any."""
     traffic: list[TrafficExplanation]
     """Cross traffic; empty without any."""
+    probes: list[ProbeExplanation]
+    """Probes; empty without any."""
     notes: list[str]
     """What concerns the flows together."""
 
@@ -128,6 +132,10 @@ def explain(scenario: dict[str, Any]) -> Explanation:
         flows=flows,
         groups=groups.explain_groups(scenario["flows"], flows),
         traffic=traffic,
+        probes=[
+            explain_probe(spec, facts, links)
+            for spec, facts in zip(scenario.get("probes", []), described["probes"], strict=True)
+        ],
         notes=_together(flows) + _of_traffic(described, traffic) + _of_courses(scenario, links),
     )
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from cclab.catalog import Tables
 
-Table = Literal["runs", "flows", "groups", "traffic"]
+Table = Literal["runs", "flows", "groups", "traffic", "probes"]
 
 TABLES: tuple[Table, ...] = get_args(Table)
 """What there is a row of: a run, a flow of a run, a group of flows of a run, a source of cross

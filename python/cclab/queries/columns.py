@@ -21,7 +21,7 @@ from cclab.queries.expression import Term, compile, kind_of, used_in
 from cclab.store.planned import contents
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cclab.catalog import Tables
     from cclab.store import Store
@@ -33,6 +33,7 @@ OWN: dict[str, metrics.Subject] = {
     "flows": "flow",
     "groups": "group",
     "traffic": "traffic",
+    "probes": "probe",
 }
 """What stands before the name of a column of a table to mean that table's."""
 
@@ -45,6 +46,7 @@ _DEFAULT = {
     "flows": ["run", "seed", "name", "cc", "rtt", *metrics.queried("flow")],
     "groups": ["run", "seed", "name", "variants", "group.flows", *metrics.queried("group")],
     "traffic": ["run", "seed", "name", "kind", *metrics.queried("traffic")],
+    "probes": ["run", "seed", "name", "kind", *metrics.queried("probe")],
 }
 """What is shown if nothing is chosen, as far as there is."""
 
@@ -70,9 +72,10 @@ class Wide:
             frame, own = runs, {name: name for name in runs.collect_schema().names()}
         else:
             rows = {
-                "flows": _with_share(tables.flows),
+                "flows": _with_share(tables.flows, runs),
                 "groups": tables.groups,
                 "traffic": tables.traffic,
+                "probes": tables.probes,
             }[table]
             of_run = set(runs.collect_schema().names()) - {"run"}
             own = {
@@ -91,7 +94,22 @@ class Wide:
                 terms[f"run.{name}"] = term
         for name, called in own.items():
             terms[f"{OWN[table]}.{name}"] = terms[called]
+        known = set(schema.names())
+        for name, term in _short_terms(table, own).items():
+            if "warmup" in known and set(term.value.meta.root_names()) <= known:
+                terms[name] = term
         return cls(table, frame, terms, schema.names())
+
+    def shown(self, name: str) -> str:
+        """The column for `name` among those that are shown: where there are warm-ups, its short
+        name, under which each run has what its table shows."""
+        if "warmup" not in self.columns or not self.frame.select(_WARM.any()).collect().item():
+            return name
+        stem = "bottleneck." if name.startswith("bottleneck.") else ""
+        subject = "bottleneck" if stem else OWN[self.table]
+        metric = metrics.named(subject, name.removeprefix(stem))
+        short = None if metric is None else metrics.shown(metric, warm=True).short
+        return name if short is None else f"{stem}{short}"
 
     def chosen(
         self, columns: Sequence[str] | None, where: str | None, *, apart: bool
@@ -100,19 +118,49 @@ class Wide:
         `where`, and where plans are `apart` the plan."""
         if not columns:
             asked = [] if where is None else used_in(where, self.terms)
-            names = [name for name in _DEFAULT[self.table] if name in self.terms]
+            names = [name for name in map(self.shown, _DEFAULT[self.table]) if name in self.terms]
             names[1:1] = [PLAN] if apart else []
             columns = [*names, *(f"`{name}`" for name in asked if name not in names)]
         return unique([named(column, self.terms) for column in columns])
 
 
-def _with_share(flows: pl.LazyFrame) -> pl.LazyFrame:
-    """The flows with their `share`: of the goodput of all flows of the run."""
-    if "goodput_bps" not in flows.collect_schema():
+_WARM = pl.col("warmup") > 0
+"""Whether what a run shows is what happened after its warm-up."""
+
+
+def _with_share(flows: pl.LazyFrame, runs: pl.LazyFrame) -> pl.LazyFrame:
+    """The flows with their `share`: of the goodput of all flows of the run that go their way."""
+    names = ["goodput_bps", "window_goodput_bps", "direction"]
+    if not set(names) <= set(flows.collect_schema()):
         return flows
-    total = pl.col("goodput_bps").sum().over("run")
-    share = pl.when(total > 0).then(pl.col("goodput_bps") / total)
-    return flows.with_columns(share.alias("share"))
+    warm = runs.select("run", warm=_WARM)
+    goodput = pl.when("warm").then("window_goodput_bps").otherwise("goodput_bps")
+    total = goodput.sum().over("run", "direction")
+    share = pl.when(total > 0).then(goodput / total)
+    joined = flows.join(warm, on="run", how="left", maintain_order="left")
+    return joined.with_columns(share.alias("share")).drop("warm")
+
+
+def _short_terms(table: str, called: Mapping[str, str]) -> Terms:
+    """What is short for the numbers that tables show, of a row and of its run.
+
+    `called` says how the columns of a row are called here.
+    """
+    found: Terms = {}
+    for metric in metrics.METRICS:
+        if metric.short is None or metric.window_of is None:
+            continue
+        own = metric.subject == OWN[table]
+        if not own and metric.subject not in ("bottleneck", "run"):
+            continue
+        stem = "bottleneck." if metric.subject == "bottleneck" else ""
+        window, whole = f"{stem}{metric.name}", f"{stem}{metric.window_of}"
+        if own:
+            window, whole = called.get(window, window), called.get(whole, whole)
+            stem = f"{OWN[table]}." if whole != metric.window_of else ""
+        shown = pl.when(_WARM).then(pl.col(window)).otherwise(pl.col(whole))
+        found[f"{stem}{metric.short}"] = Term(shown, "number", dimensions=of_column(whole))
+    return found
 
 
 def unique(columns: list[tuple[str, Term]]) -> list[pl.Expr]:

@@ -35,7 +35,9 @@ def grouped(
     A run is one observation: where it has several rows in a group, they are averaged first.
     """
     keys = [named(key, wide.terms) for key in by]
-    values = [named(column, wide.terms) for column in columns or _DEFAULT[wide.table]]
+    values = [
+        named(column, wide.terms) for column in columns or map(wide.shown, _DEFAULT[wide.table])
+    ]
     for name, term in values:
         if term.kind == "text":
             raise InputError(f"{name!r} is a text: with --group-by, columns are numbers")

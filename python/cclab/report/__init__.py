@@ -39,12 +39,12 @@ def write(
     """Writes the report of `results` into the folder `out` and gives the path of its page.
 
     `table.md`, `flows.csv`, `summary.csv`, `groups.csv` of groups, `traffic.csv` of cross traffic,
-    each figure in each of `formats` (`svg`, `pdf`, `png`), `index.html`, which holds all of it and
-    loads nothing, and `sweep.html`, on which every run is a point and has its time series if there
-    is room: those whose ids begin with one of `series` before others. `set` says how figures shall
-    look, as `figure.KEY=VALUE` texts or in a dict (docs/figures.md). Equal results give equal
-    bytes. Raises `InputError` for another format, run or key and `StoreError` if the folder cannot
-    be written.
+    `probes.csv` of probes, each figure in each of `formats` (`svg`, `pdf`, `png`), `index.html`,
+    which holds all of it and loads nothing, and `sweep.html`, on which every run is a point and has
+    its time series if there is room: those whose ids begin with one of `series` before others.
+    `set` says how figures shall look, as `figure.KEY=VALUE` texts or in a dict (docs/figures.md).
+    Equal results give equal bytes. Raises `InputError` for another format, run or key and
+    `StoreError` if the folder cannot be written.
     """
     # They take longer to load than most reports take to check.
     from cclab.report import explore, figures, page
@@ -53,7 +53,7 @@ def write(
     looks = figures.set_by(set, report=True)
     drawn = page.draw(results, looks)
     explored = explore.html(results, series)
-    traffic, groups = results.traffic, results.groups
+    traffic, groups, probes = results.traffic, results.groups, results.probes
     files = {
         "table.md": tables.markdown(results).encode(),
         "flows.csv": tables.csv(results.flows).encode(),
@@ -61,6 +61,7 @@ def write(
         "summary.csv": tables.csv(results.summary).encode(),
         **({"groups.csv": tables.csv(groups).encode()} if groups.height else {}),
         **({"traffic.csv": tables.csv(traffic).encode()} if traffic.height else {}),
+        **({"probes.csv": tables.csv(probes).encode()} if probes.height else {}),
         **{
             f"{kind.name}.{ending}": svg if ending == "svg" else figures.saved(figure, ending)
             for kind, figure, svg in drawn.figures

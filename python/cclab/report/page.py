@@ -35,7 +35,7 @@ _OF_THE_REPORT = {
 }
 
 
-OF_WINDOW = ("goodput", "jain", "tradeoff", "heatmap", "matrix", "curve", "share-curve")
+OF_WINDOW = ("goodput", "jain", "tradeoff", "heatmap", "matrix", "curve", "buffer-share")
 """The figures of which numbers are those after the warm-up."""
 
 
@@ -90,6 +90,7 @@ def html(results: Results, drawn: Drawn) -> str:
         groups=groups,
         whole=whole,
         beside=beside,
+        floods=tables.floods(results),
         beyond=tables.beyond(results),
         window=tables.window(results),
         of_window=OF_WINDOW,
@@ -159,6 +160,7 @@ def _definitions(shown: list[tables.Table]) -> dict[str, str]:
         "group": ["group"],
         "queue": ["band"],
         "traffic": ["traffic"],
+        "probe": ["probe"],
     }
     found = {
         metric.column.word: metric.definition

@@ -6,6 +6,7 @@ import difflib
 import math
 from collections import Counter
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cclab import metrics, units
@@ -37,9 +38,9 @@ class Quantity:
 
     @property
     def owner(self) -> str:
-        """The flow or the source of cross traffic that it is of; empty if it is of the run."""
+        """The flow, source of cross traffic or probe that it is of; empty if it is of the run."""
         subject, _, rest = self.name.partition(".")
-        return rest.rpartition(".")[0] if subject in ("flow", "group", "traffic") else ""
+        return rest.rpartition(".")[0] if subject in ("flow", "group", "traffic", "probe") else ""
 
     @property
     def title(self) -> str:
@@ -80,7 +81,7 @@ class Quantity:
 
     def of(self, run: Measured) -> float | None:
         """The number of a run; None if it was not measured."""
-        if self.name.startswith(("flow.", "group.", "traffic.")):
+        if self.name.startswith(("flow.", "group.", "traffic.", "probe.")):
             return flat(run.metrics).get(self.name)
         value: Any = run.metrics
         for word in self.name.split("."):
@@ -116,6 +117,9 @@ def flat(measured: Mapping[str, Any]) -> dict[str, float]:
             for source in value:
                 plain = {k: v for k, v in source.items() if k != "transfers"}
                 found |= _numbers(plain | metrics.transfers(source), f"traffic.{source['name']}.")
+        elif key == "probes":
+            for probe in value:
+                found |= _numbers(probe, f"probe.{probe['name']}.")
         elif key not in ("warnings", "kernel", "fidelity"):
             found |= _numbers({key: value}, "")
     return found
@@ -142,7 +146,7 @@ def grouped(
     for flow in flows:
         own = (wide and flow.get("group")) or stem(flow["name"], names)
         members.setdefault(own, []).append(flow["name"])
-        own_variant = variant_of(flow)
+        own_variant = metrics.kind(flow)
         variants[own] = own_variant if variants.get(own, own_variant) == own_variant else ""
     several = len(members) > 1
     return {
@@ -157,15 +161,10 @@ def transfers_only(point: Point) -> bool:
     return bool(flows) and all(flow.get("transfer") for flow in flows)
 
 
-def variant_of(flow: Mapping[str, Any]) -> str:
-    """What a flow is drawn as, by its metrics: its congestion control, else its transport."""
-    return flow["cc"] or flow.get("transport") or ""
-
-
 def lent_in(results: Results) -> tuple[str, ...]:
     """The hues to lend in a figure whose axes all sweep points share."""
     firsts = (point.runs[0] for point in results.points if point.runs)
-    return lent([{variant_of(flow) for run in firsts for flow in run.metrics["flows"]}])
+    return lent([{metrics.kind(flow) for run in firsts for flow in run.metrics["flows"]}])
 
 
 def named(flow: str, variant: str, copies: int = 1) -> str:
@@ -220,7 +219,8 @@ def names_in(results: Results) -> list[str]:
     met: Counter[tuple[str, ...]] = Counter()
     for point in results.points:
         for run in point.runs[:1]:
-            owners = [*run.metrics["flows"], *run.metrics.get("traffic", [])]
+            beside = (run.metrics.get(key, []) for key in ("traffic", "probes"))
+            owners = [*run.metrics["flows"], *chain.from_iterable(beside)]
             alike = tuple(owner["name"] for owner in owners)
             met[alike] += 1
             if met[alike] <= _LOOKED_AT:
@@ -243,7 +243,8 @@ def _shown(results: Results, asked: str) -> str:
 def called(results: Results, asked: str) -> list[Quantity]:
     """What `asked` names: one quantity, or one of each flow (`goodput_bps`, `share`).
 
-    `flow.NAME.METRIC` is that of one flow, and so with `traffic`; `bottleneck.` may be left out.
+    `flow.NAME.METRIC` is that of one flow, and so with `traffic` and `probe`;
+    `bottleneck.` may be left out.
     What is short for the number that tables show (`goodput`, `jain`) is that number here too.
     Raises `InputError` if no run has it.
     """
@@ -253,10 +254,10 @@ def called(results: Results, asked: str) -> list[Quantity]:
         if family in names:
             return [Quantity(family)]
     subject, _, metric = asked.rpartition(".")
-    for kind in [subject] if subject else ["flow", "traffic", "group"]:
+    for kind in [subject] if subject else ["flow", "traffic", "group", "probe"]:
         members = [n for n in names if n.startswith(f"{kind}.") and n.endswith(f".{metric}")]
         members = [n for n in members if Quantity(n).metric == metric]
-        if kind in ("flow", "group", "traffic") and members:
+        if kind in ("flow", "group", "traffic", "probe") and members:
             return [Quantity(name) for name in members]
     known = [*names, *(Quantity(name).metric for name in names)]
     near = difflib.get_close_matches(asked, list(dict.fromkeys(known)), n=1)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cclab.metrics import Metric
     from cclab.results import Point, Results
     from cclab.stats import Estimate
-    from cclab.summary import PointSummary
+    from cclab.summary import PointSummary, ProbeSummary, TrafficSummary
 
 _NONE = "–"
 
@@ -351,7 +351,11 @@ def _named_rows(
 
 def beside(results: Results, most: int | None = None) -> list[tuple[str, Table]]:
     """The tables that stand after that of the flows, with their titles."""
-    found = (("Queues of the bottleneck", queues), ("Cross traffic", traffic))
+    found = (
+        ("Probes", probes),
+        ("Queues of the bottleneck", queues),
+        ("Cross traffic", traffic),
+    )
     return [(title, one) for title, of in found if (one := of(results, most)) is not None]
 
 
@@ -360,25 +364,59 @@ def traffic(results: Results, most: int | None = None) -> Table | None:
 
     With `most`, only of the first so many sweep points.
     """
-    points = [point for point in results.summaries[:most] if point.traffic]
+    return _beside(results, "traffic", lambda point: point.traffic, most)
+
+
+def probes(results: Results, most: int | None = None) -> Table | None:
+    """The table of probes: one row per probe and sweep point; None without any.
+
+    With `most`, only of the first so many sweep points.
+    """
+    return _beside(results, "probe", lambda point: point.probes, most)
+
+
+def _beside(
+    results: Results,
+    subject: metrics.Subject,
+    of: Callable[[PointSummary], Sequence[TrafficSummary | ProbeSummary]],
+    most: int | None,
+) -> Table | None:
+    """The table of what stands beside the flows: one row for each of `of` and sweep point."""
+    points = [point for point in results.summaries[:most] if of(point)]
     if not points:
         return None
     keys = list(results.plan.points[0].params)
     # The unit suits all sweep points that are shown.
-    sources = [source for point in points for source in point.traffic]
+    sources = [source for point in points for source in of(point)]
     shown = [
         _Cells.of(metric, [source.estimates[metric.name] for source in sources])
-        for metric in metrics.columns("traffic")
+        for metric in metrics.columns(subject)
         if not _only_measured(metric)
         or any(source.estimates[metric.name] is not None for source in sources)
     ]
-    headings = [*map(short_key, keys), "traffic", "kind", *(cells.heading for cells in shown)]
+    headings = [*map(short_key, keys), subject, "kind", *(cells.heading for cells in shown)]
     numeric = [*(False for _ in keys), False, False, *(True for _ in shown)]
-    groups = [_traffic_rows(point, shown) for point in points]
+    groups = [_rows_beside(point, of(point), shown) for point in points]
     return Table(headings, numeric, groups, len(keys), 0)
 
 
-def _traffic_rows(point: PointSummary, shown: list[_Cells]) -> list[list[str]]:
+def floods(results: Results) -> str:
+    """What to know of a ping flood in the table of cross traffic, in words; empty without one."""
+    sources = (source for point in results.summaries for source in point.traffic)
+    return _FLOODS if any(source.kind == "ping-flood" for source in sources) else ""
+
+
+_FLOODS = (
+    "A ping flood has no rate of its own: it sends when it is answered, and less the longer the "
+    "queue is. `constant-rate` has one."
+)
+
+
+def _rows_beside(
+    point: PointSummary,
+    sources: Sequence[TrafficSummary | ProbeSummary],
+    shown: list[_Cells],
+) -> list[list[str]]:
     params = [text(value) for value in point.params.values()]
     return [
         [
@@ -387,7 +425,7 @@ def _traffic_rows(point: PointSummary, shown: list[_Cells]) -> list[list[str]]:
             source.kind,
             *(cells.text(source.estimates[cells.metric.name]) for cells in shown),
         ]
-        for index, source in enumerate(point.traffic)
+        for index, source in enumerate(sources)
     ]
 
 
@@ -398,7 +436,9 @@ def markdown(results: Results) -> str:
     texts = [_markdown(cells) for cells in parts]
     told = window(results)
     texts += [f"{told}\n"] if told else []
-    return "\n".join([*texts, *(_markdown(one) for _, one in beside(results))])
+    texts += [_markdown(one) for _, one in beside(results)]
+    flooded = floods(results)
+    return "\n".join([*texts, *([f"{flooded}\n"] if flooded else [])])
 
 
 def _markdown(cells: Table) -> str:
@@ -416,6 +456,8 @@ def plain(results: Results) -> str:
     told = window(results)
     texts += [told] if told else []
     texts += [_plain(one) for _, one in beside(results)]
+    flooded = floods(results)
+    texts += [flooded] if flooded else []
     return "\n\n".join([results.plan.title, *texts])
 
 
@@ -463,7 +505,7 @@ def _flow_rows(point: PointSummary, every: bool) -> list[_FlowRow]:
         )
         for group in folded
     ] + [
-        _FlowRow(flow.name, flow.cc, flow.direction, flow.estimate, flow.limited_by)
+        _FlowRow(flow.name, flow.kind, flow.direction, flow.estimate, flow.limited_by)
         for flow in point.flows
         if flow.group not in inside
     ]

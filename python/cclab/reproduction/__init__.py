@@ -86,7 +86,7 @@ class Reproduced:
         """The verdicts in lines."""
         lines = [f"{self.published.name}: {self.published.says.title}"]
         if self.short:
-            lines.append("  the short form: its numbers and verdicts mean nothing")
+            lines.append("  the short form: its numbers mean nothing, and it has no verdicts")
         lines += [f"  {j.verdict} ({j.backend}): {j.subject.text}" for j in self.claims]
         lines += [f"  {j.verdict} ({j.backend}): {j.subject.text}" for j in self.suspicions]
         return "\n".join(lines)
@@ -130,7 +130,7 @@ def reproduce(
 
 
 def judged(published: Published, done: list[Done], *, short: bool) -> Reproduced:
-    """The tables and the verdicts that follow from what was measured."""
+    """The tables and the verdicts that follow from what was measured; the `short` form has none."""
     by_backend: dict[str, dict[str, Results]] = {}
     for one in done:
         results = by_backend.setdefault(one.planned.backend, {})
@@ -141,14 +141,12 @@ def judged(published: Published, done: list[Done], *, short: bool) -> Reproduced
         for backend, measured in by_backend.items()
         if table.experiment in measured
     ]
-    return Reproduced(
-        published,
-        short,
-        done,
-        tables,
-        _verdicts(judge.claim, published.says.claim, by_backend),
-        _verdicts(judge.suspicion, published.says.suspicion, by_backend),
-    )
+    claims = _verdicts(judge.claim, published.says.claim, by_backend)
+    suspicions = _verdicts(judge.suspicion, published.says.suspicion, by_backend)
+    if short:
+        # What is true of shorter runs and transfers shows nothing of the study.
+        claims, suspicions = ([one.withheld() for one in found] for found in (claims, suspicions))
+    return Reproduced(published, short, done, tables, claims, suspicions)
 
 
 def _verdicts(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -22,10 +22,15 @@ if TYPE_CHECKING:
     from cclab.results import Point, Results
     from cclab.stats import Estimate
 
-Finding = Literal["holds", "fails", "open"]
+Finding = Literal["holds", "fails", "open", "not judged"]
 
-ClaimVerdict = Literal["reproduced", "not reproduced", "not supported by its set-up", "not run"]
-SuspicionVerdict = Literal["confirmed", "refuted", "open", "not run"]
+Unjudged = Literal["not run", "no verdict"]
+"""Of a claim or suspicion none of whose points was run, and of one in the short form."""
+
+ClaimVerdict = Literal["reproduced", "not reproduced", "not supported by its set-up"] | Unjudged
+SuspicionVerdict = Literal["confirmed", "refuted", "open"] | Unjudged
+
+UNJUDGED: tuple[str, ...] = get_args(Unjudged)
 
 FEWEST = {"sim": 10, "linux": 5, "netns": 5}
 """Seeds that a verdict needs, by backend; from fewer it is a preview."""
@@ -97,13 +102,15 @@ class Judged:
     @property
     def preview(self) -> bool:
         """Whether it stands on fewer seeds than a verdict needs."""
-        return self.verdict != "not run" and self.seeds < FEWEST[self.backend]
+        return self.verdict not in UNJUDGED and self.seeds < FEWEST[self.backend]
 
     @property
     def why(self) -> str:
         """What decided, in one line."""
         if self.verdict == "not run":
             return "none of its points was run"
+        if self.verdict == "no verdict":
+            return "the short form is another experiment: shorter, smaller, fewer seeds"
         unmet = [o for o in self.needs if o.finding != "holds"]
         if self.verdict == "not supported by its set-up" and not unmet:
             return "what it needs of the set-up was not run"
@@ -117,6 +124,16 @@ class Judged:
         if self.elsewhere:
             asked += f"; {self.elsewhere} more of what other backends run"
         return asked if of == 1 else f"{holding} of {of} checks hold; {asked}"
+
+    def withheld(self) -> Judged:
+        """The same without verdict and findings: of runs that are not those of the study."""
+        if self.verdict == "not run":
+            return self
+        blank = [
+            [replace(outcome, finding="not judged") for outcome in outcomes]
+            for outcomes in (self.outcomes, self.needs)
+        ]
+        return replace(self, verdict="no verdict", outcomes=blank[0], needs=blank[1])
 
 
 Measurements = dict[str, "Results"]

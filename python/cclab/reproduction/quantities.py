@@ -12,7 +12,7 @@ from urllib.parse import quote
 import numpy as np
 
 from cclab import captures, trace
-from cclab.metrics import of_source
+from cclab.metrics import of_flow, of_source
 from cclab.reproduction import expressions
 
 if TYPE_CHECKING:
@@ -64,8 +64,7 @@ class Names(Mapping[str, Any]):
         if flow is None:
             return found
         total = sum(f["goodput_bps"] or 0.0 for f in metrics["flows"])
-        found |= {k: v for k, v in flow.items() if not isinstance(v, str | dict)}
-        found |= {f"limited_{k}": v for k, v in (flow["limited"] or {}).items()}
+        found |= {k: v for k, v in of_flow(flow).items() if not isinstance(v, str)}
         found["share"] = (flow["goodput_bps"] or 0.0) / total if total else None
         return found
 

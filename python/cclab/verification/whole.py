@@ -256,9 +256,7 @@ def _jain(shares: list[float]) -> float | None:
 
 def _jain_at_receivers(run: Run, captures: Captures, _flow: Flow | None) -> Both | Because:
     shares, off = [], 0.0
-    for flow in run.flows:
-        if flow.row["started_ns"] is None:
-            continue
+    for flow in _rivals(run):
         seen = captures[f"{flow.name}.receiver"].of(flow)
         goodput = goodput_seen(flow, seen) if seen.rows else 0.0
         if seen.rows and seen.arrived[0] == 0:
@@ -273,9 +271,7 @@ def _jain_at_receivers(run: Run, captures: Captures, _flow: Flow | None) -> Both
 
 def _jain_at_bottleneck(run: Run, captures: Captures, _flow: Flow | None) -> Both | Because:
     shares, off = [], 0.0
-    for flow in run.flows:
-        if flow.row["started_ns"] is None:
-            continue
+    for flow in _rivals(run):
         seen = captures["bottleneck"].of(flow)
         rates = [row["goodput_bps"] for row in seen.rows]
         share = sum(rate for rate in rates if rate is not None)
@@ -287,6 +283,17 @@ def _jain_at_bottleneck(run: Run, captures: Captures, _flow: Flow | None) -> Bot
         lasted = 8 * got / goodput if goodput > 0 else 0.0
         off = max(off, flight / got + trips / lasted if got > flight and lasted > trips else 1.0)
     return _indices(run, shares, off)
+
+
+def _rivals(run: Run) -> list[Flow]:
+    """The flows that Jain's index is taken over: those that started, of one direction."""
+    ways = {flow.metrics["direction"] for flow in run.flows}
+    way = "forward" if "forward" in ways else "reverse"
+    return [
+        flow
+        for flow in run.flows
+        if flow.row["started_ns"] is not None and flow.metrics["direction"] == way
+    ]
 
 
 def _indices(run: Run, shares: list[float], off: float) -> Both | Because:

@@ -381,11 +381,49 @@ fn flows_apart_are_a_partial_overlap() {
 fn repeats_are_identical_or_not() {
     let one = measure(&trace(), &WARMUP);
     let mut other = one.clone();
-    other.flows[0].retransmits += 1;
+    other.flows[0].rtos = other.flows[0].rtos.map(|rtos| rtos + 1);
     assert_eq!(identical_repeats(&[]), None);
     assert_eq!(identical_repeats(std::slice::from_ref(&one)), None);
     assert_eq!(identical_repeats(&[one.clone(), other.clone()]), None);
     let warning = identical_repeats(&[one.clone(), other, one]).expect("two of three agree");
     assert_eq!(warning.code, "identical-repeats");
     assert!(warning.message.contains("3 repeats") && warning.message.contains("only 2"));
+}
+
+/// Cross traffic that has no `rtt` of its own over a bottleneck without delay.
+#[test]
+fn cross_traffic_that_a_sweep_over_rtt_does_not_reach_is_told_of() {
+    let raised = |traffic: &str| {
+        let study = format!(
+            "duration = \"60s\"\n[network.bottleneck]\nrate = \"10Mbit\"\n\
+             [[flow]]\nname = \"a\"\nrtt = \"40ms\"\n[[traffic]]\nname = \"web\"\n{traffic}\n"
+        );
+        let plan = cclab_spec::Study::load(&study, "study.toml").and_then(|study| {
+            study.plan(&cclab_spec::Overrides::default(), &|_, _| "id".to_owned())
+        });
+        let plan = plan.unwrap_or_else(|error| panic!("{error}"));
+        let input = MeasureInput {
+            nearby: MeasureInput::from(&plan.runs[0].run.scenario).nearby,
+            ..WARMUP
+        };
+        let warnings = measure(&trace(), &input).warnings.into_iter();
+        let mut found = warnings.filter(|warning| warning.code == "cross-traffic-without-rtt");
+        found.next()
+    };
+    let poisson = "kind = \"poisson\"\nload = 0.2\ntransfer = \"30kB\"";
+    let warning = raised(poisson).expect("its path has no delay");
+    assert!(warning.message.contains(": web;"), "{}", warning.message);
+    assert!(
+        warning.remedy.contains("traffic.web.rtt"),
+        "{}",
+        warning.remedy
+    );
+    assert_eq!(raised(&format!("{poisson}\nrtt = \"40ms\"")), None);
+    assert_eq!(
+        raised(&format!("{poisson}\nrtt = \"1ms\"")),
+        None,
+        "a path of its own"
+    );
+    let datagrams = "kind = \"constant-rate\"\nload = 0.2";
+    assert_eq!(raised(datagrams), None, "nothing waits for anything");
 }

@@ -139,6 +139,7 @@ const WARMUP: MeasureInput = MeasureInput {
     largest_rates: Vec::new(),
     sampled_every: Time::ZERO,
     programs: Vec::new(),
+    nearby: Vec::new(),
     groups: Vec::new(),
     meant_by_application: Vec::new(),
     finite: Vec::new(),

@@ -3,8 +3,6 @@
 use cclab_spec::Application;
 use cclab_units::{Rate, Stream, Time, TxClock};
 
-use crate::traffic::draw;
-
 /// Keystrokes that fall together: each next one follows with this probability.
 const ANOTHER_KEY: f64 = 0.3;
 /// More than these are no keystrokes.
@@ -95,7 +93,7 @@ impl Manner {
     fn span(&mut self, mean: Time, constant: bool) -> Time {
         match constant {
             true => mean,
-            false => draw::exponential(&mut self.dice, mean),
+            false => self.dice.exponential(mean),
         }
     }
 }

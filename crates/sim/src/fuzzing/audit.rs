@@ -1,7 +1,7 @@
 //! The books of a run: what hosts sent and got, what links took and gave, what the trace tells.
 
 use cclab_spec::{Link, Scenario};
-use cclab_trace::schema::{FlowSummary, LinkSummary, RunSummary, TrafficSummary};
+use cclab_trace::schema::{FlowSummary, LinkSummary, ProbeSummary, RunSummary, TrafficSummary};
 use cclab_trace::{Event, Probe};
 use cclab_units::Time;
 
@@ -182,8 +182,16 @@ fn audit_all(ledger: &Ledger, summary: &RunSummary) -> Result<(), String> {
     }
     let traffic =
         |count: fn(&TrafficSummary) -> u64| -> u64 { summary.traffic.iter().map(count).sum() };
-    let born = ledger.sent + traffic(|source| source.sent) + sum(|link| link.duplicates);
-    let got = ledger.received + traffic(|source| source.received);
+    let probes = |count: fn(&ProbeSummary) -> Option<u64>| -> u64 {
+        summary.probes.iter().filter_map(count).sum()
+    };
+    let born = ledger.sent
+        + traffic(|source| source.sent)
+        + probes(|probe| probe.sent_packets)
+        + sum(|link| link.duplicates);
+    let got = ledger.received
+        + traffic(|source| source.received)
+        + probes(|probe| probe.received_packets);
     let gone = got + dropped + sum(|link| link.in_flight);
     if born != gone {
         return Err(format!("hosts and links: {born} packets came, {gone} went"));

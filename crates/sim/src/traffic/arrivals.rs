@@ -51,7 +51,7 @@ impl Arrivals {
 
     /// When the next arrives; never after the stop.
     pub fn next(&mut self) -> Time {
-        self.due += draw::exponential(&mut self.dice, self.gap);
+        self.due += self.dice.exponential(self.gap);
         match self.due < self.stop {
             true => self.due,
             false => Time::NEVER,

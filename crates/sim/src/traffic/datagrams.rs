@@ -4,7 +4,6 @@ use cclab_net::Port;
 use cclab_packet::{Packet, flags};
 use cclab_units::{Rate, Stream, Time, TxClock};
 
-use super::draw;
 use super::outbox::Outbox;
 use crate::flow::{RECEIVER, SENDER};
 
@@ -100,7 +99,7 @@ impl Datagrams {
     pub fn begin(&mut self, start: Time) -> Time {
         self.due = match &mut self.pattern {
             Pattern::Constant(_) | Pattern::Flood(_) => start,
-            Pattern::Random(mean) => start + draw::exponential(&mut self.dice, *mean),
+            Pattern::Random(mean) => start + self.dice.exponential(*mean),
             Pattern::OnOff {
                 on,
                 constant,
@@ -143,7 +142,7 @@ impl Datagrams {
         self.sent = self.sent.wrapping_add(1);
         self.due = match &mut self.pattern {
             Pattern::Constant(gap) => now + gap.next(wire_len),
-            Pattern::Random(mean) => now + draw::exponential(&mut self.dice, *mean),
+            Pattern::Random(mean) => now + self.dice.exponential(*mean),
             Pattern::Flood(patience) => now + *patience,
             Pattern::OnOff {
                 gap,
@@ -193,7 +192,7 @@ impl Datagrams {
 fn span(dice: &mut Stream, mean: Time, constant: bool) -> Time {
     match constant {
         true => mean,
-        false => draw::exponential(dice, mean),
+        false => dice.exponential(mean),
     }
 }
 

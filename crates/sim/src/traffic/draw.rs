@@ -1,13 +1,7 @@
-//! Random times and sizes.
+//! Random sizes.
 
 use cclab_spec::Sizes;
-use cclab_units::{Stream, Time};
-
-/// A time of exponential distribution.
-pub fn exponential(dice: &mut Stream, mean: Time) -> Time {
-    let drawn = -(1.0 - dice.uniform()).ln();
-    Time::from_secs_f64(drawn * mean.as_secs_f64())
-}
+use cclab_units::Stream;
 
 /// A number of standard normal distribution (Box and Muller 1958; one of the pair).
 fn normal(dice: &mut Stream) -> f64 {
@@ -87,15 +81,5 @@ mod tests {
         assert_eq!(empirical(0.1, &points), 100.0);
         assert_eq!(empirical(0.5, &points), 150.0);
         assert_eq!(empirical(0.875, &points), 600.0);
-    }
-
-    #[test]
-    fn exponential_times_have_their_mean() {
-        let mut dice = Stream::new(1, "times");
-        let sum: Time = (0..100_000)
-            .map(|_| exponential(&mut dice, Time::from_millis(10)))
-            .sum();
-        // Expected 1000 s, with a standard error of 3 s.
-        assert!((sum.as_secs_f64() - 1000.0).abs() < 12.0, "{sum}");
     }
 }

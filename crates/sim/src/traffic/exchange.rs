@@ -54,7 +54,7 @@ impl Exchange {
     pub fn next(&mut self, now: Time) -> Time {
         let think = match self.constant {
             true => self.think,
-            false => draw::exponential(&mut self.dice, self.think),
+            false => self.dice.exponential(self.think),
         };
         match now + think {
             time if time < self.stop => time,

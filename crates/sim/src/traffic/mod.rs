@@ -33,6 +33,8 @@ pub struct Traffic<'a> {
     /// The flow number of the first source.
     first: u32,
     sources: Vec<Source>,
+    /// The flow number of the first connection.
+    first_connection: u32,
     connections: Connections<'a>,
     agenda: Agenda,
     out: Outbox,
@@ -48,7 +50,9 @@ impl<'a> Traffic<'a> {
     pub fn new(scenario: &'a Scenario, layout: &Layout, seed: u64, traced: bool) -> Traffic<'a> {
         let first = scenario.flows.len() as u32;
         let routes = ROUTES * scenario.traffic.len();
-        let mut connections = Connections::new(scenario, routes, first + routes as u32);
+        // Those of probes lie between.
+        let first_connection = first + (routes + scenario.probes.len()) as u32;
+        let mut connections = Connections::new(scenario, routes, first_connection);
         let mut agenda = Agenda::default();
         let mut setup = Setup {
             scenario,
@@ -64,6 +68,7 @@ impl<'a> Traffic<'a> {
         Traffic {
             first,
             sources,
+            first_connection,
             connections,
             agenda,
             out: Outbox::of(scenario.traffic.len()),
@@ -199,7 +204,7 @@ impl<'a> Traffic<'a> {
         let Some(connection) = self.connections.get(slot) else {
             return;
         };
-        let flow = slot + self.first + (ROUTES * self.sources.len()) as u32;
+        let flow = slot + self.first_connection;
         let source = self.source_of(flow);
         if let Some(fault) = connection.sender.fault() {
             let spec = &self.scenario.traffic[source as usize];
@@ -240,7 +245,7 @@ impl<'a> Traffic<'a> {
         let purpose = connection.purpose;
         let received = connection.receiver.bytes_received();
         let resent = connection.sender.counters().retransmits;
-        let flow = slot + self.first + (ROUTES * self.sources.len()) as u32;
+        let flow = slot + self.first_connection;
         let source = self.source_of(flow);
         let Source::Exchange(exchange) = &mut self.sources[source as usize] else {
             return;
@@ -273,8 +278,7 @@ impl Host for Traffic<'_> {
     fn receive(&mut self, now: Time, packet: &Packet) -> Side {
         let source = self.source_of(packet.flow);
         self.out.take(source, packet);
-        let own = self.first + (ROUTES * self.sources.len()) as u32;
-        if packet.flow >= own {
+        if packet.flow >= self.first_connection {
             let effect = self
                 .connections
                 .receive(now, packet, &mut self.agenda, &mut self.out);

@@ -9,7 +9,6 @@ use super::agenda::{Agenda, Duty};
 use super::arrivals::Arrivals;
 use super::connection::{Connections, Order, Purpose};
 use super::datagrams::{Datagrams, Gap, Pattern};
-use super::draw;
 use super::exchange::{Client, Exchange};
 use super::source::Source;
 use crate::application::Application;
@@ -124,7 +123,7 @@ impl Making<'_> {
 
     fn arrivals(mut self, setup: &mut Setup<'_, '_>, journey: &Journey) -> Source {
         let gap = Time::from_secs_f64(1.0 / self.param("flows_per_second"));
-        let due = self.spec.start + draw::exponential(&mut self.dice, gap);
+        let due = self.spec.start + self.dice.exponential(gap);
         self.begin(setup, due, 0);
         let ends = self.ends();
         let profile = stack::profile_of(setup.scenario, &ends);

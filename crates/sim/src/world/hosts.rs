@@ -8,12 +8,14 @@ use cclab_units::Time;
 
 use super::World;
 use crate::flow::{Flow, RECEIVER, SENDER};
+use crate::probe::Probes;
 use crate::traffic::Traffic;
 
 /// All hosts of a simulation.
 pub(super) struct Hosts<'a> {
     pub(super) flows: Vec<Flow>,
     pub(super) traffic: Traffic<'a>,
+    pub(super) probes: Probes,
 }
 
 impl<'a, P: Probe> World<'a, P> {
@@ -25,7 +27,10 @@ impl<'a, P: Probe> World<'a, P> {
         if index >= self.hosts.flows.len() {
             let packet = *packet;
             self.net.release(held);
-            return self.receive_traffic(&packet);
+            return match self.hosts.probes.index_of(packet.flow) {
+                Some(_) => self.receive_echo(&packet),
+                None => self.receive_traffic(&packet),
+            };
         }
         if P::ON {
             let packet = *packet;
@@ -53,6 +58,27 @@ impl<'a, P: Probe> World<'a, P> {
         self.pump_traffic();
     }
 
+    #[cold]
+    #[inline(never)]
+    fn receive_echo(&mut self, packet: &Packet) {
+        self.hosts.probes.receive(self.net.now(), packet);
+        self.pump_probes();
+    }
+
+    /// A probe's next request is due.
+    pub(super) fn on_probe_timer(&mut self) {
+        let now = self.net.now();
+        self.hosts.probes.act(now, now);
+        self.pump_probes();
+    }
+
+    /// Lets probes send what they have.
+    fn pump_probes(&mut self) {
+        self.pump(|hosts| &mut hosts.probes, 0, None);
+        let deadline = self.hosts.probes.deadline(0);
+        self.net.wake_by(self.timers.probes, deadline);
+    }
+
     /// Something may be due at the hosts of a flow.
     pub(super) fn on_flow_timer(&mut self, index: usize) {
         let now = self.net.now();
@@ -77,7 +103,7 @@ impl<'a, P: Probe> World<'a, P> {
         };
         self.pump(|hosts| &mut hosts.flows[index], SIDE, point);
         let flow = &self.hosts.flows[index];
-        if SIDE == SENDER && flow.has_ended() {
+        if SIDE == SENDER && flow.has_ended(self.net.now()) {
             return self.end_flow(index); // its sender has nothing more to do
         }
         let deadline = flow.deadline(SIDE);
@@ -88,11 +114,15 @@ impl<'a, P: Probe> World<'a, P> {
     #[cold]
     fn end_flow(&mut self, index: usize) {
         let now = self.net.now();
-        let flow = &mut self.hosts.flows[index];
-        flow.over = true;
-        flow.ended = (flow.sender.state() == State::Finished).then_some(now);
-        if flow.sender.fault().is_some() {
-            self.faulty = Some(index);
+        match &mut self.hosts.flows[index] {
+            Flow::Tcp(flow) => {
+                flow.over = true;
+                flow.ended = (flow.sender.state() == State::Finished).then_some(now);
+                if flow.sender.fault().is_some() {
+                    self.faulty = Some(index);
+                }
+            }
+            Flow::Udp(flow) => flow.end(),
         }
         self.active -= 1;
         if P::ON && self.sampler.on_end() {

@@ -11,7 +11,9 @@ use cclab_trace::{Event, Probe};
 use cclab_units::Time;
 
 use super::World;
+use crate::flow::Flow;
 use crate::summary;
+use crate::udp_flow::UdpFlow;
 use crate::warmup::Counted;
 
 /// Looks on at the network for the probe `P`: what it sees waits here until the hosts can be asked
@@ -82,12 +84,17 @@ impl Captures {
 }
 
 impl<P: Probe> World<'_, P> {
-    /// The index of a packet's flow in a trace: sources of cross traffic follow the flows.
+    /// The index of a packet's flow in a trace: sources of cross traffic follow the flows, and
+    /// probes follow these.
     fn traced_flow(&self, packet: &Packet) -> u32 {
         let flows = self.hosts.flows.len() as u32;
-        match packet.flow < flows {
-            true => packet.flow,
-            false => flows + self.hosts.traffic.source_of(packet.flow),
+        if packet.flow < flows {
+            return packet.flow;
+        }
+        let sources = self.scenario.traffic.len() as u32;
+        match self.hosts.probes.index_of(packet.flow) {
+            Some(probe) => flows + sources + probe as u32,
+            None => flows + self.hosts.traffic.source_of(packet.flow),
         }
     }
 
@@ -157,7 +164,12 @@ impl<P: Probe> World<'_, P> {
                     link,
                     reason,
                     packet,
-                } => self.trace_drop(link, &packet, reason),
+                } => {
+                    if let Some(Flow::Udp(flow)) = self.hosts.flows.get_mut(packet.flow as usize) {
+                        flow.lose(&packet);
+                    }
+                    self.trace_drop(link, &packet, reason);
+                }
             }
         }
         self.lookout.seen = seen;
@@ -192,22 +204,25 @@ impl<P: Probe> World<'_, P> {
             return;
         }
         let flow = self.traced_flow(packet);
-        let sender = self.hosts.flows.get(flow as usize).map(|flow| &flow.sender);
+        let offset = match self.hosts.flows.get(flow as usize) {
+            Some(Flow::Tcp(flow)) if packet.payload > 0 => flow.sender.offset_of(packet.seq),
+            Some(Flow::Udp(_)) => UdpFlow::offset_of(packet),
+            _ => 0,
+        };
         let event = DropEvent {
             link,
             reason,
             flow,
-            offset: match sender {
-                Some(sender) if packet.payload > 0 => sender.offset_of(packet.seq),
-                _ => 0,
-            },
+            offset,
             wire_len: u32::from(packet.wire_len),
         };
         self.probe.record(now, Event::Drop(event));
     }
 
     pub(super) fn trace_ack(&mut self, index: usize) {
-        let flow = &self.hosts.flows[index];
+        let Some(flow) = self.hosts.flows[index].tcp() else {
+            return; // datagrams are not acknowledged
+        };
         let sender = &flow.sender;
         let last = sender.last_ack();
         let event = AckEvent {

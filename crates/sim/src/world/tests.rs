@@ -77,16 +77,19 @@ fn end_of_a_run_with(build_cc: Build) -> Result<RunSummary, SimError> {
     let mut probe = ();
     let mut world = World::new(&scenario, 1, &mut probe);
     let profile = stack::profile_of(&scenario, &scenario.flows[1]);
-    let mss = u64::from(world.hosts.flows[1].mss);
-    world.hosts.flows[1].sender = cclab_tcp::Sender::new(cclab_tcp::Config {
+    let Flow::Tcp(flow) = &mut world.hosts.flows[1] else {
+        panic!("the flow is TCP");
+    };
+    let mss = flow.mss;
+    flow.sender = cclab_tcp::Sender::new(cclab_tcp::Config {
         flow: 1,
         recovery: profile.recovery,
-        mss: world.hosts.flows[1].mss,
+        mss,
         isn: 0,
         ecn: false,
         cc: cclab_cc::Config {
-            mss,
-            initial_window: 10 * mss,
+            mss: u64::from(mss),
+            initial_window: 10 * u64::from(mss),
             initial_ssthresh: u64::MAX,
             slow_start: profile.cubic_slow_start,
             arithmetic: profile.arithmetic,

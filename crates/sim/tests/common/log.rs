@@ -9,7 +9,7 @@ use cclab_units::Time;
 /// what names a place in the tables of one network.
 #[derive(Debug)]
 pub struct Log {
-    /// Of flows, and then of sources of cross traffic.
+    /// Of flows, then of sources of cross traffic, then of probes.
     names: Vec<String>,
     flows: usize,
     points: Vec<String>,
@@ -22,8 +22,9 @@ impl Log {
     pub fn empty(scenario: &Scenario) -> Log {
         let flows = scenario.flows.iter().map(|flow| flow.name.clone());
         let sources = scenario.traffic.iter().map(|source| source.name.clone());
+        let probes = scenario.probes.iter().map(|probe| probe.name.clone());
         Log {
-            names: flows.chain(sources).collect(),
+            names: flows.chain(sources).chain(probes).collect(),
             flows: scenario.flows.len(),
             points: scenario.trace.capture.clone(),
             events: Vec::new(),

@@ -68,6 +68,7 @@ pub fn dumbbell(stack: &str, bottleneck: Link, flows: Vec<Flow>, duration: Time)
         },
         flows,
         traffic: Vec::new(),
+        probes: Vec::new(),
         trace: TraceOptions {
             interval: Time::ZERO,
             events: Vec::new(),

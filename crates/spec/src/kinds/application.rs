@@ -8,6 +8,12 @@ const CONSTANT: Key = key(
     Some("false"),
 );
 
+const PAYLOAD: Key = key(
+    "payload",
+    "bytes of payload of a full datagram, over UDP",
+    Some("\"1200B\""),
+);
+
 /// Every application of flows.
 pub const APPLICATIONS: &[Kind] = &[
     Kind {
@@ -18,12 +24,13 @@ pub const APPLICATIONS: &[Kind] = &[
     },
     Kind {
         name: "on-off",
-        summary: "payload at a rate for a time, then none for a time",
+        summary: "payload at a rate for a time, then none for a time; over TCP or UDP",
         keys: &[
             key("rate", "bits of payload per second while it is on", None),
             key("on", "mean time of writing", Some("\"500ms\"")),
             key("off", "mean time between", Some("\"500ms\"")),
             CONSTANT,
+            // Over UDP: `payload`, which the kinds below list.
         ],
         example: Example::Flow("application = { kind = \"on-off\", rate = \"2Mbit\" }"),
     },
@@ -59,5 +66,42 @@ pub const APPLICATIONS: &[Kind] = &[
             ),
         ],
         example: Example::Flow("application = { kind = \"telnet\" }"),
+    },
+    Kind {
+        name: "constant-rate",
+        summary: "datagrams at equal distances, over UDP",
+        keys: &[key("rate", "bits of payload per second", None), PAYLOAD],
+        example: Example::Flow(
+            "transport = \"udp\"\napplication = { kind = \"constant-rate\", rate = \"2Mbit\" }",
+        ),
+    },
+    Kind {
+        name: "video",
+        summary: "frames of a video, each sent at once, over UDP",
+        keys: &[
+            key("frame_rate", "frames per second", Some("30")),
+            key(
+                "i_frame",
+                "bytes of a frame that needs no other",
+                Some("\"60kB\""),
+            ),
+            key(
+                "p_frame",
+                "bytes of a frame that needs the one before it",
+                Some("\"12kB\""),
+            ),
+            key(
+                "group",
+                "frames from one that needs no other to the next",
+                Some("30"),
+            ),
+            key(
+                "deadline",
+                "how long after its making a frame is shown, if it is there",
+                Some("\"150ms\""),
+            ),
+            PAYLOAD,
+        ],
+        example: Example::Flow("transport = \"udp\"\napplication = { kind = \"video\" }"),
     },
 ];

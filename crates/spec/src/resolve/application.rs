@@ -1,5 +1,7 @@
 //! What writes to a flow.
 
+use std::borrow::Cow;
+
 use cclab_units::Time;
 
 use crate::de::At;
@@ -9,26 +11,24 @@ use crate::scenario::Application;
 use crate::text::{BriefOrFull, TimeText};
 use crate::written;
 
+/// The applications of TCP.
+pub(super) const OF_TCP: &[&str] = &["bulk", "on-off", "request-response", "telnet"];
+/// Those of UDP.
+pub(super) const OF_UDP: &[&str] = &["constant-rate", "on-off", "video"];
+
 /// Means of times that a study does not give.
-const DEFAULT_SPELL: Time = Time::from_millis(500);
+pub(super) const DEFAULT_SPELL: Time = Time::from_millis(500);
 const DEFAULT_THINK: Time = Time::from_secs(1);
 
-/// The application of `flow`; none: bulk.
+/// The application of `flow` over TCP; none: bulk.
 pub(super) fn application(flow: &written::Flow) -> Result<Option<Application>, Problem> {
     let Some(At { at, value }) = &flow.application else {
         return Ok(None);
     };
     let at = *at;
-    let plain;
-    let written = match value {
-        BriefOrFull::Full(written) => written,
-        BriefOrFull::Brief(kind) => {
-            plain = of_kind(kind);
-            &plain
-        }
-    };
+    let written = &full(value);
     let kind = written.kind.as_str();
-    foreign(written, kind).map_err(|problem| problem.or_at(at))?;
+    foreign(written, kind, OF_TCP).map_err(|problem| problem.or_at(at))?;
     let needs = |what: &str| {
         let problem = Problem::new(
             format!("the application {kind} without a `{what}`"),
@@ -54,10 +54,7 @@ pub(super) fn application(flow: &written::Flow) -> Result<Option<Application>, P
             interval: time(written.interval, DEFAULT_SPELL),
             nagle: written.nagle.unwrap_or(true),
         },
-        other => {
-            let names = APPLICATIONS.iter().map(|kind| kind.name);
-            return Err(unknown("application", other, names).or_at(at));
-        }
+        other => return Err(not_over(other, "TCP", OF_TCP).or_at(at)),
     };
     let zero = match application {
         Application::OnOff { on, .. } => on == Time::ZERO,
@@ -79,6 +76,16 @@ pub(super) fn application(flow: &written::Flow) -> Result<Option<Application>, P
     Ok(Some(application))
 }
 
+/// The application as a table.
+pub(super) fn full(
+    written: &BriefOrFull<String, written::Application>,
+) -> Cow<'_, written::Application> {
+    match written {
+        BriefOrFull::Full(written) => Cow::Borrowed(written),
+        BriefOrFull::Brief(kind) => Cow::Owned(of_kind(kind)),
+    }
+}
+
 /// An application with nothing said about it.
 fn of_kind(kind: &str) -> written::Application {
     written::Application {
@@ -91,11 +98,37 @@ fn of_kind(kind: &str) -> written::Application {
         constant: false,
         interval: None,
         nagle: None,
+        payload: None,
+        frame_rate: None,
+        i_frame: None,
+        p_frame: None,
+        group: None,
+        deadline: None,
     }
 }
 
-/// A parameter of another application is a slip.
-fn foreign(written: &written::Application, kind: &str) -> Result<(), Problem> {
+/// What is wrong with the application `kind`, which none of `own` is.
+pub(super) fn not_over(kind: &str, transport: &str, own: &[&str]) -> Problem {
+    if !APPLICATIONS.iter().any(|known| known.name == kind) {
+        return unknown("application", kind, own.iter().copied());
+    }
+    let (other, key) = match transport {
+        "TCP" => ("UDP", "write transport = \"udp\" beside it"),
+        _ => ("TCP", "leave `transport` out"),
+    };
+    let own = own.join(", ");
+    Problem::new(
+        format!("the application {kind} over {transport}"),
+        format!("it is one of {other}: {key}, or choose among {own}"),
+    )
+}
+
+/// A parameter of another application is a slip. `over` are those of the same transport.
+pub(super) fn foreign(
+    written: &written::Application,
+    kind: &str,
+    over: &[&str],
+) -> Result<(), Problem> {
     let given = [
         ("rate", written.rate.is_some()),
         ("on", written.on.is_some()),
@@ -105,13 +138,21 @@ fn foreign(written: &written::Application, kind: &str) -> Result<(), Problem> {
         ("constant", written.constant),
         ("interval", written.interval.is_some()),
         ("nagle", written.nagle.is_some()),
+        ("payload", written.payload.is_some()),
+        ("frame_rate", written.frame_rate.is_some()),
+        ("i_frame", written.i_frame.is_some()),
+        ("p_frame", written.p_frame.is_some()),
+        ("group", written.group.is_some()),
+        ("deadline", written.deadline.is_some()),
     ];
     let Some(own) = APPLICATIONS.iter().find(|known| known.name == kind) else {
         return Ok(());
     };
+    // Every source of datagrams has a payload, and none of TCP.
+    let datagrams = over == OF_UDP;
     for (name, _) in given.into_iter().filter(|&(_, is_given)| is_given) {
         let takes = |kind: &&Kind| kind.keys.iter().any(|key| key.name == name);
-        if takes(&own) {
+        if takes(&own) || (datagrams && name == "payload") {
             continue;
         }
         let owners: Vec<&str> = APPLICATIONS

@@ -3,21 +3,25 @@
 use cclab_units::Time;
 
 use super::application::application;
+use super::datagrams::datagrams;
 use super::layout::{self, Layout};
 use super::link::packet_rate;
 use super::params::params;
 use super::program::program;
-use super::{known, positive_time, relations};
+use super::{positive_time, relations};
 use crate::de::At;
 use crate::error::Problem;
-use crate::names::{DEFAULT_VARIANT, Names};
+use crate::names::Names;
 use crate::path::default_name;
 use crate::scenario::{DelayAt, Flow, Start};
-use crate::text::BriefOrFull;
+use crate::text::{BriefOrFull, SizeText};
 use crate::written;
 
 /// IP and TCP headers without options: a packet is at least this much larger than its payload.
 const HEADERS: u64 = 40;
+
+/// Bytes of memory that the send buffer of a Linux socket can have, from `SOCK_MIN_SNDBUF` on.
+const SNDBUF: std::ops::RangeInclusive<u64> = 4_608..=1 << 30;
 
 /// Width of the interval a flow's start is drawn from unless the flow says otherwise: wide
 /// enough that repeats differ and flows do not march in step.
@@ -70,7 +74,7 @@ pub(super) fn flows(
             }));
         }
     }
-    let alone = !study.traffic.is_empty() && run.is_some();
+    let alone = !(study.traffic.is_empty() && study.probe.is_empty()) && run.is_some();
     if flows.is_empty() && !alone {
         return Err(match study.flow.first() {
             None => Problem::new("the study has no flow", "add a [[flow]]"),
@@ -193,8 +197,11 @@ fn flow(
         .or_at(every.at));
     }
     let program = program(flow, run.is_some() || duration.is_some())?;
-    let variants = names.variants.iter().map(|variant| variant.name.as_str());
-    let cc = known("variant", flow.cc.as_ref(), DEFAULT_VARIANT, variants)?;
+    let udp = datagrams(flow)?;
+    let cc = match udp {
+        None => super::variant(flow.cc.as_ref(), names)?,
+        Some(_) => String::new(),
+    };
     let cc_params = params(&flow.cc_params, &names.variants, &cc, &[])?;
     relations::of_variant(&flow.cc_params, &cc_params, &cc, names)?;
     let resolved = Flow {
@@ -202,23 +209,32 @@ fn flow(
         group: flow.group.as_ref().map(|group| group.value.clone()),
         cc,
         cc_params,
+        udp,
         extra_delay: ends.extra_delay,
         start,
         transfer: flow.transfer.as_ref().map(|transfer| transfer.value.0),
         duration,
-        rwnd: flow.rwnd.map(|rwnd| rwnd.0),
+        rwnd: flow.rwnd.as_ref().map(|rwnd| rwnd.value.0),
+        sndbuf: flow
+            .sndbuf
+            .as_ref()
+            .map(|size| sndbuf(flow, size))
+            .transpose()?,
         mss: flow.mss.as_ref().map(mss).transpose()?,
         write_size: flow.write_size.as_ref().map(|size| size.value.0),
         writes_per_second: flow.writes_per_second.as_ref().map(|writes| writes.value),
-        nodelay: flow.nodelay.unwrap_or(false),
+        nodelay: flow.nodelay.as_ref().is_some_and(|on| on.value),
         packet_rate: flow.packet_rate.as_ref().map(packet_rate).transpose()?,
-        ecn: flow.ecn.unwrap_or(false),
+        ecn: flow.ecn.as_ref().is_some_and(|on| on.value),
         delayed_ack: flow.delayed_ack.as_ref().map(|every| every.value),
         direction: ends.direction,
         crosses: ends.crosses,
         from: ends.from.clone(),
         to: ends.to.clone(),
-        application: application(flow)?,
+        application: match udp {
+            None => application(flow)?,
+            Some(_) => None,
+        },
         command: program.client,
         server: program.server,
         delay_at: flow.delay_at.unwrap_or(DelayAt::Router),
@@ -230,6 +246,28 @@ fn flow(
             .collect(),
     };
     Ok((resolved, ends.own_rtt + ends.extra_delay * 2))
+}
+
+/// A send buffer within what Linux knows.
+fn sndbuf(flow: &written::Flow, size: &At<SizeText>) -> Result<u64, Problem> {
+    let bytes = size.value.0;
+    let problem = if !SNDBUF.contains(&bytes) {
+        Problem::new(
+            format!("a send buffer of {bytes} bytes"),
+            format!(
+                "write \"{}B\" to \"1GiB\", as Linux has them",
+                SNDBUF.start()
+            ),
+        )
+    } else if flow.sysctl.contains_key("net.ipv4.tcp_wmem") {
+        Problem::new(
+            "`sndbuf` and the sysctl net.ipv4.tcp_wmem set the same buffer",
+            "leave one of them out",
+        )
+    } else {
+        return Ok(bytes);
+    };
+    Err(problem.or_at(size.at))
 }
 
 fn delay_limit(flow: &written::Flow) -> Result<Option<u32>, Problem> {
@@ -265,7 +303,7 @@ fn start(flow: &written::Flow) -> Start {
 }
 
 /// IPv4's total length, 16 bits, bounds a segment.
-fn mss(written: &At<crate::text::SizeText>) -> Result<u32, Problem> {
+fn mss(written: &At<SizeText>) -> Result<u32, Problem> {
     let largest = u64::from(u16::MAX) - HEADERS;
     match u32::try_from(written.value.0) {
         Ok(mss) if u64::from(mss) <= largest => Ok(mss),

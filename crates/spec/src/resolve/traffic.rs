@@ -12,7 +12,7 @@ use super::params::params;
 use super::{known, relations};
 use crate::de::At;
 use crate::error::{Position, Problem, unknown};
-use crate::names::{DEFAULT_VARIANT, Names};
+use crate::names::Names;
 use crate::path::default_name;
 use crate::scenario::{Flow, Sizes, Traffic};
 use crate::traffic::{self, TrafficKind};
@@ -130,9 +130,7 @@ fn fill(
         Err(problem.or_at(place))
     };
     if kind.tcp {
-        let variants = beside.names.variants.iter();
-        let variants = variants.map(|variant| variant.name.as_str());
-        let cc = known("variant", value.cc.as_ref(), DEFAULT_VARIANT, variants)?;
+        let cc = super::variant(value.cc.as_ref(), beside.names)?;
         resolved.cc_params = params(&value.cc_params, &beside.names.variants, &cc, &[])?;
         relations::of_variant(&value.cc_params, &resolved.cc_params, &cc, beside.names)?;
         resolved.cc = Some(cc);

@@ -47,6 +47,11 @@ impl SendBuffer {
         memory * self.packet / (self.packet + self.overhead)
     }
 
+    /// Bytes of payload that it ever holds.
+    pub fn most_payload(&self) -> u64 {
+        self.fill(self.most)
+    }
+
     /// Bytes of payload that go into `room` bytes of memory: the last packet goes in whole.
     pub(crate) fn fill(&self, room: u64) -> u64 {
         room.div_ceil(self.packet + self.overhead) * self.packet

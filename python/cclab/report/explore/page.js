@@ -75,10 +75,12 @@
   const metric = (end) => DATA.metrics.find((m) => m.name.endsWith(end) && has(m.name))?.name;
   const counted = DATA.keys.filter((k) => k.numbers).sort((a, b) => b.values.length - a.values.length);
   const first = counted[0] || DATA.keys.find((k) => k !== variants) || DATA.keys[0];
-  const delay = metric("bottleneck.queue_delay_mean_s"), goodput = metric(".goodput_bps");
+  // After a warm-up, what happened after it.
+  const either = (stem, name) => metric(`${stem}window_${name}`) || metric(`${stem}${name}`);
+  const delay = either("bottleneck.", "queue_delay_mean_s"), goodput = either(".", "goodput_bps");
   const against = delay && goodput && !(counted[0]?.values.length >= FEW);
   selects.x.value = against ? delay : first ? first.key : DATA.metrics[0].name;
-  selects.y.value = (against ? goodput : ["jain", "bottleneck.utilization"].find(has)) || DATA.metrics.find((m) => m.name.endsWith(".goodput_bps"))?.name || DATA.metrics[0].name;
+  selects.y.value = (against ? goodput : ["window_jain", "jain", "bottleneck.utilization"].find(has)) || DATA.metrics.find((m) => m.name.endsWith(".goodput_bps"))?.name || DATA.metrics[0].name;
   selects.colour.value = (variants || DATA.keys.find((k) => against || k !== first) || { key: "" }).key;
 
   const filters = new Map();

@@ -91,7 +91,7 @@ def table(plan: Plan, shown: list[tuple[Point, Measured]]) -> dict[str, Any]:
     """The keys, the metrics and the runs, as the page's program reads them."""
     measured = [flat(run.metrics) for _, run in shown]
     names = list(dict.fromkeys(name for row in measured for name in row))
-    names.sort(key=lambda name: name.startswith(("flow.", "traffic.")))
+    names.sort(key=lambda name: name.startswith(("flow.", "traffic.", "probe.")))
     return {
         "command": _COMMAND,
         "keys": _keys(plan, shown),

@@ -20,6 +20,7 @@ from cclab.report.figures import (
     heatmap,
     jain,
     matrix,
+    probes,
     queue,
     sequence,
     settings,
@@ -130,6 +131,15 @@ FIGURES: tuple[Kind, ...] = (
     ),
     Kind("cwnd", cwnd.TITLE, cwnd.CAPTION, cwnd.NEEDS, _fixed(cwnd.draw), over_time=True),
     Kind("queue", queue.TITLE, queue.CAPTION, queue.NEEDS, _fixed(queue.draw), over_time=True),
+    Kind(
+        "probe-rtt",
+        probes.TITLE,
+        probes.CAPTION,
+        probes.NEEDS,
+        _fixed(probes.draw),
+        over_time=True,
+    ),
+    Kind("probe-cdf", probes.CDF_TITLE, probes.CDF_CAPTION, probes.NEEDS, _fixed(probes.draw_cdf)),
     Kind(
         "sequence",
         sequence.TITLE,

@@ -115,21 +115,21 @@ def _looks(placed: Layout, summaries: dict[int, PointSummary], flows: int) -> di
     They are given flow by flow, not point by point: else a flow would be the light one of a variant
     and the dark one of another.
     """
-    given = Looks(lent([{flow.cc or "" for s in summaries.values() for flow in s.flows}]))
+    given = Looks(lent([{flow.kind for s in summaries.values() for flow in s.flows}]))
     looks: dict[str, Look] = {}
     for index in range(flows):
         for place in placed.places:
             summary = summaries[place.point.index]
             if index < len(summary.flows):
                 label = _label(placed, place, summary, index)
-                looks[label] = given.of(label, summary.flows[index].cc or "")
+                looks[label] = given.of(label, summary.flows[index].kind)
     return looks
 
 
 def _label(placed: Layout, place: Place, summary: PointSummary, index: int) -> str:
     """What a mark stands for: the flow, its variant, and the others' where those share a place."""
     flow = summary.flows[index]
-    own = named(flow.name if len(summary.flows) > 1 else "", flow.cc or "")
+    own = named(flow.name if len(summary.flows) > 1 else "", flow.kind)
     name = stem(flow.name, [other.name for other in summary.flows])
     return beside(own, name, placed.apart, place.point.params)
 

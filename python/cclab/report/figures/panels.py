@@ -16,12 +16,13 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from cclab import units
+from cclab.metrics import kind
 from cclab.plan import short_key, text
 from cclab.report.figures import bands
 from cclab.report.figures.legend import above
 from cclab.report.figures.style import MUTED, Drawing, line
 from cclab.report.palette import Looks, lent, look
-from cclab.report.quantities import named, stem, variant_of
+from cclab.report.quantities import named, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -139,14 +140,14 @@ def panels(results: Results) -> list[Panel]:
 
 def flow_lines(together: Sequence[Sequence[Mapping[str, Any]]]) -> list[list[FlowLine]]:
     """The flows of each panel, from their metrics, with their looks in the figure of all panels."""
-    ranks = flow_ranks((flow["name"], variant_of(flow)) for own in together for flow in own)
-    hues = lent(map(variant_of, own) for own in together)
+    ranks = flow_ranks((flow["name"], kind(flow)) for own in together for flow in own)
+    hues = lent(map(kind, own) for own in together)
 
     def drawn(name: str, variant: str) -> FlowLine:
         nth = ranks[name, variant]
         return FlowLine(name, named(name, variant), look(variant, nth, hues), nth)
 
-    return [[drawn(flow["name"], variant_of(flow)) for flow in own] for own in together]
+    return [[drawn(flow["name"], kind(flow)) for flow in own] for own in together]
 
 
 def _groups(flows: Sequence[Mapping[str, Any]]) -> list[Group]:
@@ -155,10 +156,10 @@ def _groups(flows: Sequence[Mapping[str, Any]]) -> list[Group]:
 
     def by_group(flow: Mapping[str, Any]) -> tuple[str, str]:
         own = flow.get("group") or stem(flow["name"], names)
-        return ("" if own == flow["name"] else own), variant_of(flow)
+        return ("" if own == flow["name"] else own), kind(flow)
 
     def by_variant(flow: Mapping[str, Any]) -> tuple[str, str]:
-        return "", variant_of(flow)
+        return "", kind(flow)
 
     members: dict[tuple[str, str], list[str]] = {}
     for key in (by_group, by_variant):
@@ -239,18 +240,21 @@ def finish(
     legend: bool = True,
     more: Sequence[Artist] = (),
     headroom: float = 1.05,
+    across: str = "",
 ) -> Drawing:
     """Titles, labels, spans, and the legend of the flows, with `more` entries.
+
+    The horizontal axis is that of time unless it is called otherwise, `across`.
 
     Above the largest value of an axis there is room up to `headroom` times it.
     """
     columns = panels_across(len(shown))
     end = max(panel.end_s for panel in shown)
-    figure.time_unit, name = units.time(end)
+    unit, name = units.time(end)
     for index, panel in enumerate(shown):
         if len(shown) > 1:
             cells[0][index].set_title(panel.title, fontsize=8.5 if columns < _COLUMNS else 7)
-        cells[-1][index].set_xlabel(f"time ({name})")
+        cells[-1][index].set_xlabel(across or f"time ({name})")
         if index % columns == 0:
             for row, label in enumerate(labels):
                 cells[row][index].set_ylabel(label)
@@ -262,10 +266,11 @@ def finish(
     if common:
         figure.supxlabel(common, x=0.01, ha="left", fontsize=7, color=MUTED)
     figure.lower = [axes for row in cells[1:] for axes in row]
-    cells[0][0].set_xlim(0, end)
-    if figure.time_unit != 1.0:
-        unit = figure.time_unit
-        cells[0][0].xaxis.set_major_formatter(FuncFormatter(lambda at, _: f"{at / unit:g}"))
+    if not across:
+        cells[0][0].set_xlim(0, end)
+        if unit != 1.0:
+            figure.time_unit = unit
+            cells[0][0].xaxis.set_major_formatter(FuncFormatter(lambda at, _: f"{at / unit:g}"))
     figure.align_ylabels()
     return figure
 

@@ -11,6 +11,7 @@ from matplotlib.patches import Ellipse
 from matplotlib.ticker import MaxNLocator
 
 from cclab.errors import InputError
+from cclab.metrics import kind
 from cclab.report.figures import legend
 from cclab.report.figures.asked import TooMuchError
 from cclab.report.figures.facets import facets
@@ -168,7 +169,7 @@ def _spanned(ends: tuple[float, float], least: float) -> tuple[float, float]:
 
 def _variants(results: Results) -> set[str]:
     firsts = (point.runs[0] for point in results.points if point.runs)
-    return {flow["cc"] for run in firsts for flow in run.metrics["flows"]}
+    return {kind(flow) for run in firsts for flow in run.metrics["flows"]}
 
 
 def _clouds(

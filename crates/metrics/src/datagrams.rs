@@ -1,0 +1,142 @@
+//! The numbers of flows over UDP: what their datagrams did on either way, and the frames of a video.
+
+use cclab_trace::schema::{Datagrams, Frames};
+use cclab_units::Time;
+use serde::{Deserialize, Serialize};
+
+use crate::table::Quantity::{Count, Delay, Duration, Percentage, Rate, Size};
+use crate::table::{measured, row};
+use crate::window::Window;
+
+/// Bits per byte.
+const BITS: f64 = 8.0;
+
+/// Declares the numbers of one way: they are the same for both, under names of their own.
+macro_rules! one_way {
+    ($(#[$meta:meta])* $name:ident as $path:literal, $loss:expr, $delay:expr) => {
+        measured! {
+            $(#[$meta])*
+            #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+            pub struct $name as $path of &Datagrams {
+                sent: u64 = |way| way.sent,
+                    "Datagrams that left.",
+                    row(Count, "run", "sender");
+
+                received: u64 = |way| way.received,
+                    "Datagrams that arrived, each counted once.",
+                    row(Count, "run", "receiver");
+
+                lost: u64 = Datagrams::lost,
+                    "Datagrams that left and never arrive: sent - received - those on their way at the end of the run.",
+                    row(Count, "run", "receiver").lower();
+
+                loss: Option<f64> = loss,
+                    "lost / (sent - those on their way at the end of the run).",
+                    $loss;
+
+                duplicates: u64 = |way| way.duplicates,
+                    "Arrivals of a datagram that had arrived before.",
+                    row(Count, "run", "receiver").lower();
+
+                reordered: u64 = |way| way.reordered,
+                    "Datagrams that arrived after one that left later.",
+                    row(Count, "run", "receiver").lower().source("RFC 4737, section 3");
+
+                bytes_sent: u64 = |way| way.sent_bytes,
+                    "Payload that left.",
+                    row(Size, "run", "sender");
+
+                bytes_received: u64 = |way| way.received_bytes,
+                    "Payload that arrived, each datagram counted once.",
+                    row(Size, "run", "receiver");
+
+                goodput_bps: Option<f64> = goodput_bps,
+                    "8 bytes_received / (last - first arrival); null if all arrived at one instant.",
+                    row(Rate, "first to last arrival", "receiver").higher();
+
+                delay_mean_s: Option<f64> = |way| way.delay.mean().map(seconds),
+                    "Mean of the one-way delays: from when a datagram left its host to when it reached the other.",
+                    $delay;
+
+                delay_p50_s: Option<f64> = |way| way.delay.quantile(0.5).map(seconds),
+                    "Median of the one-way delays, within 0.8% (histogram of 64 bins per octave).",
+                    row(Delay, "run", "receiver").lower();
+
+                delay_p95_s: Option<f64> = |way| way.delay.quantile(0.95).map(seconds),
+                    "95th percentile of the same.",
+                    row(Delay, "run", "receiver").lower();
+
+                delay_p99_s: Option<f64> = |way| way.delay.quantile(0.99).map(seconds),
+                    "99th percentile of the same.",
+                    row(Delay, "run", "receiver").lower();
+
+                jitter_s: Option<f64> = |way| way.jitter.map(Time::as_secs_f64),
+                    "Interarrival jitter J after the last arrival: J += (|D| - J) / 16 at each, with D the difference of its one-way delay from that of the arrival before.",
+                    row(Delay, "run", "receiver").lower().source("RFC 3550, section 6.4.1");
+            }
+        }
+    };
+}
+
+one_way! {
+    /// What datagrams did on the way of a flow's data.
+    DatagramMetrics as "flow.datagrams.",
+    row(Percentage, "run", "receiver").lower().compared(35).queried().column_if_measured("loss", 2),
+    row(Delay, "run", "receiver").lower().compared(45).queried().column_if_measured("one-way delay", 1)
+}
+
+one_way! {
+    /// What datagrams did on the way back.
+    BackMetrics as "flow.back.",
+    row(Percentage, "run", "receiver").lower(),
+    row(Delay, "run", "receiver").lower()
+}
+
+measured! {
+    /// What became of the frames of a video.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+    pub struct FrameMetrics as "flow.frames." of &Frames {
+        sent: u64 = |frames| frames.sent,
+            "Frames sent.",
+            row(Count, "run", "sender");
+
+        complete: u64 = |frames| frames.complete,
+            "Frames of which every datagram arrived.",
+            row(Count, "run", "receiver").higher();
+
+        late: u64 = |frames| frames.late,
+            "Those of them that were complete after their deadline only.",
+            row(Count, "run", "receiver").lower().column_if_measured("late frames", 0);
+
+        lost: u64 = |frames| frames.lost,
+            "Frames of which a datagram never arrives.",
+            row(Count, "run", "receiver").lower().column_if_measured("lost frames", 0);
+
+        shown: u64 = |frames| frames.shown,
+            "Frames shown at their deadline: complete by then, as every frame of their group before them.",
+            row(Count, "run", "receiver").higher();
+
+        freezes: u64 = |frames| frames.freezes,
+            "Intervals between shown frames of at least max(3 d, d + 150 ms), where d is the mean of the last 30 intervals (docs/traffic.md).",
+            row(Count, "run", "receiver").lower().column_if_measured("freezes", 0)
+                .source("W3C, Identifiers for WebRTC's Statistics API, freezeCount");
+
+        frozen_s: f64 = |frames| frames.frozen.as_secs_f64(),
+            "Sum of these intervals.",
+            row(Duration, "run", "receiver").lower().source("W3C, the same, totalFreezesDuration");
+    }
+}
+
+fn seconds(ns: f64) -> f64 {
+    ns / 1e9
+}
+
+fn loss(way: &Datagrams) -> Option<f64> {
+    let decided = way.received + way.lost();
+    (decided > 0).then(|| way.lost() as f64 / decided as f64)
+}
+
+fn goodput_bps(way: &Datagrams) -> Option<f64> {
+    let window = Window::new(way.first?, way.last?)?;
+    Some(way.received_bytes as f64 * BITS / window.seconds())
+}

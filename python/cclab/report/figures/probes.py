@@ -1,0 +1,149 @@
+"""The round trips of probes: over time, and how they are distributed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.lines import Line2D
+
+from cclab.report.figures import legend
+from cclab.report.figures.panels import Panel, finish, grid, panels
+from cclab.report.figures.style import MUTED
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from matplotlib.axes import Axes
+
+    from cclab.report.figures.style import Drawing
+    from cclab.results import Measured, Results
+
+    Floats = npt.NDArray[np.float64]
+
+TITLE = "Round trips of probes over time"
+CAPTION = (
+    "The time from each request of a probe to its answer, where it left; the ticks at the top mark "
+    "requests without an answer. First run of each sweep point."
+)
+NEEDS = "a [[probe]]"
+
+CDF_TITLE = "Distribution of the round trips of probes"
+CDF_CAPTION = (
+    "The share of a probe's requests that were answered within so long, of all runs of a sweep "
+    "point together, after the warm-up if there is one; where requests were lost, a line ends "
+    "below 1."
+)
+
+_COLOURS = ("#1f5fa8", "#c8501e", "#2b7a3d", "#8e4b9e", "#8a6d00", "#146c74", "#b02a5b", "#555555")
+_DASHES = ("solid", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
+_LOST = "#b3261e"
+
+
+def draw(results: Results) -> Drawing | None:
+    """Round trips over time; None if no run has a probe."""
+    shown = [p for p in panels(results) if p.run.records("probe_samples")]
+    if not shown:
+        return None
+    names = _names([p.run for p in shown])
+    figure, cells = grid(len(shown), height=2.4)
+    lost = False
+    for axes, panel in zip(cells[0], shown, strict=True):
+        frame = panel.run.table("probe_samples")
+        for name in frame["probe"].unique(maintain_order=True):
+            own = frame.filter(probe=name)
+            answered = own.drop_nulls("rtt_s")
+            axes.plot(
+                answered["sent_s"].to_numpy(),
+                answered["rtt_s"].to_numpy() * 1e3,
+                linewidth=0.9,
+                **_look(names, name),
+            )
+            missing = _lost(panel, own["sent_s"].to_numpy(), own["rtt_s"].to_numpy())
+            if len(missing):
+                lost = True
+                _ticks(axes, missing)
+    finish(figure, cells, shown, ["round trip (ms)"], legend=False)
+    handles = [Line2D([], [], label=name, **_look(names, name)) for name in names]
+    if lost:
+        handles.append(Line2D([], [], color=_LOST, marker="|", linestyle="none", label="lost"))
+    legend.above(figure, handles)
+    return figure
+
+
+def _ticks(axes: Axes, when: Floats) -> None:
+    axes.plot(
+        when,
+        np.full(len(when), 0.965),
+        transform=axes.get_xaxis_transform(),
+        linestyle="none",
+        marker="|",
+        markersize=6,
+        color=_LOST,
+    )
+
+
+def draw_cdf(results: Results) -> Drawing | None:
+    """The distribution of round trips; None if no run has a probe."""
+    shown = [p for p in panels(results) if p.run.records("probe_samples")]
+    if not shown:
+        return None
+    names = _names([p.run for p in shown])
+    runs = {id(p.runs[0]): p.runs for p in results.points if p.runs}
+    figure, cells = grid(len(shown), height=2.4)
+    largest = 0.0
+    for axes, panel in zip(cells[0], shown, strict=True):
+        warmup = panel.run.run.scenario["warmup"] * 1e-9
+        for name in names:
+            rtts, sent = _pooled(runs[id(panel.run)], name, warmup)
+            if not len(rtts):
+                continue
+            share = np.arange(1, len(rtts) + 1) / sent
+            axes.plot(
+                np.concatenate([rtts[:1], rtts]) * 1e3,
+                np.concatenate([[0.0], share]),
+                drawstyle="steps-post",
+                **_look(names, name),
+            )
+            largest = max(largest, float(rtts[-1]))
+    finish(figure, cells, shown, ["share of requests"], legend=False, across="round trip (ms)")
+    for axes in cells[0]:
+        axes.set_ylim(0, 1.02)
+        axes.axhline(1.0, color=MUTED, linewidth=0.6, zorder=1)
+    cells[0][0].set_xlim(0, largest * 1e3 * 1.03 if largest else 1.0)
+    legend.above(figure, [Line2D([], [], label=name, **_look(names, name)) for name in names])
+    return figure
+
+
+def _pooled(runs: list[Measured], probe: str, warmup: float) -> tuple[Floats, int]:
+    """The round trips of a probe in `runs`, from the least up, and of how many requests.
+
+    Those that may still have been on their way at a run's end are no part of it, as in the metrics.
+    """
+    found, sent = [], 0
+    for run in runs:
+        own = run.table("probe_samples").filter(probe=probe)
+        rtts = own["rtt_s"].to_numpy()[own["sent_s"].to_numpy() >= warmup]
+        found.append(rtts[~np.isnan(rtts)])
+        sent += next((p["sent"] for p in run.metrics["probes"] if p["name"] == probe), 0)
+    rtts = np.sort(np.concatenate(found)) if found else np.zeros(0)
+    return rtts, max(sent, len(rtts))
+
+
+def _lost(panel: Panel, sent: Floats, rtts: Floats) -> Floats:
+    """When requests left that were not answered, but for those on their way at the end."""
+    longest = float(np.nanmax(rtts, initial=0.0))
+    missing: Floats = sent[np.isnan(rtts) & (sent + longest < panel.end_s)]
+    return missing
+
+
+def _names(runs: list[Measured]) -> list[str]:
+    """The probes of `runs`, each once."""
+    return list(dict.fromkeys(probe["name"] for run in runs for probe in run.metrics["probes"]))
+
+
+def _look(names: list[str], name: str) -> dict[str, Any]:
+    place = names.index(name)
+    return {
+        "color": _COLOURS[place % len(_COLOURS)],
+        "linestyle": _DASHES[place // len(_COLOURS) % len(_DASHES)],
+    }

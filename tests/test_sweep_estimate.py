@@ -1,0 +1,157 @@
+"""How far a sweep is, told while it goes on: never less than before, and the rest in time."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cclab.costs import Costs
+from cclab.execute import State, _Batch, _Sweep
+from cclab.execute.agenda import Agenda
+from cclab.execute.crew import Done
+from cclab.execute.state import Rounds
+from cclab.plan import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Guessed(Costs):
+    """Costs as a study's first runs are guessed, which scenarios say themselves."""
+
+    def of(self, run: Run) -> float:
+        seconds: float = run.scenario["guess"]
+        return seconds
+
+
+@dataclass
+class Clock:
+    """Real time, which the test turns."""
+
+    now_s: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+@dataclass
+class Guest:
+    """A run under way whose virtual time is known."""
+
+    run: Run
+    virtual_s: float = 10.0
+    spent_s: float = 0.0
+
+    @property
+    def takes_s(self) -> float:
+        seconds: float = self.run.scenario["takes"]
+        return seconds
+
+    @property
+    def fraction(self) -> float:
+        return min(self.spent_s / self.takes_s, 1.0)
+
+    @property
+    def now_s(self) -> float:
+        return self.virtual_s * self.fraction
+
+
+@dataclass
+class Machine:
+    """Does the runs of a sweep, two at a time, and tells its state ten times a second."""
+
+    runs: Sequence[Run]
+    workers: int = 2
+    states: list[State] = field(default_factory=list)
+
+    def go(self) -> list[State]:
+        clock = Clock()
+        agenda = Agenda(self.runs, Guessed(0.0, 0.0, 0.0))
+        sweep = _Sweep(self.runs, agenda, clock)
+        while agenda or sweep.under_way:
+            while agenda and len(sweep.under_way) < 2 * self.workers:
+                runs = agenda.take(self.workers)
+                guests: list[Any] = [Guest(run) for run in runs]
+                cost, guess = sum(map(agenda.cost, runs)), any(map(agenda.is_guess, runs))
+                sweep.under_way[Future()] = _Batch(runs, guests, cost, guess)
+            clock.now_s += 0.1
+            for future, batch in [*sweep.under_way.items()][: self.workers]:
+                guests = cast("list[Guest]", batch.progresses)
+                going = next((guest for guest in guests if guest.fraction < 1), None)
+                if going is not None:
+                    going.spent_s += 0.1
+                if all(guest.fraction == 1 for guest in guests):
+                    del sweep.under_way[future]
+                    took = sum(guest.spent_s for guest in guests)
+                    sweep.over(batch, Done(took, sum(guest.now_s for guest in guests)))
+            self.states.append(sweep.state(()))
+        return self.states
+
+
+def _runs(scenarios: Sequence[tuple[float, float]], seeds: int) -> list[Run]:
+    """Runs of scenarios that are guessed to take so long, and take so long."""
+    found = []
+    for number, (guess, takes) in enumerate(scenarios):
+        # Beside that, what the size of a run is read from.
+        scenario: dict[str, Any] = {"guess": guess, "takes": takes}
+        scenario |= {"flows": [], "duration": 10**10, "network": {"bottleneck": {"rate": None}}}
+        found += [Run(f"{number}.{n}", n, "made-up", "1", scenario) for n in range(seeds)]
+    return found
+
+
+def _check_never_falls(states: Sequence[State]) -> None:
+    for before, after in itertools.pairwise(states):
+        assert after.work >= before.work
+    assert states[-1].work == 1.0
+
+
+seconds = st.floats(min_value=0.05, max_value=20)
+
+
+@given(st.lists(st.tuples(seconds, seconds), min_size=1, max_size=5), st.integers(1, 3))
+def test_what_is_done_never_becomes_less(scenarios: list[tuple[float, float]], seeds: int) -> None:
+    _check_never_falls(Machine(_runs(scenarios, seeds)).go())
+
+
+def test_runs_that_take_far_longer_than_was_guessed_are_seen_by_their_virtual_time() -> None:
+    """Fifteen points of a study, each guessed at half a second, each of which takes ten: when five
+    runs were over, five sixths seemed to be done."""
+    chance = random.Random(1)
+    states = Machine(_runs([(0.5, chance.uniform(8, 12)) for _ in range(15)], 2)).go()
+    _check_never_falls(states)
+    whole = states[-1].elapsed_s
+    for state in states:
+        # From a fifth of a guest's time on, its own clock says how long the others take.
+        if 3 < state.elapsed_s < 0.9 * whole:
+            assert state.work == pytest.approx(state.elapsed_s / whole, abs=0.1)
+            assert state.left_s == pytest.approx(whole - state.elapsed_s, rel=0.35)
+
+
+def test_a_run_without_an_end_in_sight_counts_by_the_guess() -> None:
+    scenario: dict[str, Any] = {"guess": 4.0, "takes": 1e9}
+    run = Run("a", 1, "made-up", "1", scenario)
+    batch = _Batch([run], [Guest(run, virtual_s=1e9)], 4.0, guessed=True)  # type: ignore[list-item]
+    batch.progresses[0].spent_s = 1.0  # type: ignore[attr-defined]
+    assert batch.spent_s(5.0) == 0.0
+    assert batch.whole_s(6.0, pace=1.0) == pytest.approx(5.0, abs=0.01)
+
+
+def test_several_sweeps_are_one_to_a_listener() -> None:
+    told: list[State] = []
+
+    def listener(state: State) -> None:
+        told.append(state)
+
+    rounds = Rounds(listener)
+    rounds(State(2, 1, 0, 0.6, 1.0, 1.0, known=0.5))
+    rounds(State(2, 2, 0, 1.0, 2.0, 2.0, known=1.0))
+    rounds(State(2, 0, 0, 0.0, 0.0, 0.1, known=0.0))
+    assert [state.work for state in told] == [0.6, 1.0, 0.5]
+    assert [state.known for state in told] == [0.5, 1.0, 0.5]
