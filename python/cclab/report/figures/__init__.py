@@ -132,6 +132,15 @@ FIGURES: tuple[Kind, ...] = (
     Kind("cwnd", cwnd.TITLE, cwnd.CAPTION, cwnd.NEEDS, _fixed(cwnd.draw), over_time=True),
     Kind("queue", queue.TITLE, queue.CAPTION, queue.NEEDS, _fixed(queue.draw), over_time=True),
     Kind(
+        "probe-rtt",
+        probes.TITLE,
+        probes.CAPTION,
+        probes.NEEDS,
+        _fixed(probes.draw),
+        over_time=True,
+    ),
+    Kind("probe-cdf", probes.CDF_TITLE, probes.CDF_CAPTION, probes.NEEDS, _fixed(probes.draw_cdf)),
+    Kind(
         "sequence",
         sequence.TITLE,
         sequence.CAPTION,
@@ -139,8 +148,6 @@ FIGURES: tuple[Kind, ...] = (
         _fixed(sequence.draw),
         over_time=True,
     ),
-    Kind("probe-rtt", probes.TITLE, probes.CAPTION, probes.NEEDS, _fixed(probes.draw)),
-    Kind("probe-cdf", probes.CDF_TITLE, probes.CDF_CAPTION, probes.NEEDS, _fixed(probes.draw_cdf)),
 )
 """Every kind of figure, in the order of a report."""
 

@@ -240,18 +240,21 @@ def finish(
     legend: bool = True,
     more: Sequence[Artist] = (),
     headroom: float = 1.05,
+    across: str = "",
 ) -> Drawing:
     """Titles, labels, spans, and the legend of the flows, with `more` entries.
+
+    The horizontal axis is that of time unless it is called otherwise, `across`.
 
     Above the largest value of an axis there is room up to `headroom` times it.
     """
     columns = panels_across(len(shown))
     end = max(panel.end_s for panel in shown)
-    figure.time_unit, name = units.time(end)
+    unit, name = units.time(end)
     for index, panel in enumerate(shown):
         if len(shown) > 1:
             cells[0][index].set_title(panel.title, fontsize=8.5 if columns < _COLUMNS else 7)
-        cells[-1][index].set_xlabel(f"time ({name})")
+        cells[-1][index].set_xlabel(across or f"time ({name})")
         if index % columns == 0:
             for row, label in enumerate(labels):
                 cells[row][index].set_ylabel(label)
@@ -263,10 +266,11 @@ def finish(
     if common:
         figure.supxlabel(common, x=0.01, ha="left", fontsize=7, color=MUTED)
     figure.lower = [axes for row in cells[1:] for axes in row]
-    cells[0][0].set_xlim(0, end)
-    if figure.time_unit != 1.0:
-        unit = figure.time_unit
-        cells[0][0].xaxis.set_major_formatter(FuncFormatter(lambda at, _: f"{at / unit:g}"))
+    if not across:
+        cells[0][0].set_xlim(0, end)
+        if unit != 1.0:
+            figure.time_unit = unit
+            cells[0][0].xaxis.set_major_formatter(FuncFormatter(lambda at, _: f"{at / unit:g}"))
     figure.align_ylabels()
     return figure
 

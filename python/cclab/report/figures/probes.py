@@ -73,13 +73,12 @@ def draw(results: Results) -> Drawing | None:
 def _ticks(axes: Axes, when: Floats) -> None:
     axes.plot(
         when,
-        np.full(len(when), 0.985),
+        np.full(len(when), 0.965),
         transform=axes.get_xaxis_transform(),
         linestyle="none",
         marker="|",
         markersize=6,
         color=_LOST,
-        clip_on=False,
     )
 
 
@@ -106,14 +105,11 @@ def draw_cdf(results: Results) -> Drawing | None:
                 **_look(names, name),
             )
             largest = max(largest, float(rtts[-1]))
-    finish(figure, cells, shown, ["share of requests"], legend=False)
+    finish(figure, cells, shown, ["share of requests"], legend=False, across="round trip (ms)")
     for axes in cells[0]:
         axes.set_ylim(0, 1.02)
         axes.axhline(1.0, color=MUTED, linewidth=0.6, zorder=1)
     cells[0][0].set_xlim(0, largest * 1e3 * 1.03 if largest else 1.0)
-    for index, axes in enumerate(cells[-1]):
-        if index < len(shown):
-            axes.set_xlabel("round trip (ms)")
     legend.above(figure, [Line2D([], [], label=name, **_look(names, name)) for name in names])
     return figure
 
