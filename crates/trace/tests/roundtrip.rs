@@ -215,24 +215,6 @@ fn summary() -> RunSummary {
     RunSummary {
         end: Time::from_secs(10),
         events: 123_456,
-        probes: vec![ProbeSummary {
-            name: "ping".into(),
-            kind: "ping".into(),
-            interval: Time::from_millis(200),
-            packet_bytes: 98,
-            sent_packets: Some(4),
-            received_packets: None,
-            echoes: vec![
-                Echo {
-                    sent: Time::from_nanos(1),
-                    rtt: Some(Time::from_nanos(2)),
-                },
-                Echo {
-                    sent: Time::from_nanos(3),
-                    rtt: None,
-                },
-            ],
-        }],
         flows: vec![
             FlowSummary {
                 name: "idle".into(),
