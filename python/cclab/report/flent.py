@@ -72,7 +72,7 @@ def _document(study: str, run: Measured) -> tuple[str, dict[str, Any]]:
     scenario = run.run.scenario
     if not run.records("flow_samples"):
         raise InputError(
-            f"run {run.run.id} recorded no samples of its flows: give [trace] interval"
+            f"run {run.run.id} recorded no samples of its flows: give [trace] an interval"
         )
     end = _end(run)
     steps = np.arange(0.0, end + STEP_S / 2, STEP_S)
