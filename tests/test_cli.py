@@ -307,15 +307,13 @@ def test_what_a_backend_refuses_has_its_place_in_the_file(cli: Cli, study: Path)
 
 def test_a_refusal_names_the_backends_that_would_not(cli: Cli, study: Path) -> None:
     text = study.read_text().replace('kind = "droptail"', 'kind = "cake"')
-    study.write_text(text + 'command = ["true"]\n')
-    on_sim = cli("run", study)
+    study.write_text(text)
+    on_sim = cli("run", study, "--set", 'flow.long.command=["true"]')
     assert on_sim.returncode == WRONG_INPUT
     assert "queue cake; --backend linux or netns has it\n" in on_sim.stderr
     assert "flow.long.command: programs of the host; --backend linux or netns has it\n" in (
         on_sim.stderr
     )
-    # What no other backend does names none: here a variant of the simulator's alone.
-    study.write_text(text)
     copa = cli("run", study, "--backend", "linux", "--set", "flow.long.cc=copa")
     assert "yeah, dctcp, bbr, nv, cdg); --backend sim has it\n" in copa.stderr
     events = ["--backend", "netns", "--set", 'trace.events=["queue"]', "--set", 'stack="rfc"']
