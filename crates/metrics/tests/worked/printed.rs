@@ -47,6 +47,9 @@ fn the_rows_are_exactly_what_is_printed() {
         started: 1,
         ..TrafficSummary::default()
     }];
+    let over_udp = &mut in_real_time.summary.flows[1];
+    over_udp.transport = cclab_trace::schema::Carrier::Udp;
+    (over_udp.back.sent, over_udp.frames.sent) = (1, 1);
     let metrics = measure(&in_real_time, &WARMUP);
     let json = serde_json::to_value(&metrics).expect("plain data");
     let in_runs = cclab_metrics::metrics().filter(|metric| !metric.of_summary);
