@@ -68,13 +68,13 @@ def test_both_kinds_of_backend_name_the_same_limits(tmp_path: Path, study: str) 
     assert simulated.keys() == kernel.keys() == {"bbr", "cubic"}
     for cc, shares in simulated.items():
         assert kernel[cc] == pytest.approx(shares, abs=BOUND), cc
-    for shares in (simulated, kernel):
-        dominant = {cc: max(of, key=of.__getitem__) for cc, of in shares.items()}
+    for told in (simulated, kernel):
+        dominant = {cc: max(of, key=of.__getitem__) for cc, of in told.items()}
         if study == STUDY:
             assert dominant == {"bbr": "pacing", "cubic": "cwnd"}
-            assert shares["bbr"]["pacing"] > 0.9
-            assert shares["cubic"]["cwnd"] > 0.9
-            assert shares["cubic"]["pacing"] == 0
+            assert told["bbr"]["pacing"] > 0.9
+            assert told["cubic"]["cwnd"] > 0.9
+            assert told["cubic"]["pacing"] == 0
         else:
             assert dominant == {"bbr": "application", "cubic": "application"}
-            assert 0.02 < shares["bbr"]["pacing"] < 0.3
+            assert 0.02 < told["bbr"]["pacing"] < 0.3

@@ -154,10 +154,6 @@ impl<T> Kept<T> {
     }
 
     /// All that are kept, in the order of their first packets.
-    #[expect(
-        clippy::vec_box,
-        reason = "they stay where they are, and are let go one by one"
-    )]
     pub fn in_order(self) -> Vec<Box<Held<T>>> {
         let mut held: Vec<_> = self.places.into_iter().flatten().collect();
         held.sort_unstable_by_key(|held| held.number);

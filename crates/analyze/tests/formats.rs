@@ -5,7 +5,7 @@ mod wire;
 
 use cclab_analyze::Analysis;
 use cclab_trace::captured::Fault;
-use wire::seeds::{ipv4, link_layers, tunnelled};
+use wire::seeds::{ipv4, link_layers, tunnelled, udp};
 use wire::{
     ACK, SYN, Seen, Segment, block, interface, obsolete_packet, order, packet, pcap, read, section,
     simple_packet,
@@ -96,7 +96,7 @@ fn every_tunnel() {
     let analysis = read(&pcap(0xa1b2_c3d4, false, RAW, &[(0, deep)])).expect("a capture");
     assert_eq!(analysis.problems[0].code, "bad-header");
     // Other packets of UDP, and other versions of GRE, are none.
-    let others = [(0, ipv4(17, &[0, 53, 0, 53])), (1, ipv4(47, &[0, 1, 8, 0]))];
+    let others = [(0, ipv4(17, &udp(53, &[]))), (1, ipv4(47, &[0, 1, 8, 0]))];
     let analysis = read(&pcap(0xa1b2_c3d4, false, RAW, &others)).expect("a capture");
     assert_eq!((analysis.packets, analysis.problems), (2, vec![]));
 }

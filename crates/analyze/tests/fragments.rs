@@ -172,9 +172,9 @@ fn only_so_many_packets_wait_for_their_pieces() {
 }
 
 #[test]
-fn fragments_of_what_is_no_tcp_are_no_fault() {
+fn fragments_of_what_is_neither_tcp_nor_udp_are_no_fault() {
     let mut packet = data().ipv4();
-    packet[9] = 17;
+    packet[9] = 1;
     let file: Vec<Seen> = (0..).zip(fragments_v4(&packet, 5, &[200])).collect();
     let analysis = raw(&file[..1]);
     assert_eq!((analysis.packets, codes(&analysis)), (1, vec![]));

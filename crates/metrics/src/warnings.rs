@@ -515,8 +515,7 @@ fn coarse_samples(evidence: &Evidence<'_>) -> Option<(String, String)> {
         .reduce(f64::min)?;
     let longest = shortest * MOST_ROUND_TRIPS_UNSEEN;
     (every > longest).then(|| {
-        let [every, rtt, longest] =
-            [every, shortest, longest].map(|seconds| Time::from_secs_f64(seconds));
+        let [every, rtt, longest] = [every, shortest, longest].map(Time::from_secs_f64);
         (
             format!(
                 "samples are {every} apart and round trips take {rtt}: figures over time show \

@@ -117,15 +117,17 @@ impl Parts {
             "graph" => ("from = \"a\"\nto = \"b\"", "from = \"b\"\nto = \"a\""),
             _ => ("", "direction = \"reverse\""),
         };
+        let of_tcp = match flow.contains(OVER_UDP) {
+            true => String::new(),
+            false => format!("cc = \"{cc}\"\ncc_params = {cc_params}\necn = true"),
+        };
         let text = format!(
             r#"
             duration = "900ms"
             {network}
             [[flow]]
             name = "f0"
-            cc = "{cc}"
-            cc_params = {cc_params}
-            ecn = true
+            {of_tcp}
             start = {{ at = "10ms", spread = "30ms" }}
             {there}
             {flow}
@@ -145,6 +147,14 @@ impl Parts {
         scenario.trace.interval = Time::from_millis(50);
         Ok(scenario)
     }
+}
+
+/// What a flow over UDP has beside its application.
+const OVER_UDP: &str = "transport = \"udp\"\n";
+
+/// Whether the application `kind` is one of flows over UDP alone.
+fn over_udp(kind: &str) -> bool {
+    matches!(kind, "constant-rate" | "video")
 }
 
 fn bytes(seed: u64, name: &str) -> Vec<u8> {
@@ -202,7 +212,11 @@ fn everything(seed: u64) -> Vec<(Parts, Scenario)> {
     let applications = applications();
     let applications = applications.iter().map(|kind| {
         drawn(kind, &|author| Parts {
-            flow: format!("application = {}", author.application(kind)),
+            flow: format!(
+                "{}application = {}",
+                if over_udp(kind) { OVER_UDP } else { "" },
+                author.application(kind)
+            ),
             ..Parts::plain(kind)
         })
     });

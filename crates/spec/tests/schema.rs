@@ -102,6 +102,7 @@ fn the_reference_names_every_key_and_its_example_is_a_study() {
         "access",
         "flow",
         "traffic",
+        "probe",
         "trace",
         "sweep",
         "expect",

@@ -83,7 +83,7 @@ fn a_probe_changes_no_order_of_others() {
     }
     let queue = |orders: &Orders| {
         let all = lines(orders, "r1").into_iter();
-        all.filter(|line| line.contains("dev next"))
+        all.filter(|line| line.starts_with("qdisc") && line.contains("dev next"))
             .map(str::to_owned)
             .collect::<Vec<_>>()
     };

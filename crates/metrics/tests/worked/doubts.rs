@@ -395,7 +395,7 @@ fn repeats_are_identical_or_not() {
 fn cross_traffic_that_a_sweep_over_rtt_does_not_reach_is_told_of() {
     let raised = |traffic: &str| {
         let study = format!(
-            "duration = \"60s\"\n[network.bottleneck]\nrate = \"10Mbit\"\n\
+            "duration = \"60s\"\n[network.bottleneck]\nrate = \"10Mbit\"\nqueue = {{ limit = \"1bdp\" }}\n\
              [[flow]]\nname = \"a\"\nrtt = \"40ms\"\n[[traffic]]\nname = \"web\"\n{traffic}\n"
         );
         let plan = cclab_spec::Study::load(&study, "study.toml").and_then(|study| {

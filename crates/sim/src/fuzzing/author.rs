@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use cclab_spec::kinds::APPLICATIONS;
 use cclab_spec::{Names, Parametric, TRAFFIC_KINDS};
 use cclab_units::parameter::Relation;
 use serde_json::{Map, Value, json};
@@ -19,6 +20,23 @@ const LEFT_OUT: [&str; 8] = [
 ];
 /// Keys of which a loss has those of one group, beside its place.
 const LOSSES: [&[&str]; 3] = [&["rate"], &["p", "r", "good", "bad"], &["packets", "flow"]];
+/// Keys of a flow that only TCP has.
+const OF_TCP: [&str; 11] = [
+    "cc",
+    "cc_params",
+    "rwnd",
+    "sndbuf",
+    "mss",
+    "write_size",
+    "writes_per_second",
+    "nodelay",
+    "ecn",
+    "delayed_ack",
+    "sysctl",
+];
+/// Applications of flows over UDP, and over TCP.
+const OVER_UDP: [&str; 3] = ["constant-rate", "on-off", "video"];
+const OVER_TCP: [&str; 4] = ["bulk", "on-off", "request-response", "telnet"];
 /// Nodes of graphs.
 const NODES: [&str; 4] = ["n1", "n2", "n3", "n4"];
 /// Files beside the study of fuzzers, by the key that refers to them.
@@ -51,9 +69,10 @@ pub fn topologies() -> Vec<String> {
 
 /// Every application of a flow.
 pub fn applications() -> Vec<String> {
-    let kind = &schema()["$defs"]["Application"]["properties"]["kind"];
-    let names = quoted(kind).into_iter();
-    names.map(str::to_owned).collect()
+    APPLICATIONS
+        .iter()
+        .map(|kind| kind.name.to_owned())
+        .collect()
 }
 
 /// The disciplines of the simulator, without the parameters that only kernels take.
@@ -159,19 +178,22 @@ impl<'a> Author<'a> {
 
     /// The application `kind` with any of its parameters, as TOML.
     pub fn application(&mut self, kind: &str) -> String {
+        inline(&self.application_of(kind).into())
+    }
+
+    /// Those that it has no default of are there.
+    fn application_of(&mut self, kind: &str) -> Table {
         let schema = self.schema["$defs"]["Application"]["properties"].clone();
+        let known = APPLICATIONS.iter().find(|known| known.name == kind);
         let mut application = Table::new();
-        for (key, schema) in schema.as_object().into_iter().flatten() {
-            // A description names the kinds that take the key, unless all do.
-            let description = schema["description"].as_str().unwrap_or("");
-            let taken = !description.contains('(') || description.contains(&format!("({kind})"));
-            if key != "kind" && taken && self.bytes.chance(150) {
-                let value = self.value_of("Application", key, schema);
-                application.insert(key.clone(), value);
+        for key in known.map_or(&[][..], |known| known.keys) {
+            if key.default.is_none() || self.bytes.chance(150) {
+                let value = self.value_of("Application", key.name, &schema[key.name]);
+                application.insert(key.name.to_owned(), value);
             }
         }
         application.insert("kind".into(), json!(kind));
-        inline(&application.into())
+        application
     }
 
     fn table(&mut self, name: &str, schema: &Value) -> Table {
@@ -240,6 +262,20 @@ impl<'a> Author<'a> {
                 table.insert("delay".into(), self.bytes.time());
             }
             "Flow" => {
+                let over_udp = text(table, "transport").is_some_and(|name| name == "udp");
+                if over_udp {
+                    table.retain(|key, _| !OF_TCP.contains(&key.as_str()));
+                }
+                if over_udp || table.contains_key("application") {
+                    let kinds: &[&str] = if over_udp { &OVER_UDP } else { &OVER_TCP };
+                    let kind = *self.bytes.one_of(kinds);
+                    let application = self.application_of(kind);
+                    table.insert("application".into(), application.into());
+                }
+                if table.contains_key("sndbuf") {
+                    let sizes = ["4608B", "20kB", "300kB"];
+                    table.insert("sndbuf".into(), json!(self.bytes.one_of(&sizes)));
+                }
                 let cc = text(table, "cc").unwrap_or_else(|| "cubic".into());
                 if table.contains_key("cc_params") {
                     let params = self.params(&cc, |names| &names.variants);
