@@ -161,7 +161,7 @@ def test_the_table_has_columns_for_them_where_they_are_measured(
     measured = pairs.points[1].runs[0].metrics["flows"][1]
     row = told.groups[1][1]
     assert row[harm] == f"{100 * measured['harm_goodput']:.1f}%"
-    assert row[friendly] == f"{measured['friendliness']:.2f}"
+    assert row[friendly] == f"{measured['friendliness']:.3g}"
     assert told.numeric[harm]
     assert not {"harm to it", "friendliness", "FCT (s)"} & set(table(results).headings)
 

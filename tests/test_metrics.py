@@ -28,14 +28,26 @@ delay = "5ms"
 queue = { limit = "1bdp" }
 [[flow]]
 name = "a"
+group = "both"
 [[flow]]
 name = "b"
+group = "both"
 [[traffic]]
 name = "web"
 kind = "poisson"
 load = 0.1
 transfer = "30kB"
+[[probe]]
+name = "p"
 """
+OWNERS = {
+    "flow": "flow.a.",
+    "group": "group.both.",
+    "traffic": "traffic.web.",
+    "probe": "probe.p.",
+    "bottleneck": "bottleneck.",
+    "run": "",
+}
 
 
 @pytest.fixture(scope="module")
@@ -88,9 +100,8 @@ def test_the_schema_is_the_published_one_and_holds(results: Results) -> None:
 
 
 def test_whatever_is_estimated_can_be_expected(results: Results) -> None:
-    owners = {"flow": "flow.a.", "traffic": "traffic.web.", "bottleneck": "bottleneck.", "run": ""}
     checks = [
-        f'm{nth} = "{owners[metric.subject]}{metric.name} > 0"'
+        f'm{nth} = "{OWNERS[metric.subject]}{metric.name} > 0"'
         for nth, metric in enumerate(METRICS)
     ]
     text = STUDY + "[expect]\n" + "\n".join(checks) + "\n"
@@ -107,7 +118,6 @@ def test_what_is_compared_by_default_has_an_order() -> None:
 
 
 def test_one_list_says_what_is_a_percentage() -> None:
-    owners = {"flow": "flow.a.", "traffic": "traffic.web.", "bottleneck": "bottleneck.", "run": ""}
     for metric in METRICS:
-        figure = Quantity(owners[metric.subject] + metric.name).unit(1.0)
+        figure = Quantity(OWNERS[metric.subject] + metric.name).unit(1.0)
         assert figure[:2] == metric.unit(1.0)[:2], metric.path

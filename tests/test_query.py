@@ -262,7 +262,7 @@ def test_runs_of_a_study_that_was_changed_are_apart_unless_pooled(
     assert "plan" not in query(folder, pool=True).columns
     done = cli("query", str(folder), "--group-by", "name")
     assert "the rows are of 2 plans, apart by `plan` (--pool pools them):" in done.stderr
-    assert "flow.long.start.at = 0 µs, not 300 ms" in done.stderr
+    assert "flow.long.start.at = 0 ms, not 300 ms" in done.stderr
     quiet = cli("query", str(folder), "--group-by", "name", "--pool")
     assert (quiet.stderr, "plan" in quiet.stdout) == ("", False)
 

@@ -178,7 +178,11 @@ def test_the_share_is_drawn_along_a_swept_number(tmp_path: Path) -> None:
     ]
 
 
-WITHOUT_NUMBERS = {"share", "matrix", "heatmap", "buffer-share", "curve", "box", "groups"}
+WITHOUT_NUMBERS = {"share", "matrix", "heatmap", "buffer-share", "curve", "box", "groups"} | {
+    "completion",
+    "probe-rtt",
+    "probe-cdf",
+}
 """Figures of which these results have nothing to show: one key is swept, over two variants, of two
 flows with few runs."""
 
@@ -311,7 +315,9 @@ def test_results_show_themselves_as_the_table(results: Results) -> None:
     lines = repr(results).splitlines()
     assert lines[0] == "Two flows on a slow link"
     assert lines[2].split("  ")[0] == "short.cc"
-    assert len(lines) == 3 + 4
+    # The caption says of which time the numbers are.
+    assert len(lines) == 3 + 4 + 2
+    assert "after 500 ms of warm-up" in lines[-1]
     assert all(line == line.rstrip() for line in lines)
 
 

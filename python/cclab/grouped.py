@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cclab import pooled
-from cclab.metrics import FLOW_METRICS, GROUP_METRICS, shown_like
+from cclab.metrics import FLOW_METRICS, GROUP_METRICS, of_flow, shown_like
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -104,7 +104,7 @@ def values(
         rows["group", group, "share"] = sums if len(ways) == 1 else [None] * len(runs)
         if folds(runs):
             for name in FLOW_METRICS:
-                each = [[run["flows"][number][name] for number in numbers] for run in runs]
+                each = [[of_flow(run["flows"][number])[name] for number in numbers] for run in runs]
                 rows["each", group, name] = [_mean(of_run) for of_run in each]
             each_share = zip(*of_flows, strict=True)
             rows["each", group, "share"] = [_mean(of_run) for of_run in each_share]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from cclab.comparison.changes import Change, changes
 from cclab.comparison.metric import follows_window
 from cclab.grouped import MOST_FLOWS
-from cclab.metrics import kind, of_flow, of_source, shown, warmed_up
+from cclab.metrics import FLOW_GROUPS, kind, of_flow, of_source, shown, warmed_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -166,6 +166,8 @@ def _point(a: Point, b: Point, metrics: list[Metric], asked: bool) -> Match:
             if metric.subject == "flow"
             # Without a transfer it is the run's length, whatever the variant does.
             and (metric.name != "elapsed_s" or transfers or asked)
+            # What only one transport has is nothing to compare of the other.
+            and (metric.keys[0] not in FLOW_GROUPS or asked or _measured(metric, rows_a + rows_b))
         ]
         flows.append(Subject(name, kind(rows_a[0]), kind(rows_b[0]), compared))
     kinds_a, kinds_b = _kinds(scenario_a, "traffic"), _kinds(scenario_b, "traffic")
@@ -305,6 +307,11 @@ def _source(name: str, metrics: list[Metric], sides: _Sides) -> list[Row]:
     )
     measured = [m for m in metrics if any(row[m.name] is not None for row in (*rows_a, *rows_b))]
     return [sides.row(metric, rows_a, rows_b) for metric in measured]
+
+
+def _measured(metric: Metric, rows: list[dict[str, Any]]) -> bool:
+    """Whether any of a flow's runs has the metric."""
+    return any(row[metric.name] is not None for row in rows)
 
 
 def _flow(runs: list[Measured], name: str) -> list[dict[str, Any]]:
