@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
+    from cclab.comparison.difference import Difference
+
 GOODPUT, RETRANSMITS, UTILIZATION, SENT = metric_names(
     ["goodput_bps", "retransmits", "bottleneck.utilization", "rtt_min_s"]
 )
@@ -227,5 +229,6 @@ def _drawn(axes: Axes) -> set[float]:
     return {float(x) for line in axes.lines for x in np.asarray(line.get_xdata(), dtype=float)}
 
 
-def _differences(compared: cclab.Comparison, name: str) -> list:  # type: ignore[type-arg]
-    return [c.difference for c in compared.compared if c.metric.name == name]
+def _differences(compared: cclab.Comparison, name: str) -> list[Difference]:
+    of_it = (c.difference for c in compared.compared if c.metric.name == name)
+    return [found for found in of_it if found is not None]

@@ -22,6 +22,8 @@ from cclab.plan import Run
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cclab._core import Progress
+
 
 class Guessed(Costs):
     """Costs as a study's first runs are guessed, which scenarios say themselves."""
@@ -137,8 +139,9 @@ def test_runs_that_take_far_longer_than_was_guessed_are_seen_by_their_virtual_ti
 def test_a_run_without_an_end_in_sight_counts_by_the_guess() -> None:
     scenario: dict[str, Any] = {"guess": 4.0, "takes": 1e9}
     run = Run("a", 1, "made-up", "1", scenario)
-    batch = _Batch([run], [Guest(run, virtual_s=1e9)], 4.0, guessed=True)  # type: ignore[list-item]
-    batch.progresses[0].spent_s = 1.0  # type: ignore[attr-defined]
+    guest = Guest(run, virtual_s=1e9)
+    guest.spent_s = 1.0
+    batch = _Batch([run], [cast("Progress", guest)], 4.0, guessed=True)
     assert batch.spent_s(5.0) == 0.0
     assert batch.whole_s(6.0, pace=1.0) == pytest.approx(5.0, abs=0.01)
 

@@ -60,10 +60,12 @@ def parsed(given: str | Sequence[str] | Mapping[str, object], kinds: Sequence[st
         pairs = [(str(key), _text(value), f"{key}={value!r}") for key, value in given.items()]
     else:
         texts = [given] if isinstance(given, str) else list(given)
+        pairs = []
         for text in texts:
-            if "=" not in text:
+            key, sign, value = text.partition("=")
+            if not sign:
                 raise InputError(f"{text}: figure.KEY=VALUE is meant, such as figure.width=7")
-        pairs = [(*map(str.strip, text.split("=", 1)), text) for text in texts]  # type: ignore[misc]
+            pairs.append((key.strip(), value.strip(), text))
     found: dict[str, str] = {}
     for key, value, said in pairs:
         bare = key.removeprefix(_PREFIX)
