@@ -308,9 +308,11 @@ def of_source(source: dict[str, Any]) -> dict[str, Any]:
 def shares(measured: Mapping[str, Any]) -> list[float | None]:
     """Of each flow of a run its part of the goodput of those that go its way; None without any.
 
-    Nor has a program a part of which nothing was seen.
+    Nor has a program a part of which nothing was seen, nor a flow that was over when the warm-up
+    ended: a flow that starved has 0.
     """
-    name = shown_name("flow", "goodput", warm=warmed_up(measured))
+    warm = warmed_up(measured)
+    name = shown_name("flow", "goodput", warm=warm)
     flows = measured["flows"]
     totals: dict[str, float] = {}
     for flow in flows:
@@ -318,7 +320,9 @@ def shares(measured: Mapping[str, Any]) -> list[float | None]:
         totals[way] = totals.get(way, 0.0) + (flow[name] or 0.0)
     return [
         (flow[name] or 0.0) / total
-        if (total := totals[flow["direction"]]) > 0 and flow["transport"] is not None
+        if (total := totals[flow["direction"]]) > 0
+        and flow["transport"] is not None
+        and not (warm and flow[name] is None)
         else None
         for flow in flows
     ]

@@ -119,7 +119,9 @@ def _end(run: Measured) -> float:
 
 def _names(study: str, scenario: dict[str, Any]) -> tuple[str, dict[str, str], dict[str, str]]:
     """The name of the test, and what Flent calls each flow and each probe."""
-    flows, probes = scenario["flows"], scenario.get("probes", [])
+    # Flent's tests have series of TCP alone.
+    flows = [flow for flow in scenario["flows"] if not flow.get("udp")]
+    probes = scenario.get("probes", [])
     if ready.file_of(study) is not None:
         return (
             study,

@@ -36,7 +36,9 @@ LEAST = 5
 
 MOST_LINES = 16
 
-NEEDS = f"flows that are transfers, {LEAST} or more of one name over all runs of a sweep point"
+NEEDS = (
+    f"a sweep point whose flows are all transfers, {LEAST} or more of one name over all of its runs"
+)
 
 _SPREAD = 20
 
