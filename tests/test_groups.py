@@ -148,7 +148,8 @@ def test_many_flows_are_one_row_unless_all_are_asked_for(
 
 def test_the_mean_of_a_group_is_that_of_its_flows(incast: Results) -> None:
     (point,) = incast.summaries
-    each = point.groups[0].each["srtt_mean_s"]
+    (one,) = point.groups[0].each
+    each = one.estimate("srtt_mean_s")
     of_flows = [f.estimates["srtt_mean_s"] for f in point.flows if f.group == "s"]
     known = [one.mean for one in of_flows if one is not None]
     assert each is not None
@@ -162,6 +163,39 @@ def test_a_group_joins_flows_of_either_direction(tmp_path: Path) -> None:
     (group,) = found.runs[0].metrics["groups"]
     assert (group["name"], group["flows"]) == ("web", 13)
     assert grouped.members(found.runs[0].metrics, "web") == list(range(13))
+
+
+def test_no_row_of_a_table_is_of_flows_of_both_directions(tmp_path: Path) -> None:
+    back = (
+        'group = "web"\n[[flow]]\nname = "back"\ncc = "reno"\ncount = 2\n'
+        'direction = "reverse"\ntransfer = "50kB"\ngroup = "web"\n[[flow]]\nname = "lone"\n'
+        'direction = "reverse"\ntransfer = "50kB"\ngroup = "few"\n[[flow]]\nname = "there"\n'
+        'transfer = "50kB"\ngroup = "few"'
+    )
+    file = written(tmp_path, flow=back)
+    found = cclab.run(file, out=tmp_path / "out", repeat=1, set="trace.interval=1ms")
+    shown = tables.table(found)
+    rows = shown.groups[0]
+    direction = shown.headings.index("direction")
+    # Those of a direction that is a single flow's are that flow.
+    assert [row[0] for row in rows] == [
+        "web (mean of 12)", "there", "other", "web (mean of 2)", "lone"
+    ]  # fmt: skip
+    assert [row[direction] for row in rows] == ["forward", "", "", "reverse", ""]
+    assert [row[1] for row in rows if "web" in row[0]] == ["cubic", "reno"]
+    (point,) = found.summaries
+    for each in point.groups[0].each:
+        flows = [flow for flow in point.flows if flow.name in each.names]
+        assert {flow.direction for flow in flows} == {each.direction}
+        for name in ("srtt_mean_s", "share"):
+            known = [one.mean for flow in flows if (one := flow.estimate(name)) is not None]
+            mean = each.estimate(name)
+            assert mean is not None
+            assert mean.mean == pytest.approx(math.fsum(known) / len(known))
+    groups = tables.groups(found)
+    assert groups is not None
+    told = groups.headings.index("direction")
+    assert [row[told] for row in groups.groups[0]] == ["forward and reverse"] * 2
 
 
 def test_a_group_changes_no_packet(tmp_path: Path, incast: Results) -> None:

@@ -20,15 +20,27 @@ if TYPE_CHECKING:
 def groups(results: Results, most: int | None = None) -> Table | None:
     """The table of groups of flows: one row per group and sweep point; None without any.
 
-    With `most`, only of the first so many sweep points.
+    With `most`, only of the first so many sweep points. Where flows go both ways, it says which way
+    those of a group go.
     """
+    both_ways = len({flow.direction for p in results.summaries for flow in p.flows}) > 1
 
     def rows(point: PointSummary) -> list[_Row]:
         return [
-            _Row([group.name, str(group.flows), group.cc], group.estimate) for group in point.groups
+            _Row(
+                [
+                    group.name,
+                    str(group.flows),
+                    group.cc,
+                    *([" and ".join(group.directions)] if both_ways else []),
+                ],
+                group.estimate,
+            )
+            for group in point.groups
         ]
 
-    return _named_rows(results, most, "group", ("group", "flows", "variant"), rows)
+    headings = ("group", "flows", "variant", *(["direction"] if both_ways else []))
+    return _named_rows(results, most, "group", headings, rows)
 
 
 def queues(results: Results, most: int | None = None) -> Table | None:

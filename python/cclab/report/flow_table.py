@@ -127,7 +127,7 @@ def _uneven(results: Results) -> bool:
 
 def folds(results: Results) -> bool:
     """Whether `table` has fewer rows than there are flows."""
-    return any(point.folds and point.groups for point in results.summaries)
+    return any(group.each for point in results.summaries for group in point.groups)
 
 
 @dataclass(frozen=True)
@@ -142,23 +142,22 @@ class _FlowRow:
 
 
 def _flow_rows(point: PointSummary, every: bool) -> list[_FlowRow]:
-    """The rows of a sweep point: groups first where they are folded."""
-    folded = point.groups if point.folds and not every else []
-    inside = {group.name for group in folded}
-    ways = {flow.group: flow.direction for flow in reversed(point.flows)}
+    """The rows of a sweep point: groups first where they are folded, each way by itself."""
+    folded = [] if every else [(g.name, each) for g in point.groups for each in g.each]
+    inside = {name for _, each in folded for name in each.names}
     return [
         _FlowRow(
-            f"{group.name} (mean of {group.flows})",
-            group.cc,
-            ways[group.name],
-            group.of_each,
-            grouped.longest(group.limited),
+            f"{group} (mean of {len(each.names)})",
+            each.cc,
+            each.direction,
+            each.estimate,
+            grouped.longest(each.limited),
         )
-        for group in folded
+        for group, each in folded
     ] + [
         _FlowRow(flow.name, flow.kind, flow.direction, flow.estimate, flow.limited_by)
         for flow in point.flows
-        if flow.group not in inside
+        if flow.name not in inside
     ]
 
 
@@ -170,8 +169,9 @@ def _rows(
     params = [text(value) for value in point.params.values()]
     limits = shown.limits
     rows: list[list[str]] = []
+    flows = _flow_rows(point, every)
     for way in _ways(point):
-        own = [flow for flow in _flow_rows(point, every) if flow.direction == way]
+        own = [flow for flow in flows if flow.direction == way]
         for index, flow in enumerate(own):
             of_way = [
                 *([way] if both_ways else []),
