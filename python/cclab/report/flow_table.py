@@ -98,10 +98,6 @@ class _Shown:
         return sum(not only_measured(cells.metric) for cells in self.flow)
 
 
-_AMONG_FLOWS = ("share", "jain")
-"""What a flow has none of that goes its way alone."""
-
-
 def _ways(point: PointSummary) -> list[str]:
     """The directions in which data of flows go, `forward` first; it is one without flows, too."""
     return sorted({flow.direction for flow in point.flows}) or ["forward"]
@@ -114,7 +110,8 @@ def _is_alone(point: PointSummary, way: str) -> bool:
 
 def _of_way(point: PointSummary, metric: Metric, way: str) -> Estimate | None:
     """What tables show of `metric` of the bottleneck or the run, of one direction."""
-    if metric.name in _AMONG_FLOWS and _is_alone(point, way):
+    # Of a flow that goes its way alone there is nothing to tell.
+    if metric.name == "jain" and _is_alone(point, way):
         return None
     of = point.of_bottleneck if metric.subject == "bottleneck" else point.of_whole
     return of(metric.name if way == "forward" else f"reverse_{metric.name}")
@@ -178,12 +175,7 @@ def _rows(
                 *(cells.text(_of_way(point, cells.metric, way)) for cells in shown.point),
                 *([str(point.n)] if counted else []),
             ]
-            numbers = [
-                NONE
-                if cells.metric.name in _AMONG_FLOWS and _is_alone(point, way)
-                else cells.text(flow.estimate(cells.metric.name))
-                for cells in shown.flow
-            ]
+            numbers = [cells.text(flow.estimate(cells.metric.name)) for cells in shown.flow]
             rows.append(
                 [
                     *("" if rows else value for value in params),
