@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import TYPE_CHECKING
 
+import jsonschema
 import polars as pl
 import pytest
 
@@ -12,6 +14,7 @@ import cclab
 from cclab.cli.exits import WRONG_INPUT
 from cclab.queries import query
 from cclab.report import tables
+from conftest import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,6 +97,28 @@ def test_tables_queries_and_checks_tell_them_apart(results: Results) -> None:
     assert rows.shape == (2, 2)
     assert (rows[columns[0]] < rows[columns[1]]).all()
     assert columns[0].replace("bottleneck.", "") in results.bottlenecks.columns
+
+
+def test_queues_are_compared_each_with_its_like(results: Results, tmp_path: Path, cli: Cli) -> None:
+    other = cclab.run(written(tmp_path), out=tmp_path / "out", repeat=2, set="flow.classic.cc=reno")
+    found = cclab.compare(results, other, metrics=["band.queue_delay_p99_s", "drops"])
+    (point,) = found.points
+    assert [band.name for band in point.bands] == ["L", "C"]
+    for place, band in enumerate(point.bands):
+        (compared,) = band.metrics
+        assert compared.difference is not None
+        runs = [run.metrics["bottleneck"]["bands"][place] for run in results.runs]
+        mean = sum(run["queue_delay_p99_s"] for run in runs) / len(runs)
+        assert compared.difference.a.mean == pytest.approx(mean)
+    # What a queue and the bottleneck both have is the bottleneck's where nobody says whose.
+    assert [c.metric.path for c in point.whole] == ["bottleneck.drops"]
+    schema = json.loads((ROOT / "docs/compare.schema.json").read_text())
+    jsonschema.validate(found.document(), schema)
+    shown = cli(
+        "compare", results.store.path, other.store.path, "--metric", "band.queue_delay_p99_s"
+    )
+    assert "queue L (dualpi2)" in shown.stdout
+    assert not cclab.compare(results, other).points[0].bands
 
 
 def test_a_single_queue_has_no_bands(tmp_path: Path, cli: Cli) -> None:

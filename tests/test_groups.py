@@ -15,7 +15,7 @@ from matplotlib.patches import Rectangle
 import cclab
 from cclab import compare, grouped, pooled
 from cclab.cli.exits import EXPECTATION_FAILED, WRONG_INPUT
-from cclab.errors import StudyError
+from cclab.errors import InputError, StudyError
 from cclab.queries import query
 from cclab.report import figures, tables
 
@@ -250,6 +250,30 @@ def test_compare_has_a_row_for_a_group_and_none_for_each_of_many(
     shown = cli("compare", incast.store.path, other.store.path)
     assert "s (group: cubic | reno)" in shown.stdout
     assert "s.3" not in shown.stdout
+
+
+def test_a_short_name_is_of_what_the_results_have(
+    incast: Results, tmp_path: Path, cli: Cli
+) -> None:
+    other = cclab.run(written(tmp_path, cc="reno"), out=tmp_path / "out", repeat=3)
+    found = compare(incast, other, metrics="fct_p99_s")
+    assert [c.metric.path for c in found.compared] == ["group.fct_p99_s"]
+    shown = cli("compare", incast.store.path, other.store.path, "--metric", "traffic.fct_p99_s")
+    assert shown.returncode == WRONG_INPUT
+    assert "no run measured traffic.fct_p99_s on both sides; both have group.fct_p99_s" in (
+        shown.stderr
+    )
+    # Transfers of cross traffic have one too: then the name alone says too little.
+    more = '[[traffic]]\nname = "web"\nkind = "poisson"\nload = 0.2\ntransfer = "20kB"\n'
+    both = [
+        cclab.run(file, out=tmp_path / cc, repeat=2, set=["duration=1s", "trace.interval=0s"])
+        for cc in ("cubic", "reno")
+        for file in [written(tmp_path, cc=cc, flow=more)]
+    ]
+    with pytest.raises(InputError, match=r"write traffic\.fct_p99_s or group\.fct_p99_s"):
+        compare(*both, metrics="fct_p99_s")
+    with pytest.raises(InputError, match=r"bottleneck has none; there is traffic\.fct_p99_s, gro"):
+        compare(*both, metrics="bottleneck.fct_p99_s")
 
 
 def test_explain_expects_a_share_of_the_link_for_each_of_a_group(tmp_path: Path, cli: Cli) -> None:

@@ -292,6 +292,9 @@ def _print_point(point: PointComparison, everywhere: list[str], margin: Margin |
     for source in (*point.traffic, *point.probes):
         kinds = dict.fromkeys((source.kind_a, source.kind_b))
         _add_rows(table, source.name, " | ".join(kinds), source.metrics)
+    for band in point.bands:
+        kinds = dict.fromkeys((band.kind_a, band.kind_b))
+        _add_rows(table, f"queue {band.name}", " | ".join(kinds), band.metrics)
     several = len(point.flows) > 1
     _add_rows(
         table,
