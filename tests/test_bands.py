@@ -7,13 +7,14 @@ import math
 from typing import TYPE_CHECKING
 
 import jsonschema
+import numpy as np
 import polars as pl
 import pytest
 
 import cclab
 from cclab.cli.exits import WRONG_INPUT
 from cclab.queries import query
-from cclab.report import tables
+from cclab.report import figures, tables
 from conftest import ROOT
 
 if TYPE_CHECKING:
@@ -99,6 +100,25 @@ def test_tables_queries_and_checks_tell_them_apart(results: Results) -> None:
     assert columns[0].replace("bottleneck.", "") in results.bottlenecks.columns
 
 
+def test_the_delay_of_each_queue_is_drawn(results: Results) -> None:
+    figure = figures.draw(results, "queue-cdf")
+    assert figure is not None
+    (axes,) = figure.axes
+    lines = dict(zip(("L", "C"), axes.get_lines(), strict=False))
+    assert [text.get_text() for one in figure.legends for text in one.get_texts()] == [
+        "queue L",
+        "queue C",
+    ]
+    for place, line in enumerate(lines.values()):
+        x, y = (np.asarray(values, dtype=float) for values in line.get_data())
+        runs = [run.metrics["bottleneck"]["bands"][place] for run in results.runs]
+        ends = sorted(1e3 * run["queue_delay_p95_s"] for run in runs)
+        # The axis is in milliseconds; of both runs together it is between those of either.
+        found = x[np.searchsorted(y, 0.95)]
+        assert 0.97 * ends[0] <= found <= 1.03 * ends[-1]
+        assert y[-1] == pytest.approx(1)
+
+
 def test_queues_are_compared_each_with_its_like(results: Results, tmp_path: Path, cli: Cli) -> None:
     other = cclab.run(written(tmp_path), out=tmp_path / "out", repeat=2, set="flow.classic.cc=reno")
     found = cclab.compare(results, other, metrics=["band.queue_delay_p99_s", "drops"])
@@ -130,3 +150,4 @@ def test_a_single_queue_has_no_bands(tmp_path: Path, cli: Cli) -> None:
     plain = cclab.run(file, out=tmp_path / "out", repeat=1, set=["duration=1s"])
     assert plain.runs[0].metrics["bottleneck"]["bands"] == []
     assert tables.queues(plain) is None
+    assert figures.draw(plain, "queue-cdf") is None
