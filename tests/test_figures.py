@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 import pytest
-from matplotlib.colors import to_rgb
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.patches import Rectangle
 
 import cclab
@@ -468,6 +468,29 @@ def test_transfers_that_did_not_end_keep_their_line_below_all(tmp_path: Path) ->
     assert np.asarray(line.get_ydata(), dtype=float).max() == pytest.approx(sum(ended) / 6)
 
 
+def test_transfers_beside_a_bulk_flow_have_their_line(tmp_path: Path) -> None:
+    flows = (
+        '[[flow]]\nname = "web"\ncc = "cubic"\ncount = 6\nrtt = "20ms"\ntransfer = "100kB"\n'
+        '[[flow]]\nname = "bulk"\ncc = "cubic"\nrtt = "20ms"\n'
+    )
+    figure = _late(tmp_path, flows, "duration=3s").figure("completion")
+    assert _told(figure) == ["web (cubic, 6 flows)"]
+    [line] = figure.axes[0].lines
+    assert len(np.asarray(line.get_xdata())) == 6 + 1
+
+
+def test_groups_of_one_variant_have_hues_of_their_own(tmp_path: Path) -> None:
+    flows = "".join(
+        f'[[flow]]\nname = "{name}"\ncc = "cubic"\ncount = 4\nrtt = "20ms"\n'
+        for name in ("a", "b", "c")
+    )
+    figure = _late(tmp_path, flows, "duration=2s").figure("groups")
+    bars = [one for one in figure.axes[0].patches if isinstance(one, Rectangle)]
+    hues = [_hue(to_hex(bar.get_facecolor())) for bar in bars]
+    assert len(bars) == 3
+    assert min(abs(one - other) for one, other in itertools.combinations(hues, 2)) > 0.05
+
+
 def test_transfers_are_compared_by_how_long_they_take(transfers: Results) -> None:
     [axes] = transfers.figure("tradeoff").axes
     assert "fct" in axes.get_ylabel()
@@ -527,7 +550,8 @@ def test_no_label_of_a_tick_runs_into_the_next_in_any_figure(
         '[[flow]]\ncc = "cubic"\ncount = 9\nrtt = "40ms"\n[[probe]]\nname = "ping"\nrtt = "20ms"\n'
     )
     (tmp_path / "many").mkdir()
-    crowd = _late(tmp_path / "many", many, "duration=1s")
+    queue = ("network.bottleneck.queue.kind=dualpi2", "network.bottleneck.queue.limit=1000p")
+    crowd = _late(tmp_path / "many", many, "duration=1s", *queue)
     drawn = set()
     for kind in figures.FIGURES:
         for results, where in ((transfers, None), (wide, None), (wide, part), (crowd, None)):
