@@ -45,7 +45,9 @@ def compare(
     ] = None,
     flow: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Whose variant A and B replace; every flow's."),
+        typer.Option(
+            metavar="NAME", help="A flow whose variant A and B replace; all if none is given."
+        ),
     ] = None,
     metric: Annotated[
         list[str] | None,
@@ -57,7 +59,7 @@ def compare(
     ] = "fdr",
     margin: Annotated[
         str | None,
-        typer.Option(metavar="5%", help="By how much B may be worse and still be no worse."),
+        typer.Option(metavar="5%", help="By how much B may be worse and still count as no worse."),
     ] = None,
     fail_if: Annotated[
         str | None,

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 TITLE = "Round trips of probes over time"
 CAPTION = (
-    "The time from each request of a probe to its answer, where it left; the ticks at the top mark "
-    "requests without an answer. First run of each sweep point."
+    "The time from each request of a probe to its answer, at the time when the request left; the "
+    "ticks at the top mark requests without an answer. First run of each sweep point."
 )
 NEEDS = "a [[probe]]"
 
 CDF_TITLE = "Distribution of the round trips of probes"
 CDF_CAPTION = (
-    "The share of a probe's requests that were answered within so long, of all runs of a sweep "
+    "The share of a probe's requests that were answered within a time, of all runs of a sweep "
     "point together, after the warm-up if there is one; where requests were lost, a line ends "
     "below 1."
 )

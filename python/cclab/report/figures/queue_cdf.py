@@ -28,10 +28,9 @@ if TYPE_CHECKING:
 
 TITLE = "Distribution of the queue delay of each queue"
 CAPTION = (
-    "The share of the packets of a queue that waited no longer than so long, of all runs of a "
-    "sweep point together, after the warm-up where that was counted apart: a line for each queue "
-    "that the bottleneck's discipline has a name for. The axis is logarithmic; its left end holds "
-    "what waited less."
+    "The share of a queue's packets that waited no longer than a time, over all runs of a sweep "
+    "point, after the warm-up where the trace has that apart: a line for each named queue of the "
+    "bottleneck's discipline. The axis is logarithmic; shorter waits stand at its left end."
 )
 NEEDS = "a bottleneck whose discipline has named queues (dualpi2)"
 
