@@ -67,7 +67,7 @@ def _print_network(explanation: Explanation, every: bool) -> None:
     lines = _lines_of_links(explanation, every)
     for name, link in lines if every else lines[:_MOST_LINKS]:
         rate = "infinite" if link.rate_bps is None else units.told_rate(link.rate_bps)
-        table.add_row(name, rate, units.told_time(link.delay_s))
+        table.add_row(name, rate, _time(link.delay_s))
     show(stdout(), table)
     if len(lines) > _MOST_LINKS and not every:
         tell(f"{len(lines) - _MOST_LINKS} more links; --all shows them")
@@ -108,7 +108,7 @@ def _print_flows(explanation: Explanation, every: bool) -> None:
         table.add_row(
             Text(name),
             flow.cc,
-            units.told_time(flow.base_rtt_s),
+            _time(flow.base_rtt_s),
             flow.bottleneck or "none",
             _bytes(flow.bdp_bytes),
             _bytes(flow.queue_bytes),
@@ -178,7 +178,7 @@ def _print_traffic(explanation: Explanation) -> None:
             source.kind,
             ("up to " if source.yields else "") + units.told_rate(source.offered_bps),
             "not on it" if share is None else f"{share:.1%}",
-            units.told_time(source.base_rtt_s),
+            _time(source.base_rtt_s),
             source.reason,
         )
     show(stdout(), table)
@@ -204,9 +204,9 @@ def _print_probes(explanation: Explanation) -> None:
         table.add_row(
             Text(probe.name),
             probe.kind,
-            units.told_time(probe.interval_s),
-            units.told_time(probe.base_rtt_s),
-            units.told_time(probe.idle_rtt_s),
+            _time(probe.interval_s),
+            _time(probe.base_rtt_s),
+            _time(probe.idle_rtt_s),
             _bytes(probe.packet_bytes),
             units.told_rate(probe.load_bps),
             "not on it" if share is None else f"{share:.2%}",
@@ -222,6 +222,11 @@ def _print_limits(name: str, flow: FlowExplanation) -> None:
         tell(f"  {units.told_rate(limit.bps):>14}  {limit.name}: {limit.reason}")
     for note in flow.notes:
         tell(f"  note: {note}")
+
+
+def _time(seconds: float) -> str:
+    # What transmission adds to a round trip is to be seen beside what propagation takes.
+    return units.told_time(seconds, 6)
 
 
 def _bytes(count: float | None) -> str:
