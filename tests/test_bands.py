@@ -84,22 +84,6 @@ def test_the_trace_has_a_row_for_each_queue(results: Results) -> None:
     assert ahead["packets"].to_list() == [band["packets"] for band in found]
 
 
-def test_tables_queries_and_checks_tell_them_apart(results: Results) -> None:
-    shown = tables.queues(results)
-    assert shown is not None
-    assert [row[0] for row in shown.groups[0]] == ["L", "C"]
-    assert "queue" in shown.headings
-    assert "| L |" in tables.markdown(results)
-    assert not results.failures
-    summary = results.document()["summary"][0]["bottleneck"]["bands"]
-    assert summary[0]["queue_delay_p99_s"]["mean"] < 0.005
-    columns = ["bottleneck.band.L.queue_delay_mean_s", "bottleneck.band.C.queue_delay_mean_s"]
-    rows = query(results.store.path, "`bottleneck.band.C.drops` > 0", table="runs", columns=columns)
-    assert rows.shape == (2, 2)
-    assert (rows[columns[0]] < rows[columns[1]]).all()
-    assert columns[0].replace("bottleneck.", "") in results.bottlenecks.columns
-
-
 def test_the_delay_of_each_queue_is_drawn(results: Results) -> None:
     figure = figures.draw(results, "queue-cdf")
     assert figure is not None
@@ -139,6 +123,22 @@ def test_queues_are_compared_each_with_its_like(results: Results, tmp_path: Path
     )
     assert "queue L (dualpi2)" in shown.stdout
     assert not cclab.compare(results, other).points[0].bands
+
+
+def test_tables_queries_and_checks_tell_them_apart(results: Results) -> None:
+    shown = tables.queues(results)
+    assert shown is not None
+    assert [row[0] for row in shown.groups[0]] == ["L", "C"]
+    assert "queue" in shown.headings
+    assert "| L |" in tables.markdown(results)
+    assert not results.failures
+    summary = results.document()["summary"][0]["bottleneck"]["bands"]
+    assert summary[0]["queue_delay_p99_s"]["mean"] < 0.005
+    columns = ["bottleneck.band.L.queue_delay_mean_s", "bottleneck.band.C.queue_delay_mean_s"]
+    rows = query(results.store.path, "`bottleneck.band.C.drops` > 0", table="runs", columns=columns)
+    assert rows.shape == (2, 2)
+    assert (rows[columns[0]] < rows[columns[1]]).all()
+    assert columns[0].replace("bottleneck.", "") in results.bottlenecks.columns
 
 
 def test_a_single_queue_has_no_bands(tmp_path: Path, cli: Cli) -> None:
