@@ -239,7 +239,9 @@ def test_lists_may_be_one_text(results: Results) -> None:
 def test_what_is_of_several_runs_is_told_as_such(results: Results) -> None:
     with pytest.raises(InputError, match="no column `harm_goodput`: it is of several runs"):
         query(results.store.path, "harm_goodput > 0.5")
-    with pytest.raises(InputError, match=r"no run measured harm_goodput on both .*baselines=solo"):
+    with pytest.raises(
+        InputError, match=r"no run measured flow\.harm_goodput on both .*baselines=solo"
+    ):
         cclab.compare(results, results, metrics=["goodput_bps", "harm_goodput"])
 
 
