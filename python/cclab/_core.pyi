@@ -25,6 +25,7 @@ __all__ = [
     "execute",
     "execute_on_kernel",
     "finish",
+    "foreseen",
     "holds",
     "impairments",
     "measure",
@@ -88,6 +89,9 @@ def describe(scenario: str) -> str:
     `links`: name, rate_bps, delay_s; `flows`: name, the indices of the links that data and acks
     cross, base RTT, packet sizes, windows. Raises `StudyError` where the simulator cannot run it.
     """
+
+def foreseen(scenario: str) -> str:
+    """The warnings that every run of a scenario (JSON) will have, as JSON: code, message, remedy."""
 
 def determinants(scenario: str, kernel: str | None = None) -> str:
     """What determines a run of `scenario` (JSON) beside its seed: the versions of what it uses, or,

@@ -22,16 +22,41 @@ const MAX_BOTTLENECKS: u32 = 64;
 
 /// What the size of a queue is measured by.
 pub(super) struct PathFacts {
-    /// The largest base RTT of the flows; zero without any.
-    pub max_rtt: Time,
-    /// Whether there are flows: a sweep may leave none beside cross traffic.
-    pub has_flows: bool,
+    /// The largest base RTT of the flows, or why there are none.
+    pub max_rtt: Result<Time, NoFlow>,
     /// The largest packet of the flows, headers and framing included.
     pub packet: u64,
     /// Whether a queue stays below its limit.
     pub limit_is_exclusive: bool,
     /// When the run ends, if that is known.
     pub duration: Option<Time>,
+}
+
+/// Why no flow has a round trip.
+#[derive(Clone, Copy)]
+pub(super) enum NoFlow {
+    /// The study has cross traffic or probes alone.
+    Written,
+    /// A sweep leaves none beside them.
+    Left,
+}
+
+impl NoFlow {
+    /// What is wrong with a limit in bandwidth-delay products then.
+    fn problem(self) -> Problem {
+        let (why, help) = match self {
+            NoFlow::Written => (
+                "the study has none",
+                "give the limit as a time, such as \"40ms\" for a path of 40 ms, or in bytes or packets",
+            ),
+            NoFlow::Left => (
+                "no flow is left where every `count` is 0",
+                "give the limit in bytes or packets, or let the counts begin at 1",
+            ),
+        };
+        let message = "a limit in bandwidth-delay products needs the round trip of a flow, and";
+        Problem::new(format!("{message} {why}"), help)
+    }
 }
 
 impl PathFacts {
@@ -131,16 +156,10 @@ fn sized(
         }
         LimitText::Bytes(bytes) => bytes,
         LimitText::Time(time) => rate.ok_or_else(needs_rate)?.bytes_in(time),
-        LimitText::Bdp(_) if !path.has_flows => {
-            return Err(place(Problem::new(
-                "a limit in bandwidth-delay products needs the round trip of a flow, and no flow \
-                 is left where every `count` is 0",
-                "give the limit in bytes or packets, or let the counts begin at 1",
-            )));
-        }
         LimitText::Bdp(bdps) => {
+            let rtt = path.max_rtt.map_err(|why| place(why.problem()))?;
             let rate = rate.ok_or_else(needs_rate)?;
-            bdps.bdps(rate, path.max_rtt).ok_or_else(too_large)?
+            bdps.bdps(rate, rtt).ok_or_else(too_large)?
         }
     };
     if bytes > 1 << 53 {
