@@ -9,6 +9,7 @@ use crate::error::Problem;
 use crate::names::{DEFAULT_QDISC, Names};
 use crate::quantity::LimitText;
 use crate::scenario::{Limit, Queue, Topology};
+use crate::text::TimeText;
 use crate::written;
 
 /// A queue that stands for none: no run fills it.
@@ -74,6 +75,25 @@ impl PathFacts {
                 "let it begin earlier or the run last longer",
             )),
         }
+    }
+
+    /// When `what` begins and stops, as its keys `start` and `stop` say.
+    pub fn span(
+        &self,
+        what: &str,
+        start: Option<&At<TimeText>>,
+        stop: Option<&At<TimeText>>,
+    ) -> Result<(Time, Option<Time>), Problem> {
+        let begin = start.map_or(Time::ZERO, |start| start.value.0);
+        if let Some(written) = start {
+            let begins = self.begins(what, begin);
+            begins.map_err(|problem| problem.or_at(written.at))?;
+        }
+        if let Some(stop) = stop.filter(|stop| stop.value.0 <= begin) {
+            let message = format!("{what} stops at {} and starts at {begin}", stop.value.0);
+            return Err(Problem::new(message, "`stop` lies after `start`").or_at(stop.at));
+        }
+        Ok((begin, stop.map(|stop| stop.value.0)))
     }
 }
 
