@@ -51,6 +51,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(names::variants, module)?)?;
     module.add_function(wrap_pyfunction!(names::qdiscs, module)?)?;
     module.add_function(wrap_pyfunction!(names::probes, module)?)?;
+    module.add_function(wrap_pyfunction!(names::parts, module)?)?;
     module.add_function(wrap_pyfunction!(names::stacks, module)?)?;
     module.add_function(wrap_pyfunction!(names::metrics, module)?)?;
     module.add_function(wrap_pyfunction!(names::results_schema, module)?)?;

@@ -38,7 +38,7 @@ mod words;
 pub use lowering::orders;
 pub use needs::{Needs, needs};
 pub use orders::Orders;
-pub use probes::{Probe, probes};
+pub use probes::{PARTS, Part, PartKind, Probe, probes};
 pub use records::Outcome;
 pub use unsupported::{Unsupported, unsupported};
 
