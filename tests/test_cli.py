@@ -310,7 +310,9 @@ def test_plan_shows_the_warnings_that_every_run_will_have(cli: Cli, tmp_path: Pa
     assert "cross-traffic-without-rtt: " in told.stderr
     assert "and the like in 1 more run, at 2 sweep points in all" in told.stderr
     assert "the key flow.a.rtt, put traffic.web.rtt beside it" in told.stderr
-    planned = [point["warnings"] for point in json.loads(cli("plan", study, "--json").stdout)["points"]]
+    planned = [
+        point["warnings"] for point in json.loads(cli("plan", study, "--json").stdout)["points"]
+    ]
     ran = json.loads(cli("run", study, "--out", tmp_path / "out", "--json").stdout)["runs"]
     for (foreseen,), run in zip(planned, ran, strict=True):
         assert foreseen in run["warnings"]
