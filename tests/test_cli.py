@@ -299,7 +299,10 @@ def test_plan_shows_the_warnings_that_every_run_will_have(cli: Cli, tmp_path: Pa
         """
         duration = "2s"
         network.bottleneck = { rate = "10Mbit", queue = { limit = "100p" } }
-        flow = [{ name = "a", count = 2, rtt = "40ms" }]
+        flow = [
+            { name = "a", count = 2, rtt = "40ms" },
+            { name = "call", transport = "udp", rtt = "40ms", application = { kind = "video" } },
+        ]
         traffic = [{ name = "web", kind = "poisson", load = 0.2, transfer = "30kB" }]
         [sweep]
         "flow.a.rtt" = ["20ms", "40ms"]
@@ -307,6 +310,7 @@ def test_plan_shows_the_warnings_that_every_run_will_have(cli: Cli, tmp_path: Pa
     )
     told = cli("plan", study)
     assert told.returncode == DONE, told.stderr
+    assert "a.1 (cubic), a.2 (cubic), call (udp)" in told.stdout
     assert "cross-traffic-without-rtt: " in told.stderr
     assert "and the like in 1 more run, at 2 sweep points in all" in told.stderr
     assert "the key flow.a.rtt, put traffic.web.rtt beside it" in told.stderr

@@ -87,8 +87,8 @@ def test_a_part_that_is_refused_is_missing_with_its_option(
     lacks = {"part matchall": lack}
     found = Host("root", None, frozenset(QDISCS), frozenset(VARIANTS), lacks, None)
     monkeypatch.setattr(host, "_probed", lambda: found)
-    said = [(check.ok, check.found) for check in netns() if check.name == "netns: redirection"]
-    assert said == [
+    shown = [(check.ok, check.found) for check in netns() if check.name == "netns: redirection"]
+    assert shown == [
         (True, "ifb clsact u32 mirred"),
         (False, "matchall: TC classifier not found"),
     ]

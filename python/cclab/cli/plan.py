@@ -147,7 +147,7 @@ def _estimate(runs: list[Run], planned: Plan) -> tuple[float, float]:
 
 
 def _flows(scenario: dict[str, Any]) -> str:
-    names = [f"{flow['name']} ({flow['cc']})" for flow in scenario["flows"]]
+    names = [f"{flow['name']} ({flow['cc'] or 'udp'})" for flow in scenario["flows"]]
     return (
         ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])} and {len(names) - 3} more"
     )
