@@ -23,7 +23,7 @@ from cclab.metrics import (
 from cclab.stats import Estimate, estimates
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from cclab.grouped import GroupSummary, Key
     from cclab.results import Point
@@ -326,16 +326,24 @@ class Raised:
 
 def warnings(points: Sequence[Point]) -> list[Raised]:
     """The warnings of the runs of `points`: each kind of doubt once, in order of appearance."""
+    return folded(
+        (warning, run.run.id, point.index)
+        for point in points
+        for run in point.runs
+        for warning in run.metrics["warnings"]
+    )
+
+
+def folded(found: Iterable[tuple[dict[str, str], str, int]]) -> list[Raised]:
+    """Each kind of doubt once, of warnings with the id of their run and the index of its point."""
     first: dict[str, dict[str, str]] = {}
     runs: dict[str, dict[str, None]] = {}
     places: dict[str, set[int]] = {}
-    for point in points:
-        for run in point.runs:
-            for warning in run.metrics["warnings"]:
-                code = warning["code"]
-                first.setdefault(code, warning)
-                runs.setdefault(code, {})[run.run.id] = None
-                places.setdefault(code, set()).add(point.index)
+    for warning, run, point in found:
+        code = warning["code"]
+        first.setdefault(code, warning)
+        runs.setdefault(code, {})[run] = None
+        places.setdefault(code, set()).add(point)
     return [
         Raised(code, one["message"], one["remedy"], list(runs[code]), len(places[code]))
         for code, one in first.items()

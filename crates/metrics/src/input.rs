@@ -1,9 +1,9 @@
 //! What metrics need to know of a scenario.
 
-use cclab_layout::Layout;
 use cclab_spec::{Direction, Flow, Scenario};
 use cclab_units::{Rate, Time};
 
+use crate::foreseen::nearby;
 use crate::paths::Paths;
 
 /// What metrics need beside the trace.
@@ -78,23 +78,4 @@ impl From<&Scenario> for MeasureInput {
             paths,
         }
     }
-}
-
-/// A source is nearby whose base RTT is less than this part of the shortest of the flows.
-const NEARBY: u64 = 100;
-
-fn nearby(scenario: &Scenario) -> Vec<String> {
-    if scenario.traffic.is_empty() {
-        return Vec::new();
-    }
-    let layout = Layout::of(scenario);
-    let flows = layout.flows.iter().map(|flow| layout.base_rtt(flow));
-    let shortest = flows.min().unwrap_or(Time::ZERO);
-    // To datagrams that follow their own clock the way is nothing.
-    let waits = |kind: &str| !["constant-rate", "on-off", "random"].contains(&kind);
-    let sources = scenario.traffic.iter().zip(&layout.traffic);
-    let nearby = sources.filter(|(source, journey)| {
-        waits(&source.kind) && layout.base_rtt(journey) * NEARBY < shortest
-    });
-    nearby.map(|(source, _)| source.name.clone()).collect()
 }

@@ -11,6 +11,7 @@ use cclab_units::Time;
 
 use crate::bottleneck::{BOTTLENECK, REVERSE, utilization};
 use crate::flow::{FlowMetrics, LimitedShares, is_seen, is_tcp, is_udp};
+use crate::foreseen;
 use crate::input::MeasureInput;
 use crate::run_metrics::RunMetrics;
 use crate::warning::Warning;
@@ -144,7 +145,7 @@ pub const RULES: [Rule; 17] = [
         check: too_few_loss_cycles,
     },
     Rule {
-        code: "cross-traffic-without-rtt",
+        code: foreseen::WITHOUT_RTT,
         when: "cross traffic that waits for answers has less than a hundredth of the base RTT of every flow",
         check: cross_traffic_without_rtt,
     },
@@ -216,7 +217,7 @@ fn mostly_limited_among(
 /// Flows that a message names; the rest it counts.
 const NAMED: usize = 4;
 
-fn joined(parts: impl Iterator<Item = String>) -> Option<String> {
+pub(crate) fn joined(parts: impl Iterator<Item = String>) -> Option<String> {
     let mut parts: Vec<String> = parts.collect();
     let rest = parts.len().saturating_sub(NAMED);
     parts.truncate(NAMED);
@@ -489,21 +490,8 @@ fn no_congestion_signal(evidence: &Evidence<'_>) -> Option<(String, String)> {
 }
 
 fn cross_traffic_without_rtt(evidence: &Evidence<'_>) -> Option<(String, String)> {
-    let sources = &evidence.input.nearby;
-    let first = sources.first()?;
-    let named = joined(sources.iter().cloned())?;
     let flow = evidence.metrics.flows.first()?;
-    Some((
-        format!(
-            "cross traffic runs over a path with next to no delay beside those of the flows: {named}; \
-             its completion times and slowdowns are of that path"
-        ),
-        format!(
-            "give it an `rtt`; where a sweep has the key flow.{}.rtt, put traffic.{first}.rtt beside \
-             it, and the two into `zip`",
-            flow.name
-        ),
-    ))
+    foreseen::without_rtt(&evidence.input.nearby, &flow.name)
 }
 
 fn coarse_samples(evidence: &Evidence<'_>) -> Option<(String, String)> {
