@@ -120,7 +120,7 @@ pub const RULES: [Rule; 17] = [
     },
     Rule {
         code: "partial-overlap",
-        when: "the time in which all flows were active is less than 90% of some flow's own, the warm-up left out of both",
+        when: "the time in which all flows were active is less than 90% of some flow's own, the warm-up and flows that were over with it left out",
         check: partial_overlap,
     },
     Rule {
@@ -423,7 +423,8 @@ fn partial_overlap(evidence: &Evidence<'_>) -> Option<(String, String)> {
         .iter()
         .filter_map(|flow| {
             let active = Window::active(flow, run.end)?;
-            Some((flow, active.after(warmup).unwrap_or(active)))
+            // One that was over by then is in none of it.
+            Some((flow, active.after(warmup)?))
         })
         .collect();
     let from = active.iter().map(|(_, window)| window.from).max()?;
