@@ -5,6 +5,7 @@ use cclab_units::Time;
 
 use crate::buckets::Buckets;
 use crate::input::MeasureInput;
+use crate::of_many::mean;
 use crate::window::Window;
 
 /// What the flows of a run had of each other.
@@ -67,7 +68,7 @@ impl Contest {
     /// Mean of Jain's index over buckets.
     pub fn jain_mean(&self) -> Option<f64> {
         let indices: Vec<f64> = self.indices().collect();
-        (!indices.is_empty()).then(|| indices.iter().sum::<f64>() / indices.len() as f64)
+        mean(&indices)
     }
 
     /// Smallest of the same.
