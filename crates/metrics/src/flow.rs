@@ -7,7 +7,10 @@ use cclab_units::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::contest::Contest;
-use crate::datagrams::{BackMetrics, DatagramMetrics, FrameMetrics};
+use crate::datagrams::{
+    BackMetrics, DatagramMetrics, FrameMetrics, WindowBackMetrics, WindowDatagramMetrics,
+    WindowFrameMetrics,
+};
 use crate::series::value_at;
 use crate::table::Quantity::{
     Count, Delay, Duration, Factor, Percentage, Power, Rate, Ratio, Segments, Size, Text,
@@ -196,6 +199,21 @@ measured! {
         frames: Option<FrameMetrics> = |of| (of.flow.frames.sent > 0).then(|| FrameMetrics::measure(&of.flow.frames)),
             "What became of the frames of a video; null of other flows.",
             group(&[FrameMetrics::ROWS]);
+
+        #[serde(default)]
+        window_datagrams: Option<WindowDatagramMetrics> = |of| of.window.filter(|_| is_udp(of.flow)).map(|_| WindowDatagramMetrics::measure(&of.flow.warm_datagrams)),
+            "datagrams of those that left after the warm-up.",
+            group(&[WindowDatagramMetrics::ROWS]);
+
+        #[serde(default)]
+        window_back: Option<WindowBackMetrics> = |of| of.window.filter(|_| is_udp(of.flow) && of.flow.back.sent > 0).map(|_| WindowBackMetrics::measure(&of.flow.warm_back)),
+            "back of those that left after the warm-up.",
+            group(&[WindowBackMetrics::ROWS]);
+
+        #[serde(default)]
+        window_frames: Option<WindowFrameMetrics> = |of| of.window.filter(|_| of.flow.frames.sent > 0).map(|_| WindowFrameMetrics::measure(&of.flow.warm_frames)),
+            "frames of those that were made after the warm-up.",
+            group(&[WindowFrameMetrics::ROWS]);
     }
 }
 

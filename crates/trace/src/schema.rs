@@ -295,6 +295,71 @@ pub struct FlowSummary {
     pub back: Datagrams,
     /// Of a video.
     pub frames: Frames,
+    /// Of datagrams on the way of its data, those that left after the warm-up; nothing without one,
+    /// as what follows.
+    pub warm_datagrams: Datagrams,
+    /// The same of the way back.
+    pub warm_back: Datagrams,
+    /// Of a video, the frames made after the warm-up.
+    pub warm_frames: Frames,
+}
+
+/// `datagrams.parquet`: what datagrams did on one way of a flow over UDP.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WayRow {
+    /// Whether it is the way back.
+    pub back: bool,
+    /// Whether it is of those alone that left after the warm-up.
+    pub warm: bool,
+    /// What they did.
+    pub way: Datagrams,
+}
+
+/// `frames.parquet`: what became of the frames of a video.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FramesRow {
+    /// Whether it is of those alone that were made after the warm-up.
+    pub warm: bool,
+    /// What became of them.
+    pub frames: Frames,
+}
+
+impl FlowSummary {
+    /// Its rows of datagrams: one of each way and span of which there is something to say.
+    pub(crate) fn ways(&self) -> impl Iterator<Item = WayRow> {
+        let ways = [
+            (false, false, &self.datagrams),
+            (false, true, &self.warm_datagrams),
+            (true, false, &self.back),
+            (true, true, &self.warm_back),
+        ];
+        let nothing = Datagrams::default();
+        let told = ways.into_iter().filter(move |(.., way)| **way != nothing);
+        told.map(|(back, warm, way)| WayRow {
+            back,
+            warm,
+            way: way.clone(),
+        })
+    }
+
+    /// Where such a row belongs.
+    pub(crate) fn way_mut(&mut self, back: bool, warm: bool) -> &mut Datagrams {
+        match (back, warm) {
+            (false, false) => &mut self.datagrams,
+            (false, true) => &mut self.warm_datagrams,
+            (true, false) => &mut self.back,
+            (true, true) => &mut self.warm_back,
+        }
+    }
+
+    /// Its rows of frames, likewise.
+    pub(crate) fn frame_rows(&self) -> impl Iterator<Item = FramesRow> {
+        let spans = [(false, self.frames), (true, self.warm_frames)];
+        let told = spans
+            .into_iter()
+            .filter(|(_, frames)| *frames != Frames::default());
+        told.map(|(warm, frames)| FramesRow { warm, frames })
+    }
 }
 
 /// `links.parquet`: what a link did, one row per link and direction.
@@ -349,6 +414,27 @@ pub struct BandSummary {
     pub marks: u64,
     /// Sojourn times in nanoseconds.
     pub sojourn: Histogram,
+    /// Those of the packets that left it after the warm-up; 0 without one, as what follows.
+    pub warm_packets: u64,
+    /// Those dropped after it.
+    pub warm_drops: u64,
+    /// Those marked after it.
+    pub warm_marks: u64,
+    /// Sojourn times of packets that left after it.
+    pub warm_sojourn: Histogram,
+}
+
+impl BandSummary {
+    /// Adds to it what it counted since it was `earlier`.
+    ///
+    /// # Panics
+    /// If `earlier` counted what this one has not.
+    pub fn warm_since(&mut self, earlier: &BandSummary) {
+        self.warm_packets = self.packets - earlier.packets;
+        self.warm_drops = self.drops - earlier.drops;
+        self.warm_marks = self.marks - earlier.marks;
+        self.warm_sojourn = self.sojourn.since(&earlier.sojourn);
+    }
 }
 
 impl LinkSummary {
