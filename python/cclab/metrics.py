@@ -306,23 +306,19 @@ def of_source(source: dict[str, Any]) -> dict[str, Any]:
 
 
 def shares(measured: Mapping[str, Any]) -> list[float | None]:
-    """Of each flow of a run its part of the goodput of those that go its way; None without any.
+    """Of each flow of a run its part of the goodput at its bottleneck; None without any.
 
     Nor has a program a part of which nothing was seen, nor a flow that was over when the warm-up
     ended: a flow that starved has 0.
     """
     warm = warmed_up(measured)
     name = shown_name("flow", "goodput", warm=warm)
-    flows = measured["flows"]
-    totals: dict[str, float] = {}
-    for flow in flows:
-        way = flow["direction"]
-        totals[way] = totals.get(way, 0.0) + (flow[name] or 0.0)
+    of_all = shown_name("flow", "bottleneck_goodput", warm=warm)
     return [
         (flow[name] or 0.0) / total
-        if (total := totals[flow["direction"]]) > 0
+        if (total := flow[of_all] or 0.0) > 0
         and flow["transport"] is not None
         and not (warm and flow[name] is None)
         else None
-        for flow in flows
+        for flow in measured["flows"]
     ]

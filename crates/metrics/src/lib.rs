@@ -19,6 +19,7 @@ mod flow;
 mod group;
 mod input;
 mod measure;
+mod meetings;
 mod of_many;
 mod paths;
 mod probe;

@@ -3,8 +3,9 @@
 //! One function for each doubt, one list of them. A warning names the doubt, with numbers, and
 //! the remedy, in words of the study file.
 
+use std::collections::BTreeMap;
+
 use cclab_cc::Signal;
-use cclab_spec::Direction;
 use cclab_trace::Trace;
 use cclab_trace::schema::FlowSummary;
 use cclab_units::Time;
@@ -130,7 +131,7 @@ pub const RULES: [Rule; 17] = [
     },
     Rule {
         code: "bottleneck-not-full",
-        when: "the utilization of the bottleneck in the steady window is below 90%, in a direction in which data of flows go, and none of them was limited by something else",
+        when: "the utilization of the bottleneck of a TCP flow (see Bottlenecks; of several, each) in the steady window is below 90%, and none of the flows that cross it was limited by something else",
         check: bottleneck_not_full,
     },
     Rule {
@@ -530,37 +531,60 @@ fn coarse_samples(evidence: &Evidence<'_>) -> Option<(String, String)> {
     })
 }
 
-/// The link that the flows of a direction share, what it is called, and whether one of them was held
-/// back by something else for most of its time.
-fn bottlenecks<'a>(
-    evidence: &'a Evidence<'_>,
-) -> impl Iterator<Item = (usize, &'static str, bool)> + 'a {
-    let ways = [
-        (Direction::Forward, BOTTLENECK, "the bottleneck"),
-        (Direction::Reverse, REVERSE, "the bottleneck's way back"),
-    ];
-    let other_limit = |flow: &FlowMetrics| {
+/// The links that TCP flows have for their bottleneck and did not fill in the `steady` window, with
+/// the part that was used. Of several links a flow fills one.
+fn not_full(evidence: &Evidence<'_>, steady: Window) -> BTreeMap<usize, f64> {
+    let (input, trace) = (evidence.input, evidence.trace);
+    let mut known: BTreeMap<usize, Option<f64>> = BTreeMap::new();
+    let mut found = BTreeMap::new();
+    // A source of datagrams fills what it is meant to, whatever there is room for.
+    let flows = trace.summary.flows.iter().enumerate();
+    for (index, _) in flows.filter(|(_, row)| is_tcp(row)) {
+        let used = input.bottlenecks(index).iter().filter_map(|&link| {
+            let used = known.entry(link);
+            let used = used.or_insert_with(|| utilization(trace, steady, link));
+            Some((link, (*used)?))
+        });
+        let fullest = used.max_by(|a, b| a.1.total_cmp(&b.1));
+        found.extend(fullest.filter(|(_, used)| *used < FULL));
+    }
+    found
+}
+
+/// Whether one of the TCP flows that cross the link at `link` was held back by something else for
+/// most of its time.
+fn is_held_back(evidence: &Evidence<'_>, link: usize) -> bool {
+    let flows = evidence.metrics.flows.iter().enumerate();
+    let mut crossing = flows.filter(|(index, _)| evidence.input.crosses(*index, link));
+    crossing.any(|(_, flow)| {
         flow.limited
             .is_some_and(|l| l.rwnd + l.application + l.sndbuf > MOST_OF_THE_TIME)
-    };
-    ways.into_iter().filter_map(move |(way, link, name)| {
-        let flows = evidence.metrics.flows.iter().enumerate();
-        // A source of datagrams fills what it is meant to, whatever there is room for.
-        let flows = flows.zip(&evidence.trace.summary.flows);
-        let flows = flows.filter_map(|(flow, row)| is_tcp(row).then_some(flow));
-        let mut own = flows.filter(|&(index, _)| evidence.input.direction(index) == way);
-        let first = own.next()?;
-        let held_back = other_limit(first.1) || own.any(|(_, flow)| other_limit(flow));
-        Some((link, name, held_back))
     })
 }
 
+/// What messages call the link at `link`.
+fn called(evidence: &Evidence<'_>, link: usize) -> String {
+    let count = evidence.trace.summary.flows.len();
+    let several = (0..count).any(|flow| {
+        evidence
+            .input
+            .bottlenecks(flow)
+            .iter()
+            .any(|&l| l > REVERSE)
+    });
+    match link {
+        _ if several => format!("the link {}", evidence.input.link_name(link)),
+        BOTTLENECK => "the bottleneck".to_owned(),
+        _ => "the bottleneck's way back".to_owned(),
+    }
+}
+
 fn bottleneck_not_full(evidence: &Evidence<'_>) -> Option<(String, String)> {
-    let steady = evidence.steady?;
-    let idle = bottlenecks(evidence).filter_map(|(link, name, held_back)| {
-        let used = utilization(evidence.trace, steady, link)?;
-        let text = format!("{name} was used to {:.1}% only", used * 100.0);
-        (used < FULL && !held_back).then_some(text)
+    let idle = not_full(evidence, evidence.steady?).into_iter();
+    let idle = idle.filter(|(link, _)| !is_held_back(evidence, *link));
+    let idle = idle.map(|(link, used)| {
+        let name = called(evidence, link);
+        format!("{name} was used to {:.1}% only", used * 100.0)
     });
     joined(idle).map(|idle| {
         (
