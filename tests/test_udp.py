@@ -115,9 +115,7 @@ def test_after_a_warm_up_tables_tell_of_datagrams_that_left_after_it(tmp_path: P
     assert loss.mean == call["window_datagrams"]["loss"]
     assert "loss and delay of datagrams" in tables.window(results)
     told = results.samples(0, "datagrams").filter(flow="back")
-    assert told["sent"].to_list() == [
-        back[of]["sent"] for of in ("datagrams", "window_datagrams")
-    ]
+    assert told["sent"].to_list() == [back[of]["sent"] for of in ("datagrams", "window_datagrams")]
 
 
 def test_the_report_and_the_command_line_show_them(

@@ -129,13 +129,13 @@ _WARM = pl.col("warmup") > 0
 
 
 def _with_share(flows: pl.LazyFrame, runs: pl.LazyFrame) -> pl.LazyFrame:
-    """The flows with their `share`: of the goodput of all flows of the run that go their way."""
-    names = ["goodput_bps", "window_goodput_bps", "direction"]
+    """The flows with their `share`: of the goodput of all flows of the run at their bottleneck."""
+    names = ["goodput_bps", "bottleneck_goodput_bps"]
+    names += [f"window_{name}" for name in names]
     if not set(names) <= set(flows.collect_schema()):
         return flows
     warm = runs.select("run", warm=_WARM)
-    goodput = pl.when("warm").then("window_goodput_bps").otherwise("goodput_bps")
-    total = goodput.sum().over("run", "direction")
+    goodput, total = (pl.when("warm").then(f"window_{name}").otherwise(name) for name in names[:2])
     share = pl.when(total > 0).then(goodput / total)
     joined = flows.join(warm, on="run", how="left", maintain_order="left")
     return joined.with_columns(share.alias("share")).drop("warm")
