@@ -133,7 +133,7 @@ def test_in_a_parking_lot_a_share_is_of_the_links_that_a_flow_crosses(tmp_path: 
         set=["duration=12s", "warmup=4s"],
     )
     asked = query(results.store.path, table="flows", columns=["name", "share"])
-    told = []
+    told: list[tuple[str, float | None]] = []
     for run in results.runs:
         goodput = {one["name"]: one["window_goodput_bps"] for one in run.metrics["flows"]}
         shares = dict(zip(goodput, metrics.shares(run.metrics), strict=True))
