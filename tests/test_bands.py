@@ -141,6 +141,28 @@ def test_tables_queries_and_checks_tell_them_apart(results: Results) -> None:
     assert columns[0].replace("bottleneck.", "") in results.bottlenecks.columns
 
 
+def test_after_a_warm_up_each_queue_is_told_of_the_time_after_it(tmp_path: Path) -> None:
+    text = written(tmp_path).read_text()
+    (tmp_path / "two.toml").write_text(f'warmup = "4s"\n{text}')
+    results = cclab.run(tmp_path / "two.toml", out=tmp_path / "out", repeat=1)
+    bottleneck = results.runs[0].metrics["bottleneck"]
+    for band in bottleneck["bands"]:
+        assert 0 < band["window_packets"] < band["packets"]
+        assert band["window_queue_delay_mean_s"] != band["queue_delay_mean_s"]
+    packets = math.fsum(band["window_packets"] for band in bottleneck["bands"])
+    waited = math.fsum(
+        band["window_packets"] * band["window_queue_delay_mean_s"] for band in bottleneck["bands"]
+    )
+    assert bottleneck["window_queue_delay_mean_s"] == pytest.approx(waited / packets)
+    shown = tables.queues(results)
+    assert shown is not None
+    marks = shown.headings.index("marks")
+    assert [row[marks] for row in shown.groups[0]] == [
+        str(band["window_ecn_marks"]) for band in bottleneck["bands"]
+    ]
+    assert "all numbers of the bottleneck's queues are those after 4 s" in tables.window(results)
+
+
 def test_a_single_queue_has_no_bands(tmp_path: Path, cli: Cli) -> None:
     file = written(tmp_path, kind="codel")
     shown = cli("run", file)

@@ -51,6 +51,12 @@ class BandSummary:
     name: str
     estimates: dict[str, Estimate | None]
     """By the names in `BAND_METRICS`; None where no run measured it."""
+    warm: bool
+    """Whether tables show what was measured after a warm-up."""
+
+    def estimate(self, name: str) -> Estimate | None:
+        """What tables show of the metric `name`."""
+        return self.estimates.get(shown_like("band", name, warm=self.warm))
 
     def document(self) -> dict[str, Any]:
         """As the `summary` of a results document spells it."""
@@ -262,7 +268,11 @@ def _summary(point: Point, found: dict[Key, Estimate | None]) -> PointSummary:
         bottleneck={name: found["bottleneck", name] for name in BOTTLENECK_METRICS},
         whole={name: found["run", name] for name in RUN_METRICS},
         bands=[
-            BandSummary(band["name"], {name: found["band", index, name] for name in BAND_METRICS})
+            BandSummary(
+                band["name"],
+                {name: found["band", index, name] for name in BAND_METRICS},
+                warm,
+            )
             for index, band in enumerate(first.get("bottleneck", {}).get("bands", []))
         ],
         traffic=[

@@ -3,6 +3,7 @@
 use cclab_spec::{Direction, Flow, Scenario};
 use cclab_units::{Rate, Time};
 
+use crate::bottleneck::BOTTLENECK;
 use crate::foreseen::nearby;
 use crate::paths::Paths;
 
@@ -39,6 +40,24 @@ impl MeasureInput {
     pub(crate) fn direction(&self, index: usize) -> Direction {
         let paths = self.paths.as_ref();
         paths.map_or(Direction::Forward, |paths| paths.direction(index))
+    }
+
+    /// The places among a run's links of those that are the bottleneck of the flow at `index`.
+    pub(crate) fn bottlenecks(&self, index: usize) -> &[usize] {
+        let paths = self.paths.as_ref();
+        paths.map_or(&[BOTTLENECK], |paths| paths.bottlenecks(index))
+    }
+
+    /// What the study calls the link at `link`.
+    pub(crate) fn link_name(&self, link: usize) -> &str {
+        let paths = self.paths.as_ref();
+        paths.and_then(|paths| paths.name(link)).unwrap_or_default()
+    }
+
+    /// Whether data of the flow at `index` cross the link at `link`.
+    pub(crate) fn crosses(&self, index: usize, link: usize) -> bool {
+        let paths = self.paths.as_ref();
+        paths.map_or(link == BOTTLENECK, |paths| paths.crosses(index, link))
     }
 }
 

@@ -20,9 +20,10 @@ mod foreseen;
 mod group;
 mod input;
 mod measure;
+mod meetings;
+mod of_many;
 mod paths;
 mod probe;
-mod quantile;
 mod run_metrics;
 mod schema;
 mod series;
@@ -37,7 +38,10 @@ pub use band::BandMetrics;
 pub use baselines::{BesideOthers, beside_others};
 pub use bottleneck::BottleneckMetrics;
 pub use catalog::{markdown, metrics};
-pub use datagrams::{BackMetrics, DatagramMetrics, FrameMetrics};
+pub use datagrams::{
+    BackMetrics, DatagramMetrics, FrameMetrics, WindowBackMetrics, WindowDatagramMetrics,
+    WindowFrameMetrics,
+};
 pub use error::MeasureError;
 pub use fairness::jain;
 pub use fidelity::{FidelityMetrics, Verdict};
@@ -59,4 +63,4 @@ pub use window::Window;
 /// The version of what a trace is measured as: which numbers and warnings there are, and what they
 /// come to. Whoever changes that raises it: what a store remembers of the older version is measured
 /// again.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;

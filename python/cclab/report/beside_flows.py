@@ -50,7 +50,7 @@ def queues(results: Results, most: int | None = None) -> Table | None:
     """
 
     def rows(point: PointSummary) -> list[_Row]:
-        return [_Row([band.name], band.estimates.get) for band in point.bands]
+        return [_Row([band.name], band.estimate) for band in point.bands]
 
     return _named_rows(results, most, "band", ("queue",), rows)
 

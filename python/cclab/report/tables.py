@@ -10,9 +10,12 @@ from cclab.report.cells import Table
 from cclab.report.flow_table import folds, table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
 
     from cclab.results import Point, Results
+    from cclab.summary import PointSummary
 
 __all__ = [
     "MOST_POINTS",
@@ -48,10 +51,27 @@ def window(results: Results) -> str:
     spans = [_span(warmup, end) for warmup, end in ends]
     some = "" if len(warm) == len(results.summaries) else ", where there was one"
     when = spans[0] if len(spans) == 1 else "after the warm-up"
-    return f"{_OF_WINDOW} are those {when}{some}; all else is of the whole run."
+    *told, last = _of_window([summary for _, summary in warm])
+    return f"{', '.join(told)} and {last} are those {when}{some}; all else is of the whole run."
 
 
-_OF_WINDOW = "Goodput, share, srtt, utilization, queue delay and Jain's index"
+def _of_window(points: Sequence[PointSummary]) -> list[str]:
+    """What tables of `points` show of the time after the warm-up, in words."""
+    flows = [flow for point in points for flow in point.flows]
+
+    def measured(name: str) -> bool:
+        return any(flow.estimate(name) is not None for flow in flows)
+
+    named = (
+        ("harm and friendliness", measured("harm_goodput") or measured("friendliness")),
+        ("loss and delay of datagrams", measured("datagrams_sent")),
+        ("frames and freezes", measured("frames_sent")),
+        ("all numbers of probes", any(point.probes for point in points)),
+        ("all numbers of the bottleneck's queues", any(point.bands for point in points)),
+        ("completion times of cross traffic", any(point.traffic for point in points)),
+    )
+    first = ["Goodput", "share", "srtt", "utilization", "queue delay", "Jain's index"]
+    return [*first, *(name for name, is_there in named if is_there)]
 
 
 def _with_runs(results: Results) -> list[Point]:
