@@ -247,3 +247,28 @@ fn in_words(ns: f64) -> String {
     };
     format!("{value:.digits$} {unit}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{came_late, in_words};
+
+    #[test]
+    fn what_came_late_is_counted_as_the_row_has_it() {
+        assert_eq!(came_late(0, 0), "0 came late");
+        assert_eq!(came_late(3, 0), "3 came late");
+        assert_eq!(
+            came_late(66, 66),
+            "66 came late (after a loss before the capture point)"
+        );
+        assert_eq!(
+            came_late(70, 66),
+            "70 came late (66 of them after a loss before the capture point)"
+        );
+    }
+
+    #[test]
+    fn round_trips_are_told_in_the_unit_of_their_scale() {
+        let told = [40_123.0, 999.0, 1_300_000.0, 25e6, 2.5e9].map(in_words);
+        assert_eq!(told, ["40.1 µs", "999 ns", "1.30 ms", "25.0 ms", "2.50 s"]);
+    }
+}
