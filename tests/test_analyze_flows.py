@@ -40,9 +40,10 @@ def packets() -> list[IP]:
         made.append(packet)
 
     def segment(flags: str, seq: int, size: int = 0, *, back: bool = False, ack: int = 1) -> IP:
-        ends = {"src": THERE, "dst": HERE} if back else {"src": HERE, "dst": THERE}
-        ports = {"sport": 5201, "dport": 5000} if back else {"sport": 5000, "dport": 5201}
-        return IP(**ends) / TCP(**ports, flags=flags, seq=seq, ack=ack, window=60000) / bytes(size)
+        source, destination = (THERE, HERE) if back else (HERE, THERE)
+        sport, dport = (5201, 5000) if back else (5000, 5201)
+        header = TCP(sport=sport, dport=dport, flags=flags, seq=seq, ack=ack, window=60000)
+        return IP(src=source, dst=destination) / header / bytes(size)
 
     at(0.0, IP(src=HERE, dst=THERE) / ICMP() / bytes(56))
     for n in range(50):

@@ -142,5 +142,5 @@ def print_warnings(
 def _console(stream: Any) -> Console:
     # Of a file or a pipe both sides are told: with one alone, what the environment says of a
     # terminal (TERM=dumb beside FORCE_COLOR, as in many a CI) would come before the width.
-    size = {} if stream.isatty() else {"width": _UNBOUNDED, "height": _ANY_HEIGHT}
-    return Console(file=stream, highlight=False, emoji=False, **size)
+    width, height = (None, None) if stream.isatty() else (_UNBOUNDED, _ANY_HEIGHT)
+    return Console(file=stream, width=width, height=height, highlight=False, emoji=False)

@@ -366,6 +366,8 @@
 
   // All panels show the same stretch of time.
   function follow(from) {
+    // What a panel had still to do when another direction was chosen is about that one.
+    if (!from.root.isConnected) return;
     const { min, max } = from.scales.x;
     for (const { u } of charts) {
       const { x } = u.scales;
