@@ -82,7 +82,9 @@ class Chromium:
         self._process.wait()
 
     def complaints(self, page: Path) -> list[str]:
-        """What goes wrong on `page`: errors on its console, and images that are not shown."""
+        """What goes wrong on `page`: errors on its console, images that are not shown, and
+        canvases with nothing on them, whichever of the page's series is chosen.
+        """
         target = self._call("Target.createTarget", url="about:blank")["targetId"]
         tab = self._call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log"):
@@ -95,6 +97,10 @@ class Chromium:
             "Runtime.evaluate", tab, expression=_IMAGES, awaitPromise=True, returnByValue=True
         )
         images = [f"an image is not shown: {source}" for source in asked["result"]["value"]]
+        asked = self._call(
+            "Runtime.evaluate", tab, expression=_CANVASES, awaitPromise=True, returnByValue=True
+        )
+        images += [f"nothing is drawn: {which}" for which in asked["result"]["value"]]
         told = [text for event in self._events if (text := _complaint(event))]
         self._call("Target.closeTarget", targetId=target)
         return told + images
@@ -139,6 +145,36 @@ _IMAGES = """
   // What a script of the page does a little later may fail too.
   await new Promise((done) => setTimeout(done, 50));
   return broken;
+})()
+"""
+
+
+_CANVASES = """
+(async () => {
+  const blank = [];
+  const inked = (canvas) => {
+    const { width, height } = canvas;
+    const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+    copy.drawImage(canvas, 0, 0);
+    return new Uint32Array(copy.getImageData(0, 0, width, height).data.buffer).some((dot) => dot);
+  };
+  const look = (chosen) => {
+    for (const canvas of document.querySelectorAll("canvas")) {
+      const { width, height } = canvas;
+      // A canvas without an area is no error to a browser: it shows nothing, and says nothing.
+      if (width && height && inked(canvas)) continue;
+      const heading = canvas.closest("figure")?.querySelector("h3, figcaption")?.textContent;
+      blank.push([heading ?? "a canvas", `${width} x ${height}`, chosen].join(", "));
+    }
+  };
+  const buttons = [...document.querySelectorAll("button.choice")];
+  if (!buttons.length) look("");
+  for (const button of buttons) {
+    button.click();
+    await new Promise((done) => setTimeout(done, 20));
+    look(button.value);
+  }
+  return blank;
 })()
 """
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 import cclab
+from cclab.series.flows import Flows
 from cclab.series.tables import SACKS, SEGMENTS, Tables
+from cclab.series.talks import DATAGRAMS, Talks
 from lossy import study_of_two
 
 if TYPE_CHECKING:
@@ -77,13 +79,33 @@ def tables_of(folder: Path, segments: list[dict[str, Any]], sacks: list[dict[str
                     "total_bytes": int(data["payload"].sum()),
                     "throughput_bps": 1.0,
                     "retransmitted_packets": 0,
+                    "out_of_order_packets": 0,
                     "window_scaling": False,
                     "rtt_mean_s": None,
                     "limited_by": None,
                     "limited_because": None,
                 }
             )
-    return Tables(pl.DataFrame(directions), folder)
+    table = pl.DataFrame(directions)
+    epoch_ns = table["started_ns"].min()
+    assert isinstance(epoch_ns, int)
+    return Tables(table, folder, epoch_ns)
+
+
+def without_udp(tables: Tables) -> Flows:
+    """These connections as the only flows."""
+    schema = {
+        "conversation": pl.UInt32,
+        "started_ns": pl.UInt64,
+        "last_packet_s": pl.Float64,
+        "total_bytes": pl.UInt64,
+        "packets": pl.UInt64,
+    }
+    datagrams = {name: schema[name] for name in ("conversation",)} | {
+        "sender": pl.UInt32, "time_ns": pl.UInt64, "payload": pl.UInt32
+    }  # fmt: skip
+    pl.DataFrame(schema=datagrams).write_parquet(tables.folder / DATAGRAMS)
+    return Flows(tables, Talks(pl.DataFrame(schema=schema), tables.folder, tables.epoch_ns))
 
 
 def data(at: int, payload: int, kind: str = "new", **more: Any) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def test_the_command_prints_a_table_csv_or_json(cli: Cli, results: Results, tmp_
     assert "2 TCP connections" in table.stdout
     assert "10.0.0.2:40001" in table.stdout
     told = json.loads(cli("analyze", capture, "--json").stdout)
-    assert told["schema"] == "cclab-analyze/2"
+    assert told["schema"] == "cclab-analyze/3"
     lines = cli("analyze", capture, "--csv").stdout.splitlines()
     assert lines[0] == ",".join(told["connections"][0])
     assert len(lines) == 5

@@ -160,7 +160,7 @@ def test_a_figure_of_a_name_that_there_is_not_is_refused(capture: Path) -> None:
         analyzed.series("rtt")
     with pytest.raises(cclab.InputError, match="rtt has no bins"):
         analyzed.series("rtt", connection=1, bin_s=1)
-    with pytest.raises(cclab.InputError, match="jain is across all connections"):
+    with pytest.raises(cclab.InputError, match="jain is across all flows"):
         analyzed.figure("jain", connection=1)
     with pytest.raises(cclab.InputError, match="bins of 0 s; they must be longer than 0"):
         analyzed.series("share", bin_s=0)

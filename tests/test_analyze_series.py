@@ -12,10 +12,9 @@ import pytest
 
 import cclab
 from agreement.comparison import made
-from captured import POINTS, SECOND, ack, block, data, tables_of, two_flows
+from captured import POINTS, SECOND, ack, block, data, tables_of, two_flows, without_udp
 from cclab.series import figures, page, series
 from cclab.series.tables import name_of
-from cclab.series.talks import Talks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -119,9 +118,9 @@ def test_series_across_connections_add_up(analyzed: dict[str, Capture]) -> None:
     assert sums == pytest.approx([1] * len(sums))
     total = share["throughput_bps"].sum()
     assert jain["throughput_bps"].sum() == pytest.approx(total, rel=1e-12)
-    assert {1, 2} <= set(jain["connections"].to_list()) <= {0, 1, 2}
+    assert {1, 2} <= set(jain["flows"].to_list()) <= {0, 1, 2}
     # With one connection active, whatever it sends is fair.
-    alone = jain.filter(pl.col("connections") == 1)["jain"].drop_nulls()
+    alone = jain.filter(pl.col("flows") == 1)["jain"].drop_nulls()
     assert len(alone) > 1
     assert alone.to_list() == [1.0] * len(alone)
 
@@ -149,8 +148,10 @@ def test_a_small_capture_gives_the_series_computed_by_hand(tmp_path: Path) -> No
     direction = tables.direction(1)
     assert (direction.name, direction.title) == ("a2b", "10.0.0.1:1001 → 10.0.0.2:2001")
 
+    flows = without_udp(tables)
+
     def rows(name: str, **more: Any) -> list[tuple[Any, ...]]:
-        frame = series(tables, name, connection=1, **more)
+        frame = series(flows, name, connection=1, **more)
         return [
             tuple(round(v, 9) if isinstance(v, float) else v for v in row) for row in frame.rows()
         ]
@@ -218,13 +219,14 @@ def test_fairness_counts_connections_from_their_first_data_to_their_last(tmp_pat
         ],
         [],
     )
-    jain = series(tables, "jain", bin_s=1.0)
-    assert jain["connections"].to_list() == [1, 2, 2, 1]
+    flows = without_udp(tables)
+    jain = series(flows, "jain", bin_s=1.0)
+    assert jain["flows"].to_list() == [1, 2, 2, 1]
     assert jain["jain"].to_list() == pytest.approx(
         [1.0, 400**2 / (2 * (300**2 + 100**2)), 0.5, 1.0]
     )
     assert jain["throughput_bps"].to_list() == [2400.0, 3200.0, 800.0, 800.0]
-    share = series(tables, "share", bin_s=1.0)
+    share = series(flows, "share", bin_s=1.0)
     assert share.select("time_s", "connection", "share").rows() == [
         (0.0, 1, 1.0), (1.0, 1, 0.75), (1.0, 2, 0.25), (2.0, 1, 1.0), (3.0, 2, 1.0)
     ]  # fmt: skip
@@ -247,25 +249,15 @@ def test_a_long_transfer_loses_no_retransmission(tmp_path: Path) -> None:
         "packets": count, "tcp_packets": count, "udp_packets": 0, "other_packets": {},
         "problems": [], "together": together,
     }  # fmt: skip
-    without_udp = pl.DataFrame(
-        schema={
-            "conversation": pl.UInt32,
-            "started_ns": pl.UInt64,
-            "total_bytes": pl.UInt64,
-            "packets": pl.UInt64,
-            "source": pl.String,
-            "source_port": pl.UInt32,
-        }
-    )
-    none = Talks(without_udp, tmp_path, tables.epoch_ns)
-    figure = figures.figure(tables, "time-sequence", connection=1)
+    flows = without_udp(tables)
+    figure = figures.figure(flows, "time-sequence", connection=1)
     assert figure is not None
     svg = figures.svg(figure)
     assert len(svg) < 1_000_000
     marks = next(line for line in figure.axes[0].lines if line.get_marker() == "x")
     # The last two fall on one dot.
     assert np.size(marks.get_xdata()) == 2
-    html = page.html("long", document, tables, none, [page.drawn(tables.direction(1))])
+    html = page.html("long", document, flows, [page.drawn(tables.direction(1))])
     assert len(html) < 3_000_000
     content = json.loads(re.findall(r'id="data">(.*?)</script>', html, re.DOTALL)[0])
     [direction] = content["directions"]

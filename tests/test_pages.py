@@ -39,6 +39,18 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
         (f'<svg><image href="data:image/png;base64,{PIXEL}"/></svg>', None),
         ('<img src="data:image/png;base64,AAAA">', "an image is not shown: data:image/png"),
         ('<svg><image href="heatmap-data:image/png;base64,AA"/></svg>', "not shown: heatmap-data:"),
+        ('<figure><h3>Sizes</h3><canvas height="0"></canvas></figure>', "is drawn: Sizes, 300 x 0"),
+        ("<canvas></canvas>", "nothing is drawn: a canvas, 300 x 150"),
+        (
+            "<canvas></canvas><script>"
+            "document.querySelector('canvas').getContext('2d').fillRect(0, 0, 9, 9)</script>",
+            None,
+        ),
+        (
+            '<button class="choice" value="udp1" onclick="document.body.append('
+            "document.createElement('canvas'))\"></button>",
+            "nothing is drawn: a canvas, 300 x 150, udp1",
+        ),
         ("<script>console.error('so', 7)</script>", "so 7"),
         ("<script>setTimeout(() => nothing.there, 0)</script>", "ReferenceError: nothing"),
         ('<script src="https://example.org/x.js"></script>', "violates"),

@@ -5,6 +5,7 @@ from typing import Literal, final
 
 __all__ = [
     "CORE_VERSION",
+    "LEAST_SHARE",
     "METRICS_VERSION",
     "TESTBED_VERSION",
     "VERSION",
@@ -55,6 +56,9 @@ CORE_VERSION: int
 
 TESTBED_VERSION: int
 """Version of what is done around a kernel: orders, agent, harvest."""
+
+LEAST_SHARE: float
+"""Of the data of a capture's largest flow: those with less are not held against the others."""
 
 METRICS_VERSION: str
 """Version of the metrics: numbers of one run by two versions may differ."""

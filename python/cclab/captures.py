@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cclab.report.figures.style import Drawing
+    from cclab.series.flows import Flows
     from cclab.series.tables import Tables
     from cclab.series.talks import Talks
 
@@ -91,6 +92,11 @@ class Capture:
         return dict(self._head["other_packets"])
 
     @property
+    def started_ns(self) -> int:
+        """When its first packet was seen, whatever it carries: times in seconds are since then."""
+        return int(self._head["started_ns"])
+
+    @property
     def problems(self) -> list[Problem]:
         """What was skipped or is in doubt."""
         return [Problem(**problem) for problem in self._head["problems"]]
@@ -138,16 +144,21 @@ class Capture:
         """The tables of its segments and SACK blocks, on disk."""
         from cclab.series.tables import Tables
 
-        return Tables(self.connections, self._folder)
+        return Tables(self.connections, self._folder, self.started_ns)
 
     @cached_property
     def talks(self) -> Talks:
         """The conversations, and the table of their datagrams on disk."""
         from cclab.series.talks import Talks
 
-        # The time in seconds begins with TCP, if there is any.
-        epoch = self.tables.epoch_ns if len(self.connections) else None
-        return Talks(self.conversations, self._folder, epoch)
+        return Talks(self.conversations, self._folder, self.started_ns)
+
+    @cached_property
+    def flows(self) -> Flows:
+        """The connections and conversations beside each other."""
+        from cclab.series.flows import Flows
+
+        return Flows(self.tables, self.talks)
 
     @cached_property
     def _folder(self) -> Path:
@@ -171,14 +182,14 @@ class Capture:
 
         With a `conversation` over UDP it is of that. `sender` is the end whose data it is about: 0
         began the connection, and None is the one that sent more. `bin_s` is the length of bins in
-        seconds, where there are bins. Times are seconds since the first packet of the capture's
-        first connection, or, without one, since its first datagram. What the names and columns are
-        is in docs/analyze.md. Raises `InputError` if there is no such series.
+        seconds, where there are bins. Times are seconds since the capture's first packet. What
+        the names and columns are is in docs/analyze.md. Raises `InputError` if there is no such
+        series.
         """
         from cclab.series import series, series_of_talk
 
         if conversation is None:
-            return series(self.tables, name, connection=connection, sender=sender, bin_s=bin_s)
+            return series(self.flows, name, connection=connection, sender=sender, bin_s=bin_s)
         if connection is not None:
             raise InputError(f"{name} is of a connection or of a conversation: leave one out")
         return series_of_talk(self.talks.talk(conversation, sender), name, bin_s)
@@ -203,7 +214,7 @@ class Capture:
             if connection is not None:
                 raise InputError(f"{name} is of a connection or of a conversation: leave one out")
             return figure_of_talk(self.talks.talk(conversation, sender), name, between)
-        return figure(self.tables, name, connection=connection, sender=sender, between=between)
+        return figure(self.flows, name, connection=connection, sender=sender, between=between)
 
     def write(
         self,
@@ -234,7 +245,7 @@ def analyze(
     """Analyses the packet capture at `path`: pcap or pcapng, compressed by gzip or zstd or not.
 
     At most `max_connections` are kept (50,000 if None): where there are more, those that were
-    idle longest are not shown. `interval` is one in seconds since the first TCP segment:
+    idle longest are not shown. `interval` is one in seconds since the first packet:
     `together["asked"]` says what each flow got in it. Into the folder `series`, which is made if
     need be, go the tables `segments`, `sacks` and `datagrams`. Raises `CaptureError` if the file is
     no capture or cannot be read; what cannot be read of one that is begun is among its `problems`.
@@ -267,7 +278,7 @@ def analyze(
 
     told, connections, conversations = _core.analyze(file, max_connections, nanoseconds, series)
     head = json.loads(told)
-    if interval is not None and head["tcp_packets"] and head["together"]["asked"] is None:
+    if interval is not None and head["packets"] and head["together"]["asked"] is None:
         raise InputError(
             f"interval begins at {interval[0]} s, and the capture ends at {head['lasted_s']:.3f} s"
         )

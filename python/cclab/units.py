@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 _RATES = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"))
 _SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
@@ -74,6 +78,18 @@ def digits(value: float, half: float | None = None) -> int:
     # As written, for what is rounded up may have a digit more before the point.
     exponent = int(f"{size:.{significant - 1}e}".partition("e")[2])
     return max(0, significant - 1 - exponent)
+
+
+def column(
+    values: Iterable[float | None], unit: Callable[[float], tuple[float, str]]
+) -> tuple[str, list[str]]:
+    """The name of the `unit` that suits the largest of a column's values, and each in that unit.
+
+    Where there is no value the cell is empty.
+    """
+    known = list(values)
+    size, name = unit(max((abs(value) for value in known if value is not None), default=0.0))
+    return name, ["" if value is None else told(value / size) for value in known]
 
 
 def told(value: float, half: float | None = None, *, least: int = 0) -> str:

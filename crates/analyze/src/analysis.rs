@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::connections::Direction;
 use crate::conversations::Talk;
-use crate::reading::{self, Read};
+use crate::reading::{self, Read, Seen};
 use crate::row;
 use crate::segments::Watch;
 use crate::table::Table;
@@ -52,10 +52,9 @@ pub struct Analysis {
     pub udp_packets: u64,
     /// How many carry what else, by its name.
     pub other_packets: BTreeMap<String, u64>,
-    /// Time of the first TCP segment, nanoseconds since the epoch; without one, of the first
-    /// datagram.
+    /// Time of the first packet, whatever it carries, nanoseconds since the epoch.
     pub started_ns: u64,
-    /// From there to the latest of its kind, in seconds.
+    /// From there to the latest, in seconds.
     pub lasted_s: f64,
     /// Two rows for each connection, in the order of first packets: what the end that sent the
     /// first packet sent, and what the other sent.
@@ -64,7 +63,7 @@ pub struct Analysis {
     /// Two rows for each conversation over UDP, likewise.
     #[serde(skip)]
     pub conversations: Vec<Talk>,
-    /// The connections beside each other.
+    /// The connections and conversations beside each other.
     pub together: Together,
     /// What was skipped or is in doubt.
     pub problems: Vec<Problem>,
@@ -100,18 +99,21 @@ pub fn analyze_file(file: CaptureFile, options: Options, watch: &mut impl Watch)
         udp_packets,
         others,
         skips,
+        span,
     } = reading::each_packet(file, |next| {
         match next {
-            Some((Carried::Tcp(segment), time)) => table.take(segment, time, watch),
-            Some((Carried::Udp(datagram), time)) => table.take_datagram(datagram, time, watch),
-            Some((Carried::Other(_), _)) => {}
+            Some(Seen { carried, at, began }) => match carried {
+                Carried::Tcp(segment) => table.take(segment, at, began, watch),
+                Carried::Udp(datagram) => table.take_datagram(datagram, at, began, watch),
+                Carried::Other(_) => {}
+            },
             None => return watch.goes_on(),
         }
         true
     });
     let evicted = table.connections.evicted + table.conversations.evicted;
-    let started_ns = table.origin().as_nanos();
-    let lasted = table.lasted();
+    let (began, latest) = span.unwrap_or_default();
+    let lasted = latest - began;
     let connections = table.connections.in_order();
     let conversations = table.conversations.in_order();
     let backwards = connections
@@ -122,9 +124,9 @@ pub fn analyze_file(file: CaptureFile, options: Options, watch: &mut impl Watch)
             .iter()
             .map(|held| held.of.backwards)
             .sum::<u64>();
-    let together = Together::new(&connections, lasted, options.interval);
+    let together = Together::new(&connections, &conversations, lasted, options.interval);
     Analysis {
-        schema: "cclab-analyze/2",
+        schema: "cclab-analyze/3",
         format: match format {
             Format::Pcap => "pcap",
             Format::Pcapng => "pcapng",
@@ -141,7 +143,7 @@ pub fn analyze_file(file: CaptureFile, options: Options, watch: &mut impl Watch)
             .into_iter()
             .map(|(protocol, count)| (protocol.name(), count))
             .collect(),
-        started_ns,
+        started_ns: began.as_nanos(),
         lasted_s: lasted.as_secs_f64(),
         together,
         // Each is let go as soon as its rows are there.

@@ -5,8 +5,14 @@ use cclab_trace::captured::{Ecn, Endpoint, LongHeader, LongType, QuicVersion, Ud
 use cclab_units::Time;
 
 use crate::conversations::{Speaks, Talk};
+use crate::direction::Moment;
 use crate::moments::Moments;
 use crate::segments::Datagram;
+use crate::timeline::Timeline;
+
+/// Initial packets that were sent again leave open which of them was answered, unless they lie no
+/// further apart than this share of the time to the answer: those of one flight do.
+const ONE_FLIGHT: u64 = 10;
 
 /// A conversation as far as it was seen.
 #[derive(Debug)]
@@ -17,19 +23,82 @@ pub(crate) struct Conversation {
     last: Time,
     /// Datagrams that were seen at an earlier time than one before them in the file.
     pub backwards: u64,
-    sending: [Sending; 2],
+    /// What each end sent.
+    pub sending: [Sending; 2],
     quic: bool,
+    handshake: Handshake,
     /// The version of the latest long header that has one and was not answered by another.
     version: Option<QuicVersion>,
 }
 
+/// How a handshake of QUIC begins.
+#[derive(Clone, Copy, Debug, Default)]
+enum Handshake {
+    /// No Initial packet was seen.
+    #[default]
+    Ahead,
+    /// One end sent Initial packets, the first and the latest of them then, and the other nothing.
+    Asked {
+        side: usize,
+        first: Time,
+        latest: Time,
+    },
+    /// The end `side` was answered so long after its first Initial packet.
+    Answered { side: usize, after: Time },
+    /// That cannot be told.
+    Unknown,
+}
+
+impl Handshake {
+    /// The next datagram is one of `side`, with a long header of that kind or none; `silent` is
+    /// whether the other end has sent nothing so far.
+    fn after(self, side: usize, long: Option<LongType>, now: Time, silent: bool) -> Handshake {
+        match (self, long) {
+            (Handshake::Ahead, Some(LongType::Initial)) if silent => Handshake::Asked {
+                side,
+                first: now,
+                latest: now,
+            },
+            (Handshake::Ahead, Some(LongType::Initial)) => Handshake::Unknown,
+            (Handshake::Asked { side: own, .. }, None) if own != side => Handshake::Unknown,
+            (
+                Handshake::Asked {
+                    side: own,
+                    first,
+                    latest,
+                },
+                Some(kind),
+            ) => match kind {
+                _ if own != side && (latest - first) * ONE_FLIGHT <= now - first => {
+                    Handshake::Answered {
+                        side: own,
+                        after: now - first,
+                    }
+                }
+                _ if own != side => Handshake::Unknown,
+                LongType::Initial => Handshake::Asked {
+                    side,
+                    first,
+                    latest: now,
+                },
+                _ => self,
+            },
+            _ => self,
+        }
+    }
+}
+
 /// What one end sent.
 #[derive(Debug, Default)]
-struct Sending {
+pub(crate) struct Sending {
     first: Option<Time>,
     last: Option<Time>,
     size: Moments,
-    bytes: u64,
+    /// Payload, all of it and that of the interval asked for.
+    pub bytes: u64,
+    pub interval_bytes: u64,
+    /// Payload over time.
+    pub carried: Timeline,
     gap: Moments,
     gaps: Histogram,
     ce: u64,
@@ -46,17 +115,21 @@ impl Conversation {
             backwards: 0,
             sending: Default::default(),
             quic: false,
+            handshake: Handshake::default(),
             version: None,
         }
     }
 
     /// Takes in `datagram` and tells what it was.
-    pub fn take(&mut self, datagram: &UdpDatagram, now: Time) -> Datagram {
-        self.backwards += u64::from(now < self.last);
+    pub fn take(&mut self, datagram: &UdpDatagram, moment: Moment) -> Datagram {
+        self.backwards += u64::from(moment.now < self.last);
         // Time that runs backwards counts as standing still.
-        let now = now.max(self.last);
+        let now = moment.now.max(self.last);
         self.last = now;
         let sender = usize::from(datagram.source != self.ends[0]);
+        let silent = self.sending[1 - sender].first.is_none();
+        let long = datagram.quic.map(|header| header.kind);
+        self.handshake = self.handshake.after(sender, long, now, silent);
         let own = &mut self.sending[sender];
         if let Some(before) = own.last.replace(now) {
             let gap = (now - before).as_nanos();
@@ -65,7 +138,10 @@ impl Conversation {
         }
         own.first.get_or_insert(now);
         own.size.add(datagram.payload.into());
-        own.bytes += u64::from(datagram.payload);
+        let payload = u64::from(datagram.payload);
+        own.bytes += payload;
+        own.interval_bytes += payload * u64::from(moment.counted);
+        own.carried.add(now - moment.origin, payload);
         own.ce += u64::from(datagram.ecn == Ecn::Ce);
         if let Some(LongHeader { version, kind }) = datagram.quic {
             self.quic = true;
@@ -77,13 +153,14 @@ impl Conversation {
             conversation: 0,
             sender: sender as u32,
             payload: datagram.payload,
-            long: datagram.quic.map(|header| header.kind),
+            long,
         }
     }
 
     /// Bytes of memory that it takes beyond its own size.
     pub fn memory(&self) -> usize {
-        self.sending.iter().map(|own| own.gaps.bins_memory()).sum()
+        let each = |own: &Sending| own.gaps.bins_memory() + own.carried.memory();
+        self.sending.iter().map(each).sum()
     }
 
     /// Both directions of the conversation, which has that `number`.
@@ -123,6 +200,7 @@ impl Conversation {
             last_packet_s: since_first(own.last),
             packets: own.size.count(),
             total_bytes: own.bytes,
+            interval_bytes: own.interval_bytes,
             throughput_bps: rate(elapsed_s),
             rate_bps: sent_s.and_then(rate),
             size_min_bytes: own.size.min(),
@@ -137,6 +215,12 @@ impl Conversation {
             gap_p95_s: gap(0.95),
             gap_p99_s: gap(0.99),
             ce_packets: own.ce,
+            quic_handshake_rtt_s: match self.handshake {
+                Handshake::Answered { side: own, after } if own == side => {
+                    Some(after.as_secs_f64())
+                }
+                _ => None,
+            },
             quic_initial_packets: of_quic(LongType::Initial),
             quic_zero_rtt_packets: of_quic(LongType::ZeroRtt),
             quic_handshake_packets: of_quic(LongType::Handshake),

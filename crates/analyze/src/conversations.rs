@@ -48,6 +48,7 @@ talk! {
     "last_packet_s": Option<f64> = last_packet_s, "This direction's last datagram, since the conversation's first.";
     "packets": u64 = packets, "Datagrams.";
     "total_bytes": u64 = total_bytes, "Payload: what follows the UDP headers. Datagrams that were sent twice count twice: nothing tells them from others.";
+    "interval_bytes": u64 = interval_bytes, "That of the interval asked for.";
     "throughput_bps": Option<f64> = throughput_bps, "`total_bytes` in bits over `elapsed_s`.";
     "rate_bps": Option<f64> = rate_bps, "`total_bytes` in bits over the time from this direction's first datagram to its last.";
     "size_min_bytes": Option<u64> = size_min_bytes, "The least payload of a datagram.";
@@ -57,11 +58,12 @@ talk! {
     "gap_min_s": Option<f64> = gap_min_s, "The least time between two datagrams of this direction, at the capture point.";
     "gap_mean_s": Option<f64> = gap_mean_s, "The mean.";
     "gap_max_s": Option<f64> = gap_max_s, "The greatest.";
-    "gap_stdev_s": Option<f64> = gap_stdev_s, "The standard deviation, with one degree of freedom less than gaps.";
+    "gap_stdev_s": Option<f64> = gap_stdev_s, "The standard deviation, with one degree of freedom less than gaps: how unevenly datagrams come. The jitter of RFC 3550 needs the times at which they were sent, which only RTP tells; of a sender that sends evenly this is what the network adds.";
     "gap_p50_s": Option<f64> = gap_p50_s, "The median, within 0.8 %; so are the other percentiles.";
     "gap_p95_s": Option<f64> = gap_p95_s, "The 95th percentile.";
     "gap_p99_s": Option<f64> = gap_p99_s, "The 99th percentile.";
     "ce_packets": u64 = ce_packets, "Datagrams whose packets were marked: CE.";
+    "quic_handshake_rtt_s": Option<f64> = quic_handshake_rtt_s, "From the first Initial packet of the end that opens the connection, in its row, to the first long header of the other: the RTT from the capture point to `destination` and back, and the time that it takes to answer. Null in the other row, where the beginning was not seen, and where Initial packets further apart than a tenth of that time leave open which was answered.";
     "quic_initial_packets": Option<u64> = quic_initial_packets, "Datagrams that begin with an Initial packet of QUIC; null where the conversation is not known to be QUIC, and so are the next four.";
     "quic_zero_rtt_packets": Option<u64> = quic_zero_rtt_packets, "Datagrams that begin with a 0-RTT packet.";
     "quic_handshake_packets": Option<u64> = quic_handshake_packets, "Datagrams that begin with a Handshake packet.";

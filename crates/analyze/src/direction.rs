@@ -31,7 +31,7 @@ const GAPS_SAMPLED: u64 = 8;
 pub(crate) struct Moment {
     /// The time.
     pub now: Time,
-    /// When a segment of the connection was last seen.
+    /// When a segment of the connection was last seen; None where that is not asked.
     pub latest: Option<Time>,
     /// When the capture began.
     pub origin: Time,
@@ -53,6 +53,8 @@ pub(crate) struct Sending {
     pub total_bytes: u64,
     pub unique_bytes: u64,
     pub interval_bytes: u64,
+    /// Segments sent again, or late, within the interval asked for.
+    pub interval_lost: u64,
     pub retransmitted_packets: u64,
     pub retransmitted_bytes: u64,
     pub repeated_syn_fin: u64,
@@ -334,6 +336,7 @@ impl Sending {
             let again = repeated > 0 || seen.out_of_order;
             if again {
                 self.lost.add(moment.now - moment.origin, 1);
+                self.interval_lost += u64::from(moment.counted);
             }
             if let Some((_, echo)) = segment.options.timestamps {
                 self.limits.distance.sent(moment.now, echo);

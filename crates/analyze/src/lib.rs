@@ -6,7 +6,7 @@
 //! is in `docs/analyze.md`.
 //!
 //! Top down: [`Analysis`] is the document, [`Direction`] a row of its table and `row` how one is
-//! filled; `reading` hands out segments; `together` holds the connections against each other; `table` keeps them, `connection`
+//! filled; `reading` hands out segments; `together` holds the flows against each other; `table` keeps them, `connection`
 //! tells one from the next on the same ports, `direction` counts what one end sends, `conversation` what both do over UDP. That rests
 //! on `sent` (which bytes were seen and acknowledged), `timeouts`, `limits` (what held the
 //! sender), `timeline` (amounts over time), `moments` and
@@ -43,7 +43,7 @@ pub use analysis::{Analysis, Options, Problem, analyze, analyze_file};
 pub use connections::{Direction, End, Limit};
 pub use conversations::{Speaks, Talk};
 pub use segments::{Series, Watch};
-pub use together::{Interval, Share, Together};
+pub use together::{Interval, LEAST_SHARE, Share, Together};
 
 /// The page `docs/analyze-tables.md`: what each column of the tables means.
 pub fn markdown() -> String {

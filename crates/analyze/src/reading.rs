@@ -17,13 +17,38 @@ const WAITING: usize = 4;
 /// How long nothing comes before `take` is asked whether to go on.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-type Batch = Vec<(Time, Carried)>;
+/// Packets, and when the capture's first was seen.
+struct Batch {
+    began: Time,
+    packets: Vec<(Time, Carried)>,
+}
+
+impl Batch {
+    fn new() -> Batch {
+        Batch {
+            began: Time::ZERO,
+            packets: Vec::with_capacity(BATCH),
+        }
+    }
+}
+
+/// A packet as it is handed out.
+pub(crate) struct Seen<'a> {
+    /// What it carries.
+    pub carried: &'a Carried,
+    /// When it was seen.
+    pub at: Time,
+    /// When the first packet of the capture was, whatever it carried: there time begins.
+    pub began: Time,
+}
 
 /// What was read.
 #[derive(Default)]
 pub(crate) struct Read {
     /// Packets.
     pub packets: u64,
+    /// When the first of them was seen, and the latest time that one was.
+    pub span: Option<(Time, Time)>,
     /// Those that are TCP segments, and whole enough to be counted.
     pub tcp_packets: u64,
     /// Those that are UDP datagrams, and whole enough to be counted.
@@ -36,10 +61,7 @@ pub(crate) struct Read {
 
 /// Hands every segment and datagram of `file` to `take`, in the order of the file, and None between them, also
 /// while none comes; `take` then tells whether to go on.
-pub(crate) fn each_packet(
-    file: CaptureFile,
-    mut take: impl FnMut(Option<(&Carried, Time)>) -> bool,
-) -> Read {
+pub(crate) fn each_packet(file: CaptureFile, mut take: impl FnMut(Option<Seen>) -> bool) -> Read {
     let (full, filled) = sync_channel(WAITING);
     // Batches go back when they are empty, so that their memory is used again.
     let (empty, emptied) = channel();
@@ -47,10 +69,14 @@ pub(crate) fn each_packet(
     loop {
         match filled.recv_timeout(PATIENCE) {
             Ok(mut batch) => {
-                for (time, carried) in &batch {
-                    take(Some((carried, *time)));
+                for (at, carried) in &batch.packets {
+                    take(Some(Seen {
+                        carried,
+                        at: *at,
+                        began: batch.began,
+                    }));
                 }
-                batch.clear();
+                batch.packets.clear();
                 // The reader may be through.
                 let _ = empty.send(batch);
             }
@@ -70,7 +96,7 @@ pub(crate) fn each_packet(
 fn read(mut file: CaptureFile, full: &SyncSender<Batch>, emptied: &Receiver<Batch>) -> Read {
     let mut dissector = Dissector::default();
     let mut read = Read::default();
-    let mut batch = Batch::with_capacity(BATCH);
+    let mut batch = Batch::new();
     while let Some(next) = file.next_frame() {
         let frame = match next {
             Ok(frame) => frame,
@@ -80,6 +106,9 @@ fn read(mut file: CaptureFile, full: &SyncSender<Batch>, emptied: &Receiver<Batc
             }
         };
         read.packets += 1;
+        let (began, latest) = read.span.get_or_insert((frame.time, frame.time));
+        *latest = frame.time.max(*latest);
+        batch.began = *began;
         match dissector.carried(&frame) {
             Ok(Some(carried)) => {
                 match carried {
@@ -95,15 +124,13 @@ fn read(mut file: CaptureFile, full: &SyncSender<Batch>, emptied: &Receiver<Batc
                         continue;
                     }
                 }
-                batch.push((frame.time, carried));
+                batch.packets.push((frame.time, carried));
             }
             Ok(None) => {}
             Err(fault) => read.skips.add(fault.into()),
         }
-        if batch.len() == BATCH {
-            let next = emptied
-                .try_recv()
-                .unwrap_or_else(|_| Batch::with_capacity(BATCH));
+        if batch.packets.len() == BATCH {
+            let next = emptied.try_recv().unwrap_or_else(|_| Batch::new());
             if full.send(std::mem::replace(&mut batch, next)).is_err() {
                 // Nobody takes packets any more.
                 return read;

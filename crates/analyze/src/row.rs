@@ -164,9 +164,10 @@ fn limit(own: &Sending, other: &Sending, shares: Option<Shares>) -> Option<(Limi
     let marked = own.ce.max(other.ece);
     if lost + marked > 0 {
         let because = format!(
-            "{held}, and of {} segments {lost} were sent again or came late and {marked} were \
-             marked",
-            own.data_packets
+            "{held}, and of {} segments {} were sent again, {}, and {marked} were marked",
+            own.data_packets,
+            own.retransmitted_packets,
+            came_late(own.out_of_order, late)
         );
         return Some((Limit::Congestion, because));
     }
@@ -175,10 +176,10 @@ fn limit(own: &Sending, other: &Sending, shares: Option<Shares>) -> Option<(Limi
         let (high, least) = (high + to_sender, least.as_nanos() as f64 + to_sender);
         if high >= QUEUED * least {
             let because = format!(
-                "{held} without a loss, while the RTT rose from {:.1} to {:.1} ms: a queue took \
-                 what was more than the path's rate",
-                least / 1e6,
-                high / 1e6
+                "{held} without a loss, while the RTT rose from {} to {}: a queue took what was \
+                 more than the path's rate",
+                in_words(least),
+                in_words(high)
             );
             return Some((Limit::Bandwidth, because));
         }
@@ -208,6 +209,15 @@ fn limit(own: &Sending, other: &Sending, shares: Option<Shares>) -> Option<(Limi
     Some((Limit::SenderWindow, because))
 }
 
+/// How many segments came late, as the row has them, and how many of them tell of a loss.
+fn came_late(all: u64, lost: u64) -> String {
+    match lost {
+        0 => format!("{all} came late"),
+        _ if lost == all => format!("{all} came late (after a loss before the capture point)"),
+        _ => format!("{all} came late ({lost} of them after a loss before the capture point)"),
+    }
+}
+
 /// Bits per second of the data, and of the tenth of full segments that came closest together.
 fn evenly(own: &Sending) -> Option<(f64, f64)> {
     let data = own.first_data.zip(own.last_data);
@@ -219,4 +229,46 @@ fn evenly(own: &Sending) -> Option<(f64, f64)> {
 
 fn seconds(ns: f64) -> f64 {
     ns / 1e9
+}
+
+/// A time in the unit in which it reads best, with three digits.
+fn in_words(ns: f64) -> String {
+    let (size, unit) = match ns {
+        1e9.. => (1e9, "s"),
+        1e6.. => (1e6, "ms"),
+        1e3.. => (1e3, "µs"),
+        _ => (1.0, "ns"),
+    };
+    let value = ns / size;
+    let digits = match value {
+        100.0.. => 0,
+        10.0.. => 1,
+        _ => 2,
+    };
+    format!("{value:.digits$} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{came_late, in_words};
+
+    #[test]
+    fn what_came_late_is_counted_as_the_row_has_it() {
+        assert_eq!(came_late(0, 0), "0 came late");
+        assert_eq!(came_late(3, 0), "3 came late");
+        assert_eq!(
+            came_late(66, 66),
+            "66 came late (after a loss before the capture point)"
+        );
+        assert_eq!(
+            came_late(70, 66),
+            "70 came late (66 of them after a loss before the capture point)"
+        );
+    }
+
+    #[test]
+    fn round_trips_are_told_in_the_unit_of_their_scale() {
+        let told = [40_123.0, 999.0, 1_300_000.0, 25e6, 2.5e9].map(in_words);
+        assert_eq!(told, ["40.1 µs", "999 ns", "1.30 ms", "25.0 ms", "2.50 s"]);
+    }
 }

@@ -19,11 +19,7 @@ const WEIGHED: u64 = 64;
 pub(crate) struct Table {
     pub connections: Kept<Connection>,
     pub conversations: Kept<Conversation>,
-    /// When TCP was first seen, and the latest time that it was.
-    tcp: Option<(Time, Time)>,
-    /// When UDP was first seen, and the latest time that it was.
-    udp: Option<(Time, Time)>,
-    /// The interval asked for, since the first segment.
+    /// The interval asked for, since the capture's first packet.
     interval: Option<(Time, Time)>,
 }
 
@@ -33,41 +29,24 @@ impl Table {
         Table {
             connections: Kept::new(most),
             conversations: Kept::new(most),
-            tcp: None,
-            udp: None,
             interval,
         }
     }
 
-    /// When the first segment was seen, or, where there is none, the first datagram; zero without
-    /// either.
-    pub fn origin(&self) -> Time {
-        self.tcp.or(self.udp).map_or(Time::ZERO, |(first, _)| first)
-    }
-
-    /// From there to the latest segment, or datagram.
-    pub fn lasted(&self) -> Time {
-        self.tcp
-            .or(self.udp)
-            .map_or(Time::ZERO, |(first, latest)| latest - first)
-    }
-
-    /// Takes in `segment`, seen at `now`, and tells `watch` what it was.
-    pub fn take(&mut self, segment: &TcpSegment, now: Time, watch: &mut impl Watch) {
-        let origin = widened(&mut self.tcp, now);
+    /// Takes in `segment`, seen at `now`, and tells `watch` what it was; `origin` is when the
+    /// capture began.
+    pub fn take(&mut self, segment: &TcpSegment, now: Time, origin: Time, watch: &mut impl Watch) {
         let moment = Moment {
             now,
             latest: None,
             origin,
-            counted: self.interval.is_some_and(|(from, to)| {
-                let since = now - origin;
-                from <= since && since < to
-            }),
+            counted: self.is_asked_for(now - origin),
         };
         let place = self.connections.place(
             Endpoints::between(segment.source, segment.destination),
             |connection| connection.is_over_by(segment),
-            || Connection::new(segment, now),
+            // What is earlier than the capture's first packet counts as simultaneous with it.
+            || Connection::new(segment, now.max(origin)),
         );
         let Some(held) = self.connections.touch(place) else {
             return;
@@ -95,18 +74,29 @@ impl Table {
         }
     }
 
-    /// Takes in `datagram`, seen at `now`, and tells `watch` of it.
-    pub fn take_datagram(&mut self, datagram: &UdpDatagram, now: Time, watch: &mut impl Watch) {
-        widened(&mut self.udp, now);
+    /// Takes in `datagram`, likewise.
+    pub fn take_datagram(
+        &mut self,
+        datagram: &UdpDatagram,
+        now: Time,
+        origin: Time,
+        watch: &mut impl Watch,
+    ) {
+        let moment = Moment {
+            now,
+            latest: None,
+            origin,
+            counted: self.is_asked_for(now - origin),
+        };
         let place = self.conversations.place(
             Endpoints::between(datagram.source, datagram.destination),
             |_| false,
-            || Conversation::new(datagram, now),
+            || Conversation::new(datagram, now.max(origin)),
         );
         let Some(held) = self.conversations.touch(place) else {
             return;
         };
-        let mut told = held.of.take(datagram, now);
+        let mut told = held.of.take(datagram, moment);
         if watch.on() {
             told.conversation = held.number;
             watch.datagram(told);
@@ -116,11 +106,10 @@ impl Table {
             self.conversations.weigh(place, memory);
         }
     }
-}
 
-/// Takes `now` into `span`; its beginning.
-fn widened(span: &mut Option<(Time, Time)>, now: Time) -> Time {
-    let (first, latest) = span.get_or_insert((now, now));
-    *latest = now.max(*latest);
-    *first
+    /// Whether the interval asked for has what was seen so long after the capture's beginning.
+    fn is_asked_for(&self, since: Time) -> bool {
+        self.interval
+            .is_some_and(|(from, to)| from <= since && since < to)
+    }
 }

@@ -3,9 +3,13 @@
 #[expect(dead_code, reason = "shared by several tests")]
 mod wire;
 
+use std::io::Cursor;
+use std::path::Path;
 use std::process::Command;
 
-use cclab_analyze::{Analysis, Speaks, Talk};
+use cclab_analyze::{Analysis, Options, Speaks, Talk, analyze_file};
+use cclab_trace::captured::CaptureFile;
+use cclab_units::Time;
 use wire::seeds::{ipv4, udp};
 use wire::{ACK, Seen, Segment, fragments_v4, pcap, read};
 
@@ -200,4 +204,142 @@ fn tshark_sees_the_same() {
         assert_eq!(row.quic_zero_rtt_packets, of("1"), "{text}");
         assert_eq!(row.quic_handshake_packets, of("2"), "{text}");
     }
+}
+
+/// Data from 192.0.2.1:12345 to port 80, from that byte on.
+fn data(from: u32, bytes: u16) -> Vec<u8> {
+    Segment::new(ACK, 1 + from, 1).data(bytes).ipv4()
+}
+
+#[test]
+fn time_begins_with_the_first_packet_whatever_it_carries() {
+    let analysis = analysis(&[
+        (1000, ipv4(1, &[8; 64])),
+        (1500, datagram(false, &[0; 1000])),
+        (2000, data(0, 1000)),
+        (3000, data(1000, 1000)),
+        (4000, ipv4(1, &[0; 64])),
+    ]);
+    assert_eq!(analysis.started_ns, 1_000_000_000);
+    assert!((analysis.lasted_s - 3.0).abs() < 1e-12);
+    let whole = analysis.together.whole.expect("two flows");
+    // Borders lie on a grid.
+    assert!((0.4..=0.5).contains(&whole.from_s), "{whole:?}");
+    assert!((2.0..=2.1).contains(&whole.to_s), "{whole:?}");
+}
+
+#[test]
+fn what_is_earlier_than_the_first_packet_counts_as_simultaneous() {
+    let analysis = analysis(&[
+        (1000, ipv4(1, &[8; 64])),
+        (500, datagram(false, &[0; 10])),
+        (1100, datagram(false, &[0; 10])),
+    ]);
+    let [there, _] = both(&analysis);
+    assert_eq!(there.started_ns, 1_000_000_000);
+    assert!((there.elapsed_s - 0.1).abs() < 1e-12);
+    let told: Vec<&str> = analysis.problems.iter().map(|p| p.code).collect();
+    assert_eq!(told, ["time-backwards"]);
+}
+
+#[test]
+fn conversations_are_flows_beside_connections() {
+    let mut seen: Vec<Seen> = (0..10)
+        .flat_map(|n| {
+            [
+                (100 * n, data(1000 * n as u32, 1000)),
+                (100 * n + 50, datagram(false, &[0; 500])),
+            ]
+        })
+        .collect();
+    seen.push((990, datagram(true, &[0; 4])));
+    let file =
+        CaptureFile::from_reader(Cursor::new(file(&seen)), Path::new("-")).expect("a capture");
+    let interval = Some((Time::from_millis(200), Time::from_millis(451)));
+    let options = Options {
+        interval,
+        ..Options::default()
+    };
+    let analysis = analyze_file(file, options, &mut ());
+    let together = &analysis.together;
+    assert_eq!((together.flows, together.left_out), (2, 0));
+    let whole = together.whole.as_ref().expect("two flows");
+    let flows: Vec<_> = whole.flows.iter().collect();
+    let told: Vec<_> = flows
+        .iter()
+        .map(|flow| (flow.connection, flow.conversation, flow.sender, flow.bytes))
+        .collect();
+    assert_eq!(told, [(Some(1), None, 0, 10_000), (None, Some(1), 0, 5000)]);
+    // 15^2 / (2 (10^2 + 5^2))
+    assert_eq!(whole.jain, Some(0.9));
+    assert_eq!(flows[1].share, Some(1.0 / 3.0));
+    let asked = together.asked.as_ref().expect("it is in the capture");
+    let bytes: Vec<u64> = asked.flows.iter().map(|flow| flow.bytes).collect();
+    assert_eq!(bytes, [3000, 1500]);
+    assert_eq!(asked.again_or_late_packets, Some(0));
+    assert_eq!(both(&analysis).map(|row| row.interval_bytes), [1500, 0]);
+}
+
+#[test]
+fn what_was_sent_again_in_the_interval_asked_for_is_counted() {
+    let again = [(0, 0), (100, 1000), (200, 1000), (300, 1000), (400, 2000)];
+    let seen: Vec<Seen> = again.map(|(at, from)| (at, data(from, 1000))).into();
+    let file =
+        CaptureFile::from_reader(Cursor::new(file(&seen)), Path::new("-")).expect("a capture");
+    let options = Options {
+        interval: Some((Time::from_millis(250), Time::from_millis(350))),
+        ..Options::default()
+    };
+    let together = analyze_file(file, options, &mut ()).together;
+    let asked = together.asked.expect("it is in the capture");
+    assert_eq!(asked.again_or_late_packets, Some(1));
+    let whole = together.whole.expect("a flow");
+    assert_eq!(whole.again_or_late_packets, Some(2));
+}
+
+#[test]
+fn nothing_is_said_of_losses_where_all_is_udp() {
+    let together =
+        analysis(&[(0, datagram(false, &[0; 9])), (9, datagram(false, &[0; 9]))]).together;
+    let whole = together.whole.expect("a flow");
+    assert_eq!(whole.again_or_late_packets, None);
+}
+
+/// The RTT of the handshake in either row.
+fn handshake_rtt(seen: &[Seen]) -> [Option<f64>; 2] {
+    both(&analysis(seen)).map(|row| row.quic_handshake_rtt_s)
+}
+
+#[test]
+fn the_handshake_of_quic_times_the_path_to_the_server() {
+    let initial = || long_header(0xc0, 1, 1200);
+    let hello = |at| (at, datagram(false, &initial()));
+    let answer = |at| (at, datagram(true, &initial()));
+    assert_eq!(handshake_rtt(&[hello(0), answer(40)]), [Some(0.04), None]);
+    // A ClientHello of two datagrams: which was answered makes little difference.
+    assert_eq!(
+        handshake_rtt(&[hello(0), hello(2), answer(40), answer(41)]),
+        [Some(0.04), None]
+    );
+    // Sent again: the answer may be to either.
+    assert_eq!(
+        handshake_rtt(&[hello(0), hello(999), answer(1040)]),
+        [None, None]
+    );
+    // What begins in the middle, or is answered by what is no long header.
+    let short = |at| (at, datagram(true, &[0x41; 100]));
+    assert_eq!(
+        handshake_rtt(&[short(0), hello(10), answer(50)]),
+        [None, None]
+    );
+    assert_eq!(
+        handshake_rtt(&[hello(0), short(10), answer(50)]),
+        [None, None]
+    );
+    // A Retry is an answer, and what comes later changes nothing.
+    let retry = (30, datagram(true, &long_header(0xf0, 1, 100)));
+    assert_eq!(
+        handshake_rtt(&[hello(0), retry, hello(31), answer(90)]),
+        [Some(0.03), None]
+    );
 }

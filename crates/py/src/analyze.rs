@@ -17,7 +17,7 @@ use crate::error;
 /// What each TCP connection and each conversation over UDP in the capture at `path` did: the document
 /// as JSON, and its tables `connections` and `conversations` as Parquet files.
 ///
-/// `interval` is one in nanoseconds since the first segment, whose shares are told; into the
+/// `interval` is one in nanoseconds since the first packet, whose shares are told; into the
 /// folder `series` go the tables of all segments and datagrams.
 #[pyfunction]
 #[pyo3(signature = (path, max_connections=None, interval=None, series=None))]

@@ -18,6 +18,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
     module.add("CORE_VERSION", cclab_sim::VERSION)?;
     module.add("TESTBED_VERSION", cclab_testbed::VERSION)?;
+    module.add("LEAST_SHARE", cclab_analyze::LEAST_SHARE)?;
     module.add("METRICS_VERSION", cclab_metrics::VERSION.to_string())?;
     module.add("StudyError", module.py().get_type::<error::StudyError>())?;
     module.add("RunError", module.py().get_type::<error::RunError>())?;

@@ -66,7 +66,7 @@ def analyze(
         tuple[str, str] | None,
         typer.Option(
             metavar="FROM TO",
-            help="Tell how flows shared this time, such as 10s 20s after the first segment.",
+            help="Tell how flows shared this time, such as 10s 20s after the first packet.",
         ),
     ] = None,
     max_connections: Annotated[

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.padding import Padding
 from rich.text import Text
 
+from cclab import units
 from cclab.cli.console import count, note, print_table, show, stderr, tell
 from cclab.report.tables import Table
 
@@ -27,14 +28,16 @@ _HEADINGS = {
     "data (bytes)": True,
     "Mbit/s": True,
     "sent again": True,
-    "RTT min (ms)": True,
+    "late": True,
+    "RTT min ({rtt})": True,
     "median": True,
     "p95": True,
     "in flight, max (bytes)": True,
     "window, mean (bytes)": True,
     "limited by": False,
 }
-"""And whether a column holds numbers."""
+"""And whether a column holds numbers; in braces, units that follow the scale."""
+_RTTS = ("rtt_min_s", "rtt_p50_s", "rtt_p95_s")
 _TALK_HEADINGS = {
     "#": True,
     "speaks": False,
@@ -45,10 +48,15 @@ _TALK_HEADINGS = {
     "payload (bytes)": True,
     "Mbit/s": True,
     "size, mean (bytes)": True,
-    "gap median (ms)": True,
+    "gap median ({gap})": True,
     "p99": True,
+    "sd": True,
     "CE": True,
+    "handshake RTT ({rtt})": True,
 }
+_GAPS = ("gap_p50_s", "gap_p99_s", "gap_stdev_s")
+_NO_HANDSHAKE = 1
+"""Columns at the end that are left out where no handshake was timed."""
 
 
 def print_capture(capture: Capture) -> None:
@@ -62,8 +70,10 @@ def print_capture(capture: Capture) -> None:
     tell(_holdings(capture))
     rows = shown.to_dicts()
     if rows:
-        cells = [[_cells(row)] for row in rows]
-        print_table("", Table(list(_HEADINGS), list(_HEADINGS.values()), cells, 0, 0))
+        rtt, rtts = _scaled(rows, _RTTS)
+        cells = [[_cells(row, own)] for row, own in zip(rows, rtts, strict=True)]
+        headings = [heading.format(rtt=rtt) for heading in _HEADINGS]
+        print_table("", Table(headings, list(_HEADINGS.values()), cells, 0, 0))
     hidden = len(carrying) - len(rows)
     if hidden:
         note(f"{count(hidden, 'direction')} with less data not shown; --csv and --json have all")
@@ -91,8 +101,15 @@ def _print_talks(capture: Capture) -> None:
     shown = frame.sort("total_bytes", descending=True).head(_MOST_ROWS).sort("row")
     if shown.is_empty():
         return
-    cells = [[_talk_cells(row)] for row in shown.to_dicts()]
-    table = Table(list(_TALK_HEADINGS), list(_TALK_HEADINGS.values()), cells, 0, 0)
+    rows = shown.to_dicts()
+    gap, gaps = _scaled(rows, _GAPS)
+    rtt, rtts = _scaled(rows, ("quic_handshake_rtt_s",))
+    columns = len(_TALK_HEADINGS) - (_NO_HANDSHAKE if not any(own for [own] in rtts) else 0)
+    cells = [
+        [_talk_cells(row, *of_row)[:columns]] for row, *of_row in zip(rows, gaps, rtts, strict=True)
+    ]
+    headings = [heading.format(gap=gap, rtt=rtt) for heading in _TALK_HEADINGS][:columns]
+    table = Table(headings, list(_TALK_HEADINGS.values())[:columns], cells, 0, 0)
     print_table("", table)
     hidden = len(frame) - len(shown)
     if hidden:
@@ -100,7 +117,14 @@ def _print_talks(capture: Capture) -> None:
         note(f"{more} over UDP with less data not shown; --csv --udp and --json have all")
 
 
-def _talk_cells(row: dict[str, Any]) -> list[str]:
+def _scaled(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> tuple[str, list[list[str]]]:
+    """The unit that suits times in `columns`, and the cells of each row."""
+    name, cells = units.column((row[column] for row in rows for column in columns), units.time)
+    width = len(columns)
+    return name, [cells[place : place + width] for place in range(0, len(cells), width)]
+
+
+def _talk_cells(row: dict[str, Any], gaps: list[str], rtts: list[str]) -> list[str]:
     from cclab.series.talks import spoken
 
     return [
@@ -113,9 +137,9 @@ def _talk_cells(row: dict[str, Any]) -> list[str]:
         str(row["total_bytes"]),
         _number(row["throughput_bps"], 1e-6, 3),
         _number(row["size_mean_bytes"], 1, 0),
-        _number(row["gap_p50_s"], 1e3, 3),
-        _number(row["gap_p99_s"], 1e3, 3),
+        *gaps,
         str(row["ce_packets"]),
+        *rtts,
     ]
 
 
@@ -127,7 +151,7 @@ def print_problems(capture: Capture) -> None:
         show(stderr(), Padding(Text(problem.message, style="dim"), (0, 0, 0, 2), expand=False))
 
 
-def _cells(row: dict[str, Any]) -> list[str]:
+def _cells(row: dict[str, Any], rtts: list[str]) -> list[str]:
     return [
         str(row["connection"]),
         _endpoint(row["source"], row["source_port"]),
@@ -137,9 +161,8 @@ def _cells(row: dict[str, Any]) -> list[str]:
         str(row["unique_bytes"]),
         _number(row["throughput_bps"], 1e-6, 3),
         str(row["retransmitted_packets"]),
-        _number(row["rtt_min_s"], 1e3, 1),
-        _number(row["rtt_p50_s"], 1e3, 1),
-        _number(row["rtt_p95_s"], 1e3, 1),
+        str(row["out_of_order_packets"]),
+        *rtts,
         _number(row["outstanding_max_bytes"], 1, 0),
         _number(row["peer_window_bytes"], 1, 0),
         row["limited_by"] or "",
@@ -159,6 +182,8 @@ def _print_reasons(rows: list[dict[str, Any]]) -> None:
 
 def _print_together(together: dict[str, Any]) -> None:
     """Prints how flows shared the rate, where there are two or more."""
+    from cclab.series.flows import shares
+
     if together["flows"] < 2:
         return
     left_out = together["left_out"]
@@ -177,6 +202,8 @@ def _print_together(together: dict[str, Any]) -> None:
                 f"{interval['throughput_bps'] / 1e6:.3f} Mbit/s, "
                 f"Jain {_number(interval['jain'], 1, 4) or 'of nothing'}"
             )
+            if told := shares(interval):
+                tell(f"    {told}")
 
 
 def _endpoint(address: str, port: int) -> str:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _UNBOUNDED = 10_000
 """More columns than any line has: the width of a file or a pipe, where nothing is wrapped."""
+_ANY_HEIGHT = 25
+"""Nothing is drawn by it."""
 
 
 def stdout() -> Console:
@@ -138,5 +140,7 @@ def print_warnings(
 
 
 def _console(stream: Any) -> Console:
-    width = None if stream.isatty() else _UNBOUNDED
-    return Console(file=stream, width=width, highlight=False, emoji=False)
+    # Of a file or a pipe both sides are told: with one alone, what the environment says of a
+    # terminal (TERM=dumb beside FORCE_COLOR, as in many a CI) would come before the width.
+    width, height = (None, None) if stream.isatty() else (_UNBOUNDED, _ANY_HEIGHT)
+    return Console(file=stream, width=width, height=height, highlight=False, emoji=False)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from cclab.series.tables import Direction, Tables
+    from cclab.series.flows import Flows
+    from cclab.series.tables import Direction
     from cclab.series.talks import Talk
 
 __all__ = ["ACROSS", "SERIES", "TALKS", "Across", "Kind", "OfTalk", "series", "series_of_talk"]
@@ -45,13 +46,13 @@ class Kind:
 
 @dataclass(frozen=True)
 class Across:
-    """A kind of series across all connections of a capture."""
+    """A kind of series across all flows of a capture."""
 
     name: str
     """Its name in the API and of its files."""
     columns: dict[str, str]
     """What each of its columns is; names carry the unit."""
-    compute: Callable[[Tables, float | None], pl.DataFrame]
+    compute: Callable[[Flows, float | None], pl.DataFrame]
     """Makes it, with bins of so many seconds (a length that suits the capture if None)."""
 
 
@@ -95,11 +96,11 @@ ACROSS: tuple[Across, ...] = (
     Across("share", share.COLUMNS, share.compute),
     Across("jain", jain.COLUMNS, jain.compute),
 )
-"""Every kind across connections."""
+"""Every kind across flows."""
 
 
 def series(
-    tables: Tables,
+    flows: Flows,
     name: str,
     *,
     connection: int | None = None,
@@ -110,21 +111,21 @@ def series(
 
     `sender` is the end whose data it is about: 0 began the connection, and None is the one that
     sent more. `bin_s` is the length of bins in seconds, where there are bins. Times are seconds
-    since the first packet of the capture's first connection. Raises `InputError` if there is no
+    since the capture's first packet. Raises `InputError` if there is no
     such series or connection, or if they do not go together.
     """
     kind = next((k for k in SERIES if k.name == name), None)
     over = next((k for k in ACROSS if k.name == name), None)
     if over is not None:
         if connection is not None:
-            raise InputError(f"{name} is across all connections: leave the connection out")
-        return over.compute(tables, bin_s)
+            raise InputError(f"{name} is across all flows: leave the connection out")
+        return over.compute(flows, bin_s)
     if kind is None:
         known = ", ".join([k.name for k in SERIES] + [k.name for k in ACROSS])
         raise InputError(f"no series called {name!r}; the series are {known}")
     if connection is None:
         raise InputError(f"{name} is of one connection: which?")
-    direction = tables.direction(connection, sender)
+    direction = flows.tables.direction(connection, sender)
     if bin_s is None:
         return kind.compute(direction)
     if kind.binned is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cclab.captures import Capture
-    from cclab.series.tables import Tables
-    from cclab.series.talks import Talks
+    from cclab.series.flows import Flows
 
 PAGE = "index.html"
 DOCUMENT = "analysis.json"
@@ -58,6 +58,7 @@ class Folder:
         except OSError as error:
             raise StoreError(f"cannot use {path}: {error.strerror}") from error
         self._refuse_strangers(_FIXED)
+        self._written = {*_FIXED, _OWN}
         # Whatever becomes of this analysis, the next one may replace what it leaves.
         self._remember(self._earlier | set(_FIXED))
 
@@ -70,6 +71,7 @@ class Folder:
             for name, content in files:
                 self._refuse_strangers([name])
                 now.add(name)
+                self._written.add(name)
                 self._remember(self._earlier | now)
                 # A link in the place of the file is replaced, not followed.
                 part = self.path / f"{name}.part"
@@ -82,12 +84,18 @@ class Folder:
         self._remember(now)
 
     def abandon(self) -> None:
-        """Takes back what the constructor did, for an analysis that came to nothing."""
-        if not self._earlier:
-            for name in (*_FIXED, _OWN):
-                (self.path / name).unlink(missing_ok=True)
-        if self._made:
-            self.path.rmdir()
+        """Takes back what was written, for an analysis that came to nothing.
+
+        It raises nothing: what ended the analysis is what is to be told.
+        """
+        # Files of an earlier analysis may be half replaced: the next one knows of all of them.
+        with suppress(OSError):
+            if not self._earlier:
+                for name in self._written:
+                    (self.path / name).unlink(missing_ok=True)
+                    (self.path / f"{name}.part").unlink(missing_ok=True)
+            if self._made:
+                self.path.rmdir()
 
     def _refuse_strangers(self, names: Sequence[str]) -> None:
         strange = [n for n in names if n not in self._earlier and (self.path / n).exists()]
@@ -139,15 +147,14 @@ def fill(
                 shutil.copyfile(tables.folder / name, folder.path / name)
     except OSError as error:
         raise StoreError(f"cannot write to {folder.path}: {error.strerror}") from error
-    folder.put(contents(title, capture.document, tables, capture.talks, chosen, formats))
+    folder.put(contents(title, capture.document, capture.flows, chosen, formats))
     return folder.path / PAGE
 
 
 def contents(
     title: str,
     document: dict[str, Any],
-    tables: Tables,
-    talks: Talks,
+    flows: Flows,
     connections: Sequence[int],
     formats: Sequence[str] = (),
 ) -> Iterator[tuple[str, bytes]]:
@@ -160,15 +167,16 @@ def contents(
     # They take longer to load than all else here.
     from cclab.series import figures, page, xplot
 
+    tables, talks = flows.tables, flows.talks
     yield CONNECTIONS, _parquet(tables.connections)
     yield CONVERSATIONS, _parquet(talks.conversations)
     yield DOCUMENT, (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
     for over in figures.ACROSS:
-        drawing = figures.figure(tables, over.name)
+        drawing = figures.figure(flows, over.name)
         if drawing is not None:
             yield f"{over.name}.svg", figures.svg(drawing)
     for across in ACROSS:
-        yield from _written(across.name, across.compute(tables, None), formats)
+        yield from _written(across.name, across.compute(flows, None), formats)
     drawn = []
     for number in connections:
         for sender in tables.carrying(number):
@@ -193,7 +201,9 @@ def contents(
                     yield f"{talk.name}_{look.name}.svg", figures.svg(drawing)
             for kept in TALKS if set(formats) - {"xplot"} else ():
                 yield from _written(f"{talk.name}_{kept.name}", kept.compute(talk), formats)
-    yield PAGE, page.html(title, document, tables, talks, drawn).encode()
+            if "xplot" in formats:
+                yield from xplot.files_of_talk(talk)
+    yield PAGE, page.html(title, document, flows, drawn).encode()
 
 
 def _written(name: str, frame: pl.DataFrame, formats: Sequence[str]) -> Iterator[tuple[str, bytes]]:

@@ -8,14 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from cclab.errors import InputError
-
-if TYPE_CHECKING:
-    from cclab.series.across import Across
 
 SEGMENTS = "segments.parquet"
 SACKS = "sacks.parquet"
@@ -37,7 +34,7 @@ class Direction:
     peer: dict[str, Any]
     """The other direction's."""
     epoch_ns: int
-    """What times in seconds are since: the first packet of the capture's first connection."""
+    """What times in seconds are since: the capture's first packet."""
     segments: pl.DataFrame
     """Segments of both ends, in the order of the capture, with `time_s`, and a column of each of
     the `CONTROLS` in place of the flags.
@@ -77,12 +74,14 @@ class Direction:
 class Tables:
     """The connections of a capture, and the tables of its segments on disk."""
 
-    def __init__(self, connections: pl.DataFrame, folder: Path) -> None:
-        """Those of which `connections` has the rows and `folder` the files."""
+    def __init__(self, connections: pl.DataFrame, folder: Path, epoch_ns: int) -> None:
+        """Those of which `connections` has the rows and `folder` the files.
+
+        Times are seconds since `epoch_ns`, when the capture's first packet was seen.
+        """
         self.connections = connections
         self.folder = folder
-        self.sums: dict[float | None, Across] = {}
-        """What `across` came to, by the length of bins that was asked for."""
+        self.epoch_ns = epoch_ns
         self._loaded: tuple[Direction, Direction] | None = None
 
     @property
@@ -94,12 +93,6 @@ class Tables:
     def sacks(self) -> pl.LazyFrame:
         """One row per SACK block."""
         return pl.scan_parquet(self.folder / SACKS)
-
-    @cached_property
-    def epoch_ns(self) -> int:
-        """What times in seconds are since: the first packet of the first connection."""
-        earliest = self.connections["started_ns"].min()
-        return earliest if isinstance(earliest, int) else 0
 
     @cached_property
     def numbers(self) -> list[int]:

@@ -96,24 +96,41 @@ class Talk:
 class Talks:
     """The conversations of a capture, and the table of its datagrams on disk."""
 
-    def __init__(self, conversations: pl.DataFrame, folder: Path, epoch_ns: int | None) -> None:
+    def __init__(self, conversations: pl.DataFrame, folder: Path, epoch_ns: int) -> None:
         """Those of which `conversations` has the rows and `folder` the file.
 
-        Times are seconds since `epoch_ns`, or since the first datagram if that is None.
+        Times are seconds since `epoch_ns`, when the capture's first packet was seen.
         """
         self.conversations = conversations
         self._folder = folder
-        first = conversations["started_ns"].min()
-        self.epoch_ns = epoch_ns if epoch_ns is not None else first if isinstance(first, int) else 0
+        self.epoch_ns = epoch_ns
 
     def __len__(self) -> int:
         """How many there are."""
         return len(self.conversations) // 2
 
+    @property
+    def datagrams(self) -> pl.LazyFrame:
+        """One row per datagram, in the order of the capture."""
+        return pl.scan_parquet(self._folder / DATAGRAMS)
+
+    @cached_property
+    def numbers(self) -> list[int]:
+        """The numbers of all conversations."""
+        return self.conversations["conversation"][::2].to_list()
+
     @cached_property
     def _places(self) -> dict[int, int]:
-        numbers = self.conversations["conversation"][::2].to_list()
-        return {number: place for place, number in enumerate(numbers)}
+        return {number: place for place, number in enumerate(self.numbers)}
+
+    @cached_property
+    def _total_bytes(self) -> list[int]:
+        return self.conversations["total_bytes"].to_list()
+
+    def main_sender(self, conversation: int) -> int:
+        """The end of `conversation` that sent more payload."""
+        place = 2 * self._place(conversation)
+        return int(self._total_bytes[place + 1] > self._total_bytes[place])
 
     def row(self, conversation: int, sender: int) -> dict[str, Any]:
         """The row of a direction. Raises `InputError` if there is no such conversation."""
@@ -142,7 +159,7 @@ class Talks:
         row = self.row(conversation, which)
         timed = (pl.col("time_ns").cast(pl.Int64) - self.epoch_ns) * 1e-9
         of_it = (pl.col("conversation") == conversation) & (pl.col("sender") == which)
-        rows = pl.scan_parquet(self._folder / DATAGRAMS).filter(of_it)
+        rows = self.datagrams.filter(of_it)
         sent = rows.drop("conversation", "sender").with_columns(timed.alias("time_s")).collect()
         return Talk(conversation, which, row, self.epoch_ns, sent)
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from cclab.report.figures.style import Drawing
     from cclab.series.figures.curves import Between
-    from cclab.series.tables import Direction, Tables
+    from cclab.series.flows import Flows
+    from cclab.series.tables import Direction
     from cclab.series.talks import Talk
 
 __all__ = [
@@ -46,14 +47,14 @@ class Kind:
 
 @dataclass(frozen=True)
 class Across:
-    """A kind of figure across connections; named like its series."""
+    """A kind of figure across flows; named like its series."""
 
     name: str
     title: str
     """What it shows, as a heading."""
     caption: str
     """How to read it."""
-    draw: Callable[[Tables], Drawing | None]
+    draw: Callable[[Flows], Drawing | None]
     """Makes it; None where there is nothing to show."""
 
 
@@ -83,11 +84,11 @@ ACROSS: tuple[Across, ...] = (
     Across("share", across.SHARE, across.SHARE_CAPTION, across.share),
     Across("jain", across.JAIN, across.JAIN_CAPTION, across.fairness),
 )
-"""Every kind across connections."""
+"""Every kind across flows."""
 
 
 def figure(
-    tables: Tables,
+    flows: Flows,
     name: str,
     *,
     connection: int | None = None,
@@ -104,11 +105,11 @@ def figure(
     over = next((k for k in ACROSS if k.name == name), None)
     if over is not None:
         if connection is not None:
-            raise InputError(f"{name} is across all connections: leave the connection out")
+            raise InputError(f"{name} is across all flows: leave the connection out")
         if between is not None:
             raise InputError(f"{name} is of the whole capture: leave between out")
         with styled():
-            return laid_out(over.draw(tables))
+            return laid_out(over.draw(flows))
     if kind is None:
         known = ", ".join([k.name for k in FIGURES] + [k.name for k in ACROSS])
         raise InputError(f"no figure called {name!r}; the figures are {known}")
@@ -116,7 +117,7 @@ def figure(
         raise InputError(f"{name} is of one connection: which?")
     if between is not None and not between[0] < between[1]:
         raise InputError(f"between is {between[0]} and {between[1]} s; it must end after it begins")
-    return drawn(kind, tables.direction(connection, sender), between)
+    return drawn(kind, flows.tables.direction(connection, sender), between)
 
 
 def figure_of_talk(talk: Talk, name: str, between: Between = None) -> Drawing | None:

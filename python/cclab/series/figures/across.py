@@ -1,4 +1,4 @@
-"""The figures across connections: what each has of what is sent, and how fair that is."""
+"""The figures across flows: what each has of what is sent, and how fair that is."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 
 from cclab import units
 from cclab.report.figures.legend import above
@@ -14,37 +15,40 @@ from cclab.report.figures.style import FAINT, MUTED, Drawing
 from cclab.report.palette import LOOKS
 from cclab.series import jain
 from cclab.series.across import across
+from cclab.series.flows import named
 
 if TYPE_CHECKING:
     from cclab.series.across import Across
-    from cclab.series.tables import Tables
+    from cclab.series.flows import Flows
 
 SHARE = "Share over time"
 SHARE_CAPTION = (
-    "Payload of each connection, in its direction that carries more, each byte counted once, in "
-    "bins of time, stacked. All but the seven largest are one grey area."
+    "Payload of each connection, and of each conversation over UDP, in its direction that carries "
+    "more, each byte of a connection counted once, in bins of time, stacked. All but the seven "
+    "largest are one grey area."
 )
 JAIN = "Fairness over time"
 JAIN_CAPTION = (
-    "Jain's index of what the active connections sent in each bin of time: 1 if all sent the same. "
-    "Below, how many are active: their data have begun and not ended."
+    "Jain's index of what the active connections and conversations over UDP sent in each bin of "
+    "time: 1 if all sent the same. Below, how many are active: their data have begun and not "
+    "ended. Those with less than a hundredth of the data of the largest do not count."
 )
 
 MOST_APART = 7
-"""Connections with an area of their own."""
+"""Flows with an area of their own."""
 
 HUES = tuple(
     LOOKS[name].colour for name in ("cubic", "reno", "bbr", "vegas", "htcp", "dctcp", "lp")
 )
-"""Their colours, the largest connection's first."""
+"""Their colours, the largest flow's first."""
 
 _HATCHES = ("", "////", "....", "\\\\\\\\", "xxx", "---", "++")
 _SIZE_IN = (9.0, 3.2)
 
 
-def share(tables: Tables) -> Drawing | None:
+def share(flows: Flows) -> Drawing | None:
     """The figure; None if nobody sends anything."""
-    sums = across(tables)
+    sums = across(flows)
     if not sums.bins:
         return None
     names, bits = stacked(sums)
@@ -71,11 +75,10 @@ def share(tables: Tables) -> Drawing | None:
 
 
 def stacked(sums: Across) -> tuple[list[str], np.ndarray]:
-    """The largest connections, then "others", and the bits per second of each in each bin."""
-    totals = sums.sent.group_by("connection").agg(pl.col("new_bytes").sum())
-    by_size = totals.sort(["new_bytes", "connection"], descending=[True, False])["connection"]
+    """The largest flows, then "others", and the bits per second of each in each bin."""
+    by_size = sums.spans.sort("bytes", descending=True, maintain_order=True)["flow"]
     largest = by_size.head(MOST_APART).to_list()
-    names = [f"connection {number}" for number in largest]
+    names = [named(n, None) if n > 0 else named(None, -n) for n in largest]
     if len(by_size) > len(largest):
         names.append("others")
     bits = np.zeros((len(names), sums.bins))
@@ -85,10 +88,10 @@ def stacked(sums: Across) -> tuple[list[str], np.ndarray]:
     return names, bits
 
 
-def fairness(tables: Tables) -> Drawing | None:
-    """The figure; None if there are no two connections that send anything."""
-    sums = across(tables)
-    if len(sums.spans) < 2:
+def fairness(flows: Flows) -> Drawing | None:
+    """The figure; None if there are no two flows to compare."""
+    sums = across(flows)
+    if len(sums.compared) < 2:
         return None
     frame = jain.of(sums)
     figure = Drawing(figsize=_SIZE_IN, layout="constrained")
@@ -99,7 +102,7 @@ def fairness(tables: Tables) -> Drawing | None:
     above_axes.plot(middle, index, color=HUES[0], linewidth=1.2, marker="o", markersize=2)
     above_axes.set_ylim(0, 1.05)
     above_axes.set_ylabel("Jain's index")
-    active = frame["connections"].to_numpy()
+    active = frame["flows"].to_numpy()
     below.fill_between(
         np.append(time_s, time_s[-1] + sums.bin_s),
         np.append(active, active[-1]),
@@ -109,6 +112,7 @@ def fairness(tables: Tables) -> Drawing | None:
         alpha=0.5,
     )
     below.set_ylim(0, max(1, int(active.max())) * 1.1)
+    below.yaxis.set_major_locator(MaxNLocator(3, integer=True, steps=[1, 2, 5, 10]))
     below.set_ylabel("active")
     below.set_xlabel("time (s)")
     figure.align_ylabels()

@@ -6,12 +6,14 @@ import json
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 from markupsafe import Markup
 
-from cclab import _core
+from cclab import _core, units
 from cclab.report import uplot
 from cclab.report.page import template
 from cclab.series.across import across
+from cclab.series.flows import shares
 from cclab.series.page import data
 from cclab.series.tables import endpoint, name_of
 from cclab.series.talks import name_of as talk_name
@@ -20,6 +22,7 @@ from cclab.series.talks import spoken
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cclab.series.flows import Flows
     from cclab.series.tables import Direction, Tables
     from cclab.series.talks import Talk, Talks
 
@@ -40,8 +43,9 @@ _HEADINGS = (
     ("to", False),
     ("data (bytes)", True),
     ("throughput (Mbit/s)", True),
-    ("retransmitted", True),
-    ("RTT mean (ms)", True),
+    ("sent again", True),
+    ("late", True),
+    ("RTT mean ({rtt})", True),
     ("began (s)", True),
     ("lasted (s)", True),
     ("limited by", False),
@@ -56,11 +60,16 @@ _TALK_HEADINGS = (
     ("payload (bytes)", True),
     ("throughput (Mbit/s)", True),
     ("size mean (bytes)", True),
-    ("gap median (ms)", True),
-    ("gap p99 (ms)", True),
+    ("gap median ({gap})", True),
+    ("gap p99 ({gap})", True),
+    ("gap sd ({gap})", True),
+    ("handshake RTT ({rtt})", True),
     ("began (s)", True),
     ("lasted (s)", True),
 )
+_Table = tuple[list[tuple[str, bool]], list[dict[str, Any]], str]
+"""Headings, and whether a column holds numbers; rows; what is not in them."""
+
 _TOGETHER = {
     "whole": "from the first data to the last",
     "overlap": "while all flows were active",
@@ -75,20 +84,39 @@ _WORDS = (
     ("window's edge", "The ACK plus the window that the receiver advertised with it."),
     ("in flight", "Payload between the highest ACK and the highest byte sent."),
     ("time between packets", "Of this direction, at the point of capture."),
+    ("sent again", "Segments with data that were captured before."),
+    (
+        "late",
+        "Segments with data that were not captured before, behind some that were: lost before the "
+        "point of capture and sent again, or overtaken.",
+    ),
+    (
+        "gap sd",
+        "The standard deviation of the times between datagrams: how unevenly they come. The jitter "
+        "of RFC 3550 needs the times at which they were sent, which only RTP tells.",
+    ),
+    (
+        "handshake RTT",
+        "From the first Initial packet of QUIC to the first answer with a long header: from the "
+        "capture point to the server and back, and the time that it takes to answer.",
+    ),
     (
         "RTT",
         "From the capture point to the receiver and back; none where a segment was sent twice.",
     ),
-    ("Jain's index", "(Σx)² / (n Σx²) of what each of the n active connections sent in a bin."),
-    ("time", "Since the first packet of the capture's first connection."),
+    (
+        "Jain's index",
+        "(Σx)² / (n Σx²) of what each of the n active flows sent in a bin. Those with less than a "
+        "hundredth of the data of the largest do not count.",
+    ),
+    ("time", "Since the capture's first packet."),
 )
 
 
 def html(
     title: str,
     document: dict[str, Any],
-    tables: Tables,
-    talks: Talks,
+    flows: Flows,
     directions: Sequence[dict[str, Any]],
 ) -> str:
     """The page of a capture, with the series of `directions`, each as `drawn` gives it.
@@ -96,7 +124,8 @@ def html(
     It opens on the largest of them. `document` is what `cclab analyze --json` prints of it.
     """
     directions = sorted(directions, key=lambda direction: -direction["bytes"])
-    sums = across(tables)
+    tables, talks = flows.tables, flows.talks
+    sums = across(flows)
     chosen = {direction["name"] for direction in directions}
     over = data.across(sums)
     ends = [row[1] for row in (d["span"] for d in directions)]
@@ -108,16 +137,18 @@ def html(
         "directions": directions,
     }
     own = files("cclab.series.page")
-    rows, hidden = _rows(tables, chosen)
+    headings, rows, hidden = _rows(tables, chosen)
+    talk_headings, of_talks, hidden_talks = _talk_rows(talks, chosen)
     return template("page.html.j2", "cclab.series.page").render(
         title=title,
         facts=_facts(document, tables, talks),
         problems=document["problems"],
-        headings=_HEADINGS,
+        headings=headings,
         rows=rows,
         hidden=hidden,
-        talk_headings=_TALK_HEADINGS,
-        talks=_talk_rows(talks, chosen),
+        talk_headings=talk_headings,
+        talks=of_talks,
+        hidden_talks=hidden_talks,
         directions=directions,
         across=over,
         together=_together(document),
@@ -174,7 +205,7 @@ def _congested(document: dict[str, Any]) -> list[float] | None:
 
 
 def _together(document: dict[str, Any]) -> list[tuple[str, ...]]:
-    """What all flows got in each interval that was found, as cells."""
+    """What flows got in each interval that was found, as cells."""
     found = [(document["together"][name], words) for name, words in _TOGETHER.items()]
     return [
         (
@@ -182,7 +213,10 @@ def _together(document: dict[str, Any]) -> list[tuple[str, ...]]:
             f"{interval['from_s']:.3f} to {interval['to_s']:.3f}",
             _number(interval["throughput_bps"], 1e-6, 3),
             _number(interval["jain"], 1, 3),
-            f"{interval['again_or_late_packets']:,}",
+            ""
+            if interval["again_or_late_packets"] is None
+            else f"{interval['again_or_late_packets']:,}",
+            shares(interval),
         )
         for interval, words in found
         if interval is not None
@@ -204,18 +238,16 @@ def _facts(document: dict[str, Any], tables: Tables, talks: Talks) -> str:
     )
 
 
-def _talk_rows(talks: Talks, chosen: set[str]) -> list[dict[str, Any]]:
-    """The rows of the table of conversations, those with the most payload first."""
-    frame = talks.conversations
-    rows = [row for row in frame.sort("total_bytes", descending=True).to_dicts() if row["packets"]]
-    starts = frame["source"][::2], frame["source_port"][::2]
-    firsts = dict(zip(frame["conversation"][::2], zip(*starts, strict=True), strict=True))
-    numbers = [number for _, number in _TALK_HEADINGS[1:]]
-    made = []
-    for row in rows[:MOST_ROWS]:
-        began = (row["source"], row["source_port"]) == firsts[row["conversation"]]
-        name = talk_name(row["conversation"], int(not began))
-        cells = (
+def _talk_rows(talks: Talks, chosen: set[str]) -> _Table:
+    """The table of conversations, those with the most payload first."""
+    sent = talks.conversations.with_row_index("row").filter(pl.col("packets") > 0)
+    by_size = sent.sort("total_bytes", descending=True, maintain_order=True)
+    rows = by_size.head(MOST_ROWS).to_dicts()
+    names = [talk_name(row["conversation"], row["row"] % 2) for row in rows]
+    gap, medians, tails, spreads = _scaled(rows, "gap_p50_s", "gap_p99_s", "gap_stdev_s")
+    rtt, handshakes = _scaled(rows, "quic_handshake_rtt_s")
+    cells = [
+        (
             f"{row['conversation']}",
             spoken(row),
             endpoint(row["source"], row["source_port"]),
@@ -224,59 +256,92 @@ def _talk_rows(talks: Talks, chosen: set[str]) -> list[dict[str, Any]]:
             f"{row['total_bytes']:,}",
             _number(row["throughput_bps"], 1e-6, 3),
             _number(row["size_mean_bytes"], 1, 0),
-            _number(row["gap_p50_s"], 1e3, 3),
-            _number(row["gap_p99_s"], 1e3, 3),
+            medians[place],
+            tails[place],
+            spreads[place],
+            handshakes[place],
             f"{(row['started_ns'] - talks.epoch_ns) * 1e-9:.3f}",
             f"{row['elapsed_s']:.3f}",
         )
-        made.append(
-            {
-                "name": name if name in chosen else "",
-                "cells": list(zip(cells, numbers, strict=True)),
-            }
-        )
-    return made
+        for place, row in enumerate(rows)
+    ]
+    headings = [(text.format(gap=gap, rtt=rtt), number) for text, number in _TALK_HEADINGS]
+    own = {
+        talk_name(row["conversation"], row["row"] % 2)
+        for row in sent.select("conversation", "row").to_dicts()
+    }
+    hidden = _hidden(len(own), len(own & chosen), len(rows), "payload", "")
+    return headings, _tabled(headings, names, cells, chosen), hidden
 
 
-def _rows(tables: Tables, chosen: set[str]) -> tuple[list[dict[str, Any]], str]:
-    """The rows of the table, those with series first, and what is not in it."""
+def _rows(tables: Tables, chosen: set[str]) -> _Table:
+    """The table of connections, those with series first."""
     carrying = [(number, sender) for number in tables.numbers for sender in tables.carrying(number)]
 
     def size(key: tuple[int, int]) -> tuple[bool, int, tuple[int, int]]:
         return (name_of(*key) not in chosen, -tables.unique_bytes(*key), key)
 
     shown = sorted(carrying, key=size)[:MOST_ROWS]
-    without = len(carrying) - len(chosen)
+    rows = [tables.row(*key) for key in shown]
+    rtt, rtts = _scaled(rows, "rtt_mean_s")
+    cells = [
+        (
+            f"{row['connection']}",
+            endpoint(row["source"], row["source_port"]),
+            endpoint(row["destination"], row["destination_port"]),
+            f"{row['unique_bytes']:,}",
+            _number(row["throughput_bps"], 1e-6, 3),
+            f"{row['retransmitted_packets']:,}",
+            f"{row['out_of_order_packets']:,}",
+            rtts[place],
+            f"{(row['started_ns'] - tables.epoch_ns) * 1e-9:.3f}",
+            f"{row['elapsed_s']:.3f}",
+            row["limited_by"] or "",
+        )
+        for place, row in enumerate(rows)
+    ]
+    headings = [(text.format(rtt=rtt), number) for text, number in _HEADINGS]
+    with_series = sum(name_of(*key) in chosen for key in carrying)
+    hidden = _hidden(len(carrying), with_series, len(rows), "data", ": --connection N chooses")
+    names = [name_of(*key) for key in shown]
+    return headings, _tabled(headings, names, cells, chosen), hidden
+
+
+def _tabled(
+    headings: list[tuple[str, bool]],
+    names: list[str],
+    cells: Sequence[tuple[str, ...]],
+    chosen: set[str],
+) -> list[dict[str, Any]]:
+    """Rows as the page takes them: whose series it is, and cells with whether they are numbers."""
+    numbers = [number for _, number in headings[1:]]
+    return [
+        {
+            "name": name if name in chosen else "",
+            "cells": list(zip(own, numbers, strict=True)),
+        }
+        for name, own in zip(names, cells, strict=True)
+    ]
+
+
+def _hidden(of: int, with_series: int, shown: int, what: str, remedy: str) -> str:
+    """What of a table's directions is not on the page."""
     words = []
+    without = of - with_series
     if without:
         words.append(
-            f"{without:,} direction{'s' * (without > 1)} with less data "
-            f"{'have' if without > 1 else 'has'} no series here: --connection N chooses."
+            f"{without:,} direction{'s' * (without > 1)} with less {what} "
+            f"{'have' if without > 1 else 'has'} no series here{remedy}."
         )
-    if len(carrying) > len(shown):
-        words.append(f"{len(carrying) - len(shown):,} of them are not in the table.")
-    return [_row(tables, key, name_of(*key) in chosen) for key in shown], " ".join(words)
+    if of > shown:
+        words.append(f"{of - shown:,} of them are not in the table.")
+    return " ".join(words)
 
 
-def _row(tables: Tables, key: tuple[int, int], chosen: bool) -> dict[str, Any]:
-    row = tables.row(*key)
-    cells = (
-        f"{row['connection']}",
-        endpoint(row["source"], row["source_port"]),
-        endpoint(row["destination"], row["destination_port"]),
-        f"{row['unique_bytes']:,}",
-        _number(row["throughput_bps"], 1e-6, 3),
-        f"{row['retransmitted_packets']:,}",
-        _number(row["rtt_mean_s"], 1e3, 2),
-        f"{(row['started_ns'] - tables.epoch_ns) * 1e-9:.3f}",
-        f"{row['elapsed_s']:.3f}",
-        row["limited_by"] or "",
-    )
-    numbers = [number for _, number in _HEADINGS[1:]]
-    return {
-        "name": name_of(*key) if chosen else "",
-        "cells": list(zip(cells, numbers, strict=True)),
-    }
+def _scaled(rows: list[dict[str, Any]], *columns: str) -> tuple[Any, ...]:
+    """The unit that suits times in `columns`, and the cells of each of these."""
+    name, cells = units.column((row[column] for column in columns for row in rows), units.time)
+    return name, *(cells[n * len(rows) : (n + 1) * len(rows)] for n in range(len(columns)))
 
 
 def _number(value: float | None, scale: float, digits: int) -> str:

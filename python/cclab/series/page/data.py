@@ -25,6 +25,10 @@ Layer = dict[str, Any]
 MOST = 20_000
 """Marks of one kind, in one panel of one direction, at most."""
 
+_HEIGHT = 160
+_HEIGHTS = {"time-sequence": 400, "outstanding": 180, "throughput": 180, "share": 190, "jain": 150}
+"""Of panels, in pixels, where it is not `_HEIGHT`."""
+
 _COLUMNS = thin.FINEST[0]
 _DARK = {BLUE: "#5aaeea", VERMILLION: "#ff8b3d", GREEN: "#2fc798", AMBER: "#e0cb3c"}
 
@@ -39,7 +43,7 @@ def panels(direction: Direction) -> tuple[list[dict[str, Any]], int, int]:
         _panel("rtt", "Round-trip time", "time", _samples(direction, tally)),
         _panel("inter-arrival", "Time between packets", "time", _gaps(direction, tally), log=True),
     ]
-    return made, tally.kept, tally.all
+    return _with_points(made), tally.kept, tally.all
 
 
 def talk_panels(talk: Talk) -> tuple[list[dict[str, Any]], int, int]:
@@ -57,11 +61,16 @@ def talk_panels(talk: Talk) -> tuple[list[dict[str, Any]], int, int]:
         _panel("inter-arrival", "Time between datagrams", "time", _gaps(talk, tally), log=True),
         _panel("size", "Size of datagrams", "bytes", _dots("datagram", times, sizes, tally)),
     ]
-    return made, tally.kept, tally.all
+    return _with_points(made), tally.kept, tally.all
+
+
+def _with_points(panels: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The panels that have anything to show, such as an RTT that was sampled."""
+    return [panel for panel in panels if any(layer["x"] for layer in panel["layers"])]
 
 
 def across(sums: Across) -> list[dict[str, Any]]:
-    """The panels across connections."""
+    """The panels across flows."""
     if not sums.bins:
         return []
     names, bits = stacked(sums)
@@ -75,7 +84,7 @@ def across(sums: Across) -> list[dict[str, Any]]:
         areas.append(layer)
         floor = top
     made = [_panel("share", "Share over time", "rate", areas)]
-    if len(sums.spans) > 1:
+    if len(sums.compared) > 1:
         frame = jain.of(sums).drop_nulls()
         middle = frame["time_s"].to_numpy() + sums.bin_s / 2
         index = _layer("line", "Jain's index", BLUE, _DARK[BLUE], middle, frame["jain"].to_numpy())
@@ -205,7 +214,15 @@ def _panel(
     log: bool = False,
     top: float | None = None,
 ) -> dict[str, Any]:
-    return {"name": name, "title": title, "unit": unit, "log": log, "top": top, "layers": layers}
+    return {
+        "name": name,
+        "title": title,
+        "height": _HEIGHTS.get(name, _HEIGHT),
+        "unit": unit,
+        "log": log,
+        "top": top,
+        "layers": layers,
+    }
 
 
 def _packed(values: np.ndarray) -> str:

@@ -4,7 +4,6 @@
 
 (() => {
   const DATA = JSON.parse(document.getElementById("data").textContent);
-  const HEIGHTS = { "time-sequence": 400, outstanding: 180, throughput: 180, rtt: 160, "inter-arrival": 160, share: 190, jain: 150 };
   const NEAR = 14; // pixels within which a mark answers to the pointer
   const AXIS = 78; // the same in all panels, so that their times lie below each other
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -273,7 +272,7 @@
     const axis = () => ({ stroke: css("--muted"), grid: { stroke: css("--rule"), width: 1 }, ticks: { stroke: css("--rule"), width: 1 } });
     const options = () => ({
       width: Math.max(280, box.clientWidth),
-      height: HEIGHTS[panel.name],
+      height: panel.height,
       legend: { show: false },
       cursor: {
         drag: { x: true, y: panel.name === "time-sequence", uni: 30, setScale: false },
@@ -355,7 +354,7 @@
         u.setScale("x", { min, max });
         paint();
       },
-      resize() { u.setSize({ width: Math.max(280, box.clientWidth), height: HEIGHTS[panel.name] }); },
+      resize() { u.setSize({ width: Math.max(280, box.clientWidth), height: panel.height }); },
       remove() { u.destroy(); figure.remove(); },
     };
     u.over.append(tip);
@@ -367,6 +366,8 @@
 
   // All panels show the same stretch of time.
   function follow(from) {
+    // What a panel had still to do when another direction was chosen is about that one.
+    if (!from.root.isConnected) return;
     const { min, max } = from.scales.x;
     for (const { u } of charts) {
       const { x } = u.scales;

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cclab.series.xplot import curves, time_sequence
+from cclab.series.xplot import curves, datagrams, time_sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cclab.series.tables import Direction
+    from cclab.series.talks import Talk
 
-__all__ = ["files"]
+__all__ = ["files", "files_of_talk"]
 
 _GRAPHS = {time_sequence.SUFFIX: time_sequence.plot, **curves.SUFFIXES}
 
@@ -20,3 +21,9 @@ def files(direction: Direction) -> Iterator[tuple[str, bytes]]:
     """The graphs of a direction, with the names of their files."""
     for suffix, plot in _GRAPHS.items():
         yield f"{direction.name}_{suffix}.xpl", plot(direction)
+
+
+def files_of_talk(talk: Talk) -> Iterator[tuple[str, bytes]]:
+    """The graphs of a direction over UDP, likewise."""
+    for suffix, plot in datagrams.SUFFIXES.items():
+        yield f"{talk.name}_{suffix}.xpl", plot(talk)

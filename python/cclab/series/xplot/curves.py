@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cclab.series.tables import Direction
+    from cclab.series.talks import Talk
 
 
 def outstanding_data(direction: Direction) -> bytes:
@@ -34,7 +35,12 @@ def windows(direction: Direction) -> bytes:
 
 def rates(direction: Direction) -> bytes:
     """Throughput in bins (red) and since the beginning (blue), in bits per second."""
-    rows = placed(direction, throughput.compute(direction))
+    return rated(direction, throughput.compute(direction))
+
+
+def rated(direction: Direction | Talk, frame: pl.DataFrame) -> bytes:
+    """The graph of a series of throughput."""
+    rows = placed(direction, frame)
     whole = rows.with_columns(pl.col("throughput_bps", "mean_bps").round().cast(pl.Int64))
     parts = [
         curve(whole, "throughput_bps", "red", "throughput"),
@@ -48,7 +54,7 @@ def round_trips(direction: Direction) -> bytes:
     return _dots(direction, rtt.compute(direction), "rtt_s", "rtt samples", "rtt (ms)")
 
 
-def gaps(direction: Direction) -> bytes:
+def gaps(direction: Direction | Talk) -> bytes:
     """Time between packets in milliseconds."""
     frame = inter_arrival.compute(direction)
     return _dots(direction, frame, "gap_s", "inter-arrival times", "inter-arrival time (ms)")
@@ -64,7 +70,9 @@ SUFFIXES: dict[str, Callable[[Direction], bytes]] = {
 """By the end of their files' names, which is tcptrace's where it has the graph."""
 
 
-def _dots(direction: Direction, frame: pl.DataFrame, column: str, what: str, label: str) -> bytes:
+def _dots(
+    direction: Direction | Talk, frame: pl.DataFrame, column: str, what: str, label: str
+) -> bytes:
     # Whole nanoseconds: the digits below are not of the capture.
     rows = placed(direction, frame).with_columns(y=(pl.col(column) * 1e3).round(6))
     dot = pl.format("dot {} {}\n", "t", "y")

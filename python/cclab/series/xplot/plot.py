@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cclab.series.tables import Direction
+    from cclab.series.talks import Talk
 
 COLUMNS = ("place", "colour", "commands")
 """What is drawn: its place in the order of drawing, its colour, and its commands, whole lines."""
@@ -30,7 +31,7 @@ def graph(title: str, ylabel: str, parts: Sequence[pl.DataFrame]) -> bytes:
     return f"{head}{body}go\n".encode()
 
 
-def placed(direction: Direction, frame: pl.DataFrame) -> pl.DataFrame:
+def placed(direction: Direction | Talk, frame: pl.DataFrame) -> pl.DataFrame:
     """A series with its order as `place` and its times as xplot's text `t`."""
     nanoseconds = (pl.col("time_s") * 1e9).round().cast(pl.Int64) + direction.epoch_ns
     microseconds = nanoseconds // 1000
@@ -61,6 +62,6 @@ def curve(points: pl.DataFrame, y: str, colour: str, label: str) -> pl.DataFrame
     return before.with_columns(commands=start + dot, colour=pl.lit(colour))
 
 
-def titled(direction: Direction) -> str:
+def titled(direction: Direction | Talk) -> str:
     """The ends of a direction as tcptrace writes them: xplot knows ASCII alone."""
     return direction.title.replace(" → ", "_==>_")
