@@ -209,13 +209,17 @@ def panels_across(count: int) -> int:
     return 2 if count == 4 else min(count, _COLUMNS)
 
 
-def grid(count: int, rows_each: int = 1, height: float = 2.1) -> tuple[Drawing, list[list[Axes]]]:
+def grid(
+    count: int, rows_each: int = 1, height: float = 2.1, columns: int | None = None
+) -> tuple[Drawing, list[list[Axes]]]:
     """A figure of `count` panels of `rows_each` stacked axes; axes[row][panel].
+
+    `columns` of them side by side, else as many as `panels_across` says.
 
     All axes share x. `finish` gives the same row of each panel one span, so that sweep points
     compare by eye, unless the smaller could not be read then.
     """
-    columns = panels_across(count)
+    columns = columns or panels_across(count)
     bands = math.ceil(count / columns)
     width = 5.6 if columns == 1 else 3.5 * columns if columns == 2 else 2.75 * columns
     figure = Drawing(figsize=(width, height * bands * rows_each + 0.2), layout="constrained")
@@ -241,6 +245,7 @@ def finish(
     more: Sequence[Artist] = (),
     headroom: float = 1.05,
     across: str = "",
+    columns: int | None = None,
 ) -> Drawing:
     """Titles, labels, spans, and the legend of the flows, with `more` entries.
 
@@ -248,7 +253,7 @@ def finish(
 
     Above the largest value of an axis there is room up to `headroom` times it.
     """
-    columns = panels_across(len(shown))
+    columns = columns or panels_across(len(shown))
     end = max(panel.end_s for panel in shown)
     unit, name = units.time(end)
     for index, panel in enumerate(shown):
