@@ -95,9 +95,10 @@ def draw(results: Results) -> Drawing | None:
     for number, axes in enumerate(cells):
         axes.set_ylim(0, 1.05)
         here = [beside for place, beside in found if place.panel == number]
-        for flows in sorted({beside.flows for beside in here}):
+        counts = sorted({beside.flows for beside in here})
+        for flows in counts:
             own = dict.fromkeys(beside.where for beside in here if beside.flows == flows)
-            among = f" ({', '.join(own)})" if any(own) and len(wheres) > 1 else ""
+            among = f" ({', '.join(own)})" if any(own) and len(counts) > 1 else ""
             _bound(axes, 1 / flows, f"1/{flows} = {1 / flows:.2g}: one flow has all{among}")
     for axes in cells[:: placed.columns]:
         axes.set_ylabel("Jain's index")

@@ -339,6 +339,8 @@ def reference(axes: Axes, level: float, text: str) -> None:
         va="top",
         fontsize=7,
         color=MUTED,
+        # Lines of the grid end beside it.
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4},
     )
 
 
