@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 import cclab
 from cclab.report import figures
-from cclab.report.figures.style import Drawing
 from conftest import STUDY
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pytest
+
     from cclab import Results
+    from cclab.report.figures.style import Drawing
 
 _VARIANTS = [
     "reno", "cubic", "bbr", "vegas", "highspeed", "westwood", "illinois", "scalable", "htcp",

@@ -111,7 +111,7 @@ one_way! {
 macro_rules! frames {
     (
         $(#[$meta:meta])* $name:ident as $path:literal in $span:literal,
-        $late:expr, $lost:expr, $freezes:expr
+        $late:expr, $lost:expr, $shown:expr, $freezes:expr, $frozen:expr
     ) => {
         measured! {
             $(#[$meta])*
@@ -137,13 +137,17 @@ macro_rules! frames {
                     "Frames shown at their deadline: complete by then, as every frame of their group before them.",
                     row(Count, $span, "receiver").higher();
 
+                shown_share: Option<f64> = |frames| (frames.sent > 0).then(|| frames.shown as f64 / frames.sent as f64),
+                    "shown / sent; null if none was sent.",
+                    $shown;
+
                 freezes: u64 = |frames| frames.freezes,
                     "Intervals between shown frames of at least max(3 d, d + 150 ms), where d is the mean of the last 30 intervals (docs/traffic.md); one is of the frame that ends it.",
                     $freezes.source("W3C, Identifiers for WebRTC's Statistics API, freezeCount");
 
                 frozen_s: f64 = |frames| frames.frozen.as_secs_f64(),
                     "Sum of these intervals.",
-                    row(Duration, $span, "receiver").lower().source("W3C, the same, totalFreezesDuration");
+                    $frozen.source("W3C, the same, totalFreezesDuration");
             }
         }
     };
@@ -154,7 +158,9 @@ frames! {
     FrameMetrics as "flow.frames." in "run",
     row(Count, "run", "receiver").lower().column_if_measured("late frames", 0),
     row(Count, "run", "receiver").lower().column_if_measured("lost frames", 0),
-    row(Count, "run", "receiver").lower().column_if_measured("freezes", 0)
+    row(Percentage, "run", "receiver").higher().column_if_measured("frames shown", 1),
+    row(Count, "run", "receiver").lower().column_if_measured("freezes", 0),
+    row(Duration, "run", "receiver").lower().column_if_measured("frozen", 1)
 }
 
 frames! {
@@ -162,7 +168,9 @@ frames! {
     WindowFrameMetrics as "flow.window_frames." in "made in the flow's window",
     row(Count, "made in the flow's window", "receiver").lower(),
     row(Count, "made in the flow's window", "receiver").lower(),
-    row(Count, "made in the flow's window", "receiver").lower()
+    row(Percentage, "made in the flow's window", "receiver").higher(),
+    row(Count, "made in the flow's window", "receiver").lower(),
+    row(Duration, "made in the flow's window", "receiver").lower()
 }
 
 fn seconds(ns: f64) -> f64 {

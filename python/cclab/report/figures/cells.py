@@ -49,7 +49,7 @@ _LABEL_IN = 0.13
 _LETTER_IN = 0.078
 """The width of a letter of a label."""
 
-_SHORTEST = 12
+_SHORTEST = 16
 """Letters of a line of what the colour bar says, at least."""
 
 _USUAL_LABEL_IN = 0.45
@@ -127,7 +127,7 @@ def draw(cells: Cells) -> Drawing:
         marks.append(Patch(facecolor=FAINT, edgecolor="none", label="not measured"))
     tall = cells.facets.rows * high * up
     bar = figure.colorbar(mesh, ax=panels, aspect=max(12, min(40, tall / 0.16)), pad=0.015)
-    bar.set_label(textwrap.fill(cells.scale, max(_SHORTEST, int((tall + below) / _LETTER_IN))))
+    bar.set_label(textwrap.fill(cells.scale, _letters(tall + below)))
     bar.outline.set_visible(False)
     if cells.middle is not None:
         fair = cells.middle / unit
@@ -151,6 +151,11 @@ def _labels(cells: Cells, wide: float) -> tuple[float, float]:
     beside = max(map(len, cells.y.ticks)) * _LETTER_IN
     below = max(map(len, cells.x.ticks)) * _LETTER_IN if _turned(cells.x, wide) else 0.0
     return max(0.0, beside - _USUAL_LABEL_IN), below
+
+
+def _letters(tall: float) -> int:
+    """How many letters of what the colour bar says stand beside panels of this height."""
+    return max(_SHORTEST, int((tall + 0.3) / 0.85 / _LETTER_IN))
 
 
 def _turned(x: Axis, wide: float) -> bool:

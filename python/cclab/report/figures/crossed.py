@@ -1,4 +1,4 @@
-"""Which links under study the data of flows cross, and whose."""
+"""Which links under study the data of flows cross, whose, and how fast they are."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from cclab import _core, trace
+from cclab.explain import limits
 
 if TYPE_CHECKING:
     from cclab.results import Measured
@@ -38,3 +39,16 @@ def _ways(run: Measured, first: str) -> dict[str, list[str]]:
         return {flow["name"]: way[flow["direction"]] for flow in run.metrics["flows"]}
     names = [link["name"] for link in described["links"]]
     return {flow["name"]: [names[link] for link in flow["data"]] for flow in described["flows"]}
+
+
+def rate_bps(run: Measured, link: str) -> float | None:
+    """The one rate of a link in bit/s, or that of its shaper; None if it has none."""
+    network = run.run.scenario["network"]
+    written = limits.link_called(network, link) or {}
+    if written.get("schedule") or written.get("trace"):
+        return None
+    first = run.table("links").filter(name=link)["rate_bps"].item()
+    links = [{"name": link, "rate_bps": first}]
+    limits.apply_shapers(network, links)
+    rate = links[0]["rate_bps"]
+    return float(rate) if rate else None

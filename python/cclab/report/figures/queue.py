@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 from cclab import trace, units
 from cclab.explain import limits
 from cclab.report.figures import legend
-from cclab.report.figures.crossed import crossed
+from cclab.report.figures.crossed import crossed, rate_bps
 from cclab.report.figures.panels import finish, grid, panels, thinned
 from cclab.report.figures.style import MUTED
 
@@ -33,9 +33,10 @@ CAPTION = (
     "The time that the bottleneck takes to transmit what waits in front of it (bytes where its "
     "rate is infinite): a panel for each link under study and direction that data of flows "
     "cross. Of a discipline with named queues (dualpi2) it is what waits in all of them together, "
-    "and not the delay of a packet of either; the distribution of each is in `queue-cdf`. The axis ends above the longest wait; the queue's limit is written in "
-    "the panel. The ticks on top mark the sampling intervals in which it dropped packets, those "
-    "below them the intervals in which it marked some (ECN). First run of each sweep point."
+    "and not the delay of a packet of either, which the figure queue-cdf shows. The axis ends "
+    "above the longest wait; the queue's limit is written in the panel. The ticks on top mark "
+    "the sampling intervals in which it dropped packets, those below them the intervals in which "
+    "it marked some (ECN). First run of each sweep point."
 )
 NEEDS = "samples of the bottleneck's queue"
 
@@ -135,22 +136,8 @@ def _delays(one: _At) -> npt.NDArray[np.float64] | None:
         seconds, could = one.samples["time_s"].to_numpy(), capacity.to_numpy().astype(float)
         sent = np.interp(could + backlog, could, seconds, right=np.nan)
         return np.asarray(sent - seconds, dtype=np.float64)
-    rate = _rate(one)
+    rate = rate_bps(one.panel.run, one.link)
     return None if rate is None else backlog * 8 / rate
-
-
-def _rate(one: _At) -> float | None:
-    """The one rate of the link in bit/s, or that of its shaper; None if it has none."""
-    run = one.panel.run
-    network = run.run.scenario["network"]
-    written = limits.link_called(network, one.link) or {}
-    if written.get("schedule") or written.get("trace"):
-        return None
-    rate_bps = run.table("links").filter(name=one.link)["rate_bps"].item()
-    links = [{"name": one.link, "rate_bps": rate_bps}]
-    limits.apply_shapers(network, links)
-    rate = links[0]["rate_bps"]
-    return float(rate) if rate else None
 
 
 def _ticks(
@@ -210,7 +197,7 @@ def _say_limit(axes: Axes, one: _At) -> None:
     if "bytes" in limit:
         unit, name = units.size(limit["bytes"])
         told.append(f"{limit['bytes'] / unit:.4g} {name}")
-        rate = _rate(one)
+        rate = rate_bps(one.panel.run, one.link)
         if rate is not None:
             unit, name = units.time(limit["bytes"] * 8 / rate)
             told.append(f"{limit['bytes'] * 8 / rate / unit:.3g} {name}")
