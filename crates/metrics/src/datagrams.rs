@@ -14,7 +14,7 @@ const BITS: f64 = 8.0;
 /// Declares the numbers of one way in a span of time: they are the same for all, under names of their
 /// own.
 macro_rules! one_way {
-    ($(#[$meta:meta])* $name:ident as $path:literal in $span:literal, $loss:expr, $delay:expr) => {
+    ($(#[$meta:meta])* $name:ident as $path:literal in $span:literal, $loss:expr, $delay:expr, $p95:expr) => {
         measured! {
             $(#[$meta])*
             #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -65,7 +65,7 @@ macro_rules! one_way {
 
                 delay_p95_s: Option<f64> = |way| way.delay.quantile(0.95).map(seconds),
                     "95th percentile of the same.",
-                    row(Delay, $span, "receiver").lower();
+                    $p95;
 
                 delay_p99_s: Option<f64> = |way| way.delay.quantile(0.99).map(seconds),
                     "99th percentile of the same.",
@@ -83,13 +83,15 @@ one_way! {
     /// What datagrams did on the way of a flow's data.
     DatagramMetrics as "flow.datagrams." in "run",
     row(Percentage, "run", "receiver").lower().compared(35).queried().column_if_measured("loss", 2),
-    row(Delay, "run", "receiver").lower().compared(45).queried().column_if_measured("one-way delay", 1)
+    row(Delay, "run", "receiver").lower().compared(45).queried().column_if_measured("one-way delay", 1),
+    row(Delay, "run", "receiver").lower().column_if_measured("one-way delay p95", 2)
 }
 
 one_way! {
     /// What datagrams did on the way back.
     BackMetrics as "flow.back." in "run",
     row(Percentage, "run", "receiver").lower(),
+    row(Delay, "run", "receiver").lower(),
     row(Delay, "run", "receiver").lower()
 }
 
@@ -97,6 +99,7 @@ one_way! {
     /// What those did on the way of a flow's data that left after the warm-up.
     WindowDatagramMetrics as "flow.window_datagrams." in "left in the flow's window",
     row(Percentage, "left in the flow's window", "receiver").lower(),
+    row(Delay, "left in the flow's window", "receiver").lower(),
     row(Delay, "left in the flow's window", "receiver").lower()
 }
 
@@ -104,6 +107,7 @@ one_way! {
     /// What those did on the way back that left after the warm-up.
     WindowBackMetrics as "flow.window_back." in "left in the flow's window",
     row(Percentage, "left in the flow's window", "receiver").lower(),
+    row(Delay, "left in the flow's window", "receiver").lower(),
     row(Delay, "left in the flow's window", "receiver").lower()
 }
 

@@ -238,7 +238,9 @@ def _lay_out(figure: Drawing, name: str, looks: Settings) -> None:
             try:
                 settled(figure)
             except UserWarning:
-                figure.set_size_inches(figure.get_size_inches() * _GROWTH)
+                figure.set_size_inches(
+                    *(float(side) * _GROWTH for side in figure.get_size_inches())
+                )
             else:
                 return
     told = (

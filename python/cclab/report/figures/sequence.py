@@ -23,7 +23,8 @@ CAPTION = (
     "First unacknowledged byte as an offset from the first byte of data: the slope is the rate. "
     "Crosses mark lost segments where the study traces drops, or else each sample by which the "
     "flow had retransmitted something since the sample before. More than eight flows are shown "
-    "as their median and bands of quantiles. First run of each sweep point."
+    "as their median and bands of quantiles. Flows over UDP have no such numbers. First run of each "
+    "sweep point."
 )
 NEEDS = "flows, and samples or acknowledgements of them"
 
@@ -47,6 +48,8 @@ def draw(results: Results) -> Drawing | None:
         courses = {
             flow: (frame["time_s"].to_numpy(), frame["snd_una_bytes"].to_numpy() / unit)
             for flow, frame in own.items()
+            # Datagrams have no sequence that is acknowledged.
+            if flow in _of_tcp(panel)
         }
         draw_flows(axes, panel, courses, drawstyle="steps-post")
         marked |= _mark(axes, panel, unit)
@@ -58,6 +61,11 @@ def draw(results: Results) -> Drawing | None:
         more=[_explanation()] if marked else [],
     )
     return figure
+
+
+def _of_tcp(panel: Panel) -> set[str]:
+    """The names of the flows over TCP."""
+    return {flow["name"] for flow in panel.run.metrics["flows"] if flow["transport"] == "tcp"}
 
 
 def _source(panel: Panel) -> str | None:
