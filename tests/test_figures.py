@@ -259,3 +259,10 @@ def test_the_last_bin_of_a_flow_is_no_dip(tmp_path: Path) -> None:
     [panel] = panels(results)
     for _, bps in binned(panel).values():
         assert bps[-1] > 0.8 * float(np.median(bps))
+
+
+def test_without_a_sweep_boxes_have_no_tick_without_a_name(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(_LOSSY)
+    results = cclab.run(file, out=tmp_path / "out", repeat=5, set=["duration=2s"])
+    assert list(results.figure("box").axes[0].get_xticks()) == []

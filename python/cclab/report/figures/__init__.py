@@ -238,9 +238,8 @@ def _lay_out(figure: Drawing, name: str, looks: Settings) -> None:
             try:
                 settled(figure)
             except UserWarning:
-                figure.set_size_inches(
-                    *(float(side) * _GROWTH for side in figure.get_size_inches())
-                )
+                figure.set_figwidth(float(figure.get_figwidth()) * _GROWTH)
+                figure.set_figheight(float(figure.get_figheight()) * _GROWTH)
             else:
                 return
     told = (
