@@ -13,7 +13,8 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.patches import Rectangle
 
 from cclab import _core
-from cclab.report.palette import LOOKS
+from cclab.report.figures.panels import panels
+from cclab.report.palette import LOOKS, apart
 from drawing import FOUR, late, told_in
 
 if TYPE_CHECKING:
@@ -47,8 +48,10 @@ def test_four_flows_of_one_variant_have_four_hues(tmp_path: Path) -> None:
 
 def test_flows_of_several_variants_keep_the_hues_of_their_variants(tmp_path: Path) -> None:
     flows = FOUR.replace('"cubic"', '"reno"', 2)
-    figure = late(tmp_path, flows).figure("cwnd")
-    lines = figure.axes[0].lines
+    results = late(tmp_path, flows)
+    lines = results.figure("cwnd").axes[0].lines
+    [panel] = panels(results)
+    dashes = [flow.style.dash for flow in panel.flows]
     first = {0: LOOKS["reno"].colour, 2: LOOKS["cubic"].colour}
     for place, colour in first.items():
         assert lines[place].get_color() == colour
@@ -56,7 +59,27 @@ def test_flows_of_several_variants_keep_the_hues_of_their_variants(tmp_path: Pat
         # Lighter or darker, and with another dash.
         assert _hue(str(other.get_color())) == pytest.approx(_hue(colour), abs=0.02)
         assert other.get_color() != colour
-        assert other.get_linestyle() != lines[place].get_linestyle()
+        assert dashes[place] != dashes[place + 1]
+
+
+@pytest.mark.parametrize(
+    "met", [("cubic", "bbr"), ("cubic", "dctcp"), ("reno", "cubic", "bbr", "dctcp"),
+            ("vegas", "nv", "yeah"), ("lp", "udp", "cubic")],
+)  # fmt: skip
+def test_variants_of_one_figure_differ_in_hue_marker_and_dash(met: tuple[str, ...]) -> None:
+    looks = list(apart(met).values())
+    for one, other in itertools.combinations(looks, 2):
+        assert one.colour != other.colour
+        assert one.marker != other.marker
+        assert one.dash != other.dash
+    assert looks[0] == LOOKS[met[0]]
+
+
+def test_lines_on_each_other_are_both_seen(tmp_path: Path) -> None:
+    flows = "".join(f'[[flow]]\nname = "{n}"\ncc = "{n}"\nrtt = "40ms"\n' for n in ("bbr", "cubic"))
+    [below, above] = late(tmp_path, flows).figure("cwnd").axes[1].lines
+    assert (below.get_linestyle(), above.get_linestyle()) == ("-", "--")
+    assert below.get_linewidth() > 2 * above.get_linewidth()
 
 
 def test_groups_of_one_variant_have_hues_of_their_own(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ import cclab
 from cclab import report
 from cclab.errors import InputError
 from cclab.report import figures
+from cclab.report.figures.panels import panels
+from cclab.report.figures.throughput import binned
 from drawing import FOUR, late, of_graph, parts, sweep_of_flows, told_in
 
 if TYPE_CHECKING:
@@ -209,3 +211,58 @@ def test_boxes_hold_the_middle_half_of_the_runs(study: Path, tmp_path: Path) -> 
             )
     delay = results.figure("box", metric="queue_delay_p95_s")
     assert delay.axes[0].get_ylabel() == "queue delay p95 (ms)"
+
+
+_LOSSY = """
+title = "In-order bytes after a repair"
+duration = "6s"
+
+[network.bottleneck]
+rate = "10Mbit"
+delay = "20ms"
+queue = { limit = "1bdp" }
+
+[[flow]]
+name = "one"
+cc = "cubic"
+rtt = "80ms"
+
+[[flow]]
+name = "brief"
+cc = "cubic"
+rtt = "80ms"
+start = "1s"
+duration = "1.53s"
+"""
+
+
+def test_a_point_above_the_rate_of_the_link_is_explained(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(_LOSSY)
+    fine = ["network.bottleneck.queue.limit=8bdp", "trace.interval=20ms", "flow.brief.cc=reno"]
+    results = cclab.run(file, out=tmp_path / "out", repeat=1, set=fine)
+    figure = results.figure("throughput")
+    lines = [line for line in figure.axes[0].lines if len(np.asarray(line.get_xdata())) > 2]
+    assert max(float(np.max(np.asarray(line.get_ydata()))) for line in lines) > 10
+    told = [text for text in told_in(figure) if text.startswith("rate of the link")]
+    assert told == ["rate of the link: above it, bytes of a repair"]
+
+
+def test_the_last_bin_of_a_flow_is_no_dip(tmp_path: Path) -> None:
+    """One that writes evenly has its rate in each bin, also in that in which it ends."""
+    file = tmp_path / "study.toml"
+    even = _LOSSY.replace(
+        'cc = "cubic"', 'cc = "cubic"\nwrite_size = "1448B"\nwrites_per_second = 100'
+    )
+    file.write_text(even)
+    results = cclab.run(file, out=tmp_path / "out", repeat=1)
+    [panel] = panels(results)
+    for _, bps in binned(panel).values():
+        assert bps[-1] > 0.8 * float(np.median(bps))
+
+
+def test_without_a_sweep_boxes_have_no_tick_without_a_name(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(_LOSSY)
+    results = cclab.run(file, out=tmp_path / "out", repeat=5, set=["duration=2s"])
+    assert list(results.figure("box").axes[0].get_xticks()) == []

@@ -15,6 +15,7 @@ from cclab.cli.main import invoke
 from cclab.explain import explain
 from cclab.report import page, tables, write
 from conftest import ROOT
+from drawing import told_in
 from guests import results_of
 
 if TYPE_CHECKING:
@@ -144,11 +145,26 @@ def test_tables_pages_and_figures_have_probes(probed: Results, tmp_path: Path) -
 
 def test_the_cdf_is_of_all_runs_after_the_warm_up(probed: Results) -> None:
     figure = probed.figure("probe-cdf")
-    line = np.asarray(figure.axes[1].lines[0].get_xydata())
+    # Both sweep points lie in one panel: two probes of the first, then those of the second.
+    [axes] = figure.axes
+    assert told_in(figure)[2] == "there, bulk.count = 1"
+    line = np.asarray(axes.lines[2].get_xydata())
     rtts = [probe(probed, "there", run) for run in (2, 3)]
     assert line[:, 0].max() == pytest.approx(1e3 * max(one["rtt_max_s"] for one in rtts))
     answered = sum(one["sent"] - one["lost"] for one in rtts) / sum(one["sent"] for one in rtts)
     assert line[:, 1].max() == pytest.approx(answered)
+
+
+def test_round_trips_of_a_sweep_have_one_scale(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    sweep = '[sweep]\n"network.bottleneck.queue.limit" = ["2p", "100p"]\n'
+    file.write_text(STUDY.split("[sweep]")[0].replace("80ms", "20ms") + sweep)
+    results = cclab.run(file, out=tmp_path / "out", repeat=1)
+    quick, slow = results.figure("probe-rtt").axes
+    assert slow.get_ylim() == quick.get_ylim()
+    assert slow.get_yscale() == quick.get_yscale() == "log"
+    [cdf] = results.figure("probe-cdf").axes
+    assert cdf.get_xscale() == "log"
 
 
 def test_round_trips_are_drawn_in_the_unit_of_their_scale(tmp_path: Path) -> None:

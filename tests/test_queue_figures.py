@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import cclab
-from drawing import LATE, of_graph, told_in
+from conftest import ROOT
+from drawing import LATE, late, of_graph, told_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,3 +69,37 @@ def test_the_queue_of_a_rate_that_changes_is_in_time_too(tmp_path: Path) -> None
     # Twenty packets of 1514 bytes: 24 ms at 10 Mbit/s, 121 ms at 2.
     assert np.nanmax(delay[seconds < 1.9]) == pytest.approx(24, abs=2)
     assert np.nanmax(delay[seconds > 2.5]) == pytest.approx(121, abs=8)
+
+
+def test_every_queue_that_data_cross_has_a_panel_with_its_name(tmp_path: Path) -> None:
+    both = "".join(
+        f'[[flow]]\nname = "{way}"\ncc = "cubic"\nrtt = "20ms"\ndirection = "{way}"\n'
+        for way in ("forward", "reverse")
+    )
+    slow = "network.bottleneck.reverse={rate='1Mbit', queue={limit='10p'}}"
+    figure = late(tmp_path, both, slow, "duration=1s").figure("queue")
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles == ["bottleneck", "bottleneck.reverse"]
+    assert [text.get_text() for text in figure.axes[1].texts][-1] == "limit: 10 packets"
+    # Ten packets at its own rate, not at that of the way there.
+    delay = np.asarray(figure.axes[1].lines[0].get_ydata())
+    assert delay.max() == pytest.approx(10 * 1514 * 8 / 1e6 * 1e3, rel=0.1)
+
+
+def test_each_bottleneck_of_a_parking_lot_has_a_panel(tmp_path: Path) -> None:
+    results = cclab.run(
+        ROOT / "examples/parking-lot.toml", out=tmp_path, repeat=1, set=["duration=2s", "warmup=0s"]
+    )
+    titles = [axes.get_title(loc="left") for axes in results.figure("queue").axes]
+    assert titles == [
+        f"cc\u00a0=\u00a0{cc}\n{link}"
+        for cc in ("reno", "cubic", "vegas")
+        for link in ("bottleneck", "bottleneck2", "bottleneck3")
+    ]
+
+
+def test_a_series_of_several_queues_is_said_to_be_of_all(tmp_path: Path) -> None:
+    flow = '[[flow]]\ncc = "cubic"\nrtt = "20ms"\n'
+    dual = "network.bottleneck.queue={kind='dualpi2', limit='100p'}"
+    figure = late(tmp_path, flow, dual, "duration=1s").figure("queue")
+    assert "L and C together" in [text.get_text() for text in figure.axes[0].texts]

@@ -179,6 +179,19 @@ def test_any_study_is_told_as_the_test_that_it_is_like(cli: Cli, tmp_path: Path)
     assert "data files of runs, not a figure" in told.stderr
 
 
+def test_files_of_a_sweep_bear_its_points_and_the_length_that_was_run(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    flow = '[[flow]]\nname = "a"\nstart = "1s"\nduration = "60s"\n'
+    sweep = '[sweep]\n"network.bottleneck.queue.limit" = ["20p", "50p"]\n'
+    file.write_text(MINE + flow + sweep)
+    found = flent.write(cclab.run(file, out=tmp_path / "out", repeat=1), tmp_path / "flent")
+    assert [path.name.split(".")[1] for path in found] == ["20p", "50p"]
+    told = [document(path)["metadata"] for path in found]
+    assert [one["TITLE"] for one in told] == ["mine: 20p", "mine: 50p"]
+    assert [one["DATA_FILENAME"] for one in told] == [path.name for path in found]
+    assert [one["LENGTH"] for one in told] == [3, 3]
+
+
 MINE = """
 duration = "4s"
 [network.bottleneck]

@@ -24,6 +24,7 @@ from cclab.report.figures import expectation, facets, tradeoff
 from cclab.report.palette import Looks, look
 from cclab.report.swept import axes_of
 from conftest import ROOT, STUDY, files_of
+from drawing import LATE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -498,3 +499,32 @@ def test_a_figure_says_what_was_kept(pairs: Results) -> None:
     where = {"flow.short.cc": ["reno", "cubic"], "rtt": "20ms"}
     figure = pairs.figure("heatmap", metric="jain", where=where)
     assert figure.get_supxlabel() == "short.cc = reno, cubic; rtt = 20ms"
+
+
+def test_the_index_of_each_direction_has_the_bound_of_its_own_flows(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    flow = '[[flow]]\nname = "{}"\ncc = "cubic"\nrtt = "20ms"\ncount = {}\ndirection = "{}"\n'
+    both = flow.format("up", 2, "forward") + flow.format("down", 4, "reverse")
+    sweep = '[sweep]\n"network.bottleneck.queue.kind" = ["droptail", "fq_codel"]\n'
+    file.write_text(LATE + both + sweep)
+    results = cclab.run(file, out=tmp_path / "out", repeat=1, set=["duration=2s"])
+    figure = results.figure("jain")
+    [axes] = figure.axes
+    assert told(figure) == ["forward", "reverse"]
+    marks: dict[str, list[float]] = {
+        str(line.get_label()): [] for line in axes.lines if line.get_marker() in ("o", "s")
+    }
+    for line in axes.lines:
+        if str(line.get_label()) in marks:
+            marks[str(line.get_label())].append(float(np.asarray(line.get_ydata())[0]))
+    for way, column in (("forward", "jain"), ("reverse", "reverse_jain")):
+        assert marks[way] == pytest.approx(results.bottlenecks[column].to_list())
+    texts = [text.get_text() for text in axes.texts]
+    assert texts == [
+        "1/2 = 0.5: one flow has all (forward)",
+        "1/4 = 0.25: one flow has all (reverse)",
+    ]
+    file.write_text(LATE + flow.format("up", 20, "forward") + sweep)
+    many = cclab.run(file, out=tmp_path / "many", repeat=1, set=["duration=2s"])
+    [note] = [t for t in many.figure("jain").axes[0].texts if t.get_text().startswith("1/20")]
+    assert note.get_verticalalignment() == "bottom"

@@ -154,3 +154,44 @@ def test_what_tcp_alone_has_is_refused_with_its_place(
     assert invoke(["plan", str(study)]) == 2
     told = capsys.readouterr().err
     assert "study.toml:16:8: `rwnd` of a flow over UDP; leave it out: only TCP has it" in told
+
+
+DEAD_CALL = """
+title = "A call over a queue that is too long for it"
+duration = "6s"
+
+[network.bottleneck]
+rate = "6Mbit"
+delay = "10ms"
+queue = { limit = "8bdp" }
+
+[[flow]]
+name        = "call"
+transport   = "udp"
+rtt         = "40ms"
+application = { kind = "video", i_frame = "20kB", p_frame = "5kB", group = 15, deadline = "60ms" }
+
+[[flow]]
+name = "bulk"
+cc   = "cubic"
+rtt  = "40ms"
+"""
+
+
+def test_a_call_that_shows_nothing_is_not_hidden_by_its_few_freezes(tmp_path: Path) -> None:
+    file = tmp_path / "call.toml"
+    file.write_text(DEAD_CALL)
+    results = cclab.run(file, out=tmp_path / "out", repeat=1)
+    [frames] = [f["frames"] for f in results.runs[0].metrics["flows"] if f["frames"]]
+    assert frames["shown_share"] == pytest.approx(frames["shown"] / frames["sent"])
+    assert frames["shown_share"] < 0.6
+    shown = tables.table(results)
+    [[call, *_]] = shown.groups
+    row = dict(zip(shown.headings, call, strict=True))
+    assert float(row["frames shown"].rstrip("%")) == pytest.approx(
+        100 * frames["shown_share"], abs=0.06
+    )
+    assert float(row["frozen (s)"]) == pytest.approx(frames["frozen_s"], rel=0.01)
+    assert "one-way delay p95 (ms)" in shown.headings
+    [axes] = results.figure("sequence").axes
+    assert len([line for line in axes.lines if line.get_linestyle() not in ("None", "")]) == 1

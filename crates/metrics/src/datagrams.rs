@@ -14,7 +14,7 @@ const BITS: f64 = 8.0;
 /// Declares the numbers of one way in a span of time: they are the same for all, under names of their
 /// own.
 macro_rules! one_way {
-    ($(#[$meta:meta])* $name:ident as $path:literal in $span:literal, $loss:expr, $delay:expr) => {
+    ($(#[$meta:meta])* $name:ident as $path:literal in $span:literal, $loss:expr, $delay:expr, $p95:expr) => {
         measured! {
             $(#[$meta])*
             #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -65,7 +65,7 @@ macro_rules! one_way {
 
                 delay_p95_s: Option<f64> = |way| way.delay.quantile(0.95).map(seconds),
                     "95th percentile of the same.",
-                    row(Delay, $span, "receiver").lower();
+                    $p95;
 
                 delay_p99_s: Option<f64> = |way| way.delay.quantile(0.99).map(seconds),
                     "99th percentile of the same.",
@@ -83,13 +83,15 @@ one_way! {
     /// What datagrams did on the way of a flow's data.
     DatagramMetrics as "flow.datagrams." in "run",
     row(Percentage, "run", "receiver").lower().compared(35).queried().column_if_measured("loss", 2),
-    row(Delay, "run", "receiver").lower().compared(45).queried().column_if_measured("one-way delay", 1)
+    row(Delay, "run", "receiver").lower().compared(45).queried().column_if_measured("one-way delay", 1),
+    row(Delay, "run", "receiver").lower().column_if_measured("one-way delay p95", 2)
 }
 
 one_way! {
     /// What datagrams did on the way back.
     BackMetrics as "flow.back." in "run",
     row(Percentage, "run", "receiver").lower(),
+    row(Delay, "run", "receiver").lower(),
     row(Delay, "run", "receiver").lower()
 }
 
@@ -97,6 +99,7 @@ one_way! {
     /// What those did on the way of a flow's data that left after the warm-up.
     WindowDatagramMetrics as "flow.window_datagrams." in "left in the flow's window",
     row(Percentage, "left in the flow's window", "receiver").lower(),
+    row(Delay, "left in the flow's window", "receiver").lower(),
     row(Delay, "left in the flow's window", "receiver").lower()
 }
 
@@ -104,6 +107,7 @@ one_way! {
     /// What those did on the way back that left after the warm-up.
     WindowBackMetrics as "flow.window_back." in "left in the flow's window",
     row(Percentage, "left in the flow's window", "receiver").lower(),
+    row(Delay, "left in the flow's window", "receiver").lower(),
     row(Delay, "left in the flow's window", "receiver").lower()
 }
 
@@ -111,7 +115,7 @@ one_way! {
 macro_rules! frames {
     (
         $(#[$meta:meta])* $name:ident as $path:literal in $span:literal,
-        $late:expr, $lost:expr, $freezes:expr
+        $late:expr, $lost:expr, $shown:expr, $freezes:expr, $frozen:expr
     ) => {
         measured! {
             $(#[$meta])*
@@ -137,13 +141,17 @@ macro_rules! frames {
                     "Frames shown at their deadline: complete by then, as every frame of their group before them.",
                     row(Count, $span, "receiver").higher();
 
+                shown_share: Option<f64> = |frames| (frames.sent > 0).then(|| frames.shown as f64 / frames.sent as f64),
+                    "shown / sent; null if none was sent.",
+                    $shown;
+
                 freezes: u64 = |frames| frames.freezes,
                     "Intervals between shown frames of at least max(3 d, d + 150 ms), where d is the mean of the last 30 intervals (docs/traffic.md); one is of the frame that ends it.",
                     $freezes.source("W3C, Identifiers for WebRTC's Statistics API, freezeCount");
 
                 frozen_s: f64 = |frames| frames.frozen.as_secs_f64(),
                     "Sum of these intervals.",
-                    row(Duration, $span, "receiver").lower().source("W3C, the same, totalFreezesDuration");
+                    $frozen.source("W3C, the same, totalFreezesDuration");
             }
         }
     };
@@ -154,7 +162,9 @@ frames! {
     FrameMetrics as "flow.frames." in "run",
     row(Count, "run", "receiver").lower().column_if_measured("late frames", 0),
     row(Count, "run", "receiver").lower().column_if_measured("lost frames", 0),
-    row(Count, "run", "receiver").lower().column_if_measured("freezes", 0)
+    row(Percentage, "run", "receiver").higher().column_if_measured("frames shown", 1),
+    row(Count, "run", "receiver").lower().column_if_measured("freezes", 0),
+    row(Duration, "run", "receiver").lower().column_if_measured("frozen", 1)
 }
 
 frames! {
@@ -162,7 +172,9 @@ frames! {
     WindowFrameMetrics as "flow.window_frames." in "made in the flow's window",
     row(Count, "made in the flow's window", "receiver").lower(),
     row(Count, "made in the flow's window", "receiver").lower(),
-    row(Count, "made in the flow's window", "receiver").lower()
+    row(Percentage, "made in the flow's window", "receiver").higher(),
+    row(Count, "made in the flow's window", "receiver").lower(),
+    row(Duration, "made in the flow's window", "receiver").lower()
 }
 
 fn seconds(ns: f64) -> f64 {

@@ -90,7 +90,7 @@ measured! {
 
         rtos: Option<u64> = |of| of.tcp(|flow| flow.rtos),
             "Retransmission timeouts of its flows together; null if none of them is TCP.",
-            row(Count, "run", "senders").lower();
+            row(Count, "run", "senders").lower().column_if_measured("timeouts", 0);
 
         srtt_mean_s: Option<f64> = |of| mean(&of.flows.iter().filter_map(|(_, flow)| flow.srtt_mean_s).collect::<Vec<_>>()),
             "Mean of srtt_mean_s over its flows.",

@@ -1,4 +1,4 @@
-"""Runs as data files of Flent, version 4: `NAME.RUN.flent.gz`, which `flent --input` opens.
+"""Runs as data files of Flent, version 4: `NAME.POINT.RUN.flent.gz`, which `flent --input` opens.
 
 A ready study has the name that Flent has for it, and series of Flent's names. Any other study,
 whatever it is called, is told as the test of Flent that it is most like: uploads are the flows that
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -57,9 +58,11 @@ def write(results: Results, out: Path) -> list[Path]:
     has nothing that Flent has series of, and `StoreError` if a file cannot be written.
     """
     paths = []
-    for run in results.runs:
-        name, document = _document(results.plan.name, run)
-        path = out / f"{name}.{run.run.id}.flent.gz"
+    measured = [(run, point) for point in results.points for run in point.runs]
+    for run, point in measured:
+        label = point.short_label if point.params else ""
+        document = _document(results.plan.name, run, label)
+        path = out / document["metadata"]["DATA_FILENAME"]
         text = json.dumps(document, indent=1, sort_keys=True).encode()
         try:
             out.mkdir(parents=True, exist_ok=True)
@@ -70,8 +73,8 @@ def write(results: Results, out: Path) -> list[Path]:
     return paths
 
 
-def _document(study: str, run: Measured) -> tuple[str, dict[str, Any]]:
-    """The name of the test, and the data file of a run."""
+def _document(study: str, run: Measured, point: str) -> dict[str, Any]:
+    """The data file of a run at a sweep point, which may be empty."""
     scenario = run.run.scenario
     end = _end(run)
     steps = np.arange(0.0, end + STEP_S / 2, STEP_S)
@@ -86,7 +89,8 @@ def _document(study: str, run: Measured) -> tuple[str, dict[str, Any]]:
         )
     series = _flows(run, flows, steps) | _probes(run, pings, steps)
     series |= _together(series)
-    length = min((f["duration"] * 1e-9 for f in scenario["flows"] if f["duration"]), default=end)
+    length = min((_lasts(f, end) for f in scenario["flows"] if f["duration"]), default=end)
+    words = re.sub(r"[^A-Za-z0-9_+]+", "-", point).strip("-")
     hosts = [f"host{number}" for number in range(1, 5)]
     streams = {
         f"{way}_streams": sum(1 for name in flows.values() if name.startswith(f"TCP {way}"))
@@ -94,8 +98,8 @@ def _document(study: str, run: Measured) -> tuple[str, dict[str, Any]]:
     }
     metadata: dict[str, Any] = {
         "NAME": name,
-        "TITLE": study,
-        "DATA_FILENAME": f"{name}.{run.run.id}.flent.gz",
+        "TITLE": f"{study}: {point}" if point else study,
+        "DATA_FILENAME": ".".join(filter(None, (name, words, run.run.id, "flent.gz"))),
         "HOST": hosts[0],
         "HOSTS": hosts,
         "LOCAL_HOST": "cclab",
@@ -110,13 +114,19 @@ def _document(study: str, run: Measured) -> tuple[str, dict[str, Any]]:
         "TEST_PARAMETERS": {key: str(count) for key, count in streams.items()},
         "SERIES_META": {key: {"UNITS": one.units} for key, one in series.items()},
     }
-    return name, {
+    return {
         "version": VERSION,
         "metadata": metadata,
         "x_values": [round(float(x), 6) for x in steps],
         "results": {key: one.values for key, one in series.items()},
         "raw_values": {key: one.raw for key, one in series.items() if one.raw},
     }
+
+
+def _lasts(flow: dict[str, Any], end: float) -> float:
+    """How long a flow with a duration may last before the run's end, in seconds."""
+    started, duration = (float(ns) * 1e-9 for ns in (flow["start"]["at"], flow["duration"]))
+    return max(0.0, min(duration, end - started))
 
 
 def _end(run: Measured) -> float:

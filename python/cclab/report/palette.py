@@ -10,10 +10,12 @@ from __future__ import annotations
 import colorsys
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+T = TypeVar("T")
 
 _BLACK = "#000000"
 _ORANGE = "#E69F00"
@@ -84,7 +86,7 @@ LOOKS: dict[str, Look] = {
     # Datagrams that no congestion control sends.
     "udp": Look(_BROWN, "P", _DOTTED),
     # Congestion marks.
-    "dctcp": Look(_SKY, "o", _SOLID),
+    "dctcp": Look(_WINE, "v", _DASHDOT),
     "prague": Look(_INDIGO, "s", _DASHED),
 }
 """Every variant that the project knows or expects; no two have both colour and marker in common.
@@ -104,15 +106,38 @@ _NEAR = (frozenset({_VERMILLION, _ORANGE}), frozenset({_SKY, _GREEN}), frozenset
 """Hues that some people hardly tell apart: no flow has the one beside another's other if it can."""
 
 
-def look(variant: str, nth: int = 0, lent: Sequence[str] = ()) -> Look:
-    """The look of the `nth` flow of `variant` in one figure.
+def apart(variants: Iterable[str]) -> dict[str, Look]:
+    """The looks of the variants of one figure: hue, marker and dash of each are of no other.
+
+    The first that has one keeps it, and as long as there are any left. So lines are told apart
+    where they lie on each other, and without colour.
+    """
+    given: dict[str, Look] = {}
+    for variant in dict.fromkeys(variants):
+        own, others = look(variant), list(given.values())
+        given[variant] = Look(
+            _free(own.colour, [other.colour for other in others], _HUES),
+            _free(own.marker, [other.marker for other in others], tuple(_MARKERS)),
+            _free(own.dash, [other.dash for other in others], _DASHES),
+        )
+    return given
+
+
+def _free(own: T, taken: Sequence[T], every: Sequence[T]) -> T:
+    """What is one's own unless it is taken; then the first that is not, if there is any."""
+    return own if own not in taken else next((one for one in every if one not in taken), own)
+
+
+def look(variant: str, nth: int = 0, lent: Sequence[str] = (), first: Look | None = None) -> Look:
+    """The look of the `nth` flow of `variant` in one figure, of which the first has the look
+    `first`, if that is not the variant's own.
 
     Flows of the same variant share its hue and differ in lightness, marker and dash, so that
     variants are told apart at a glance; of a variant that meets no other, all but the first flow
     have hues of their own, those that are `lent`. A variant outside the table gets a look that
     depends on its name alone.
     """
-    base = LOOKS.get(variant)
+    base = first or LOOKS.get(variant)
     if base is None:
         mark = zlib.crc32(variant.encode())
         base = Look(
@@ -122,11 +147,11 @@ def look(variant: str, nth: int = 0, lent: Sequence[str] = ()) -> Look:
         )
     if nth == 0:
         return base
-    first = _DASHES.index(base.dash)
+    dash = _DASHES.index(base.dash)
     return Look(
         lent[(nth - 1) % len(lent)] if lent else _shade(base.colour, nth),
         _MARKERS[(_MARKERS.index(base.marker) + nth) % len(_MARKERS)],
-        _DASHES[(first + nth) % len(_DASHES)],
+        _DASHES[(dash + nth) % len(_DASHES)],
     )
 
 
@@ -158,7 +183,8 @@ class Looks:
         if label not in self._given:
             nth = self._met.get(variant, 0)
             self._met[variant] = nth + 1
-            self._given[label] = look(variant, nth, self._lent) if variant else _plain(nth)
+            first = apart(name for name in self._met if name).get(variant)
+            self._given[label] = look(variant, nth, self._lent, first) if variant else _plain(nth)
         return self._given[label]
 
 

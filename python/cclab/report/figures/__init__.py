@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import warnings
 from dataclasses import dataclass
@@ -35,7 +34,7 @@ from cclab.report.figures.style import FORMATS, MUTED, saved, styled, svg
 from cclab.report.figures.ticks import settled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from cclab.report.figures.style import Drawing
     from cclab.results import Results
@@ -160,6 +159,13 @@ FIGURES: tuple[Kind, ...] = (
 """Every kind of figure, in the order of a report."""
 
 
+_NO_ROOM = "constrained_layout not applied"
+"""How matplotlib's warning begins where decorations leave axes no room."""
+
+_ROUNDS, _GROWTH = 5, 1.25
+"""A figure without room becomes larger by this factor so often, until it has some."""
+
+
 def kind_called(name: str) -> Kind:
     """The kind of figure called `name`. Raises `InputError` if there is none."""
     names = [kind.name for kind in FIGURES]
@@ -203,7 +209,10 @@ def draw(
             raise InputError(f"{what} {', '.join(given)}: the figure {name} {takes}")
     with styled():
         try:
-            figure = kind.draw(narrowed(results, asked), asked)
+            with warnings.catch_warnings():
+                # Whether there is room is seen when it is laid out for good.
+                warnings.filterwarnings("ignore", _NO_ROOM, UserWarning)
+                figure = kind.draw(narrowed(results, asked), asked)
         except TooMuchError as error:
             raise TooMuchError(f"the figure {name!r} is not drawn: {error}") from None
         if figure is not None:
@@ -211,24 +220,33 @@ def draw(
                 figure.supxlabel(_kept(asked), x=0.01, ha="left", fontsize=7, color=MUTED)
             if looks:
                 settings.apply(figure, looks, name, kind.limits)
-            with _room_for(figure, name):
-                settled(figure)
+            _lay_out(figure, name, looks)
         return figure
 
 
-@contextlib.contextmanager
-def _room_for(figure: Drawing, name: str) -> Iterator[None]:
-    """Raises `InputError` if the axes have no room beside their labels."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error", "constrained_layout not applied", UserWarning)
-        try:
-            yield
-        except UserWarning:
-            width, height = figure.get_size_inches()
-            raise InputError(
-                f"the figure {name} has no room for its axes in {width:.2g} by {height:.2g} "
-                "inches: set a larger figure.width or figure.height"
-            ) from None
+def _lay_out(figure: Drawing, name: str, looks: Settings) -> None:
+    """Lays a figure out for good, larger where its axes have no room beside their labels.
+
+    Raises `TooMuchError` if it would have to be too large, and `InputError` if somebody set a size
+    that is too small.
+    """
+    was_set = bool(looks.of(name).keys() & {"width", "height"})
+    width, height = figure.get_size_inches()
+    for _ in range(1 if was_set else _ROUNDS):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", _NO_ROOM, UserWarning)
+            try:
+                settled(figure)
+            except UserWarning:
+                figure.set_figwidth(float(figure.get_figwidth()) * _GROWTH)
+                figure.set_figheight(float(figure.get_figheight()) * _GROWTH)
+            else:
+                return
+    told = (
+        f"the figure {name} has no room for its axes in {width:.2g} by {height:.2g} inches: set a "
+        "larger figure.width or figure.height"
+    )
+    raise (InputError if was_set else TooMuchError)(told)
 
 
 def _kept(asked: Asked) -> str:

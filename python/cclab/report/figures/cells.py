@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,15 @@ _LEAST_IN, _MOST_IN = 0.16, 0.62
 _SMALLEST_PT, _LARGEST_PT = 4.5, 10.0
 _LABEL_IN = 0.13
 """A line of labels; closer ones hide each other."""
+
+_LETTER_IN = 0.078
+"""The width of a letter of a label."""
+
+_SHORTEST = 16
+"""Letters of a line of what the colour bar says, at least."""
+
+_USUAL_LABEL_IN = 0.45
+"""The width of a label of rows for which every figure has room."""
 
 _DECADES = 2
 _DIVERGING = LinearSegmentedColormap.from_list(
@@ -91,7 +101,10 @@ def draw(cells: Cells) -> Drawing:
     texts = {place: f"{v.mean / unit:.{digits}f}" for place, v in cells.values.items()}
     widest = max(map(len, texts.values()))
     wide, high = _size(cells, across, up, widest)
-    figure, panels = cells.facets.frame(wide * across, high * up, room=0.8)
+    beside, below = _labels(cells, wide)
+    figure, panels = cells.facets.frame(
+        wide * across, high * up, room=0.8, beside=beside, below=below
+    )
     for panel, axes in enumerate(panels):
         _frame(cells, axes, panel, wide, high)
         mesh = axes.pcolormesh(
@@ -114,7 +127,7 @@ def draw(cells: Cells) -> Drawing:
         marks.append(Patch(facecolor=FAINT, edgecolor="none", label="not measured"))
     tall = cells.facets.rows * high * up
     bar = figure.colorbar(mesh, ax=panels, aspect=max(12, min(40, tall / 0.16)), pad=0.015)
-    bar.set_label(cells.scale)
+    bar.set_label(textwrap.fill(cells.scale, _letters(tall + below)))
     bar.outline.set_visible(False)
     if cells.middle is not None:
         fair = cells.middle / unit
@@ -131,6 +144,23 @@ def _size(cells: Cells, across: int, up: int, widest: int) -> tuple[float, float
     tall = _TALLEST_IN / (up * cells.facets.rows)
     high = min(wide if cells.diagonal else max(0.24, 1.5 / up), _MOST_IN, tall)
     return max(_LEAST_IN / 2, wide), max(_LEAST_IN / 2, high)
+
+
+def _labels(cells: Cells, wide: float) -> tuple[float, float]:
+    """The room in inches that labels longer than usual want, beside the cells and below them."""
+    beside = max(map(len, cells.y.ticks)) * _LETTER_IN
+    below = max(map(len, cells.x.ticks)) * _LETTER_IN if _turned(cells.x, wide) else 0.0
+    return max(0.0, beside - _USUAL_LABEL_IN), below
+
+
+def _letters(tall: float) -> int:
+    """How many letters of what the colour bar says stand beside panels of this height."""
+    return max(_SHORTEST, int((tall + 0.3) / 0.85 / _LETTER_IN))
+
+
+def _turned(x: Axis, wide: float) -> bool:
+    """Whether the labels of columns stand upright: they are wider than a column."""
+    return max(map(len, x.ticks)) * _LETTER_IN > wide
 
 
 def _scale(cells: Cells, grid: np.ndarray, unit: float) -> tuple[Normalize, Colormap]:
@@ -160,7 +190,7 @@ def _frame(cells: Cells, axes: Axes, panel: int, wide: float, high: float) -> No
     axes.set_xticks(range(len(x.texts)), x.ticks)
     every = math.ceil(_LABEL_IN / high)
     axes.set_yticks(range(0, len(y.texts), every), y.ticks[::every])
-    if max(map(len, x.ticks)) * 0.078 > wide:
+    if _turned(x, wide):
         axes.tick_params(axis="x", labelrotation=90)
         every = math.ceil(_LABEL_IN / wide)
         axes.set_xticks(range(0, len(x.texts), every), x.ticks[::every])

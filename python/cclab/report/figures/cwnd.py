@@ -41,7 +41,7 @@ def draw(results: Results) -> Drawing | None:
                 flow: (frame["time_s"].to_numpy(), frame[column].to_numpy() / scale)
                 for flow, frame in samples[index].items()
             }
-            draw_flows(cells[row][index], panel, courses)
+            draw_flows(cells[row][index], panel, courses, alike=row == 1)
     return finish(figure, cells, shown, ["cwnd (segments)", f"srtt ({name})"])
 
 

@@ -56,14 +56,23 @@ class Facets:
         return number * len(self.variety) + kind
 
     def frame(
-        self, width: float, height: float, *, room: float = 0.0, one_x: bool = True
+        self,
+        width: float,
+        height: float,
+        *,
+        room: float = 0.0,
+        beside: float = 0.0,
+        below: float = 0.0,
+        one_x: bool = True,
     ) -> tuple[Drawing, list[Axes]]:
         """An empty figure with a titled panel of `width` by `height` inches for each.
 
         All share the vertical axis, and with `one_x` the other one too; `room` is kept free on
-        the right.
+        the right, and on the left and at the foot what labels want, `beside` and `below` them,
+        more than usual.
         """
-        size = (width * self.columns + 0.75 + room, (height + 0.3) * self.rows + 0.55)
+        wide = width * self.columns + 0.75 + room + beside
+        size = (wide, (height + 0.3) * self.rows + 0.55 + below)
         figure = Drawing(figsize=size, layout="constrained")
         panels: list[Axes] = []
         named = self._named
@@ -98,9 +107,9 @@ class Facets:
 
 def _folded(parts: Sequence[str], width: float) -> str:
     """A title in lines that fit over a panel of `width` inches."""
-    # A no-break space keeps a key, the sign and the value together.
-    whole = ", ".join(part.replace(" ", "\u00a0") for part in parts)
     fits = max(12, int(width * 72 / (0.66 * _TITLE_PT)))
+    # A no-break space keeps a key, the sign and the value together, where a line holds them.
+    whole = ", ".join(p.replace(" ", "\u00a0") if len(p) <= fits else p for p in parts)
     return textwrap.fill(whole, fits, break_long_words=False, break_on_hyphens=False)
 
 

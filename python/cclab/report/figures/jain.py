@@ -2,93 +2,170 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from cclab.report.figures import legend
 from cclab.report.figures.asked import TooMuchError
+from cclab.report.figures.crossed import crossed
 from cclab.report.figures.panels import reference
 from cclab.report.figures.style import INK
 from cclab.report.figures.sweep import layout
 from cclab.report.palette import look
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
     from cclab.report.figures.style import Drawing
-    from cclab.results import Results
+    from cclab.results import Measured, Point, Results
+    from cclab.stats import Estimate
+    from cclab.summary import PointSummary
 
 TITLE = "Jain's fairness index by sweep point"
 CAPTION = (
-    "(Σx)² / (n Σx²) over the goodputs x of the n flows: 1 when all are equal, 1/n when one flow "
-    "has everything. Mean over runs; whiskers are 95% bootstrap intervals over runs."
+    "(Σx)² / (n Σx²) over the goodputs x of the n flows beside each other: 1 when all are equal, "
+    "1/n when one flow has everything. Flows that go back, and those at different bottlenecks, "
+    "have an index of their own. Mean over runs; whiskers are 95% bootstrap intervals over runs."
 )
 NEEDS = "a sweep of two points or more, and two flows or more"
 
+
+_LOWEST = 0.15
+"""Below a line at this height there is no room for words."""
 
 MOST_SERIES = 8
 """More series side by side cannot be told apart."""
 
 
+@dataclass(frozen=True)
+class _Beside:
+    """Flows that share a link, and how fairly."""
+
+    where: str
+    """Their link or direction, in words; empty where all flows of the point share one."""
+    flows: int
+    value: Estimate
+
+
 def draw(results: Results) -> Drawing | None:
-    """The figure; None without a sweep or with a single flow.
+    """The figure; None without a sweep or where no two flows are beside each other.
 
     Raises `TooMuchError` if it would have more than `MOST_SERIES`.
     """
     placed = layout(results)
     if placed is None:
         return None
-    flows = max(len(results.summary_of(p.point).flows) for p in placed.places)
-    if flows < 2:
+    found = [(place, beside) for place in placed.places for beside in _of(results, place.point)]
+    if not found:
         return None
-    figure, cells = placed.frame()
-    series = list(dict.fromkeys(p.series for p in placed.places))
+    variants = list(dict.fromkeys(place.series for place in placed.places))
+    wheres = list(dict.fromkeys(beside.where for _, beside in found))
+    series = [(variant, where) for variant in variants for where in wheres]
     if len(series) > MOST_SERIES:
         raise TooMuchError(
             f"it would have {len(series)} series side by side, and {MOST_SERIES} is the most that "
             "can be told apart; the figure heatmap with --metric jain has a cell for each"
         )
+    figure, cells = placed.frame(lanes=len(series))
     step = min(0.2, 0.7 / len(series))
-    firsts = [name.split(", ")[0] for name in series]
-    for number, name in enumerate(series):
-        style = look(firsts[number], firsts[:number].count(firsts[number]))
-        colour = style.colour if name else INK
-        for panel, axes in enumerate(cells):
-            labelled = False
-            for place in placed.places:
-                value = results.summary_of(place.point).jain
-                if place.panel != panel or place.series != name or value is None:
-                    continue
-                x = place.slot + (number - (len(series) - 1) / 2) * step
-                if value.low is not None and value.high is not None:
-                    axes.plot([x, x], [value.low, value.high], color=colour, linewidth=1.4)
-                axes.plot(
-                    x,
-                    value.mean,
-                    linestyle="none",
-                    marker=style.marker if name else "o",
-                    markersize=5.5,
-                    color=colour,
-                    markeredgecolor="white",
-                    markeredgewidth=0.5,
-                    zorder=3,
-                    label=None if labelled or not name else name,
-                )
-                labelled = True
-                if placed.labelled_every() > 1 or len(series) > 1:
-                    continue  # The numbers would hide each other.
-                axes.annotate(
-                    f"{value.mean:.2f}",
-                    (x, value.mean),
-                    xytext=(6, 0),
-                    textcoords="offset points",
-                    va="center",
-                    fontsize=7,
-                    color=colour,
-                )
-    for axes in cells:
+    handles: dict[str, Line2D] = {}
+    alone = placed.labelled_every(len(series)) == 1 and len(series) == 1
+    for place, beside in found:
+        number = series.index((place.series, beside.where))
+        axes = cells[place.panel]
+        x = place.slot + (number - (len(series) - 1) / 2) * step
+        style = _style(variants, wheres, place.series, beside.where)
+        value = beside.value
+        if value.low is not None and value.high is not None:
+            axes.plot([x, x], [value.low, value.high], color=style["color"], linewidth=1.4)
+        label = ", ".join(filter(None, (place.series, beside.where)))
+        (mark,) = axes.plot(x, value.mean, linestyle="none", zorder=3, label=label, **style)
+        handles.setdefault(label, mark)
+        if alone:  # The numbers of several would hide each other.
+            axes.annotate(
+                f"{value.mean:.2f}",
+                (x, value.mean),
+                xytext=(6, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=7,
+                color=style["color"],
+            )
+    for number, axes in enumerate(cells):
         axes.set_ylim(0, 1.05)
-        reference(axes, 1 / flows, f"1/n = {1 / flows:.2g}: one flow has everything")
+        here = [beside for place, beside in found if place.panel == number]
+        counts = sorted({beside.flows for beside in here})
+        for flows in counts:
+            own = dict.fromkeys(beside.where for beside in here if beside.flows == flows)
+            among = f" ({', '.join(own)})" if any(own) and len(counts) > 1 else ""
+            _bound(axes, 1 / flows, f"1/{flows} = {1 / flows:.2g}: one flow has all{among}")
     for axes in cells[:: placed.columns]:
         axes.set_ylabel("Jain's index")
-    if any(series):
-        handles, _ = cells[0].get_legend_handles_labels()
-        legend.above(figure, handles)
+    legend.above(figure, [handle for label, handle in handles.items() if label])
     return figure
+
+
+def _of(results: Results, point: Point) -> list[_Beside]:
+    """The index of the flows of each direction, or of each bottleneck where they have several."""
+    summary = results.summary_of(point)
+    among = _bottlenecks(point.runs[0], summary)
+    ways = {flow.direction for flow in summary.flows}
+    found = []
+    for way in sorted(ways):
+        own = [flow for flow in summary.flows if flow.direction == way]
+        if any(flow.estimate("bottleneck_jain") is not None for flow in own):
+            by_link = {among[flow.name][0]: flow for flow in own}
+            found += [
+                _Beside(link, among[flow.name][1], value)
+                for link, flow in sorted(by_link.items())
+                if (value := flow.estimate("bottleneck_jain")) is not None
+                and among[flow.name][1] > 1
+            ]
+            continue
+        value = summary.jain if way == "forward" or len(ways) == 1 else summary.of_whole(_BACK)
+        if len(own) > 1 and value is not None:
+            found.append(_Beside(way if len(ways) > 1 else "", len(own), value))
+    return found
+
+
+def _bottlenecks(run: Measured, summary: PointSummary) -> dict[str, tuple[str, int]]:
+    """Of each flow its bottleneck and how many flows cross that; none where nothing was sampled."""
+    crossing = crossed(run) if run.records("queue_samples") else {}
+    links = {flow["name"]: flow["bottleneck"] or "" for flow in run.metrics["flows"]}
+    return {
+        flow.name: (links[flow.name], len(crossing.get(links[flow.name], summary.flows)))
+        for flow in summary.flows
+    }
+
+
+_BACK = "reverse_jain"
+
+
+def _style(variants: list[str], wheres: list[str], variant: str, where: str) -> dict[str, Any]:
+    """Colour and marker of the variant; of the flows elsewhere other markers, hollow ones."""
+    firsts = [name.split(", ")[0] for name in variants]
+    place, nth = variants.index(variant), wheres.index(where)
+    style = look(firsts[place], firsts[:place].count(firsts[place]))
+    colour = style.colour if variant else INK
+    markers = "os^Dv<>"
+    # A variant's own marker is that of its flows in the first place.
+    marker = style.marker if variant else "o"
+    others = [other for other in markers if other != marker]
+    return {
+        "marker": marker if nth == 0 else others[(nth - 1) % len(others)],
+        "markersize": 5.5,
+        "color": colour,
+        "markerfacecolor": colour if nth == 0 else "white",
+        "markeredgecolor": "white" if nth == 0 else colour,
+        "markeredgewidth": 0.5 if nth == 0 else 1.1,
+    }
+
+
+def _bound(axes: Axes, level: float, told: str) -> None:
+    """A dotted line with its meaning: below it, or above where that would lie on the axis."""
+    reference(axes, level, told)
+    if level < _LOWEST:
+        note = axes.texts[-1]
+        note.set_verticalalignment("bottom")
+        note.set_position((-2, 2))

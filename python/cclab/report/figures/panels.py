@@ -21,7 +21,7 @@ from cclab.plan import short_key, text
 from cclab.report.figures import bands
 from cclab.report.figures.legend import above
 from cclab.report.figures.style import MUTED, Drawing, line
-from cclab.report.palette import Looks, lent, look
+from cclab.report.palette import Looks, apart, lent, look
 from cclab.report.quantities import named, stem
 
 if TYPE_CHECKING:
@@ -42,6 +42,9 @@ MOST_LINES = 8
 _POINTS_PER_LINE = 1200
 _COLUMNS = 3
 _TITLE_WIDTH = 34
+_LINE_PT, _EDGE_PT = 0.9, 1.5
+"""The width of the uppermost of lines that lie on each other, and by how much those below it are
+wider."""
 _APART = 4.0
 """Largest over smallest panel from which each has a span of its own."""
 
@@ -142,10 +145,12 @@ def flow_lines(together: Sequence[Sequence[Mapping[str, Any]]]) -> list[list[Flo
     """The flows of each panel, from their metrics, with their looks in the figure of all panels."""
     ranks = flow_ranks((flow["name"], kind(flow)) for own in together for flow in own)
     hues = lent(map(kind, own) for own in together)
+    firsts = apart(kind(flow) for own in together for flow in own)
 
     def drawn(name: str, variant: str) -> FlowLine:
         nth = ranks[name, variant]
-        return FlowLine(name, named(name, variant), look(variant, nth, hues), nth)
+        style = look(variant, nth, hues, firsts[variant])
+        return FlowLine(name, named(name, variant), style, nth)
 
     return [[drawn(flow["name"], kind(flow)) for flow in own] for own in together]
 
@@ -209,13 +214,17 @@ def panels_across(count: int) -> int:
     return 2 if count == 4 else min(count, _COLUMNS)
 
 
-def grid(count: int, rows_each: int = 1, height: float = 2.1) -> tuple[Drawing, list[list[Axes]]]:
+def grid(
+    count: int, rows_each: int = 1, height: float = 2.1, columns: int | None = None
+) -> tuple[Drawing, list[list[Axes]]]:
     """A figure of `count` panels of `rows_each` stacked axes; axes[row][panel].
+
+    `columns` of them side by side, else as many as `panels_across` says.
 
     All axes share x. `finish` gives the same row of each panel one span, so that sweep points
     compare by eye, unless the smaller could not be read then.
     """
-    columns = panels_across(count)
+    columns = columns or panels_across(count)
     bands = math.ceil(count / columns)
     width = 5.6 if columns == 1 else 3.5 * columns if columns == 2 else 2.75 * columns
     figure = Drawing(figsize=(width, height * bands * rows_each + 0.2), layout="constrained")
@@ -241,6 +250,7 @@ def finish(
     more: Sequence[Artist] = (),
     headroom: float = 1.05,
     across: str = "",
+    columns: int | None = None,
 ) -> Drawing:
     """Titles, labels, spans, and the legend of the flows, with `more` entries.
 
@@ -248,7 +258,7 @@ def finish(
 
     Above the largest value of an axis there is room up to `headroom` times it.
     """
-    columns = panels_across(len(shown))
+    columns = columns or panels_across(len(shown))
     end = max(panel.end_s for panel in shown)
     unit, name = units.time(end)
     for index, panel in enumerate(shown):
@@ -310,15 +320,27 @@ def legend_handles(shown: Sequence[Panel]) -> list[Artist]:
     return handles + (bands.explanation() if any(panel.crowded for panel in shown) else [])
 
 
-def draw_flows(axes: Axes, panel: Panel, courses: Mapping[str, Course], **more: Any) -> None:
-    """The course of each flow as a line, with settings `more`; as bands where they crowd it."""
+def draw_flows(
+    axes: Axes,
+    panel: Panel,
+    courses: Mapping[str, Course],
+    *,
+    alike: bool = False,
+    **more: Any,
+) -> None:
+    """The course of each flow as a line, with settings `more`; as bands where they crowd it.
+
+    Courses that are `alike`, as those of what flows share, lie on each other: the lines below are
+    wider and show on both sides.
+    """
     for group in panel.groups:
         own = [courses[name] for name in group.names if name in courses]
         bands.draw(axes, own, group.style)
     if not panel.crowded:
-        for flow in panel.flows:
-            if flow.name in courses:
-                line(axes, *thinned(*courses[flow.name]), flow.style, flow.nth, **more)
+        shown = [flow for flow in panel.flows if flow.name in courses]
+        for above, flow in zip(range(len(shown) - 1, -1, -1), shown, strict=True):
+            wide = {"linewidth": _LINE_PT + min(above, 3) * _EDGE_PT} if alike else {}
+            line(axes, *thinned(*courses[flow.name]), flow.style, flow.nth, **wide | more)
 
 
 def reference(axes: Axes, level: float, text: str) -> None:
@@ -334,6 +356,8 @@ def reference(axes: Axes, level: float, text: str) -> None:
         va="top",
         fontsize=7,
         color=MUTED,
+        # Lines of the grid end beside it.
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4},
     )
 
 

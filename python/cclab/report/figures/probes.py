@@ -6,15 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from cclab import units
 from cclab.report.figures import legend
-from cclab.report.figures.panels import Panel, finish, grid, panels
+from cclab.report.figures.panels import Panel, finish, grid, panels, panels_across
 from cclab.report.figures.style import MUTED
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
     from cclab.report.figures.style import Drawing
     from cclab.results import Measured, Results
@@ -24,7 +28,8 @@ if TYPE_CHECKING:
 TITLE = "Round trips of probes over time"
 CAPTION = (
     "The time from each request of a probe to its answer, at the time when the request left; the "
-    "ticks at the top mark requests without an answer. First run of each sweep point."
+    "ticks at the top mark requests without an answer. All panels have one scale, a logarithmic "
+    "one where they differ much. First run of each sweep point."
 )
 NEEDS = "a [[probe]]"
 
@@ -32,12 +37,20 @@ CDF_TITLE = "Distribution of the round trips of probes"
 CDF_CAPTION = (
     "The share of a probe's requests that were answered within a time, of all runs of a sweep "
     "point together, after the warm-up if there is one; where requests were lost, a line ends "
-    "below 1."
+    "below 1. "
+    "Sweep points share a panel as long as that can be read; the axis is logarithmic where "
+    "the longest is more than four times the shortest."
 )
 
 _COLOURS = ("#1f5fa8", "#c8501e", "#2b7a3d", "#8e4b9e", "#8a6d00", "#146c74", "#b02a5b", "#555555")
 _DASHES = ("solid", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
 _LOST = "#b3261e"
+
+MOST_LINES = 12
+"""Of distributions in a panel."""
+
+_SPREAD = 4.0
+"""Largest over smallest from which a scale is logarithmic."""
 
 
 def draw(results: Results) -> Drawing | None:
@@ -65,11 +78,32 @@ def draw(results: Results) -> Drawing | None:
                 lost = True
                 _ticks(axes, missing)
     finish(figure, cells, shown, [f"round trip ({name_of_unit})"], legend=False)
+    _one_scale(cells[0], [f["rtt_s"].drop_nulls().to_numpy() / unit for f in frames])
     handles = [Line2D([], [], label=name, **_look(names, name)) for name in names]
     if lost:
         handles.append(Line2D([], [], color=_LOST, marker="|", linestyle="none", label="lost"))
     legend.above(figure, handles)
     return figure
+
+
+def _one_scale(panels: Sequence[Axes], rtts: Sequence[Floats]) -> None:
+    """Gives panels that differ much one logarithmic scale, on which they compare by eye."""
+    least = min((float(own.min()) for own in rtts if len(own)), default=0.0)
+    tops = [float(own.max()) for own in rtts if len(own)]
+    if least <= 0 or max(tops) < _SPREAD * min(tops):
+        return
+    for number, axes in enumerate(panels):
+        _logarithmic(axes, axes.yaxis)
+        axes.set_ylim(0.8 * least, 1.6 * max(tops))
+        axes.tick_params(labelleft=number % panels_across(len(panels)) == 0)
+
+
+def _logarithmic(axes: Axes, axis: Axis) -> None:
+    """A logarithmic scale with plain numbers at its ticks."""
+    (axes.set_yscale if axis is axes.yaxis else axes.set_xscale)("log")
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda at, _: f"{at:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _ticks(axes: Axes, when: Floats) -> None:
@@ -85,7 +119,10 @@ def _ticks(axes: Axes, when: Floats) -> None:
 
 
 def draw_cdf(results: Results) -> Drawing | None:
-    """The distribution of round trips; None if no run has a probe."""
+    """The distribution of round trips, all sweep points in one panel; None if no run has a probe.
+
+    With more than `MOST_LINES` lines, a panel for each sweep point.
+    """
     shown = [p for p in panels(results) if p.run.records("probe_samples")]
     if not shown:
         return None
@@ -96,12 +133,19 @@ def draw_cdf(results: Results) -> Drawing | None:
         {name: _pooled(runs[id(panel.run)], name, warmup) for name in names}
         for panel, warmup in zip(shown, warmups, strict=True)
     ]
+    together = len(shown) > 1 and len(shown) * len(names) <= MOST_LINES
     every = [rtts for own in found for rtts, _ in own.values()]
     unit, name_of_unit = _unit(*every)
     largest = max((float(rtts[-1]) for rtts in every if len(rtts)), default=0.0)
-    figure, cells = grid(len(shown), height=2.4)
-    for axes, own in zip(cells[0], found, strict=True):
+    least = min((float(rtts[0]) for rtts in every if len(rtts)), default=0.0)
+    figure, cells = grid(1 if together else len(shown), height=2.8 if together else 2.4)
+    handles: dict[str, Line2D] = {}
+    for number, (panel, own) in enumerate(zip(shown, found, strict=True)):
+        axes = cells[0][0 if together else number]
         for name, (rtts, sent) in own.items():
+            look = _look_at(number, names, name) if together else _look(names, name)
+            label = f"{name}, {' '.join(panel.title.split())}" if together else name
+            handles.setdefault(label, Line2D([], [], label=label, **look))
             if not len(rtts):
                 continue
             share = np.arange(1, len(rtts) + 1) / sent
@@ -109,15 +153,22 @@ def draw_cdf(results: Results) -> Drawing | None:
                 np.concatenate([rtts[:1], rtts]) / unit,
                 np.concatenate([[0.0], share]),
                 drawstyle="steps-post",
-                **_look(names, name),
+                **look,
             )
     across = f"round trip ({name_of_unit})"
-    finish(figure, cells, shown, ["share of requests"], legend=False, across=across)
+    here = shown[:1] if together else shown
+    finish(figure, cells, here, ["share of requests"], legend=False, across=across)
     for axes in cells[0]:
         axes.set_ylim(0, 1.02)
         axes.axhline(1.0, color=MUTED, linewidth=0.6, zorder=1)
-    cells[0][0].set_xlim(0, largest / unit * 1.03 if largest else 1.0)
-    legend.above(figure, [Line2D([], [], label=name, **_look(names, name)) for name in names])
+    # Panels share it.
+    first = cells[0][0]
+    if least > 0 and largest > _SPREAD * least:
+        _logarithmic(first, first.xaxis)
+        first.set_xlim(0.9 * least / unit, 1.1 * largest / unit)
+    else:
+        first.set_xlim(0, largest / unit * 1.03 if largest else 1.0)
+    legend.above(figure, list(handles.values()))
     return figure
 
 
@@ -151,6 +202,14 @@ def _lost(panel: Panel, sent: Floats, rtts: Floats) -> Floats:
 def _names(runs: list[Measured]) -> list[str]:
     """The probes of `runs`, each once."""
     return list(dict.fromkeys(probe["name"] for run in runs for probe in run.metrics["probes"]))
+
+
+def _look_at(point: int, names: list[str], name: str) -> dict[str, Any]:
+    """Where sweep points share a panel, hues are theirs and dashes those of probes."""
+    return {
+        "color": _COLOURS[point % len(_COLOURS)],
+        "linestyle": _DASHES[names.index(name) % len(_DASHES)],
+    }
 
 
 def _look(names: list[str], name: str) -> dict[str, Any]:

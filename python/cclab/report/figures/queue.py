@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,10 +12,13 @@ from matplotlib.patches import Patch
 from cclab import trace, units
 from cclab.explain import limits
 from cclab.report.figures import legend
+from cclab.report.figures.crossed import crossed, rate_bps
 from cclab.report.figures.panels import finish, grid, panels, thinned
 from cclab.report.figures.style import MUTED
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
     import polars as pl
     from matplotlib.artist import Artist
@@ -23,14 +28,20 @@ if TYPE_CHECKING:
     from cclab.report.figures.style import Drawing
     from cclab.results import Results
 
-TITLE = "Queue at the bottleneck over time"
+TITLE = "Queues at the bottlenecks over time"
 CAPTION = (
     "The time that the bottleneck takes to transmit what waits in front of it (bytes where its "
-    "rate is infinite). The axis ends above the longest wait; the queue's limit is written in "
-    "the panel. The ticks on top mark the sampling intervals in which it dropped packets, those "
-    "below them the intervals in which it marked some (ECN). First run of each sweep point."
+    "rate is infinite): a panel for each link under study and direction that data of flows "
+    "cross. Of a discipline with named queues (dualpi2) it is what waits in all of them together, "
+    "and not the delay of a packet of either, which the figure queue-cdf shows. The axis ends "
+    "above the longest wait; the queue's limit is written in the panel. The ticks on top mark "
+    "the sampling intervals in which it dropped packets, those below them the intervals in which "
+    "it marked some (ECN). First run of each sweep point."
 )
 NEEDS = "samples of the bottleneck's queue"
+
+MOST_QUEUES = 18
+"""Panels; more do not fit on a page."""
 
 _WATER = "#6f8fb3"
 _EVENTS = (("drops", "drops", "#b3261e", 0.965), ("marks", "ECN marks", "#8a6d00", 0.905))
@@ -39,26 +50,42 @@ _HEADROOM = 1.25
 """Room above the longest queue, for the ticks and the limit."""
 
 
+@dataclass(frozen=True)
+class _At:
+    """A queue in a panel: whose sweep point, and at which link."""
+
+    panel: Panel
+    link: str
+
+    @cached_property
+    def samples(self) -> pl.DataFrame:
+        """What was seen of it, in the order of time."""
+        return self.panel.run.table("queue_samples").filter(link=self.link).sort("time_s")
+
+
 def draw(results: Results) -> Drawing | None:
     """The figure; None if no run recorded samples of its queue."""
-    shown = [p for p in panels(results) if p.run.records("queue_samples")]
-    if not shown:
+    points = [p for p in panels(results) if p.run.records("queue_samples")]
+    if not points:
         return None
-    series = [
-        p.run.table("queue_samples").filter(link=p.run.read(trace.bottleneck)).sort("time_s")
-        for p in shown
-    ]
-    delays = [_delays(panel, samples) for panel, samples in zip(shown, series, strict=True)]
+    queues = [[_At(panel, link) for link in crossed(panel.run)] for panel in points]
+    most = max(len(own) for own in queues)
+    # Sweep points are whole: rather fewer of them than one without its last queues.
+    every = [one for own in queues[: max(1, MOST_QUEUES // most)] for one in own]
+    shown = every[:MOST_QUEUES]
+    delays = [_delays(one) for one in shown]
     waiting = [delay for delay in delays if delay is not None]
     timed = len(waiting) == len(shown)
     if not timed:  # Panels share their axis.
-        waiting = [samples["backlog_bytes"].to_numpy().astype(float) for samples in series]
+        waiting = [one.samples["backlog_bytes"].to_numpy().astype(float) for one in shown]
     top = max(float(np.nanmax(values, initial=0)) for values in waiting)
     unit, name = units.time(top) if timed else units.size(top)
     word = "queue delay" if timed else "backlog"
-    figure, cells = grid(len(shown), height=2.4)
+    columns = most if most in (2, 3) else None
+    figure, cells = grid(len(shown), height=2.4, columns=columns)
     handles: dict[str, Artist] = {"queue": Patch(facecolor=_WATER, alpha=0.5, label=word)}
-    for axes, panel, samples, values in zip(cells[0], shown, series, waiting, strict=True):
+    for axes, one, values in zip(cells[0], shown, waiting, strict=True):
+        samples = one.samples
         seconds = samples["time_s"].to_numpy()
         x, y = thinned(seconds, values / unit)
         axes.fill_between(x, y, color=_WATER, alpha=0.35, linewidth=0)
@@ -69,39 +96,48 @@ def draw(results: Results) -> Drawing | None:
                 handles.setdefault(event, _ticks(axes, when, label, colour, height))
         if not samples["backlog_bytes"].to_numpy().any():
             _say_empty(axes)
-        _say_limit(axes, panel)
-    finish(figure, cells, shown, [f"{word} ({name})"], legend=False, headroom=_HEADROOM)
+        _say_limit(axes, one)
+        _say_bands(axes, one)
+    labels = [f"{word} ({name})"]
+    named = [one.panel for one in shown] if _one_way(queues) else [_named(one) for one in shown]
+    finish(figure, cells, named, labels, legend=False, headroom=_HEADROOM, columns=columns)
+    if not _one_way(queues) and len(shown) == 1:
+        cells[0][0].set_title(named[0].title)
+    left_out = sum(map(len, queues)) - len(shown)
+    if left_out:
+        told = [figure.get_supxlabel(), f"{left_out} more queues are not shown"]
+        more = "; ".join(filter(None, told))
+        figure.supxlabel(more, x=0.01, ha="left", fontsize=7, color=MUTED)
     legend.above(figure, list(handles.values()))
     return figure
 
 
-def _delays(panel: Panel, samples: pl.DataFrame) -> npt.NDArray[np.float64] | None:
+def _one_way(queues: Sequence[Sequence[_At]]) -> bool:
+    """Whether each panel is of the first link under study, which needs no name."""
+    return all(
+        [one.link for one in own] == [own[0].panel.run.read(trace.bottleneck)] for own in queues
+    )
+
+
+def _named(one: _At) -> Panel:
+    """Its panel with the link's name in the title."""
+    return replace(one.panel, title="\n".join(filter(None, (one.panel.title, one.link))))
+
+
+def _delays(one: _At) -> npt.NDArray[np.float64] | None:
     """How long the link takes to transmit what waits at each sample; None if that is not known.
 
     Of a rate that changes, what the link could have transmitted by when was sampled too; what it
     has not transmitted by the last sample is not known (NaN).
     """
-    backlog = samples["backlog_bytes"].to_numpy().astype(float)
-    capacity = samples["capacity_bytes"]
+    backlog = one.samples["backlog_bytes"].to_numpy().astype(float)
+    capacity = one.samples["capacity_bytes"]
     if not capacity.null_count():
-        seconds, could = samples["time_s"].to_numpy(), capacity.to_numpy().astype(float)
+        seconds, could = one.samples["time_s"].to_numpy(), capacity.to_numpy().astype(float)
         sent = np.interp(could + backlog, could, seconds, right=np.nan)
         return np.asarray(sent - seconds, dtype=np.float64)
-    rate = _rate(panel)
+    rate = rate_bps(one.panel.run, one.link)
     return None if rate is None else backlog * 8 / rate
-
-
-def _rate(panel: Panel) -> float | None:
-    """The one rate of the bottleneck in bit/s, or that of its shaper; None if it has none."""
-    network = panel.run.run.scenario["network"]
-    link = panel.run.table("links").row(0, named=True)
-    written = limits.link_called(network, link["name"]) or {}
-    if written.get("schedule") or written.get("trace"):
-        return None
-    links = [{"name": link["name"], "rate_bps": link["rate_bps"]}]
-    limits.apply_shapers(network, links)
-    rate = links[0]["rate_bps"]
-    return float(rate) if rate else None
 
 
 def _ticks(
@@ -134,14 +170,34 @@ def _say_empty(axes: Axes) -> None:
     )
 
 
-def _say_limit(axes: Axes, panel: Panel) -> None:
+def _say_bands(axes: Axes, one: _At) -> None:
+    """Says of what the series is where the discipline has several queues with names."""
+    run = one.panel.run
+    bands = run.table("bands") if run.records("bands") else None
+    names = [] if bands is None else bands.filter(link=one.link)["name"].to_list()
+    if len(names) > 1:
+        axes.annotate(
+            f"{', '.join(names[:-1])} and {names[-1]} together",
+            (0.0, 0.82),
+            xycoords="axes fraction",
+            xytext=(3, 0),
+            textcoords="offset points",
+            ha="left",
+            va="bottom",
+            fontsize=7,
+            color=MUTED,
+        )
+
+
+def _say_limit(axes: Axes, one: _At) -> None:
     """Tells the limit of the queue above what waited in it."""
-    limit = panel.run.run.scenario["network"]["bottleneck"]["queue"].get("limit") or {}
+    written = limits.link_called(one.panel.run.run.scenario["network"], one.link) or {}
+    limit = (written.get("queue") or {}).get("limit") or {}
     told = [f"{limit['packets']:,} packets"] if "packets" in limit else []
     if "bytes" in limit:
         unit, name = units.size(limit["bytes"])
         told.append(f"{limit['bytes'] / unit:.4g} {name}")
-        rate = _rate(panel)
+        rate = rate_bps(one.panel.run, one.link)
         if rate is not None:
             unit, name = units.time(limit["bytes"] * 8 / rate)
             told.append(f"{limit['bytes'] * 8 / rate / unit:.3g} {name}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +24,8 @@ CAPTION = (
     "First unacknowledged byte as an offset from the first byte of data: the slope is the rate. "
     "Crosses mark lost segments where the study traces drops, or else each sample by which the "
     "flow had retransmitted something since the sample before. More than eight flows are shown "
-    "as their median and bands of quantiles. First run of each sweep point."
+    "as their median and bands of quantiles. Flows over UDP have no such numbers. First run of "
+    "each sweep point."
 )
 NEEDS = "flows, and samples or acknowledgements of them"
 
@@ -33,7 +35,9 @@ _MOST_MARKS = 400
 
 def draw(results: Results) -> Drawing | None:
     """The figure; None if no run recorded samples or acknowledgements of its flows."""
-    shown = [p for p in panels(results) if _source(p) is not None]
+    # Datagrams have no sequence that is acknowledged.
+    known = [_of_tcp(p) for p in panels(results) if _source(p) is not None]
+    shown = [panel for panel in known if panel.flows]
     if not shown:
         return None
     rows = [p.rows(str(_source(p))) for p in shown]
@@ -58,6 +62,12 @@ def draw(results: Results) -> Drawing | None:
         more=[_explanation()] if marked else [],
     )
     return figure
+
+
+def _of_tcp(panel: Panel) -> Panel:
+    """The panel with its flows over TCP alone."""
+    names = {flow["name"] for flow in panel.run.metrics["flows"] if flow["transport"] == "tcp"}
+    return replace(panel, flows=[flow for flow in panel.flows if flow.name in names])
 
 
 def _source(panel: Panel) -> str | None:

@@ -79,6 +79,8 @@ class Layout:
             axes = figure.add_subplot(rows, columns, panel + 1, sharex=first, sharey=first)
             axes.set_xlim(-0.5, len(self.slots) - 0.5)
             axes.set_xticks(range(0, len(self.slots), every), self.slots[::every])
+            if not any(self.slots):  # Nothing is swept.
+                axes.set_xticks([])
             if long:
                 axes.tick_params(axis="x", labelrotation=35)
                 for label in axes.get_xticklabels():

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.lines import Line2D
 
 from cclab import units
 from cclab.report.figures import expectation
+from cclab.report.figures.crossed import crossed, rate_bps
 from cclab.report.figures.panels import draw_flows, finish, grid, panels
+from cclab.report.figures.style import MUTED
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from cclab.report.figures.panels import Course, Panel
     from cclab.report.figures.style import Drawing
     from cclab.results import Results
@@ -18,14 +23,18 @@ if TYPE_CHECKING:
 TITLE = "Throughput over time"
 CAPTION = (
     "In-order bytes that reached the receiving application, per bin of a whole number of "
-    "sampling intervals, as long as the flow lasts; more than eight flows are shown as their "
-    "median and bands of quantiles. First run of each sweep point. A dashed line in grey is the "
-    "closed-form expectation of a flow that a window, an application, a packet rate or random "
-    "loss binds (`cclab explain`)."
+    "sampling intervals (the first and the last of a flow are shorter or longer), as long as the "
+    "flow lasts; more than eight flows are shown as their median and bands of quantiles. First "
+    "run of each sweep point. Where a point lies above the rate of the link, which is dotted "
+    "then, bytes had arrived that waited for a lost one, and its repair handed all of them over "
+    "at once. A dashed line in grey is the closed-form expectation of a flow that a window, an "
+    "application, a packet rate or random loss binds (`cclab explain`)."
 )
 NEEDS = "flows, and samples of them"
 
 _BINS = 150
+_RATE: dict[str, Any] = {"color": MUTED, "linewidth": 0.9, "linestyle": ":"}
+"""How the rate of the links is drawn."""
 
 
 def draw(results: Results) -> Drawing | None:
@@ -39,11 +48,14 @@ def draw(results: Results) -> Drawing | None:
     top = max(tops + [bps for panel in expected for bps in panel], default=0.0)
     unit, name = units.rate(top)
     figure, cells = grid(len(shown), height=2.5)
+    above = False
     for axes, panel, own, levels in zip(cells[0], shown, series, expected, strict=True):
         draw_flows(axes, panel, {flow: (x, bps / unit) for flow, (x, bps) in own.items()})
         for level in levels:
             axes.axhline(level / unit, linestyle="--", **expectation.LOOK)
+        above |= _mark_above(axes, panel, own, unit)
     more = [expectation.handle(linestyle="--")] if any(expected) else []
+    more += [Line2D([], [], label="rate of the link: above it, bytes of a repair", **_RATE)] * above
     return finish(figure, cells, shown, [f"throughput ({name})"], more=more)
 
 
@@ -54,24 +66,63 @@ def _expected(panel: Panel) -> list[float]:
     return sorted(set(expectation.expected_bps(panel.run.run).values()))
 
 
+def _mark_above(axes: Axes, panel: Panel, own: dict[str, Course], unit: float) -> bool:
+    """Draws the rate of the links where a point lies above it; whether one does."""
+    if panel.crowded:
+        return False
+    rates = [rate_bps(panel.run, link) for link in _links(panel)]
+    known = [rate for rate in rates if rate is not None]
+    if not known or len(known) < len(rates):
+        return False
+    above = any(len(bps) and float(np.max(bps)) > max(known) for _, bps in own.values())
+    if above:
+        axes.axhline(max(known) / unit, zorder=1, **_RATE)
+    return above
+
+
+def _links(panel: Panel) -> list[str]:
+    """The links under study that data cross; none where no queue was sampled."""
+    return list(crossed(panel.run)) if panel.run.records("queue_samples") else []
+
+
 def binned(panel: Panel) -> dict[str, Course]:
     """Of each flow the middle of each bin in which it lasts, and the throughput in it in bit/s."""
     samples = panel.run.table("flow_samples").sort("time_s")
+    flows = panel.run.table("flows")
+    last = dict(zip(flows["name"], flows["last_byte_s"], strict=True))
     found = {}
     for flow in panel.flows:
         own = samples.filter(flow=flow.name)
         seconds, received = own["time_s"].to_numpy(), own["received_bytes"].to_numpy()
         if len(seconds) < 3:
             continue
-        edges = np.arange(0, seconds[-1] + 1e-9, bin_width(seconds))
-        # The count at an edge is the last one seen at or before it.
-        upto = np.searchsorted(seconds, edges + 1e-9, side="right") - 1
-        counts = np.where(upto >= 0, received[np.maximum(upto, 0)], 0)
         start, end = panel.span(flow.name)
-        lasts = (edges[1:] > start) & (edges[:-1] < end)
+        # The last acknowledgement comes after the last byte.
+        over = end if last[flow.name] is None or end == np.inf else min(end, last[flow.name])
+        edges = _edges(seconds, start, over)
+        if not len(edges):
+            continue
+        # The count at an edge is the last one seen at or before it, and at the end all there was.
+        upto = np.searchsorted(seconds, edges + 1e-9, side="right") - 1
+        counts = np.where(upto >= 0, received[np.maximum(upto, 0)], 0).astype(float)
+        counts[-1:] = received[-1]
         middles = (edges[:-1] + edges[1:]) / 2
-        found[flow.name] = middles[lasts], (np.diff(counts) * 8 / np.diff(edges))[lasts]
+        found[flow.name] = middles, np.diff(counts) * 8 / np.diff(edges)
     return found
+
+
+def _edges(seconds: np.ndarray, start: float, end: float) -> np.ndarray:
+    """The edges of the bins of a flow: from its start to its end, and none shorter than half.
+
+    A part of a bin in which a flow did not last would show as a dip.
+    """
+    width = bin_width(seconds)
+    first, last = max(0.0, start), min(float(seconds[-1]), end)
+    if not first < last:
+        return np.empty(0)
+    inner = np.arange(0.0, last + width, width)
+    inner = inner[(inner > first + width / 2) & (inner < last - width / 2)]
+    return np.concatenate([[first], inner, [last]])
 
 
 def bin_width(seconds: np.ndarray) -> float:

@@ -1,0 +1,54 @@
+"""Which links under study the data of flows cross, whose, and how fast they are."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from cclab import _core, trace
+from cclab.explain import limits
+
+if TYPE_CHECKING:
+    from cclab.results import Measured
+
+
+def crossed(run: Measured) -> dict[str, list[str]]:
+    """By each link whose queue was sampled the flows whose data cross it, in the order of links.
+
+    Links that no flow's data cross are left out; without any, as without flows, it is the first,
+    the one under study, alone.
+    """
+    found = run.read(lambda entry: trace.table(entry, "queue_samples"))["link"].unique()
+    sampled = [name for name in run.table("links")["name"] if name in set(found)]
+    first = run.read(trace.bottleneck)
+    crossing: dict[str, list[str]] = {name: [] for name in sampled}
+    for flow, links in _ways(run, first).items():
+        for name in links:
+            if name in crossing:
+                crossing[name].append(flow)
+    return {name: flows for name, flows in crossing.items() if flows} or {first: []}
+
+
+def _ways(run: Measured, first: str) -> dict[str, list[str]]:
+    """The links that the data of each flow cross, by the flow's name."""
+    try:
+        described = json.loads(_core.describe(json.dumps(run.run.scenario)))
+    except _core.StudyError:
+        # What the simulator cannot describe, such as programs: they cross the link under study.
+        way = {"forward": [first], "reverse": [f"{first}.reverse"]}
+        return {flow["name"]: way[flow["direction"]] for flow in run.metrics["flows"]}
+    names = [link["name"] for link in described["links"]]
+    return {flow["name"]: [names[link] for link in flow["data"]] for flow in described["flows"]}
+
+
+def rate_bps(run: Measured, link: str) -> float | None:
+    """The one rate of a link in bit/s, or that of its shaper; None if it has none."""
+    network = run.run.scenario["network"]
+    written = limits.link_called(network, link) or {}
+    if written.get("schedule") or written.get("trace"):
+        return None
+    first = run.table("links").filter(name=link)["rate_bps"].item()
+    links = [{"name": link, "rate_bps": first}]
+    limits.apply_shapers(network, links)
+    rate = links[0]["rate_bps"]
+    return float(rate) if rate else None
