@@ -147,7 +147,7 @@ pub fn carry_out(orders: &Orders, place: &Place<'_>) -> Step<Outcome> {
     };
     let payload = memfd_create(c"payload", MFdFlags::MFD_CLOEXEC).during("the payload")?;
     ftruncate(&payload, PAYLOAD as i64).during("the payload")?;
-    let clock = RunClock::start(place.guest)?;
+    let clock = RunClock::start(place.guest, orders.zero)?;
     watch.readable(clock.timer(), Ready::Timer)?;
     let captures = Captures::open(orders, &namespaces, &clock, place.dir)?;
     let datagrams = Datagrams::open(orders, &namespaces, place.dir)?;

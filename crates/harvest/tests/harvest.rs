@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use cclab_harvest::{HarvestError, Kept, harvest};
-use cclab_spec::{
+use cclab_spec::{By, 
     Change, Direction, EventKind, Flow, Limit, Link, Network, Outage, Place, Queue, Scenario,
     Topology, TraceOptions, Video,
 };
@@ -44,6 +44,7 @@ fn scenario() -> Scenario {
         warmup: Time::ZERO,
         stack: "linux-6.12".into(),
         network: Network {
+            by: By::Kernel,
             topology: Topology::Dumbbell,
             bottleneck: link(Some(20_000_000)),
             access: link(None),

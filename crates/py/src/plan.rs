@@ -176,7 +176,7 @@ pub(crate) fn unsupported(scenario: &Scenario, backend: &str) -> Vec<Reason> {
         found.map(|reason| (reason.path, reason.what)).collect()
     };
     let found: Vec<(String, String)> = match backend {
-        "linux" => on_kernel(Target::Guest),
+        "linux" => on_kernel(Target::in_guest(scenario)),
         "netns" => on_kernel(Target::Host),
         _ => cclab_sim::unsupported(scenario)
             .into_iter()

@@ -10,7 +10,7 @@ mod sampler;
 mod stack;
 mod summary;
 mod tcp_flow;
-mod traffic;
+pub mod traffic;
 mod udp_flow;
 mod unsupported;
 mod version;

@@ -33,13 +33,17 @@ mod route;
 mod settings;
 mod tap;
 mod unsupported;
+mod wired;
 mod words;
+
+use cclab_spec::{By, Scenario};
 
 pub use lowering::orders;
 pub use needs::{Needs, needs};
 pub use orders::Orders;
 pub use probes::{Probe, probes};
 pub use records::Outcome;
+pub use wired::devices;
 pub use unsupported::{Unsupported, unsupported};
 
 /// The version of what the kernel backends do around a kernel: the orders, what the agent makes of
@@ -59,8 +63,20 @@ pub const TIED: &str = "--tied";
 /// Where orders are carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// In a guest that is all the run's own, in virtual time.
+    /// In a guest that is all the run's own, in virtual time, with the kernel's own network.
     Guest,
+    /// In a guest as well, whose hosts stand around a network that is no kernel's.
+    Wire,
     /// On a host with others on it, in real time.
     Host,
+}
+
+impl Target {
+    /// Where `scenario` is carried out in a guest.
+    pub fn in_guest(scenario: &Scenario) -> Target {
+        match scenario.network.by {
+            By::Kernel => Target::Guest,
+            By::Simulator => Target::Wire,
+        }
+    }
 }

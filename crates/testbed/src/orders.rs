@@ -25,6 +25,9 @@ pub struct Orders {
     /// Distance of the samples; zero: none but those at `marks`, at the last start, at the first
     /// end and at the run's end.
     pub interval: Time,
+    /// CLOCK_MONOTONIC at the run's time zero in nanoseconds; absent: the agent says when it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zero: Option<u64>,
     /// Further instants to sample at.
     pub marks: Vec<Time>,
     /// Kernel settings of the agent's own namespace, which those made later begin with.

@@ -9,7 +9,7 @@ pub mod log;
 
 use std::collections::BTreeMap;
 
-use cclab_spec::{
+use cclab_spec::{By, 
     Direction, Flow, Graph, GraphLink, Limit, Link, Loss, Network, Outage, Place, Queue, Scenario,
     Topology, TraceOptions,
 };
@@ -59,6 +59,7 @@ pub fn dumbbell(stack: &str, bottleneck: Link, flows: Vec<Flow>, duration: Time)
         warmup: Time::ZERO,
         stack: stack.into(),
         network: Network {
+            by: By::Kernel,
             topology: Topology::Dumbbell,
             bottleneck,
             access: link(None, Time::ZERO, Limit::Packets(1_000)),
