@@ -49,7 +49,17 @@ pub struct Execution<'a> {
 
 /// What the backend cannot do of `scenario`.
 pub fn unsupported(scenario: &Scenario, guest: bool) -> Vec<Unsupported> {
-    cclab_testbed::unsupported(scenario, target(scenario, guest))
+    let target = target(scenario, guest);
+    let mut found = cclab_testbed::unsupported(scenario, target);
+    if target == Target::Wire {
+        let network = cclab_sim::unsupported_network(scenario).into_iter();
+        let beside = network.chain(cclab_sim::unsupported_traffic(scenario));
+        found.extend(beside.map(|one| Unsupported {
+            path: one.path,
+            what: one.what,
+        }));
+    }
+    found
 }
 
 fn target(scenario: &Scenario, guest: bool) -> Target {

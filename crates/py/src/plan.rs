@@ -171,13 +171,13 @@ fn doing(others: &[(&'static str, Vec<String>)], path: &str) -> Vec<&'static str
 
 /// What `backend` does not do of `scenario`.
 pub(crate) fn unsupported(scenario: &Scenario, backend: &str) -> Vec<Reason> {
-    let on_kernel = |target| {
-        let found = cclab_testbed::unsupported(scenario, target).into_iter();
+    let on_kernel = |guest| {
+        let found = cclab_linux::unsupported(scenario, guest).into_iter();
         found.map(|reason| (reason.path, reason.what)).collect()
     };
     let found: Vec<(String, String)> = match backend {
-        "linux" => on_kernel(Target::in_guest(scenario)),
-        "netns" => on_kernel(Target::Host),
+        "linux" => on_kernel(true),
+        "netns" => on_kernel(false),
         _ => cclab_sim::unsupported(scenario)
             .into_iter()
             .map(|reason| (reason.path, reason.what))
