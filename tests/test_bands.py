@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import TYPE_CHECKING
 
+import jsonschema
+import numpy as np
 import polars as pl
 import pytest
 
 import cclab
 from cclab.cli.exits import WRONG_INPUT
 from cclab.queries import query
-from cclab.report import tables
+from cclab.report import figures, tables
+from conftest import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,6 +84,47 @@ def test_the_trace_has_a_row_for_each_queue(results: Results) -> None:
     assert ahead["packets"].to_list() == [band["packets"] for band in found]
 
 
+def test_the_delay_of_each_queue_is_drawn(results: Results) -> None:
+    figure = figures.draw(results, "queue-cdf")
+    assert figure is not None
+    (axes,) = figure.axes
+    lines = dict(zip(("L", "C"), axes.get_lines(), strict=False))
+    assert [text.get_text() for one in figure.legends for text in one.get_texts()] == [
+        "queue L",
+        "queue C",
+    ]
+    for place, line in enumerate(lines.values()):
+        x, y = (np.asarray(values, dtype=float) for values in line.get_data())
+        runs = [run.metrics["bottleneck"]["bands"][place] for run in results.runs]
+        ends = sorted(1e3 * run["queue_delay_p95_s"] for run in runs)
+        # The axis is in milliseconds; of both runs together it is between those of either.
+        found = x[np.searchsorted(y, 0.95)]
+        assert 0.97 * ends[0] <= found <= 1.03 * ends[-1]
+        assert y[-1] == pytest.approx(1)
+
+
+def test_queues_are_compared_each_with_its_like(results: Results, tmp_path: Path, cli: Cli) -> None:
+    other = cclab.run(written(tmp_path), out=tmp_path / "out", repeat=2, set="flow.classic.cc=reno")
+    found = cclab.compare(results, other, metrics=["band.queue_delay_p99_s", "drops"])
+    (point,) = found.points
+    assert [band.name for band in point.bands] == ["L", "C"]
+    for place, band in enumerate(point.bands):
+        (compared,) = band.metrics
+        assert compared.difference is not None
+        runs = [run.metrics["bottleneck"]["bands"][place] for run in results.runs]
+        mean = sum(run["queue_delay_p99_s"] for run in runs) / len(runs)
+        assert compared.difference.a.mean == pytest.approx(mean)
+    # What a queue and the bottleneck both have is the bottleneck's where nobody says whose.
+    assert [c.metric.path for c in point.whole] == ["bottleneck.drops"]
+    schema = json.loads((ROOT / "docs/compare.schema.json").read_text())
+    jsonschema.validate(found.document(), schema)
+    shown = cli(
+        "compare", results.store.path, other.store.path, "--metric", "band.queue_delay_p99_s"
+    )
+    assert "queue L (dualpi2)" in shown.stdout
+    assert not cclab.compare(results, other).points[0].bands
+
+
 def test_tables_queries_and_checks_tell_them_apart(results: Results) -> None:
     shown = tables.queues(results)
     assert shown is not None
@@ -96,6 +141,28 @@ def test_tables_queries_and_checks_tell_them_apart(results: Results) -> None:
     assert columns[0].replace("bottleneck.", "") in results.bottlenecks.columns
 
 
+def test_after_a_warm_up_each_queue_is_told_of_the_time_after_it(tmp_path: Path) -> None:
+    text = written(tmp_path).read_text()
+    (tmp_path / "two.toml").write_text(f'warmup = "4s"\n{text}')
+    results = cclab.run(tmp_path / "two.toml", out=tmp_path / "out", repeat=1)
+    bottleneck = results.runs[0].metrics["bottleneck"]
+    for band in bottleneck["bands"]:
+        assert 0 < band["window_packets"] < band["packets"]
+        assert band["window_queue_delay_mean_s"] != band["queue_delay_mean_s"]
+    packets = math.fsum(band["window_packets"] for band in bottleneck["bands"])
+    waited = math.fsum(
+        band["window_packets"] * band["window_queue_delay_mean_s"] for band in bottleneck["bands"]
+    )
+    assert bottleneck["window_queue_delay_mean_s"] == pytest.approx(waited / packets)
+    shown = tables.queues(results)
+    assert shown is not None
+    marks = shown.headings.index("marks")
+    assert [row[marks] for row in shown.groups[0]] == [
+        str(band["window_ecn_marks"]) for band in bottleneck["bands"]
+    ]
+    assert "all numbers of the bottleneck's queues are those after 4 s" in tables.window(results)
+
+
 def test_a_single_queue_has_no_bands(tmp_path: Path, cli: Cli) -> None:
     file = written(tmp_path, kind="codel")
     shown = cli("run", file)
@@ -105,3 +172,4 @@ def test_a_single_queue_has_no_bands(tmp_path: Path, cli: Cli) -> None:
     plain = cclab.run(file, out=tmp_path / "out", repeat=1, set=["duration=1s"])
     assert plain.runs[0].metrics["bottleneck"]["bands"] == []
     assert tables.queues(plain) is None
+    assert figures.draw(plain, "queue-cdf") is None

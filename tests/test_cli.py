@@ -293,6 +293,37 @@ def test_plan_shows_points_and_what_cannot_be_done(cli: Cli, study: Path) -> Non
     assert json.loads(linux.stdout)["study"]["backend"] == "linux"
 
 
+def test_plan_shows_the_warnings_that_every_run_will_have(cli: Cli, tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text(
+        """
+        duration = "2s"
+        network.bottleneck = { rate = "10Mbit", queue = { limit = "100p" } }
+        flow = [
+            { name = "a", count = 2, rtt = "40ms" },
+            { name = "call", transport = "udp", rtt = "40ms", application = { kind = "video" } },
+        ]
+        traffic = [{ name = "web", kind = "poisson", load = 0.2, transfer = "30kB" }]
+        [sweep]
+        "flow.a.rtt" = ["20ms", "40ms"]
+        """
+    )
+    told = cli("plan", study)
+    assert told.returncode == DONE, told.stderr
+    assert "a.1 (cubic), a.2 (cubic), call (udp)" in told.stdout
+    assert "cross-traffic-without-rtt: " in told.stderr
+    assert "and the like in 1 more run, at 2 sweep points in all" in told.stderr
+    assert "the key flow.a.rtt, put traffic.web.rtt beside it" in told.stderr
+    planned = [
+        point["warnings"] for point in json.loads(cli("plan", study, "--json").stdout)["points"]
+    ]
+    ran = json.loads(cli("run", study, "--out", tmp_path / "out", "--json").stdout)["runs"]
+    for (foreseen,), run in zip(planned, ran, strict=True):
+        assert foreseen in run["warnings"]
+    reached = cli("plan", study, "--set", "traffic.web.rtt=40ms")
+    assert "cross-traffic-without-rtt" not in reached.stderr
+
+
 def test_what_a_backend_refuses_has_its_place_in_the_file(cli: Cli, study: Path) -> None:
     lines = study.read_text().replace('kind = "droptail"', 'kind = "cake"').splitlines()
     study.write_text("\n".join(lines))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import cclab
+from cclab import _core
 from cclab.cli.main import invoke
 from cclab.explain import laws
 from cclab.explain.shown import plain
@@ -182,6 +184,71 @@ direction = "reverse"
     assert "what steady, bursts, web leaves of bottleneck" in text
     flooded = one.explain(set=["traffic.steady.load=1"])[0]
     assert any("nothing is sure to be left" in note for note in flooded.notes)
+
+
+DATAGRAMS = """
+[[flow]]
+name = "call"
+transport = "udp"
+application = {{ kind = "constant-rate", rate = "{rate}" }}
+"""
+
+
+def test_tcp_is_expected_to_share_what_datagrams_leave(tmp_path: Path) -> None:
+    more = 'count = 2\nrwnd = "10MB"' + DATAGRAMS.format(rate="8Mbit")
+    (point,) = study(tmp_path, flow=more).explain()
+    *tcp, call = point.flows
+    assert call.binds == "application"
+    assert call.expected_bps == pytest.approx(8e6)
+    # On the link, datagrams have headers and framing.
+    facts = json.loads(_core.describe(json.dumps(_scenario(tmp_path, more))))["flows"][-1]
+    taken = 8e6 * facts["packet_bytes"] / facts["payload_bytes"]
+    assert [flow.binds for flow in tcp] == ["share"] * 2
+    for flow in tcp:
+        assert flow.expected_bps == pytest.approx((20e6 - taken) / 2 * 1448 / 1514)
+        assert any("what call leaves of bottleneck among 2" in one.reason for one in flow.limits)
+    alone = study(tmp_path, flow='rwnd = "10MB"' + DATAGRAMS.format(rate="8Mbit"))
+    (told,) = alone.explain()
+    assert told.flows[0].binds == "left"
+    assert not any("nothing is sure" in note for note in told.notes)
+    measured = cclab.run(alone, out=tmp_path / "out").flows["goodput_bps"][0]
+    assert measured == pytest.approx(told.flows[0].expected_bps, rel=0.03)
+
+
+def test_datagrams_that_are_too_many_leave_nothing_and_share_by_what_they_send(
+    tmp_path: Path,
+) -> None:
+    both = DATAGRAMS.format(rate="24Mbit") + DATAGRAMS.format(rate="8Mbit").replace("call", "talk")
+    one = study(tmp_path, flow=both)
+    (point,) = one.explain()
+    tcp, call, talk = point.flows
+    assert (tcp.binds, tcp.expected_bps) == ("left", 0)
+    assert any("nothing is sure to be left" in note for note in point.notes)
+    assert call.expected_bps is not None
+    assert talk.expected_bps is not None
+    assert talk.expected_bps == pytest.approx(call.expected_bps / 3)
+    goodput = cclab.run(one, out=tmp_path / "out").flows["goodput_bps"]
+    assert sum(goodput[1:]) == pytest.approx(call.expected_bps + talk.expected_bps, rel=0.03)
+
+
+def _scenario(folder: Path, flow: str) -> dict[str, Any]:
+    return study(folder, flow=flow).plan().points[0].scenario
+
+
+def test_numbers_have_the_unit_of_their_scale(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = {"rate": "10Gbit", "rtt": "40us", "flow": 'rwnd = "30000B"'}
+    one = study(tmp_path, **words, more='[network.access]\nrate = "40Gbit"')
+    file = Path(one.file)
+    file.write_text(file.read_text().replace('"10ms"', '"10us"'))
+    assert invoke(["explain", str(file)]) == 0
+    text = capsys.readouterr().out
+    assert " 40 µs" in text
+    assert "carries 10 Gbit/s" in text
+    assert "a round trip of 4" in text
+    assert "0.04 ms" not in text
+    assert "Mbit/s" not in text.replace("expected", "")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from matplotlib.patches import Rectangle
 import cclab
 from cclab import compare, grouped, pooled
 from cclab.cli.exits import EXPECTATION_FAILED, WRONG_INPUT
-from cclab.errors import StudyError
+from cclab.errors import InputError, StudyError
 from cclab.queries import query
 from cclab.report import figures, tables
 
@@ -148,7 +148,8 @@ def test_many_flows_are_one_row_unless_all_are_asked_for(
 
 def test_the_mean_of_a_group_is_that_of_its_flows(incast: Results) -> None:
     (point,) = incast.summaries
-    each = point.groups[0].each["srtt_mean_s"]
+    (one,) = point.groups[0].each
+    each = one.estimate("srtt_mean_s")
     of_flows = [f.estimates["srtt_mean_s"] for f in point.flows if f.group == "s"]
     known = [one.mean for one in of_flows if one is not None]
     assert each is not None
@@ -162,6 +163,39 @@ def test_a_group_joins_flows_of_either_direction(tmp_path: Path) -> None:
     (group,) = found.runs[0].metrics["groups"]
     assert (group["name"], group["flows"]) == ("web", 13)
     assert grouped.members(found.runs[0].metrics, "web") == list(range(13))
+
+
+def test_no_row_of_a_table_is_of_flows_of_both_directions(tmp_path: Path) -> None:
+    back = (
+        'group = "web"\n[[flow]]\nname = "back"\ncc = "reno"\ncount = 2\n'
+        'direction = "reverse"\ntransfer = "50kB"\ngroup = "web"\n[[flow]]\nname = "lone"\n'
+        'direction = "reverse"\ntransfer = "50kB"\ngroup = "few"\n[[flow]]\nname = "there"\n'
+        'transfer = "50kB"\ngroup = "few"'
+    )
+    file = written(tmp_path, flow=back)
+    found = cclab.run(file, out=tmp_path / "out", repeat=1, set="trace.interval=1ms")
+    shown = tables.table(found)
+    rows = shown.groups[0]
+    direction = shown.headings.index("direction")
+    # Those of a direction that is a single flow's are that flow.
+    assert [row[0] for row in rows] == [
+        "web (mean of 12)", "there", "other", "web (mean of 2)", "lone"
+    ]  # fmt: skip
+    assert [row[direction] for row in rows] == ["forward", "", "", "reverse", ""]
+    assert [row[1] for row in rows if "web" in row[0]] == ["cubic", "reno"]
+    (point,) = found.summaries
+    for each in point.groups[0].each:
+        flows = [flow for flow in point.flows if flow.name in each.names]
+        assert {flow.direction for flow in flows} == {each.direction}
+        for name in ("srtt_mean_s", "share"):
+            known = [one.mean for flow in flows if (one := flow.estimate(name)) is not None]
+            mean = each.estimate(name)
+            assert mean is not None
+            assert mean.mean == pytest.approx(math.fsum(known) / len(known))
+    groups = tables.groups(found)
+    assert groups is not None
+    told = groups.headings.index("direction")
+    assert [row[told] for row in groups.groups[0]] == ["forward and reverse"] * 2
 
 
 def test_a_group_changes_no_packet(tmp_path: Path, incast: Results) -> None:
@@ -216,6 +250,30 @@ def test_compare_has_a_row_for_a_group_and_none_for_each_of_many(
     shown = cli("compare", incast.store.path, other.store.path)
     assert "s (group: cubic | reno)" in shown.stdout
     assert "s.3" not in shown.stdout
+
+
+def test_a_short_name_is_of_what_the_results_have(
+    incast: Results, tmp_path: Path, cli: Cli
+) -> None:
+    other = cclab.run(written(tmp_path, cc="reno"), out=tmp_path / "out", repeat=3)
+    found = compare(incast, other, metrics="fct_p99_s")
+    assert [c.metric.path for c in found.compared] == ["group.fct_p99_s"]
+    shown = cli("compare", incast.store.path, other.store.path, "--metric", "traffic.fct_p99_s")
+    assert shown.returncode == WRONG_INPUT
+    assert "no run measured traffic.fct_p99_s on both sides; both have group.fct_p99_s" in (
+        shown.stderr
+    )
+    # Transfers of cross traffic have one too: then the name alone says too little.
+    more = '[[traffic]]\nname = "web"\nkind = "poisson"\nload = 0.2\ntransfer = "20kB"\n'
+    both = [
+        cclab.run(file, out=tmp_path / cc, repeat=2, set=["duration=1s", "trace.interval=0s"])
+        for cc in ("cubic", "reno")
+        for file in [written(tmp_path, cc=cc, flow=more)]
+    ]
+    with pytest.raises(InputError, match=r"write traffic\.fct_p99_s or group\.fct_p99_s"):
+        compare(*both, metrics="fct_p99_s")
+    with pytest.raises(InputError, match=r"bottleneck has none; there is traffic\.fct_p99_s, gro"):
+        compare(*both, metrics="bottleneck.fct_p99_s")
 
 
 def test_explain_expects_a_share_of_the_link_for_each_of_a_group(tmp_path: Path, cli: Cli) -> None:

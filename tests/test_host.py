@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cclab.backends import host
-from cclab.backends.host import QDISCS, VARIANTS, Host, Lack
+from cclab.backends.host import PARTS, QDISCS, VARIANTS, Host, Lack
 from cclab.cli.checks import Check, netns
 from cclab.cli.exits import DONE
 from cclab.cli.main import invoke
@@ -28,6 +28,10 @@ def test_whatever_is_not_there_has_a_reason_and_a_remedy() -> None:
     found = Host.probe()
     for name in QDISCS:
         assert (name in found.qdiscs) != (found.qdisc(name) is not None)
+    privileged = found.privilege is not None
+    assert set(PARTS) == {"ifb", "clsact", "u32", "matchall", "mirred"}
+    for name in PARTS:
+        assert found.part(name) is not None or privileged
     for name in VARIANTS:
         assert (name in found.variants) != (found.variant(name) is not None)
     assert all(lack.what and lack.remedy for lack in found.lacks.values())
@@ -54,6 +58,40 @@ def test_a_qdisc_that_tc_refuses_is_missing_and_those_after_it_are_not(
     assert trials.pop("netem") == "Specified qdisc kind is unknown"
     assert trials == dict.fromkeys(trials)
     assert set(trials) | {"netem"} == set(QDISCS)
+
+
+def test_a_part_that_is_refused_is_missing_with_its_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for program, word, said in (
+        ("tc", "matchall", "TC classifier not found."),
+        ("ip", "ifb", "Unknown device type."),
+    ):
+        file = tmp_path / program
+        file.write_text(
+            f'#!/bin/sh\ncase "$*" in *" {word}"*) echo "Error: {said}"\n'
+            'echo "We have an error talking to the kernel"; exit 2;;\nesac\n'
+        )
+        file.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/sbin:/usr/bin:/sbin:/bin")
+    monkeypatch.setitem(host._ENTER, "root", ["env"])
+    trials = host._part_trials("root")
+    assert trials == {
+        **dict.fromkeys(PARTS),
+        "ifb": "Unknown device type",
+        "matchall": "TC classifier not found",
+    }
+    monkeypatch.setattr(host, "_is_module", lambda _: False)
+    lack = host._lacking("TC classifier not found", "part matchall", "root")
+    assert lack.remedy == "a kernel with CONFIG_NET_CLS_MATCHALL, or --backend linux"
+    lacks = {"part matchall": lack}
+    found = Host("root", None, frozenset(QDISCS), frozenset(VARIANTS), lacks, None)
+    monkeypatch.setattr(host, "_probed", lambda: found)
+    shown = [(check.ok, check.found) for check in netns() if check.name == "netns: redirection"]
+    assert shown == [
+        (True, "ifb clsact u32 mirred"),
+        (False, "matchall: TC classifier not found"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ import pytest
 import cclab
 from cclab import _core, metrics
 from cclab.comparison.metric import DEFAULT, METRICS
+from cclab.queries import query
+from cclab.report import tables
 from cclab.report.quantities import Quantity
 from cclab.study import Study
 
@@ -121,3 +123,26 @@ def test_one_list_says_what_is_a_percentage() -> None:
     for metric in METRICS:
         figure = Quantity(OWNERS[metric.subject] + metric.name).unit(1.0)
         assert figure[:2] == metric.unit(1.0)[:2], metric.path
+
+
+def test_in_a_parking_lot_a_share_is_of_the_links_that_a_flow_crosses(tmp_path: Path) -> None:
+    results = cclab.run(
+        ROOT / "examples/parking-lot.toml",
+        out=tmp_path / "out",
+        repeat=1,
+        set=["duration=12s", "warmup=4s"],
+    )
+    asked = query(results.store.path, table="flows", columns=["name", "share"])
+    told: list[tuple[str, float | None]] = []
+    for run in results.runs:
+        goodput = {one["name"]: one["window_goodput_bps"] for one in run.metrics["flows"]}
+        shares = dict(zip(goodput, metrics.shares(run.metrics), strict=True))
+        with_long = {name: goodput["long"] + goodput[name] for name in ("first", "second", "third")}
+        for name, of_all in with_long.items():
+            assert shares[name] == pytest.approx(goodput[name] / of_all)
+        assert shares["long"] == pytest.approx(goodput["long"] / max(with_long.values()))
+        told += shares.items()
+    rows = dict(enumerate(sorted(asked.rows())))
+    for place, (name, share) in enumerate(sorted(told)):
+        assert rows[place] == (name, pytest.approx(share))
+    assert "Jain there" in tables.plain(results)

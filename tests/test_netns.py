@@ -146,6 +146,42 @@ def test_datagrams_are_counted(cli: Cli, tmp_path: Path) -> None:
         assert 0 < datagrams["delay_p50_s"] < datagrams["delay_p99_s"] * 1.01
 
 
+def test_a_video_is_the_one_of_the_simulator(cli: Cli, tmp_path: Path) -> None:
+    """Frames are as many and as large; how late each is shown is the host's affair."""
+    more = '[[flow]]\nname = "video"\ntransport = "udp"\napplication = { kind = "video" }\n'
+    file = written(tmp_path, more)
+    # Room for several frames at once, where the sender's timer is late.
+    room = ("--set", "network.bottleneck.queue.limit=1000p", "--json")
+    done = cli("run", file, "--out", "out", *room)
+    if not allowed(done):
+        return
+    simulated = cli("run", file, "--backend", "sim", "--out", "sim", *room)
+    (here,), (there,) = (json.loads(run.stdout)["runs"][0]["flows"] for run in (done, simulated))
+    # The last may be under way at the end.
+    assert abs(here["frames"]["sent"] - there["frames"]["sent"]) <= 1
+    sent = [flow["datagrams"]["bytes_sent"] / flow["frames"]["sent"] for flow in (here, there)]
+    assert sent[0] == pytest.approx(sent[1], rel=0.02)
+    assert here["datagrams"]["lost"] == there["datagrams"]["lost"] == 0
+    assert here["datagrams"]["delay_mean_s"] > 0
+
+
+def test_iperf3_over_udp_and_the_trace_agree(cli: Cli, tmp_path: Path) -> None:
+    rate = '"-b", "8M", "-n", "4M", "--json"'
+    more = f'[[flow]]\nname = "program"\ncommand = ["iperf3", "-u", "-c", "{{dst}}", {rate}]\n'
+    done = cli("run", written(tmp_path, more, duration="60s"), "--out", "out", "--json")
+    if host.which("iperf3") is None or not allowed(done):
+        assert done.returncode == WRONG_INPUT
+        return
+    (flow,) = json.loads(done.stdout)["runs"][0]["flows"]
+    (entry,) = (tmp_path / "out/runs").iterdir()
+    said = json.loads((entry / "program.stdout").read_text())["end"]["sum_received"]
+    datagrams = flow["datagrams"]
+    # One more of four bytes opens each way.
+    assert datagrams["received"] == said["packets"] - said["lost_packets"] + 1
+    assert datagrams["bytes_received"] == said["bytes"] + 4
+    assert datagrams["goodput_bps"] == pytest.approx(said["bits_per_second"], rel=0.01)
+
+
 def test_programs_reverse_flows_and_captures(cli: Cli, tmp_path: Path) -> None:
     # Both end on their own, however slow the host is.
     more = (
@@ -247,7 +283,7 @@ def test_what_is_missing_is_refused_before_a_run(
 ) -> None:
     there = Host.probe()
     lack = Lack("Specified qdisc kind is unknown", "a kernel with it")
-    lacks = {**there.lacks, "qdisc netem": lack, "variant vegas": lack}
+    lacks = {**there.lacks, "qdisc netem": lack, "part u32": lack, "variant vegas": lack}
     found = Host("root", None, there.qdiscs, there.variants, lacks, None)
     monkeypatch.setattr(host, "_probed", lambda: found)
     which = host.which
@@ -256,12 +292,14 @@ def test_what_is_missing_is_refused_before_a_run(
     more = (
         'outage = { start = "500ms", duration = "100ms", at = "receiver" }\n'
         '[[flow]]\ncc = "vegas"\nrtt = "20ms"\n'
+        '[[flow]]\ntransport = "udp"\napplication = { kind = "video" }\n'
     )
     file = str(written(tmp_path, more))
     for command in (["run", file, "--out", "out"], ["plan", file]):
         assert invoke(command) == WRONG_INPUT
         said = capsys.readouterr()
         assert "queueing discipline netem: Specified qdisc kind is unknown (a ker" in said.err
+        assert "classifier u32: Specified qdisc kind is unknown (a ker" in said.err
         assert "variant vegas: " in said.err
         assert "program iptables: not found (install iptables)" in said.err
     assert "backend netns: can do all of it, but not here: backend 'netns': this" in said.out

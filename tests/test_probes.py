@@ -151,6 +151,17 @@ def test_the_cdf_is_of_all_runs_after_the_warm_up(probed: Results) -> None:
     assert line[:, 1].max() == pytest.approx(answered)
 
 
+def test_round_trips_are_drawn_in_the_unit_of_their_scale(tmp_path: Path) -> None:
+    file = tmp_path / "near.toml"
+    file.write_text(IDLE.replace("20ms", "20us").replace("60ms", "600us").replace("2Mbit", "1Gbit"))
+    near = cclab.run(file, out=tmp_path / "out", repeat=1, set="network.bottleneck.rate=1Gbit")
+    longest = max(one["rtt_max_s"] for one in near.runs[0].metrics["probes"])
+    over_time, cdf = near.figure("probe-rtt").axes[0], near.figure("probe-cdf").axes[0]
+    assert over_time.get_ylabel() == cdf.get_xlabel() == "round trip (µs)"
+    drawn = max(np.asarray(line.get_ydata(), dtype=float).max() for line in over_time.lines)
+    assert drawn == pytest.approx(1e6 * longest)
+
+
 def test_queries_and_comparisons_know_probes(probed: Results, tmp_path: Path) -> None:
     folder = probed.store.path
     slow = cclab.query(folder, "probe.rtt_p99_s > 50ms and kind == 'ping'", table="probes")

@@ -17,6 +17,7 @@ from cclab.errors import InputError, StoreError
 from cclab.queries import groups, kinds, query
 from cclab.queries.columns import split
 from cclab.queries.expression import Term, compile, condition
+from cclab.report import tables
 from cclab.stats import estimate
 
 if TYPE_CHECKING:
@@ -168,6 +169,52 @@ def test_shares_are_of_the_goodput_of_all_flows_of_the_run(results: Results) -> 
     assert one["share"].to_list() == found.filter(name="long")["share"].to_list()
 
 
+STARVED = """
+duration = "2s"
+[network.bottleneck]
+rate = "10Mbit"
+delay = "50ms"
+queue = { limit = "1bdp" }
+[[flow]]
+name = "down"
+[[flow]]
+name = "up"
+direction = "reverse"
+[[flow]]
+name = "late"
+direction = "reverse"
+start = "1.99s"
+"""
+
+
+def test_a_share_is_the_same_in_queries_tables_and_documents(tmp_path: Path) -> None:
+    file = tmp_path / "starved.toml"
+    file.write_text(STARVED)
+    results = cclab.run(file, out=tmp_path / "out", repeat=1)
+    found = query(results.store.path, columns="name, share, goodput_bps")
+    # One is alone on its way; one got nothing before the end.
+    assert found["share"].to_list() == [None, 1.0, 0.0]
+    assert found["goodput_bps"][2] is None
+    shown = tables.table(results)
+    cells = [row[shown.headings.index("share")] for row in shown.groups[0]]
+    assert cells == ["–", "100.0%", "0%"]
+    flows = results.document()["summary"][0]["flows"]
+    assert [flow["share"] and flow["share"]["mean"] for flow in flows] == [None, 1.0, 0.0]
+
+
+def test_a_group_is_shown_with_its_own_index(tmp_path: Path) -> None:
+    file = tmp_path / "groups.toml"
+    lone = '[[flow]]\nname = "down"\n'
+    other = '[[flow]]\nname = "other"\nrtt = "300ms"\n'
+    file.write_text(STARVED.replace(lone, other + lone + "count = 2\n"))
+    results = cclab.run(file, out=tmp_path / "out", repeat=1)
+    own = results.runs[0].metrics["groups"][0]["jain"]
+    shown = query(results.store.path, table="groups")
+    assert shown["group.jain"].to_list() == [own]
+    assert "jain" not in shown.columns
+    assert query(results.store.path, table="groups", columns="jain").item() != own
+
+
 def test_long_lists_and_chains_are_one_expression(results: Results) -> None:
     folder = results.store.path
     few = query(folder, "rtt in [20ms]", columns="run")
@@ -192,7 +239,9 @@ def test_lists_may_be_one_text(results: Results) -> None:
 def test_what_is_of_several_runs_is_told_as_such(results: Results) -> None:
     with pytest.raises(InputError, match="no column `harm_goodput`: it is of several runs"):
         query(results.store.path, "harm_goodput > 0.5")
-    with pytest.raises(InputError, match=r"no run measured harm_goodput on both .*baselines=solo"):
+    with pytest.raises(
+        InputError, match=r"no run measured flow\.harm_goodput on both .*baselines=solo"
+    ):
         cclab.compare(results, results, metrics=["goodput_bps", "harm_goodput"])
 
 

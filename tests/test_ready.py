@@ -179,6 +179,46 @@ def test_any_study_is_told_as_the_test_that_it_is_like(cli: Cli, tmp_path: Path)
     assert "data files of runs, not a figure" in told.stderr
 
 
+MINE = """
+duration = "4s"
+[network.bottleneck]
+rate = "4Mbit"
+delay = "10ms"
+queue = { limit = "50p" }
+"""
+PROBES = '[[probe]]\nname = "a"\n[[probe]]\nname = "b"\nkind = "udp"\n'
+
+
+def test_a_study_that_only_has_the_name_of_a_ready_one_is_told_as_what_it_is(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "rrul.toml"
+    file.write_text(MINE + '[[flow]]\nname = "upload-BE"\n' + PROBES)
+    (data,) = flent.write(cclab.run(file, out=tmp_path / "out", repeat=1), tmp_path / "flent")
+    found = document(data)
+    assert (found["metadata"]["NAME"], found["metadata"]["TITLE"]) == ("tcp_nup", "rrul")
+    assert "TCP upload::1" in found["results"]
+    # More copies of its flows do not make another study of a ready one.
+    more = cclab.run(
+        cclab.Study.load("tcp_nup"),
+        out=tmp_path / "nup",
+        repeat=1,
+        set=[*SHORT, "flow.upload.count=2"],
+    )
+    (data,) = flent.write(more, tmp_path / "flent")
+    assert {"TCP upload::1", "TCP upload::2"} <= set(document(data)["results"])
+
+
+def test_probes_alone_are_flents_ping(tmp_path: Path) -> None:
+    file = tmp_path / "idle.toml"
+    file.write_text(MINE + PROBES)
+    (data,) = flent.write(cclab.run(file, out=tmp_path / "out", repeat=1), tmp_path / "flent")
+    found = document(data)
+    assert found["metadata"]["NAME"] == "ping"
+    assert set(found["results"]) == {"Ping (ms) ICMP", "Ping (ms) UDP", "Ping (ms) avg"}
+    assert "No data" not in drawn(data, "ping_cdf", tmp_path / "ping.png")
+
+
 def test_without_samples_there_is_no_series(cli: Cli, tmp_path: Path) -> None:
     words = (
         "run",

@@ -182,6 +182,7 @@ WITHOUT_NUMBERS = {"share", "matrix", "heatmap", "buffer-share", "curve", "box",
     "completion",
     "probe-rtt",
     "probe-cdf",
+    "queue-cdf",
 }
 """Figures of which these results have nothing to show: one key is swept, over two variants, of two
 flows with few runs."""

@@ -13,7 +13,7 @@ import judges
 from cclab.cli.exits import DONE
 from cclab.cli.main import invoke
 from cclab.explain import explain
-from cclab.report import write
+from cclab.report import tables, write
 from conftest import ROOT
 
 if TYPE_CHECKING:
@@ -95,6 +95,27 @@ def test_tables_have_columns_for_datagrams_and_none_of_tcp_for_them(mixed: Resul
     summary = mixed.summaries[0]
     assert [flow.kind for flow in summary.flows] == ["reno", "udp", "udp"]
     assert [flow.limited_by is None for flow in summary.flows] == [False, True, True]
+
+
+def test_after_a_warm_up_tables_tell_of_datagrams_that_left_after_it(tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text(f'warmup = "4s"\n{STUDY}'.partition("[expect]")[0])
+    results = cclab.run(study, out=tmp_path / "out", repeat=1)
+    document = results.document()
+    jsonschema.validate(document, json.loads((ROOT / "docs/results.schema.json").read_text()))
+    bulk, call, back = document["runs"][0]["flows"]
+    assert bulk["window_datagrams"] is None
+    # Of 10 s of 125 datagrams and 30 frames a second, 6 s.
+    assert back["datagrams"]["sent"] == pytest.approx(1_250, abs=1)
+    assert back["window_datagrams"]["sent"] == pytest.approx(750, abs=1)
+    assert call["window_frames"]["sent"] in (180, 181)
+    row = results.summaries[0].flows[1]
+    loss = row.estimate("datagrams_loss")
+    assert loss is not None
+    assert loss.mean == call["window_datagrams"]["loss"]
+    assert "loss and delay of datagrams" in tables.window(results)
+    told = results.samples(0, "datagrams").filter(flow="back")
+    assert told["sent"].to_list() == [back[of]["sent"] for of in ("datagrams", "window_datagrams")]
 
 
 def test_the_report_and_the_command_line_show_them(

@@ -37,6 +37,17 @@ for _ in range(count):
 time.sleep(0.5)  # the run may end with this program, and what is on its way with it
 """
 
+SEGMENTED = """
+import socket, sys, time
+out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+out.setsockopt(socket.IPPROTO_UDP, 103, 1000)  # UDP_SEGMENT
+for number in range(40):
+    parts = b"".join(bytes([number, part]) * 500 for part in range(9))
+    out.sendto(parts + b"x" * 500, (sys.argv[1], int(sys.argv[2])))
+    time.sleep(0.05)
+time.sleep(0.5)
+"""
+
 RECEIVER = """
 import json, socket, sys, time
 at = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -141,6 +152,25 @@ server  = {python(tmp_path, "receive", RECEIVER, "{dst}", "{port}")}
     assert datagrams["delay_mean_s"] == pytest.approx(delay, abs=1e-6)
     assert datagrams["delay_p99_s"] == pytest.approx(delay, rel=0.008)
     assert datagrams["jitter_s"] == pytest.approx(0, abs=1e-6)
+
+
+def test_datagrams_that_a_program_hands_over_together_are_counted_apart(tmp_path: Path) -> None:
+    """As QUIC programs do: the kernel cuts ten datagrams of what one call sends."""
+    results = results_of(
+        tmp_path,
+        f"""{LINK}
+[[flow]]
+name    = "udp"
+rtt     = "40ms"
+start   = "500ms"
+command = {python(tmp_path, "send", SEGMENTED, "{dst}", "{port}")}
+server  = {python(tmp_path, "receive", RECEIVER, "{dst}", "{port}")}
+""",
+    )
+    datagrams, said = flow(results)["datagrams"], last_line(results)
+    assert (datagrams["sent"], datagrams["received"], datagrams["lost"]) == (400, 400, 0)
+    assert datagrams["duplicates"] == 0
+    assert (datagrams["received"], datagrams["bytes_received"]) == (said["count"], said["payload"])
 
 
 def test_losses_in_the_hosts_themselves_are_losses(tmp_path: Path) -> None:

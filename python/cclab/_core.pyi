@@ -25,12 +25,14 @@ __all__ = [
     "execute",
     "execute_on_kernel",
     "finish",
+    "foreseen",
     "holds",
     "impairments",
     "measure",
     "metrics",
     "needs_of",
     "number",
+    "parts",
     "plan",
     "probes",
     "qdiscs",
@@ -88,6 +90,9 @@ def describe(scenario: str) -> str:
     `links`: name, rate_bps, delay_s; `flows`: name, the indices of the links that data and acks
     cross, base RTT, packet sizes, windows. Raises `StudyError` where the simulator cannot run it.
     """
+
+def foreseen(scenario: str) -> str:
+    """The warnings that every run of a scenario (JSON) will have, as JSON."""
 
 def determinants(scenario: str, kernel: str | None = None) -> str:
     """What determines a run of `scenario` (JSON) beside its seed: the versions of what it uses, or,
@@ -163,8 +168,8 @@ def execute_on_kernel(
     """
 
 def needs_of(run_json: str) -> str:
-    """What a run on this host's kernel needs of it, as JSON: names of qdiscs, variants and
-    programs, and whether iptables is used.
+    """What a run on this host's kernel needs of it, as JSON: names of qdiscs, `parts`, variants
+    and programs, and whether iptables is used.
     """
 
 def execute(
@@ -248,6 +253,11 @@ def qdiscs() -> str:
 def probes() -> str:
     """Every qdisc that runs on a kernel may need, as JSON: its name there, the least that `tc`
     takes after it, and the kernel's module of it."""
+
+def parts() -> str:
+    """What leads packets from one interface to another, as JSON: name, what it is, the commands
+    that try it in a namespace of their own, the kernel's module of it and the option of a kernel
+    that has it."""
 
 def stacks() -> str:
     """Every stack profile, as JSON: name and one line about it."""

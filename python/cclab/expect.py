@@ -113,7 +113,8 @@ def _measured(expectation: Expectation, point: PointSummary) -> Estimate | None:
             return group.estimates.get(metric) if group else None
         case {"band": name}:
             band = next((b for b in point.bands if b.name == name), None)
-            return band.estimates.get(expectation.metric) if band else None
+            metric = shown_name("band", expectation.metric, warm=point.warm)
+            return band.estimates.get(metric) if band else None
         case {"traffic": name}:
             source = next((t for t in point.traffic if t.name == name), None)
             return source.estimates.get(expectation.metric) if source else None

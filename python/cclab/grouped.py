@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cclab import pooled
-from cclab.metrics import FLOW_METRICS, GROUP_METRICS, of_flow, shown_like
+from cclab.metrics import FLOW_METRICS, GROUP_METRICS, kind, of_flow, shown_like
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from cclab.stats import Estimate
 
@@ -29,6 +29,32 @@ largest would pass for a percentile."""
 
 
 @dataclass(frozen=True)
+class MeanFlow:
+    """The flows of a group whose data go one way, as one."""
+
+    direction: str
+    names: list[str]
+    """Of its flows."""
+    variants: list[str]
+    """Of its flows, each once."""
+    estimates: dict[str, Estimate | None]
+    """Means over its flows, by the names in `FLOW_METRICS`, and `share`."""
+    limited: dict[str, float]
+    """Fractions of its flows' time held back by each limit: means over flows and runs."""
+    warm: bool
+    """Whether tables show what was measured after a warm-up."""
+
+    @property
+    def cc(self) -> str:
+        """Its variants in words."""
+        return ", ".join(self.variants)
+
+    def estimate(self, name: str) -> Estimate | None:
+        """What tables show of the metric `name` of its flows, their `share` included."""
+        return self.estimates.get(shown_like("flow", name, warm=self.warm))
+
+
+@dataclass(frozen=True)
 class GroupSummary:
     """A group of flows at a sweep point, over the runs of the point."""
 
@@ -39,12 +65,13 @@ class GroupSummary:
     """How many it has."""
     estimates: dict[str, Estimate | None]
     """By the names in `GROUP_METRICS`, and `share`; None where no run measured it."""
-    each: dict[str, Estimate | None]
-    """Means over its flows, by the names in `FLOW_METRICS`, and `share`; empty where its flows
-    have rows of their own."""
+    directions: list[str]
+    """The ways that data of its flows go, `forward` first."""
+    each: list[MeanFlow]
+    """Its flows as one, or as one of each direction: what goes there and back has no mean. Empty
+    where flows have rows of their own; so has one that goes its way alone."""
     limited: dict[str, float]
     """Fractions of its flows' time held back by each limit: means over flows and runs."""
-
     warm: bool
     """Whether tables show what was measured after a warm-up."""
 
@@ -56,10 +83,6 @@ class GroupSummary:
     def estimate(self, name: str) -> Estimate | None:
         """What tables show of the metric `name`, its `share` included."""
         return self.estimates.get(shown_like("group", name, warm=self.warm))
-
-    def of_each(self, name: str) -> Estimate | None:
-        """What tables show of the metric `name` of its flows, their `share` included."""
-        return self.each.get(shown_like("flow", name, warm=self.warm))
 
     def document(self, of: Callable[[Estimate | None], Any]) -> dict[str, Any]:
         """As the `summary` of a results document spells it; `of` spells an estimate."""
@@ -99,15 +122,15 @@ def values(
         numbers = members(runs[0], group)
         of_flows = [shares(number) for number in numbers]
         # Shares are of what goes one way: those of both ways do not add up.
-        ways = {runs[0]["flows"][number]["direction"] for number in numbers}
+        one_way = len(_ways(runs[0], group)) == 1
         sums = [_sum(of_run) for of_run in zip(*of_flows, strict=True)]
-        rows["group", group, "share"] = sums if len(ways) == 1 else [None] * len(runs)
-        if folds(runs):
+        rows["group", group, "share"] = sums if one_way else [None] * len(runs)
+        for way, alike in _folded(runs, group).items():
+            each = [[of_flow(run["flows"][number]) for number in alike] for run in runs]
             for name in FLOW_METRICS:
-                each = [[of_flow(run["flows"][number])[name] for number in numbers] for run in runs]
-                rows["each", group, name] = [_mean(of_run) for of_run in each]
-            each_share = zip(*of_flows, strict=True)
-            rows["each", group, "share"] = [_mean(of_run) for of_run in each_share]
+                rows["each", group, way, name] = [_mean(one[name] for one in run) for run in each]
+            each_share = zip(*(shares(number) for number in alike), strict=True)
+            rows["each", group, way, "share"] = [_mean(of_run) for of_run in each_share]
     return rows
 
 
@@ -130,17 +153,52 @@ def summaries(
                     name: of_pool[name] if name in of_pool else found["group", group, name]
                     for name in (*GROUP_METRICS, "share")
                 },
-                each={
-                    name: found["each", group, name]
-                    for name in ((*FLOW_METRICS, "share") if folds(runs) else ())
-                },
-                limited=_limited(
-                    [run["flows"][number]["limited"] for run in runs for number in numbers]
-                ),
+                directions=list(_ways(runs[0], group)),
+                each=[
+                    _mean_flow(runs, group, way, alike, found, warm=warm)
+                    for way, alike in _folded(runs, group).items()
+                ],
+                limited=_limited_in(runs, numbers),
                 warm=warm,
             )
         )
     return told
+
+
+def _mean_flow(
+    runs: Runs,
+    group: str,
+    way: str,
+    numbers: list[int],
+    found: Mapping[Key, Estimate | None],
+    *,
+    warm: bool,
+) -> MeanFlow:
+    """The flows `numbers` of a group, which go one `way`, as one."""
+    flows = [runs[0]["flows"][number] for number in numbers]
+    return MeanFlow(
+        direction=way,
+        names=[flow["name"] for flow in flows],
+        variants=list(dict.fromkeys(map(kind, flows))),
+        estimates={name: found["each", group, way, name] for name in (*FLOW_METRICS, "share")},
+        limited=_limited_in(runs, numbers),
+        warm=warm,
+    )
+
+
+def _ways(run: dict[str, Any], group: str) -> dict[str, list[int]]:
+    """The numbers of the flows of a group by the direction of their data, `forward` first."""
+    found: dict[str, list[int]] = {}
+    for number in members(run, group):
+        found.setdefault(run["flows"][number]["direction"], []).append(number)
+    return dict(sorted(found.items()))
+
+
+def _folded(runs: Runs, group: str) -> dict[str, list[int]]:
+    """The flows of a group that are one row of tables, by their direction."""
+    if not folds(runs):
+        return {}
+    return {way: alike for way, alike in _ways(runs[0], group).items() if len(alike) > 1}
 
 
 def members(run: dict[str, Any], group: str) -> list[int]:
@@ -170,12 +228,14 @@ def _sum(of_run: Sequence[float | None]) -> float | None:
     return math.fsum(known) if known else None
 
 
-def _mean(of_run: Sequence[float | None]) -> float | None:
+def _mean(of_run: Iterable[float | None]) -> float | None:
     known = [value for value in of_run if value is not None]
     return math.fsum(known) / len(known) if known else None
 
 
-def _limited(shares: list[dict[str, float | None] | None]) -> dict[str, float]:
+def _limited_in(runs: Runs, numbers: list[int]) -> dict[str, float]:
+    """Means over runs and the flows `numbers` of the fractions of time that each limit held."""
+    shares = [run["flows"][number]["limited"] for run in runs for number in numbers]
     known = [one for one in shares if one is not None]
     causes = dict.fromkeys(cause for one in known for cause in one)
     return {

@@ -7,6 +7,7 @@ a name and stands for itself.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -306,21 +307,21 @@ def of_source(source: dict[str, Any]) -> dict[str, Any]:
 
 
 def shares(measured: Mapping[str, Any]) -> list[float | None]:
-    """Of each flow of a run its part of the goodput of those that go its way; None without any.
+    """Of each flow of a run its part of the goodput at its bottleneck; None without any.
 
-    Nor has a program a part of which nothing was seen, nor a flow that was over when the warm-up
-    ended: a flow that starved has 0.
+    A flow that starved has 0. One that is alone there has none, as there is nothing to share; nor
+    has a program of which nothing was seen, nor a flow that was over when the warm-up ended.
     """
     warm = warmed_up(measured)
     name = shown_name("flow", "goodput", warm=warm)
+    of_all = shown_name("flow", "bottleneck_goodput", warm=warm)
     flows = measured["flows"]
-    totals: dict[str, float] = {}
-    for flow in flows:
-        way = flow["direction"]
-        totals[way] = totals.get(way, 0.0) + (flow[name] or 0.0)
+    at = Counter(flow["bottleneck"] for flow in flows)
     return [
         (flow[name] or 0.0) / total
-        if (total := totals[flow["direction"]]) > 0
+        if (total := flow[of_all] or 0.0) > 0
+        # Flows with another bottleneck may cross its own, too: then it has not all of that.
+        and (at[flow["bottleneck"]] > 1 or (flow[name] or 0.0) < total)
         and flow["transport"] is not None
         and not (warm and flow[name] is None)
         else None

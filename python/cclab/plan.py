@@ -56,6 +56,12 @@ class Point:
     """The runs that may follow, where `repeat` is a rule; not kept in a store."""
 
     @property
+    def foreseen(self) -> list[dict[str, str]]:
+        """The warnings that each of its runs will have, whatever it shows."""
+        raised: list[dict[str, str]] = json.loads(_core.foreseen(json.dumps(self.scenario)))
+        return raised
+
+    @property
     def label(self) -> str:
         """The point in words."""
         if not self.params:

@@ -23,7 +23,7 @@ from cclab.metrics import (
 from cclab.stats import Estimate, estimates
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from cclab.grouped import GroupSummary, Key
     from cclab.results import Point
@@ -51,6 +51,12 @@ class BandSummary:
     name: str
     estimates: dict[str, Estimate | None]
     """By the names in `BAND_METRICS`; None where no run measured it."""
+    warm: bool
+    """Whether tables show what was measured after a warm-up."""
+
+    def estimate(self, name: str) -> Estimate | None:
+        """What tables show of the metric `name`."""
+        return self.estimates.get(shown_like("band", name, warm=self.warm))
 
     def document(self) -> dict[str, Any]:
         """As the `summary` of a results document spells it."""
@@ -262,7 +268,11 @@ def _summary(point: Point, found: dict[Key, Estimate | None]) -> PointSummary:
         bottleneck={name: found["bottleneck", name] for name in BOTTLENECK_METRICS},
         whole={name: found["run", name] for name in RUN_METRICS},
         bands=[
-            BandSummary(band["name"], {name: found["band", index, name] for name in BAND_METRICS})
+            BandSummary(
+                band["name"],
+                {name: found["band", index, name] for name in BAND_METRICS},
+                warm,
+            )
             for index, band in enumerate(first.get("bottleneck", {}).get("bands", []))
         ],
         traffic=[
@@ -326,16 +336,24 @@ class Raised:
 
 def warnings(points: Sequence[Point]) -> list[Raised]:
     """The warnings of the runs of `points`: each kind of doubt once, in order of appearance."""
+    return folded(
+        (warning, run.run.id, point.index)
+        for point in points
+        for run in point.runs
+        for warning in run.metrics["warnings"]
+    )
+
+
+def folded(found: Iterable[tuple[dict[str, str], str, int]]) -> list[Raised]:
+    """Each kind of doubt once, of warnings with the id of their run and the index of its point."""
     first: dict[str, dict[str, str]] = {}
     runs: dict[str, dict[str, None]] = {}
     places: dict[str, set[int]] = {}
-    for point in points:
-        for run in point.runs:
-            for warning in run.metrics["warnings"]:
-                code = warning["code"]
-                first.setdefault(code, warning)
-                runs.setdefault(code, {})[run.run.id] = None
-                places.setdefault(code, set()).add(point.index)
+    for warning, run, point in found:
+        code = warning["code"]
+        first.setdefault(code, warning)
+        runs.setdefault(code, {})[run] = None
+        places.setdefault(code, set()).add(point)
     return [
         Raised(code, one["message"], one["remedy"], list(runs[code]), len(places[code]))
         for code, one in first.items()

@@ -23,6 +23,8 @@ TABLES = (
     "queue_events",
     "drops",
     "flows",
+    "datagrams",
+    "frames",
     "links",
     "bands",
     "traffic",

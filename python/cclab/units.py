@@ -25,6 +25,29 @@ def time(largest_s: float) -> tuple[float, str]:
     return _pick(largest_s, _TIMES, (1e-9, "ns") if largest_s > 0 else (1e-3, "ms"))
 
 
+IN_WORDS = 4
+"""Significant digits of a lone number in words."""
+
+
+def told_rate(bps: float) -> str:
+    """A rate with its unit: `1.5 Gbit/s`."""
+    return _told(bps, rate(bps))
+
+
+def told_size(bytes_: float) -> str:
+    """A size with its unit: `64 kB`."""
+    return _told(bytes_, size(bytes_))
+
+
+def told_time(seconds: float, digits: int = IN_WORDS) -> str:
+    """A time with its unit: `20 µs`."""
+    return _told(seconds, time(seconds), digits)
+
+
+def _told(value: float, unit: tuple[float, str], digits: int = IN_WORDS) -> str:
+    return f"{value / unit[0]:.{digits}g} {unit[1]}"
+
+
 def _pick(
     largest: float, units: tuple[tuple[float, str], ...], least: tuple[float, str]
 ) -> tuple[float, str]:

@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 
 use cclab_testbed::records::{Datagram, Seen, datagram_file};
 use cclab_trace::schema::Datagrams;
-use cclab_trace::{Arrivals, Histogram};
+use cclab_trace::{Arrivals, Departures, Histogram};
 use cclab_units::Time;
 
 use crate::error::HarvestError;
@@ -27,6 +27,8 @@ pub struct BothWays {
 pub struct Way {
     /// What the datagrams came to.
     pub sum: Datagrams,
+    /// What those of them came to that left after the warm-up; nothing without one.
+    pub warm: Datagrams,
     /// When the first left.
     pub started: Option<Time>,
     /// When the last left.
@@ -74,13 +76,14 @@ pub fn of(
     index: usize,
     instants: &[Time],
 ) -> Result<Option<BothWays>, HarvestError> {
-    if run.orders.flows[index].taps.is_none() {
+    if !run.orders.flows[index].is_watched() {
         return Ok(None);
     }
     let way = |backward| {
         let sent = records(run, &datagram_file(index, backward, Seen::Sent))?;
         let received = records(run, &datagram_file(index, backward, Seen::Received))?;
-        Ok::<Way, HarvestError>(Matching::run(&sent, &received, instants, run.end()))
+        let matching = Matching::new(run.scenario.warmup);
+        Ok::<Way, HarvestError>(matching.run(&sent, &received, instants, run.end()))
     };
     Ok(Some(BothWays {
         there: way(false)?,
@@ -120,10 +123,10 @@ struct Matching {
     /// When those left that have not arrived, and the first bytes of their payload, by number.
     outstanding: BTreeMap<u64, (Time, u64)>,
     arrivals: Arrivals,
-    sent: u64,
-    sent_bytes: u64,
-    /// Arrivals of what had arrived before, or had never left.
-    copies: u64,
+    left: Departures,
+    warmup: Time,
+    /// What had left when the warm-up ended; absent before that.
+    before: Option<Departures>,
     /// The number after the largest that has arrived.
     expected: u64,
     /// How many were told from no other that was on its way.
@@ -133,32 +136,39 @@ struct Matching {
 }
 
 impl Matching {
+    fn new(warmup: Time) -> Matching {
+        Matching {
+            warmup,
+            arrivals: Arrivals::new(warmup),
+            ..Matching::default()
+        }
+    }
+
     /// Goes through what left and what arrived until the `end`, both in the order of time.
-    fn run(sent: &[Seeing], received: &[Seeing], instants: &[Time], end: Time) -> Way {
-        let mut matching = Matching::default();
+    fn run(mut self, sent: &[Seeing], received: &[Seeing], instants: &[Time], end: Time) -> Way {
         let mut sent = sent.iter().peekable();
         for &(now, datagram) in received {
             // What leaves at the instant of an arrival may be what arrives.
             while let Some(&(at, left)) = sent.next_if(|(at, _)| *at <= now) {
-                matching.reach(at, instants);
-                matching.leave(at, left);
+                self.reach(at, instants);
+                self.leave(at, left);
             }
-            matching.reach(now, instants);
-            matching.arrive(now, datagram);
+            self.reach(now, instants);
+            self.arrive(now, datagram);
         }
         for &(at, left) in sent {
-            matching.reach(at, instants);
-            matching.leave(at, left);
+            self.reach(at, instants);
+            self.leave(at, left);
         }
-        matching.reach(Time::NEVER, instants);
-        matching.finish(end)
+        self.reach(Time::NEVER, instants);
+        self.finish(end)
     }
 
     /// Notes the progress at those of the `instants` that lie before `now`.
     fn reach(&mut self, now: Time, instants: &[Time]) {
         let progress = Progress {
-            sent: self.sent,
-            sent_bytes: self.sent_bytes,
+            sent: self.left.sent,
+            sent_bytes: self.left.sent_bytes,
             received_bytes: self.arrivals.bytes(),
         };
         let known = &mut self.way.progress;
@@ -168,9 +178,12 @@ impl Matching {
     }
 
     fn leave(&mut self, now: Time, datagram: Datagram) {
-        let number = self.sent;
-        self.sent += 1;
-        self.sent_bytes += u64::from(datagram.payload);
+        if now >= self.warmup {
+            self.before.get_or_insert(self.left);
+        }
+        let number = self.left.sent;
+        self.left.sent += 1;
+        self.left.sent_bytes += u64::from(datagram.payload);
         self.way.started.get_or_insert(now);
         self.way.ended = Some(now);
         let key = Datagram { at: 0, ..datagram };
@@ -181,7 +194,7 @@ impl Matching {
     fn arrive(&mut self, now: Time, datagram: Datagram) {
         let key = Datagram { at: 0, ..datagram };
         let Some(number) = self.take(&key) else {
-            self.copies += 1;
+            self.arrivals.take_copy(now);
             return;
         };
         let (left, head) = self.outstanding.remove(&number).unwrap_or((now, 0));
@@ -222,16 +235,28 @@ impl Matching {
         };
         let lost = self.outstanding.into_values();
         let lost = lost.take_while(|&(left, _)| end - left >= patience);
-        self.way.lost = lost.map(|(_, head)| head).collect();
-        let lost = self.way.lost.len() as u64;
-        self.way.sum = self.arrivals.finish(self.sent, self.sent_bytes, lost);
-        let sum = &mut self.way.sum;
-        sum.duplicates += self.copies;
-        if self.doubtful > 0 && lost > 0 {
+        let lost: Vec<(Time, u64)> = lost.collect();
+        let warm_lost = lost.iter().filter(|(left, _)| *left >= self.warmup).count();
+        let whole = Departures {
+            lost: lost.len() as u64,
+            ..self.left
+        };
+        // None left after the warm-up if nothing says when it ended.
+        let before = self.before.unwrap_or(self.left);
+        let warm = Departures {
+            sent: whole.sent - before.sent,
+            sent_bytes: whole.sent_bytes - before.sent_bytes,
+            lost: warm_lost as u64,
+        };
+        self.way.lost = lost.into_iter().map(|(_, head)| head).collect();
+        [self.way.sum, self.way.warm] = self.arrivals.finish(whole, warm);
+        if self.doubtful > 0 && whole.lost > 0 {
             // Which of them were lost cannot be told, nor how long the others took.
-            sum.delay = Histogram::default();
-            sum.jitter = None;
-            sum.reordered = 0;
+            for sum in [&mut self.way.sum, &mut self.way.warm] {
+                sum.delay = Histogram::default();
+                sum.jitter = None;
+                sum.reordered = 0;
+            }
         }
         self.way
     }
@@ -260,7 +285,7 @@ mod tests {
     }
 
     fn way(sent: &[(u64, u64)], received: &[(u64, u64)]) -> Way {
-        Matching::run(&seen(sent), &seen(received), &[], END)
+        Matching::new(Time::ZERO).run(&seen(sent), &seen(received), &[], END)
     }
 
     /// Milliseconds that the arrivals were on their way.
@@ -338,9 +363,23 @@ mod tests {
     }
 
     #[test]
+    fn those_that_left_after_the_warm_up_are_counted_apart() {
+        let sent: Vec<(u64, u64)> = (0..10).map(|n| (n * 10, n)).collect();
+        // 4 left in the warm-up and arrives after it; 2 and 7 are lost.
+        let came = [0, 1, 3, 4, 5, 6, 8, 9].map(|n| (n * 10 + if n < 5 { 30 } else { 20 }, n));
+        let way = Matching::new(at(50)).run(&seen(&sent), &seen(&came), &[], END);
+        assert_eq!((way.sum.sent, way.sum.received, way.sum.lost()), (10, 8, 2));
+        let warm = &way.warm;
+        assert_eq!((warm.sent, warm.sent_bytes), (5, 5_000));
+        assert_eq!((warm.received, warm.lost(), warm.in_flight), (4, 1, 0));
+        assert_eq!(warm.delay.mean(), Some(20e6));
+        assert_eq!(warm.jitter, Some(Time::ZERO));
+    }
+
+    #[test]
     fn progress_is_that_of_the_instant_itself() {
         let instants = [at(0), at(10), at(15), at(30)];
-        let way = Matching::run(
+        let way = Matching::new(Time::ZERO).run(
             &seen(&[(0, 0), (10, 1), (20, 2)]),
             &seen(&[(10, 0), (15, 1), (29, 2)]),
             &instants,

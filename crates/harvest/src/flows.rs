@@ -195,7 +195,7 @@ impl<'a> Flow<'a> {
     fn over_udp(&self, ways: BothWays) -> FlowSummary {
         let BothWays { there, back } = ways;
         let started = [there.started, back.started].into_iter().flatten().min();
-        let frames = self.frames(&there);
+        let [frames, warm_frames] = self.frames(&there).unwrap_or_default();
         FlowSummary {
             transport: Carrier::Udp,
             started,
@@ -205,13 +205,17 @@ impl<'a> Flow<'a> {
             segments_sent: there.sum.sent,
             datagrams: there.sum,
             back: back.sum,
-            frames: frames.unwrap_or_default(),
+            frames,
+            warm_datagrams: there.warm,
+            warm_back: back.warm,
+            warm_frames,
             ..self.unseen()
         }
     }
 
-    /// What became of the frames of a video, whose datagrams begin with their numbers.
-    fn frames(&self, there: &Way) -> Option<Frames> {
+    /// What became of the frames of a video, whose datagrams begin with their numbers, and of those
+    /// made after the warm-up.
+    fn frames(&self, there: &Way) -> Option<[Frames; 2]> {
         let orders = &self.run.orders.flows[self.index];
         let Work::Datagrams { source, .. } = &orders.work else {
             return None;
@@ -222,7 +226,8 @@ impl<'a> Flow<'a> {
         arrived.for_each(|one| playback.take(one.at, one.head));
         let lost = there.lost.iter().filter(|&&number| number < sent);
         lost.for_each(|&number| playback.lose(number));
-        Some(playback.finish(sent, self.run.end()))
+        let warmup = self.run.scenario.warmup;
+        Some(playback.finish(sent, self.run.end(), warmup))
     }
 
     /// Of a program of which nothing was seen.

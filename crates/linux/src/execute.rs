@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use cclab_spec::{Limit, Run, Scenario};
+use cclab_spec::{By, Limit, Run, Scenario};
 use cclab_testbed::orders::{SURROUNDINGS, Surroundings};
 use cclab_testbed::records::{Failure, OUTCOME, Outcome};
 use cclab_testbed::{Orders, Target, Unsupported};
@@ -60,6 +60,22 @@ pub fn unsupported(scenario: &Scenario, guest: bool) -> Vec<Unsupported> {
         }));
     }
     found
+}
+
+/// What determines a run of `scenario` on `kernel` beside its seed: on a network of ours the versions
+/// of that, too.
+pub fn determinants(scenario: &Scenario, kernel: &str) -> String {
+    let own = cclab_testbed::determinants(kernel);
+    match scenario.network.by {
+        By::Kernel => own,
+        By::Simulator => {
+            let network = Scenario {
+                flows: Vec::new(),
+                ..scenario.clone()
+            };
+            format!("{own}, {}", cclab_sim::determinants(&network))
+        }
+    }
 }
 
 fn target(scenario: &Scenario, guest: bool) -> Target {
@@ -173,7 +189,7 @@ fn on_wire(
         limit: how.limit,
         stall: how.stall,
     };
-    let carried = wire.carry(run, raw, command, limits, recorder, progress);
+    let carried = wire.carry(run, orders, raw, command, limits, recorder, progress);
     guest::tidy(raw);
     let (Ended { status, console, .. }, beside) = carried?;
     check(raw, console, "the guest", &status.to_string())?;

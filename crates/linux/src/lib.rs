@@ -11,7 +11,7 @@ mod guest;
 mod process;
 mod wire;
 
-pub use execute::{Execution, Place, carry_out, execute, unsupported};
+pub use execute::{Execution, Place, carry_out, determinants, execute, unsupported};
 
 use std::path::PathBuf;
 use std::time::Duration;

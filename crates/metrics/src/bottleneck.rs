@@ -5,7 +5,7 @@ use cclab_trace::{Histogram, Trace};
 use cclab_units::Time;
 use serde::{Deserialize, Serialize};
 
-use crate::band::BandMetrics;
+use crate::band::{BandMetrics, OfBand};
 use crate::input::MeasureInput;
 use crate::series::value_at;
 use crate::table::Quantity::{Count, Delay, Percentage, Power, Size};
@@ -116,7 +116,7 @@ measured! {
             "Largest backlog.",
             row(Size, "run", "queue of the way back").lower();
         #[serde(default)]
-        bands: Vec<BandMetrics> = |of| of.link.bands.iter().map(BandMetrics::measure).collect(),
+        bands: Vec<BandMetrics> = bands,
             "One per named queue of its discipline, in the discipline's order; empty of a single queue, and where a kernel does not tell.",
             group(&[BandMetrics::ROWS]);
     }
@@ -149,6 +149,14 @@ fn waits<'a>(of: &OfBottleneck<'_>, link: &'a LinkSummary) -> &'a Histogram {
         Time::ZERO => &link.sojourn,
         _ => &link.warm_sojourn,
     }
+}
+
+fn bands(of: &OfBottleneck<'_>) -> Vec<BandMetrics> {
+    let warm = of.input.warmup > Time::ZERO;
+    let bands = of.link.bands.iter();
+    bands
+        .map(|band| BandMetrics::measure(&OfBand { band, warm }))
+        .collect()
 }
 
 fn drop_rate(link: &LinkSummary) -> Option<f64> {

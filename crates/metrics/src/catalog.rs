@@ -34,8 +34,8 @@ columns. Of values that are many, the name has what is told of them.
 const SHORT: &str = "
 A name without its unit is short for the number that tables show: `flow.FLOW.goodput` is `window_goodput_bps`
 of a study with a warm-up and `goodput_bps` of any other. Whoever means the whole run of a study with a warm-up
-writes the unit. `jain` and `throughput_ratio` have none: of such a study a check means `window_jain`, while a
-run's entry in `--json` has the whole run's under `jain`.
+writes the unit. Some have none, as `jain`, `datagrams_loss` and a band's `drops`: of such a study a check means
+`window_jain`, while a run's entry in `--json` has the whole run's under `jain`.
 
 | written | short names |
 |---|---|

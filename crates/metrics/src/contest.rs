@@ -5,6 +5,7 @@ use cclab_units::Time;
 
 use crate::buckets::Buckets;
 use crate::input::MeasureInput;
+use crate::of_many::mean;
 use crate::window::Window;
 
 /// What the flows of a run had of each other.
@@ -23,16 +24,20 @@ pub(crate) struct Contest {
 }
 
 impl Contest {
-    /// Of those flows of `trace` that are `among` the rivals; `received` is known of all.
+    /// Of those flows of `trace` that are the `rivals`; `received` is known of all, as are their
+    /// `fair` rates.
     pub fn of(
         trace: &Trace,
         received: &[Vec<(Time, u64)>],
         input: &MeasureInput,
-        among: impl Fn(usize) -> bool,
+        fair: &[Option<f64>],
+        rivals: &[usize],
     ) -> Contest {
         let run = &trace.summary;
-        let started: Vec<usize> = (0..run.flows.len())
-            .filter(|&flow| run.flows[flow].started.is_some() && among(flow))
+        let started: Vec<usize> = rivals
+            .iter()
+            .copied()
+            .filter(|&flow| run.flows[flow].started.is_some())
             .collect();
         let fill =
             |window: Window| Buckets::fill(started.iter().map(|&flow| &received[flow][..]), window);
@@ -43,17 +48,22 @@ impl Contest {
             (Some((_, buckets)), true) => buckets.clone(),
             _ => steady_window.and_then(fill),
         };
-        let fair = match (&input.paths, steady_window) {
-            (Some(paths), Some(window)) => paths.allocation(run, window),
-            _ => vec![None; run.flows.len()],
-        };
         let place = |flow| started.iter().position(|&other| other == flow);
         Contest {
             places: (0..run.flows.len()).map(place).collect(),
             together,
             least: steady.iter().flat_map(Buckets::least_shares).collect(),
             steady,
-            fair,
+            fair: fair.to_vec(),
+        }
+    }
+
+    /// For each flow of `trace` its max-min fair rate in the steady window.
+    pub fn fair(trace: &Trace, input: &MeasureInput) -> Vec<Option<f64>> {
+        let run = &trace.summary;
+        match (&input.paths, Window::steady(run, input.warmup)) {
+            (Some(paths), Some(window)) => paths.allocation(run, window),
+            _ => vec![None; run.flows.len()],
         }
     }
 
@@ -67,7 +77,7 @@ impl Contest {
     /// Mean of Jain's index over buckets.
     pub fn jain_mean(&self) -> Option<f64> {
         let indices: Vec<f64> = self.indices().collect();
-        (!indices.is_empty()).then(|| indices.iter().sum::<f64>() / indices.len() as f64)
+        mean(&indices)
     }
 
     /// Smallest of the same.

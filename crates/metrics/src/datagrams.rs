@@ -11,24 +11,25 @@ use crate::window::Window;
 /// Bits per byte.
 const BITS: f64 = 8.0;
 
-/// Declares the numbers of one way: they are the same for both, under names of their own.
+/// Declares the numbers of one way in a span of time: they are the same for all, under names of their
+/// own.
 macro_rules! one_way {
-    ($(#[$meta:meta])* $name:ident as $path:literal, $loss:expr, $delay:expr) => {
+    ($(#[$meta:meta])* $name:ident as $path:literal in $span:literal, $loss:expr, $delay:expr) => {
         measured! {
             $(#[$meta])*
             #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
             pub struct $name as $path of &Datagrams {
                 sent: u64 = |way| way.sent,
                     "Datagrams that left.",
-                    row(Count, "run", "sender");
+                    row(Count, $span, "sender");
 
                 received: u64 = |way| way.received,
                     "Datagrams that arrived, each counted once.",
-                    row(Count, "run", "receiver");
+                    row(Count, $span, "receiver");
 
                 lost: u64 = Datagrams::lost,
                     "Datagrams that left and never arrive: sent - received - those on their way at the end of the run.",
-                    row(Count, "run", "receiver").lower();
+                    row(Count, $span, "receiver").lower();
 
                 loss: Option<f64> = loss,
                     "lost / (sent - those on their way at the end of the run).",
@@ -36,19 +37,19 @@ macro_rules! one_way {
 
                 duplicates: u64 = |way| way.duplicates,
                     "Arrivals of a datagram that had arrived before.",
-                    row(Count, "run", "receiver").lower();
+                    row(Count, $span, "receiver").lower();
 
                 reordered: u64 = |way| way.reordered,
                     "Datagrams that arrived after one that left later.",
-                    row(Count, "run", "receiver").lower().source("RFC 4737, section 3");
+                    row(Count, $span, "receiver").lower().source("RFC 4737, section 3");
 
                 bytes_sent: u64 = |way| way.sent_bytes,
                     "Payload that left.",
-                    row(Size, "run", "sender");
+                    row(Size, $span, "sender");
 
                 bytes_received: u64 = |way| way.received_bytes,
                     "Payload that arrived, each datagram counted once.",
-                    row(Size, "run", "receiver");
+                    row(Size, $span, "receiver");
 
                 goodput_bps: Option<f64> = goodput_bps,
                     "8 bytes_received / (last - first arrival); null if all arrived at one instant.",
@@ -60,19 +61,19 @@ macro_rules! one_way {
 
                 delay_p50_s: Option<f64> = |way| way.delay.quantile(0.5).map(seconds),
                     "Median of the one-way delays, within 0.8% (histogram of 64 bins per octave).",
-                    row(Delay, "run", "receiver").lower();
+                    row(Delay, $span, "receiver").lower();
 
                 delay_p95_s: Option<f64> = |way| way.delay.quantile(0.95).map(seconds),
                     "95th percentile of the same.",
-                    row(Delay, "run", "receiver").lower();
+                    row(Delay, $span, "receiver").lower();
 
                 delay_p99_s: Option<f64> = |way| way.delay.quantile(0.99).map(seconds),
                     "99th percentile of the same.",
-                    row(Delay, "run", "receiver").lower();
+                    row(Delay, $span, "receiver").lower();
 
                 jitter_s: Option<f64> = |way| way.jitter.map(Time::as_secs_f64),
                     "Interarrival jitter J after the last arrival: J += (|D| - J) / 16 at each, with D the difference of its one-way delay from that of the arrival before.",
-                    row(Delay, "run", "receiver").lower().source("RFC 3550, section 6.4.1");
+                    row(Delay, $span, "receiver").lower().source("RFC 3550, section 6.4.1");
             }
         }
     };
@@ -80,51 +81,88 @@ macro_rules! one_way {
 
 one_way! {
     /// What datagrams did on the way of a flow's data.
-    DatagramMetrics as "flow.datagrams.",
+    DatagramMetrics as "flow.datagrams." in "run",
     row(Percentage, "run", "receiver").lower().compared(35).queried().column_if_measured("loss", 2),
     row(Delay, "run", "receiver").lower().compared(45).queried().column_if_measured("one-way delay", 1)
 }
 
 one_way! {
     /// What datagrams did on the way back.
-    BackMetrics as "flow.back.",
+    BackMetrics as "flow.back." in "run",
     row(Percentage, "run", "receiver").lower(),
     row(Delay, "run", "receiver").lower()
 }
 
-measured! {
+one_way! {
+    /// What those did on the way of a flow's data that left after the warm-up.
+    WindowDatagramMetrics as "flow.window_datagrams." in "left in the flow's window",
+    row(Percentage, "left in the flow's window", "receiver").lower(),
+    row(Delay, "left in the flow's window", "receiver").lower()
+}
+
+one_way! {
+    /// What those did on the way back that left after the warm-up.
+    WindowBackMetrics as "flow.window_back." in "left in the flow's window",
+    row(Percentage, "left in the flow's window", "receiver").lower(),
+    row(Delay, "left in the flow's window", "receiver").lower()
+}
+
+/// Declares the numbers of a video's frames in a span of time.
+macro_rules! frames {
+    (
+        $(#[$meta:meta])* $name:ident as $path:literal in $span:literal,
+        $late:expr, $lost:expr, $freezes:expr
+    ) => {
+        measured! {
+            $(#[$meta])*
+            #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+            pub struct $name as $path of &Frames {
+                sent: u64 = |frames| frames.sent,
+                    "Frames sent.",
+                    row(Count, $span, "sender");
+
+                complete: u64 = |frames| frames.complete,
+                    "Frames of which every datagram arrived.",
+                    row(Count, $span, "receiver").higher();
+
+                late: u64 = |frames| frames.late,
+                    "Those of them that were complete after their deadline only.",
+                    $late;
+
+                lost: u64 = |frames| frames.lost,
+                    "Frames of which a datagram never arrives.",
+                    $lost;
+
+                shown: u64 = |frames| frames.shown,
+                    "Frames shown at their deadline: complete by then, as every frame of their group before them.",
+                    row(Count, $span, "receiver").higher();
+
+                freezes: u64 = |frames| frames.freezes,
+                    "Intervals between shown frames of at least max(3 d, d + 150 ms), where d is the mean of the last 30 intervals (docs/traffic.md); one is of the frame that ends it.",
+                    $freezes.source("W3C, Identifiers for WebRTC's Statistics API, freezeCount");
+
+                frozen_s: f64 = |frames| frames.frozen.as_secs_f64(),
+                    "Sum of these intervals.",
+                    row(Duration, $span, "receiver").lower().source("W3C, the same, totalFreezesDuration");
+            }
+        }
+    };
+}
+
+frames! {
     /// What became of the frames of a video.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-    pub struct FrameMetrics as "flow.frames." of &Frames {
-        sent: u64 = |frames| frames.sent,
-            "Frames sent.",
-            row(Count, "run", "sender");
+    FrameMetrics as "flow.frames." in "run",
+    row(Count, "run", "receiver").lower().column_if_measured("late frames", 0),
+    row(Count, "run", "receiver").lower().column_if_measured("lost frames", 0),
+    row(Count, "run", "receiver").lower().column_if_measured("freezes", 0)
+}
 
-        complete: u64 = |frames| frames.complete,
-            "Frames of which every datagram arrived.",
-            row(Count, "run", "receiver").higher();
-
-        late: u64 = |frames| frames.late,
-            "Those of them that were complete after their deadline only.",
-            row(Count, "run", "receiver").lower().column_if_measured("late frames", 0);
-
-        lost: u64 = |frames| frames.lost,
-            "Frames of which a datagram never arrives.",
-            row(Count, "run", "receiver").lower().column_if_measured("lost frames", 0);
-
-        shown: u64 = |frames| frames.shown,
-            "Frames shown at their deadline: complete by then, as every frame of their group before them.",
-            row(Count, "run", "receiver").higher();
-
-        freezes: u64 = |frames| frames.freezes,
-            "Intervals between shown frames of at least max(3 d, d + 150 ms), where d is the mean of the last 30 intervals (docs/traffic.md).",
-            row(Count, "run", "receiver").lower().column_if_measured("freezes", 0)
-                .source("W3C, Identifiers for WebRTC's Statistics API, freezeCount");
-
-        frozen_s: f64 = |frames| frames.frozen.as_secs_f64(),
-            "Sum of these intervals.",
-            row(Duration, "run", "receiver").lower().source("W3C, the same, totalFreezesDuration");
-    }
+frames! {
+    /// What became of those that were made after the warm-up.
+    WindowFrameMetrics as "flow.window_frames." in "made in the flow's window",
+    row(Count, "made in the flow's window", "receiver").lower(),
+    row(Count, "made in the flow's window", "receiver").lower(),
+    row(Count, "made in the flow's window", "receiver").lower()
 }
 
 fn seconds(ns: f64) -> f64 {

@@ -7,10 +7,14 @@ use cclab_units::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::contest::Contest;
-use crate::datagrams::{BackMetrics, DatagramMetrics, FrameMetrics};
+use crate::datagrams::{
+    BackMetrics, DatagramMetrics, FrameMetrics, WindowBackMetrics, WindowDatagramMetrics,
+    WindowFrameMetrics,
+};
+use crate::meetings::{Apart, Shared};
 use crate::series::value_at;
 use crate::table::Quantity::{
-    Count, Delay, Duration, Factor, Percentage, Power, Rate, Ratio, Segments, Size, Text,
+    Count, Delay, Duration, Factor, Index, Percentage, Power, Rate, Ratio, Segments, Size, Text,
 };
 use crate::table::{Metric, group, measured, row};
 use crate::window::Window;
@@ -40,8 +44,10 @@ pub(crate) struct OfFlow<'a> {
     pub alone_s: Option<f64>,
     /// Its number among the flows.
     pub index: usize,
-    /// What the flows had of each other.
+    /// What it and those that it meets had of each other.
     pub contest: &'a Contest,
+    /// What is shared where it has its bottleneck.
+    pub shared: Option<&'a Shared>,
 }
 
 measured! {
@@ -72,6 +78,11 @@ measured! {
         direction: String = |of| word(of.direction).to_owned(),
             "Whether its data go with the bottleneck, `forward`, or against it, `reverse` (see Directions).",
             row(Text, "", "study");
+
+        #[serde(default)]
+        bottleneck: Option<String> = |of| of.shared.map(|shared| shared.name.clone()),
+            "The link that is its bottleneck (see Bottlenecks); null if nothing slows it down.",
+            row(Text, "", "study").shape("named");
 
         bytes_received: u64 = |of| of.flow.bytes_received,
             "Unique in-order bytes that the receiving application got; over UDP the payload that reached the receiving host, each datagram counted once.",
@@ -149,6 +160,32 @@ measured! {
             "What held the flow back; null of what is not TCP.",
             group(&[LimitedShares::ROWS]);
 
+        #[serde(default)]
+        bottleneck_goodput_bps: Option<f64> = |of| of.shared?.goodput,
+            "Sum of goodput_bps of the flows whose data cross its bottleneck: what its share is of.",
+            row(Rate, "first to last byte received", "receivers").of_one_run();
+
+        #[serde(default)]
+        window_bottleneck_goodput_bps: Option<f64> = |of| of.shared?.window_goodput,
+            "Sum of window_goodput_bps of the same flows.",
+            row(Rate, "flow's window", "receivers").of_one_run();
+
+        #[serde(default)]
+        bottleneck_utilization: Option<f64> = |of| apart(of)?.utilization,
+            "utilization of its bottleneck; null where all flows of its direction have the same, and of a link whose queue is not sampled.",
+            row(Percentage, "loaded", "bottleneck's transmitter").within(0.0, f64::INFINITY)
+                .higher().column_if_measured("its bottleneck's utilization", 1);
+
+        #[serde(default)]
+        bottleneck_jain: Option<f64> = |of| apart(of)?.jain,
+            "Jain's index, as of jain, over the flows whose data cross its bottleneck; null where all flows of its direction have the same.",
+            row(Index, "first to last byte received", "receivers").higher().column_if_measured("Jain there", 3);
+
+        #[serde(default)]
+        window_bottleneck_jain: Option<f64> = |of| apart(of)?.window_jain,
+            "The same over window_goodput_bps.",
+            row(Index, "flow's window", "receivers").higher();
+
         max_min_bps: Option<f64> = |of| of.contest.fair_bps(of.index),
             "Its goodput if the network were shared max-min fairly (see Max-min fair rates); null where that is not known.",
             row(Rate, "steady", "study")
@@ -159,7 +196,7 @@ measured! {
             row(Ratio, "steady", "receiver").source("Prudentia (Philip et al., SIGCOMM 2024)");
 
         least_share: Option<f64> = |of| of.contest.least_share(of.index),
-            "The smallest, over every 5 buckets in a row, of the bytes that it received / the bytes that all flows received; null with fewer buckets.",
+            "The smallest, over every 5 buckets in a row, of the bytes that it received / the bytes that all flows whose data cross its bottleneck received; null with fewer buckets.",
             row(Percentage, "steady", "receiver").higher()
                 .source("the ratio of Arun et al., Starvation in End-to-End Congestion Control (SIGCOMM 2022), over a sliding window");
 
@@ -196,6 +233,21 @@ measured! {
         frames: Option<FrameMetrics> = |of| (of.flow.frames.sent > 0).then(|| FrameMetrics::measure(&of.flow.frames)),
             "What became of the frames of a video; null of other flows.",
             group(&[FrameMetrics::ROWS]);
+
+        #[serde(default)]
+        window_datagrams: Option<WindowDatagramMetrics> = |of| of.window.filter(|_| is_udp(of.flow)).map(|_| WindowDatagramMetrics::measure(&of.flow.warm_datagrams)),
+            "datagrams of those that left after the warm-up.",
+            group(&[WindowDatagramMetrics::ROWS]);
+
+        #[serde(default)]
+        window_back: Option<WindowBackMetrics> = |of| of.window.filter(|_| is_udp(of.flow) && of.flow.back.sent > 0).map(|_| WindowBackMetrics::measure(&of.flow.warm_back)),
+            "back of those that left after the warm-up.",
+            group(&[WindowBackMetrics::ROWS]);
+
+        #[serde(default)]
+        window_frames: Option<WindowFrameMetrics> = |of| of.window.filter(|_| of.flow.frames.sent > 0).map(|_| WindowFrameMetrics::measure(&of.flow.warm_frames)),
+            "frames of those that were made after the warm-up.",
+            group(&[WindowFrameMetrics::ROWS]);
     }
 }
 
@@ -229,7 +281,7 @@ measured! {
 /// them.
 pub(crate) const SHARE: &[Metric] = &[Metric {
     name: "flow.share",
-    definition: "A flow's goodput / the sum of the goodputs of all flows of its direction: window_goodput_bps if there is a warm-up, else goodput_bps.",
+    definition: "A flow's goodput / the sum of the goodputs of all flows whose data cross its bottleneck: window_goodput_bps if there is a warm-up, else goodput_bps.",
     ..row(
         Percentage,
         "flow's window, or first to last byte received",
@@ -271,6 +323,10 @@ fn of_tcp<T>(of: &OfFlow<'_>, value: impl Fn(&FlowSummary) -> T) -> Option<T> {
 fn throughput_bps(of: &OfFlow<'_>) -> Option<f64> {
     let active = of.active.filter(|_| is_seen(of.flow))?;
     Some(of.flow.bytes_received as f64 * BITS / active.seconds())
+}
+
+fn apart<'a>(of: &OfFlow<'a>) -> Option<&'a Apart> {
+    of.shared?.apart.as_ref()
 }
 
 /// How a direction is spelled.
@@ -329,7 +385,7 @@ pub(crate) fn share(flow: &FlowSummary) -> Option<f64> {
     }
 }
 
-fn goodput_bps(flow: &FlowSummary) -> Option<f64> {
+pub(crate) fn goodput_bps(flow: &FlowSummary) -> Option<f64> {
     let window = Window::new(flow.first_byte?, flow.last_byte?)?;
     Some(flow.bytes_received as f64 * BITS / window.seconds())
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fairness::jain;
 use crate::flow::{FlowMetrics, share};
-use crate::quantile::nearest_rank;
+use crate::of_many::{mean, nearest_rank};
 use crate::table::Quantity::{Count, Delay, Duration, Index, List, Percentage, Rate, Text};
 use crate::table::{Metric, measured, row};
 
@@ -178,8 +178,4 @@ fn goodput_sum_bps(of: &OfGroup<'_>) -> Option<f64> {
     let bytes: u64 = flows().map(|flow| flow.bytes_received).sum();
     let seconds = (last - first).as_secs_f64();
     (seconds > 0.0).then(|| bytes as f64 * BITS / seconds)
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }

@@ -1,9 +1,10 @@
 //! What metrics need to know of a scenario.
 
-use cclab_layout::Layout;
 use cclab_spec::{Direction, Flow, Scenario};
 use cclab_units::{Rate, Time};
 
+use crate::bottleneck::BOTTLENECK;
+use crate::foreseen::nearby;
 use crate::paths::Paths;
 
 /// What metrics need beside the trace.
@@ -39,6 +40,24 @@ impl MeasureInput {
     pub(crate) fn direction(&self, index: usize) -> Direction {
         let paths = self.paths.as_ref();
         paths.map_or(Direction::Forward, |paths| paths.direction(index))
+    }
+
+    /// The places among a run's links of those that are the bottleneck of the flow at `index`.
+    pub(crate) fn bottlenecks(&self, index: usize) -> &[usize] {
+        let paths = self.paths.as_ref();
+        paths.map_or(&[BOTTLENECK], |paths| paths.bottlenecks(index))
+    }
+
+    /// What the study calls the link at `link`.
+    pub(crate) fn link_name(&self, link: usize) -> &str {
+        let paths = self.paths.as_ref();
+        paths.and_then(|paths| paths.name(link)).unwrap_or_default()
+    }
+
+    /// Whether data of the flow at `index` cross the link at `link`.
+    pub(crate) fn crosses(&self, index: usize, link: usize) -> bool {
+        let paths = self.paths.as_ref();
+        paths.map_or(link == BOTTLENECK, |paths| paths.crosses(index, link))
     }
 }
 
@@ -78,23 +97,4 @@ impl From<&Scenario> for MeasureInput {
             paths,
         }
     }
-}
-
-/// A source is nearby whose base RTT is less than this part of the shortest of the flows.
-const NEARBY: u64 = 100;
-
-fn nearby(scenario: &Scenario) -> Vec<String> {
-    if scenario.traffic.is_empty() {
-        return Vec::new();
-    }
-    let layout = Layout::of(scenario);
-    let flows = layout.flows.iter().map(|flow| layout.base_rtt(flow));
-    let shortest = flows.min().unwrap_or(Time::ZERO);
-    // To datagrams that follow their own clock the way is nothing.
-    let waits = |kind: &str| !["constant-rate", "on-off", "random"].contains(&kind);
-    let sources = scenario.traffic.iter().zip(&layout.traffic);
-    let nearby = sources.filter(|(source, journey)| {
-        waits(&source.kind) && layout.base_rtt(journey) * NEARBY < shortest
-    });
-    nearby.map(|(source, _)| source.name.clone()).collect()
 }

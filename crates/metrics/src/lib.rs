@@ -16,12 +16,14 @@ mod error;
 mod fairness;
 mod fidelity;
 mod flow;
+mod foreseen;
 mod group;
 mod input;
 mod measure;
+mod meetings;
+mod of_many;
 mod paths;
 mod probe;
-mod quantile;
 mod run_metrics;
 mod schema;
 mod series;
@@ -36,11 +38,15 @@ pub use band::BandMetrics;
 pub use baselines::{BesideOthers, beside_others};
 pub use bottleneck::BottleneckMetrics;
 pub use catalog::{markdown, metrics};
-pub use datagrams::{BackMetrics, DatagramMetrics, FrameMetrics};
+pub use datagrams::{
+    BackMetrics, DatagramMetrics, FrameMetrics, WindowBackMetrics, WindowDatagramMetrics,
+    WindowFrameMetrics,
+};
 pub use error::MeasureError;
 pub use fairness::jain;
 pub use fidelity::{FidelityMetrics, Verdict};
 pub use flow::{FlowMetrics, LimitedShares};
+pub use foreseen::foreseen;
 pub use group::GroupMetrics;
 pub use input::MeasureInput;
 pub use measure::{measure, measure_dir};
@@ -57,4 +63,4 @@ pub use window::Window;
 /// The version of what a trace is measured as: which numbers and warnings there are, and what they
 /// come to. Whoever changes that raises it: what a store remembers of the older version is measured
 /// again.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;

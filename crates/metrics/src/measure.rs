@@ -1,5 +1,6 @@
 //! From a trace to the numbers of a run.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -11,6 +12,7 @@ use crate::contest::Contest;
 use crate::error::MeasureError;
 use crate::flow::{FlowMetrics, OfFlow, received, share, window_goodput_bps};
 use crate::input::MeasureInput;
+use crate::meetings::Meetings;
 use crate::run_metrics::{OfRun, RunMetrics};
 use crate::warnings;
 use crate::window::Window;
@@ -27,9 +29,17 @@ pub fn measure(trace: &Trace, input: &MeasureInput) -> RunMetrics {
         true => Direction::Forward,
         false => Direction::Reverse,
     };
-    let contest_of = |way| Contest::of(trace, &received, input, |flow| ways[flow] == way);
-    let contest = &contest_of(main);
-    let against = (back && main == Direction::Forward).then(|| contest_of(Direction::Reverse));
+    let forward: Vec<usize> = (0..ways.len()).filter(|&flow| ways[flow] == main).collect();
+    let meetings = Meetings::of(input, &ways);
+    let fair = Contest::fair(trace, input);
+    // One for each set of flows that meet: of a dumbbell one in either direction.
+    let mut contests: BTreeMap<&[usize], Contest> = BTreeMap::new();
+    for rivals in meetings.all().chain([&forward[..]]) {
+        contests
+            .entry(rivals)
+            .or_insert_with(|| Contest::of(trace, &received, input, &fair, rivals));
+    }
+    let contest = &contests[&forward[..]];
     let flows = run.flows.iter().enumerate().map(|(index, flow)| {
         let active = Window::active(flow, run.end);
         let warm = active.filter(|_| input.warmup > Time::ZERO);
@@ -44,13 +54,15 @@ pub fn measure(trace: &Trace, input: &MeasureInput) -> RunMetrics {
             finite: input.finite.contains(&flow.name),
             alone_s: input.paths.as_ref().and_then(|paths| paths.alone_s(index)),
             index,
-            contest: match &against {
-                Some(against) if ways[index] == Direction::Reverse => against,
-                _ => contest,
-            },
+            contest: &contests[meetings.rivals(index)],
+            shared: None,
         }
     });
-    let flows: Vec<OfFlow<'_>> = flows.collect();
+    let mut flows: Vec<OfFlow<'_>> = flows.collect();
+    let shared = meetings.shared(trace, &flows);
+    for (flow, shared) in flows.iter_mut().zip(&shared) {
+        flow.shared = shared.as_ref();
+    }
     let weigh = |way: Direction, weight: &dyn Fn(&OfFlow<'_>) -> Option<f64>| -> Vec<f64> {
         let of_way = flows.iter().filter(|of| of.direction == way);
         of_way.filter_map(weight).collect()

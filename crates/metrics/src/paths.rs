@@ -17,6 +17,8 @@ const KEYS_PER_WRITE: f64 = (1.0 - 0.000_065_61) / 0.7;
 #[derive(Clone, Debug, Default)]
 pub struct Paths {
     links: Vec<Option<Course>>,
+    /// What traces call them.
+    names: Vec<String>,
     flows: Vec<Way>,
     traffic: Vec<Load>,
     /// Routers forward so many packets a second: then links are not all that is shared.
@@ -36,6 +38,8 @@ struct Course {
 #[derive(Clone, Debug)]
 struct Way {
     direction: Direction,
+    /// The links that are its bottleneck, as their places.
+    bottlenecks: Vec<usize>,
     claim: Claim,
     alone_s: Option<f64>,
 }
@@ -61,6 +65,7 @@ impl Paths {
         let traffic = scenario.traffic.iter().zip(&layout.traffic);
         Some(Paths {
             links: links.collect(),
+            names: layout.links.iter().map(|link| link.name.clone()).collect(),
             flows: flows.collect::<Option<_>>()?,
             traffic: traffic.map(|(spec, journey)| load(spec, journey)).collect(),
             routers_limit: scenario.network.router.is_some(),
@@ -71,6 +76,22 @@ impl Paths {
     pub(crate) fn direction(&self, index: usize) -> Direction {
         let way = self.flows.get(index);
         way.map_or(Direction::Forward, |way| way.direction)
+    }
+
+    /// The places of the links that are the bottleneck of the flow at `index`.
+    pub(crate) fn bottlenecks(&self, index: usize) -> &[usize] {
+        self.flows.get(index).map_or(&[], |way| &way.bottlenecks)
+    }
+
+    /// Whether data of the flow at `index` cross the link at `link`.
+    pub(crate) fn crosses(&self, index: usize, link: usize) -> bool {
+        let way = self.flows.get(index);
+        way.is_some_and(|way| way.claim.links.contains(&link))
+    }
+
+    /// What traces call the link at `link`.
+    pub(crate) fn name(&self, link: usize) -> Option<&str> {
+        self.names.get(link).map(String::as_str)
     }
 
     /// For each flow the largest rate before `end` of the slowest link on its way.
@@ -170,11 +191,35 @@ fn direction(layout: &Layout, journey: &Journey) -> Direction {
     }
 }
 
+/// The places of the links that are the bottleneck of `journey`: those under study that its data
+/// cross, or their ways back; in a graph, where it crosses none of these, the slowest on its way.
+fn bottlenecks(layout: &Layout, journey: &Journey) -> Vec<usize> {
+    let under_study = layout.bottlenecks.iter().flatten();
+    let crossed: Vec<LinkId> = under_study
+        .copied()
+        .filter(|link| journey.data.contains(link))
+        .collect();
+    if !crossed.is_empty() {
+        return indices(&crossed);
+    }
+    let rate = |link: &LinkId| layout.line(*link).and_then(|line| line.rate);
+    let Some(slowest) = journey.data.iter().filter_map(rate).min() else {
+        return Vec::new();
+    };
+    let slow = journey.data.iter().copied();
+    indices(
+        &slow
+            .filter(|link| rate(link) == Some(slowest))
+            .collect::<Vec<_>>(),
+    )
+}
+
 fn way(scenario: &Scenario, spec: &Flow, layout: &Layout, journey: &Journey) -> Option<Way> {
     let ends = Ends::of(&profile_of(scenario, spec)?, spec);
     let alone = alone(scenario, spec, layout, journey, &ends);
     Some(Way {
         direction: direction(layout, journey),
+        bottlenecks: bottlenecks(layout, journey),
         claim: Claim {
             links: indices(&journey.data),
             cost: ends.packet() as f64 / ends.payload as f64,

@@ -6,6 +6,7 @@ use cclab_trace::schema::{Echo, ProbeSummary};
 use cclab_units::{Rate, Time};
 use serde::{Deserialize, Serialize};
 
+use crate::of_many::{mean, nearest_rank};
 use crate::table::Quantity::{Count, Delay, Percentage, Rate as BitRate, Size, Text};
 use crate::table::{measured, row};
 
@@ -14,10 +15,10 @@ pub(crate) struct OfProbe<'a> {
     probe: &'a ProbeSummary,
     /// Requests of which it is known what became of them.
     sent: u64,
-    /// The round trips, in the order in which the requests left.
-    rtts: Vec<Time>,
+    /// Seconds of the round trips, in the order in which the requests left.
+    rtts: Vec<f64>,
     /// The same from the least to the largest.
-    ordered: Vec<Time>,
+    ordered: Vec<f64>,
     /// The rate of the slower direction of the bottleneck.
     slower: Option<Rate>,
 }
@@ -46,27 +47,27 @@ measured! {
             "lost / sent.",
             row(Percentage, "after warm-up", "sender").lower().compared(210).queried().column("loss", 1);
 
-        rtt_min_s: Option<f64> = |of| of.ordered.first().copied().map(Time::as_secs_f64),
+        rtt_min_s: Option<f64> = |of| of.ordered.first().copied(),
             "Least time from a request to its answer; exact, as all round trips of probes.",
             row(Delay, "after warm-up", "sender").lower().column("min", 2);
 
-        rtt_mean_s: Option<f64> = |of| mean(of.rtts.iter().copied()),
+        rtt_mean_s: Option<f64> = |of| mean(&of.rtts),
             "Mean of the same.",
             row(Delay, "after warm-up", "sender").lower().compared(180).column("mean", 2);
 
-        rtt_p50_s: Option<f64> = |of| quantile(&of.ordered, 0.5),
+        rtt_p50_s: Option<f64> = |of| nearest_rank(&of.ordered, 0.5),
             "Median: the least round trip that at least half of all do not pass.",
             row(Delay, "after warm-up", "sender").lower().compared(190).queried().column("p50", 2);
 
-        rtt_p95_s: Option<f64> = |of| quantile(&of.ordered, 0.95),
+        rtt_p95_s: Option<f64> = |of| nearest_rank(&of.ordered, 0.95),
             "95th percentile, likewise.",
             row(Delay, "after warm-up", "sender").lower().queried().column("p95", 2);
 
-        rtt_p99_s: Option<f64> = |of| quantile(&of.ordered, 0.99),
+        rtt_p99_s: Option<f64> = |of| nearest_rank(&of.ordered, 0.99),
             "99th percentile, likewise.",
             row(Delay, "after warm-up", "sender").lower().compared(200).queried().column("p99", 2);
 
-        rtt_max_s: Option<f64> = |of| of.ordered.last().copied().map(Time::as_secs_f64),
+        rtt_max_s: Option<f64> = |of| of.ordered.last().copied(),
             "The largest.",
             row(Delay, "after warm-up", "sender").lower();
 
@@ -108,9 +109,10 @@ impl<'a> OfProbe<'a> {
         let known = |echo: &&Echo| echo.rtt.is_some() || echo.sent + longest < end;
         let counted = probe.echoes.iter().filter(|echo| echo.sent >= warmup);
         let counted: Vec<&Echo> = counted.filter(known).collect();
-        let rtts: Vec<Time> = counted.iter().filter_map(|echo| echo.rtt).collect();
+        let rtts = counted.iter().filter_map(|echo| echo.rtt);
+        let rtts: Vec<f64> = rtts.map(Time::as_secs_f64).collect();
         let mut ordered = rtts.clone();
-        ordered.sort_unstable();
+        ordered.sort_unstable_by(f64::total_cmp);
         OfProbe {
             probe,
             sent: counted.len() as u64,
@@ -125,25 +127,9 @@ fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-fn mean(times: impl ExactSizeIterator<Item = Time>) -> Option<f64> {
-    let count = times.len();
-    let sum: Time = times.sum();
-    (count > 0).then(|| sum.as_secs_f64() / count as f64)
-}
-
-/// The smallest of the `ordered` that at least the share `at` of all does not pass.
-fn quantile(ordered: &[Time], at: f64) -> Option<f64> {
-    let rank = (at * ordered.len() as f64).ceil() as usize;
-    let found = ordered.get(rank.max(1) - 1)?;
-    Some(found.as_secs_f64())
-}
-
-fn jitter(rtts: &[Time]) -> Option<f64> {
-    let steps = rtts.windows(2).map(|pair| {
-        let (one, next) = (pair[0].min(pair[1]), pair[0].max(pair[1]));
-        next - one
-    });
-    mean(steps)
+fn jitter(rtts: &[f64]) -> Option<f64> {
+    let steps = rtts.windows(2).map(|pair| (pair[1] - pair[0]).abs());
+    mean(&steps.collect::<Vec<f64>>())
 }
 
 fn load_bps(of: &OfProbe<'_>) -> Option<f64> {

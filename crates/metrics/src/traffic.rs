@@ -5,7 +5,7 @@ use cclab_trace::schema::{TrafficSummary, Transfer};
 use cclab_units::Time;
 use serde::{Deserialize, Serialize};
 
-use crate::quantile::nearest_rank;
+use crate::of_many::{mean, nearest_rank};
 use crate::table::Quantity::{Count, Delay, Factor, List, Percentage, Rate, Text};
 use crate::table::{Told, group, measured, row};
 
@@ -239,7 +239,7 @@ fn distribution(mut values: Vec<f64>) -> Option<Distribution> {
     values.sort_unstable_by(f64::total_cmp);
     let quantile = |share: f64| nearest_rank(&values, share);
     Some(Distribution {
-        mean: values.iter().sum::<f64>() / values.len() as f64,
+        mean: mean(&values)?,
         median: quantile(0.5)?,
         p95: quantile(0.95)?,
         p99: quantile(0.99)?,

@@ -40,6 +40,14 @@ impl Network {
         self.links[index].sojourn(self.now)
     }
 
+    /// What the named queues of the link `index` have counted so far.
+    pub fn bands(&self, index: usize) -> Vec<BandSummary> {
+        let link = &self.links[index];
+        let kept = link.fittings.as_ref().map_or(&[][..], |of| &of.bands);
+        let kept = kept.iter().map(|(name, sojourn)| (*name, sojourn.clone()));
+        band_summaries(link, kept)
+    }
+
     /// Ends a run now: the links' rows. The counters of links that run ahead then tell what has
     /// happened by now.
     ///
@@ -94,15 +102,7 @@ fn link_summary(mut link: Link, now: Time) -> LinkSummary {
         .fittings
         .as_mut()
         .map(|of| std::mem::take(&mut of.bands));
-    let counted = link.bands().iter().zip(kept.unwrap_or_default());
-    let bands = counted.map(|(band, (name, sojourn))| BandSummary {
-        name: name.to_owned(),
-        packets: band.packets,
-        drops: band.drops,
-        marks: band.marks,
-        sojourn,
-    });
-    let bands = bands.collect();
+    let bands = band_summaries(&link, kept.unwrap_or_default());
     let counters = &link.counters;
     let incidents = &link.incidents;
     LinkSummary {
@@ -128,4 +128,21 @@ fn link_summary(mut link: Link, now: Time) -> LinkSummary {
         name: link.name.into(),
         ..LinkSummary::default()
     }
+}
+
+/// The rows of the named queues of `link`, with the names and sojourn times that were `kept`.
+fn band_summaries(
+    link: &Link,
+    kept: impl IntoIterator<Item = (&'static str, Histogram)>,
+) -> Vec<BandSummary> {
+    let counted = link.bands().iter().zip(kept);
+    let rows = counted.map(|(band, (name, sojourn))| BandSummary {
+        name: name.to_owned(),
+        packets: band.packets,
+        drops: band.drops,
+        marks: band.marks,
+        sojourn,
+        ..BandSummary::default()
+    });
+    rows.collect()
 }

@@ -32,6 +32,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plan::run_id, module)?)?;
     module.add_function(wrap_pyfunction!(plan::determinants, module)?)?;
     module.add_function(wrap_pyfunction!(plan::describe, module)?)?;
+    module.add_function(wrap_pyfunction!(plan::foreseen, module)?)?;
     module.add_function(wrap_pyfunction!(plan::baselines, module)?)?;
     module.add_function(wrap_pyfunction!(plan::holds, module)?)?;
     module.add_function(wrap_pyfunction!(plan::number, module)?)?;
@@ -50,6 +51,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(names::variants, module)?)?;
     module.add_function(wrap_pyfunction!(names::qdiscs, module)?)?;
     module.add_function(wrap_pyfunction!(names::probes, module)?)?;
+    module.add_function(wrap_pyfunction!(names::parts, module)?)?;
     module.add_function(wrap_pyfunction!(names::stacks, module)?)?;
     module.add_function(wrap_pyfunction!(names::metrics, module)?)?;
     module.add_function(wrap_pyfunction!(names::results_schema, module)?)?;

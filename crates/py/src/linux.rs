@@ -56,6 +56,7 @@ pub fn needs_of(run_json: &str) -> PyResult<String> {
     let needs = needs(&orders(&run.scenario, run.seed, Target::Host));
     let told = json!({
         "qdiscs": needs.qdiscs,
+        "parts": needs.parts,
         "variants": needs.variants,
         "programs": needs.programs,
         "iptables": needs.iptables,

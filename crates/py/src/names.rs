@@ -5,7 +5,7 @@ use cclab_metrics::{Better, Number};
 use cclab_qdisc::Discipline;
 use cclab_spec::kinds::{APPLICATIONS, IMPAIRMENTS, Key, Kind, TOPOLOGIES};
 use cclab_spec::{Opportunities, Overrides, Scenario, Study, TRAFFIC_KINDS, TrafficKind};
-use cclab_testbed::Probe;
+use cclab_testbed::{PARTS, Part, Probe};
 use cclab_units::InKernel;
 use cclab_units::parameter::Parameter;
 use pyo3::prelude::*;
@@ -59,6 +59,22 @@ pub fn qdiscs() -> String {
 pub fn probes() -> String {
     let row = |p: Probe| json!({ "kind": p.kind, "least": p.least, "module": p.part.module() });
     json!(cclab_testbed::probes().map(row).collect::<Vec<_>>()).to_string()
+}
+
+/// Every part that leads packets from one interface to another: its name, what it is, the commands
+/// that try it, the kernel's module of it and the option that makes a kernel have it.
+#[pyfunction]
+pub fn parts() -> String {
+    let row = |p: &Part| {
+        json!({
+            "name": p.name,
+            "what": p.kind.name(),
+            "trial": p.trial,
+            "module": p.part.module(),
+            "option": p.part.symbol(),
+        })
+    };
+    json!(PARTS.iter().map(row).collect::<Vec<_>>()).to_string()
 }
 
 /// Each parameter: name, what it measures, meaning, default (null where the algorithm derives it)

@@ -203,11 +203,18 @@ pub fn describe(scenario: &str) -> PyResult<String> {
     serde_json::to_string(&description).map_err(error::study)
 }
 
+/// The warnings that every run of a scenario (JSON) will have, as JSON.
+#[pyfunction]
+pub fn foreseen(scenario: &str) -> PyResult<String> {
+    let scenario: Scenario = serde_json::from_str(scenario).map_err(error::study)?;
+    serde_json::to_string(&cclab_metrics::foreseen(&scenario)).map_err(error::study)
+}
+
 /// What determines a run of a scenario beside its seed; `kernel` names what it is on, if it is on
 /// one.
 fn determinants_of(scenario: &Scenario, kernel: Option<&str>) -> String {
     match kernel {
-        Some(kernel) => cclab_testbed::determinants(kernel),
+        Some(kernel) => cclab_linux::determinants(scenario, kernel),
         None => cclab_sim::determinants(scenario),
     }
 }

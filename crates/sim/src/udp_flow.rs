@@ -5,7 +5,7 @@ use cclab_net::{Host, Port, Side};
 use cclab_packet::{Packet, flags};
 use cclab_spec::{Datagrams, Flow as Spec, Scenario, Schedule};
 use cclab_trace::schema::{Carrier, FlowSample, FlowSummary};
-use cclab_trace::{Arrivals, Playback};
+use cclab_trace::{Arrivals, Departures, Playback};
 use cclab_units::{Stream, Time};
 
 use crate::flow::SENDER;
@@ -32,6 +32,9 @@ pub struct UdpFlow {
     over: bool,
     sent: u64,
     sent_bytes: u64,
+    warmup: Time,
+    /// What had left when the warm-up ended; absent before that, and without one.
+    before: Option<Departures>,
     arrivals: Arrivals,
     /// Numbers of datagrams of which a copy was lost.
     lost: Vec<u64>,
@@ -69,7 +72,9 @@ impl UdpFlow {
             over: false,
             sent: 0,
             sent_bytes: 0,
-            arrivals: Arrivals::default(),
+            warmup: scenario.warmup,
+            before: None,
+            arrivals: Arrivals::new(scenario.warmup),
             lost: Vec::new(),
             playback: source.video().map(|video| Playback::new(*video, start)),
             due_after: source.video().map_or(Time::ZERO, |video| video.deadline),
@@ -126,10 +131,23 @@ impl UdpFlow {
         lost.dedup();
         let frames = self.playback.map(|mut playback| {
             lost.iter().for_each(|&number| playback.lose(number));
-            playback.finish(self.sent, now)
+            playback.finish(self.sent, now, self.warmup)
         });
-        let count = lost.len() as u64;
-        let datagrams = self.arrivals.finish(self.sent, self.sent_bytes, count);
+        let whole = Departures {
+            sent: self.sent,
+            sent_bytes: self.sent_bytes,
+            lost: lost.len() as u64,
+        };
+        // None left after the warm-up if it never came to its end.
+        let before = self.before.unwrap_or(whole);
+        let lost_before = lost.partition_point(|&number| number < before.sent);
+        let warm = Departures {
+            sent: whole.sent - before.sent,
+            sent_bytes: whole.sent_bytes - before.sent_bytes,
+            lost: whole.lost - lost_before as u64,
+        };
+        let [datagrams, warm_datagrams] = self.arrivals.finish(whole, warm);
+        let [frames, warm_frames] = frames.unwrap_or_default();
         FlowSummary {
             name: spec.name.clone(),
             transport: Carrier::Udp,
@@ -140,7 +158,9 @@ impl UdpFlow {
             bytes_received: datagrams.received_bytes,
             segments_sent: self.sent,
             datagrams,
-            frames: frames.unwrap_or_default(),
+            frames,
+            warm_datagrams,
+            warm_frames,
             ..FlowSummary::default()
         }
     }
@@ -183,6 +203,13 @@ impl Host for UdpFlow {
         };
         // No datagram has blocks of SACK: the place of the first tells where its payload belongs.
         packet.sack[0] = ((self.sent_bytes >> 32) as u32, self.sent_bytes as u32);
+        if now >= self.warmup && self.before.is_none() {
+            self.before = Some(Departures {
+                sent: self.sent,
+                sent_bytes: self.sent_bytes,
+                lost: 0,
+            });
+        }
         self.started.get_or_insert(now);
         self.last = now;
         self.sent += 1;

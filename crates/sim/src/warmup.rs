@@ -3,7 +3,7 @@
 
 use cclab_net::Network;
 use cclab_trace::Histogram;
-use cclab_trace::schema::LinkSummary;
+use cclab_trace::schema::{BandSummary, LinkSummary};
 
 use crate::flow::Flow;
 
@@ -14,6 +14,8 @@ pub struct Counted {
     pub flows: Vec<RoundTrips>,
     /// Of the first links, which are the bottlenecks.
     sojourns: Vec<Histogram>,
+    /// Of the same, their named queues.
+    bands: Vec<Vec<BandSummary>>,
 }
 
 /// The round trips that a flow had counted: none over UDP.
@@ -38,6 +40,7 @@ impl Counted {
         Counted {
             flows: flows.iter().map(round_trips).collect(),
             sojourns: (0..links).map(|index| net.sojourn(index)).collect(),
+            bands: (0..links).map(|index| net.bands(index)).collect(),
         }
     }
 
@@ -45,6 +48,11 @@ impl Counted {
     pub fn complete(&self, links: &mut [LinkSummary]) {
         for (row, before) in links.iter_mut().zip(&self.sojourns) {
             row.warm_sojourn = row.sojourn.since(before);
+        }
+        for (row, before) in links.iter_mut().zip(&self.bands) {
+            for (band, before) in row.bands.iter_mut().zip(before) {
+                band.warm_since(before);
+            }
         }
     }
 }

@@ -280,3 +280,42 @@ fn another_flow_leaves_the_dice_of_a_source_alone() {
     assert_eq!(alone, of(vec![drawn(), other, flow("t", "cubic")]));
     assert!(alone.0 > 500, "{alone:?}");
 }
+
+#[test]
+fn datagrams_that_left_after_the_warm_up_are_counted_apart() {
+    // Two come while one leaves during the first second, and one in two milliseconds afterwards: only
+    // the first loses any. A datagram leaves at each instant at which both are told apart.
+    let busy = Flow {
+        duration: Some(ms(1_000)),
+        ..every(Time::from_micros(500))
+    };
+    let mut calm = Flow {
+        name: "calm".into(),
+        ..every(ms(2))
+    };
+    calm.start.at = ms(2_000);
+    let scenario = Scenario {
+        warmup: ms(3_000),
+        ..dumbbell("rfc", slow(ms(20), 10), vec![busy, calm], ms(5_000))
+    };
+    let found = run(&scenario, 1).flows;
+    assert!(found[0].datagrams.lost() > 900);
+    assert_eq!(found[0].warm_datagrams.sent, 0);
+    let [whole, warm] = [&found[1].datagrams, &found[1].warm_datagrams];
+    assert_eq!((whole.sent, warm.sent), (1_500, 1_000));
+    assert_eq!((whole.lost(), warm.lost()), (0, 0));
+    // 21 ms after they left: those of the last 21 are on their way.
+    assert_eq!(warm.received + warm.in_flight, 1_000);
+    assert_eq!(warm.delay.mean(), Some(21e6));
+    assert_eq!(warm.first, Some(ms(3_021)));
+    // Without a warm-up there is nothing to say.
+    let scenario = Scenario {
+        warmup: Time::ZERO,
+        ..scenario
+    };
+    let found = run(&scenario, 1).flows;
+    assert_eq!(
+        found[1].warm_datagrams,
+        cclab_trace::schema::Datagrams::default()
+    );
+}

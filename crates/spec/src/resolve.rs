@@ -20,7 +20,7 @@ pub(crate) use files::Files;
 use flow::flows;
 use layout::Layout;
 use link::Links;
-use network::{PathFacts, bottlenecks};
+use network::{NoFlow, PathFacts, bottlenecks};
 use serde::de::Error as _;
 
 use crate::de::At;
@@ -83,8 +83,11 @@ pub(crate) fn resolve(
     };
     let (flows, max_rtt) = flows(study, names, duration, &layout)?;
     let path = PathFacts {
-        max_rtt,
-        has_flows: !flows.is_empty(),
+        max_rtt: match (flows.is_empty(), study.flow.is_empty()) {
+            (false, _) => Ok(max_rtt),
+            (true, true) => Err(NoFlow::Written),
+            (true, false) => Err(NoFlow::Left),
+        },
         packet: flows
             .iter()
             .map(|flow| u64::from(flow.mss.unwrap_or(stack_mss)))

@@ -11,19 +11,24 @@ use crate::baseline::Baseline;
 use crate::de::At;
 use crate::names;
 use crate::repeat::Repeat;
-use crate::scenario::{By, DelayAt, Direction, EventKind, Topology, Transport};
+use crate::scenario::{By, DelayAt, EventKind, Topology, Transport};
 use crate::text::{
     BriefOrFull, OneOrMany, Param, QueueLimit, RateText, SizeText, SysctlValue, TimeText,
 };
 
 mod link;
+mod placed;
 mod probe;
+mod traffic;
 
 pub(crate) use link::{
     Access, Bottleneck, Change, GraphLink, Impairments, Jitter, Loss, LossKind, Outage, Reorder,
     Reverse,
 };
+pub(crate) use placed::PlaceKeys;
+use placed::placed_table;
 pub(crate) use probe::Probe;
+pub(crate) use traffic::{Sizes, Traffic};
 
 /// A cclab study: one question about congestion control, and the experiment that answers it.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -168,83 +173,71 @@ pub(crate) struct Queue {
 /// Parameters by name; times, sizes, rates and shares become SI units.
 pub(crate) type Params = BTreeMap<At<String>, Param>;
 
-/// A flow of TCP or UDP, or `count` of them.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table")]
-pub(crate) struct Flow {
-    /// Unique name: letters, digits, `-` and `_`. Default: "flow1", "flow2", ...
-    pub name: Option<At<String>>,
-    /// What carries its data: "tcp", or "udp" for an `application` that sends datagrams. Default:
-    /// "tcp"; of a `command` what the program uses.
-    pub transport: Option<At<Transport>>,
-    /// The variant (congestion control algorithm) of TCP. Default: "cubic".
-    #[schemars(extend("enum" = names::variants()))]
-    pub cc: Option<At<String>>,
-    /// Parameters of the variant, such as { beta = 0.8 }; `cclab list variants` names them.
-    #[serde(default)]
-    pub cc_params: Params,
-    /// How many such flows; more than one are called NAME.1, NAME.2, ... With 0 the flow is
-    /// absent. Default: 1.
-    pub count: Option<At<u64>>,
-    /// The flows that it is one of: several `[[flow]]` may name one group. Default: those of its
-    /// own `count`, under its own name; a single flow is in none.
-    pub group: Option<At<String>>,
-    /// Base RTT: propagation over the whole path and back, without queueing and transmission.
-    /// What the path lacks is added on the access link. Default: what the path has.
-    pub rtt: Option<At<TimeText>>,
-    /// When it starts: an exact time, or a table with a spread. Default: at "0s" with a spread
-    /// of "100ms".
-    pub start: Option<BriefOrFull<TimeText, Start>>,
-    /// Bytes to send. Default: as many as time allows.
-    pub transfer: Option<At<SizeText>>,
-    /// How long it sends after its start. Default: until the transfer or the run ends.
-    pub duration: Option<At<TimeText>>,
-    /// The largest window the receiver advertises. Default: the stack's.
-    pub rwnd: Option<At<SizeText>>,
-    /// The send buffer, as a kernel counts it: payload and what its packets take of memory beside.
-    /// Default: the stack's.
-    pub sndbuf: Option<At<SizeText>>,
-    /// Maximum segment size. Default: the stack's.
-    pub mss: Option<At<SizeText>>,
-    /// Bytes per write of the application. Default: as large as fits.
-    pub write_size: Option<At<SizeText>>,
-    /// Writes per second. Default: as often as there is room.
-    pub writes_per_second: Option<At<f64>>,
-    /// Whether short segments leave at once although data is outstanding (TCP_NODELAY: no Nagle
-    /// algorithm). Default: false.
-    pub nodelay: Option<At<bool>>,
-    /// Packets per second that each of its two hosts handles, whatever their size, sent and
-    /// received together. Default: whatever comes.
-    pub packet_rate: Option<At<u64>>,
-    /// Whether the flow negotiates ECN. Default: false.
-    pub ecn: Option<At<bool>>,
-    /// Full segments per acknowledgement; 1 acknowledges every segment. Default: the stack's.
-    pub delayed_ack: Option<At<u32>>,
-    /// Which way the data travels over the bottleneck. Default: "forward".
-    pub direction: Option<Direction>,
-    /// The first and the last bottleneck of a parking lot that it crosses, counted from 1.
-    /// Default: all.
-    pub crosses: Option<At<[u32; 2]>>,
-    /// The node of a graph that the data come from.
-    pub from: Option<At<String>>,
-    /// The node of a graph that the data go to.
-    pub to: Option<At<String>>,
-    /// The application: "bulk", or a table with its `kind`. Default: bulk.
-    pub application: Option<At<BriefOrFull<String, Application>>>,
-    /// A program and its arguments to run instead (kernel backends). {src}, {dst}, {port} and
-    /// {duration} stand for the flow's addresses, the receiver's port and seconds.
-    pub command: Option<At<Vec<At<String>>>>,
-    /// The receiving host's program beside `command`, with the same placeholders. Default: what
-    /// serves iperf3, iperf or netperf; for other programs a port that discards what comes.
-    pub server: Option<At<Vec<At<String>>>>,
-    /// Where the base RTT is added (kernel backends). Default: "router".
-    pub delay_at: Option<DelayAt>,
-    /// Packets that the sending host's interface holds, delayed or waiting for the link, with
-    /// `delay_at = "sender"`; one that finds as many there is lost. Default: all that come.
-    pub delay_limit: Option<At<u32>>,
-    /// Kernel settings by their sysctl name; lists are joined by spaces.
-    #[serde(default)]
-    pub sysctl: BTreeMap<String, SysctlValue>,
+placed_table! {
+    /// A flow of TCP or UDP, or `count` of them.
+    Flow {
+        /// Unique name: letters, digits, `-` and `_`. Default: "flow1", "flow2", ...
+        name: Option<At<String>>,
+        /// What carries its data: "tcp", or "udp" for an `application` that sends datagrams. Default:
+        /// "tcp"; of a `command` what the program uses.
+        transport: Option<At<Transport>>,
+        /// The variant (congestion control algorithm) of TCP. Default: "cubic".
+        #[schemars(extend("enum" = names::variants()))]
+        cc: Option<At<String>>,
+        /// Parameters of the variant, such as { beta = 0.8 }; `cclab list variants` names them.
+        #[serde(default)]
+        cc_params: Params,
+        /// How many such flows; more than one are called NAME.1, NAME.2, ... With 0 the flow is
+        /// absent. Default: 1.
+        count: Option<At<u64>>,
+        /// The flows that it is one of: several `[[flow]]` may name one group. Default: those of its
+        /// own `count`, under its own name; a single flow is in none.
+        group: Option<At<String>>,
+        /// When it starts: an exact time, or a table with a spread. Default: at "0s" with a spread
+        /// of "100ms".
+        start: Option<BriefOrFull<TimeText, Start>>,
+        /// Bytes to send. Default: as many as time allows.
+        transfer: Option<At<SizeText>>,
+        /// How long it sends after its start. Default: until the transfer or the run ends.
+        duration: Option<At<TimeText>>,
+        /// The largest window the receiver advertises. Default: the stack's.
+        rwnd: Option<At<SizeText>>,
+        /// The send buffer, as a kernel counts it: payload and what its packets take of memory beside.
+        /// Default: the stack's.
+        sndbuf: Option<At<SizeText>>,
+        /// Maximum segment size. Default: the stack's.
+        mss: Option<At<SizeText>>,
+        /// Bytes per write of the application. Default: as large as fits.
+        write_size: Option<At<SizeText>>,
+        /// Writes per second. Default: as often as there is room.
+        writes_per_second: Option<At<f64>>,
+        /// Whether short segments leave at once although data is outstanding (TCP_NODELAY: no Nagle
+        /// algorithm). Default: false.
+        nodelay: Option<At<bool>>,
+        /// Packets per second that each of its two hosts handles, whatever their size, sent and
+        /// received together. Default: whatever comes.
+        packet_rate: Option<At<u64>>,
+        /// Whether the flow negotiates ECN. Default: false.
+        ecn: Option<At<bool>>,
+        /// Full segments per acknowledgement; 1 acknowledges every segment. Default: the stack's.
+        delayed_ack: Option<At<u32>>,
+        /// The application: "bulk", or a table with its `kind`. Default: bulk.
+        application: Option<At<BriefOrFull<String, Application>>>,
+        /// A program and its arguments to run instead (kernel backends). {src}, {dst}, {port} and
+        /// {duration} stand for the flow's addresses, the receiver's port and seconds.
+        command: Option<At<Vec<At<String>>>>,
+        /// The receiving host's program beside `command`, with the same placeholders. Default: what
+        /// serves iperf3, iperf or netperf; for other programs a port that discards what comes.
+        server: Option<At<Vec<At<String>>>>,
+        /// Where the base RTT is added (kernel backends). Default: "router".
+        delay_at: Option<DelayAt>,
+        /// Packets that the sending host's interface holds, delayed or waiting for the link, with
+        /// `delay_at = "sender"`; one that finds as many there is lost. Default: all that come.
+        delay_limit: Option<At<u32>>,
+        /// Kernel settings by their sysctl name; lists are joined by spaces.
+        #[serde(default)]
+        sysctl: BTreeMap<String, SysctlValue>,
+    }
 }
 
 /// A start within an interval, drawn from the run's seed.
@@ -299,64 +292,6 @@ pub(crate) struct Application {
     pub group: Option<At<u32>>,
     /// How long after its making a frame is shown, if it is there (video). Default: "150ms".
     pub deadline: Option<At<TimeText>>,
-}
-
-/// Cross traffic, with the parameters of its kind beside it.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table")]
-#[schemars(!deny_unknown_fields)]
-pub(crate) struct Traffic {
-    /// Unique name, which no flow has. Default: "traffic1", "traffic2", ...
-    pub name: Option<At<String>>,
-    /// What it is: "constant-rate", "on-off", "random", "ping-flood", "poisson",
-    /// "request-response" or "telnet".
-    pub kind: At<String>,
-    /// When it begins. Default: "0s".
-    pub start: Option<At<TimeText>>,
-    /// When it ends. Default: with the run.
-    pub stop: Option<At<TimeText>>,
-    /// Base RTT of its path. Default: what the path has.
-    pub rtt: Option<At<TimeText>>,
-    /// Which way the data travels over the bottleneck. Default: "forward".
-    pub direction: Option<Direction>,
-    /// The first and the last bottleneck of a parking lot that it crosses. Default: all.
-    pub crosses: Option<At<[u32; 2]>>,
-    /// The node of a graph that the data come from.
-    pub from: Option<At<String>>,
-    /// The node of a graph that the data go to.
-    pub to: Option<At<String>>,
-    /// The variant, of kinds that are TCP. Default: "cubic".
-    #[schemars(extend("enum" = names::variants()))]
-    pub cc: Option<At<String>>,
-    /// Parameters of the variant.
-    #[serde(default)]
-    pub cc_params: Params,
-    /// Bytes of each transfer (poisson, request-response).
-    pub transfer: Option<At<SizeText>>,
-    /// The distribution of the sizes of transfers (poisson, request-response).
-    pub sizes: Option<At<Sizes>>,
-    /// Parameters of the kind.
-    #[schemars(flatten)]
-    pub params: Params,
-}
-
-/// How large transfers are.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "a table such as { kind = \"lognormal\", mean = \"30kB\", sigma = 1.5 }"
-)]
-pub(crate) struct Sizes {
-    /// The distribution: "lognormal", "pareto" or "empirical".
-    pub kind: At<String>,
-    /// Mean (lognormal, pareto).
-    pub mean: Option<SizeText>,
-    /// Standard deviation of the logarithm (lognormal).
-    pub sigma: Option<f64>,
-    /// Exponent of the tail, above 1 (pareto).
-    pub shape: Option<f64>,
-    /// File of lines `size,cdf`, bytes and cumulative shares, beside the study (empirical).
-    pub file: Option<At<String>>,
 }
 
 /// What is recorded. What is off costs nothing.

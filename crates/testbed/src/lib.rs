@@ -16,6 +16,7 @@
 mod access;
 mod bottleneck;
 mod cable;
+mod datagram;
 mod discipline;
 mod flow;
 mod impairment;
@@ -41,7 +42,7 @@ use cclab_spec::{By, Scenario};
 pub use lowering::orders;
 pub use needs::{Needs, needs};
 pub use orders::Orders;
-pub use probes::{Probe, probes};
+pub use probes::{PARTS, Part, PartKind, Probe, probes};
 pub use records::Outcome;
 pub use wired::devices;
 pub use unsupported::{Unsupported, unsupported};
@@ -49,7 +50,7 @@ pub use unsupported::{Unsupported, unsupported};
 /// The version of what the kernel backends do around a kernel: the orders, what the agent makes of
 /// them, and the trace that its records become. Whoever changes one of them raises it: runs of the
 /// older version are then other runs, and an agent of it is refused.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// What determines a run on a kernel beside its scenario and its seed, given what names the kernel.
 pub fn determinants(kernel: &str) -> String {

@@ -4,7 +4,7 @@ use cclab_spec::{EventKind, Scenario};
 use cclab_units::Time;
 
 use crate::network::{self, Network};
-use crate::orders::{Capture, Change, Events, Orders, SCHEMA};
+use crate::orders::{Capture, Change, Events, Orders, SCHEMA, Wire};
 use crate::{Target, flow, probe, route, settings, tap};
 
 /// The orders of the run of `scenario` with `seed`. The caller has made sure that
@@ -34,7 +34,11 @@ pub fn orders(scenario: &Scenario, seed: u64, target: Target) -> Orders {
             true => Vec::new(),
             false => captures(scenario, &network),
         },
-        zero: wired.then(|| zero(&network)),
+        wire: wired.then(|| Wire {
+            zero: zero(&network),
+            mtu: network.mtu,
+            lasts: !scenario.traffic.is_empty() && scenario.duration.is_some(),
+        }),
         snaplen: trace.snaplen,
         capture_from: trace.from,
         capture_until: trace.until,

@@ -45,9 +45,10 @@ pub(crate) fn add(scenario: &Scenario, network: &mut Network<'_>) {
         let copies = copies_of(&interface);
         let host = &network.namespaces[namespace].name;
         // An interface of this kind discards what it is given, and the kernels of distributions
-        // have it.
+        // have it. What a program hands over as one (UDP_SEGMENT) is cut before it is seen there, as
+        // it is before it leaves the host.
         network.links.push(format!(
-            "link add {copies} netns {host} mtu {} address {MAC} arp off type ifb",
+            "link add {copies} netns {host} mtu {} address {MAC} gso_max_segs 1 arp off type ifb",
             network.mtu
         ));
         network.bring_up(namespace, &copies);

@@ -316,9 +316,6 @@ fn on_wires(scenario: &Scenario, found: &mut Found) {
             let what = format!("{what} on the simulator's network (network.by = \"kernel\" has it)");
             found.refuse(format!("flow.{}.{key}", flow.name), what);
         };
-        if flow.udp.is_some() {
-            refuse("transport", "a flow over UDP");
-        }
         if flow.command.is_some() {
             refuse("command", "a program");
         }

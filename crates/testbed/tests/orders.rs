@@ -602,6 +602,12 @@ fn a_flow_over_udp_is_its_source_and_has_no_variant() {
     let text = readable(&orders);
     assert!(!text.contains("congctl"), "{text}");
     assert!(needs(&orders).variants.is_empty());
+    let parts: Vec<String> = needs(&orders).parts.into_iter().collect();
+    assert!(
+        ["clsact", "ifb", "mirred", "u32"]
+            .iter()
+            .all(|&part| parts.iter().any(|p| p == part))
+    );
     let written = serde_json::to_string(&orders).expect("orders");
     assert_eq!(serde_json::from_str::<Orders>(&written).ok(), Some(orders));
 }
@@ -610,7 +616,8 @@ fn a_flow_over_udp_is_its_source_and_has_no_variant() {
 fn what_a_kernel_may_lack_is_named() {
     let needs = needs(&in_guest(&scenario(NETWORKS[1])));
     let words = |all: BTreeSet<String>| all.into_iter().collect::<Vec<_>>().join(" ");
-    assert_eq!(words(needs.qdiscs), "bfifo clsact netem pfifo tbf");
+    assert_eq!(words(needs.qdiscs), "bfifo netem pfifo tbf");
+    assert_eq!(words(needs.parts), "clsact matchall mirred");
     assert_eq!(words(needs.variants), "cubic");
     assert!(needs.iptables && needs.programs.is_empty());
 }

@@ -26,7 +26,7 @@ pub mod segment;
 pub mod table;
 pub mod tables;
 
-pub use arrivals::Arrivals;
+pub use arrivals::{Arrivals, Departures};
 pub use capture::file_name as capture_file_name;
 pub use error::TraceError;
 pub use histogram::Histogram;

@@ -67,24 +67,33 @@ impl Playback {
     }
 
     /// What became of the frames if `sent` datagrams have left, in a run that ends at `end`: a frame
-    /// that was not due by then is neither shown nor missed.
-    pub fn finish(mut self, sent: u64, end: Time) -> Frames {
+    /// that was not due by then is neither shown nor missed. And what became of those that were made
+    /// after the `warmup`, if it takes any time.
+    pub fn finish(mut self, sent: u64, end: Time, warmup: Time) -> [Frames; 2] {
         if let Some(last) = sent.checked_sub(1) {
             self.frame(last);
         }
-        let mut found = Frames {
-            sent: self.frames.len() as u64,
-            ..Frames::default()
-        };
+        let whole = self.watch(Time::ZERO, end);
+        let warm = (warmup > Time::ZERO).then(|| self.watch(warmup, end));
+        [whole, warm.unwrap_or_default()]
+    }
+
+    /// What became of the frames that were made from `since` on. What was shown before says how long
+    /// an interval usually is, and where the first one begins.
+    fn watch(&self, since: Time, end: Time) -> Frames {
+        let mut found = Frames::default();
         let mut watched = Watched::from(self.due(0), self.video.frame_rate);
         // When the last frame and all that it needs were there.
         let mut ready: Option<Time> = None;
         for (index, frame) in (0..).zip(&self.frames) {
             let due = self.due(index);
             let complete = (frame.missing == 0).then_some(frame.last);
-            found.complete += u64::from(complete.is_some());
-            found.late += u64::from(complete.is_some_and(|at| at > due));
-            found.lost += u64::from(complete.is_none() && frame.lost);
+            let counts = self.start + self.video.made(index) >= since;
+            let count = |is_so: bool| u64::from(is_so && counts);
+            found.sent += count(true);
+            found.complete += count(complete.is_some());
+            found.late += count(complete.is_some_and(|at| at > due));
+            found.lost += count(complete.is_none() && frame.lost);
             ready = match self.video.is_whole(index) {
                 true => complete,
                 false => complete.zip(ready).map(|(own, before)| own.max(before)),
@@ -92,9 +101,10 @@ impl Playback {
             if due > end {
                 continue;
             }
+            watched.counts = counts;
             match ready.is_some_and(|at| at <= due) {
                 true => {
-                    found.shown += 1;
+                    found.shown += count(true);
                     watched.show(due);
                 }
                 false => watched.end = due,
@@ -121,6 +131,8 @@ struct Watched {
     /// When the last picture was shown, and when the last one was due.
     last: Time,
     end: Time,
+    /// Whether an interval counts that ends now.
+    counts: bool,
     freezes: u64,
     frozen: Time,
 }
@@ -132,6 +144,7 @@ impl Watched {
             intervals: std::collections::VecDeque::with_capacity(REMEMBERED),
             last: begin,
             end: begin,
+            counts: true,
             freezes: 0,
             frozen: Time::ZERO,
         }
@@ -153,7 +166,7 @@ impl Watched {
             0 => self.usual,
             count => self.intervals.iter().copied().sum::<Time>() / count,
         };
-        if interval >= (mean * TIMES).max(mean + NOTICED) {
+        if self.counts && interval >= (mean * TIMES).max(mean + NOTICED) {
             self.freezes += 1;
             self.frozen += interval;
         }
@@ -196,7 +209,7 @@ mod tests {
                 None => playback.lose(number),
             }
         }
-        playback.finish(100, end)
+        playback.finish(100, end, Time::ZERO)[0]
     }
 
     fn but(range: std::ops::Range<u64>, other: Option<u64>) -> impl Fn(u64) -> Option<u64> {
@@ -278,6 +291,24 @@ mod tests {
     }
 
     #[test]
+    fn frames_made_after_the_warm_up_are_counted_apart() {
+        let video = video(1);
+        let mut playback = Playback::new(video, Time::ZERO);
+        // 10 to 19 are lost, which is a freeze, and 48 to 59, which is one that begins before 2 s,
+        // when 50 is made, and ends after.
+        for number in 0..100 {
+            match (10..20).contains(&number) || (48..60).contains(&number) {
+                true => playback.lose(number),
+                false => playback.take(video.made(number), number),
+            }
+        }
+        let [whole, warm] = playback.finish(100, LONG, Time::from_secs(2));
+        assert_eq!((whole.sent, whole.lost, whole.freezes), (100, 22, 2));
+        assert_eq!((warm.sent, warm.lost, warm.shown), (50, 10, 40));
+        assert_eq!((warm.freezes, warm.frozen), (1, Time::from_millis(520)));
+    }
+
+    #[test]
     fn a_frame_is_complete_with_its_last_piece() {
         let video = Video {
             i_frame: 2_500,
@@ -289,7 +320,7 @@ mod tests {
         for (number, ms) in came {
             playback.take(Time::from_millis(ms), number);
         }
-        let found = playback.finish(8, LONG); // the next I frame is on its way
+        let [found, _] = playback.finish(8, LONG, Time::ZERO); // the next I frame is on its way
         assert_eq!((found.sent, found.complete), (4, 3));
         assert_eq!((found.late, found.lost, found.shown), (1, 0, 2));
     }

@@ -11,10 +11,11 @@ use crate::histogram::Histogram;
 use crate::parquet_file::{read_table, table_path};
 use crate::recorder::{SummaryFile, summary_path};
 use crate::schema::{
-    AckEvent, BandSummary, DropEvent, Echo, FlowSample, FlowSummary, LinkSummary, ProbeSample,
-    ProbeSummary, QueueEvent, QueueSample, RunSummary, TrafficSummary, Transfer,
+    AckEvent, BandSummary, DropEvent, Echo, FlowSample, FlowSummary, FramesRow, LinkSummary,
+    ProbeSample, ProbeSummary, QueueEvent, QueueSample, RunSummary, TrafficSummary, Transfer,
+    WayRow,
 };
-use crate::table::Row;
+use crate::table::{Row, Table};
 use crate::tables::Bin;
 
 /// What metrics are made of.
@@ -98,21 +99,43 @@ pub fn read_summary(dir: &Path) -> Result<RunSummary, TraceError> {
         0 => Vec::new(),
         count => read_probes(dir, count)?,
     };
-    let mut bands = read_bands(dir)?;
-    for (element, index, histogram) in read_histograms(dir)? {
-        let slot = match element {
-            "flow" => flows.get_mut(index).map(|flow| &mut flow.rtt),
-            "warm flow" => flows.get_mut(index).map(|flow| &mut flow.warm_rtt),
-            "warm link" => links.get_mut(index).map(|link| &mut link.warm_sojourn),
-            "band" => bands.get_mut(index).map(|(_, band)| &mut band.sojourn),
-            "there" => flows.get_mut(index).map(|flow| &mut flow.datagrams.delay),
-            "back" => flows.get_mut(index).map(|flow| &mut flow.back.delay),
-            "delay" => traffic.get_mut(index).map(|source| &mut source.delay),
-            "echo" => traffic.get_mut(index).map(|source| &mut source.rtt),
-            _ => links.get_mut(index).map(|link| &mut link.sojourn),
+    let mut bands: Vec<(u32, BandSummary)> = read_some(dir)?;
+    for (index, WayRow { back, warm, way }) in read_some(dir)? {
+        *of_flow(dir, &mut flows, index, <(u32, WayRow)>::TABLE)?.way_mut(back, warm) = way;
+    }
+    for (index, FramesRow { warm, frames }) in read_some(dir)? {
+        let flow = of_flow(dir, &mut flows, index, <(u32, FramesRow)>::TABLE)?;
+        *match warm {
+            true => &mut flow.warm_frames,
+            false => &mut flow.frames,
+        } = frames;
+    }
+    let path = table_path(dir, &<(u32, Bin)>::TABLE);
+    for (index, first, histogram) in read_histograms(dir)? {
+        let (element, metric) = (first.element.as_str(), first.metric.as_str());
+        let flow = flows.get_mut(index);
+        let link = links.get_mut(index);
+        let band = bands.get_mut(index).map(|(_, band)| band);
+        let source = traffic.get_mut(index);
+        let slot = match (element, metric) {
+            ("flow", "rtt") => flow.map(|flow| &mut flow.rtt),
+            ("flow", "warm_rtt") => flow.map(|flow| &mut flow.warm_rtt),
+            ("flow", "delay") => flow.map(|flow| &mut flow.datagrams.delay),
+            ("flow", "delay_back") => flow.map(|flow| &mut flow.back.delay),
+            ("flow", "warm_delay") => flow.map(|flow| &mut flow.warm_datagrams.delay),
+            ("flow", "warm_delay_back") => flow.map(|flow| &mut flow.warm_back.delay),
+            ("link", "sojourn") => link.map(|link| &mut link.sojourn),
+            ("link", "warm_sojourn") => link.map(|link| &mut link.warm_sojourn),
+            ("band", "sojourn") => band.map(|band| &mut band.sojourn),
+            ("band", "warm_sojourn") => band.map(|band| &mut band.warm_sojourn),
+            ("traffic", "delay") => source.map(|source| &mut source.delay),
+            ("traffic", "rtt") => source.map(|source| &mut source.rtt),
+            _ => {
+                let reason = format!("no histogram {metric:?} of {element:?} is known");
+                return Err(TraceError::damaged(&path, reason));
+            }
         };
         *slot.ok_or_else(|| {
-            let path = table_path(dir, &<(u32, Bin)>::TABLE);
             TraceError::damaged(&path, format!("{element} {index} does not exist"))
         })? = histogram;
     }
@@ -135,12 +158,30 @@ pub fn read_summary(dir: &Path) -> Result<RunSummary, TraceError> {
     })
 }
 
-/// The named queues of all links, with their links; none if there is no file of them.
-fn read_bands(dir: &Path) -> Result<Vec<(u32, BandSummary)>, TraceError> {
-    match table_path(dir, &<(u32, BandSummary)>::TABLE).exists() {
+/// The rows of a table that is there only if it has some, with their keys.
+fn read_some<S>(dir: &Path) -> Result<Vec<(u32, S)>, TraceError>
+where
+    (u32, S): Row,
+{
+    match table_path(dir, &<(u32, S)>::TABLE).exists() {
         true => read_table(dir),
         false => Ok(Vec::new()),
     }
+}
+
+/// The flow that a row of `table` is of.
+fn of_flow<'a>(
+    dir: &Path,
+    flows: &'a mut [FlowSummary],
+    index: u32,
+    table: Table,
+) -> Result<&'a mut FlowSummary, TraceError> {
+    flows.get_mut(index as usize).ok_or_else(|| {
+        TraceError::damaged(
+            &table_path(dir, &table),
+            format!("flow {index} does not exist"),
+        )
+    })
 }
 
 /// The `count` probes, with their requests.
@@ -173,34 +214,19 @@ where
     Ok(rows.into_iter().map(|(_, row)| row).collect())
 }
 
-/// Histograms by what they are of, and its index.
-fn read_histograms(dir: &Path) -> Result<Vec<(&'static str, usize, Histogram)>, TraceError> {
-    let path = table_path(dir, &<(u32, Bin)>::TABLE);
+/// Histograms, each with its index and a bin of it that says what it is of.
+fn read_histograms(dir: &Path) -> Result<Vec<(usize, Bin, Histogram)>, TraceError> {
     let bins: Vec<(u32, Bin)> = read_table(dir)?;
     fn of((index, bin): &(u32, Bin)) -> (u32, &str, &str) {
         (*index, &bin.element, &bin.metric)
     }
-    bins.chunk_by(|a, b| of(a) == of(b))
+    let chunks = bins.chunk_by(|a, b| of(a) == of(b));
+    Ok(chunks
         .map(|bins| {
             let (index, first) = &bins[0];
-            let element = match (first.element.as_str(), first.metric.as_str()) {
-                ("flow", "rtt") => "flow",
-                ("flow", "warm_rtt") => "warm flow",
-                ("flow", "delay") => "there",
-                ("flow", "delay_back") => "back",
-                ("link", "sojourn") => "link",
-                ("link", "warm_sojourn") => "warm link",
-                ("band", "sojourn") => "band",
-                ("traffic", "delay") => "delay",
-                ("traffic", "rtt") => "echo",
-                (element, metric) => {
-                    let reason = format!("no histogram {metric:?} of {element:?} is known");
-                    return Err(TraceError::damaged(&path, reason));
-                }
-            };
             let cells = bins.iter().map(|(_, bin)| (bin.low, bin.count));
             let histogram = Histogram::from_bins(cells, u128::from(first.sum));
-            Ok((element, *index as usize, histogram))
+            (*index as usize, first.clone(), histogram)
         })
-        .collect()
+        .collect())
 }

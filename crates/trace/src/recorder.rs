@@ -14,7 +14,7 @@ use crate::histogram::Histogram;
 use crate::parquet_file::TableWriter;
 use crate::probe::{Event, Probe};
 use crate::schema::{
-    AckEvent, DropEvent, Echo, Fidelity, FlowSample, Kernel, LinkSummary, ProbeSample,
+    AckEvent, DropEvent, Echo, Fidelity, FlowSample, FlowSummary, Kernel, LinkSummary, ProbeSample,
     ProbeSummary, QueueEvent, QueueSample, RunSummary, Transfer,
 };
 use crate::segment::WireOptions;
@@ -167,8 +167,10 @@ impl Recorder {
             .into_iter()
             .try_for_each(CaptureWriter::finish)?;
         write_rows(&dir, &summary.flows)?;
+        write_some(&dir, &summary.flows, FlowSummary::ways)?;
+        write_some(&dir, &summary.flows, FlowSummary::frame_rows)?;
         write_rows(&dir, &summary.links)?;
-        write_bands(&dir, &summary.links)?;
+        write_some(&dir, &summary.links, |link| link.bands.iter().cloned())?;
         if !summary.traffic.is_empty() {
             write_rows(&dir, &summary.traffic)?;
         }
@@ -258,17 +260,25 @@ where
     table.finish()
 }
 
-/// Writes the rows of the named queues of all links, if there are any.
-fn write_bands(dir: &Path, links: &[LinkSummary]) -> Result<(), TraceError> {
-    if links.iter().all(|link| link.bands.is_empty()) {
+/// Writes the `rows` that each of `owners` has, if there are any: a run without needs no file.
+fn write_some<'a, O, S, I>(
+    dir: &Path,
+    owners: &'a [O],
+    rows: impl Fn(&'a O) -> I,
+) -> Result<(), TraceError>
+where
+    I: Iterator<Item = S>,
+    (u32, S): crate::table::Row,
+{
+    let owned = (0..).zip(owners);
+    let mut all = owned
+        .flat_map(|(index, owner)| rows(owner).map(move |row| (index, row)))
+        .peekable();
+    if all.peek().is_none() {
         return Ok(());
     }
     let mut table = TableWriter::create(dir)?;
-    for (index, link) in (0..).zip(links) {
-        for band in &link.bands {
-            table.push(&(index, band.clone()))?;
-        }
-    }
+    all.try_for_each(|row| table.push(&row))?;
     table.finish()
 }
 
@@ -294,6 +304,9 @@ fn write_histograms(dir: &Path, summary: &RunSummary) -> Result<(), TraceError> 
         write_bins(&mut table, index, "flow", "warm_rtt", &flow.warm_rtt)?;
         write_bins(&mut table, index, "flow", "delay", &flow.datagrams.delay)?;
         write_bins(&mut table, index, "flow", "delay_back", &flow.back.delay)?;
+        let [there, back] = [&flow.warm_datagrams.delay, &flow.warm_back.delay];
+        write_bins(&mut table, index, "flow", "warm_delay", there)?;
+        write_bins(&mut table, index, "flow", "warm_delay_back", back)?;
     }
     for (index, link) in (0..).zip(&summary.links) {
         let LinkSummary {
@@ -307,6 +320,13 @@ fn write_histograms(dir: &Path, summary: &RunSummary) -> Result<(), TraceError> 
     let bands = summary.links.iter().flat_map(|link| &link.bands);
     for (index, band) in (0..).zip(bands) {
         write_bins(&mut table, index, "band", "sojourn", &band.sojourn)?;
+        write_bins(
+            &mut table,
+            index,
+            "band",
+            "warm_sojourn",
+            &band.warm_sojourn,
+        )?;
     }
     for (index, source) in (0..).zip(&summary.traffic) {
         write_bins(&mut table, index, "traffic", "delay", &source.delay)?;

@@ -1,11 +1,15 @@
 //! The rows of a trace. Times are virtual, windows and counts are bytes of payload unless the
 //! name says otherwise. A column is named `FIELD_ns`, `FIELD_bytes`, `FIELD_bps` by its unit.
 
+mod datagrams;
+
 use cclab_units::{Rate, Time};
 
 use serde::{Deserialize, Serialize};
 
 use crate::Histogram;
+
+pub use datagrams::{Datagrams, Frames, FramesRow, WayRow};
 
 /// `flow_samples.parquet`: the state of a flow at a multiple of the sampling interval, and at
 /// the marks (end of warm-up, last start, first end, end of run).
@@ -178,59 +182,6 @@ pub enum Carrier {
     Nothing,
 }
 
-/// What datagrams did on their way from one host of a flow to the other. Bytes are of payload.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Datagrams {
-    /// Datagrams that left.
-    pub sent: u64,
-    /// Bytes of them.
-    pub sent_bytes: u64,
-    /// Datagrams that arrived, each counted once.
-    pub received: u64,
-    /// Bytes of them.
-    pub received_bytes: u64,
-    /// Datagrams still on their way at the end of the run, neither received nor lost.
-    pub in_flight: u64,
-    /// Arrivals of what had arrived before.
-    pub duplicates: u64,
-    /// Datagrams that arrived after one that left later (RFC 4737, section 3).
-    pub reordered: u64,
-    /// When the first arrived.
-    pub first: Option<Time>,
-    /// When the last so far did.
-    pub last: Option<Time>,
-    /// Interarrival jitter after the last arrival (RFC 3550, section 6.4.1); absent before two.
-    pub jitter: Option<Time>,
-    /// How long they were on their way, in nanoseconds.
-    pub delay: Histogram,
-}
-
-impl Datagrams {
-    /// Datagrams that left and never arrive.
-    pub const fn lost(&self) -> u64 {
-        self.sent.saturating_sub(self.received + self.in_flight)
-    }
-}
-
-/// What became of the frames of a video.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Frames {
-    /// Frames sent.
-    pub sent: u64,
-    /// Frames of which every datagram arrived.
-    pub complete: u64,
-    /// Those of them that were complete after their deadline only.
-    pub late: u64,
-    /// Frames of which a datagram never arrives. The rest was on its way at the end of the run.
-    pub lost: u64,
-    /// Frames shown: complete by their deadline, as every frame that they need was by then.
-    pub shown: u64,
-    /// Stalls of the playback that count as freezes.
-    pub freezes: u64,
-    /// Time between shown frames that counts as frozen.
-    pub frozen: Time,
-}
-
 /// `flows.parquet`: what a flow did, one row per flow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowSummary {
@@ -295,6 +246,13 @@ pub struct FlowSummary {
     pub back: Datagrams,
     /// Of a video.
     pub frames: Frames,
+    /// Of datagrams on the way of its data, those that left after the warm-up; nothing without one,
+    /// as what follows.
+    pub warm_datagrams: Datagrams,
+    /// The same of the way back.
+    pub warm_back: Datagrams,
+    /// Of a video, the frames made after the warm-up.
+    pub warm_frames: Frames,
 }
 
 /// `links.parquet`: what a link did, one row per link and direction.
@@ -349,6 +307,27 @@ pub struct BandSummary {
     pub marks: u64,
     /// Sojourn times in nanoseconds.
     pub sojourn: Histogram,
+    /// Those of the packets that left it after the warm-up; 0 without one, as what follows.
+    pub warm_packets: u64,
+    /// Those dropped after it.
+    pub warm_drops: u64,
+    /// Those marked after it.
+    pub warm_marks: u64,
+    /// Sojourn times of packets that left after it.
+    pub warm_sojourn: Histogram,
+}
+
+impl BandSummary {
+    /// Adds to it what it counted since it was `earlier`.
+    ///
+    /// # Panics
+    /// If `earlier` counted what this one has not.
+    pub fn warm_since(&mut self, earlier: &BandSummary) {
+        self.warm_packets = self.packets - earlier.packets;
+        self.warm_drops = self.drops - earlier.drops;
+        self.warm_marks = self.marks - earlier.marks;
+        self.warm_sojourn = self.sojourn.since(&earlier.sojourn);
+    }
 }
 
 impl LinkSummary {

@@ -3,8 +3,9 @@
 use cclab_units::{Rate, Time};
 
 use crate::schema::{
-    AckEvent, BandSummary, Carrier, DropEvent, DropReason, FlowSample, FlowSummary, LinkSummary,
-    ProbeSample, ProbeSummary, QueueAction, QueueEvent, QueueSample, TrafficSummary, Transfer,
+    AckEvent, BandSummary, Carrier, DropEvent, DropReason, FlowSample, FlowSummary, FramesRow,
+    LinkSummary, ProbeSample, ProbeSummary, QueueAction, QueueEvent, QueueSample, TrafficSummary,
+    Transfer, WayRow,
 };
 use crate::table::{Row, Table, table};
 
@@ -129,33 +130,38 @@ table! {
     "srtt_mean_ns": Option<Time> = srtt_mean, "Mean of srtt over acknowledgements.";
     "cwnd_mean_bytes": f64 = cwnd_mean, "Mean of the congestion window over time from the start to the end.";
     "warm_srtt_mean_ns": Option<Time> = warm_srtt_mean, "Mean of srtt over acknowledgements after the warm-up; null without one.";
-    "datagrams_sent": u64 = datagrams.sent, "Over UDP, on the way of the data: datagrams that left.";
-    "datagrams_sent_bytes": u64 = datagrams.sent_bytes, "Over UDP, on the way of the data: payload of them.";
-    "datagrams_received": u64 = datagrams.received, "Over UDP, on the way of the data: datagrams that arrived, each counted once.";
-    "datagrams_received_bytes": u64 = datagrams.received_bytes, "Over UDP, on the way of the data: payload of them.";
-    "datagrams_in_flight": u64 = datagrams.in_flight, "Over UDP, on the way of the data: datagrams on their way at the end of the run, neither received nor lost.";
-    "datagrams_duplicates": u64 = datagrams.duplicates, "Over UDP, on the way of the data: arrivals of what had arrived before.";
-    "datagrams_reordered": u64 = datagrams.reordered, "Over UDP, on the way of the data: datagrams that arrived after one that left later.";
-    "datagrams_first_ns": Option<Time> = datagrams.first, "Over UDP, on the way of the data: when the first arrived.";
-    "datagrams_last_ns": Option<Time> = datagrams.last, "Over UDP, on the way of the data: when the last so far did.";
-    "datagrams_jitter_ns": Option<Time> = datagrams.jitter, "Over UDP, on the way of the data: interarrival jitter after the last arrival (RFC 3550, section 6.4.1).";
-    "back_sent": u64 = back.sent, "Over UDP, on the way back: datagrams that left.";
-    "back_sent_bytes": u64 = back.sent_bytes, "Over UDP, on the way back: payload of them.";
-    "back_received": u64 = back.received, "Over UDP, on the way back: datagrams that arrived, each counted once.";
-    "back_received_bytes": u64 = back.received_bytes, "Over UDP, on the way back: payload of them.";
-    "back_in_flight": u64 = back.in_flight, "Over UDP, on the way back: datagrams on their way at the end of the run, neither received nor lost.";
-    "back_duplicates": u64 = back.duplicates, "Over UDP, on the way back: arrivals of what had arrived before.";
-    "back_reordered": u64 = back.reordered, "Over UDP, on the way back: datagrams that arrived after one that left later.";
-    "back_first_ns": Option<Time> = back.first, "Over UDP, on the way back: when the first arrived.";
-    "back_last_ns": Option<Time> = back.last, "Over UDP, on the way back: when the last so far did.";
-    "back_jitter_ns": Option<Time> = back.jitter, "Over UDP, on the way back: interarrival jitter after the last arrival (RFC 3550, section 6.4.1).";
-    "frames_sent": u64 = frames.sent, "Of a video: frames sent.";
-    "frames_complete": u64 = frames.complete, "Of a video: frames of which every datagram arrived.";
-    "frames_late": u64 = frames.late, "Of a video: those of them that were complete after their deadline only.";
-    "frames_lost": u64 = frames.lost, "Of a video: frames of which a datagram never arrives.";
-    "frames_shown": u64 = frames.shown, "Of a video: frames shown.";
-    "frames_freezes": u64 = frames.freezes, "Of a video: stalls of the playback that count as freezes.";
-    "frames_frozen_ns": Time = frames.frozen, "Of a video: time between shown frames that counts as frozen.";
+}
+
+table! {
+    "datagrams": "What datagrams did on a way of a flow over UDP: one row per flow and way on which there were any, and with a warm-up one more of those that left after it. Only with such flows.",
+    WayRow,
+    "flow": u32, "Index of the flow in `flows.parquet`.";
+    "back": bool = back, "Whether it is the way back, not that of the data.";
+    "warm": bool = warm, "Whether it is of those alone that left after the warm-up.";
+    "sent": u64 = way.sent, "Datagrams that left.";
+    "sent_bytes": u64 = way.sent_bytes, "Payload of them.";
+    "received": u64 = way.received, "Datagrams that arrived, each counted once.";
+    "received_bytes": u64 = way.received_bytes, "Payload of them.";
+    "in_flight": u64 = way.in_flight, "Datagrams on their way at the end of the run, neither received nor lost.";
+    "duplicates": u64 = way.duplicates, "Arrivals of what had arrived before.";
+    "reordered": u64 = way.reordered, "Datagrams that arrived after one that left later.";
+    "first_ns": Option<Time> = way.first, "When the first arrived.";
+    "last_ns": Option<Time> = way.last, "When the last so far did.";
+    "jitter_ns": Option<Time> = way.jitter, "Interarrival jitter after the last arrival (RFC 3550, section 6.4.1).";
+}
+
+table! {
+    "frames": "What became of the frames of a video: one row per flow, and with a warm-up one more of those that were made after it. Only with videos.",
+    FramesRow,
+    "flow": u32, "Index of the flow in `flows.parquet`.";
+    "warm": bool = warm, "Whether it is of those alone that were made after the warm-up.";
+    "sent": u64 = frames.sent, "Frames sent.";
+    "complete": u64 = frames.complete, "Frames of which every datagram arrived.";
+    "late": u64 = frames.late, "Those of them that were complete after their deadline only.";
+    "lost": u64 = frames.lost, "Frames of which a datagram never arrives.";
+    "shown": u64 = frames.shown, "Frames shown.";
+    "freezes": u64 = frames.freezes, "Stalls of the playback that count as freezes.";
+    "frozen_ns": Time = frames.frozen, "Time between shown frames that counts as frozen.";
 }
 
 table! {
@@ -186,6 +192,9 @@ table! {
     "packets": u64 = packets, "Packets that left it for the link.";
     "drops": u64 = drops, "Packets dropped that were in it, or were to go there.";
     "marks": u64 = marks, "Packets of it that were ECN-marked.";
+    "warm_packets": u64 = warm_packets, "Packets that left it after the warm-up; 0 without one, as what follows.";
+    "warm_drops": u64 = warm_drops, "Packets of it dropped after the warm-up.";
+    "warm_marks": u64 = warm_marks, "Packets of it that were ECN-marked after the warm-up.";
 }
 
 table! {
@@ -235,24 +244,26 @@ table! {
 }
 
 table! {
-    "histograms": "The non-empty bins of each flow's RTT samples and of its datagrams' one-way delays, of the sojourn times of the bottleneck's two directions and of the named queues there, and of the one-way delays and echo times of cross traffic; of flows and links also what was counted after the warm-up, if there is one. A bin is at most 1/64 of its values wide.",
+    "histograms": "The non-empty bins of each flow's RTT samples and of its datagrams' one-way delays, of the sojourn times of the bottleneck's two directions and of the named queues there, and of the one-way delays and echo times of cross traffic; of flows, links and bands also what was counted after the warm-up, if there is one (of datagrams, those that left after it). A bin is at most 1/64 of its values wide.",
     Bin,
     "index": u32, "Index of the flow, link or source; of a band, its row in `bands.parquet`.";
     "element": String = element, "`flow`, `link`, `traffic` or `band`.";
-    "metric": String = metric, "`rtt`, `warm_rtt`, `delay` and `delay_back` for flows, `sojourn` and `warm_sojourn` for links, `sojourn` for bands, `delay` and `rtt` for traffic.";
+    "metric": String = metric, "`rtt`, `delay`, `delay_back`, and with `warm_` before them, for flows; `sojourn` and `warm_sojourn` for links and bands; `delay` and `rtt` for traffic.";
     "low_ns": u64 = low, "Smallest value of the bin.";
     "count": u64 = count, "Values in the bin.";
     "sum_ns": u64 = sum, "Exact sum of all values of the histogram, the same in each of its bins.";
 }
 
 /// Every table of a trace.
-pub const TABLES: [Table; 13] = [
+pub const TABLES: [Table; 15] = [
     <(Time, FlowSample)>::TABLE,
     <(Time, QueueSample)>::TABLE,
     <(Time, AckEvent)>::TABLE,
     <(Time, QueueEvent)>::TABLE,
     <(Time, DropEvent)>::TABLE,
     <(u32, FlowSummary)>::TABLE,
+    <(u32, WayRow)>::TABLE,
+    <(u32, FramesRow)>::TABLE,
     <(u32, LinkSummary)>::TABLE,
     <(u32, BandSummary)>::TABLE,
     <(u32, TrafficSummary)>::TABLE,

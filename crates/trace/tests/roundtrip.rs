@@ -179,6 +179,20 @@ fn summary() -> RunSummary {
             freezes: 29,
             frozen: Time::from_nanos(30),
         },
+        warm_datagrams: Datagrams {
+            sent: 31,
+            delay: histogram(&[6]),
+            ..Datagrams::default()
+        },
+        warm_back: Datagrams {
+            received: 32,
+            delay: histogram(&[7]),
+            ..Datagrams::default()
+        },
+        warm_frames: Frames {
+            late: 33,
+            ..Frames::default()
+        },
     };
     let link = LinkSummary {
         name: "bottleneck".into(),
@@ -204,6 +218,10 @@ fn summary() -> RunSummary {
                 drops: 3,
                 marks: 4,
                 sojourn: histogram(&[0, 0]),
+                warm_packets: 1,
+                warm_drops: 2,
+                warm_marks: 3,
+                warm_sojourn: histogram(&[0]),
             },
             BandSummary {
                 name: "C".into(),
@@ -360,7 +378,7 @@ fn the_same_run_gives_the_same_bytes() {
     record(a.path(), 1000);
     record(b.path(), 1000);
     let (a, b) = (files(a.path()), files(b.path()));
-    assert_eq!(a.len(), 14);
+    assert_eq!(a.len(), 16);
     assert!(a == b);
 }
 

@@ -22,17 +22,25 @@ from cclab import _core
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+Privilege = Literal["root", "user namespace"] | None
+"""How network namespaces are made; None: not at all."""
+
 _PROBES = json.loads(_core.probes())
+_PARTS = json.loads(_core.parts())
 _ON_KERNEL = [row for row in json.loads(_core.variants()) if "netns" in row["backends"]]
 
 QDISCS: dict[str, str] = {row["kind"]: row["least"] for row in _PROBES}
 """The qdiscs that studies use, with the least that `tc` takes for each."""
+
+PARTS: dict[str, str] = {row["name"]: row["what"] for row in _PARTS}
+"""What leads packets from one interface to another, with what each is to `ip` and `tc`."""
 
 VARIANTS = tuple(row["name"] for row in _ON_KERNEL)
 """The variants of Linux."""
 
 _MODULES: dict[str, str | None] = {
     **{f"qdisc {row['kind']}": row["module"] for row in _PROBES},
+    **{f"part {row['name']}": row["module"] for row in _PARTS},
     **{f"variant {row['name']}": row["module"] for row in _ON_KERNEL},
 }
 """The kernel's module of each of them; None where every kernel has it."""
@@ -40,8 +48,14 @@ _PROC = Path("/proc/sys")
 _TRACEFS = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
 _ENTER = {"root": ["unshare", "-n"], "user namespace": ["unshare", "-r", "-n"]}
 """How a trial gets a network namespace of its own, by privilege."""
-_OPTIONS = {"qdisc": "CONFIG_NET_SCH_*", "variant": "CONFIG_TCP_CONG_*"}
-"""What distributions' own kernels have as modules, by kind."""
+_OPTIONS: dict[str, str] = {
+    "qdisc": "CONFIG_NET_SCH_*",
+    "variant": "CONFIG_TCP_CONG_*",
+    **{f"part {row['name']}": row["option"] for row in _PARTS},
+}
+"""What a kernel that has it is configured with, by kind or by thing."""
+_TC_ENDS = "We have an error talking to the kernel"
+"""What `tc` says after a reason."""
 _TRIAL_S = 20
 """A trial that takes longer counts as failed."""
 _SYSTEM_PATHS = "/usr/local/sbin:/usr/sbin:/sbin"
@@ -64,7 +78,7 @@ class Lack:
 class Host:
     """What network namespaces on this machine can do."""
 
-    privilege: Literal["root", "user namespace"] | None
+    privilege: Privilege
     """How namespaces are made; None if they cannot be."""
     unprivileged: Lack | None
     """Why they cannot be."""
@@ -73,7 +87,8 @@ class Host:
     variants: frozenset[str]
     """The variants that a flow can ask for."""
     lacks: dict[str, Lack]
-    """For each of `QDISCS` (`qdisc NAME`) and `VARIANTS` (`variant NAME`) that is missing: why."""
+    """For each of `QDISCS` (`qdisc NAME`), `PARTS` (`part NAME`) and `VARIANTS` (`variant NAME`)
+    that is missing: why."""
     tracefs: Lack | None
     """Why the kernel's events cannot be read; None if they can."""
 
@@ -85,6 +100,10 @@ class Host:
     def qdisc(self, name: str) -> Lack | None:
         """Why the qdisc `name` cannot be used; None if it can."""
         return self.lacks.get(f"qdisc {name}")
+
+    def part(self, name: str) -> Lack | None:
+        """Why the part `name` cannot be used; None if it can."""
+        return self.lacks.get(f"part {name}")
 
     def variant(self, name: str) -> Lack | None:
         """Why the variant `name` cannot be used; None if it can."""
@@ -151,6 +170,9 @@ def _probed() -> Host:
     for name, said in _qdisc_trials(privilege).items():
         if said is not None:
             lacks[f"qdisc {name}"] = _lacking(said, f"qdisc {name}", privilege)
+    for name, said in _part_trials(privilege).items():
+        if said is not None:
+            lacks[f"part {name}"] = _lacking(said, f"part {name}", privilege)
     variants = _setting("net/ipv4/tcp_available_congestion_control").split()
     for name in VARIANTS:
         module = _MODULES[f"variant {name}"]
@@ -167,7 +189,7 @@ def _probed() -> Host:
     )
 
 
-def _privilege() -> tuple[Literal["root", "user namespace"] | None, Lack | None]:
+def _privilege() -> tuple[Privilege, Lack | None]:
     """How network namespaces are made, or why they cannot be."""
     if which("unshare") is None:
         return None, Lack("no program unshare", "apt install util-linux")
@@ -200,19 +222,37 @@ def _privilege_remedy() -> str:
     return "run as root"
 
 
-def _qdisc_trials(privilege: str | None) -> dict[str, str | None]:
+def _qdisc_trials(privilege: Privilege) -> dict[str, str | None]:
     """For each of `QDISCS` what `tc` said against it, None where it was added."""
+    return _trials(
+        privilege,
+        {
+            name: (f"tc qdisc add dev lo root {name} {least}", "tc qdisc del dev lo root")
+            for name, least in QDISCS.items()
+        },
+    )
+
+
+def _part_trials(privilege: Privilege) -> dict[str, str | None]:
+    """For each of `PARTS` what `ip` or `tc` said against it, None where it was added."""
+    return _trials(
+        privilege,
+        {row["name"]: (" && ".join(row["trial"]), "tc qdisc del dev lo clsact") for row in _PARTS},
+    )
+
+
+def _trials(privilege: Privilege, scripts: dict[str, tuple[str, str]]) -> dict[str, str | None]:
+    """What was said against each trial, None where it succeeded; each comes with what undoes it."""
     if privilege is None:
-        return dict.fromkeys(QDISCS, "not tried: no network namespaces here")
+        return dict.fromkeys(scripts, "not tried: no network namespaces here")
     if which("tc") is None:
-        return dict.fromkeys(QDISCS, "not tried: no program tc (apt install iproute2)")
+        return dict.fromkeys(scripts, "not tried: no program tc (apt install iproute2)")
     script = "".join(
-        f"tc qdisc add dev lo root {name} {parameters} 2>&1; echo = {name} $?\n"
-        "tc qdisc del dev lo root 2>/dev/null\n"
-        for name, parameters in QDISCS.items()
+        f"{{ {trial}; }} 2>&1; echo = {name} $?\n{undo} 2>/dev/null\n"
+        for name, (trial, undo) in scripts.items()
     )
     told = _run([*_ENTER[privilege], "sh", "-c", script])
-    trials: dict[str, str | None] = dict.fromkeys(QDISCS, "the trial did not end")
+    trials: dict[str, str | None] = dict.fromkeys(scripts, "the trial did not end")
     said: list[str] = []
     for line in told.stdout.splitlines() if told else ():
         match line.split():
@@ -225,19 +265,21 @@ def _qdisc_trials(privilege: str | None) -> dict[str, str | None]:
 
 
 def _sentence(said: list[str]) -> str:
-    """What `tc` said, as part of a line."""
-    return " ".join(said).removeprefix("Error: ").rstrip(".") or "refused"
+    """What `ip` or `tc` said, as part of a line."""
+    told = " ".join(line for line in said if line != _TC_ENDS)
+    return told.removeprefix("Error: ").rstrip(".") or "refused"
 
 
-def _lacking(what: str, thing: str, privilege: str | None) -> Lack:
+def _lacking(what: str, thing: str, privilege: Privilege) -> Lack:
     """What is missing for want of `thing`, which is one of `_MODULES`."""
     kind = thing.split()[0]
-    if privilege is None and kind == "qdisc":
+    if privilege is None and kind != "variant":
         return Lack(what, "see privileges")
     module = _MODULES[thing]
     if module is not None and _is_module(module):
         return Lack(what, f"as root: modprobe {module}", module)
-    return Lack(what, f"a kernel with {_OPTIONS[kind]}, or --backend linux")
+    option = _OPTIONS.get(thing) or _OPTIONS[kind]
+    return Lack(what, f"a kernel with {option}, or --backend linux")
 
 
 def _is_module(module: str | None) -> bool:

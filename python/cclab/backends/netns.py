@@ -44,6 +44,10 @@ class Netns:
             lack = found.qdisc(name)
             if lack is not None:
                 lacks.append((f"queueing discipline {name}", lack))
+        for name in sorted({name for need in needs for name in need["parts"]}):
+            lack = found.part(name)
+            if lack is not None:
+                lacks.append((f"{host.PARTS[name]} {name}", lack))
         for name in sorted({name for need in needs for name in need["variants"]}):
             lack = found.variant(name)
             if lack is not None:

@@ -16,7 +16,7 @@ import msgspec
 from cclab import _core
 from cclab.catalog import dimensions
 from cclab.errors import StudyError
-from cclab.metrics import FLOW_GROUPS, transfers
+from cclab.metrics import FLOW_GROUPS, shares, transfers
 
 Cells = dict[str, Any]
 
@@ -83,8 +83,8 @@ def of_metrics(metrics: Cells) -> Levels:
         elif key not in _LISTS:
             _spread(run, key, value, ".")
     flows = []
-    for flow in metrics["flows"]:
-        cells: Cells = {}
+    for flow, share in zip(metrics["flows"], shares(metrics), strict=True):
+        cells: Cells = {"share": share}
         for key, value in flow.items():
             if value is not None or key not in FLOW_GROUPS:
                 _spread(cells, key, value, "_")

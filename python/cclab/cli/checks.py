@@ -43,8 +43,9 @@ def netns() -> list[Check]:
     found = host.Host.probe()
     return [
         _lack("netns: privileges", f"namespaces as {found.privilege}", found.unprivileged),
-        *_kinds("qdisc", list(host.QDISCS), found),
-        *_kinds("variant", list(host.VARIANTS), found),
+        *_kinds("qdisc", "netns: qdiscs", list(host.QDISCS), found),
+        *_kinds("part", "netns: redirection", list(host.PARTS), found),
+        *_kinds("variant", "netns: variants", list(host.VARIANTS), found),
         _lack("netns: tracefs", "the kernel's events can be read", found.tracefs),
     ]
 
@@ -90,11 +91,10 @@ def _lack(name: str, fine: str, lack: host.Lack | None) -> Check:
     return Check(name, False, False, lack.what, lack.remedy)
 
 
-def _kinds(kind: str, names: list[str], found: host.Host) -> list[Check]:
+def _kinds(kind: str, title: str, names: list[str], found: host.Host) -> list[Check]:
     """One line for those that are there, and one for every reason why others are not."""
-    plural = f"netns: {kind}s"
     there = [name for name in names if f"{kind} {name}" not in found.lacks]
-    checks = [Check(plural, True, False, " ".join(there), "")] if there else []
+    checks = [Check(title, True, False, " ".join(there), "")] if there else []
     reasons: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for name in names:
         lack = found.lacks.get(f"{kind} {name}")
@@ -105,5 +105,5 @@ def _kinds(kind: str, names: list[str], found: host.Host) -> list[Check]:
     for (what, remedy), absent in reasons.items():
         modules = (found.lacks[f"{kind} {name}"].module for name in absent)
         command = " ".join((remedy, *filter(None, modules)))
-        checks.append(Check(plural, False, False, f"{' '.join(absent)}: {what}", command))
+        checks.append(Check(title, False, False, f"{' '.join(absent)}: {what}", command))
     return checks

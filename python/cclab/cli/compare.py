@@ -45,7 +45,9 @@ def compare(
     ] = None,
     flow: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Whose variant A and B replace; every flow's."),
+        typer.Option(
+            metavar="NAME", help="A flow whose variant A and B replace; all if none is given."
+        ),
     ] = None,
     metric: Annotated[
         list[str] | None,
@@ -57,7 +59,7 @@ def compare(
     ] = "fdr",
     margin: Annotated[
         str | None,
-        typer.Option(metavar="5%", help="By how much B may be worse and still be no worse."),
+        typer.Option(metavar="5%", help="By how much B may be worse and still count as no worse."),
     ] = None,
     fail_if: Annotated[
         str | None,
@@ -292,6 +294,9 @@ def _print_point(point: PointComparison, everywhere: list[str], margin: Margin |
     for source in (*point.traffic, *point.probes):
         kinds = dict.fromkeys((source.kind_a, source.kind_b))
         _add_rows(table, source.name, " | ".join(kinds), source.metrics)
+    for band in point.bands:
+        kinds = dict.fromkeys((band.kind_a, band.kind_b))
+        _add_rows(table, f"queue {band.name}", " | ".join(kinds), band.metrics)
     several = len(point.flows) > 1
     _add_rows(
         table,

@@ -122,12 +122,14 @@ def _drawn(cells: Cells) -> Table:
     return table
 
 
-def print_warnings(warnings: list[Raised]) -> None:
+def print_warnings(
+    warnings: list[Raised], heading: str = "Check before you trust these numbers:"
+) -> None:
     """Prints each doubt with its remedy."""
     if not warnings:
         return
     console = stderr()
-    console.print(Text("Check before you trust these numbers:", style="bold yellow"))
+    console.print(Text(heading, style="bold yellow"))
     for warning in warnings:
         more = f"; {warning.extent}" if warning.extent else ""
         head = Text.assemble((warning.code, "yellow"), f": {warning.message}{more}")

@@ -8,6 +8,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
+from cclab import units
 from cclab.cli import options
 from cclab.cli.console import print_json, show, stdout, tell
 from cclab.explain import explain as explain_scenario
@@ -65,7 +66,7 @@ def _print_network(explanation: Explanation, every: bool) -> None:
     table.add_column("delay one way", justify="right")
     lines = _lines_of_links(explanation, every)
     for name, link in lines if every else lines[:_MOST_LINKS]:
-        rate = "infinite" if link.rate_bps is None else _rate(link.rate_bps)
+        rate = "infinite" if link.rate_bps is None else units.told_rate(link.rate_bps)
         table.add_row(name, rate, _time(link.delay_s))
     show(stdout(), table)
     if len(lines) > _MOST_LINKS and not every:
@@ -112,7 +113,7 @@ def _print_flows(explanation: Explanation, every: bool) -> None:
             _bytes(flow.bdp_bytes),
             _bytes(flow.queue_bytes),
             _bytes(flow.rwnd_bytes),
-            "" if flow.expected_bps is None else _rate(flow.expected_bps),
+            "" if flow.expected_bps is None else units.told_rate(flow.expected_bps),
             flow.binds or "",
         )
     show(stdout(), table)
@@ -141,7 +142,7 @@ def _print_groups(explanation: Explanation) -> None:
             str(len(group.flows)),
             ", ".join(group.variants),
             ", ".join(group.bottlenecks) or "none",
-            "" if group.expected_sum_bps is None else _rate(group.expected_sum_bps),
+            "" if group.expected_sum_bps is None else units.told_rate(group.expected_sum_bps),
             ", ".join(group.binds),
         )
     show(stdout(), table)
@@ -175,7 +176,7 @@ def _print_traffic(explanation: Explanation) -> None:
         table.add_row(
             Text(source.name),
             source.kind,
-            ("up to " if source.yields else "") + _rate(source.offered_bps),
+            ("up to " if source.yields else "") + units.told_rate(source.offered_bps),
             "not on it" if share is None else f"{share:.1%}",
             _time(source.base_rtt_s),
             source.reason,
@@ -207,7 +208,7 @@ def _print_probes(explanation: Explanation) -> None:
             _time(probe.base_rtt_s),
             _time(probe.idle_rtt_s),
             _bytes(probe.packet_bytes),
-            _rate(probe.load_bps),
+            units.told_rate(probe.load_bps),
             "not on it" if share is None else f"{share:.2%}",
         )
     show(stdout(), table)
@@ -218,21 +219,15 @@ def _print_probes(explanation: Explanation) -> None:
 def _print_limits(name: str, flow: FlowExplanation) -> None:
     tell(f"{name}: {' -> '.join(flow.data)}")
     for limit in flow.limits:
-        tell(f"  {_rate(limit.bps):>14}  {limit.name}: {limit.reason}")
+        tell(f"  {units.told_rate(limit.bps):>14}  {limit.name}: {limit.reason}")
     for note in flow.notes:
         tell(f"  note: {note}")
 
 
-def _rate(bps: float) -> str:
-    for unit, size in (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)):
-        if bps >= size:
-            return f"{bps / size:.4g} {unit}"
-    return f"{bps:.4g} bit/s"
-
-
 def _time(seconds: float) -> str:
-    return f"{seconds * 1e3:.6g} ms"
+    # What transmission adds to a round trip is to be seen beside what propagation takes.
+    return units.told_time(seconds, 6)
 
 
 def _bytes(count: float | None) -> str:
-    return "" if count is None else f"{count:,.0f} B"
+    return "" if count is None else units.told_size(count)

@@ -14,11 +14,12 @@ from cclab.api import check, cpus
 from cclab.backends import BACKENDS
 from cclab.backends import backend as backend_of
 from cclab.cli import options
-from cclab.cli.console import count, print_json, show, stdout, tell
+from cclab.cli.console import count, print_json, print_warnings, show, stdout, tell
 from cclab.cli.progress import duration
 from cclab.errors import InputError
 from cclab.plan import Plan, Point, Run, short_key, text
 from cclab.study import Study
+from cclab.summary import folded
 
 if TYPE_CHECKING:
     from cclab.companions import Companions, Why
@@ -81,6 +82,13 @@ def _print(planned: Plan, per_backend: dict[str, Plan], absent: dict[str, str | 
             f"{planned.until.text}: at most {len(possible)} runs, "
             f"{duration(_estimate(possible, planned)[1])}"
         )
+    foreseen = (
+        (warning, run.id, index)
+        for index, point in enumerate(planned.points)
+        for warning in point.foreseen
+        for run in point.runs
+    )
+    print_warnings(folded(foreseen), "Check before you run it; every run will say so:")
 
 
 def _told(beside: Companions) -> str:
@@ -139,7 +147,7 @@ def _estimate(runs: list[Run], planned: Plan) -> tuple[float, float]:
 
 
 def _flows(scenario: dict[str, Any]) -> str:
-    names = [f"{flow['name']} ({flow['cc']})" for flow in scenario["flows"]]
+    names = [f"{flow['name']} ({flow['cc'] or 'udp'})" for flow in scenario["flows"]]
     return (
         ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])} and {len(names) - 3} more"
     )
@@ -163,6 +171,7 @@ def _document(
                 "runs": _ids(point.runs),
                 **({"spare": spare} if (spare := _ids(point.spare)) else {}),
                 "unsupported": point.unsupported,
+                "warnings": point.foreseen,
             }
             for point in planned.points
         ],

@@ -31,12 +31,12 @@ def report(
     ] = None,
     axes: Annotated[
         str | None,
-        typer.Option(metavar="KEY,KEY", help="The swept keys that it draws it over."),
+        typer.Option(metavar="KEY,KEY", help="Swept keys to draw the figure over."),
     ] = None,
     where: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="KEY=VALUE,...", help="Of a swept key, only these values; may be repeated."
+            metavar="KEY=VALUE,...", help="Only these values of a swept key; may be repeated."
         ),
     ] = None,
     series: Annotated[
@@ -81,7 +81,7 @@ def report(
     if not found.sound:
         raise InputError(f"{folder} holds none of its {planned}; run the study first")
     if found.absent:
-        note(f"{len(found.absent)} of {planned} missing; `cclab run` goes on with them")
+        note(f"{len(found.absent)} of {planned} missing; `cclab run` does them")
     measured = load(folder)
     if figure:
         # What figures are made with takes longer to load than most commands to run.

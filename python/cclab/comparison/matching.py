@@ -10,6 +10,7 @@ from cclab.comparison.changes import Change, changes
 from cclab.comparison.metric import follows_window
 from cclab.grouped import MOST_FLOWS
 from cclab.metrics import FLOW_GROUPS, kind, of_flow, of_source, shown, warmed_up
+from cclab.metrics import Subject as Owner
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,11 +34,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Subject:
-    """A flow, a group of flows, a source of cross traffic or a probe that both sides have."""
+    """A flow, a group of flows, a source of cross traffic, a probe or a named queue that both
+    sides have."""
 
     name: str
     of_a: str
-    """The flow's variant, or the kind of the traffic or probe, in A."""
+    """The flow's variant, the kind of the traffic or probe, or the queue's discipline, in A."""
     of_b: str
     """The same in B."""
     rows: list[Row]
@@ -77,6 +79,8 @@ class Match:
     probes: list[Subject] = field(default_factory=list)
     probes_only_a: list[str] = field(default_factory=list)
     probes_only_b: list[str] = field(default_factory=list)
+    bands: list[Subject] = field(default_factory=list)
+    """Named queues of the bottleneck's discipline, where metrics of them were asked for."""
 
     @property
     def paired(self) -> bool:
@@ -86,7 +90,7 @@ class Match:
     @property
     def subjects(self) -> list[Subject]:
         """What has names of its own, in order."""
-        return [*self.groups, *self.flows, *self.traffic, *self.probes]
+        return [*self.groups, *self.flows, *self.traffic, *self.probes, *self.bands]
 
     @property
     def rows(self) -> list[Row]:
@@ -126,6 +130,31 @@ def match(a: Results, b: Results, metrics: list[Metric], names: Sequence[str]) -
         [p.params for key, p in with_runs_a.items() if key not in with_runs_b],
         [p.params for key, p in with_runs_b.items() if key not in with_runs_a],
     )
+
+
+def has(results: Results, metric: Metric) -> bool:
+    """Whether some run of `results` measured `metric`."""
+    return any(
+        metric.of(owner) is not None
+        for point in results.points
+        for run in point.runs
+        for owner in _owners(run.metrics, metric.subject)
+    )
+
+
+def _owners(measured: dict[str, Any], subject: Owner) -> list[dict[str, Any]]:
+    """What there is of a subject in the metrics of a run."""
+    bottleneck: dict[str, Any] = measured["bottleneck"]
+    found: dict[str, list[dict[str, Any]]] = {
+        "flow": measured["flows"],
+        "group": measured.get("groups", []),
+        "traffic": measured.get("traffic", []),
+        "probe": measured.get("probes", []),
+        "bottleneck": [bottleneck],
+        "band": bottleneck.get("bands", []),
+        "run": [measured],
+    }
+    return found.get(subject, [])
 
 
 def _key(params: dict[str, Any]) -> str:
@@ -207,6 +236,7 @@ def _point(a: Point, b: Point, metrics: list[Metric], asked: bool) -> Match:
         ],
         probes_only_a=[name for name in probes_a if name not in probes_b],
         probes_only_b=[name for name in probes_b if name not in probes_a],
+        bands=_bands(metrics, sides),
     )
 
 
@@ -297,6 +327,27 @@ def _group(name: str, metrics: list[Metric], sides: _Sides) -> list[Row]:
         if metric.subject == "group"
         and any(row[metric.name] is not None for row in (*rows_a, *rows_b))
     ]
+
+
+def _bands(metrics: list[Metric], sides: _Sides) -> list[Subject]:
+    """What the named queues that both sides have, have of `metrics`."""
+    of_queues = [metric for metric in metrics if metric.subject == "band"]
+    (kind_a, of_a), (kind_b, of_b) = (_queues(runs) for runs in (sides.a, sides.b))
+    return [
+        Subject(name, kind_a, kind_b, [sides.row(one, rows, of_b[name]) for one in of_queues])
+        for name, rows in of_a.items()
+        if name in of_b and of_queues
+    ]
+
+
+def _queues(runs: list[Measured]) -> tuple[str, dict[str, list[dict[str, Any]]]]:
+    """The bottleneck's discipline, and the metrics of each of its named queues, run by run."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for run in runs:
+        for band in run.metrics["bottleneck"].get("bands", []):
+            found.setdefault(band["name"], []).append(band)
+    every = {name: rows for name, rows in found.items() if len(rows) == len(runs)}
+    return runs[0].run.scenario["network"]["bottleneck"]["queue"]["kind"], every
 
 
 def _source(name: str, metrics: list[Metric], sides: _Sides) -> list[Row]:

@@ -9,7 +9,7 @@ from cclab.errors import InputError
 from cclab.metrics import Better, Metric, of, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Collection, Sequence
 
 __all__ = ["DEFAULT", "METRICS", "Better", "Metric", "follows_window", "metric_names"]
 
@@ -20,8 +20,9 @@ METRICS = (
     *of("bottleneck"),
     *of("run"),
     *of("group"),
+    *of("band"),
 )
-"""Every metric that can be compared. A name without its subject is of the first that has it."""
+"""Every metric that can be compared."""
 
 DEFAULT = tuple(
     sorted((metric for metric in METRICS if metric.compared), key=lambda metric: metric.compared)
@@ -30,33 +31,63 @@ DEFAULT = tuple(
 what its kind has."""
 
 
-def metric_names(names: Sequence[str]) -> list[Metric]:
+_FIRST = ("flow", "bottleneck", "run")
+"""Whose a name without its subject is, whatever else has one so called."""
+
+
+def metric_names(names: Sequence[str], has: Callable[[Metric], bool] | None = None) -> list[Metric]:
     """The metrics called `names`, with their subject before them or without; `DEFAULT` if none.
 
-    A name without its subject that several subjects have is the flow's, or else the run's. What is
-    short for the number that tables show (`goodput`, `jain`) is the whole run's here; see
-    `follows_window`.
+    A name without its subject is the flow's, or else that of the bottleneck or the run; or else it
+    is of whatever else has it in the results that are compared, as `has` says of a metric. Before
+    there are any, it is of the first. What is short for the number that tables show (`goodput`,
+    `jain`) is the whole run's here; see `follows_window`.
 
-    Raises `InputError` if there is none of that name.
+    Raises `InputError` if there is none of that name, or if several in the results have it.
     """
-    known = {metric.path: metric for metric in METRICS}
-    for metric in METRICS:
-        known.setdefault(metric.name, metric)
-    for metric in METRICS:
-        if metric.short is not None:
-            whole = known[f"{metric.subject}.{metric.window_of}".removeprefix("run.")]
-            known.setdefault(metric.short, whole)
-            known.setdefault(f"{metric.subject}.{metric.short}", whole)
+    known = _by_words()
     for name in names:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.85)
-            # A name without its unit is nearer than one that only looks like it.
-            near = near or [metric for metric in known if metric.startswith(f"{name}_")]
-            near = near or difflib.get_close_matches(name, known, n=1)
-            hint = f" (did you mean {near[0]}?)" if near else ""
-            every = ", ".join(metric.name for metric in METRICS)
-            raise InputError(f"no metric {name!r} to compare{hint}; one of {every}")
-    return list(dict.fromkeys(known[name] for name in names)) or list(DEFAULT)
+            raise InputError(f"no metric {name!r} to compare{_hint(name, known)}")
+    return list(dict.fromkeys(_meant(name, known[name], has) for name in names)) or list(DEFAULT)
+
+
+def _by_words() -> dict[str, list[Metric]]:
+    """The metrics that each word may mean, those that it means before others first."""
+    paths = {metric.path: metric for metric in METRICS}
+    found = {path: [metric] for path, metric in paths.items()}
+    for metric in sorted(METRICS, key=lambda metric: metric.subject not in _FIRST):
+        meant = metric
+        if metric.short is not None:
+            meant = paths[f"{metric.subject}.{metric.window_of}".removeprefix("run.")]
+            found.setdefault(f"{metric.subject}.{metric.short}", [meant])
+        for word, one in ((metric.name, metric), (metric.short, meant)):
+            if word is not None and one not in found.setdefault(word, []):
+                found[word].append(one)
+    return found
+
+
+def _meant(name: str, may: list[Metric], has: Callable[[Metric], bool] | None) -> Metric:
+    """The one of `may` that `name` means in results that have what `has` says."""
+    there = may if has is None or len(may) == 1 else [metric for metric in may if has(metric)]
+    if has is not None and len(there) > 1 and there[0].subject not in _FIRST:
+        listed = " or ".join(metric.path for metric in there)
+        raise InputError(f"several in these results have {name}: write {listed}")
+    return there[0] if there else may[0]
+
+
+def _hint(name: str, known: Collection[str]) -> str:
+    """What somebody may mean who writes `name`, and what else there is."""
+    subject, dot, word = name.rpartition(".")
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.85)
+    # A name without its unit is nearer than one that only looks like it.
+    near = near or [metric for metric in known if metric.startswith(f"{name}_")]
+    near = near or difflib.get_close_matches(name, known, n=1)
+    hint = f" (did you mean {near[0]}?)" if near else ""
+    whose = [metric.path for metric in METRICS if dot and metric.name == word]
+    if whose:
+        return f"{hint}: {subject} has none; there is {', '.join(whose)}"
+    return f"{hint}; one of {', '.join(dict.fromkeys(metric.name for metric in METRICS))}"
 
 
 def follows_window(metric: Metric, names: Sequence[str]) -> bool:

@@ -38,8 +38,8 @@ class Overall:
     """A metric of a flow, of traffic or of the whole run, over the points that measured it."""
 
     subject: str
-    """The flow, traffic or probe, `NAME.*` for all copies of one (`count`); empty for the whole
-    run."""
+    """The flow, group, traffic, probe or named queue, `NAME.*` for all copies of one (`count`);
+    empty for the whole run."""
     metric: Metric
     points: int
     higher: int
@@ -151,6 +151,7 @@ def _without(point: Match, of_a: set[int], of_b: set[int]) -> Match:
         flows=[replace(one, rows=kept(one.rows)) for one in point.flows],
         traffic=[replace(one, rows=kept(one.rows)) for one in point.traffic],
         probes=[replace(one, rows=kept(one.rows)) for one in point.probes],
+        bands=[replace(one, rows=kept(one.rows)) for one in point.bands],
         whole=kept(point.whole),
     )
 

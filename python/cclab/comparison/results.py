@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from cclab.comparison import demand, doubts
 from cclab.comparison.correction import LEVEL, Correction, adjusted
 from cclab.comparison.difference import Difference, differences
-from cclab.comparison.matching import Match, Row, match
-from cclab.comparison.metric import Metric, metric_names
+from cclab.comparison.matching import Match, Row, has, match
+from cclab.comparison.metric import METRICS, Metric, metric_names
 from cclab.comparison.overall import Overall, overall
 from cclab.comparison.verdict import Verdict, code_of, untested, words
 from cclab.errors import InputError
 from cclab.metrics import OF_SEVERAL, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from cclab.comparison.changes import Change
     from cclab.comparison.demand import Fault
@@ -152,6 +152,11 @@ class ProbeComparison(TrafficComparison):
 
 
 @dataclass(frozen=True)
+class BandComparison(TrafficComparison):
+    """A named queue of the bottleneck's discipline that both sides have; that is its kind."""
+
+
+@dataclass(frozen=True)
 class PointComparison:
     """A sweep point that both sides have runs of."""
 
@@ -161,6 +166,8 @@ class PointComparison:
     flows: list[FlowComparison]
     traffic: list[TrafficComparison]
     probes: list[ProbeComparison]
+    bands: list[BandComparison]
+    """Named queues of the bottleneck's discipline, where metrics of them were asked for."""
     whole: list[Compared]
     """The metrics of the run as a whole: of the bottleneck, and those of the run."""
 
@@ -186,6 +193,7 @@ class PointComparison:
         found += [(flow.name, c) for flow in self.flows for c in flow.metrics]
         beside = (*self.traffic, *self.probes)
         found += [(source.name, c) for source in beside for c in source.metrics]
+        found += [(f"queue {band.name}", c) for band in self.bands for c in band.metrics]
         return found + [("whole run", c) for c in self.whole]
 
     @property
@@ -208,6 +216,7 @@ class PointComparison:
             "flows": [flow.document() for flow in self.flows],
             "traffic": [source.document() for source in self.traffic],
             "probes": [probe.document() for probe in self.probes],
+            **({"bands": [band.document() for band in self.bands]} if self.bands else {}),
             "bottleneck": {
                 c.metric.name: c.document() for c in self.whole if c.metric.subject == "bottleneck"
             },
@@ -310,13 +319,18 @@ def compare_results(
 
     Raises `InputError` if a metric is not known or no sweep point is on both sides.
     """
-    chosen = metric_names(metrics)
+    both = (a.results, b.results)
+
+    def there(metric: Metric) -> bool:
+        return all(has(side, metric) for side in both)
+
+    chosen = metric_names(metrics, there)
     matched = match(a.results, b.results, chosen, metrics)
     points = matched.points
     if not points:
         raise InputError(_nothing_shared(a, b))
     if metrics:
-        _check_measured(chosen, points)
+        _check_measured(chosen, points, there)
     compared = iter(_compared([row for point in points for row in point.rows], correction, margin))
     tested = [_point(point, compared) for point in points]
     family = sum(c.p_adjusted is not None for point in tested for c in point.compared)
@@ -331,8 +345,11 @@ def compare_results(
     )
 
 
-def _check_measured(asked: Sequence[Metric], points: Sequence[Match]) -> None:
-    """Raises `InputError` if one of the metrics asked for was measured nowhere on both sides."""
+def _check_measured(
+    asked: Sequence[Metric], points: Sequence[Match], there: Callable[[Metric], bool]
+) -> None:
+    """Raises `InputError` if one of the metrics asked for was measured nowhere on both sides, and
+    says what else of the same name is `there`."""
     measured = {
         row.metric.path
         for point in points
@@ -342,10 +359,15 @@ def _check_measured(asked: Sequence[Metric], points: Sequence[Match]) -> None:
     lacking = [m for m in asked if not {m.path, shown(m, warm=True).path} & measured]
     if not lacking:
         return
-    names = ", ".join(metric.name for metric in lacking)
-    beside = any(metric.name in OF_SEVERAL for metric in lacking)
-    remedy = "; that takes runs beside the study's own: --set baselines=solo (or self)"
-    raise InputError(f"no run measured {names} on both sides{remedy if beside else ''}")
+    names = ", ".join(metric.path for metric in lacking)
+    remedy = ""
+    if any(metric.name in OF_SEVERAL for metric in lacking):
+        remedy = "; that takes runs beside the study's own: --set baselines=solo (or self)"
+    else:
+        alike = {metric.name for metric in lacking}
+        others = [m.path for m in METRICS if m.name in alike and m not in lacking and there(m)]
+        remedy = f"; both have {', '.join(others)}" if others else ""
+    raise InputError(f"no run measured {names} on both sides{remedy}")
 
 
 def _nothing_shared(a: Side, b: Side) -> str:
@@ -406,7 +428,9 @@ def _point(match: Match, compared: Iterator[Compared]) -> PointComparison:
     probes = [
         ProbeComparison(p.name, p.of_a, p.of_b, _taken(compared, p.rows)) for p in match.probes
     ]
-    return PointComparison(match, groups, flows, traffic, probes, _taken(compared, match.whole))
+    bands = [BandComparison(b.name, b.of_a, b.of_b, _taken(compared, b.rows)) for b in match.bands]
+    whole = _taken(compared, match.whole)
+    return PointComparison(match, groups, flows, traffic, probes, bands, whole)
 
 
 def _taken(compared: Iterator[Compared], rows: list[Row]) -> list[Compared]:

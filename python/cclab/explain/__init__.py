@@ -7,12 +7,12 @@ figures of a sweep draw the expectation beside what was measured.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from cclab import _core
 from cclab.explain import groups, limits, told
+from cclab.explain.crossing import Crossing, crossings
 from cclab.explain.groups import GroupExplanation
 from cclab.explain.limits import Limit
 from cclab.explain.probe import ProbeExplanation, explain_probe
@@ -22,7 +22,6 @@ from cclab.explain.traffic import (
     TrafficExplanation,
     explain_traffic,
     is_under_study,
-    taken_from,
 )
 
 __all__ = [
@@ -121,9 +120,9 @@ def explain(scenario: dict[str, Any]) -> Explanation:
         explain_traffic(spec, facts, links)
         for spec, facts in zip(scenario.get("traffic", []), described["traffic"], strict=True)
     ]
-    crossing = Counter(link for flow in described["flows"] for link in flow["data"])
+    crossing = crossings(described, traffic)
     flows = [
-        _flow(scenario, spec, flow, described, traffic, crossing)
+        _flow(scenario, spec, flow, described, crossing)
         for spec, flow in zip(scenario["flows"], described["flows"], strict=True)
     ]
     return Explanation(
@@ -136,7 +135,11 @@ def explain(scenario: dict[str, Any]) -> Explanation:
             explain_probe(spec, facts, links)
             for spec, facts in zip(scenario.get("probes", []), described["probes"], strict=True)
         ],
-        notes=_together(flows) + _of_traffic(described, traffic) + _of_courses(scenario, links),
+        notes=[
+            *_together(flows),
+            *(note for one in crossing for note in one.notes),
+            *_of_courses(scenario, links),
+        ],
     )
 
 
@@ -145,8 +148,7 @@ def _flow(
     spec: dict[str, Any],
     flow: dict[str, Any],
     described: dict[str, Any],
-    traffic: list[TrafficExplanation],
-    crossing: Counter[int],
+    crossing: list[Crossing],
 ) -> FlowExplanation:
     links, network = described["links"], scenario["network"]
     base = flow["base_rtt_s"]
@@ -158,18 +160,7 @@ def _flow(
     )
     slowest, found = limits.of_links(flow, links, crossing)
     if slowest is not None:
-        payload = flow["payload_bytes"] / flow["packet_bytes"]
-        carried = links[slowest]["rate_bps"] * payload
-        taken, sources = taken_from(slowest, described["traffic"], traffic)
-        left = max(1 - taken / links[slowest]["rate_bps"], 0.0)
-        if sources and left > 0:
-            why = f"what {', '.join(sources)} leaves of {links[slowest]['name']}"
-            carried *= left
-            found.append(Limit("left", carried, why))
-        sharers = crossing[slowest]
-        if sharers > 1 and flow["source_bps"] is None:
-            why = f"an equal share of {links[slowest]['name']} among {sharers} flows"
-            found.append(Limit("share", carried / sharers, why))
+        found += crossing[slowest].limits(flow)
     found += limits.of_windows(flow, empty)
     found += limits.of_application(spec, flow, empty)
     found += limits.of_source(spec, flow)
@@ -288,19 +279,6 @@ def _together(flows: list[FlowExplanation]) -> list[str]:
             f"{names}: limited by {', '.join(sorted({str(f.binds) for f in bounded}))} rather than "
             "by congestion: how they share says nothing about their variants"
         )
-    return notes
-
-
-def _of_traffic(described: dict[str, Any], traffic: list[TrafficExplanation]) -> list[str]:
-    """Links of which cross traffic alone offers as much as they carry."""
-    notes = []
-    for index, link in enumerate(described["links"]):
-        offered, sources = taken_from(index, described["traffic"], traffic)
-        if sources and link["rate_bps"] is not None and offered >= link["rate_bps"]:
-            notes.append(
-                f"{', '.join(sources)}: {offered / 1e6:.4g} Mbit/s offered to {link['name']}, "
-                f"which carries {link['rate_bps'] / 1e6:g}: nothing is sure to be left for flows"
-            )
     return notes
 
 

@@ -7,13 +7,15 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cclab import _core
+from cclab import _core, units
 from cclab.explain import laws
 from cclab.explain.shown import Shown
 from cclab.explain.traffic import application_limit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
+
+    from cclab.explain.crossing import Crossing
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,24 +77,24 @@ def _means(first: float, changes: list[dict[str, Any]], key: str, duration_ns: i
 
 
 def of_links(
-    flow: dict[str, Any], links: list[dict[str, Any]], crossing: Mapping[int, int]
+    flow: dict[str, Any], links: list[dict[str, Any]], crossing: Sequence[Crossing]
 ) -> tuple[int | None, list[Limit]]:
     """The bottleneck of the path, and what its slowest link carries.
 
-    The bottleneck is the index of the link with the least for each of the flows that are
-    `crossing` it; None if every link is infinitely fast.
+    The bottleneck is the index of the link that has least for it beside what else is `crossing`;
+    None if every link is infinitely fast.
     """
     rated = [i for i in flow["data"] if links[i]["rate_bps"] is not None]
     if not rated:
         return None, []
     # Of equal ones the first in the way.
-    tightest = min(rated, key=lambda i: links[i]["rate_bps"] / crossing[i])
+    tightest = min(rated, key=lambda i: crossing[i].part(flow))
     slowest = min((tightest, *rated), key=lambda i: links[i]["rate_bps"])
     efficiency = flow["payload_bytes"] / flow["packet_bytes"]
     rate = links[slowest]["rate_bps"]
     changing = f" on average over {course}" if (course := links[slowest].get("course")) else ""
     why = (
-        f"{links[slowest]['name']} carries {rate / 1e6:g} Mbit/s{changing}, "
+        f"{links[slowest]['name']} carries {units.told_rate(rate)}{changing}, "
         f"{efficiency:.1%} of it payload ({flow['payload_bytes']} of {flow['packet_bytes']} bytes)"
     )
     return tightest, [Limit("link", rate * efficiency, why)]
@@ -103,7 +105,7 @@ def of_source(spec: dict[str, Any], flow: dict[str, Any]) -> list[Limit]:
     bps = flow["source_bps"]
     if bps is None:
         return []
-    why = f"its source, {spec['udp']['kind']}, sends {bps / 1e6:g} Mbit/s of payload in the mean"
+    why = f"its source, {spec['udp']['kind']}, sends {units.told_rate(bps)} of payload in the mean"
     return [Limit("application", bps, why)]
 
 
@@ -119,9 +121,8 @@ def of_windows(flow: dict[str, Any], rtt_s: float) -> list[Limit]:
             # Only whole segments fit a window.
             segments = max(window // flow["payload_bytes"], 1)
             rate = laws.window_limit(min(segments * flow["payload_bytes"], window), rtt_s)
-            why = (
-                f"{what} {window:,} bytes, {segments} segments a round trip of {rtt_s * 1e3:.4g} ms"
-            )
+            trip = units.told_time(rtt_s)
+            why = f"{what} {window:,} bytes, {segments} segments a round trip of {trip}"
             found.append(Limit(name, rate, why))
     return found
 
@@ -250,7 +251,7 @@ def of_loss(flow: dict[str, Any], p: float, rtt_s: float) -> list[Limit]:
         rto = max(flow["rto_min_s"], rtt_s)
         rate = laws.padhye(payload, rtt_s, p, rto, windows, every)
         why = (
-            f"loss of {p:.3%} with timeouts of {rto:g} s and a step for every {every} "
+            f"loss of {p:.3%} with timeouts of {units.told_time(rto)} and a step for every {every} "
             "acknowledged: the model of Padhye et al. (1998)"
         )
         found.append(Limit("loss-and-timeouts", rate, why))

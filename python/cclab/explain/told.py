@@ -96,19 +96,13 @@ def _rows(explanation: Explanation) -> list[tuple[str, ...]]:
 def _cells(flow: FlowExplanation) -> tuple[str, ...]:
     return (
         flow.cc or _NONE,
-        _in(units.time(flow.base_rtt_s), flow.base_rtt_s),
+        units.told_time(flow.base_rtt_s),
         flow.bottleneck or _NONE,
-        _NONE if flow.bdp_bytes is None else _in(units.size(flow.bdp_bytes), flow.bdp_bytes),
-        _NONE if flow.queue_bytes is None else _in(units.size(flow.queue_bytes), flow.queue_bytes),
-        _NONE
-        if flow.expected_bps is None
-        else _in(units.rate(flow.expected_bps), flow.expected_bps),
+        _NONE if flow.bdp_bytes is None else units.told_size(flow.bdp_bytes),
+        _NONE if flow.queue_bytes is None else units.told_size(flow.queue_bytes),
+        _NONE if flow.expected_bps is None else units.told_rate(flow.expected_bps),
         flow.binds or _NONE,
     )
-
-
-def _in(unit: tuple[float, str], value: float) -> str:
-    return f"{value / unit[0]:.4g} {unit[1]}"
 
 
 def _notes(explanation: Explanation) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from cclab import units
 from cclab.explain.shown import Shown
 
 _NS = 1e-9
@@ -67,9 +68,8 @@ def offered_load(spec: dict[str, Any], facts: dict[str, Any]) -> tuple[float, st
     size = facts["mean_size_bytes"] or 0.0
     if kind == "on-off":
         share = params["on"] / (params["on"] + params["off"])
-        return params[
-            "rate"
-        ] * share, f"{params['rate'] / 1e6:g} Mbit/s for {share:.0%} of the time"
+        rate = params["rate"]
+        return rate * share, f"{units.told_rate(rate)} for {share:.0%} of the time"
     if kind in _DATAGRAMS:
         return params["rate"], f"packets of {params['packet_size']:g} bytes"
     if kind == "poisson":
@@ -82,32 +82,20 @@ def offered_load(spec: dict[str, Any], facts: dict[str, Any]) -> tuple[float, st
         # 20 bytes of IP and 8 of ICMP.
         packet = params["payload"] + 28 + facts["framing_bytes"]
         distance = min(params["interval"], rtt) or params["interval"]
-        return packet * 8 / distance, f"{packet:g} bytes at most every {distance * 1e3:.4g} ms"
+        return packet * 8 / distance, f"{packet:g} bytes at most every {units.told_time(distance)}"
     clients = params["clients"]
     if kind == "request-response":
         cycle = params["think"] + rtt
         return (
             clients * size * 8 * inflated / cycle if cycle > 0 else float("inf"),
             f"{clients:g} clients with at most an answer of {size:,.0f} bytes on average every "
-            f"{cycle:.4g} s",
+            f"{units.told_time(cycle)}",
         )
     write = _KEYS_PER_WRITE + facts["header_bytes"]
     return (
         clients * write * 8 / params["interval"],
-        f"{clients:g} clients who type every {params['interval']:g} s on average",
+        f"{clients:g} clients who type every {units.told_time(params['interval'])} on average",
     )
-
-
-def taken_from(
-    link: int, traffic: list[dict[str, Any]], explained: list[TrafficExplanation]
-) -> tuple[float, list[str]]:
-    """What the traffic that does not yield offers to `link`, in bit/s, and its names."""
-    crossing = [
-        one
-        for facts, one in zip(traffic, explained, strict=True)
-        if link in facts["data"] and not one.yields
-    ]
-    return sum(one.offered_bps for one in crossing), [one.name for one in crossing]
 
 
 def application_limit(application: dict[str, Any], rtt_s: float) -> tuple[float, str]:
@@ -116,12 +104,13 @@ def application_limit(application: dict[str, Any], rtt_s: float) -> tuple[float,
     if kind == "on-off":
         share = application["on"] / (application["on"] + application["off"])
         rate = application["rate"]
-        return rate * share, f"it writes {rate / 1e6:g} Mbit/s for {share:.0%} of the time"
+        return rate * share, f"it writes {units.told_rate(rate)} for {share:.0%} of the time"
     if kind == "request-response":
         cycle = application["think"] * _NS + rtt_s
         response = application["response"]
-        why = f"it writes {response:,} bytes, waits for them to arrive, and pauses: {cycle:.4g} s"
+        every = units.told_time(cycle)
+        why = f"it writes {response:,} bytes, waits for them to arrive, and pauses: {every}"
         return response * 8 / cycle if cycle > 0 else float("inf"), why
     interval = application["interval"] * _NS
-    why = f"someone types {_KEYS_PER_WRITE:.2f} bytes every {interval:g} s on average"
+    why = f"someone types {_KEYS_PER_WRITE:.2f} bytes every {units.told_time(interval)} on average"
     return _KEYS_PER_WRITE * 8 / interval, why

@@ -63,6 +63,8 @@ class Wide:
     """Every name that a column can be called by."""
     columns: list[str]
     """Each column once."""
+    own: dict[str, str]
+    """What the table's own columns are called beside those of the run."""
 
     @classmethod
     def of(cls, tables: Tables, table: str) -> Wide:
@@ -72,7 +74,7 @@ class Wide:
             frame, own = runs, {name: name for name in runs.collect_schema().names()}
         else:
             rows = {
-                "flows": _with_share(tables.flows, runs),
+                "flows": tables.flows,
                 "groups": tables.groups,
                 "traffic": tables.traffic,
                 "probes": tables.probes,
@@ -98,7 +100,7 @@ class Wide:
         for name, term in _short_terms(table, own).items():
             if "warmup" in known and set(term.value.meta.root_names()) <= known:
                 terms[name] = term
-        return cls(table, frame, terms, schema.names())
+        return cls(table, frame, terms, schema.names(), own)
 
     def shown(self, name: str) -> str:
         """The column for `name` among those that are shown: where there are warm-ups, its short
@@ -111,6 +113,15 @@ class Wide:
         short = None if metric is None else metrics.shown(metric, warm=True).short
         return name if short is None else f"{stem}{short}"
 
+    def of_default(self, names: Sequence[str]) -> list[str]:
+        """The columns for `names` of a default: the table's own where runs have one too."""
+        owner = OWN[self.table]
+        return [
+            # Of what is called as it is in a run, the name says whose it is.
+            self.shown(name) if self.own.get(name, name) == name else f"{owner}.{self.shown(name)}"
+            for name in names
+        ]
+
     def chosen(
         self, columns: Sequence[str] | None, where: str | None, *, apart: bool
     ) -> list[pl.Expr]:
@@ -118,7 +129,7 @@ class Wide:
         `where`, and where plans are `apart` the plan."""
         if not columns:
             asked = [] if where is None else used_in(where, self.terms)
-            names = [name for name in map(self.shown, _DEFAULT[self.table]) if name in self.terms]
+            names = [name for name in self.of_default(_DEFAULT[self.table]) if name in self.terms]
             names[1:1] = [PLAN] if apart else []
             columns = [*names, *(f"`{name}`" for name in asked if name not in names)]
         return unique([named(column, self.terms) for column in columns])
@@ -126,19 +137,6 @@ class Wide:
 
 _WARM = pl.col("warmup") > 0
 """Whether what a run shows is what happened after its warm-up."""
-
-
-def _with_share(flows: pl.LazyFrame, runs: pl.LazyFrame) -> pl.LazyFrame:
-    """The flows with their `share`: of the goodput of all flows of the run that go their way."""
-    names = ["goodput_bps", "window_goodput_bps", "direction"]
-    if not set(names) <= set(flows.collect_schema()):
-        return flows
-    warm = runs.select("run", warm=_WARM)
-    goodput = pl.when("warm").then("window_goodput_bps").otherwise("goodput_bps")
-    total = goodput.sum().over("run", "direction")
-    share = pl.when(total > 0).then(goodput / total)
-    joined = flows.join(warm, on="run", how="left", maintain_order="left")
-    return joined.with_columns(share.alias("share")).drop("warm")
 
 
 def _short_terms(table: str, called: Mapping[str, str]) -> Terms:

@@ -36,7 +36,7 @@ def grouped(
     """
     keys = [named(key, wide.terms) for key in by]
     values = [
-        named(column, wide.terms) for column in columns or map(wide.shown, _DEFAULT[wide.table])
+        named(column, wide.terms) for column in columns or wide.of_default(_DEFAULT[wide.table])
     ]
     for name, term in values:
         if term.kind == "text":

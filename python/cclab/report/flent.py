@@ -1,8 +1,8 @@
 """Runs as data files of Flent, version 4: `NAME.RUN.flent.gz`, which `flent --input` opens.
 
-A ready study has the name that Flent has for it, and series of Flent's names. Any other study is
-told as the test of Flent that it is most like: uploads are the flows that go forward, downloads
-those that go back, and probes are pings.
+A ready study has the name that Flent has for it, and series of Flent's names. Any other study,
+whatever it is called, is told as the test of Flent that it is most like: uploads are the flows that
+go forward, downloads those that go back, and probes are pings.
 """
 
 from __future__ import annotations
@@ -10,12 +10,15 @@ from __future__ import annotations
 import gzip
 import json
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cclab import _core, ready
 from cclab.errors import InputError, StoreError
+from cclab.report.quantities import stem
+from cclab.study import Study
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,8 +53,8 @@ class _Series:
 def write(results: Results, out: Path) -> list[Path]:
     """Writes a data file of each run of `results` into the folder `out`, and gives their paths.
 
-    Equal results give equal bytes. Raises `InputError` if a run recorded no samples of its flows,
-    and `StoreError` if a file cannot be written.
+    Equal results give equal bytes. Raises `InputError` if a run recorded no samples of its flows or
+    has nothing that Flent has series of, and `StoreError` if a file cannot be written.
     """
     paths = []
     for run in results.runs:
@@ -70,13 +73,17 @@ def write(results: Results, out: Path) -> list[Path]:
 def _document(study: str, run: Measured) -> tuple[str, dict[str, Any]]:
     """The name of the test, and the data file of a run."""
     scenario = run.run.scenario
-    if not run.records("flow_samples"):
-        raise InputError(
-            f"run {run.run.id} recorded no samples of its flows: give [trace] an interval"
-        )
     end = _end(run)
     steps = np.arange(0.0, end + STEP_S / 2, STEP_S)
     name, flows, pings = _names(study, scenario)
+    if flows and not run.records("flow_samples"):
+        raise InputError(
+            f"run {run.run.id} recorded no samples of its flows: give [trace] an interval"
+        )
+    if not flows and not pings:
+        raise InputError(
+            f"run {run.run.id} has neither flows of TCP nor probes, of which Flent has series"
+        )
     series = _flows(run, flows, steps) | _probes(run, pings, steps)
     series |= _together(series)
     length = min((f["duration"] * 1e-9 for f in scenario["flows"] if f["duration"]), default=end)
@@ -122,7 +129,7 @@ def _names(study: str, scenario: dict[str, Any]) -> tuple[str, dict[str, str], d
     # Flent's tests have series of TCP alone.
     flows = [flow for flow in scenario["flows"] if not flow.get("udp")]
     probes = scenario.get("probes", [])
-    if ready.file_of(study) is not None:
+    if _is_ready(study, scenario):
         return (
             study,
             {flow["name"]: f"TCP {_words(flow['name'])}" for flow in flows},
@@ -130,7 +137,7 @@ def _names(study: str, scenario: dict[str, Any]) -> tuple[str, dict[str, str], d
         )
     ways = {"forward": "upload", "reverse": "download"}
     there = {flow["direction"] for flow in flows}
-    name = {("forward",): "tcp_nup", ("reverse",): "tcp_ndown"}.get(
+    name = {(): "ping", ("forward",): "tcp_nup", ("reverse",): "tcp_ndown"}.get(
         tuple(sorted(there)), "rrul_be_nflows"
     )
     middle = " BE" if name == "rrul_be_nflows" else ""
@@ -141,10 +148,29 @@ def _names(study: str, scenario: dict[str, Any]) -> tuple[str, dict[str, str], d
         called[flow["name"]] = f"TCP {ways[flow['direction']]}{middle}::{counts[flow['direction']]}"
     pings: dict[str, str] = {}
     for probe in probes:
-        kind = {"ping": "ICMP", "udp": "UDP BE"}[probe["kind"]]
+        kind = {"ping": "ICMP", "udp": "UDP BE" if flows else "UDP"}[probe["kind"]]
         whole = f"Ping (ms) {kind}"
         pings[probe["name"]] = f"{whole} {probe['name']}" if whole in pings.values() else whole
     return name, called, pings
+
+
+def _is_ready(study: str, scenario: dict[str, Any]) -> bool:
+    """Whether a scenario is of the ready study called `study`, and not of one that has its name."""
+    file = ready.file_of(study)
+    return file is not None and _series_in(scenario) == _series_in_ready(file)
+
+
+@cache
+def _series_in_ready(file: Path) -> frozenset[tuple[str, str]]:
+    return _series_in(Study.load(file).plan().points[0].scenario)
+
+
+def _series_in(scenario: dict[str, Any]) -> frozenset[tuple[str, str]]:
+    """What there is a series of, copies of a flow (`count`) as one: flows with the direction of
+    their data, and probes with their kind."""
+    names = [flow["name"] for flow in scenario["flows"]]
+    flows = {(stem(flow["name"], names), flow["direction"]) for flow in scenario["flows"]}
+    return frozenset(flows | {(p["name"], p["kind"]) for p in scenario.get("probes", [])})
 
 
 def _words(name: str) -> str:
@@ -159,6 +185,8 @@ def _upper_first(words: str) -> str:
 
 def _flows(run: Measured, names: dict[str, str], steps: Floats) -> dict[str, _Series]:
     """The goodput of each flow: what its receiver got in each step."""
+    if not names:
+        return {}
     frame = run.table("flow_samples")
     lives = {row["name"]: row for row in run.metrics["flows"]}
     found = {}

@@ -160,10 +160,16 @@ def grouped(
     }
 
 
+def transfers(point: Point) -> set[str]:
+    """The names of the flows at a sweep point that end by themselves."""
+    flows = [flow for run in point.runs[:1] for flow in run.run.scenario["flows"]]
+    return {flow["name"] for flow in flows if flow.get("transfer")}
+
+
 def transfers_only(point: Point) -> bool:
     """Whether every flow at a sweep point ends by itself: its time says more than its rate."""
-    flows = [flow for run in point.runs[:1] for flow in run.run.scenario["flows"]]
-    return bool(flows) and all(flow.get("transfer") for flow in flows)
+    ending = transfers(point)
+    return bool(ending) and len(ending) == len(point.runs[0].metrics["flows"])
 
 
 def lent_in(results: Results) -> tuple[str, ...]:

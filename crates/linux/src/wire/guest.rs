@@ -10,6 +10,7 @@ use std::time::Duration;
 use cclab_trace::Progress;
 use cclab_units::Time;
 
+use cclab_testbed::records::END_MARK as END;
 use super::memory::{Memory, Sent};
 use crate::RunError;
 use crate::process::{Ended, Limits, Watched};
@@ -35,7 +36,7 @@ pub struct Guest {
     coming: BTreeMap<(Time, u64), (u32, Vec<u8>)>,
     /// Frames that it was to expect so far.
     expected: u64,
-    /// What it has sent and the network has not got yet.
+    /// What has left it and the network has not got yet.
     pub sent: VecDeque<Departure>,
     /// How it ended, if it has.
     ended: Option<Ended>,
@@ -43,14 +44,22 @@ pub struct Guest {
     spare: Vec<Vec<u8>>,
 }
 
-/// A frame that leaves a guest.
+/// Something that leaves a guest.
 pub struct Departure {
     /// When.
     pub at: Time,
-    /// From which device.
-    pub device: usize,
     /// What.
-    pub frame: Vec<u8>,
+    pub what: Left,
+}
+
+/// What leaves a guest.
+pub enum Left {
+    /// A frame.
+    Frame(Vec<u8>),
+    /// The agent says that queues are to be sampled now.
+    Mark,
+    /// The agent says that the run is over.
+    End,
 }
 
 impl Guest {
@@ -105,9 +114,11 @@ impl Guest {
         Ok(guest)
     }
 
-    /// A frame will reach `device` at `at`.
+    /// A frame will reach `device` at `at`, or as soon as it can: a way that takes no time at all leads
+    /// back into the nanosecond that the guest has done.
     pub fn expect(&mut self, at: Time, device: u32, frame: &[u8]) {
-        debug_assert!(at >= self.done, "it has run to {}", self.done);
+        debug_assert!(at + Time::from_nanos(1) >= self.done, "it has run to {}", self.done);
+        let at = at.max(self.done);
         let mut kept = self.spare.pop().unwrap_or_default();
         kept.clear();
         kept.extend_from_slice(frame);
@@ -248,14 +259,23 @@ impl Guest {
         while let Some(at) = self.memory.first_sent() {
             let mut frame = self.spare.pop().unwrap_or_default();
             match self.memory.take(&mut frame) {
-                Sent::Frame(device) if at >= self.zero => self.sent.push_back(Departure {
-                    at: Time::from_nanos(at - self.zero),
-                    device,
-                    frame,
-                }),
-                Sent::Frame(_) | Sent::Mark => self.spare.push(frame),
+                _ if at < self.zero => self.spare.push(frame),
+                Sent::Frame => self.leaves(at, Left::Frame(frame)),
+                Sent::Mark => {
+                    let what = match frame.as_slice() {
+                        END => Left::End,
+                        _ => Left::Mark,
+                    };
+                    self.spare.push(frame);
+                    self.leaves(at, what);
+                }
             }
         }
+    }
+
+    fn leaves(&mut self, at: u64, what: Left) {
+        let at = Time::from_nanos(at - self.zero);
+        self.sent.push_back(Departure { at, what });
     }
 
     /// A buffer that is not needed any more.

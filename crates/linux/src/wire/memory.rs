@@ -24,7 +24,6 @@ const SLOT_HEADER: usize = 16;
 const MARK: u32 = u32::MAX;
 
 // Where the header has what.
-const FIRST: usize = 16;
 const REQUEST: usize = 64;
 const PASSED: usize = 72;
 const SENT_HEAD: usize = 80;
@@ -44,8 +43,8 @@ enum Ring {
 /// What a guest has put on its wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// A frame that leaves this device.
-    Frame(usize),
+    /// A frame.
+    Frame,
     /// What the agent wrote to the parameter `mark`.
     Mark,
 }
@@ -58,12 +57,11 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Memory for `devices` devices, of which the first has the number `first`, and for frames of up
-    /// to `frame` bytes. Nothing may be granted to the guest yet.
+    /// Memory for `devices` devices and for frames of up to `frame` bytes.
     ///
     /// # Errors
     /// If there is none.
-    pub fn new(devices: u32, first: u64, frame: usize) -> io::Result<Memory> {
+    pub fn new(devices: u32, frame: usize) -> io::Result<Memory> {
         let stride = (SLOT_HEADER + frame).next_multiple_of(64) as u32;
         let len = HEADER + 2 * SLOTS as usize * stride as usize;
         let file = File::from(memfd_create(c"wire", MFdFlags::MFD_CLOEXEC)?);
@@ -73,7 +71,6 @@ impl Memory {
         for (at, value) in [(4, SLOTS), (8, stride), (12, devices), (0, MAGIC)] {
             memory.word(at).store(value, Ordering::Release);
         }
-        memory.long(FIRST).store(first, Ordering::Release);
         Ok(memory)
     }
 
@@ -125,7 +122,7 @@ impl Memory {
         self.word(SENT_TAIL).store(next, Ordering::Release);
         match device {
             MARK => Sent::Mark,
-            device => Sent::Frame(device as usize),
+            _ => Sent::Frame,
         }
     }
 

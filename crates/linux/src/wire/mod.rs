@@ -1,6 +1,7 @@
 //! Hosts of kernels on our own network: guests whose network devices lead into `net`, which is their
 //! clock as well.
 
+mod datagrams;
 mod frames;
 mod guest;
 mod memory;
@@ -11,20 +12,20 @@ use std::path::Path;
 use cclab_harvest::Beside;
 use cclab_layout::{Layout, NodeId};
 use cclab_spec::Run;
-use cclab_testbed::{Orders, devices};
+use cclab_testbed::{Orders, devices, orders};
 use cclab_trace::{Progress, Recorder};
 
 use crate::RunError;
+use crate::guest::BOOT_TIME_NS;
 use crate::process::{Ended, Limits};
+use datagrams::Datagrams;
 use frames::ETHERNET;
 use guest::Guest;
 use memory::Memory;
-use world::World;
+use world::{Records, World};
 
 /// Where the guest finds its clock, in its folder.
 pub const SOCKET: &str = "wire";
-/// Bytes of the largest packet where no flow's are larger, without framing.
-const MTU: usize = 1500;
 
 /// The wire of the only guest of a run.
 pub struct Wire {
@@ -38,11 +39,12 @@ impl Wire {
     /// # Errors
     /// If there is no memory for it.
     pub fn new(orders: &Orders) -> Result<Wire, RunError> {
+        let orders::Wire { zero, mtu, .. } = orders.wire.expect("orders for hosts on a wire");
         let devices = orders.namespaces.len() as u32;
-        let memory = Memory::new(devices, 1, ETHERNET + MTU.max(9000));
+        let memory = Memory::new(devices, ETHERNET + mtu as usize);
         Ok(Wire {
             memory: memory.map_err(RunError::io("wire"))?,
-            zero: orders.zero.unwrap_or(0),
+            zero,
         })
     }
 
@@ -58,6 +60,7 @@ impl Wire {
     pub fn carry(
         self,
         run: &Run,
+        orders: &Orders,
         raw: &Path,
         command: std::process::Command,
         limits: Limits,
@@ -76,9 +79,14 @@ impl Wire {
             run.seed,
             &mut guests,
             &hosts,
-            recorder,
+            Records {
+                recorder,
+                datagrams: Datagrams::create(orders, raw)?,
+                realtime_zero: BOOT_TIME_NS + self.zero,
+            },
         );
-        let beside = world.run(progress)?;
+        let (beside, datagrams) = world.run(progress)?;
+        datagrams.finish(raw)?;
         let [guest] = guests;
         Ok((guest.finish(progress)?, beside))
     }

@@ -3,19 +3,31 @@
 use cclab_harvest::Beside;
 use cclab_layout::{BOTTLENECK, BOTTLENECK_REVERSE, Journey, Layout, LinkId, NodeId};
 use cclab_net::{Counting, Host, Network, Next, Port, ROUTES, Sight, Watch, ports};
-use cclab_packet::{Packet, address};
+use cclab_packet::{Packet, address, flags};
 use cclab_sim::traffic::Traffic;
 use cclab_spec::Scenario;
+use cclab_testbed::records::Seen;
 use cclab_trace::schema::{DropEvent, QueueAction, QueueEvent};
 use cclab_trace::{Event, Probe, Progress, Recorder};
 use cclab_units::Time;
 
+use super::datagrams::Datagrams;
 use super::frames::{ETHERNET, Frames, Route};
-use super::guest::Guest;
+use super::guest::{Guest, Left};
 use crate::RunError;
 
 /// Windows between two looks at what guests print.
 const WINDOWS_PER_LOOK: u64 = 64;
+
+/// Where what the network does is recorded.
+pub struct Records<'a> {
+    /// What is seen of packets.
+    pub recorder: &'a mut Recorder,
+    /// What is seen of datagrams.
+    pub datagrams: Datagrams,
+    /// CLOCK_REALTIME of guests at the run's time zero.
+    pub realtime_zero: u64,
+}
 
 /// Where frames come from and go to.
 struct Place {
@@ -37,7 +49,7 @@ pub struct World<'a> {
     guests: &'a mut [Guest],
     traffic: Traffic<'a>,
     frames: Frames,
-    recorder: &'a mut Recorder,
+    records: Records<'a>,
     lookout: Lookout,
     captures: Captures,
     /// By the number of flows and probes; none for cross traffic.
@@ -76,7 +88,7 @@ impl<'a> World<'a> {
         seed: u64,
         guests: &'a mut [Guest],
         hosts: &dyn Fn(NodeId) -> (usize, u32),
-        recorder: &'a mut Recorder,
+        records: Records<'a>,
     ) -> World<'a> {
         let counting = Counting {
             framing: ETHERNET as u16,
@@ -132,7 +144,7 @@ impl<'a> World<'a> {
             net,
             guests,
             traffic,
-            recorder,
+            records,
             captures,
             ends,
             lookahead,
@@ -157,7 +169,7 @@ impl<'a> World<'a> {
     /// # Errors
     /// If a guest dies or stands still, if the run is cancelled, or if a variant of cross traffic
     /// returns nonsense.
-    pub fn run(mut self, progress: &Progress) -> Result<Beside, RunError> {
+    pub fn run(mut self, progress: &Progress) -> Result<(Beside, Datagrams), RunError> {
         let mut events = 0;
         let mut windows: u64 = 0;
         loop {
@@ -209,18 +221,19 @@ impl<'a> World<'a> {
         let now = self.net.now();
         self.sample();
         for (began, transfer) in self.traffic.unfinished() {
-            self.recorder.record(now, Event::Transfer(began, transfer));
+            self.records.recorder.record(now, Event::Transfer(began, transfer));
         }
         let traffic = self.traffic.summaries();
         let mut links = self.net.finish().map_err(RunError::NotConserved)?;
         for (row, before) in links.iter_mut().zip(&self.warm) {
             row.warm_sojourn = row.sojourn.since(before);
         }
-        Ok(Beside {
+        let beside = Beside {
             links,
             traffic,
             events,
-        })
+        };
+        Ok((beside, self.records.datagrams))
     }
 
     /// A guest moves, and what it has sent by now enters the network.
@@ -236,18 +249,24 @@ impl<'a> World<'a> {
                 self.guests[index].sent.push_front(departure);
                 break;
             }
-            if let Some(packet) = self.frames.keep(&departure.frame) {
-                self.send(&packet, departure.device);
+            match departure.what {
+                Left::Frame(frame) => {
+                    if let Some(packet) = self.frames.keep(&frame) {
+                        self.send(&packet);
+                    }
+                    self.guests[index].reuse(frame);
+                }
+                Left::Mark => self.sample(),
+                Left::End => self.end = now,
             }
-            self.guests[index].reuse(departure.frame);
         }
         Ok(())
     }
 
     /// A packet leaves a host.
-    fn send(&mut self, packet: &Packet, _device: usize) {
+    fn send(&mut self, packet: &Packet) {
         let side = usize::from(packet.backward);
-        self.capture_at_host(packet, side);
+        self.see_at_host(packet, side, Seen::Sent);
         let Some(ends) = &self.ends[packet.flow as usize] else {
             return self.frames.release(packet);
         };
@@ -266,7 +285,7 @@ impl<'a> World<'a> {
             let _ = self.pump_traffic();
             return;
         }
-        self.capture_at_host(packet, 1 - usize::from(packet.backward));
+        self.see_at_host(packet, 1 - usize::from(packet.backward), Seen::Received);
         if self.lookahead == Time::ZERO {
             self.hand_over(now, packet);
         }
@@ -293,11 +312,10 @@ impl<'a> World<'a> {
         self.guests[guest].expect(at, device, frame);
     }
 
-    /// Each guest acts when it has to: its place among the acts of an instant does not depend on
-    /// when it asked.
+    /// Each guest acts when it has to, after all that happens in the network at that instant.
     fn ask(&mut self) {
         for (timer, guest) in (0..).zip(self.guests.iter()) {
-            self.net.look_at(timer, guest.deadline());
+            self.net.act_last(timer, guest.deadline());
         }
     }
 
@@ -319,7 +337,7 @@ impl<'a> World<'a> {
             self.tell();
         }
         for (began, transfer) in self.traffic.ended() {
-            self.recorder.record(now, Event::Transfer(began, transfer));
+            self.records.recorder.record(now, Event::Transfer(began, transfer));
         }
         let deadline = self.traffic.deadline(0);
         self.net.wake_by(self.timers.traffic, deadline);
@@ -338,7 +356,7 @@ impl<'a> World<'a> {
         let now = self.net.now();
         for index in 0..self.bottlenecks {
             let sample = self.net.queue_sample(index);
-            self.recorder.record(now, Event::QueueSample(sample));
+            self.records.recorder.record(now, Event::QueueSample(sample));
         }
         if now == self.scenario.warmup && now > Time::ZERO {
             self.warm = (0..self.bottlenecks)
@@ -347,7 +365,14 @@ impl<'a> World<'a> {
         }
     }
 
-    fn capture_at_host(&mut self, packet: &Packet, side: usize) {
+    /// A packet leaves or reaches a host.
+    fn see_at_host(&mut self, packet: &Packet, side: usize, seen: Seen) {
+        let at = self.records.realtime_zero + self.net.now().as_nanos();
+        if packet.has(flags::DATAGRAM) {
+            let frame = self.frames.of(packet);
+            let datagrams = &mut self.records.datagrams;
+            datagrams.see(packet.flow, packet.backward, seen, at, frame);
+        }
         let points = self.captures.hosts.get(packet.flow as usize);
         if let Some(point) = points.and_then(|points| points[side]) {
             self.capture(point, packet);
@@ -356,11 +381,11 @@ impl<'a> World<'a> {
 
     fn capture(&mut self, point: usize, packet: &Packet) {
         let now = self.net.now();
-        if packet.frame().is_none() || !self.recorder.wants_packets(now) {
+        if packet.frame().is_none() || !self.records.recorder.wants_packets(now) {
             return;
         }
         let bytes = &self.frames.of(packet)[ETHERNET..];
-        self.recorder.frame(point, now, bytes.len() as u32, bytes);
+        self.records.recorder.frame(point, now, bytes.len() as u32, bytes);
     }
 
     /// The index of a packet's flow in a trace.
@@ -413,7 +438,7 @@ impl<'a> World<'a> {
                     packet,
                 } => {
                     let now = self.net.now();
-                    if self.recorder.wants_drops(now) {
+                    if self.records.recorder.wants_drops(now) {
                         let event = DropEvent {
                             link,
                             reason,
@@ -421,7 +446,7 @@ impl<'a> World<'a> {
                             offset: 0,
                             wire_len: u32::from(packet.wire_len),
                         };
-                        self.recorder.record(now, Event::Drop(event));
+                        self.records.recorder.record(now, Event::Drop(event));
                     }
                     self.frames.release(&packet);
                 }
@@ -439,7 +464,7 @@ impl<'a> World<'a> {
         sojourn: Option<Time>,
     ) {
         let now = self.net.now();
-        if !self.recorder.wants_queue(now) {
+        if !self.records.recorder.wants_queue(now) {
             return;
         }
         let event = QueueEvent {
@@ -450,7 +475,7 @@ impl<'a> World<'a> {
             backlog,
             sojourn,
         };
-        self.recorder.record(now, Event::Queue(event));
+        self.records.recorder.record(now, Event::Queue(event));
     }
 }
 

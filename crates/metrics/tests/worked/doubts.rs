@@ -378,6 +378,23 @@ fn flows_apart_are_a_partial_overlap() {
 }
 
 #[test]
+fn a_flow_that_was_over_before_the_warm_up_overlaps_with_nobody() {
+    let mut trace = trace();
+    trace.summary.flows[1].ended = None;
+    trace.summary.flows[1].started = Some(Time::ZERO);
+    let mut early = trace.summary.flows[0].clone();
+    early.name = "early".into();
+    early.ended = Some(seconds(8.0));
+    trace.summary.flows.push(early);
+    let metrics = measure(&trace, &WARMUP);
+    assert!(!codes(&metrics).contains(&"partial-overlap"));
+    // One that saw a little of it does not overlap with the others for long.
+    trace.summary.flows[2].ended = Some(seconds(12.0));
+    let metrics = measure(&trace, &WARMUP);
+    assert!(codes(&metrics).contains(&"partial-overlap"));
+}
+
+#[test]
 fn repeats_are_identical_or_not() {
     let one = measure(&trace(), &WARMUP);
     let mut other = one.clone();

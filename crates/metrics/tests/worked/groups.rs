@@ -135,6 +135,10 @@ fn each_named_queue_has_numbers_of_its_own() {
         drops,
         marks,
         sojourn,
+        warm_packets: packets / 2,
+        warm_drops: drops / 2,
+        warm_marks: marks,
+        warm_sojourn: waited(&[2]),
     };
     let trace = Trace {
         summary: RunSummary {
@@ -169,4 +173,22 @@ fn each_named_queue_has_numbers_of_its_own() {
     close(l.mark_rate, 0.5);
     let p99 = c.queue_delay_p99_s.expect("packets left");
     assert!((p99 - 0.018).abs() < 0.008 * 0.018, "{p99}");
+    assert_eq!(
+        (c.window_packets, c.window_queue_delay_mean_s),
+        (None, None)
+    );
+    // After a warm-up the same is told of the time after it.
+    let warm = MeasureInput {
+        warmup: Time::from_millis(500),
+        ..MeasureInput::default()
+    };
+    let found = measure(&trace, &warm).bottleneck;
+    let [l, c] = &found.bands[..] else {
+        panic!("{:?}", found.bands)
+    };
+    assert_eq!((c.window_packets, c.window_drops), (Some(1), Some(1)));
+    assert_eq!((l.window_ecn_marks, c.window_ecn_marks), (Some(1), Some(0)));
+    close(l.window_mark_rate, 1.0);
+    close(c.window_queue_delay_mean_s, 0.002);
+    close(c.queue_delay_mean_s, 0.017);
 }

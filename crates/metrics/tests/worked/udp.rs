@@ -140,3 +140,85 @@ fn a_program_of_which_nothing_was_seen_is_told_and_in_no_share() {
     assert!(codes(&metrics).contains(&"nothing-seen"));
     assert!(!codes(&metrics).contains(&"incomplete-transfer"));
 }
+
+#[test]
+fn after_a_warm_up_datagrams_and_frames_are_of_those_that_left_in_it() {
+    let mut trace = with_datagrams();
+    let flow = &mut trace.summary.flows[1];
+    let mut delay = Histogram::new();
+    (0..800).for_each(|_| delay.record(20_000_000));
+    flow.warm_datagrams = Datagrams {
+        sent: 900,
+        received: 800,
+        in_flight: 10,
+        jitter: Some(Time::from_millis(1)),
+        delay,
+        ..Datagrams::default()
+    };
+    flow.warm_frames = Frames {
+        sent: 90,
+        late: 2,
+        freezes: 0,
+        ..flow.frames
+    };
+    let of = |trace: &Trace, input: &MeasureInput| measure(trace, input).flows.remove(1);
+    let found = of(&trace, &WARMUP);
+    let warm = found.window_datagrams.expect("it is UDP");
+    assert_eq!((warm.sent, warm.received, warm.lost), (900, 800, 90));
+    close(warm.loss, 90.0 / 890.0);
+    close(warm.delay_mean_s, 0.02);
+    close(warm.jitter_s, 0.001);
+    assert!(found.window_back.is_none());
+    let frames = found.window_frames.expect("it is a video");
+    assert_eq!((frames.sent, frames.late, frames.freezes), (90, 2, 0));
+    // Those of the whole run stay what they are.
+    close(found.datagrams.expect("it is UDP").loss, 40.0 / 990.0);
+    // Nothing is after a warm-up that there was not, or that the flow did not see the end of.
+    let none = of(&trace, &MeasureInput::default());
+    assert!(none.window_datagrams.is_none() && none.window_frames.is_none());
+    trace.summary.flows[1].ended = Some(seconds(9.0));
+    assert!(of(&trace, &WARMUP).window_datagrams.is_none());
+}
+
+#[test]
+fn what_of_datagrams_is_after_the_warm_up_stands_for_the_whole_in_tables() {
+    let numbers = |name: &str| {
+        let mut all = cclab_metrics::metrics().filter(|row| row.name == name);
+        all.next().expect("a row").numbers()[0]
+    };
+    for (window, whole, short) in [
+        (
+            "flow.window_datagrams.loss",
+            "datagrams_loss",
+            "datagrams_loss",
+        ),
+        (
+            "flow.window_datagrams.delay_mean_s",
+            "datagrams_delay_mean_s",
+            "datagrams_delay_mean",
+        ),
+        ("flow.window_frames.late", "frames_late", "frames_late"),
+        ("flow.window_back.jitter_s", "back_jitter_s", "back_jitter"),
+        (
+            "band.window_queue_delay_mean_s",
+            "queue_delay_mean_s",
+            "queue_delay_mean",
+        ),
+    ] {
+        let number = numbers(window);
+        assert_eq!(number.window_of().as_deref(), Some(whole), "{window}");
+        assert_eq!(number.short().as_deref(), Some(short));
+    }
+    // Each number of the one has its like in the other.
+    for (window, whole) in [
+        ("flow.window_datagrams.", "flow.datagrams."),
+        ("flow.window_back.", "flow.back."),
+        ("flow.window_frames.", "flow.frames."),
+    ] {
+        let keys = |path: &str| -> Vec<&str> {
+            let rows = cclab_metrics::metrics().filter_map(|row| row.name.strip_prefix(path));
+            rows.collect()
+        };
+        assert_eq!(keys(window), keys(whole));
+    }
+}

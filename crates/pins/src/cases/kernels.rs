@@ -4,7 +4,7 @@ use cclab_spec::Scenario;
 use cclab_spec::kinds::{APPLICATIONS, IMPAIRMENTS, TOPOLOGIES};
 use cclab_testbed::{Target, orders, unsupported};
 
-use super::simulated::of_kind;
+use super::simulated::{DATAGRAMS, of_kind};
 use super::{Case, How, scenario};
 use crate::digest::Hash;
 
@@ -68,6 +68,9 @@ pub(super) fn cases() -> Vec<Case> {
             .clone_into(&mut scenario.network.bottleneck.queue.kind);
         scenario
     });
+    let mut datagrams = scenario(DATAGRAMS);
+    // Only the simulator has it.
+    datagrams.traffic.clear();
     let of_kinds = |kinds: &[_]| kinds.iter().map(of_kind).collect();
     let all = [
         ("orders: variants", variants.collect()),
@@ -76,6 +79,7 @@ pub(super) fn cases() -> Vec<Case> {
         ("orders: impairments", of_kinds(IMPAIRMENTS)),
         ("orders: applications", of_kinds(APPLICATIONS)),
         ("orders: flows", vec![scenario(FLOWS)]),
+        ("orders: datagrams and echoes", vec![datagrams]),
     ];
     let case = |(name, scenarios): (&str, Vec<Scenario>)| {
         let mut scenarios = scenarios;
@@ -86,6 +90,7 @@ pub(super) fn cases() -> Vec<Case> {
                 .any(|target| unsupported(scenario, target).is_empty())
         };
         scenarios.retain(is_done);
+        assert!(!scenarios.is_empty(), "no kernel does anything of {name}");
         Case {
             subject: "testbed".to_owned(),
             name: name.to_owned(),

@@ -8,6 +8,7 @@ use cclab_trace::schema::{
 use cclab_trace::{Histogram, Trace};
 use cclab_units::{Rate, Time};
 
+use super::simulated::DATAGRAMS;
 use super::{Case, How, scenario};
 use crate::digest::{Kept, run};
 
@@ -77,6 +78,7 @@ pub(super) fn cases() -> Vec<Case> {
     };
     vec![
         case("of a contest", How::Measured, CONTEST),
+        case("of datagrams and echoes", How::Measured, DATAGRAMS),
         case("of a parking lot", How::Measured, LOT),
         case("of a trace written down", How::WrittenDown, LOT),
     ]

@@ -287,7 +287,145 @@ fn with_traffic(kind: &TrafficKind) -> Scenario {
     ))
 }
 
+/// Datagrams of every kind of source and echoes of both, there and back, beside TCP and cross traffic.
+pub(super) const DATAGRAMS: &str = r#"
+duration = "6s"
+warmup = "1s"
+[network.access]
+delay = "1ms"
+[network.bottleneck]
+rate = "4Mbit"
+delay = "12ms"
+queue = { kind = "codel", limit = "30p" }
+loss = "0.3%"
+[network.bottleneck.reverse]
+rate = "2Mbit"
+queue = { limit = "20p" }
+[[flow]]
+name = "bulk"
+[[flow]]
+name = "call"
+transport = "udp"
+application = { kind = "constant-rate", rate = "500kbit", payload = "200B" }
+count = 2
+[[flow]]
+name = "bursts"
+transport = "udp"
+application = { kind = "on-off", rate = "3Mbit", on = "300ms", off = "400ms" }
+start = "500ms"
+rtt = "70ms"
+duration = "4s"
+[[flow]]
+name = "talks"
+transport = "udp"
+application = { kind = "video", frame_rate = 25, i_frame = "20kB", p_frame = "4kB", group = 10 }
+[[flow]]
+name = "watches"
+transport = "udp"
+application = { kind = "video", i_frame = "30kB", p_frame = "5kB", deadline = "80ms" }
+direction = "reverse"
+[[flow]]
+name = "steady"
+transport = "udp"
+application = { kind = "on-off", rate = "600kbit", constant = true }
+direction = "reverse"
+[[flow]]
+name = "sent"
+transport = "udp"
+application = { kind = "constant-rate", rate = "1Mbit" }
+transfer = "100kB"
+[[probe]]
+interval = "50ms"
+[[probe]]
+kind = "udp"
+interval = "70ms"
+payload = "400B"
+direction = "reverse"
+rtt = "90ms"
+start = "1s"
+stop = "5s"
+[[traffic]]
+kind = "poisson"
+load = 0.1
+transfer = "10kB"
+"#;
+
 const OTHERS: &[(&str, &str)] = &[
+    ("datagrams and echoes", DATAGRAMS),
+    (
+        "datagrams in a graph",
+        r#"
+        duration = "5s"
+        [network]
+        topology = "graph"
+        [[network.link]]
+        bottleneck = true
+        from = "a"
+        to = "r"
+        rate = "3Mbit"
+        delay = "6ms"
+        queue = { limit = "20p" }
+        [[network.link]]
+        from = "r"
+        to = "b"
+        delay = "2ms"
+        [[network.link]]
+        from = "b"
+        to = "a"
+        one_way = true
+        rate = "20Mbit"
+        delay = "3ms"
+        queue = { limit = "100p" }
+        [[flow]]
+        from = "a"
+        to = "b"
+        [[flow]]
+        transport = "udp"
+        application = { kind = "on-off", rate = "2Mbit" }
+        from = "a"
+        to = "b"
+        [[flow]]
+        transport = "udp"
+        application = { kind = "video" }
+        from = "a"
+        to = "b"
+        direction = "reverse"
+        [[probe]]
+        from = "a"
+        to = "b"
+        rtt = "50ms"
+        [[probe]]
+        kind = "udp"
+        from = "b"
+        to = "r"
+        "#,
+    ),
+    (
+        "datagrams in a parking lot",
+        r#"
+        duration = "5s"
+        [network]
+        topology = "parking-lot"
+        bottlenecks = 2
+        [network.bottleneck]
+        rate = "2Mbit"
+        delay = "5ms"
+        queue = { limit = "20p" }
+        [[flow]]
+        [[flow]]
+        transport = "udp"
+        application = { kind = "constant-rate", rate = "1Mbit" }
+        crosses = [2, 2]
+        [[flow]]
+        transport = "udp"
+        application = { kind = "on-off", rate = "1Mbit" }
+        crosses = [1, 1]
+        direction = "reverse"
+        [[probe]]
+        [[probe]]
+        crosses = [2, 2]
+        "#,
+    ),
     (
         "several links",
         r#"

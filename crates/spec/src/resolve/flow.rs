@@ -171,11 +171,7 @@ fn flow(
         at: *at,
         name,
         what: "flow",
-        direction: flow.direction,
-        crosses: flow.crosses.as_ref(),
-        from: flow.from.as_ref(),
-        to: flow.to.as_ref(),
-        rtt: flow.rtt.as_ref(),
+        keys: flow.place(),
     })?;
     let start = start(flow);
     if let Some(writes) = flow

@@ -6,6 +6,7 @@ use crate::de::At;
 use crate::error::{Position, Problem, unknown};
 use crate::graph::Map;
 use crate::scenario::{Direction, Topology};
+use crate::written::PlaceKeys;
 
 /// What the propagation delay of a path is made of.
 pub(super) struct Layout<'a> {
@@ -31,11 +32,8 @@ pub(super) struct Written<'a> {
     pub name: &'a str,
     /// What it is: `flow` or `traffic`.
     pub what: &'a str,
-    pub direction: Option<Direction>,
-    pub crosses: Option<&'a At<[u32; 2]>>,
-    pub from: Option<&'a At<String>>,
-    pub to: Option<&'a At<String>>,
-    pub rtt: Option<&'a At<crate::text::TimeText>>,
+    /// Its keys.
+    pub keys: PlaceKeys<'a>,
 }
 
 /// Where a flow or traffic runs.
@@ -58,7 +56,7 @@ impl Layout<'_> {
             Some(map) => in_graph(map, written)?,
             None => self.in_row(written)?,
         };
-        if let Some(rtt) = written.rtt {
+        if let Some(rtt) = written.keys.rtt {
             let own = ends.own_rtt;
             if rtt.value.0 < own {
                 return Err(Problem::new(
@@ -77,17 +75,17 @@ impl Layout<'_> {
 
     /// In a chain, a dumbbell or a parking lot.
     fn in_row(&self, written: &Written<'_>) -> Result<Ends, Problem> {
-        if let Some(node) = written.from.or(written.to) {
+        if let Some(node) = written.keys.from.or(written.keys.to) {
             return Err(Problem::new(
                 "`from` and `to` name nodes of a graph",
                 "write topology = \"graph\" and its links, or leave them out",
             )
             .or_at(node.at));
         }
-        let crosses = self.crosses(written.crosses)?;
+        let crosses = self.crosses(written.keys.crosses)?;
         let crossed = crosses.map_or(self.bottlenecks, |[first, last]| last - first + 1);
         Ok(Ends {
-            direction: written.direction.unwrap_or_default(),
+            direction: written.keys.direction.unwrap_or_default(),
             crosses,
             from: None,
             to: None,
@@ -127,10 +125,10 @@ fn not_a_parking_lot(at: Position) -> Problem {
 
 /// The ends in a graph, where data go from `from` to `to`, or back if the direction is reverse.
 fn in_graph(map: &Map<'_>, written: &Written<'_>) -> Result<Ends, Problem> {
-    if let Some(crosses) = written.crosses {
+    if let Some(crosses) = written.keys.crosses {
         return Err(not_a_parking_lot(crosses.at));
     }
-    let (Some(from), Some(to)) = (written.from, written.to) else {
+    let (Some(from), Some(to)) = (written.keys.from, written.keys.to) else {
         return Err(Problem::new(
             format!(
                 "{} `{}` does not say between which nodes of the graph it runs",
@@ -153,7 +151,7 @@ fn in_graph(map: &Map<'_>, written: &Written<'_>) -> Result<Ends, Problem> {
         )
         .or_at(to.at));
     }
-    let (from, to) = match written.direction.unwrap_or_default() {
+    let (from, to) = match written.keys.direction.unwrap_or_default() {
         Direction::Forward => (from, to),
         Direction::Reverse => (to, from),
     };

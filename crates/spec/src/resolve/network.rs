@@ -9,6 +9,7 @@ use crate::error::Problem;
 use crate::names::{DEFAULT_QDISC, Names};
 use crate::quantity::LimitText;
 use crate::scenario::{Limit, Queue, Topology};
+use crate::text::TimeText;
 use crate::written;
 
 /// A queue that stands for none: no run fills it.
@@ -22,16 +23,41 @@ const MAX_BOTTLENECKS: u32 = 64;
 
 /// What the size of a queue is measured by.
 pub(super) struct PathFacts {
-    /// The largest base RTT of the flows; zero without any.
-    pub max_rtt: Time,
-    /// Whether there are flows: a sweep may leave none beside cross traffic.
-    pub has_flows: bool,
+    /// The largest base RTT of the flows, or why there are none.
+    pub max_rtt: Result<Time, NoFlow>,
     /// The largest packet of the flows, headers and framing included.
     pub packet: u64,
     /// Whether a queue stays below its limit.
     pub limit_is_exclusive: bool,
     /// When the run ends, if that is known.
     pub duration: Option<Time>,
+}
+
+/// Why no flow has a round trip.
+#[derive(Clone, Copy)]
+pub(super) enum NoFlow {
+    /// The study has cross traffic or probes alone.
+    Written,
+    /// A sweep leaves none beside them.
+    Left,
+}
+
+impl NoFlow {
+    /// What is wrong with a limit in bandwidth-delay products then.
+    fn problem(self) -> Problem {
+        let (why, help) = match self {
+            NoFlow::Written => (
+                "the study has none",
+                "give the limit as a time, such as \"40ms\" for a path of 40 ms, or in bytes or packets",
+            ),
+            NoFlow::Left => (
+                "no flow is left where every `count` is 0",
+                "give the limit in bytes or packets, or let the counts begin at 1",
+            ),
+        };
+        let message = "a limit in bandwidth-delay products needs the round trip of a flow, and";
+        Problem::new(format!("{message} {why}"), help)
+    }
 }
 
 impl PathFacts {
@@ -49,6 +75,25 @@ impl PathFacts {
                 "let it begin earlier or the run last longer",
             )),
         }
+    }
+
+    /// When `what` begins and stops, as its keys `start` and `stop` say.
+    pub fn span(
+        &self,
+        what: &str,
+        start: Option<&At<TimeText>>,
+        stop: Option<&At<TimeText>>,
+    ) -> Result<(Time, Option<Time>), Problem> {
+        let begin = start.map_or(Time::ZERO, |start| start.value.0);
+        if let Some(written) = start {
+            let begins = self.begins(what, begin);
+            begins.map_err(|problem| problem.or_at(written.at))?;
+        }
+        if let Some(stop) = stop.filter(|stop| stop.value.0 <= begin) {
+            let message = format!("{what} stops at {} and starts at {begin}", stop.value.0);
+            return Err(Problem::new(message, "`stop` lies after `start`").or_at(stop.at));
+        }
+        Ok((begin, stop.map(|stop| stop.value.0)))
     }
 }
 
@@ -131,16 +176,10 @@ fn sized(
         }
         LimitText::Bytes(bytes) => bytes,
         LimitText::Time(time) => rate.ok_or_else(needs_rate)?.bytes_in(time),
-        LimitText::Bdp(_) if !path.has_flows => {
-            return Err(place(Problem::new(
-                "a limit in bandwidth-delay products needs the round trip of a flow, and no flow \
-                 is left where every `count` is 0",
-                "give the limit in bytes or packets, or let the counts begin at 1",
-            )));
-        }
         LimitText::Bdp(bdps) => {
+            let rtt = path.max_rtt.map_err(|why| place(why.problem()))?;
             let rate = rate.ok_or_else(needs_rate)?;
-            bdps.bdps(rate, path.max_rtt).ok_or_else(too_large)?
+            bdps.bdps(rate, rtt).ok_or_else(too_large)?
         }
     };
     if bytes > 1 << 53 {

@@ -58,32 +58,9 @@ fn one(
         at: *at,
         name,
         what: "probe",
-        direction: value.direction,
-        crosses: value.crosses.as_ref(),
-        from: value.from.as_ref(),
-        to: value.to.as_ref(),
-        rtt: value.rtt.as_ref(),
+        keys: value.place(),
     })?;
-    let start = value
-        .start
-        .as_ref()
-        .map_or(Time::ZERO, |start| start.value.0);
-    if let Some(written) = &value.start {
-        let begins = path.begins("this probe", start);
-        begins.map_err(|problem| problem.or_at(written.at))?;
-    }
-    let stop = value.stop.as_ref();
-    if let Some(stop) = stop.filter(|stop| stop.value.0 <= start) {
-        return Err(Problem::new(
-            format!(
-                "a probe that stops at {} and starts at {start}",
-                stop.value.0
-            ),
-            "`stop` lies after `start`",
-        )
-        .or_at(stop.at));
-    }
-    let stop = stop.map(|stop| stop.value.0);
+    let (start, stop) = path.span("this probe", value.start.as_ref(), value.stop.as_ref())?;
     let kind = value.kind.unwrap_or_default();
     let until = stop.into_iter().chain(path.duration).min();
     Ok(Probe {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cclab_units::{Rate, Time};
+use cclab_units::Rate;
 
 use super::files::Files;
 use super::flow::unique_name;
@@ -72,30 +72,12 @@ fn one(
         at: *at,
         name,
         what: "traffic",
-        direction: value.direction,
-        crosses: value.crosses.as_ref(),
-        from: value.from.as_ref(),
-        to: value.to.as_ref(),
-        rtt: value.rtt.as_ref(),
+        keys: value.place(),
     })?;
-    let start = value
-        .start
-        .as_ref()
-        .map_or(Time::ZERO, |start| start.value.0);
-    if let Some(written) = &value.start {
-        let begins = beside.path.begins("this traffic", start);
-        begins.map_err(|problem| problem.or_at(written.at))?;
-    }
-    if let Some(stop) = value.stop.as_ref().filter(|stop| stop.value.0 <= start) {
-        return Err(Problem::new(
-            format!(
-                "traffic that stops at {} and starts at {start}",
-                stop.value.0
-            ),
-            "`stop` lies after `start`",
-        )
-        .or_at(stop.at));
-    }
+    let (start, stop) =
+        beside
+            .path
+            .span("this traffic", value.start.as_ref(), value.stop.as_ref())?;
     let mut resolved = Traffic {
         name: name.to_owned(),
         kind: kind_name,
@@ -105,7 +87,7 @@ fn one(
         from: ends.from,
         to: ends.to,
         start,
-        stop: value.stop.as_ref().map(|stop| stop.value.0),
+        stop,
         cc: None,
         cc_params: BTreeMap::new(),
         sizes: None,

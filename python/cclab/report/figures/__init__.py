@@ -22,6 +22,7 @@ from cclab.report.figures import (
     matrix,
     probes,
     queue,
+    queue_cdf,
     sequence,
     settings,
     share,
@@ -131,6 +132,13 @@ FIGURES: tuple[Kind, ...] = (
     ),
     Kind("cwnd", cwnd.TITLE, cwnd.CAPTION, cwnd.NEEDS, _fixed(cwnd.draw), over_time=True),
     Kind("queue", queue.TITLE, queue.CAPTION, queue.NEEDS, _fixed(queue.draw), over_time=True),
+    Kind(
+        "queue-cdf",
+        queue_cdf.TITLE,
+        queue_cdf.CAPTION,
+        queue_cdf.NEEDS,
+        _fixed(queue_cdf.draw),
+    ),
     Kind(
         "probe-rtt",
         probes.TITLE,

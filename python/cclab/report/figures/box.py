@@ -33,7 +33,7 @@ MOST_BOXES = 16
 TITLE = "Spread over runs"
 CAPTION = (
     "Each dot is a run. A box holds the middle half of the runs of a sweep point, the line in it "
-    "is their median, and the whiskers reach to the least and the most of them. It says how runs "
+    "is their median, and the whiskers reach to the smallest and the largest. It says how runs "
     "differ, not how sure their mean is."
 )
 NEEDS = f"{LEAST_RUNS} runs of a sweep point or more"

@@ -12,7 +12,7 @@ from cclab.report.figures import legend
 from cclab.report.figures.asked import TooMuchError
 from cclab.report.figures.facets import facets
 from cclab.report.palette import Looks
-from cclab.report.quantities import grouped, lent_in, transfers_only
+from cclab.report.quantities import grouped, lent_in, named, transfers
 from cclab.report.swept import axes_of, axis_called, beside
 
 if TYPE_CHECKING:
@@ -28,17 +28,16 @@ if TYPE_CHECKING:
 TITLE = "Completion times of transfers"
 CAPTION = (
     "The share of the transfers that were complete after a time, of all runs together: a line for "
-    "each flow, and for flows of one group. A line that ends below 100% is of transfers of which "
-    "some did not end. The axis is logarithmic where times differ by more than a factor of 20."
+    "each flow that is a transfer, and for those of one group. A line that ends below 100% is of "
+    "transfers of which some did not end. The axis is logarithmic where times differ by more than "
+    "a factor of 20."
 )
 LEAST = 5
 """Transfers of a line; fewer are no distribution."""
 
 MOST_LINES = 16
 
-NEEDS = (
-    f"a sweep point whose flows are all transfers, {LEAST} or more of one name over all of its runs"
-)
+NEEDS = f"{LEAST} or more transfers of one name over all runs of a sweep point"
 
 _SPREAD = 20
 
@@ -50,7 +49,7 @@ def draw(results: Results, asked: Asked) -> Drawing | None:
     if asked.axes:
         apart = [axis_called(axes, pattern) for pattern in asked.axes]
     over = [axis for axis in axes if axis not in apart]
-    if not any(transfers_only(point) for point in results.points):
+    if not any(transfers(point) for point in results.points):
         return None
     panels = facets(over)
     lines: list[dict[str, tuple[Look, list[float | None]]]] = [{} for _ in range(panels.count)]
@@ -99,13 +98,17 @@ def draw(results: Results, asked: Asked) -> Drawing | None:
 
 
 def _times(point: Point, apart: list[Axis]) -> list[tuple[str, str, list[float | None]]]:
-    """Of each group of flows at a sweep point its label, its variant, and how long each took."""
-    if not transfers_only(point):
+    """Of each group of transfers at a point its label, its variant, and how long each took."""
+    ending = transfers(point)
+    if not ending:
         return []
     found = []
     keys = [key for axis in apart for key in axis.keys]
     first = point.runs[0].metrics["flows"]
-    for name, (variant, label, flows) in grouped(first, wide=True).items():
+    own = [flow for flow in first if flow["name"] in ending]
+    for name, (variant, label, flows) in grouped(own, wide=True).items():
+        if len(own) < len(first):  # Its name tells them from the flows beside them.
+            label = named(name, variant, len(flows))
         times = [
             flow["fct_s"]
             for run in point.runs

@@ -50,8 +50,9 @@ NEEDS = "a swept key whose values are numbers"
 
 SHARE_TITLE = "Share against the size of the buffer"
 SHARE_CAPTION = (
-    "The part of all goodput that a flow has, mean over runs, at each limit of the queue; bands "
-    "are 95% bootstrap intervals over runs, the dotted line is an equal share."
+    "A flow's part of the goodput of all flows that it shares the link with, mean over runs, at "
+    "each limit of the queue; bands are 95% bootstrap intervals over runs, the dotted line is an "
+    "equal share."
 )
 SHARE_NEEDS = "several flows, and the limit of the queue swept over numbers of one unit"
 

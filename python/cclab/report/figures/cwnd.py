@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 TITLE = "Congestion window and smoothed RTT over time"
 CAPTION = (
     "The sender's congestion window in segments, above, and its smoothed round-trip time, below. "
-    "A line lasts as long as its flow. Of more than eight flows there are the median and bands of "
-    "quantiles. First run of each sweep point."
+    "A line lasts as long as its flow. More than eight flows are shown as their median and bands "
+    "of quantiles. First run of each sweep point."
 )
 NEEDS = "flows, and samples of them"
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 TITLE = "Goodput by sweep point"
 CAPTION = (
     "Mean over the runs of each sweep point; whiskers are 95% bootstrap intervals over runs. "
-    "Colour shows the variant at the point; flows of one variant differ in shade and marker (in "
-    "colour where there are no others), and so does a flow beside other variants. "
-    "A bar in grey is the closed-form expectation, where one applies (`cclab explain`): a window, "
+    "Colour shows the variant at the point. Flows of one variant differ in shade and marker, or "
+    "in colour where no other variant is drawn; so does one flow beside different variants. A "
+    "bar in grey is the closed-form expectation, where one applies (`cclab explain`): a window, "
     "an application, a packet rate or random loss that binds the flow."
 )
 

@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 from cclab import units
 from cclab.report.figures import legend
 from cclab.report.figures.style import INK, Drawing
-from cclab.report.palette import Looks
+from cclab.report.palette import Looks, lent
 
 if TYPE_CHECKING:
     from cclab.grouped import GroupSummary
@@ -57,7 +57,8 @@ def draw(results: Results) -> Drawing | None:
     axes = figure.add_subplot()
     axes.grid(visible=False, axis="x")
     step = 0.8 / len(names)
-    given = Looks()
+    # A bar has neither marker nor dash: groups of one variant are told apart by hue.
+    given = Looks(lent([{group.variants[0] for point in sums for group in point.values()}]))
     looks: dict[str, Look] = {}
     for place, point in enumerate(sums):
         for lane, name in enumerate(names):

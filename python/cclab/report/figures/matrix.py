@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 TITLE = "All pairs of variants"
 CAPTION = (
-    "The share of all goodput that the row's flow has beside the column's, in per cent, mean over "
-    "runs: white is an equal division, blue more than that, vermillion less. Outlined: a variant "
-    "against itself. A corner marks cells whose 95% bootstrap interval over runs is longer than a "
-    "fifth of the colour scale."
+    "The share of the goodput of both that the row's flow has beside the column's, in per cent, "
+    "mean over runs: white is an equal division, blue more than that, vermillion less. Outlined: "
+    "a variant against itself. A corner marks cells whose 95% bootstrap interval over runs is "
+    "longer than a fifth of the colour scale."
 )
 NEEDS = "the `cc` of two flows swept, each on its own"
 

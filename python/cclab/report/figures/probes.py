@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.lines import Line2D
 
+from cclab import units
 from cclab.report.figures import legend
 from cclab.report.figures.panels import Panel, finish, grid, panels
 from cclab.report.figures.style import MUTED
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
 
 TITLE = "Round trips of probes over time"
 CAPTION = (
-    "The time from each request of a probe to its answer, where it left; the ticks at the top mark "
-    "requests without an answer. First run of each sweep point."
+    "The time from each request of a probe to its answer, at the time when the request left; the "
+    "ticks at the top mark requests without an answer. First run of each sweep point."
 )
 NEEDS = "a [[probe]]"
 
 CDF_TITLE = "Distribution of the round trips of probes"
 CDF_CAPTION = (
-    "The share of a probe's requests that were answered within so long, of all runs of a sweep "
+    "The share of a probe's requests that were answered within a time, of all runs of a sweep "
     "point together, after the warm-up if there is one; where requests were lost, a line ends "
     "below 1."
 )
@@ -45,16 +46,17 @@ def draw(results: Results) -> Drawing | None:
     if not shown:
         return None
     names = _names([p.run for p in shown])
+    frames = [panel.run.table("probe_samples") for panel in shown]
+    unit, name_of_unit = _unit(*(frame["rtt_s"].drop_nulls().to_numpy() for frame in frames))
     figure, cells = grid(len(shown), height=2.4)
     lost = False
-    for axes, panel in zip(cells[0], shown, strict=True):
-        frame = panel.run.table("probe_samples")
+    for axes, panel, frame in zip(cells[0], shown, frames, strict=True):
         for name in frame["probe"].unique(maintain_order=True):
             own = frame.filter(probe=name)
             answered = own.drop_nulls("rtt_s")
             axes.plot(
                 answered["sent_s"].to_numpy(),
-                answered["rtt_s"].to_numpy() * 1e3,
+                answered["rtt_s"].to_numpy() / unit,
                 linewidth=0.9,
                 **_look(names, name),
             )
@@ -62,7 +64,7 @@ def draw(results: Results) -> Drawing | None:
             if len(missing):
                 lost = True
                 _ticks(axes, missing)
-    finish(figure, cells, shown, ["round trip (ms)"], legend=False)
+    finish(figure, cells, shown, [f"round trip ({name_of_unit})"], legend=False)
     handles = [Line2D([], [], label=name, **_look(names, name)) for name in names]
     if lost:
         handles.append(Line2D([], [], color=_LOST, marker="|", linestyle="none", label="lost"))
@@ -89,29 +91,39 @@ def draw_cdf(results: Results) -> Drawing | None:
         return None
     names = _names([p.run for p in shown])
     runs = {id(p.runs[0]): p.runs for p in results.points if p.runs}
+    warmups = [panel.run.run.scenario["warmup"] * 1e-9 for panel in shown]
+    found = [
+        {name: _pooled(runs[id(panel.run)], name, warmup) for name in names}
+        for panel, warmup in zip(shown, warmups, strict=True)
+    ]
+    every = [rtts for own in found for rtts, _ in own.values()]
+    unit, name_of_unit = _unit(*every)
+    largest = max((float(rtts[-1]) for rtts in every if len(rtts)), default=0.0)
     figure, cells = grid(len(shown), height=2.4)
-    largest = 0.0
-    for axes, panel in zip(cells[0], shown, strict=True):
-        warmup = panel.run.run.scenario["warmup"] * 1e-9
-        for name in names:
-            rtts, sent = _pooled(runs[id(panel.run)], name, warmup)
+    for axes, own in zip(cells[0], found, strict=True):
+        for name, (rtts, sent) in own.items():
             if not len(rtts):
                 continue
             share = np.arange(1, len(rtts) + 1) / sent
             axes.plot(
-                np.concatenate([rtts[:1], rtts]) * 1e3,
+                np.concatenate([rtts[:1], rtts]) / unit,
                 np.concatenate([[0.0], share]),
                 drawstyle="steps-post",
                 **_look(names, name),
             )
-            largest = max(largest, float(rtts[-1]))
-    finish(figure, cells, shown, ["share of requests"], legend=False, across="round trip (ms)")
+    across = f"round trip ({name_of_unit})"
+    finish(figure, cells, shown, ["share of requests"], legend=False, across=across)
     for axes in cells[0]:
         axes.set_ylim(0, 1.02)
         axes.axhline(1.0, color=MUTED, linewidth=0.6, zorder=1)
-    cells[0][0].set_xlim(0, largest * 1e3 * 1.03 if largest else 1.0)
+    cells[0][0].set_xlim(0, largest / unit * 1.03 if largest else 1.0)
     legend.above(figure, [Line2D([], [], label=name, **_look(names, name)) for name in names])
     return figure
+
+
+def _unit(*rtts: Floats) -> tuple[float, str]:
+    """The unit that suits the longest of the round trips."""
+    return units.time(max((float(own.max()) for own in rtts if len(own)), default=0.0))
 
 
 def _pooled(runs: list[Measured], probe: str, warmup: float) -> tuple[Floats, int]:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 TITLE = "Queue at the bottleneck over time"
 CAPTION = (
     "The time that the bottleneck takes to transmit what waits in front of it (bytes where its "
-    "rate is infinite); the scale is that of what happened, and the limit is told beside it. The "
-    "ticks on top mark the sampling intervals in which it dropped packets, those below them the "
-    "intervals in which it marked some (ECN). First run of each sweep point."
+    "rate is infinite). The axis ends above the longest wait; the queue's limit is written in "
+    "the panel. The ticks on top mark the sampling intervals in which it dropped packets, those "
+    "below them the intervals in which it marked some (ECN). First run of each sweep point."
 )
 NEEDS = "samples of the bottleneck's queue"
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 TITLE = "Sequence number over time"
 CAPTION = (
     "First unacknowledged byte as an offset from the first byte of data: the slope is the rate. "
-    "Crosses mark segments lost (where the study traces drops) or else samples since whose "
-    "predecessor the flow retransmitted. Of more than eight flows there are the median and bands "
-    "of quantiles. First run of each sweep point."
+    "Crosses mark lost segments where the study traces drops, or else each sample by which the "
+    "flow had retransmitted something since the sample before. More than eight flows are shown "
+    "as their median and bands of quantiles. First run of each sweep point."
 )
 NEEDS = "flows, and samples or acknowledgements of them"
 

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 TITLE = "Share along a swept quantity"
 CAPTION = (
-    "The first flow's part of the goodput of all flows; the dotted line is an equal share. Lines "
-    "join the means over runs, bands are 95% bootstrap intervals over runs."
+    "The first flow's part of the goodput of all flows that it shares the link with; the dotted "
+    "line is an equal share. Lines join the means over runs, bands are 95% bootstrap intervals "
+    "over runs."
 )
 
 LEAST_VALUES = 5

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 TITLE = "Throughput over time"
 CAPTION = (
     "In-order bytes that reached the receiving application, per bin of a whole number of "
-    "sampling intervals, as long as the flow lasts; of more than eight flows, the median and bands "
-    "of quantiles. First run of each sweep point. A dashed line in grey is the closed-form "
-    "expectation of a flow that a window, an application, a packet rate or random loss binds "
-    "(`cclab explain`)."
+    "sampling intervals, as long as the flow lasts; more than eight flows are shown as their "
+    "median and bands of quantiles. First run of each sweep point. A dashed line in grey is the "
+    "closed-form expectation of a flow that a window, an application, a packet rate or random "
+    "loss binds (`cclab explain`)."
 )
 NEEDS = "flows, and samples of them"
 

@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 TITLE = "Delay against throughput, or completion time"
 CAPTION = (
     "Each small dot is a run, each large mark the mean of a flow's runs at a sweep point. The "
-    "filled ellipse is the 95% confidence region of that mean (Hotelling), from five runs up. The "
-    "dotted one is that of one standard deviation of the runs (about 39% of them lie in it if they "
-    "are normally distributed), from three runs up. Flows that are transfers have their completion "
-    "time in place of a throughput. The better corner is the upper right: axes of delay and of "
-    "completion time run the other way. The axis of delay is each panel's own."
+    "filled ellipse is the 95% confidence region of that mean (Hotelling), from five runs up. "
+    "The dotted ellipse is one standard deviation of the runs (about 39% of them lie in it if "
+    "they are normally distributed), from three runs up. Flows that are transfers are placed by "
+    "their completion time, not by a throughput. The better corner is the upper right: axes of "
+    "delay and of completion time run the other way. Each panel has its own axis of delay."
 )
 MOST_CLOUDS = 16
 """Marks in a panel; more hide each other."""

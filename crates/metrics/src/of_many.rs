@@ -1,4 +1,9 @@
-//! Quantiles that are values that occurred.
+//! What is told of many values: their mean, and quantiles that are values that occurred.
+
+/// The mean of `values`; `None` of none.
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
 
 /// The smallest of `sorted` values that at least `share` of all do not pass; `None` of none.
 pub(crate) fn nearest_rank(sorted: &[f64], share: f64) -> Option<f64> {
@@ -9,7 +14,13 @@ pub(crate) fn nearest_rank(sorted: &[f64], share: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::nearest_rank;
+    use super::{mean, nearest_rank};
+
+    #[test]
+    fn a_mean_is_of_something() {
+        assert_eq!(mean(&[1.0, 2.0, 6.0]), Some(3.0));
+        assert_eq!(mean(&[]), None);
+    }
 
     #[test]
     fn a_quantile_is_the_value_at_the_rank() {

@@ -1,0 +1,107 @@
+//! Spans of time: whether flows lasted long enough, together, and were looked at often enough.
+
+use super::{Evidence, joined};
+use crate::flow::FlowMetrics;
+use crate::window::Window;
+use cclab_trace::schema::FlowSummary;
+use cclab_units::Time;
+
+/// A flow that spent a tenth of its life without the others has a mean rate that can be wrong by
+/// about as much as the differences usually reported.
+const ENOUGH_OVERLAP: f64 = 0.9;
+
+/// "Some tens": slow start and the first loss take about ten round trips, and should not weigh
+/// more than a third.
+const ENOUGH_ROUND_TRIPS: f64 = 30.0;
+
+/// A window may grow tenfold and fall again within some tens of round trips: what lies a hundred of
+/// them apart is not a course.
+const MOST_ROUND_TRIPS_UNSEEN: f64 = 100.0;
+
+pub(super) fn partial_overlap(evidence: &Evidence<'_>) -> Option<(String, String)> {
+    let run = &evidence.trace.summary;
+    // What is told is told of the time after the warm-up.
+    let warmup = evidence.input.warmup;
+    let active: Vec<(&FlowSummary, Window)> = run
+        .flows
+        .iter()
+        .filter_map(|flow| {
+            let active = Window::active(flow, run.end)?;
+            // One that was over by then is in none of it.
+            Some((flow, active.after(warmup)?))
+        })
+        .collect();
+    let from = active.iter().map(|(_, window)| window.from).max()?;
+    let to = active.iter().map(|(_, window)| window.to).min()?;
+    let common = Window::new(from, to).map_or(0.0, Window::seconds);
+    let (flow, window) = active
+        .iter()
+        .max_by(|a, b| a.1.seconds().total_cmp(&b.1.seconds()))?;
+    (common / window.seconds() < ENOUGH_OVERLAP).then(|| {
+        (
+            format!(
+                "all flows were active together for {common:.3} s only, of the {:.3} s of {}: \
+                 goodput, throughput and jain compare different times",
+                window.seconds(),
+                flow.name
+            ),
+            "let `warmup` last until the last start, compare steady_goodput_bps, or give all flows \
+             one `start` and one `duration`"
+                .to_owned(),
+        )
+    })
+}
+
+pub(super) fn coarse_samples(evidence: &Evidence<'_>) -> Option<(String, String)> {
+    let every = evidence.input.sampled_every.as_secs_f64();
+    let flows = evidence.metrics.flows.iter();
+    let shortest = flows
+        .filter_map(|flow| flow.rtt_min_s)
+        .filter(|&rtt| rtt > 0.0)
+        .reduce(f64::min)?;
+    let longest = shortest * MOST_ROUND_TRIPS_UNSEEN;
+    (every > longest).then(|| {
+        let [every, rtt, longest] = [every, shortest, longest].map(Time::from_secs_f64);
+        (
+            format!(
+                "samples are {every} apart and round trips take {rtt}: figures over time show \
+                 neither windows nor queues as they were"
+            ),
+            format!(
+                "set trace.interval to {longest} or less, and `duration` so that not too many \
+                 samples come of it"
+            ),
+        )
+    })
+}
+
+/// Flows that ran until the run's end, with the time for which they count. Finite transfers that
+/// were completed are as long as the study wants them.
+pub(super) fn unended<'a>(
+    evidence: &'a Evidence<'_>,
+) -> impl Iterator<Item = (&'a FlowSummary, &'a FlowMetrics, Window)> {
+    let run = &evidence.trace.summary;
+    let warm = evidence.steady.map(|steady| steady.from);
+    run.flows
+        .iter()
+        .zip(&evidence.metrics.flows)
+        .filter_map(move |(flow, metrics)| {
+            let active = Window::active(flow, run.end)?;
+            let window = Window::new(active.from.max(warm.unwrap_or(active.from)), active.to)?;
+            flow.ended.is_none().then_some((flow, metrics, window))
+        })
+}
+
+pub(super) fn too_few_round_trips(evidence: &Evidence<'_>) -> Option<(String, String)> {
+    let short = unended(evidence).filter_map(|(_, flow, window)| {
+        let round_trips = window.seconds() / flow.srtt_mean_s.filter(|&rtt| rtt > 0.0)?;
+        let text = format!("{} ({round_trips:.0})", flow.name);
+        (round_trips < ENOUGH_ROUND_TRIPS).then_some(text)
+    });
+    joined(short).map(|flows| {
+        (
+            format!("too few round trips were measured for a stable mean: {flows}"),
+            format!("raise `duration` to at least {ENOUGH_ROUND_TRIPS} round trips after `warmup`"),
+        )
+    })
+}

@@ -1,0 +1,186 @@
+//! Which values make sense together.
+
+use serde_json::{Value, json};
+
+use super::{Author, NODES, Table};
+
+/// Keys of which a loss has those of one group, beside its place.
+const LOSSES: [&[&str]; 3] = [&["rate"], &["p", "r", "good", "bad"], &["packets", "flow"]];
+/// Keys of a flow that only TCP has.
+const OF_TCP: [&str; 11] = [
+    "cc",
+    "cc_params",
+    "rwnd",
+    "sndbuf",
+    "mss",
+    "write_size",
+    "writes_per_second",
+    "nodelay",
+    "ecn",
+    "delayed_ack",
+    "sysctl",
+];
+/// Applications of flows over UDP, and over TCP.
+const OVER_UDP: [&str; 3] = ["constant-rate", "on-off", "video"];
+const OVER_TCP: [&str; 4] = ["bulk", "on-off", "request-response", "telnet"];
+
+impl Author<'_> {
+    /// Parameters beside the keys of a table, and keys of which one excludes others.
+    pub(super) fn finish(&mut self, name: &str, table: &mut Table) {
+        let text =
+            |table: &Table, key: &str| table.get(key).and_then(Value::as_str).map(str::to_owned);
+        match name {
+            "Queue" => {
+                let kind = text(table, "kind").unwrap_or_else(|| "droptail".into());
+                table.extend(self.params(&kind, |names| &names.qdiscs));
+            }
+            "Traffic" => {
+                let kind = text(table, "kind").unwrap_or_default();
+                table.extend(self.params(&kind, |names| &names.traffic));
+            }
+            "Loss" => {
+                let keep = *self.bytes.one_of(&LOSSES);
+                let schema = self.schema["$defs"]["Loss"]["properties"].clone();
+                for group in LOSSES {
+                    for key in group {
+                        table.remove(*key);
+                    }
+                }
+                table.remove("kind");
+                for (place, key) in keep.iter().enumerate() {
+                    if place < 2.min(keep.len()) && *key != "flow" || self.bytes.chance(80) {
+                        let value = self.value_of("Loss", key, &schema[*key]);
+                        table.insert((*key).to_owned(), value);
+                    }
+                }
+            }
+            "Change" if table.len() < 2 => {
+                table.insert("delay".into(), self.bytes.time());
+            }
+            "Flow" => {
+                let over_udp = text(table, "transport").is_some_and(|name| name == "udp");
+                if over_udp {
+                    table.retain(|key, _| !OF_TCP.contains(&key.as_str()));
+                }
+                if over_udp || table.contains_key("application") {
+                    let kinds: &[&str] = if over_udp { &OVER_UDP } else { &OVER_TCP };
+                    let kind = *self.bytes.one_of(kinds);
+                    let application = self.application_of(kind);
+                    table.insert("application".into(), application.into());
+                }
+                if table.contains_key("sndbuf") {
+                    let sizes = ["4608B", "20kB", "300kB"];
+                    table.insert("sndbuf".into(), json!(self.bytes.one_of(&sizes)));
+                }
+                let cc = text(table, "cc").unwrap_or_else(|| "cubic".into());
+                if table.contains_key("cc_params") {
+                    let params = self.params(&cc, |names| &names.variants);
+                    table.insert("cc_params".into(), params.into());
+                }
+                if let Some(rate) = table.get("writes_per_second").and_then(Value::as_f64) {
+                    table.insert("writes_per_second".into(), json!(rate + 1.0));
+                    let size = self.bytes.size();
+                    table.entry("write_size").or_insert(size);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Lets most studies be ones that run: keys that their topology lacks go, names are unique,
+    /// sources fit their kinds. Some keep their faults.
+    pub(super) fn make_sense(&mut self, study: &mut Table) {
+        let mut network = match study.remove("network") {
+            Some(Value::Object(network)) => network,
+            _ => Table::new(),
+        };
+        let topology = network.get("topology").and_then(Value::as_str);
+        let topology = topology.unwrap_or("dumbbell").to_owned();
+        let parking_lot = topology == "parking-lot";
+        let graph = topology == "graph";
+        if !self.bytes.chance(2) {
+            match graph {
+                true => {
+                    for key in ["bottleneck", "access", "bottleneck_link"] {
+                        network.remove(key);
+                    }
+                }
+                false => {
+                    network.remove("link");
+                    network.remove("bottleneck_link");
+                }
+            }
+            if !parking_lot {
+                network.remove("bottlenecks");
+            }
+            if !network.contains_key("router_packet_rate") {
+                network.remove("router_backlog");
+            }
+        }
+        if let Some(links) = network.get_mut("link").and_then(Value::as_array_mut) {
+            self.join(links);
+        }
+        study.insert("network".into(), network.into());
+        for (kind, prefix) in [("flow", "f"), ("traffic", "t")] {
+            let sources = study.get_mut(kind).and_then(Value::as_array_mut);
+            for (index, source) in sources.into_iter().flatten().enumerate() {
+                let Some(source) = source.as_object_mut() else {
+                    continue;
+                };
+                source.insert("name".into(), json!(format!("{prefix}{index}")));
+                if !self.bytes.chance(2) {
+                    self.place(source, index, parking_lot, graph);
+                }
+            }
+        }
+    }
+
+    /// Joins the nodes of a graph in a row, and one link of it is under study.
+    fn join(&mut self, links: &mut [Value]) {
+        for (index, link) in links.iter_mut().enumerate() {
+            let Some(link) = link.as_object_mut() else {
+                continue;
+            };
+            if index + 1 < NODES.len() {
+                link.insert("from".into(), json!(NODES[index]));
+                link.insert("to".into(), json!(NODES[index + 1]));
+                link.remove("one_way");
+            }
+            link.insert("name".into(), json!(format!("l{index}")));
+            link.insert("bottleneck".into(), json!(index == 0));
+            if index == 0 {
+                let rate = self.bytes.rate();
+                link.insert("rate".into(), rate);
+            }
+        }
+    }
+
+    /// Lets a flow or a source of traffic be where its network has a place for it.
+    pub(super) fn place(
+        &mut self,
+        source: &mut Table,
+        index: usize,
+        parking_lot: bool,
+        graph: bool,
+    ) {
+        if !parking_lot {
+            source.remove("crosses");
+        }
+        match graph {
+            true => {
+                source.remove("direction");
+                source.insert("from".into(), json!(NODES[index % 2]));
+                source.insert("to".into(), json!(NODES[2 + index % 2]));
+            }
+            false => {
+                // A graph's keys, which no other topology has.
+                source.remove("from");
+                source.remove("to");
+            }
+        }
+        if source.contains_key("rtt") {
+            let rtt = self.bytes.whole(100, 600);
+            source.insert("rtt".into(), json!(format!("{rtt}ms")));
+        }
+    }
+}

@@ -1,0 +1,97 @@
+"""Who crosses a link: flows of TCP, which share it, and what sends whatever the network does."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cclab import units
+from cclab.explain.groups import folded
+from cclab.explain.limits import Limit
+
+if TYPE_CHECKING:
+    from cclab.explain.traffic import TrafficExplanation
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A link, and what crosses it in its direction."""
+
+    link: dict[str, Any]
+    sharers: int
+    """Flows of TCP."""
+    sources: dict[str, float]
+    """Cross traffic that does not yield: bits a second that each source offers, by its name."""
+    datagrams: dict[str, float]
+    """The same of the flows of datagrams."""
+
+    @property
+    def offered_bps(self) -> float:
+        """What comes whether the link carries it or not."""
+        return math.fsum((*self.sources.values(), *self.datagrams.values()))
+
+    @property
+    def names(self) -> str:
+        """Of those who offer that, in words."""
+        return folded([*self.sources, *self.datagrams])
+
+    def part(self, flow: dict[str, Any]) -> float:
+        """What the link has for a flow, in bits a second on it."""
+        rate = float(self.link["rate_bps"])
+        own = self.datagrams.get(flow["name"])
+        if own is None:
+            return max(rate - self.offered_bps, 0.0) / self.sharers
+        # Of more than it carries, each has what its part of it is.
+        return max(rate * own / self.offered_bps if own else 0.0, rate - (self.offered_bps - own))
+
+    def limits(self, flow: dict[str, Any]) -> list[Limit]:
+        """What others who cross the link leave of it to a flow, in payload."""
+        payload = flow["payload_bytes"] / flow["packet_bytes"]
+        own = self.datagrams.get(flow["name"])
+        others = [*self.sources, *(name for name in self.datagrams if name != flow["name"])]
+        found = []
+        what = str(self.link["name"])
+        if others:
+            what = f"what {folded(others)} leaves of {what}"
+            left = self.part(flow) * (self.sharers if own is None else 1)
+            found.append(Limit("left", left * payload, what))
+        if own is None and self.sharers > 1:
+            why = f"an equal share of {what} among {self.sharers} flows"
+            found.append(Limit("share", self.part(flow) * payload, why))
+        return found
+
+    @property
+    def notes(self) -> list[str]:
+        """That nothing may be left to the flows that share the link."""
+        rate = self.link["rate_bps"]
+        if not self.sharers or rate is None or self.offered_bps < rate:
+            return []
+        return [
+            f"{self.names}: {units.told_rate(self.offered_bps)} offered to {self.link['name']}, "
+            f"which carries {units.told_rate(rate)}: nothing is sure to be left for flows of TCP"
+        ]
+
+
+def crossings(described: dict[str, Any], traffic: list[TrafficExplanation]) -> list[Crossing]:
+    """What crosses each link, in the order of links."""
+    links = described["links"]
+    found = [Crossing(link, 0, {}, {}) for link in links]
+    sharers = [0] * len(links)
+    for facts, source in zip(described["traffic"], traffic, strict=True):
+        for link in () if source.yields else facts["data"]:
+            found[link].sources[source.name] = source.offered_bps
+    for flow in described["flows"]:
+        if flow["source_bps"] is None:
+            for link in flow["data"]:
+                sharers[link] += 1
+            continue
+        offered = flow["source_bps"] * flow["packet_bytes"] / flow["payload_bytes"]
+        for link in flow["data"]:
+            found[link].datagrams[flow["name"]] = offered
+            # What a link does not carry does not come to the next.
+            offered = min(offered, links[link]["rate_bps"] or offered)
+    return [
+        Crossing(one.link, flows, one.sources, one.datagrams)
+        for one, flows in zip(found, sharers, strict=True)
+    ]

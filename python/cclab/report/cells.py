@@ -1,0 +1,127 @@
+"""The cells of tables: text under headings, numbers in the unit that suits their column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cclab import grouped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from cclab.metrics import Metric
+    from cclab.stats import Estimate
+
+NONE = "–"
+"""What stands where there is no number."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells of text under headings."""
+
+    headings: list[str]
+    numeric: list[bool]
+    """Whether a column holds numbers, which align to the right."""
+    groups: list[list[list[str]]]
+    """The rows of each sweep point: its values stand in the first."""
+    keys: int
+    """Columns on the left that name the sweep point."""
+    of_point: int
+    """Columns on the right that belong to the sweep point, or to a direction in it, not to a flow:
+    they stand in the first row of it."""
+
+    def folded(self, fits: Callable[[Table], bool]) -> list[Table]:
+        """The table itself if it fits; else several that have every column between them.
+
+        Each names the sweep point, and the flow where it speaks of flows. One that does not fit
+        even with a single column beside the names comes as it is.
+        """
+        if fits(self):
+            return [self]
+        flows, points = self.split()
+        return [*flows._packed(self.keys + 1, fits), *points._packed(self.keys, fits)]
+
+    def _packed(self, names: int, fits: Callable[[Table], bool]) -> list[Table]:
+        """As few tables as fit, each with the first `names` columns and the next of the others."""
+        packed: list[Table] = []
+        taken: list[int] = []
+        for column in range(names, len(self.headings)):
+            if taken and not fits(self._of([*range(names), *taken, column])):
+                packed.append(self._of([*range(names), *taken]))
+                taken = []
+            taken.append(column)
+        return [*packed, self._of([*range(names), *taken])]
+
+    def _of(self, columns: list[int]) -> Table:
+        """Some of the columns, by number."""
+        return Table(
+            [self.headings[c] for c in columns],
+            [self.numeric[c] for c in columns],
+            [[[row[c] for c in columns] for row in group] for group in self.groups],
+            self.keys,
+            sum(c >= len(self.headings) - self.of_point for c in columns),
+        )
+
+    def split(self) -> tuple[Table, Table]:
+        """The columns of flows, and those of sweep points: two narrower tables."""
+        last = len(self.headings) - self.of_point
+        flows = Table(
+            self.headings[:last],
+            self.numeric[:last],
+            [[row[:last] for row in group] for group in self.groups],
+            self.keys,
+            0,
+        )
+        points = Table(
+            self.headings[: self.keys] + self.headings[last:],
+            self.numeric[: self.keys] + self.numeric[last:],
+            [
+                [row[: self.keys] + row[last:] for row in group if any(row[last:])]
+                for group in self.groups
+                if group
+            ],
+            self.keys,
+            self.of_point,
+        )
+        return flows, points
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A column of numbers."""
+
+    metric: Metric
+    largest: float
+    """The unit suits it."""
+    heading: str
+
+    @classmethod
+    def of(cls, metric: Metric, estimates: Iterable[Estimate | None]) -> Cells:
+        """The column of `metric`, in the unit that suits the largest of `estimates`."""
+        largest = max((one.mean for one in estimates if one is not None), default=0.0)
+        _, unit, _ = metric.unit(largest)
+        # A percentage bears its sign in each cell.
+        bare = not unit or metric.is_percentage
+        return cls(metric, largest, metric.heading if bare else f"{metric.heading} ({unit})")
+
+    def text(self, value: Estimate | None) -> str:
+        """The cell of `value`."""
+        if value is None:
+            return NONE
+        if self.metric.subject == "group" and self.metric.name in grouped.POOLED:
+            return self._with_ends(value)
+        told = self.metric.told(value.mean, value.half_width, largest=self.largest)
+        return f"{told}%" if self.metric.is_percentage else told
+
+    def _with_ends(self, value: Estimate) -> str:
+        """A percentile and the ends of its interval, which is seldom even on both sides."""
+        ends = () if value.low is None or value.high is None else (value.low, value.high)
+        mean, *told = (self.metric.told(v, None, largest=self.largest) for v in (value.mean, *ends))
+        return f"{mean} ({'–'.join(told)})" if told else mean
+
+
+def only_measured(metric: Metric) -> bool:
+    """Whether `metric` has a column only where something in it was measured."""
+    return metric.column is not None and metric.column.if_measured

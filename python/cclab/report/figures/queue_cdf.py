@@ -1,0 +1,124 @@
+"""How long packets wait in each named queue of the bottleneck's discipline."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from cclab import trace, units
+from cclab.report.figures import legend
+from cclab.report.figures.panels import finish, grid, panels
+from cclab.report.figures.style import MUTED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from cclab.report.figures.style import Drawing
+    from cclab.results import Measured, Results
+
+    Floats = npt.NDArray[np.float64]
+    Waits = tuple[Floats, Floats]
+    """Times in order, and how many packets waited so long."""
+
+TITLE = "Distribution of the queue delay of each queue"
+CAPTION = (
+    "The share of a queue's packets that waited no longer than a time, over all runs of a sweep "
+    "point, after the warm-up where the trace has that apart: a line for each named queue of the "
+    "bottleneck's discipline. The axis is logarithmic; shorter waits stand at its left end."
+)
+NEEDS = "a bottleneck whose discipline has named queues (dualpi2)"
+
+_COLOURS = ("#1f5fa8", "#c8501e", "#2b7a3d", "#8e4b9e", "#8a6d00", "#146c74", "#b02a5b", "#555555")
+_DASHES = ("solid", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
+_SPAN = 1e-3
+"""The left end of the axis over the longest wait."""
+
+
+def draw(results: Results) -> Drawing | None:
+    """The figure; None if no run has named queues."""
+    shown = [panel for panel in panels(results) if _queues(panel.run)]
+    if not shown:
+        return None
+    runs = {id(point.runs[0]): point.runs for point in results.points if point.runs}
+    waits = [_waits(runs[id(panel.run)]) for panel in shown]
+    names = list(dict.fromkeys(name for own in waits for name in own))
+    longest = max((float(times[-1]) for own in waits for times, _ in own.values()), default=0.0)
+    if not longest > 0:
+        return None
+    unit, name_of_unit = units.time(longest)
+    figure, cells = grid(len(shown), height=2.4)
+    for axes, own in zip(cells[0], waits, strict=True):
+        for name, (times, counts) in own.items():
+            share = np.cumsum(counts) / counts.sum()
+            x = np.maximum(times, _SPAN * longest) / unit
+            axes.plot(
+                np.concatenate([x[:1], x]),
+                np.concatenate([[0.0], share]),
+                drawstyle="steps-post",
+                **_look(names, name),
+            )
+    labels = ["share of packets"]
+    across = f"queue delay ({name_of_unit})"
+    finish(figure, cells, shown, labels, legend=False, across=across)
+    for axes in cells[0]:
+        axes.set_ylim(0, 1.02)
+        axes.axhline(1.0, color=MUTED, linewidth=0.6, zorder=1)
+    # The panels share it.
+    first = cells[0][0]
+    first.set_xscale("log")
+    first.set_xlim(_SPAN * longest / unit, 1.1 * longest / unit)
+    first.xaxis.set_major_locator(LogLocator())
+    first.xaxis.set_major_formatter(FuncFormatter(lambda at, _: f"{at:g}"))
+    first.xaxis.set_minor_formatter(NullFormatter())
+    legend.above(
+        figure, [Line2D([], [], label=f"queue {name}", **_look(names, name)) for name in names]
+    )
+    return figure
+
+
+def _queues(run: Measured) -> list[str]:
+    """The names of the queues of the bottleneck's discipline."""
+    return [band["name"] for band in run.metrics["bottleneck"].get("bands", [])]
+
+
+def _waits(runs: Sequence[Measured]) -> dict[str, Waits]:
+    """How long packets waited in each queue, in all `runs` together, in bins of 1/64 at most."""
+    found: dict[str, list[pl.DataFrame]] = {}
+    for run in runs:
+        for name, bins in _bins(run).items():
+            found.setdefault(name, []).append(bins)
+    waits = {}
+    for name, of_runs in found.items():
+        bins = pl.concat(of_runs).group_by("low_s").agg(pl.col("count").sum()).sort("low_s")
+        if bins.height:
+            waits[name] = (bins["low_s"].to_numpy(), bins["count"].to_numpy().astype(float))
+    return waits
+
+
+def _bins(run: Measured) -> dict[str, pl.DataFrame]:
+    """The histogram of each queue: of the time after the warm-up, where the trace has that."""
+    if not _queues(run):
+        return {}
+    bands = run.table("bands").with_row_index("at")
+    ahead = bands.filter(pl.col("link") == run.read(trace.bottleneck))
+    every = run.table("histograms").filter(pl.col("element") == "band")
+    warm = run.run.scenario["warmup"] > 0 and (every["metric"] == "warm_sojourn").any()
+    bins = every.filter(pl.col("metric") == ("warm_sojourn" if warm else "sojourn"))
+    places = zip(ahead["name"], ahead["at"], strict=True)
+    return {
+        name: bins.filter(pl.col("index") == at).select("low_s", "count") for name, at in places
+    }
+
+
+def _look(names: list[str], name: str) -> dict[str, Any]:
+    place = names.index(name)
+    return {
+        "color": _COLOURS[place % len(_COLOURS)],
+        "linestyle": _DASHES[place % len(_DASHES)],
+    }
