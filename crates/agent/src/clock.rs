@@ -33,7 +33,8 @@ impl RunClock {
         let monotonic = before.midpoint(after);
         let monotonic_zero = if let Some(zero) = zero {
             if zero <= after {
-                let late = format_args!("the set-up took until {after} ns; the run began at {zero}");
+                let late =
+                    format_args!("the set-up took until {after} ns; the run began at {zero}");
                 return Err(failure(step, late));
             }
             zero

@@ -79,11 +79,7 @@ impl Datagrams {
                 }
             }
         }
-        let snaplen = if points.is_empty() {
-            1
-        } else {
-            Datagram::READ
-        };
+        let snaplen = if points.is_empty() { 1 } else { Datagram::READ };
         Ok(Datagrams {
             points,
             flows: orders.flows.len(),

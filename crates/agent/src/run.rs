@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 
 use cclab_testbed::Orders;
 use cclab_testbed::orders::Work;
-use cclab_testbed::records::{
-    END_MARK, MARK, NamespaceId, Outcome, SAMPLE_MARK, SCHEMA, Sample,
-};
+use cclab_testbed::records::{END_MARK, MARK, NamespaceId, Outcome, SAMPLE_MARK, SCHEMA, Sample};
 use cclab_units::Time;
 use nix::net::if_::if_nametoindex;
 use nix::sys::memfd::{MFdFlags, memfd_create};

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use cclab_harvest::{HarvestError, Kept, harvest};
-use cclab_spec::{By, 
-    Change, Direction, EventKind, Flow, Limit, Link, Network, Outage, Place, Queue, Scenario,
+use cclab_spec::{
+    By, Change, Direction, EventKind, Flow, Limit, Link, Network, Outage, Place, Queue, Scenario,
     Topology, TraceOptions, Video,
 };
 use cclab_testbed::orders::{self, Taps, Work};

@@ -54,6 +54,7 @@ fn carry_out() -> Result<(), Problem> {
         agent: &agent,
         limit: LIMIT,
         stall: Duration::from_secs(60),
+        window: None,
     };
     let began = Instant::now();
     execute(run, &out, &how, &Progress::default())?;

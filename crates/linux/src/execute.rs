@@ -4,12 +4,13 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use cclab_harvest::Beside;
 use cclab_spec::{By, Limit, Run, Scenario};
 use cclab_testbed::orders::{SURROUNDINGS, Surroundings};
 use cclab_testbed::records::{Failure, OUTCOME, Outcome};
 use cclab_testbed::{Orders, Target, Unsupported};
-use cclab_harvest::Beside;
 use cclab_trace::{Progress, Recorder, Recording};
+use cclab_units::Time;
 use serde::Serialize;
 
 use crate::RunError;
@@ -45,6 +46,9 @@ pub struct Execution<'a> {
     pub limit: Duration,
     /// Real time during which it may stand still.
     pub stall: Duration,
+    /// The longest time that hosts on our own network run ahead of it; none: as long as it allows.
+    /// No result depends on it.
+    pub window: Option<Time>,
 }
 
 /// What the backend cannot do of `scenario`.
@@ -182,7 +186,7 @@ fn on_wire(
         seed: run.seed,
         memory_mb: memory_mb(&run.scenario, orders),
     };
-    let wire = Wire::new(orders)?;
+    let wire = Wire::new(orders, how.window)?;
     let mut command = guest.command(raw)?;
     command.arg(wire.argument());
     let limits = Limits {
@@ -191,7 +195,12 @@ fn on_wire(
     };
     let carried = wire.carry(run, orders, raw, command, limits, recorder, progress);
     guest::tidy(raw);
-    let (Ended { status, console, .. }, beside) = carried?;
+    let (
+        Ended {
+            status, console, ..
+        },
+        beside,
+    ) = carried?;
     check(raw, console, "the guest", &status.to_string())?;
     Ok(beside)
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use cclab_spec::{Baseline, Expectation, Names, Overrides, Repeats, Run, Scenario, Study, Until};
-use cclab_testbed::Target;
 use indexmap::IndexMap;
 use pyo3::prelude::*;
 use serde::Serialize;

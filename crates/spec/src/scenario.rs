@@ -53,9 +53,7 @@ pub enum Topology {
 }
 
 /// Whose links carry the packets of a kernel's hosts.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
     /// The kernel's: its queueing disciplines, set up by `tc`.

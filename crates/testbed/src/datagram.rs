@@ -76,37 +76,37 @@ impl Datagram {
     /// The datagram in an IPv4 `packet` that was seen at `at`, or in its first fragment; `None` if it
     /// does not go from the first of `ends` to the second.
     pub fn read(at: u64, packet: &[u8], ends: (Ipv4Addr, Ipv4Addr)) -> Option<Datagram> {
-    let short = |at: usize| Some(u16::from_be_bytes([*packet.get(at)?, *packet.get(at + 1)?]));
-    let address = |at: usize| -> Option<Ipv4Addr> {
-        let octets: [u8; 4] = packet.get(at..at + 4)?.try_into().ok()?;
-        Some(octets.into())
-    };
-    // RFC 791, section 3.1.
-    let (version, header) = (packet.first()? >> 4, usize::from(packet[0] & 0xf) * 4);
-    let first = short(6)? & PLACE == 0;
-    let own = (address(12)?, address(16)?) == ends;
-    if version != 4 || *packet.get(9)? != UDP || !first || !own {
-        return None;
+        let short = |at: usize| Some(u16::from_be_bytes([*packet.get(at)?, *packet.get(at + 1)?]));
+        let address = |at: usize| -> Option<Ipv4Addr> {
+            let octets: [u8; 4] = packet.get(at..at + 4)?.try_into().ok()?;
+            Some(octets.into())
+        };
+        // RFC 791, section 3.1.
+        let (version, header) = (packet.first()? >> 4, usize::from(packet[0] & 0xf) * 4);
+        let first = short(6)? & PLACE == 0;
+        let own = (address(12)?, address(16)?) == ends;
+        if version != 4 || *packet.get(9)? != UDP || !first || !own {
+            return None;
+        }
+        let payload = short(header + 4)?.checked_sub(UDP_HEADER as u16)?;
+        let bytes = packet.get(header + UDP_HEADER..)?;
+        let bytes = &bytes[..bytes.len().min(HASHED).min(payload.into())];
+        let mut head = [0; 8];
+        let known = bytes.len().min(head.len());
+        head[..known].copy_from_slice(&bytes[..known]);
+        // Its keys are always the same ones.
+        let mut hasher = DefaultHasher::new();
+        hasher.write(bytes);
+        Some(Datagram {
+            at,
+            hash: hasher.finish(),
+            head: u64::from_be_bytes(head),
+            payload,
+            source_port: short(header)?,
+            destination_port: short(header + 2)?,
+            id: short(4)?,
+        })
     }
-    let payload = short(header + 4)?.checked_sub(UDP_HEADER as u16)?;
-    let bytes = packet.get(header + UDP_HEADER..)?;
-    let bytes = &bytes[..bytes.len().min(HASHED).min(payload.into())];
-    let mut head = [0; 8];
-    let known = bytes.len().min(head.len());
-    head[..known].copy_from_slice(&bytes[..known]);
-    // Its keys are always the same ones.
-    let mut hasher = DefaultHasher::new();
-    hasher.write(bytes);
-    Some(Datagram {
-        at,
-        hash: hasher.finish(),
-        head: u64::from_be_bytes(head),
-        payload,
-        source_port: short(header)?,
-        destination_port: short(header + 2)?,
-        id: short(4)?,
-    })
-}
 }
 
 #[cfg(test)]

@@ -44,8 +44,8 @@ pub use needs::{Needs, needs};
 pub use orders::Orders;
 pub use probes::{PARTS, Part, PartKind, Probe, probes};
 pub use records::Outcome;
-pub use wired::devices;
 pub use unsupported::{Unsupported, unsupported};
+pub use wired::devices;
 
 /// The version of what the kernel backends do around a kernel: the orders, what the agent makes of
 /// them, and the trace that its records become. Whoever changes one of them raises it: runs of the

@@ -313,7 +313,8 @@ fn flow(flow: &Flow, target: Target, found: &mut Found) {
 fn on_wires(scenario: &Scenario, found: &mut Found) {
     for flow in &scenario.flows {
         let mut refuse = |key: &str, what: &str| {
-            let what = format!("{what} on the simulator's network (network.by = \"kernel\" has it)");
+            let what =
+                format!("{what} on the simulator's network (network.by = \"kernel\" has it)");
             found.refuse(format!("flow.{}.{key}", flow.name), what);
         };
         if flow.command.is_some() {

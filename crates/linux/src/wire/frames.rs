@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
 
+use etherparse::checksum::Sum16BitWords;
+
 use cclab_packet::{Ecn, Packet, flags, notes};
 
 /// Bytes of Ethernet's header.
@@ -91,6 +93,14 @@ impl Frames {
         bytes
     }
 
+    /// The IP packet of the frame that `packet` stands for, with the checksums that hosts leave to
+    /// their interfaces.
+    pub fn checked(&mut self, packet: &Packet) -> Vec<u8> {
+        let mut ip = self.of(packet)[ETHERNET..].to_vec();
+        fill_in_checksum(&mut ip);
+        ip
+    }
+
     fn read(&mut self, frame: &[u8]) -> Option<Packet> {
         let ip = frame.get(ETHERNET..).filter(|_| frame[12..14] == IPV4)?;
         let header = usize::from(ip.first()? & 0x0f) * 4;
@@ -150,6 +160,37 @@ impl Frames {
     }
 }
 
+/// Computes the checksum of the segment or datagram in an IPv4 packet (RFC 9293, section 3.1; RFC
+/// 768), unless it is a fragment.
+fn fill_in_checksum(ip: &mut [u8]) {
+    let header = usize::from(ip[0] & 0x0f) * 4;
+    let is_fragment = number(ip, 6).is_none_or(|place| place & 0x3fff != 0);
+    let at = match ip[9] {
+        TCP => 16,
+        UDP => 6,
+        _ => return,
+    };
+    if is_fragment || ip.len() < header + at + 2 {
+        return;
+    }
+    let (ip, transport) = ip.split_at_mut(header);
+    transport[at..at + 2].fill(0);
+    let addresses = [12, 16].map(|at| [ip[at], ip[at + 1], ip[at + 2], ip[at + 3]]);
+    let sum = Sum16BitWords::new()
+        .add_4bytes(addresses[0])
+        .add_4bytes(addresses[1])
+        .add_2bytes([0, ip[9]])
+        .add_2bytes((transport.len() as u16).to_be_bytes())
+        .add_slice(transport)
+        .ones_complement();
+    // Of a datagram zero would say that there is none.
+    let sum = match sum.to_be() {
+        0 if ip[9] == UDP => 0xffff,
+        sum => sum,
+    };
+    transport[at..at + 2].copy_from_slice(&sum.to_be_bytes());
+}
+
 fn number(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
 }
@@ -172,9 +213,8 @@ fn mark(frame: &mut [u8], ecn: Ecn) {
     let before = u16::from_be_bytes([ip[0], ip[1]]);
     ip[1] = ip[1] & !0b11 | ecn as u8;
     let after = u16::from_be_bytes([ip[0], ip[1]]);
-    let sum = u32::from(!u16::from_be_bytes([ip[10], ip[11]]))
-        + u32::from(!before)
-        + u32::from(after);
+    let sum =
+        u32::from(!u16::from_be_bytes([ip[10], ip[11]])) + u32::from(!before) + u32::from(after);
     let folded = (sum & 0xffff) + (sum >> 16);
     let folded = (folded & 0xffff) + (folded >> 16);
     let checksum = !(folded as u16);

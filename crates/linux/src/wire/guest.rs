@@ -1,7 +1,9 @@
 //! A guest as the network sees it: hosts that move in windows of virtual time.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::process::Command;
@@ -10,10 +12,10 @@ use std::time::Duration;
 use cclab_trace::Progress;
 use cclab_units::Time;
 
-use cclab_testbed::records::END_MARK as END;
 use super::memory::{Memory, Sent};
 use crate::RunError;
 use crate::process::{Ended, Limits, Watched};
+use cclab_testbed::records::END_MARK as END;
 
 /// How often a guest that runs is looked at.
 const TICK: Duration = Duration::from_millis(50);
@@ -62,6 +64,19 @@ pub enum Left {
     End,
 }
 
+/// Listens at the socket `place`, whose path may be longer than an address of a socket.
+fn listen(place: &Path) -> std::io::Result<UnixListener> {
+    let (Some(folder), Some(name)) = (place.parent(), place.file_name()) else {
+        return UnixListener::bind(place);
+    };
+    let folder = File::open(folder)?;
+    UnixListener::bind(
+        Path::new("/proc/self/fd")
+            .join(folder.as_raw_fd().to_string())
+            .join(name),
+    )
+}
+
 impl Guest {
     /// Boots a guest with `command`, whose wire is `memory` and whose clock shows `zero` at the run's
     /// time zero; it listens at the socket `place`. It stands at time zero then.
@@ -76,7 +91,7 @@ impl Guest {
         limits: Limits,
         progress: &Progress,
     ) -> Result<Guest, RunError> {
-        let listener = UnixListener::bind(place).map_err(RunError::io(place))?;
+        let listener = listen(place).map_err(RunError::io(place))?;
         listener
             .set_nonblocking(true)
             .map_err(RunError::io(place))?;
@@ -117,7 +132,11 @@ impl Guest {
     /// A frame will reach `device` at `at`, or as soon as it can: a way that takes no time at all leads
     /// back into the nanosecond that the guest has done.
     pub fn expect(&mut self, at: Time, device: u32, frame: &[u8]) {
-        debug_assert!(at + Time::from_nanos(1) >= self.done, "it has run to {}", self.done);
+        debug_assert!(
+            at + Time::from_nanos(1) >= self.done,
+            "it has run to {}",
+            self.done
+        );
         let at = at.max(self.done);
         let mut kept = self.spare.pop().unwrap_or_default();
         kept.clear();

@@ -167,6 +167,10 @@ impl Memory {
         };
         let index = before + (count & (SLOTS - 1)) as usize;
         // SAFETY: both rings lie in the map.
-        unsafe { self.map.as_mut_ptr().add(HEADER + index * self.stride as usize) }
+        unsafe {
+            self.map
+                .as_mut_ptr()
+                .add(HEADER + index * self.stride as usize)
+        }
     }
 }

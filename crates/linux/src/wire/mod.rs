@@ -15,6 +15,8 @@ use cclab_spec::Run;
 use cclab_testbed::{Orders, devices, orders};
 use cclab_trace::{Progress, Recorder};
 
+use cclab_units::Time;
+
 use crate::RunError;
 use crate::guest::BOOT_TIME_NS;
 use crate::process::{Ended, Limits};
@@ -31,20 +33,22 @@ pub const SOCKET: &str = "wire";
 pub struct Wire {
     memory: Memory,
     zero: u64,
+    window: Option<Time>,
 }
 
 impl Wire {
-    /// A wire for the hosts of `orders`.
+    /// A wire for the hosts of `orders`, who run ahead no longer than `window`.
     ///
     /// # Errors
     /// If there is no memory for it.
-    pub fn new(orders: &Orders) -> Result<Wire, RunError> {
+    pub fn new(orders: &Orders, window: Option<Time>) -> Result<Wire, RunError> {
         let orders::Wire { zero, mtu, .. } = orders.wire.expect("orders for hosts on a wire");
         let devices = orders.namespaces.len() as u32;
         let memory = Memory::new(devices, ETHERNET + mtu as usize);
         Ok(Wire {
             memory: memory.map_err(RunError::io("wire"))?,
             zero,
+            window,
         })
     }
 
@@ -73,7 +77,7 @@ impl Wire {
         let layout = Layout::of(&run.scenario);
         let devices = devices(&layout);
         let hosts = |node: NodeId| (0, devices[&node]);
-        let world = World::new(
+        let mut world = World::new(
             &run.scenario,
             &layout,
             run.seed,
@@ -85,6 +89,9 @@ impl Wire {
                 realtime_zero: BOOT_TIME_NS + self.zero,
             },
         );
+        if let Some(window) = self.window {
+            world.move_at_most(window);
+        }
         let (beside, datagrams) = world.run(progress)?;
         datagrams.finish(raw)?;
         let [guest] = guests;

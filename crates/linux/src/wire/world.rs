@@ -58,6 +58,8 @@ pub struct World<'a> {
     lookahead: Time,
     /// The least time from any host to any other.
     way: Time,
+    /// The longest window.
+    window: Time,
     instants: Vec<Time>,
     timers: Timers,
     warm: Vec<cclab_trace::Histogram>,
@@ -149,6 +151,7 @@ impl<'a> World<'a> {
             ends,
             lookahead,
             way,
+            window: Time::NEVER,
             timers,
             warm: Vec::new(),
             bottlenecks,
@@ -162,6 +165,11 @@ impl<'a> World<'a> {
         world.net.wake_by(timers.traffic, deadline);
         world.next_sample();
         world
+    }
+
+    /// Has guests run ahead of the network no longer than `window`.
+    pub fn move_at_most(&mut self, window: Time) {
+        self.window = window;
     }
 
     /// Runs to the end.
@@ -221,7 +229,9 @@ impl<'a> World<'a> {
         let now = self.net.now();
         self.sample();
         for (began, transfer) in self.traffic.unfinished() {
-            self.records.recorder.record(now, Event::Transfer(began, transfer));
+            self.records
+                .recorder
+                .record(now, Event::Transfer(began, transfer));
         }
         let traffic = self.traffic.summaries();
         let mut links = self.net.finish().map_err(RunError::NotConserved)?;
@@ -243,6 +253,7 @@ impl<'a> World<'a> {
         // Nothing reaches a host unannounced before something else acts, or what the guest sends
         // from now on has gone its way.
         let horizon = (now + self.lookahead).max(others.min(now + self.way));
+        let horizon = horizon.min(now + self.window);
         self.guests[index].run(now, horizon, progress)?;
         while let Some(departure) = self.guests[index].sent.pop_front() {
             if departure.at > now {
@@ -326,10 +337,7 @@ impl<'a> World<'a> {
         }
         loop {
             let held = self.net.reserve();
-            let Some(port) = self
-                .traffic
-                .transmit(now, 0, self.net.packet_mut(&held))
-            else {
+            let Some(port) = self.traffic.transmit(now, 0, self.net.packet_mut(&held)) else {
                 self.net.release(held);
                 break;
             };
@@ -337,7 +345,9 @@ impl<'a> World<'a> {
             self.tell();
         }
         for (began, transfer) in self.traffic.ended() {
-            self.records.recorder.record(now, Event::Transfer(began, transfer));
+            self.records
+                .recorder
+                .record(now, Event::Transfer(began, transfer));
         }
         let deadline = self.traffic.deadline(0);
         self.net.wake_by(self.timers.traffic, deadline);
@@ -356,7 +366,9 @@ impl<'a> World<'a> {
         let now = self.net.now();
         for index in 0..self.bottlenecks {
             let sample = self.net.queue_sample(index);
-            self.records.recorder.record(now, Event::QueueSample(sample));
+            self.records
+                .recorder
+                .record(now, Event::QueueSample(sample));
         }
         if now == self.scenario.warmup && now > Time::ZERO {
             self.warm = (0..self.bottlenecks)
@@ -384,8 +396,9 @@ impl<'a> World<'a> {
         if packet.frame().is_none() || !self.records.recorder.wants_packets(now) {
             return;
         }
-        let bytes = &self.frames.of(packet)[ETHERNET..];
-        self.records.recorder.frame(point, now, bytes.len() as u32, bytes);
+        let bytes = self.frames.checked(packet);
+        let recorder = &mut self.records.recorder;
+        recorder.frame(point, now, bytes.len() as u32, &bytes);
     }
 
     /// The index of a packet's flow in a trace.
@@ -541,9 +554,8 @@ impl Captures {
             points.iter().position(|point| point == name)
         };
         let flows = scenario.flows.iter();
-        let hosts = flows.map(|flow| {
-            ["sender", "receiver"].map(|host| point(&format!("{}.{host}", flow.name)))
-        });
+        let hosts = flows
+            .map(|flow| ["sender", "receiver"].map(|host| point(&format!("{}.{host}", flow.name))));
         Captures {
             bottleneck: point("bottleneck"),
             hosts: hosts.collect(),

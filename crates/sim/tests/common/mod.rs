@@ -9,9 +9,9 @@ pub mod log;
 
 use std::collections::BTreeMap;
 
-use cclab_spec::{By, 
-    Direction, Flow, Graph, GraphLink, Limit, Link, Loss, Network, Outage, Place, Queue, Scenario,
-    Topology, TraceOptions,
+use cclab_spec::{
+    By, Direction, Flow, Graph, GraphLink, Limit, Link, Loss, Network, Outage, Place, Queue,
+    Scenario, Topology, TraceOptions,
 };
 use cclab_trace::schema::{FlowSample, RunSummary};
 use cclab_trace::{Event, Probe};
