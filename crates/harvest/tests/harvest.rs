@@ -87,6 +87,7 @@ fn orders() -> Orders {
         flow,
     };
     Orders {
+        wire: None,
         probes: Vec::new(),
         schema: orders::SCHEMA.into(),
         end: None,
@@ -823,6 +824,8 @@ fn a_program_is_what_carried_most_of_its_bytes() {
     for seen in [Seen::Sent, Seen::Received] {
         folder.write(&datagram_file(0, false, seen), &few);
     }
+    // Nothing is written of what there is not, and a trace is made in a folder without another.
+    fs::remove_file(folder.out.path().join("datagrams.parquet")).expect("the table of before");
     let flow = folder.trace().summary.flows[0].clone();
     assert_eq!((flow.transport, flow.retransmits), (Carrier::Tcp, 3));
     assert_eq!(flow.datagrams, Datagrams::default());

@@ -154,10 +154,13 @@ pub struct Flow {
     pub work: Work,
 }
 
-impl Flow {
-    /// Whether its datagrams are looked for: it is made of them, or a program may send them.
-    pub fn is_watched(&self) -> bool {
-        matches!(self.work, Work::Datagrams { .. } | Work::Command { .. })
+impl Orders {
+    /// Whether the datagrams of the flow at `index` are looked for: by taps, or on a wire wherever a
+    /// flow is made of them or a program may send them.
+    pub fn watches(&self, index: usize) -> bool {
+        let flow = &self.flows[index];
+        let may_send = matches!(flow.work, Work::Datagrams { .. } | Work::Command { .. });
+        flow.taps.is_some() || (self.wire.is_some() && may_send)
     }
 }
 

@@ -34,8 +34,8 @@ impl Datagrams {
     /// If one cannot be made.
     pub fn create(orders: &Orders, raw: &Path) -> Result<Datagrams, RunError> {
         let mut files = HashMap::new();
-        let watched = (0_u32..).zip(&orders.flows);
-        for (index, flow) in watched.filter(|(_, flow)| flow.is_watched()) {
+        let flows = (0_u32..).zip(&orders.flows);
+        for (index, flow) in flows.filter(|(index, _)| orders.watches(*index as usize)) {
             let (from, to) = (flow.source, flow.destination);
             for (backward, ends) in [(false, (from, to)), (true, (to, from))] {
                 let file = |seen| {
