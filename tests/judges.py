@@ -115,13 +115,15 @@ def _sender(columns: list[dict[str, float]]) -> Sender:
     )
 
 
-def packets(capture: Path, *fields: str, only: str = "tcp") -> list[list[str]]:
+def packets(
+    capture: Path, *fields: str, only: str = "tcp", options: Sequence[str] = ()
+) -> list[list[str]]:
     """tshark's `fields` of each packet of `capture` that its filter `only` lets pass.
 
     Sequence numbers are relative and windows scaled, as tshark shows them.
     """
     wanted = [word for field in fields for word in ("-e", field)]
-    told = _run("tshark", "-2", "-n", "-r", capture, "-Y", only, "-T", "fields", *wanted)
+    told = _run("tshark", "-2", "-n", "-r", capture, "-Y", only, "-T", "fields", *wanted, *options)
     return [line.split("\t") for line in told.splitlines()]
 
 

@@ -163,6 +163,7 @@ def execute_on_kernel(
     agent: str,
     kernel: str | None,
     limits_s: tuple[float, float],
+    window_ns: int | None = None,
 ) -> None:
     """Executes a run on the kernel at the path `kernel`, in virtual time, or, if it is None, on
     this host's, with the program at `agent`, and writes run.json and its trace into `directory`.

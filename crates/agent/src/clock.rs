@@ -5,7 +5,7 @@ use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use nix::time::{ClockId as Clock, clock_gettime};
 
-use crate::failure::{During, Step};
+use crate::failure::{During, Step, failure};
 
 /// In a guest, time zero lies on a multiple of this: what the set-up took must not matter.
 const GUEST_ZERO_NS: u64 = 10_000_000_000;
@@ -22,8 +22,8 @@ pub struct RunClock {
 }
 
 impl RunClock {
-    /// A clock whose time zero is soon.
-    pub fn start(guest: bool) -> Step<RunClock> {
+    /// A clock whose time zero is at `zero` of CLOCK_MONOTONIC, or soon.
+    pub fn start(guest: bool, zero: Option<u64>) -> Step<RunClock> {
         let step = "the clock";
         // In a guest each reading takes the same virtual time: the middle of two is the instant
         // of the one between.
@@ -31,7 +31,14 @@ impl RunClock {
         let realtime = read(Clock::CLOCK_REALTIME).during(step)?;
         let after = read(Clock::CLOCK_MONOTONIC).during(step)?;
         let monotonic = before.midpoint(after);
-        let monotonic_zero = if guest {
+        let monotonic_zero = if let Some(zero) = zero {
+            if zero <= after {
+                let late =
+                    format_args!("the set-up took until {after} ns; the run began at {zero}");
+                return Err(failure(step, late));
+            }
+            zero
+        } else if guest {
             (monotonic / GUEST_ZERO_NS + 1) * GUEST_ZERO_NS
         } else {
             monotonic + HOST_LEAD_NS

@@ -16,7 +16,10 @@ const OFFLOADS: [(&str, u32, u32); 3] = [
 /// Turns the offloads of `interface`, in the present namespace, off.
 pub fn disable(interface: &str) -> io::Result<()> {
     for (name, get, set) in OFFLOADS {
-        sys::ethtool(interface, set, 0)?;
+        // Some interfaces have an offload only switched off, and cannot be told to.
+        if sys::ethtool(interface, get, 0)? != 0 {
+            sys::ethtool(interface, set, 0)?;
+        }
         if sys::ethtool(interface, get, 0)? != 0 {
             return Err(io::Error::other(format!("{name} offload stays on")));
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use cclab_testbed::Orders;
 use cclab_testbed::orders::Work;
-use cclab_testbed::records::{NamespaceId, Outcome, SCHEMA, Sample};
+use cclab_testbed::records::{END_MARK, MARK, NamespaceId, Outcome, SAMPLE_MARK, SCHEMA, Sample};
 use cclab_units::Time;
 use nix::net::if_::if_nametoindex;
 use nix::sys::memfd::{MFdFlags, memfd_create};
@@ -147,7 +147,7 @@ pub fn carry_out(orders: &Orders, place: &Place<'_>) -> Step<Outcome> {
     };
     let payload = memfd_create(c"payload", MFdFlags::MFD_CLOEXEC).during("the payload")?;
     ftruncate(&payload, PAYLOAD as i64).during("the payload")?;
-    let clock = RunClock::start(place.guest)?;
+    let clock = RunClock::start(place.guest, orders.wire.map(|wire| wire.zero))?;
     watch.readable(clock.timer(), Ready::Timer)?;
     let captures = Captures::open(orders, &namespaces, &clock, place.dir)?;
     let datagrams = Datagrams::open(orders, &namespaces, place.dir)?;
@@ -224,15 +224,18 @@ impl Run<'_> {
                 }
             }
             // Probes alone go on until the run's end.
-            if !self.flows.is_empty() && self.flows.iter().all(Flow::over) {
+            let lasts = self.flows.is_empty() || self.orders.wire.is_some_and(|wire| wire.lasts);
+            if !lasts && self.flows.iter().all(Flow::over) {
                 let now = self.clock.now();
                 self.sample(now)?;
+                self.mark(END_MARK)?;
                 return Ok(now);
             }
             if !self.one_has_ended && self.flows.iter().any(Flow::over) {
                 self.one_has_ended = true;
                 let now = self.clock.now();
                 self.sample(now)?;
+                self.mark(SAMPLE_MARK)?;
             }
             let next = self.deadline().min(end);
             // What was begun at `due` may have more to do at once, such as a flow's first write.
@@ -240,6 +243,14 @@ impl Run<'_> {
                 due = next;
                 self.clock.wake_at(due)?;
             }
+        }
+    }
+
+    /// Tells the network, if it is another process's, what is to be done there now.
+    fn mark(&self, what: &[u8]) -> Step<()> {
+        match self.orders.wire {
+            Some(_) => fs::write(MARK, what).during("a mark on the wire"),
+            None => Ok(()),
         }
     }
 

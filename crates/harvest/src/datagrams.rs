@@ -76,7 +76,7 @@ pub fn of(
     index: usize,
     instants: &[Time],
 ) -> Result<Option<BothWays>, HarvestError> {
-    if run.orders.flows[index].taps.is_none() {
+    if !run.orders.watches(index) {
         return Ok(None);
     }
     let way = |backward| {

@@ -32,7 +32,7 @@ use cclab_layout::Layout;
 use cclab_spec::Scenario;
 use cclab_testbed::records::Outcome;
 use cclab_testbed::{Orders, records as testbed_records};
-use cclab_trace::schema::{Fidelity, Kernel, RunSummary};
+use cclab_trace::schema::{Fidelity, Kernel, LinkSummary, RunSummary, TrafficSummary};
 use cclab_trace::{Recorder, Recording};
 
 pub use error::HarvestError;
@@ -47,6 +47,17 @@ pub struct Kept {
     pub programs: Vec<String>,
 }
 
+/// What a network did that was no kernel's, and that a recorder has seen.
+#[derive(Clone, Debug, Default)]
+pub struct Beside {
+    /// Its links.
+    pub links: Vec<LinkSummary>,
+    /// Its cross traffic.
+    pub traffic: Vec<TrafficSummary>,
+    /// What happened in it.
+    pub events: u64,
+}
+
 /// Writes the trace of the run of `scenario` by `orders` whose records lie in `raw` into the
 /// folder `out`, which it makes if it is not there.
 ///
@@ -59,6 +70,23 @@ pub fn harvest(
     raw: &Path,
     out: &Path,
 ) -> Result<Kept, HarvestError> {
+    let recorder = Recorder::create(out, Recording::from(&scenario.trace))?;
+    complete(scenario, orders, raw, out, recorder, None)
+}
+
+/// As [`harvest`], with what `recorder`, that of the folder `out`, has seen of the network `beside`
+/// the hosts of the orders.
+///
+/// # Errors
+/// As [`harvest`].
+pub fn complete(
+    scenario: &Scenario,
+    orders: &Orders,
+    raw: &Path,
+    out: &Path,
+    mut recorder: Recorder,
+    beside: Option<Beside>,
+) -> Result<Kept, HarvestError> {
     let outcome = records::outcome(orders, raw)?;
     let layout = Layout::of(scenario);
     let run = Run {
@@ -68,7 +96,6 @@ pub fn harvest(
         outcome: &outcome,
         raw,
     };
-    let mut recorder = Recorder::create(out, Recording::from(&scenario.trace))?;
     let samples = records::samples(raw)?;
     let events = records::events(raw)?;
     let tally = match &events {
@@ -84,12 +111,16 @@ pub fn harvest(
         acks::record(&run, ring, decoder, &tally, &carried, &mut recorder)?;
     }
     captures::record(&run, &mut recorder)?;
+    let beside = beside.unwrap_or_else(|| Beside {
+        links: links::summaries(&run, &samples, &tally),
+        ..Beside::default()
+    });
     recorder.finish(&RunSummary {
         end: run.end(),
-        events: tally.events,
+        events: tally.events + beside.events,
         flows: flows::summaries(&run, &samples, &tally, carried),
-        links: links::summaries(&run, &samples, &tally),
-        traffic: Vec::new(),
+        links: beside.links,
+        traffic: beside.traffic,
         probes: probes::summaries(&run),
         kernel: Some(kernel(&outcome)),
         fidelity: outcome.fidelity.as_ref().map(fidelity),

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use cclab_harvest::{HarvestError, Kept, harvest};
 use cclab_spec::{
-    Change, Direction, EventKind, Flow, Limit, Link, Network, Outage, Place, Queue, Scenario,
+    By, Change, Direction, EventKind, Flow, Limit, Link, Network, Outage, Place, Queue, Scenario,
     Topology, TraceOptions, Video,
 };
 use cclab_testbed::orders::{self, Taps, Work};
@@ -44,6 +44,7 @@ fn scenario() -> Scenario {
         warmup: Time::ZERO,
         stack: "linux-6.12".into(),
         network: Network {
+            by: By::Kernel,
             topology: Topology::Dumbbell,
             bottleneck: link(Some(20_000_000)),
             access: link(None),
@@ -86,6 +87,7 @@ fn orders() -> Orders {
         flow,
     };
     Orders {
+        wire: None,
         probes: Vec::new(),
         schema: orders::SCHEMA.into(),
         end: None,
@@ -822,6 +824,8 @@ fn a_program_is_what_carried_most_of_its_bytes() {
     for seen in [Seen::Sent, Seen::Received] {
         folder.write(&datagram_file(0, false, seen), &few);
     }
+    // Nothing is written of what there is not, and a trace is made in a folder without another.
+    fs::remove_file(folder.out.path().join("datagrams.parquet")).expect("the table of before");
     let flow = folder.trace().summary.flows[0].clone();
     assert_eq!((flow.transport, flow.retransmits), (Carrier::Tcp, 3));
     assert_eq!(flow.datagrams, Datagrams::default());

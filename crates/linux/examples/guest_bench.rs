@@ -112,6 +112,7 @@ fn measure(arguments: &Arguments) -> Result<serde_json::Value, Problem> {
         agent: &agent,
         limit: LIMIT,
         stall: LIMIT,
+        window: None,
     };
     let (mut all, mut acks, mut none) = (Vec::new(), Vec::new(), Vec::new());
     let mut harvests = Vec::new();

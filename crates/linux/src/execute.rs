@@ -4,17 +4,20 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use cclab_spec::{Limit, Run, Scenario};
+use cclab_harvest::Beside;
+use cclab_spec::{By, Limit, Run, Scenario};
 use cclab_testbed::orders::{SURROUNDINGS, Surroundings};
 use cclab_testbed::records::{Failure, OUTCOME, Outcome};
 use cclab_testbed::{Orders, Target, Unsupported};
-use cclab_trace::Progress;
+use cclab_trace::{Progress, Recorder, Recording};
+use cclab_units::Time;
 use serde::Serialize;
 
 use crate::RunError;
 use crate::console::Console;
 use crate::guest::{self, Guest};
 use crate::process::{self, Ended, Limits};
+use crate::wire::Wire;
 
 /// The folder of orders and records within the run's.
 const RAW: &str = "raw";
@@ -43,12 +46,47 @@ pub struct Execution<'a> {
     pub limit: Duration,
     /// Real time during which it may stand still.
     pub stall: Duration,
+    /// The longest time that hosts on our own network run ahead of it; none: as long as it allows.
+    /// No result depends on it.
+    pub window: Option<Time>,
 }
 
 /// What the backend cannot do of `scenario`.
 pub fn unsupported(scenario: &Scenario, guest: bool) -> Vec<Unsupported> {
-    let target = if guest { Target::Guest } else { Target::Host };
-    cclab_testbed::unsupported(scenario, target)
+    let target = target(scenario, guest);
+    let mut found = cclab_testbed::unsupported(scenario, target);
+    if target == Target::Wire {
+        let network = cclab_sim::unsupported_network(scenario).into_iter();
+        let beside = network.chain(cclab_sim::unsupported_traffic(scenario));
+        found.extend(beside.map(|one| Unsupported {
+            path: one.path,
+            what: one.what,
+        }));
+    }
+    found
+}
+
+/// What determines a run of `scenario` on `kernel` beside its seed: on a network of ours the versions
+/// of that, too.
+pub fn determinants(scenario: &Scenario, kernel: &str) -> String {
+    let own = cclab_testbed::determinants(kernel);
+    match scenario.network.by {
+        By::Kernel => own,
+        By::Simulator => {
+            let network = Scenario {
+                flows: Vec::new(),
+                ..scenario.clone()
+            };
+            format!("{own}, {}", cclab_sim::determinants(&network))
+        }
+    }
+}
+
+fn target(scenario: &Scenario, guest: bool) -> Target {
+    match guest {
+        true => Target::in_guest(scenario),
+        false => Target::Host,
+    }
 }
 
 /// Executes `run` and leaves its trace in `dir`, an empty folder.
@@ -66,10 +104,16 @@ pub fn execute(
     if let Some(Unsupported { path, what }) = unsupported(scenario, guest).into_iter().next() {
         return Err(RunError::Unsupported { path, what });
     }
-    let target = if guest { Target::Guest } else { Target::Host };
+    let target = target(scenario, guest);
     let orders = cclab_testbed::orders(scenario, run.seed, target);
     let dir = fs::canonicalize(dir).map_err(RunError::io(dir))?;
     let raw = dir.join(RAW);
+    if let (Target::Wire, Place::Guest { kernel }) = (target, how.place) {
+        let mut recorder = Recorder::create(&dir, Recording::from(&scenario.trace))?;
+        let beside = on_wire(run, &orders, &raw, kernel, how, &mut recorder, progress)?;
+        cclab_harvest::complete(scenario, &orders, &raw, &dir, recorder, Some(beside))?;
+        return fs::remove_dir_all(&raw).map_err(RunError::io(&raw));
+    }
     carry_out(run, &orders, &raw, how, progress)?;
     cclab_harvest::harvest(scenario, &orders, &raw, &dir)?;
     fs::remove_dir_all(&raw).map_err(RunError::io(&raw))
@@ -121,6 +165,44 @@ pub fn carry_out(
     check(raw, console, what, &status.to_string())?;
     // A run that came to its end began.
     Ok(first_sign.unwrap_or_default())
+}
+
+/// Carries `orders` out in a guest whose network is ours; what the network did.
+fn on_wire(
+    run: &Run,
+    orders: &Orders,
+    raw: &Path,
+    kernel: &Path,
+    how: &Execution<'_>,
+    recorder: &mut Recorder,
+    progress: &Progress,
+) -> Result<Beside, RunError> {
+    fs::create_dir(raw).map_err(RunError::io(raw))?;
+    write(&raw.join("orders.json"), orders)?;
+    write(&raw.join(SURROUNDINGS), &surroundings())?;
+    let guest = Guest {
+        kernel,
+        agent: how.agent,
+        seed: run.seed,
+        memory_mb: memory_mb(&run.scenario, orders),
+    };
+    let wire = Wire::new(orders, how.window)?;
+    let mut command = guest.command(raw)?;
+    command.arg(wire.argument());
+    let limits = Limits {
+        limit: how.limit,
+        stall: how.stall,
+    };
+    let carried = wire.carry(run, orders, raw, command, limits, recorder, progress);
+    guest::tidy(raw);
+    let (
+        Ended {
+            status, console, ..
+        },
+        beside,
+    ) = carried?;
+    check(raw, console, "the guest", &status.to_string())?;
+    Ok(beside)
 }
 
 fn write(file: &Path, content: &impl Serialize) -> Result<(), RunError> {

@@ -11,7 +11,7 @@ use crate::RunError;
 use crate::process;
 
 /// The guest's wall clock at its boot: nothing may depend on the host's.
-const BOOT_TIME_NS: u64 = 1_700_000_000_000_000_000;
+pub const BOOT_TIME_NS: u64 = 1_700_000_000_000_000_000;
 /// Name of the folder that the kernel makes for itself in its working directory.
 const OWN_FOLDER: &str = "guest";
 const MIB: u64 = 1 << 20;

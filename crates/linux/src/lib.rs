@@ -9,8 +9,9 @@ mod console;
 mod execute;
 mod guest;
 mod process;
+mod wire;
 
-pub use execute::{Execution, Place, carry_out, execute, unsupported};
+pub use execute::{Execution, Place, carry_out, determinants, execute, unsupported};
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -77,6 +78,15 @@ pub enum RunError {
         /// Why.
         error: std::io::Error,
     },
+    /// Packets appeared or vanished: a fault of the network, never of the study.
+    #[error("packets are not conserved on link {}: {} offered, {} accounted for", .0.link, .0.offered, .0.accounted)]
+    NotConserved(cclab_net::NotConserved),
+    /// A variant of cross traffic returned what makes no sense.
+    #[error(transparent)]
+    Traffic(cclab_sim::SimError),
+    /// The trace cannot be written.
+    #[error(transparent)]
+    Trace(#[from] cclab_trace::TraceError),
     /// The records are not what they should be.
     #[error(transparent)]
     Harvest(#[from] cclab_harvest::HarvestError),

@@ -91,73 +91,152 @@ pub fn tied(agent: &Path, program: &Path) -> Command {
     command
 }
 
-/// Runs a [`tied`] command to its end, in a process group that is killed when the run is
-/// cancelled, takes too long, or when this process dies.
+/// A [`tied`] command under way, in a process group that is killed when this is dropped.
 ///
-/// The thread that starts the child waits for it here: the kernel ends the child with that thread,
-/// which is then with the process.
-pub fn watch(mut command: Command, limits: Limits, progress: &Progress) -> Result<Ended, RunError> {
-    let program = PathBuf::from(command.get_program());
-    let (reader, writer) = io::pipe().map_err(RunError::io(&program))?;
-    let errors = writer.try_clone().map_err(RunError::io(&program))?;
-    command
-        .stdin(Stdio::null())
-        .stdout(writer)
-        .stderr(errors)
-        .process_group(0);
-    let began = Instant::now();
-    let mut group = Group(command.spawn().map_err(RunError::io(&program))?);
-    // Ours would keep the pipe open.
-    drop(command);
-    let lines = listen(reader);
-    let mut moved = began;
-    let mut first_sign = None;
-    let mut console = Console::default();
-    loop {
-        let heard = lines.recv_timeout(TICK);
-        if let Ok(line) = &heard
-            && console.take(line)
-        {
-            moved = Instant::now();
-            first_sign.get_or_insert(moved - began);
+/// The thread that starts the child waits for it: the kernel ends the child with that thread, which
+/// is then with the process.
+pub struct Watched {
+    program: PathBuf,
+    group: Group,
+    lines: Receiver<String>,
+    console: Console,
+    limits: Limits,
+    began: Instant,
+    /// When it last showed that its time moves.
+    moved: Instant,
+    first_sign: Option<Duration>,
+}
+
+impl Watched {
+    /// Starts `command`.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start(mut command: Command, limits: Limits) -> Result<Watched, RunError> {
+        let program = PathBuf::from(command.get_program());
+        let (reader, writer) = io::pipe().map_err(RunError::io(&program))?;
+        let errors = writer.try_clone().map_err(RunError::io(&program))?;
+        command
+            .stdin(Stdio::null())
+            .stdout(writer)
+            .stderr(errors)
+            .process_group(0);
+        let began = Instant::now();
+        let group = Group(command.spawn().map_err(RunError::io(&program))?);
+        // Ours would keep the pipe open.
+        drop(command);
+        Ok(Watched {
+            program,
+            group,
+            lines: listen(reader),
+            console: Console::default(),
+            limits,
+            began,
+            moved: began,
+            first_sign: None,
+        })
+    }
+
+    /// Takes in what it printed, waiting up to `patience` for the first line, and tells `progress`;
+    /// whether it goes on.
+    ///
+    /// # Errors
+    /// If the run is cancelled, takes too long or stands still: dropped, this then kills the group.
+    pub fn look(&mut self, patience: Duration, progress: &Progress) -> Result<bool, RunError> {
+        let heard = self.lines.recv_timeout(patience);
+        if let Ok(line) = &heard {
+            let rest = self.lines.try_iter();
+            let mut moves = self.console.take(line);
+            rest.for_each(|line| moves |= self.console.take(&line));
+            if moves {
+                self.moves();
+            }
         }
         if heard == Err(RecvTimeoutError::Disconnected) {
-            break;
+            return Ok(false);
         }
-        // Dropped, the group is killed.
-        if progress.report(console.at) {
-            return Err(RunError::Cancelled(console.at));
+        if progress.report(self.console.at) {
+            return Err(RunError::Cancelled(self.console.at));
         }
-        if moved.elapsed() >= limits.stall {
+        if self.moved.elapsed() >= self.limits.stall {
             return Err(RunError::Stalled {
-                at: console.at,
-                waited: limits.stall,
-                console: console.last_lines(),
+                at: self.console.at,
+                waited: self.limits.stall,
+                console: self.console.last_lines(),
             });
         }
-        if began.elapsed() >= limits.limit {
+        if self.began.elapsed() >= self.limits.limit {
             return Err(RunError::TooLong {
-                at: console.at,
-                limit: limits.limit,
+                at: self.console.at,
+                limit: self.limits.limit,
             });
         }
         // What it left behind may hold the pipe open for ever.
-        if heard.is_err() && group.has_ended() {
-            break;
+        Ok(heard.is_ok() || !self.group.has_ended())
+    }
+
+    /// It has shown that its time moves.
+    pub fn moves(&mut self) {
+        self.moved = Instant::now();
+        self.first_sign.get_or_insert(self.moved - self.began);
+    }
+
+    /// Waits for it to end, and ends what is left of its group.
+    ///
+    /// # Errors
+    /// If it cannot be waited for.
+    pub fn end(&mut self) -> Result<Ended, RunError> {
+        let status = self.group.end().map_err(RunError::io(&self.program))?;
+        // On a busy machine our reader may be behind. Its end comes with that of the group, unless
+        // a process that left the group holds the pipe.
+        let until = Instant::now() + LAST_LINES;
+        while let Ok(line) = self
+            .lines
+            .recv_timeout(until.saturating_duration_since(Instant::now()))
+        {
+            self.console.take(&line);
+        }
+        Ok(Ended {
+            status,
+            console: std::mem::take(&mut self.console),
+            first_sign: self.first_sign,
+        })
+    }
+}
+
+impl Watched {
+    /// It, `what`, has ended though it should not have: how.
+    pub fn died(&mut self, what: &'static str) -> RunError {
+        match self.end() {
+            Ok(ended) => ended.died(what),
+            Err(error) => error,
         }
     }
-    let status = group.end().map_err(RunError::io(&program))?;
-    // On a busy machine our reader may be behind. Its end comes with that of the group, unless
-    // a process that left the group holds the pipe.
-    let until = Instant::now() + LAST_LINES;
-    while let Ok(line) = lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
-        console.take(&line);
+}
+
+impl Ended {
+    /// `what` ended though it should not have.
+    pub fn died(&self, what: &'static str) -> RunError {
+        match self.console.failure.clone() {
+            Some(failure) => RunError::Failed(failure),
+            None => RunError::Died {
+                what,
+                status: self.status.to_string(),
+                at: self.console.at,
+                console: self.console.last_lines(),
+            },
+        }
     }
-    Ok(Ended {
-        status,
-        console,
-        first_sign,
-    })
+}
+
+/// Runs a [`tied`] command to its end.
+///
+/// # Errors
+/// As [`Watched::look`].
+pub fn watch(command: Command, limits: Limits, progress: &Progress) -> Result<Ended, RunError> {
+    let mut watched = Watched::start(command, limits)?;
+    while watched.look(TICK, progress)? {}
+    watched.end()
 }
 
 /// The lines that come, from a thread of their own.

@@ -29,6 +29,12 @@ impl Key {
         Key::new(time, 0)
     }
 
+    /// At `time`, after every other act of that instant.
+    #[inline]
+    pub fn last_of(time: Time) -> Key {
+        Key::new(time, (1 << 40) - 1)
+    }
+
     /// Whether this is [`Key::NEVER`]. One word decides: comparing both, just written one by
     /// one, would wait for the store.
     #[inline]
@@ -189,6 +195,8 @@ mod tests {
         assert!(at(1, 9) < at(2, 0) && at(2, 0) < at(2, 1) && at(2, 1) < Key::NEVER);
         assert!(at(1, 9) < Key::first_of(Time::from_nanos(2)));
         assert!(Key::first_of(Time::from_nanos(2)) < at(2, 1));
+        assert!(at(2, 1 << 39) < Key::last_of(Time::from_nanos(2)));
+        assert!(Key::last_of(Time::from_nanos(2)) < Key::first_of(Time::from_nanos(3)));
         assert_eq!(at(7, 3).time(), Time::from_nanos(7));
     }
 }

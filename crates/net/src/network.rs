@@ -120,6 +120,16 @@ impl Network {
         self.calendar.set(self.element_of(timer), key);
     }
 
+    /// Lets `timer` be due at `time`, after all other acts of that instant that are known before: for
+    /// hosts that move in windows, whose place must not depend on when they asked.
+    pub fn act_last(&mut self, timer: u32, time: Time) {
+        let key = match time {
+            Time::NEVER => Key::NEVER,
+            time => Key::last_of(time),
+        };
+        self.calendar.set(self.element_of(timer), key);
+    }
+
     /// Lets another flow, the next in order, go where the flow `like` goes.
     pub fn add_flow_like(&mut self, like: u32) {
         self.forwarding.add_like(like);

@@ -5,7 +5,7 @@ use cclab_trace::schema::DropReason;
 use cclab_units::Time;
 
 use crate::network::{Network, see_loss};
-use crate::watch::Watch;
+use crate::watch::{Sight, Watch};
 use crate::wires::Held;
 
 impl Network {
@@ -35,6 +35,9 @@ impl Network {
         let copies = gate.copies();
         *self.wires.packet_mut(&held) = gate.touched(&packet);
         let second = copies.then(|| gate.touched(&packet));
+        if let Some(packet) = second.filter(|_| W::ON) {
+            watch.see(Sight::Copied { packet });
+        }
         self.admit(index, held, since, watch);
         if let Some(second) = second {
             // A copy is born here: nobody offers it.

@@ -34,6 +34,11 @@ pub enum Sight {
         /// The packet.
         packet: Packet,
     },
+    /// A link has made a copy of it, which is a packet of its own from here on.
+    Copied {
+        /// The packet.
+        packet: Packet,
+    },
     /// It was lost.
     Lost {
         /// On this link.
@@ -54,7 +59,7 @@ pub trait Watch {
     fn wants_queue(&self, link: usize) -> bool;
     /// Whether it wants [`Sight::Arrived`] of `link`.
     fn wants_arrivals(&self, link: usize) -> bool;
-    /// Sees what happens now. Losses are seen on all links.
+    /// Sees what happens now. Losses and copies are seen on all links.
     fn see(&mut self, sight: Sight);
 }
 

@@ -33,6 +33,8 @@ pub mod notes {
     pub const RETRANSMISSION: u8 = 0x01;
     /// A link has changed a bit: the receiving host will find the checksum wrong.
     pub const CORRUPT: u8 = 0x02;
+    /// It stands for a frame of another process, by the number in place of its SACK blocks.
+    pub const FRAME: u8 = 0x04;
 }
 
 /// The ECN field of the IP header (RFC 3168, section 5).
@@ -110,6 +112,20 @@ impl Packet {
     /// Whether the receiving host will find the checksum wrong.
     pub const fn is_corrupt(&self) -> bool {
         self.notes & notes::CORRUPT != 0
+    }
+
+    /// The number of the frame that it stands for; `None` of a packet that is all there is.
+    pub const fn frame(&self) -> Option<u32> {
+        match self.notes & notes::FRAME {
+            0 => None,
+            _ => Some(self.sack[0].0),
+        }
+    }
+
+    /// It stands for the frame with that number.
+    pub const fn stand_for(&mut self, frame: u32) {
+        self.notes |= notes::FRAME;
+        self.sack[0].0 = frame;
     }
 
     /// Whether it is a segment of TCP, not a datagram or an echo.

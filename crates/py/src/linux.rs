@@ -7,6 +7,7 @@ use std::time::Duration;
 use cclab_linux::{Execution, Place};
 use cclab_spec::Run;
 use cclab_testbed::{Target, needs, orders};
+use cclab_units::Time;
 use pyo3::prelude::*;
 use serde_json::json;
 
@@ -17,7 +18,11 @@ use crate::execute::Progress;
 /// `directory`: on the kernel at `kernel`, in virtual time, or, without one, on this host's. Other
 /// Python threads go on meanwhile. `limits_s` are the real seconds that the run may take in all,
 /// and without progress.
+/// Hosts on our own network run ahead of it by `window_ns` at most, if that is given: no result
+/// depends on it.
 #[pyfunction]
+#[pyo3(signature = (run_json, directory, progress, agent, kernel, limits_s, window_ns=None))]
+#[expect(clippy::too_many_arguments, reason = "Python names its arguments")]
 pub fn execute_on_kernel(
     py: Python<'_>,
     run_json: &str,
@@ -26,6 +31,7 @@ pub fn execute_on_kernel(
     agent: PathBuf,
     kernel: Option<PathBuf>,
     limits_s: (f64, f64),
+    window_ns: Option<u64>,
 ) -> PyResult<()> {
     let run: Run = serde_json::from_str(run_json).map_err(error::study)?;
     let told = progress.begin(run.scenario.duration);
@@ -42,6 +48,7 @@ pub fn execute_on_kernel(
             agent: &agent,
             limit: Duration::from_secs_f64(limits_s.0),
             stall: Duration::from_secs_f64(limits_s.1),
+            window: window_ns.map(Time::from_nanos),
         };
         cclab_linux::execute(&run, &directory, &how, &told).map_err(error::run)
     })?;

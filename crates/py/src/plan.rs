@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use cclab_spec::{Baseline, Expectation, Names, Overrides, Repeats, Run, Scenario, Study, Until};
-use cclab_testbed::Target;
 use indexmap::IndexMap;
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -171,13 +170,13 @@ fn doing(others: &[(&'static str, Vec<String>)], path: &str) -> Vec<&'static str
 
 /// What `backend` does not do of `scenario`.
 pub(crate) fn unsupported(scenario: &Scenario, backend: &str) -> Vec<Reason> {
-    let on_kernel = |target| {
-        let found = cclab_testbed::unsupported(scenario, target).into_iter();
+    let on_kernel = |guest| {
+        let found = cclab_linux::unsupported(scenario, guest).into_iter();
         found.map(|reason| (reason.path, reason.what)).collect()
     };
     let found: Vec<(String, String)> = match backend {
-        "linux" => on_kernel(Target::Guest),
-        "netns" => on_kernel(Target::Host),
+        "linux" => on_kernel(true),
+        "netns" => on_kernel(false),
         _ => cclab_sim::unsupported(scenario)
             .into_iter()
             .map(|reason| (reason.path, reason.what))
@@ -214,7 +213,7 @@ pub fn foreseen(scenario: &str) -> PyResult<String> {
 /// one.
 fn determinants_of(scenario: &Scenario, kernel: Option<&str>) -> String {
     match kernel {
-        Some(kernel) => cclab_testbed::determinants(kernel),
+        Some(kernel) => cclab_linux::determinants(scenario, kernel),
         None => cclab_sim::determinants(scenario),
     }
 }

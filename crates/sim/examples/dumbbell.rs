@@ -9,7 +9,7 @@
 use std::process::ExitCode;
 
 use cclab_sim::Progress;
-use cclab_spec::{Flow, Limit, Link, Network, Queue, Scenario, Start, Topology, TraceOptions};
+use cclab_spec::{By, Flow, Limit, Link, Network, Queue, Scenario, Start, Topology, TraceOptions};
 use cclab_units::{Rate, Time};
 
 fn main() -> ExitCode {
@@ -82,6 +82,7 @@ fn scenario(args: &[String]) -> Option<Scenario> {
         warmup: Time::ZERO,
         stack: stack.clone(),
         network: Network {
+            by: By::Kernel,
             topology: Topology::Dumbbell,
             bottleneck: link(bottleneck, Time::from_millis(20), qdisc, packets),
             access: link(access, Time::from_millis(1), "droptail", 1_000_000),

@@ -10,7 +10,7 @@ mod sampler;
 mod stack;
 mod summary;
 mod tcp_flow;
-mod traffic;
+pub mod traffic;
 mod udp_flow;
 mod unsupported;
 mod version;
@@ -30,7 +30,7 @@ use cclab_trace::{Event, Probe};
 use cclab_units::Time;
 
 pub use describe::describe;
-pub use unsupported::{Unsupported, unsupported};
+pub use unsupported::{Unsupported, unsupported, unsupported_network, unsupported_traffic};
 pub use version::{VERSION, determinants, version};
 pub use wire::wire_options;
 

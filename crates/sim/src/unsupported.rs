@@ -19,11 +19,22 @@ pub struct Unsupported {
 /// Everything in `scenario` that the simulator does not do; empty if it can run.
 pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
     let mut found = Vec::new();
-    let mut refuse = |path: String, what: String| found.push(Unsupported { path, what });
-
     if profile::find(&scenario.stack).is_none() {
-        refuse("stack".into(), format!("stack {:?}", scenario.stack));
+        found.push(Unsupported {
+            path: "stack".into(),
+            what: format!("stack {:?}", scenario.stack),
+        });
     }
+    found.extend(unsupported_network(scenario));
+    found.extend(unsupported_flows(scenario));
+    found.extend(unsupported_traffic(scenario));
+    found
+}
+
+/// What of the network of `scenario` the simulator does not do.
+pub fn unsupported_network(scenario: &Scenario) -> Vec<Unsupported> {
+    let mut found = Vec::new();
+    let mut refuse = |path: String, what: String| found.push(Unsupported { path, what });
     let network = &scenario.network;
     let own = [
         ("bottleneck".to_owned(), &network.bottleneck),
@@ -47,6 +58,12 @@ pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
         let what = "packet rates of the routers of a graph";
         refuse("network.router_packet_rate".into(), what.into());
     }
+    found
+}
+
+fn unsupported_flows(scenario: &Scenario) -> Vec<Unsupported> {
+    let mut found = Vec::new();
+    let mut refuse = |path: String, what: String| found.push(Unsupported { path, what });
     for flow in &scenario.flows {
         let at = |key: &str| format!("flow.{}.{key}", flow.name);
         match cclab_cc::find_simulated(&flow.cc) {
@@ -74,6 +91,13 @@ pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
             }
         }
     }
+    found
+}
+
+/// What of the cross traffic of `scenario` the simulator does not do.
+pub fn unsupported_traffic(scenario: &Scenario) -> Vec<Unsupported> {
+    let mut found = Vec::new();
+    let mut refuse = |path: String, what: String| found.push(Unsupported { path, what });
     for traffic in &scenario.traffic {
         let at = |key: &str| format!("traffic.{}.{key}", traffic.name);
         if !cclab_spec::TRAFFIC_KINDS

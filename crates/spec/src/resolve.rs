@@ -113,6 +113,7 @@ pub(crate) fn resolve(
     };
     let network = Network {
         topology,
+        by: written.by,
         bottleneck: match (&graph, &written.bottleneck) {
             (Some(graph), _) => graph.links[graph.bottleneck as usize].link.clone(),
             (None, Some(written)) => links.bottleneck(written)?,

@@ -52,12 +52,26 @@ pub enum Topology {
     Graph,
 }
 
+/// Whose links carry the packets of a kernel's hosts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// The kernel's: its queueing disciplines, set up by `tc`.
+    #[default]
+    Kernel,
+    /// The simulator's, between hosts of the kernel in virtual time.
+    Simulator,
+}
+
 /// The network of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Network {
     /// How hosts and routers are joined.
     pub topology: Topology,
+    /// Whose links carry the packets on backend `linux`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub by: By,
     /// The link under study, and its mirror image for the way back.
     pub bottleneck: Link,
     /// The links between hosts and routers.
@@ -90,6 +104,10 @@ fn one() -> u32 {
 
 fn is_one(count: &u32) -> bool {
     *count == 1
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 fn is_false(value: &bool) -> bool {

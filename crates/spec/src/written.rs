@@ -11,7 +11,7 @@ use crate::baseline::Baseline;
 use crate::de::At;
 use crate::names;
 use crate::repeat::Repeat;
-use crate::scenario::{DelayAt, EventKind, Topology, Transport};
+use crate::scenario::{By, DelayAt, EventKind, Topology, Transport};
 use crate::text::{
     BriefOrFull, OneOrMany, Param, QueueLimit, RateText, SizeText, SysctlValue, TimeText,
 };
@@ -129,6 +129,10 @@ impl Backend {
 pub(crate) struct Network {
     /// How hosts and routers are joined. Default: "dumbbell".
     pub topology: Option<Topology>,
+    /// Whose links carry the packets on backend "linux": the kernel's, set up by tc, or the
+    /// simulator's, between hosts of the kernel. Default: "kernel".
+    #[serde(default)]
+    pub by: By,
     /// How many equal bottlenecks a parking lot has in a row. Default: 3.
     pub bottlenecks: Option<At<u32>>,
     /// The link under study; in a graph one of its links is.

@@ -10,8 +10,14 @@ use crate::program;
 use crate::route::MAX_WINDOW;
 use crate::tap;
 
-/// The flow at `index` of `scenario` in the run with `seed`.
-pub(crate) fn flow(scenario: &Scenario, network: &Network<'_>, index: usize, seed: u64) -> Flow {
+/// The flow at `index` of `scenario` in the run with `seed`; its datagrams are looked for if `tapped`.
+pub(crate) fn flow(
+    scenario: &Scenario,
+    network: &Network<'_>,
+    index: usize,
+    seed: u64,
+    tapped: bool,
+) -> Flow {
     let spec = &scenario.flows[index];
     let (sender, receiver) = network.paths[index].ends();
     let start = spec.start_time(seed);
@@ -37,7 +43,7 @@ pub(crate) fn flow(scenario: &Scenario, network: &Network<'_>, index: usize, see
         start,
         rwnd: spec.rwnd.map(|rwnd| rwnd.min(MAX_WINDOW)),
         sndbuf: spec.sndbuf,
-        taps: tap::taps(scenario, network, index),
+        taps: tap::taps(scenario, network, index).filter(|_| tapped),
         work: program::work(scenario, index, start).unwrap_or_else(own),
     }
 }

@@ -16,6 +16,7 @@
 mod access;
 mod bottleneck;
 mod cable;
+mod datagram;
 mod discipline;
 mod flow;
 mod impairment;
@@ -33,7 +34,10 @@ mod route;
 mod settings;
 mod tap;
 mod unsupported;
+mod wired;
 mod words;
+
+use cclab_spec::{By, Scenario};
 
 pub use lowering::orders;
 pub use needs::{Needs, needs};
@@ -41,6 +45,7 @@ pub use orders::Orders;
 pub use probes::{PARTS, Part, PartKind, Probe, probes};
 pub use records::Outcome;
 pub use unsupported::{Unsupported, unsupported};
+pub use wired::devices;
 
 /// The version of what the kernel backends do around a kernel: the orders, what the agent makes of
 /// them, and the trace that its records become. Whoever changes one of them raises it: runs of the
@@ -59,8 +64,20 @@ pub const TIED: &str = "--tied";
 /// Where orders are carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// In a guest that is all the run's own, in virtual time.
+    /// In a guest that is all the run's own, in virtual time, with the kernel's own network.
     Guest,
+    /// In a guest as well, whose hosts stand around a network that is no kernel's.
+    Wire,
     /// On a host with others on it, in real time.
     Host,
+}
+
+impl Target {
+    /// Where `scenario` is carried out in a guest.
+    pub fn in_guest(scenario: &Scenario) -> Target {
+        match scenario.network.by {
+            By::Kernel => Target::Guest,
+            By::Simulator => Target::Wire,
+        }
+    }
 }

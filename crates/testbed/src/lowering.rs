@@ -4,7 +4,7 @@ use cclab_spec::{EventKind, Scenario};
 use cclab_units::Time;
 
 use crate::network::{self, Network};
-use crate::orders::{Capture, Change, Events, Orders, SCHEMA};
+use crate::orders::{Capture, Change, Events, Orders, SCHEMA, Wire};
 use crate::{Target, flow, probe, route, settings, tap};
 
 /// The orders of the run of `scenario` with `seed`. The caller has made sure that
@@ -13,7 +13,11 @@ pub fn orders(scenario: &Scenario, seed: u64, target: Target) -> Orders {
     let travellers = probe::as_flows(scenario);
     let mut network = network::build(&travellers, target, probe::largest_packet(scenario));
     route::add(&travellers, &mut network);
-    tap::add(scenario, &mut network);
+    // What leaves and reaches hosts on a wire, its other end sees.
+    let wired = target == Target::Wire;
+    if !wired {
+        tap::add(scenario, &mut network);
+    }
     let flows = 0..scenario.flows.len();
     let trace = &scenario.trace;
     Orders {
@@ -23,24 +27,40 @@ pub fn orders(scenario: &Scenario, seed: u64, target: Target) -> Orders {
         marks: marks(scenario),
         sysctl: settings::of_machine(&scenario.flows, target),
         flows: flows
-            .map(|index| flow::flow(scenario, &network, index, seed))
+            .map(|index| flow::flow(scenario, &network, index, seed, !wired))
             .collect(),
         probes: probe::probes(scenario, &network),
-        captures: captures(scenario, &network),
+        captures: match wired {
+            true => Vec::new(),
+            false => captures(scenario, &network),
+        },
+        wire: wired.then(|| Wire {
+            zero: zero(&network),
+            mtu: network.mtu,
+            lasts: !scenario.traffic.is_empty() && scenario.duration.is_some(),
+        }),
         snaplen: trace.snaplen,
         capture_from: trace.from,
         capture_until: trace.until,
         events: Events {
             acks: true,
-            dequeues: true,
-            enqueues: trace.events.contains(&EventKind::Queue),
-            losses: true,
+            dequeues: !wired,
+            enqueues: !wired && trace.events.contains(&EventKind::Queue),
+            losses: !wired,
         },
         changes: in_order(network.changes),
         namespaces: network.namespaces,
         links: network.links,
         queues: network.queues,
     }
+}
+
+/// A guest's clock at time zero where it is the same for all: later than any set-up ends, which
+/// takes virtual time where namespaces and interfaces wait for one another.
+fn zero(network: &Network<'_>) -> u64 {
+    const AT_LEAST: u64 = 100_000_000_000;
+    const EACH: u64 = 1_000_000_000;
+    AT_LEAST + EACH * network.namespaces.len() as u64
 }
 
 /// Changes in the order of time, one per instant and namespace.

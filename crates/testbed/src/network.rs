@@ -11,7 +11,7 @@ use crate::cable::{self, Egress, End, Front, Majors, Shaper, Wire};
 use crate::impairment::Impairment;
 use crate::orders::{Change, Namespace, Queue, Setting};
 use crate::own::{Added, Own};
-use crate::{Target, processor, settings};
+use crate::{Target, processor, settings, wired};
 
 /// MSS of a flow that sets none: that of Ethernet.
 pub(crate) const DEFAULT_MSS: u32 = 1460;
@@ -60,6 +60,15 @@ pub(crate) struct Path {
 }
 
 impl Path {
+    /// From the interface of the sending host to that of the receiving one, with nothing of the
+    /// kernel's between them.
+    pub fn direct(sender: End, receiver: End) -> Path {
+        Path {
+            cables: vec![[sender, receiver]],
+            rightward: true,
+        }
+    }
+
     /// The interfaces of the sending and of the receiving host.
     pub fn ends(&self) -> (&End, &End) {
         let left = &self.cables[0][0];
@@ -85,8 +94,13 @@ pub(crate) fn namespace_of(node: NodeId) -> usize {
 /// Lays out the network of `scenario`, which is supported, for `target`. Beside the segments of its
 /// flows it carries packets of up to `other` bytes, without framing.
 pub(crate) fn build(scenario: &Scenario, target: Target, other: u32) -> Network<'_> {
-    let layout = Layout::of(scenario);
     let mut network = Network::new(scenario, target, other);
+    if target == Target::Wire {
+        wired::hosts(&mut network, scenario);
+        return network;
+    }
+    let layout = Layout::of(scenario);
+    network.wires = network.namespace("wires", settings::of_wires());
     network.nodes(&layout);
     for &pair in &layout.bottlenecks {
         network.bottleneck(&layout, pair);
@@ -113,7 +127,7 @@ impl<'a> Network<'a> {
             .iter()
             .any(|flow| flow.udp.is_some() || flow.command.is_some());
         let largest = if datagrams { mtu } else { segment };
-        let mut network = Network {
+        Network {
             scenario,
             target,
             mtu,
@@ -127,9 +141,7 @@ impl<'a> Network<'a> {
             queues: Vec::new(),
             changes: Vec::new(),
             paths: Vec::new(),
-        };
-        network.wires = network.namespace("wires", settings::of_wires());
-        network
+        }
     }
 
     /// A namespace for each node.
@@ -149,7 +161,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    fn namespace(&mut self, name: &str, sysctl: Vec<Setting>) -> usize {
+    pub(crate) fn namespace(&mut self, name: &str, sysctl: Vec<Setting>) -> usize {
         self.namespaces.push(Namespace {
             name: name.to_owned(),
             sysctl,
@@ -161,7 +173,7 @@ impl<'a> Network<'a> {
     /// Whether packets take their time on the wires of links with a rate. The timers of a host
     /// are later than a packet is long, so that its wires would only distort what shapers do.
     pub(crate) fn serialises(&self) -> bool {
-        self.target == Target::Guest
+        self.target != Target::Host
     }
 
     /// The processors of the routers, whose interfaces are all there.
@@ -230,7 +242,7 @@ impl<'a> Network<'a> {
             queue: link.rate.map(|rate| (rate, &link.queue)),
             burst: self.burst,
             lateness: match self.target {
-                Target::Guest => Time::ZERO,
+                Target::Guest | Target::Wire => Time::ZERO,
                 Target::Host => LATENESS,
             },
             packet: self.packet,

@@ -25,6 +25,9 @@ pub struct Orders {
     /// Distance of the samples; zero: none but those at `marks`, at the last start, at the first
     /// end and at the run's end.
     pub interval: Time,
+    /// The wire that the hosts' interfaces lead to; absent: the orders lay the whole network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire: Option<Wire>,
     /// Further instants to sample at.
     pub marks: Vec<Time>,
     /// Kernel settings of the agent's own namespace, which those made later begin with.
@@ -53,6 +56,18 @@ pub struct Orders {
     pub capture_until: Option<Time>,
     /// Which of the kernel's events are recorded.
     pub events: Events,
+}
+
+/// A network that is another process's, and so is the clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wire {
+    /// CLOCK_MONOTONIC at the run's time zero in nanoseconds.
+    pub zero: u64,
+    /// The interfaces' MTU.
+    pub mtu: u32,
+    /// Whether the run goes on when all flows are over, as cross traffic does.
+    pub lasts: bool,
 }
 
 /// A kernel setting.
@@ -131,11 +146,22 @@ pub struct Flow {
     /// so that one in a hurry exceeds it many times: the agent writes what is free in it, no more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sndbuf: Option<u64>,
-    /// Where its datagrams are seen as they leave its hosts; absent: they are not looked for.
+    /// Where its datagrams are seen as they leave its hosts; absent: they are not looked for, or the
+    /// wire sees them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taps: Option<Taps>,
     /// What it does.
     pub work: Work,
+}
+
+impl Orders {
+    /// Whether the datagrams of the flow at `index` are looked for: by taps, or on a wire wherever a
+    /// flow is made of them or a program may send them.
+    pub fn watches(&self, index: usize) -> bool {
+        let flow = &self.flows[index];
+        let may_send = matches!(flow.work, Work::Datagrams { .. } | Work::Command { .. });
+        flow.taps.is_some() || (self.wire.is_some() && may_send)
+    }
 }
 
 /// Interfaces that get a copy of each packet of UDP that a host sends. What arrives at a host is

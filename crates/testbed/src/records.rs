@@ -11,6 +11,7 @@
 //! Times are nanoseconds since time zero of the run, except those of events and packets, which
 //! are the kernel's own clocks; [`Outcome`] says what these showed at time zero.
 
+pub use crate::datagram::Datagram;
 use serde::{Deserialize, Serialize};
 
 /// Name and version of the format.
@@ -23,6 +24,13 @@ pub const SAMPLES: &str = "samples.jsonl";
 pub const EVENTS: &str = "events.ring";
 /// See [`OUTCOME`].
 pub const EVENT_FORMATS: &str = "events.json";
+
+/// Where the agent of hosts on a wire says that something is to be done at that instant.
+pub const MARK: &str = "/sys/module/wire/parameters/mark";
+/// It says so: queues are to be sampled.
+pub const SAMPLE_MARK: &[u8] = b"sample";
+/// It says so: the run is over.
+pub const END_MARK: &[u8] = b"end";
 
 /// Bytes before each captured packet, little endian: nanoseconds of CLOCK_REALTIME (8), bytes
 /// of the packet (4), bytes of it that follow (4). Packets begin with their IP header.
@@ -51,68 +59,6 @@ pub enum Seen {
     Sent,
     /// As the host that it was for took it in.
     Received,
-}
-
-/// A datagram of UDP, seen at a host. One that was sent is known again where it arrives by all
-/// of it but the time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Datagram {
-    /// CLOCK_REALTIME in nanoseconds.
-    pub at: u64,
-    /// A hash of the first [`HASHED`] bytes of its payload.
-    pub hash: u64,
-    /// The first 8 bytes of its payload as a number, big endian; missing ones are zero.
-    pub head: u64,
-    /// Bytes of payload.
-    pub payload: u16,
-    /// Ports of both.
-    pub source_port: u16,
-    /// See `source_port`.
-    pub destination_port: u16,
-    /// The identification of its IP header; zero of many.
-    pub id: u16,
-}
-
-/// Bytes of a datagram's payload that are hashed. The first fragment of one that is larger than
-/// the MTU has them.
-pub const HASHED: usize = 1024;
-
-impl Datagram {
-    /// Bytes that [`Datagram::to_bytes`] gives.
-    pub const BYTES: usize = 32;
-
-    /// As the agent's files have it, little endian.
-    pub fn to_bytes(&self) -> [u8; Datagram::BYTES] {
-        let mut bytes = [0; Datagram::BYTES];
-        let long = [self.at, self.hash, self.head];
-        let short = [
-            self.payload,
-            self.source_port,
-            self.destination_port,
-            self.id,
-        ];
-        let long = long.iter().flat_map(|number| number.to_le_bytes());
-        let short = short.iter().flat_map(|number| number.to_le_bytes());
-        for (to, from) in bytes.iter_mut().zip(long.chain(short)) {
-            *to = from;
-        }
-        bytes
-    }
-
-    /// The inverse of [`Datagram::to_bytes`].
-    pub fn from_bytes(bytes: &[u8; Datagram::BYTES]) -> Datagram {
-        let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
-        let short = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
-        Datagram {
-            at: long(0),
-            hash: long(8),
-            head: long(16),
-            payload: short(24),
-            source_port: short(26),
-            destination_port: short(28),
-            id: short(30),
-        }
-    }
 }
 
 /// What a run came to.

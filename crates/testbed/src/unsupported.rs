@@ -67,7 +67,9 @@ pub fn unsupported(scenario: &Scenario, target: Target) -> Vec<Unsupported> {
     if target == Target::Host {
         on_a_host(scenario, &mut found);
     }
-    network(scenario, target, &mut found);
+    if target != Target::Wire {
+        network(scenario, target, &mut found);
+    }
     for flow in &scenario.flows {
         self::flow(flow, target, &mut found);
     }
@@ -79,9 +81,16 @@ pub fn unsupported(scenario: &Scenario, target: Target) -> Vec<Unsupported> {
     }
     let layout = Layout::of(scenario);
     if layout.has(Role::SharedHost) {
-        shared_hosts(scenario, &mut found);
+        if target != Target::Wire {
+            shared_links(scenario, &mut found);
+        }
+        shared_hosts(&scenario.flows, &mut found);
     }
     machine(&scenario.flows, &mut found);
+    if target == Target::Wire {
+        on_wires(scenario, &mut found);
+        return found.0;
+    }
     for traffic in &scenario.traffic {
         let what = format!("cross traffic {}", traffic.kind);
         found.refuse(format!("traffic.{}", traffic.name), what);
@@ -300,8 +309,28 @@ fn flow(flow: &Flow, target: Target, found: &mut Found) {
     }
 }
 
-/// What flows that share their hosts cannot have.
-fn shared_hosts(scenario: &Scenario, found: &mut Found) {
+/// What is not done yet of hosts on our own network.
+fn on_wires(scenario: &Scenario, found: &mut Found) {
+    for flow in &scenario.flows {
+        let mut refuse = |key: &str, what: &str| {
+            let what =
+                format!("{what} on the simulator's network (network.by = \"kernel\" has it)");
+            found.refuse(format!("flow.{}.{key}", flow.name), what);
+        };
+        if flow.command.is_some() {
+            refuse("command", "a program");
+        }
+        if flow.delay_at == DelayAt::Sender {
+            refuse("delay_at", "delay on the sending host");
+        }
+        if flow.delay_limit.is_some() {
+            refuse("delay_limit", "a limit of what a host delays");
+        }
+    }
+}
+
+/// What flows that share the links of their hosts cannot have.
+fn shared_links(scenario: &Scenario, found: &mut Found) {
     let flows = &scenario.flows;
     let travellers = probe::as_flows(scenario);
     let layout = Layout::of(&travellers);
@@ -326,6 +355,10 @@ fn shared_hosts(scenario: &Scenario, found: &mut Found) {
         let what = "a limit on the source of a chain, which all flows share (use a dumbbell)";
         found.refuse(format!("flow.{}.delay_limit", flow.name), what);
     }
+}
+
+/// What flows that share their hosts cannot have.
+fn shared_hosts(flows: &[Flow], found: &mut Found) {
     let Some(first) = flows.first() else { return };
     for flow in &flows[1..] {
         let names = first.sysctl.keys().chain(flow.sysctl.keys());

@@ -159,6 +159,7 @@ impl<P: Probe> World<'_, P> {
                     self.trace_queue(link, &packet, QueueAction::Dequeue, backlog, waited);
                     self.capture(self.captures.bottleneck, &packet);
                 }
+                Sight::Copied { .. } => {}
                 Sight::Arrived { packet, .. } => self.capture(self.captures.bottleneck, &packet),
                 Sight::Lost {
                     link,

@@ -10,8 +10,8 @@ pub mod log;
 use std::collections::BTreeMap;
 
 use cclab_spec::{
-    Direction, Flow, Graph, GraphLink, Limit, Link, Loss, Network, Outage, Place, Queue, Scenario,
-    Topology, TraceOptions,
+    By, Direction, Flow, Graph, GraphLink, Limit, Link, Loss, Network, Outage, Place, Queue,
+    Scenario, Topology, TraceOptions,
 };
 use cclab_trace::schema::{FlowSample, RunSummary};
 use cclab_trace::{Event, Probe};
@@ -59,6 +59,7 @@ pub fn dumbbell(stack: &str, bottleneck: Link, flows: Vec<Flow>, duration: Time)
         warmup: Time::ZERO,
         stack: stack.into(),
         network: Network {
+            by: By::Kernel,
             topology: Topology::Dumbbell,
             bottleneck,
             access: link(None, Time::ZERO, Limit::Packets(1_000)),

@@ -1,0 +1,564 @@
+//! The event loop: guests and cross traffic around one network, and what a trace sees of it.
+
+use cclab_harvest::Beside;
+use cclab_layout::{BOTTLENECK, BOTTLENECK_REVERSE, Journey, Layout, LinkId, NodeId};
+use cclab_net::{Counting, Host, Network, Next, Port, ROUTES, Sight, Watch, ports};
+use cclab_packet::{Packet, address, flags};
+use cclab_sim::traffic::Traffic;
+use cclab_spec::Scenario;
+use cclab_testbed::records::Seen;
+use cclab_trace::schema::{DropEvent, QueueAction, QueueEvent};
+use cclab_trace::{Event, Probe, Progress, Recorder};
+use cclab_units::Time;
+
+use super::datagrams::Datagrams;
+use super::frames::{ETHERNET, Frames, Route};
+use super::guest::{Guest, Left};
+use crate::RunError;
+
+/// Windows between two looks at what guests print.
+const WINDOWS_PER_LOOK: u64 = 64;
+
+/// Where what the network does is recorded.
+pub struct Records<'a> {
+    /// What is seen of packets.
+    pub recorder: &'a mut Recorder,
+    /// What is seen of datagrams.
+    pub datagrams: Datagrams,
+    /// CLOCK_REALTIME of guests at the run's time zero.
+    pub realtime_zero: u64,
+}
+
+/// Where frames come from and go to.
+struct Place {
+    /// Where frames that leave it enter the network, by flow.
+    guest: usize,
+    device: u32,
+}
+
+/// The hosts of a flow or probe: its sender's and its receiver's.
+struct Ends {
+    places: [Place; 2],
+    ports: [Port; 2],
+}
+
+/// Guests around a network.
+pub struct World<'a> {
+    scenario: &'a Scenario,
+    net: Network,
+    guests: &'a mut [Guest],
+    traffic: Traffic<'a>,
+    frames: Frames,
+    records: Records<'a>,
+    lookout: Lookout,
+    captures: Captures,
+    /// By the number of flows and probes; none for cross traffic.
+    ends: Vec<Option<Ends>>,
+    /// How long before a frame reaches a host it is known at least.
+    lookahead: Time,
+    /// The least time from any host to any other.
+    way: Time,
+    /// The longest window.
+    window: Time,
+    instants: Vec<Time>,
+    timers: Timers,
+    warm: Vec<cclab_trace::Histogram>,
+    bottlenecks: usize,
+    end: Time,
+}
+
+#[derive(Clone, Copy)]
+struct Timers {
+    sampler: u32,
+    traffic: u32,
+}
+
+/// Where packets are captured.
+#[derive(Default)]
+struct Captures {
+    bottleneck: Option<usize>,
+    /// By flow, then by side: that of the sender and that of the receiver.
+    hosts: Vec<[Option<usize>; 2]>,
+}
+
+impl<'a> World<'a> {
+    /// The world of `scenario`, whose `hosts` are each at a guest and a device there; the guests
+    /// stand at time zero.
+    pub fn new(
+        scenario: &'a Scenario,
+        layout: &Layout,
+        seed: u64,
+        guests: &'a mut [Guest],
+        hosts: &dyn Fn(NodeId) -> (usize, u32),
+        records: Records<'a>,
+    ) -> World<'a> {
+        let counting = Counting {
+            framing: ETHERNET as u16,
+            limit_is_exclusive: false,
+        };
+        let timers = Timers {
+            sampler: guests.len() as u32,
+            traffic: guests.len() as u32 + 1,
+        };
+        let mut net = Network::of(layout, counting, seed, guests.len() + 2, false);
+        let flows = layout.flows.len();
+        let behind_traffic = flows + ROUTES * layout.traffic.len();
+        let journeys = layout.flows.iter().enumerate();
+        let probes = (behind_traffic..).zip(&layout.probes);
+        let mut ends: Vec<Option<Ends>> = Vec::new();
+        ends.resize_with(behind_traffic + layout.probes.len(), || None);
+        let mut routes = Vec::new();
+        let mut last_links = Vec::new();
+        let addressed = (0..).zip(journeys.chain(probes));
+        for (number, (flow, journey)) in addressed {
+            let place = |node: NodeId| {
+                let (guest, device) = hosts(node);
+                Place { guest, device }
+            };
+            ends[flow] = Some(Ends {
+                places: [place(journey.sender), place(journey.receiver)],
+                ports: ports(journey),
+            });
+            let (from, to) = (address(number, false), address(number, true));
+            for (ends, backward) in [((from, to), false), ((to, from), true)] {
+                let flow = flow as u32;
+                routes.push((ends, Route { flow, backward }));
+            }
+            last_links.extend(last_of(journey));
+        }
+        last_links.sort_unstable();
+        last_links.dedup();
+        let ahead = last_links.into_iter().map(|link| net.announce(link));
+        let lookahead = ahead.min().unwrap_or(Time::ZERO);
+        let way = least_way(layout);
+        let traffic = Traffic::new(scenario, layout, seed, true);
+        let captures = Captures::new(scenario);
+        let bottlenecks = 2 * layout.bottlenecks.len();
+        let end = scenario.duration.unwrap_or(Time::NEVER);
+        let mut world = World {
+            instants: instants(scenario, seed, end),
+            lookout: Lookout {
+                seen: Vec::new(),
+                captures: captures.bottleneck.is_some(),
+            },
+            frames: Frames::new(routes),
+            scenario,
+            net,
+            guests,
+            traffic,
+            records,
+            captures,
+            ends,
+            lookahead,
+            way,
+            window: Time::NEVER,
+            timers,
+            warm: Vec::new(),
+            bottlenecks,
+            end,
+        };
+        for like in world.traffic.new_flows() {
+            world.net.add_flow_like(like);
+        }
+        world.ask();
+        let deadline = world.traffic.deadline(0);
+        world.net.wake_by(timers.traffic, deadline);
+        world.next_sample();
+        world
+    }
+
+    /// Has guests run ahead of the network no longer than `window`.
+    pub fn move_at_most(&mut self, window: Time) {
+        self.window = window;
+    }
+
+    /// Runs to the end.
+    ///
+    /// # Errors
+    /// If a guest dies or stands still, if the run is cancelled, or if a variant of cross traffic
+    /// returns nonsense.
+    pub fn run(mut self, progress: &Progress) -> Result<(Beside, Datagrams), RunError> {
+        let mut events = 0;
+        let mut windows: u64 = 0;
+        loop {
+            let (time, next) = self.net.next();
+            if time > self.end || time == Time::NEVER {
+                break;
+            }
+            self.net.pass_time(time);
+            events += 1;
+            match next {
+                Next::Arrival => {
+                    let held = self.net.arrive(&mut self.lookout);
+                    self.tell();
+                    if let Some(held) = held {
+                        let packet = *self.net.packet(&held);
+                        self.net.release(held);
+                        self.receive(&packet);
+                    }
+                }
+                Next::Act(element) => {
+                    let timer = self.net.act(element, &mut self.lookout);
+                    self.tell();
+                    match timer {
+                        None => {}
+                        Some(timer) if timer == self.timers.sampler => {
+                            self.sample();
+                            self.next_sample();
+                        }
+                        Some(timer) if timer == self.timers.traffic => {
+                            self.traffic.act(time, time);
+                            self.pump_traffic()?;
+                        }
+                        Some(guest) => {
+                            self.act(guest as usize, progress)?;
+                            windows += 1;
+                            if windows.is_multiple_of(WINDOWS_PER_LOOK) {
+                                self.guests[guest as usize].look(progress)?;
+                            }
+                        }
+                    }
+                }
+            }
+            self.announce();
+            self.ask();
+        }
+        if self.end != Time::NEVER {
+            self.net.pass_time(self.end);
+        }
+        let now = self.net.now();
+        self.sample();
+        for (began, transfer) in self.traffic.unfinished() {
+            self.records
+                .recorder
+                .record(now, Event::Transfer(began, transfer));
+        }
+        let traffic = self.traffic.summaries();
+        let mut links = self.net.finish().map_err(RunError::NotConserved)?;
+        for (row, before) in links.iter_mut().zip(&self.warm) {
+            row.warm_sojourn = row.sojourn.since(before);
+        }
+        let beside = Beside {
+            links,
+            traffic,
+            events,
+        };
+        Ok((beside, self.records.datagrams))
+    }
+
+    /// A guest moves, and what it has sent by now enters the network.
+    fn act(&mut self, index: usize, progress: &Progress) -> Result<(), RunError> {
+        let now = self.net.now();
+        let (others, _) = self.net.next();
+        // Nothing reaches a host unannounced before something else acts, or what the guest sends
+        // from now on has gone its way.
+        let horizon = (now + self.lookahead).max(others.min(now + self.way));
+        let horizon = horizon.min(now + self.window);
+        self.guests[index].run(now, horizon, progress)?;
+        while let Some(departure) = self.guests[index].sent.pop_front() {
+            if departure.at > now {
+                self.guests[index].sent.push_front(departure);
+                break;
+            }
+            match departure.what {
+                Left::Frame(frame) => {
+                    if let Some(packet) = self.frames.keep(&frame) {
+                        self.send(&packet);
+                    }
+                    self.guests[index].reuse(frame);
+                }
+                Left::Mark => self.sample(),
+                Left::End => self.end = now,
+            }
+        }
+        Ok(())
+    }
+
+    /// A packet leaves a host.
+    fn send(&mut self, packet: &Packet) {
+        let side = usize::from(packet.backward);
+        self.see_at_host(packet, side, Seen::Sent);
+        let Some(ends) = &self.ends[packet.flow as usize] else {
+            return self.frames.release(packet);
+        };
+        let port = ends.ports[side];
+        let held = self.net.reserve();
+        *self.net.packet_mut(&held) = *packet;
+        self.net.inject(port, held, &mut self.lookout);
+        self.tell();
+    }
+
+    /// A packet has come to its host.
+    fn receive(&mut self, packet: &Packet) {
+        let now = self.net.now();
+        if packet.frame().is_none() {
+            self.traffic.receive(now, packet);
+            let _ = self.pump_traffic();
+            return;
+        }
+        self.see_at_host(packet, 1 - usize::from(packet.backward), Seen::Received);
+        if self.lookahead == Time::ZERO {
+            self.hand_over(now, packet);
+        }
+        self.frames.release(packet);
+    }
+
+    /// Tells guests what will come.
+    fn announce(&mut self) {
+        let coming: Vec<_> = self.net.announced().collect();
+        if self.lookahead == Time::ZERO {
+            return; // they are handed over as they come
+        }
+        for one in coming.iter().filter(|one| one.packet.frame().is_some()) {
+            self.hand_over(one.at, &one.packet);
+        }
+    }
+
+    fn hand_over(&mut self, at: Time, packet: &Packet) {
+        let Some(ends) = &self.ends[packet.flow as usize] else {
+            return;
+        };
+        let Place { guest, device } = ends.places[1 - usize::from(packet.backward)];
+        let frame = self.frames.of(packet);
+        self.guests[guest].expect(at, device, frame);
+    }
+
+    /// Each guest acts when it has to, after all that happens in the network at that instant.
+    fn ask(&mut self) {
+        for (timer, guest) in (0..).zip(self.guests.iter()) {
+            self.net.act_last(timer, guest.deadline());
+        }
+    }
+
+    fn pump_traffic(&mut self) -> Result<(), RunError> {
+        let now = self.net.now();
+        for like in self.traffic.new_flows() {
+            self.net.add_flow_like(like);
+        }
+        loop {
+            let held = self.net.reserve();
+            let Some(port) = self.traffic.transmit(now, 0, self.net.packet_mut(&held)) else {
+                self.net.release(held);
+                break;
+            };
+            self.net.inject(port, held, &mut self.lookout);
+            self.tell();
+        }
+        for (began, transfer) in self.traffic.ended() {
+            self.records
+                .recorder
+                .record(now, Event::Transfer(began, transfer));
+        }
+        let deadline = self.traffic.deadline(0);
+        self.net.wake_by(self.timers.traffic, deadline);
+        match self.traffic.fault.take() {
+            Some(fault) => Err(RunError::Traffic(fault)),
+            None => Ok(()),
+        }
+    }
+
+    fn next_sample(&mut self) {
+        let next = self.instants.pop().unwrap_or(Time::NEVER);
+        self.net.look_at(self.timers.sampler, next);
+    }
+
+    fn sample(&mut self) {
+        let now = self.net.now();
+        for index in 0..self.bottlenecks {
+            let sample = self.net.queue_sample(index);
+            self.records
+                .recorder
+                .record(now, Event::QueueSample(sample));
+        }
+        if now == self.scenario.warmup && now > Time::ZERO {
+            self.warm = (0..self.bottlenecks)
+                .map(|index| self.net.sojourn(index))
+                .collect();
+        }
+    }
+
+    /// A packet leaves or reaches a host.
+    fn see_at_host(&mut self, packet: &Packet, side: usize, seen: Seen) {
+        let at = self.records.realtime_zero + self.net.now().as_nanos();
+        if packet.has(flags::DATAGRAM) {
+            let frame = self.frames.of(packet);
+            let datagrams = &mut self.records.datagrams;
+            datagrams.see(packet.flow, packet.backward, seen, at, frame);
+        }
+        let points = self.captures.hosts.get(packet.flow as usize);
+        if let Some(point) = points.and_then(|points| points[side]) {
+            self.capture(point, packet);
+        }
+    }
+
+    fn capture(&mut self, point: usize, packet: &Packet) {
+        let now = self.net.now();
+        if packet.frame().is_none() || !self.records.recorder.wants_packets(now) {
+            return;
+        }
+        let bytes = self.frames.checked(packet);
+        let recorder = &mut self.records.recorder;
+        recorder.frame(point, now, bytes.len() as u32, &bytes);
+    }
+
+    /// The index of a packet's flow in a trace.
+    fn traced(&self, packet: &Packet) -> u32 {
+        let flows = self.scenario.flows.len() as u32;
+        let behind = flows + (ROUTES * self.scenario.traffic.len()) as u32;
+        let probes = behind..behind + self.scenario.probes.len() as u32;
+        match packet.flow {
+            flow if flow < flows => flow,
+            flow if probes.contains(&flow) => {
+                flows + self.scenario.traffic.len() as u32 + flow - behind
+            }
+            flow => flows + self.traffic.source_of(flow),
+        }
+    }
+
+    /// Tells the trace what was seen.
+    fn tell(&mut self) {
+        if self.lookout.seen.is_empty() {
+            return;
+        }
+        let mut seen = std::mem::take(&mut self.lookout.seen);
+        for sight in seen.drain(..) {
+            match sight {
+                Sight::Copied { packet } => self.frames.copy(&packet),
+                Sight::Enqueued {
+                    link,
+                    backlog,
+                    packet,
+                } => self.trace_queue(link, &packet, QueueAction::Enqueue, backlog, None),
+                Sight::Departed {
+                    link,
+                    waited,
+                    backlog,
+                    packet,
+                } => {
+                    self.trace_queue(link, &packet, QueueAction::Dequeue, backlog, Some(waited));
+                    if let Some(point) = self.captures.bottleneck {
+                        self.capture(point, &packet);
+                    }
+                }
+                Sight::Arrived { packet, .. } => {
+                    if let Some(point) = self.captures.bottleneck {
+                        self.capture(point, &packet);
+                    }
+                }
+                Sight::Lost {
+                    link,
+                    reason,
+                    packet,
+                } => {
+                    let now = self.net.now();
+                    if self.records.recorder.wants_drops(now) {
+                        let event = DropEvent {
+                            link,
+                            reason,
+                            flow: self.traced(&packet),
+                            offset: 0,
+                            wire_len: u32::from(packet.wire_len),
+                        };
+                        self.records.recorder.record(now, Event::Drop(event));
+                    }
+                    self.frames.release(&packet);
+                }
+            }
+        }
+        self.lookout.seen = seen;
+    }
+
+    fn trace_queue(
+        &mut self,
+        link: u32,
+        packet: &Packet,
+        action: QueueAction,
+        backlog: u64,
+        sojourn: Option<Time>,
+    ) {
+        let now = self.net.now();
+        if !self.records.recorder.wants_queue(now) {
+            return;
+        }
+        let event = QueueEvent {
+            link,
+            action,
+            flow: self.traced(packet),
+            wire_len: u32::from(packet.wire_len),
+            backlog,
+            sojourn,
+        };
+        self.records.recorder.record(now, Event::Queue(event));
+    }
+}
+
+/// The last links of both ways of a journey.
+fn last_of(journey: &Journey) -> impl Iterator<Item = u32> + use<> {
+    let last = |way: &Vec<LinkId>| way.last().map(|link| link.0);
+    [last(&journey.data), last(&journey.acks)]
+        .into_iter()
+        .flatten()
+}
+
+/// The least propagation over any way of a flow or probe.
+fn least_way(layout: &Layout) -> Time {
+    let least = |&id: &LinkId| match layout.line(id) {
+        Some(line) if line.schedule.iter().any(|change| change.delay.is_some()) => Time::ZERO,
+        _ => layout.delay(id),
+    };
+    let journeys = layout.flows.iter().chain(&layout.probes);
+    let ways = journeys.flat_map(|journey| [&journey.data, &journey.acks]);
+    let times = ways.map(|way| way.iter().map(least).sum());
+    times.min().unwrap_or(Time::ZERO)
+}
+
+/// When queues are sampled, the latest first.
+fn instants(scenario: &Scenario, seed: u64, end: Time) -> Vec<Time> {
+    let starts = scenario.flows.iter().map(|flow| flow.start_time(seed));
+    let mut instants: Vec<Time> = starts.max().into_iter().chain([scenario.warmup]).collect();
+    let interval = scenario.trace.interval;
+    if interval > Time::ZERO && end < Time::NEVER {
+        let ticks = std::iter::successors(Some(Time::ZERO), |at| Some(*at + interval));
+        instants.extend(ticks.take_while(|at| *at < end));
+    }
+    instants.retain(|at| *at < end);
+    instants.sort_unstable_by(|a, b| b.cmp(a));
+    instants.dedup();
+    instants
+}
+
+/// Looks on at the network.
+struct Lookout {
+    seen: Vec<Sight>,
+    captures: bool,
+}
+
+impl Watch for Lookout {
+    fn wants_queue(&self, link: usize) -> bool {
+        link == BOTTLENECK.index()
+    }
+
+    fn wants_arrivals(&self, link: usize) -> bool {
+        self.captures && link == BOTTLENECK_REVERSE.index()
+    }
+
+    fn see(&mut self, sight: Sight) {
+        self.seen.push(sight);
+    }
+}
+
+impl Captures {
+    fn new(scenario: &Scenario) -> Captures {
+        let point = |name: &str| {
+            let points = &scenario.trace.capture;
+            points.iter().position(|point| point == name)
+        };
+        let flows = scenario.flows.iter();
+        let hosts = flows
+            .map(|flow| ["sender", "receiver"].map(|host| point(&format!("{}.{host}", flow.name))));
+        Captures {
+            bottleneck: point("bottleneck"),
+            hosts: hosts.collect(),
+        }
+    }
+}

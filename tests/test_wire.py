@@ -1,0 +1,305 @@
+"""Hosts of the kernel on the simulator's network: `network.by = "simulator"`."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import cclab
+from cclab import _core, kernel
+from cclab.backends import linux
+from cclab.errors import InputError
+from conftest import files_of
+from guests import guest_of, processes_in, results_of, start
+from judges import packets
+from waiting import await_that
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cclab import Results
+
+pytestmark = pytest.mark.usefixtures("kernel")
+
+PING = 98
+"""Bytes of ping's packets on a link: 56 of data, and the headers of ICMP, IP and Ethernet."""
+
+
+def flows(results: Results) -> dict[str, dict[str, Any]]:
+    """The rows of `flows.parquet` of the only run, by name."""
+    return {row["name"]: row for row in results.samples(0, "flows").iter_rows(named=True)}
+
+
+def test_ping_takes_as_long_as_arithmetic_says_to_the_nanosecond(tmp_path: Path) -> None:
+    """Of packets as they leave and reach their host; what ping says includes its own work."""
+    results = results_of(
+        tmp_path,
+        """
+        duration = "2s"
+        [network]
+        by = "simulator"
+        [network.access]
+        rate = "1Gbit"
+        [network.bottleneck]
+        rate = "10Mbit"
+        delay = "7ms"
+        queue = { limit = "100p" }
+        [[probe]]
+        name = "p"
+        kind = "ping"
+        interval = "100ms"
+        rtt = "20ms"
+        """,
+    )
+    on_links = 2 * PING * 8 * (100 + 2 * 1)
+    echoes = results.samples(0, "probe_samples")["rtt_s"].to_list()
+    assert len(echoes) == 20
+    # A nanosecond passes between what the kernel takes for the sending and the sending.
+    assert {round(rtt * 1e9) for rtt in echoes[:-1]} == {round(20e6 + on_links) + 1}
+
+
+EVERYTHING = """
+duration = "3s"
+seed = 5
+[network]
+by = "simulator"
+[network.bottleneck]
+rate = "20Mbit"
+delay = "5ms"
+queue = { kind = "fq_codel", limit = "200p" }
+loss = "0.3%"
+jitter = "1ms"
+duplicate = "0.5%"
+corrupt = "0.1%"
+[[flow]]
+name = "a"
+cc = "cubic"
+ecn = true
+rtt = "30ms"
+[[flow]]
+name = "b"
+cc = "bbr"
+rtt = "50ms"
+[[flow]]
+name = "u"
+transport = "udp"
+application = { kind = "constant-rate", rate = "2Mbit" }
+[[probe]]
+name = "p"
+kind = "udp"
+interval = "50ms"
+[[traffic]]
+name = "web"
+kind = "poisson"
+load = 0.1
+rtt = "30ms"
+sizes = { kind = "pareto", mean = "30kB", shape = 1.5 }
+[trace]
+events = ["ack", "queue", "drop"]
+capture = ["bottleneck", "a.sender", "u.receiver"]
+snaplen = "64KiB"
+interval = "20ms"
+"""
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """Real TCP, datagrams and a probe beside cross traffic, through all sorts of trouble."""
+    return results_of(tmp_path_factory.mktemp("everything"), EVERYTHING)
+
+
+@pytest.mark.parametrize("window_ns", [1, 40_000, 3_000_000])
+def test_the_length_of_windows_changes_no_byte(
+    everything: Results, tmp_path: Path, window_ns: int
+) -> None:
+    run = everything.runs[0]
+    folder = tmp_path / "run"
+    folder.mkdir()
+    found = kernel.installed()
+    assert found is not None
+    _core.execute_on_kernel(
+        run.run.to_json(),
+        str(folder),
+        _core.Progress(),
+        str(linux.agent()),
+        str(found.path),
+        linux.limits(),
+        window_ns,
+    )
+    kept = [file for file in run.entry.iterdir() if file.suffix in (".parquet", ".pcapng")]
+    assert len(kept) > 12
+    differ = [file.name for file in kept if file.read_bytes() != (folder / file.name).read_bytes()]
+    assert differ == []
+
+
+def test_the_same_study_leaves_the_same_bytes(everything: Results, tmp_path: Path) -> None:
+    again = results_of(tmp_path, EVERYTHING, jobs=1)
+    assert files_of(again.store.runs) == files_of(everything.store.runs)
+
+
+def test_what_happens_on_the_network_is_recorded(everything: Results) -> None:
+    of = flows(everything)
+    assert of["a"]["cc_in_force"] == "cubic"
+    assert of["b"]["cc_in_force"] == "bbr"
+    assert of["a"]["ecn_echoes"] > 0
+    assert of["u"]["transport"] == "udp"
+    (link,) = everything.samples(0, "links").filter(name="bottleneck").to_dicts()
+    assert link["duplicates"] > 0
+    assert link["random_drops"] > 0
+    drops = everything.samples(0, "drops")
+    lost = sum(link[f"{kind}_drops"] for kind in ("queue", "random", "listed", "outage", "corrupt"))
+    assert drops.filter(link="bottleneck").height == lost
+    (web,) = everything.samples(0, "traffic").to_dicts()
+    assert web["ended"] > 5
+    sent = everything.samples(0, "datagrams").row(0, named=True)
+    assert sent["sent"] > sent["received"] > 0.9 * sent["sent"]
+
+
+def test_captures_have_checksums_that_hold(everything: Results) -> None:
+    """As tshark judges them: the kernel leaves them to its interfaces."""
+    for point in ("bottleneck", "a.sender", "u.receiver"):
+        file = everything.runs[0].entry / f"{point}.pcapng"
+        options = ["-o", "tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"]
+        fields = ("tcp.checksum.status", "udp.checksum.status")
+        rows = packets(file, *fields, only="tcp or udp", options=options)
+        states = {state for row in rows for state in row if state}
+        assert states == {"1"}, point
+
+
+@pytest.mark.parametrize("cc", ["cubic", "reno", "bbr"])
+def test_one_flow_gets_what_it_gets_on_the_kernels_own_network(tmp_path: Path, cc: str) -> None:
+    study = f"""
+        duration = "20s"
+        [network]
+        by = "{{by}}"
+        [network.bottleneck]
+        rate = "20Mbit"
+        delay = "20ms"
+        queue = {{{{ limit = "1bdp" }}}}
+        [[flow]]
+        name = "a"
+        cc = "{cc}"
+        start = "0s"
+        """
+    ours = results_of(tmp_path / "ours", study.format(by="simulator"))
+    theirs = results_of(tmp_path / "theirs", study.format(by="kernel"))
+    received = [flows(results)["a"]["received_bytes"] for results in (ours, theirs)]
+    assert received[0] == pytest.approx(received[1], rel=0.005)
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        pytest.param(
+            '[network.bottleneck]\nrate = "20Mbit"\ndelay = "5ms"\n'
+            'queue = { kind = "dualpi2", limit = "500p" }',
+            id="dualpi2",
+        ),
+        pytest.param(
+            '[network.bottleneck]\nrate = "20Mbit"\ndelay = "5ms"\nqueue = { limit = "100p" }\n'
+            "loss = { packets = [20, 40] }\n"
+            '[network.bottleneck.reverse]\nrate = "2Mbit"\ndelay = "30ms"\nloss = "1%"',
+            id="listed losses, and a way back that loses",
+        ),
+        pytest.param(
+            'topology = "parking-lot"\nbottlenecks = 3\n'
+            '[network.bottleneck]\nrate = "20Mbit"\ndelay = "5ms"\nqueue = { limit = "100p" }',
+            id="parking lot",
+        ),
+        pytest.param(
+            'topology = "chain"\n'
+            '[network.bottleneck]\nrate = "20Mbit"\ndelay = "5ms"\nqueue = { limit = "100p" }\n'
+            "schedule = [{ at = \"1s\", rate = \"5Mbit\" }]",
+            id="chain, rate that changes",
+        ),
+    ],
+)
+def test_what_no_kernel_does_of_a_network_works_under_its_tcp(tmp_path: Path, network: str) -> None:
+    results = results_of(
+        tmp_path,
+        f"""
+        duration = "3s"
+        [network]
+        by = "simulator"
+        {network}
+        [[flow]]
+        name = "a"
+        cc = "cubic"
+        [[flow]]
+        name = "b"
+        cc = "dctcp"
+        """,
+    )
+    of = flows(results)
+    assert all(row["received_bytes"] > 500_000 for row in of.values())
+    (link,) = results.samples(0, "links").filter(name="bottleneck").to_dicts()
+    assert link["tx_bytes"] * 8 <= 20e6 * 3 * 1.001
+
+
+def test_transfers_end_the_run_when_the_last_byte_is_acknowledged(tmp_path: Path) -> None:
+    results = results_of(
+        tmp_path,
+        """
+        [network]
+        by = "simulator"
+        [network.bottleneck]
+        rate = "20Mbit"
+        delay = "5ms"
+        queue = { limit = "100p" }
+        [[flow]]
+        name = "a"
+        transfer = "1MB"
+        start = "0s"
+        [[flow]]
+        name = "b"
+        transfer = "3MB"
+        start = "0s"
+        """,
+    )
+    of = flows(results)
+    assert [of[name]["received_bytes"] for name in "ab"] == [1_000_000, 3_000_000]
+    assert max(row["ended_s"] for row in of.values()) < 3
+    samples = results.samples(0, "queue_samples")["time_s"].to_list()
+    assert max(samples) >= max(row["last_byte_s"] for row in of.values())
+
+
+def test_a_program_is_refused_with_the_key_that_has_it(tmp_path: Path) -> None:
+    study = """
+        duration = "2s"
+        [network]
+        by = "simulator"
+        [network.bottleneck]
+        rate = "20Mbit"
+        delay = "5ms"
+        queue = { limit = "100p" }
+        [[flow]]
+        name = "a"
+        command = ["iperf3", "-c", "{dst}"]
+        """
+    with pytest.raises(InputError, match=r'network\.by = "kernel"'):
+        results_of(tmp_path, study)
+
+
+def test_a_guest_that_is_killed_ends_its_run_with_one_message(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(EVERYTHING.replace('"3s"', '"3000s"').replace("seed", 'backend = "linux"\nseed'))
+    command = start("run", file, "--out", "store", cwd=tmp_path)
+    guest = guest_of(tmp_path / "store")
+    os.kill(guest, signal.SIGKILL)
+    _, errors = command.communicate(timeout=60)
+    assert command.returncode == 3
+    assert "the guest ended with signal: 9" in errors
+    await_that(lambda: not processes_in(tmp_path), "the end of all processes")
+
+
+def test_a_study_without_the_key_is_on_the_kernels_own_network(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(
+        'backend = "linux"\nduration = "1s"\n[network.bottleneck]\nrate = "1Mbit"\n'
+        'delay = "5ms"\nqueue = { limit = "100p" }\n[[flow]]\nname = "a"\n'
+    )
+    (run,) = cclab.Study.load(file).plan().runs
+    assert "by" not in run.scenario["network"]
