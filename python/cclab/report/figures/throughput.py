@@ -21,7 +21,8 @@ CAPTION = (
     "sampling intervals, as long as the flow lasts; more than eight flows are shown as their "
     "median and bands of quantiles. First run of each sweep point. A dashed line in grey is the "
     "closed-form expectation of a flow that a window, an application, a packet rate or random "
-    "loss binds (`cclab explain`)."
+    "loss binds (`cclab explain`); an arrow in its place says that it is far above all that was "
+    "measured."
 )
 NEEDS = "flows, and samples of them"
 
@@ -36,14 +37,14 @@ def draw(results: Results) -> Drawing | None:
     series = [binned(panel) for panel in shown]
     expected = [_expected(panel) for panel in shown]
     tops = [float(np.max(bps)) for own in series for _, bps in own.values() if len(bps)]
-    top = max(tops + [bps for panel in expected for bps in panel], default=0.0)
+    top = expectation.top(tops, [bps for panel in expected for bps in panel])
     unit, name = units.rate(top)
     figure, cells = grid(len(shown), height=2.5)
+    drawn: set[str] = set()
     for axes, panel, own, levels in zip(cells[0], shown, series, expected, strict=True):
         draw_flows(axes, panel, {flow: (x, bps / unit) for flow, (x, bps) in own.items()})
-        for level in levels:
-            axes.axhline(level / unit, linestyle="--", **expectation.LOOK)
-    more = [expectation.handle(linestyle="--")] if any(expected) else []
+        drawn |= {expectation.drawn(axes, None, 0, bps / unit, top / unit) for bps in levels}
+    more = expectation.handles(drawn, linestyle="--")
     return finish(figure, cells, shown, [f"throughput ({name})"], more=more)
 
 
