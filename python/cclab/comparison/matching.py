@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cclab.comparison.changes import Change, changes
+from cclab.comparison.difference import Difference, differences
 from cclab.comparison.metric import follows_window
 from cclab.grouped import MOST_FLOWS
 from cclab.metrics import FLOW_GROUPS, kind, of_flow, of_source, shown, warmed_up
@@ -30,6 +31,19 @@ class Row:
     """Whether the runs at equal places belong together."""
     repeated: bool
     """Whether there are several runs on a side, and on both they are one run, repeated."""
+
+
+def differences_of(rows: list[Row]) -> list[Difference | None]:
+    """The difference of each of `rows`: those with as many runs at once."""
+    found: list[Difference | None] = [None] * len(rows)
+    alike: dict[tuple[bool, int, int], list[int]] = {}
+    for place, row in enumerate(rows):
+        alike.setdefault((row.paired, len(row.a), len(row.b)), []).append(place)
+    for (paired, _, _), places in alike.items():
+        sides = ([rows[place].a for place in places], [rows[place].b for place in places])
+        for place, one in zip(places, differences(*sides, paired=paired), strict=True):
+            found[place] = one
+    return found
 
 
 @dataclass(frozen=True)

@@ -36,14 +36,18 @@ def draw(results: Results) -> Drawing | None:
         return None
     series = [binned(panel) for panel in shown]
     expected = [_expected(panel) for panel in shown]
-    tops = [float(np.max(bps)) for own in series for _, bps in own.values() if len(bps)]
-    top = expectation.top(tops, [bps for panel in expected for bps in panel])
-    unit, name = units.rate(top)
+    # Panels have axes of their own.
+    reaches = [
+        expectation.top([float(np.max(bps)) for _, bps in own.values() if len(bps)], levels)
+        for own, levels in zip(series, expected, strict=True)
+    ]
+    unit, name = units.rate(max(reaches))
     figure, cells = grid(len(shown), height=2.5)
     drawn: set[str] = set()
-    for axes, panel, own, levels in zip(cells[0], shown, series, expected, strict=True):
+    of_panels = zip(cells[0], shown, series, expected, reaches, strict=True)
+    for axes, panel, own, levels, reach in of_panels:
         draw_flows(axes, panel, {flow: (x, bps / unit) for flow, (x, bps) in own.items()})
-        drawn |= {expectation.drawn(axes, None, 0, bps / unit, top / unit) for bps in levels}
+        drawn |= {expectation.drawn(axes, None, 0, bps / unit, reach / unit) for bps in levels}
     more = expectation.handles(drawn, linestyle="--")
     return finish(figure, cells, shown, [f"throughput ({name})"], more=more)
 
