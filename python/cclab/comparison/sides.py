@@ -79,7 +79,8 @@ def compare(
     `flows` are the flows whose variant is replaced, all if empty. `metrics` chooses what is
     compared; `correction` is how p-values are corrected for the number of all that is, `"fdr"` or
     `"holm"`. With a `margin` (`"5%"` of A's mean, `"1pp"` of fractions) each metric is also better,
-    no worse, worse or undecided against it. The others are those of `cclab.run`, and need a `study`.
+    no worse, worse or undecided against it. The others are those of `cclab.run`, and need a
+    `study`.
 
     Raises `InputError` or `StudyError` for wrong input, `StoreError` and `DamageError` if a folder
     cannot be used, and `RunError` if a run fails.
