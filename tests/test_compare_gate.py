@@ -143,3 +143,30 @@ def test_that_runs_are_too_few_is_said_only_where_no_verdict_is_given() -> None:
         assert codes(5, 3, told=told) == ["too-few-runs-to-tell"]
     assert codes(8, 40, told=False) == ["too-few-runs-to-tell"]
     assert codes(8, 40, told=True) == []
+
+
+def _refusal(name: str) -> str:
+    with pytest.raises(InputError) as refused:
+        metric_names([name])
+    return str(refused.value)
+
+
+def test_metrics_are_found_as_documents_spell_them() -> None:
+    def meant(name: str) -> list[str]:
+        return [metric.path for metric in metric_names([name])]
+
+    assert meant("share") == meant("flow.share") == ["flow.share"]
+    assert meant("flow.datagrams.loss") == meant("datagrams.loss") == ["flow.datagrams_loss"]
+
+
+def test_the_name_of_a_metric_that_is_refused_is_answered_in_a_line() -> None:
+    # As [expect] has it, of one flow.
+    assert _refusal("flow.mine.goodput").endswith("has a row of its own; write flow.goodput")
+    assert _refusal("flow.call.datagrams.loss").endswith("write flow.datagrams.loss")
+    told = _refusal("loss")
+    assert "datagrams_loss" in told
+    assert "started" not in told
+    for name in ("loss", "rtt", "delay", "flow.nonsense", "nonsense"):
+        told = _refusal(name)
+        assert told.count(",") < 12
+        assert "cclab list metrics" in told
