@@ -102,6 +102,9 @@ def test_summaries_of_many_points_are_those_of_each_alone() -> None:
                     "cc": "reno",
                     "direction": "forward",
                     "transport": "tcp",
+                    "bottleneck": "bottleneck",
+                    "bottleneck_goodput_bps": 1.0,
+                    "window_bottleneck_goodput_bps": 1.0,
                     "limited": {"cwnd": 0.5},
                 }
             ],
