@@ -103,8 +103,8 @@ def test_summaries_of_many_points_are_those_of_each_alone() -> None:
                     "direction": "forward",
                     "transport": "tcp",
                     "bottleneck": "bottleneck",
-                    "bottleneck_goodput_bps": 1.0,
-                    "window_bottleneck_goodput_bps": 1.0,
+                    "bottleneck_goodput_bps": 2 * flow["goodput_bps"],
+                    "window_bottleneck_goodput_bps": 2 * flow["window_goodput_bps"],
                     "limited": {"cwnd": 0.5},
                 }
             ],
@@ -129,7 +129,7 @@ def test_summaries_of_many_points_are_those_of_each_alone() -> None:
     assert of_five == estimate([None, 0.1, 0.2, 0.30000000000000004, 0.4])
     goodputs = [run.metrics["flows"][0]["goodput_bps"] for run in points[2].runs]
     assert together[2].flows[0].estimates["goodput_bps"] == estimate(goodputs)
-    assert together[2].flows[0].share == Estimate(1.0, 1.0, 1.0, 5)
+    assert together[2].flows[0].share == Estimate(0.5, 0.5, 0.5, 5)
 
 
 @given(_many)
