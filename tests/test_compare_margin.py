@@ -251,6 +251,11 @@ def test_the_figure_has_a_panel_for_each_metric_and_the_margin(
     # The margin is where B would be worse by more.
     assert -5.0 in drawn
     assert 5.0 in _drawn(panels["srtt mean ↓"])
+    # Beside a difference in points, a part of A has a place of its own in each row.
+    used = panels["utilization ↑"]
+    means = {d.a.mean for d in _differences(compared, "utilization")}
+    assert all(any(x == pytest.approx(-5 * mean) for x in _drawn(used)) for mean in means)
+    assert used.get_xlim()[0] < -5 * max(means)
 
 
 def _drawn(axes: Axes) -> set[float]:

@@ -175,7 +175,8 @@ def _draw(axes: Axes, panel: _Panel, margin: Margin | None, *, named: bool) -> N
     low, high = axes.get_xlim()
     low, high = min(low, 0.0), max(high, 0.0)
     if margin is not None and metric.better is not None and _of_rows(metric, margin):
-        _draw_bounds(axes, panel, margin, scale)
+        bounds = _draw_bounds(axes, panel, margin, scale)
+        low, high = min(low, *(1.1 * x for x in bounds)), max(high, *(1.1 * x for x in bounds))
     elif margin is not None and metric.better is not None:
         bound = scale * (margin.bound(metric, 1.0) if metric.bounded else margin.share or 0.0)
         low, high = min(low, -1.25 * bound), max(high, 1.25 * bound)
@@ -195,13 +196,15 @@ def _of_rows(metric: Metric, margin: Margin) -> bool:
     return metric.bounded and not margin.in_points(metric)
 
 
-def _draw_bounds(axes: Axes, panel: _Panel, margin: Margin, scale: float) -> None:
-    """Where B is worse by more than the margin in each row."""
+def _draw_bounds(axes: Axes, panel: _Panel, margin: Margin, scale: float) -> list[float]:
+    """Draws where B is worse by more than the margin in each row, and returns these places."""
+    found = [0.0]
     side = -scale if panel.metric.better == "higher" else scale
     for place, row in enumerate(panel.rows):
         if row.compared.difference is None:
             continue
         bound = side * margin.bound(panel.metric, row.compared.difference.a.mean)
+        found.append(bound)
         axes.plot(
             [bound, bound],
             [place - 0.35, place + 0.35],
@@ -210,6 +213,7 @@ def _draw_bounds(axes: Axes, panel: _Panel, margin: Margin, scale: float) -> Non
             linestyle="--",
             zorder=1,
         )
+    return found
 
 
 def _scale(metric: Metric) -> tuple[float, str]:
