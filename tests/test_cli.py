@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import resource
 import shutil
@@ -12,8 +13,10 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from rich.console import Console
 
 from cclab import _core
+from cclab.cli import listing
 from cclab.cli.exits import DONE, EXPECTATION_FAILED, INTERRUPTED, RUN_FAILED, WRONG_INPUT
 from cclab.cli.listing import What
 from cclab.cli.main import invoke
@@ -405,13 +408,26 @@ def test_list_of_studies_says_what_they_run_on(
 
 
 @pytest.mark.parametrize("what", list(What))
-def test_a_list_fits_eighty_columns(
+def test_a_list_fits_eighty_columns_of_a_terminal_and_is_whole_in_a_pipe(
     what: What, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(ROOT)
     assert invoke(["list", what]) == DONE
-    told = capsys.readouterr().out
-    assert max(len(line) for line in told.splitlines()) <= 80
+    piped = capsys.readouterr().out
+    assert invoke(["list", what, "--json"]) == DONE
+    for row in json.loads(capsys.readouterr().out)[what]:
+        assert str(row.get("summary", "")) in piped
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    shown = Console(file=terminal, width=200, force_terminal=True, no_color=True, color_system=None)
+    monkeypatch.setattr(listing, "stdout", lambda: shown)
+    assert invoke(["list", what]) == DONE
+    told = terminal.getvalue()
+    assert max(len(line.rstrip()) for line in told.splitlines()) <= 80
     assert "e+" not in told
 
 

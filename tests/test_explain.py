@@ -14,6 +14,7 @@ from cclab import _core
 from cclab.cli.main import invoke
 from cclab.explain import laws
 from cclab.explain.shown import plain
+from cclab.report.figures import expectation
 
 STUDY = """
 duration = "20s"
@@ -380,10 +381,45 @@ def test_a_variant_of_the_kernel_alone_has_its_network_explained(tmp_path: Path,
     assert any(f"no {cc}" in note and "no closed form" in note for note in flow.notes)
 
 
-def test_a_variant_without_a_formula_says_so(tmp_path: Path) -> None:
-    flow = study(tmp_path, cc="bbr", more='loss = "1%"').explain()[0].flows[0]
+def test_of_a_variant_without_a_formula_nothing_is_expected_under_loss(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = study(tmp_path, cc="bbr", more='loss = "1%"', flow='rwnd = "20kB"')
+    flow = one.explain()[0].flows[0]
     assert [note for note in flow.notes if "no closed form is known here for bbr" in note]
-    assert not study(tmp_path, cc="reno", more='loss = "1%"').explain()[0].flows[0].notes
+    assert not any("never loses a packet" in note for note in flow.notes)
+    assert flow.expected_bps is None
+    assert not expectation.expected_bps(one.plan().runs[0])
+    # What it has at most is known.
+    assert (flow.binds, flow.limits[0].name) == ("rwnd", "rwnd")
+    assert invoke(["explain", str(one.file)]) == 0
+    shown = capsys.readouterr().out
+    assert f"at most {flow.limits[0].bps / 1e6:.4g} Mbit/s" in shown
+    assert "no closed form under loss" in shown
+    assert "no closed form under loss" in str(one.explain())
+    reno = study(tmp_path, cc="reno", more='loss = "1%"').explain()[0].flows[0]
+    assert (reno.notes, reno.binds) == ([], "loss-and-timeouts")
+    # The formulas are of losses that are independent of each other.
+    bursts = study(tmp_path, cc="reno", more='loss = { p = "1%", r = "50%" }')
+    told = bursts.explain()[0].flows[0]
+    assert told.expected_bps is None
+    assert any("for reno under losses in bursts" in note for note in told.notes)
+
+
+@pytest.mark.parametrize(
+    ("flow", "bound"),
+    [("", ("sndbuf", ["rwnd"])), ('rwnd = "32MB"', ("sndbuf", []))],
+)
+def test_the_send_buffer_that_grows_binds_over_a_long_fast_path(
+    tmp_path: Path, flow: str, bound: tuple[str, list[str]]
+) -> None:
+    one = study(tmp_path, rate="100Mbit", rtt="600ms", cc="cubic", flow=flow)
+    keys = ["duration=40s", "warmup=25s"]
+    told = one.explain(set=keys)[0].flows[0]
+    assert (told.binds, told.near) == bound
+    measured = cclab.run(one, out=tmp_path / "out", set=keys).flows["steady_goodput_bps"][0]
+    assert told.expected_bps == pytest.approx(measured, rel=0.05)
+    assert any("raise them together" in note for note in told.notes) == bool(told.near)
 
 
 def test_a_link_whose_rate_changes_carries_its_mean(tmp_path: Path) -> None:

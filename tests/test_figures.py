@@ -103,6 +103,25 @@ def test_the_axis_of_the_goodput_holds_every_expectation(tmp_path: Path) -> None
     assert told_in(figure) == ["cubic", "expected"]
 
 
+def test_an_expectation_far_above_does_not_squash_what_was_measured(tmp_path: Path) -> None:
+    """A window of 77 Mbit/s through a queue of two packets: an arrow at the top stands for it."""
+    head, short, _ = parts()
+    file = tmp_path / "study.toml"
+    head = head.replace('"1bdp"', '"2p"').replace('"10Mbit"', '"100Mbit"')
+    file.write_text(head + short + 'rwnd = "193kB"\n[sweep]\n"flow.mss" = ["536B", "957B"]\n')
+    results = cclab.run(file, out=tmp_path / "out", repeat=1)
+    for kind in ("goodput", "throughput"):
+        figure = results.figure(kind)
+        highest = 0.0
+        for axes in figure.axes:
+            grey = [line for line in axes.lines if line.get_color() == "0.45"]
+            assert {line.get_marker() for line in grey} == {"^"}
+            heights = [np.max(line.get_ydata()) for line in axes.lines if line not in grey]
+            highest = max(highest, *heights)
+        assert highest > 0.6 * figure.axes[0].get_ylim()[1]
+        assert "expected above the axis" in told_in(figure)
+
+
 def test_an_expectation_is_drawn_over_time_without_a_sweep(tmp_path: Path) -> None:
     head, short, _ = parts()
     file = tmp_path / "study.toml"

@@ -460,3 +460,29 @@ def test_of_a_long_expression_what_is_around_the_mistake_is_shown(results: Resul
 def test_the_column_that_is_meant_is_named(results: Results, name: str, meant: str) -> None:
     with pytest.raises(InputError, match=f"no column `{name}`; did you mean `{meant}`"):
         query(results.store.path, f"{name} > 5")
+
+
+def test_a_flow_is_its_number_or_its_name(results: Results) -> None:
+    store = results.store.path
+    frame = query(store, columns="run,flow,name")
+    name = frame["name"][0]
+    number = frame["flow"][0]
+    by_name = query(store, f"flow == '{name}'", columns="run,flow,name")
+    assert 0 < by_name.height < frame.height
+    assert by_name.equals(query(store, f"name == '{name}'", columns="run,flow,name"))
+    assert by_name.equals(query(store, f"flow in ['{name}']", columns="run,flow,name"))
+    assert by_name.equals(query(store, f"flow matches '^{name}$'", columns="run,flow,name"))
+    assert set(query(store, f"flow == {number}", columns="run,flow")["flow"]) == {number}
+    assert set(query(store, f"flow == '{number}'", columns="run,flow")["flow"]) == {number}
+
+
+def test_columns_are_found_as_tables_and_documents_spell_them(results: Results) -> None:
+    store = results.store.path
+    for spelt, column in (
+        ("queue.limit > 1kB", "bottleneck.queue.limit > 1kB"),
+        ("limited.cwnd > 0.1", "limited_cwnd > 0.1"),
+        ("flow.limited.cwnd > 0.1", "limited_cwnd > 0.1"),
+    ):
+        found = query(store, spelt, columns="run,name")
+        assert found.height > 0
+        assert found.equals(query(store, column, columns="run,name"))

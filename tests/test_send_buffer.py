@@ -9,6 +9,7 @@ import pytest
 
 import cclab
 from cclab.errors import InputError
+from cclab.explain import explain
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,6 +65,16 @@ def test_a_small_buffer_holds_a_flow_and_a_large_one_lets_it_fill_the_path(
         # Memory of packets beside their payload, and pauses until a third is free.
         assert 0.6 < steady[size] / (size * 8 / RTT_S) < 1.0
     assert steady[LARGE] > 0.9 * RATE_BPS
+
+
+def test_what_is_expected_of_a_buffer_is_what_it_lets_go(results: Results) -> None:
+    # The kernel takes less into its last packet, which tells of a small buffer.
+    near = 0.05 if results.plan.backend == "sim" else 0.25
+    for run in results.runs:
+        flow = explain(run.run.scenario).flows[0]
+        assert flow.expected_bps is not None
+        steady = run.metrics["flows"][0]["steady_goodput_bps"]
+        assert steady == pytest.approx(flow.expected_bps, rel=near)
 
 
 def test_what_is_in_flight_fits_the_buffer(results: Results) -> None:

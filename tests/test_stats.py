@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cclab import _core, metrics, summary
+from cclab import _core, metrics, summary, units
 from cclab.stats import CONFIDENCE, RESAMPLES, SEED, Estimate, estimate, estimates
 
 _finite = st.floats(min_value=-1e12, max_value=1e12, allow_nan=False)
@@ -102,6 +102,9 @@ def test_summaries_of_many_points_are_those_of_each_alone() -> None:
                     "cc": "reno",
                     "direction": "forward",
                     "transport": "tcp",
+                    "bottleneck": "bottleneck",
+                    "bottleneck_goodput_bps": 2 * flow["goodput_bps"],
+                    "window_bottleneck_goodput_bps": 2 * flow["window_goodput_bps"],
                     "limited": {"cwnd": 0.5},
                 }
             ],
@@ -126,7 +129,7 @@ def test_summaries_of_many_points_are_those_of_each_alone() -> None:
     assert of_five == estimate([None, 0.1, 0.2, 0.30000000000000004, 0.4])
     goodputs = [run.metrics["flows"][0]["goodput_bps"] for run in points[2].runs]
     assert together[2].flows[0].estimates["goodput_bps"] == estimate(goodputs)
-    assert together[2].flows[0].share == Estimate(1.0, 1.0, 1.0, 5)
+    assert together[2].flows[0].share == Estimate(0.5, 0.5, 0.5, 5)
 
 
 @given(_many)
@@ -172,3 +175,22 @@ def test_what_is_estimated_is_in_the_catalog_of_metrics() -> None:
     assert {f"flow.{name}" for name in metrics.FLOW_METRICS} <= known
     assert {f"bottleneck.{name}" for name in metrics.BOTTLENECK_METRICS} <= known
     assert set(metrics.RUN_METRICS) <= known
+
+
+@pytest.mark.parametrize(
+    ("mean", "half", "told"),
+    [
+        (20.8, 1.23, "20.8 ± 1.2"),
+        (20.806407, 0.000054, "20.806 ± <0.001"),  # however narrow, five digits count
+        (20.806407, 0.0054, "20.806 ± 0.005"),
+        (123456.7, 0.2, "123457 ± <1"),
+        (20.8, 0.0, "20.8"),  # what does not vary has no interval
+        (9.564, 1e-12, "9.56"),  # nor has what differs by the rounding of sums
+        (0.0, 0.5, "0.00 ± 0.50"),
+        (0.0, 0.0, "0"),
+    ],
+)
+def test_a_number_has_the_digits_that_its_interval_deserves(
+    mean: float, half: float, told: str
+) -> None:
+    assert units.told(mean, half) == told

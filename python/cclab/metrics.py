@@ -6,7 +6,9 @@ a name and stands for itself.
 
 from __future__ import annotations
 
+import difflib
 import json
+import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from cclab import _core, units
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 Better = Literal["higher", "lower"]
 """The way in which a metric gets better."""
@@ -268,6 +270,27 @@ def queried(*subjects: Subject) -> list[str]:
         for subject in subjects
         for one in METRICS
         if one.subject == subject and one.queried
+    ]
+
+
+def near(name: str, known: Collection[str], *, most: int) -> list[str]:
+    """What of `known` somebody may mean who writes `name`, the nearest first; at most so many.
+
+    What looks nearly alike; then what only lacks an end, such as the unit; then what has all its
+    words, the last of them, or looks alike from further away.
+    """
+    words = [word for word in re.split(r"[._]", name.lower()) if word]
+    subjects = {str(one.subject) for one in METRICS}
+    telling = [word for word in words if word not in subjects] or words
+    split = {one: re.split(r"[._]", one.lower()) for one in known}
+    found = [
+        *difflib.get_close_matches(name, known, n=1, cutoff=0.85),
+        *(one for one in known if one.startswith(f"{name}_")),
+        *(one for one in known if all(word in split[one] for word in telling)),
+        *(one for one in known if telling and telling[-1] in split[one]),
+    ]
+    return list(dict.fromkeys(found or difflib.get_close_matches(name, known, n=1, cutoff=0.7)))[
+        :most
     ]
 
 

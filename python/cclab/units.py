@@ -61,6 +61,9 @@ def _pick(
 ALONE = 3
 """Significant digits of a number without an interval."""
 
+MOST = 5
+"""Significant digits of a number beside an interval, however narrow that is."""
+
 OF_INTERVAL = 2
 """Significant digits of half an interval, which say how many its mean has."""
 
@@ -75,9 +78,7 @@ def digits(value: float, half: float | None = None) -> int:
     size, significant = (half, OF_INTERVAL) if half and by_half else (abs(value), ALONE)
     if not size or not math.isfinite(size):
         return 0
-    # As written, for what is rounded up may have a digit more before the point.
-    exponent = int(f"{size:.{significant - 1}e}".partition("e")[2])
-    return max(0, significant - 1 - exponent)
+    return max(0, significant - 1 - _exponent(size, significant))
 
 
 def column(
@@ -95,12 +96,21 @@ def column(
 def told(value: float, half: float | None = None, *, least: int = 0) -> str:
     """A number, with half its interval if it has one.
 
-    Without one, or if nothing varied, it has at least `least` digits after the point, unless it is
-    zero.
+    Without one, or if nothing varied, which is no interval either, it has at least `least` digits
+    after the point, unless it is zero. However narrow an interval is, of the number no more than
+    `MOST` digits count; one that these do not show is less than their last.
     """
-    places = digits(value, half)
     if half is None or half <= ROUNDING * abs(value):
-        places = max(places, least) if value else 0
-    if half is None:
+        places = max(digits(value), least) if value else 0
         return f"{value:.{places}f}"
-    return f"{value:.{places}f} ± {half:.{places}f}"
+    last = max(0, MOST - 1 - _exponent(value, MOST)) if value else digits(value, half)
+    places = min(digits(value, half), last)
+    told = f"{half:.{places}f}"
+    if places == last and float(told) == 0:
+        told = f"<{10**-places:.{places}f}"
+    return f"{value:.{places}f} ± {told}"
+
+
+def _exponent(size: float, significant: int) -> int:
+    """The power of ten of the first digit, as written: rounding up may give a digit more."""
+    return int(f"{size:.{significant - 1}e}".partition("e")[2])

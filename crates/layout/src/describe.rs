@@ -115,8 +115,11 @@ pub struct FlowFacts {
     pub segments_per_step: u32,
     /// Largest window that the receiver advertises, in bytes; `None` over UDP.
     pub rwnd_bytes: Option<u64>,
-    /// Send buffer in bytes; `None`: no limit.
+    /// Bytes of payload that the send buffer ever holds; `None`: no limit.
     pub sndbuf_bytes: Option<u64>,
+    /// Bytes of payload that it lets go in a round trip, at most: fewer than it holds where the
+    /// application writes again only when a part is free.
+    pub sndbuf_round_bytes: Option<u64>,
     /// Initial window in bytes.
     pub initial_window_bytes: u64,
     /// Smallest retransmission timeout, in seconds.
@@ -199,6 +202,7 @@ fn flow_facts(
     let profile = profile_of(scenario, spec)?;
     let ends = Ends::of(&profile, spec);
     let variant = cclab_cc::find_simulated(&spec.cc);
+    let buffer = profile.send_buffer.filter(|_| spec.udp.is_none());
     Some(FlowFacts {
         name: spec.name.clone(),
         cc: spec.cc.clone(),
@@ -216,7 +220,11 @@ fn flow_facts(
             Arithmetic::PerAckBytes | Arithmetic::PerAckSegments => ends.ack_every,
         },
         rwnd_bytes: spec.udp.is_none().then_some(ends.rwnd),
-        sndbuf_bytes: ends.sndbuf,
+        sndbuf_bytes: buffer.map_or(ends.sndbuf, |buffer| Some(buffer.most_payload())),
+        sndbuf_round_bytes: buffer.map_or(ends.sndbuf, |buffer| {
+            let least = profile.bursts.map_or(1, |bursts| bursts.least);
+            Some(buffer.payload_of_round(least * ends.payload))
+        }),
         initial_window_bytes: ends.initial_window * ends.payload,
         rto_min_s: profile.rto.min.as_secs_f64(),
         alone_s: alone(scenario, spec, layout, journey, &ends).map(Time::as_secs_f64),
@@ -248,6 +256,30 @@ mod tests {
             .plan(&cclab_spec::Overrides::default(), &|_, _| String::new())
             .expect("a plan");
         describe(&plan.runs[0].run.scenario).expect("a stack that there is")
+    }
+
+    #[test]
+    fn a_send_buffer_that_grows_is_known_and_what_it_lets_go_in_a_round_trip() {
+        let with = |stack: &str, flow: &str| {
+            let found = of_study(&format!(
+                "duration = \"1s\"\nstack = \"{stack}\"\n[network.bottleneck]\nrate = \"10Mbit\"\n\
+                 queue = {{ limit = \"100p\" }}\n[[flow]]\nname = \"a\"\nrtt = \"40ms\"\n{flow}",
+            ));
+            let a = &found.flows[0];
+            (a.sndbuf_bytes, a.sndbuf_round_bytes)
+        };
+        // 4 MiB are 64 packets of 65,160 bytes and 896 beside; a third of them takes 22.
+        assert_eq!(
+            with("linux-6.12", ""),
+            (Some(64 * 65_160), Some(2 * 22 * 65_160))
+        );
+        // The last packet goes in whole, and fills more than two thirds.
+        let one = Some(65_160);
+        assert_eq!(with("linux-6.12", "sndbuf = \"64kB\""), (one, one));
+        // Where the buffer is of payload, it lets go what it holds.
+        let held = Some(1_000_000);
+        assert_eq!(with("rfc", "sndbuf = \"1MB\""), (held, held));
+        assert_eq!(with("rfc", ""), (None, None));
     }
 
     #[test]

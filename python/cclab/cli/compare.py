@@ -59,12 +59,16 @@ def compare(
     ] = "fdr",
     margin: Annotated[
         str | None,
-        typer.Option(metavar="5%", help="By how much B may be worse and still count as no worse."),
+        typer.Option(
+            metavar="5%|1pp",
+            help="By how much B may be worse and still count as no worse; pp: points of fractions.",
+        ),
     ] = None,
     fail_if: Annotated[
         str | None,
         typer.Option(
-            metavar="worse,...", help="Exit with 1 if any is worse, undecided or different."
+            metavar="worse,...",
+            help="Exit with 1 if any is worse, undecided or different, all judged together.",
         ),
     ] = None,
     figure: Annotated[
@@ -91,9 +95,11 @@ def compare(
     from cclab.comparison.results import compare_results
 
     metrics = metric or []
-    metric_names(metrics)
+    meant = metric_names(metrics)
     corrected = known_correction(correction)
     allowed = None if margin is None else Margin.of(margin)
+    if allowed is not None:
+        allowed.check(meant)
     asked_for = _listed(fail_if)
     failing = demand.outcomes(asked_for, allowed)
     if fail_if is not None and not failing:
@@ -167,13 +173,18 @@ def _write(compared: Comparison, file: Path) -> None:
 
 
 def _demand(compared: Comparison, failing: Sequence[Outcome]) -> None:
-    """Ends with 1 if a comparison came out as one of `failing`, and says which."""
-    from cclab.comparison.demand import faults
+    """Says what was judged, and ends with 1 if a comparison came out as one of `failing`."""
+    from cclab.comparison.demand import judge
 
-    found = faults(compared, failing)
+    if not failing:
+        return
+    judged = judge(compared, failing)
+    found = judged.faults
+    so = f"{count(len(found), 'comparison')} came out so" if found else "none came out so"
+    asked = ",".join(failing)
+    note(f"--fail-if {asked}: {so}; {count(judged.number, 'test')} judged together (Holm)")
     if not found:
         return
-    note(f"--fail-if {','.join(failing)}: {count(len(found), 'comparison')} came out so")
     for fault in found[:_MOST_FAULTS]:
         note(f"  {fault}")
     if len(found) > _MOST_FAULTS:

@@ -12,6 +12,7 @@ from cclab import units
 from cclab.cli import options
 from cclab.cli.console import print_json, show, stdout, tell
 from cclab.explain import explain as explain_scenario
+from cclab.explain import told
 from cclab.grouped import MOST_FLOWS
 from cclab.study import Study
 
@@ -113,8 +114,8 @@ def _print_flows(explanation: Explanation, every: bool) -> None:
             _bytes(flow.bdp_bytes),
             _bytes(flow.queue_bytes),
             _bytes(flow.rwnd_bytes),
-            "" if flow.expected_bps is None else units.told_rate(flow.expected_bps),
-            flow.binds or "",
+            told.expected(flow),
+            told.bound_by(flow),
         )
     show(stdout(), table)
     if explanation.traffic:
@@ -156,7 +157,7 @@ def _lines_of_flows(explanation: Explanation) -> list[tuple[str, FlowExplanation
     alike: dict[tuple[Any, ...], list[FlowExplanation]] = {}
     for flow in explanation.flows:
         group = group_of.get(flow.name)
-        same = (flow.cc, flow.base_rtt_s, flow.bottleneck, flow.expected_bps, flow.rwnd_bytes)
+        same = (flow.cc, flow.base_rtt_s, flow.bottleneck, told.expected(flow), flow.rwnd_bytes)
         alike.setdefault((group, *same) if group else (flow.name,), []).append(flow)
     return [
         (flows[0].name if len(flows) == 1 else f"each of {len(flows)} of {key[0]}", flows[0])

@@ -35,7 +35,7 @@ _COLUMNS = (
 _ONLY_JSON = ("example",)
 _UNNAMED = ("summary", "title", "definition")
 _WIDTH = 80
-"""Columns of a list, in a file or a pipe too: longer lines are hard to read."""
+"""Columns of a list on a terminal: longer lines are hard to read. In a pipe lines are whole."""
 
 
 class What(StrEnum):
@@ -82,7 +82,8 @@ def _list(what: What, json: bool) -> None:
     for row in rows:
         table.add_row(str(row[head]), Text("\n".join(_lines(row, rest))))
     console = stdout()
-    console.width = min(console.width, _WIDTH)
+    if console.is_terminal:
+        console.width = min(console.width, _WIDTH)
     show(console, table)
 
 

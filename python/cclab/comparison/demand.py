@@ -1,21 +1,35 @@
-"""Which outcomes of a comparison count as a failure: what a check in CI asks for."""
+"""Which outcomes of a comparison count as a failure: what a check in CI asks for.
+
+A check that judges fifty numbers must not fail by chance because there are fifty. So whatever the
+table's verdicts are corrected by, all that is judged is so together by Holm's method: where nothing
+got worse, the probability that anything is said to be is 5%. Of `worse` the tests are one-sided.
+With a margin it is A made worse by it that B is tested against.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
+from cclab.comparison import permutation
+from cclab.comparison.correction import LEVEL, adjusted
+from cclab.comparison.matching import differences_of
+from cclab.comparison.overall import overall
 from cclab.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cclab.comparison.margin import Margin
-    from cclab.comparison.results import Compared, Comparison
+    from cclab.comparison.matching import Match, Row, Subject
+    from cclab.comparison.metric import Metric
+    from cclab.comparison.overall import Overall
+    from cclab.comparison.results import Comparison
 
 Outcome = Literal["worse", "undecided", "different"]
-"""What can be a failure. `worse`: by the verdict; with a margin, by more than it. `undecided`: with
-a margin, the interval holds it. `different`: there is evidence of a difference to either side."""
+"""What can be a failure. `worse`: there is evidence that B is; with a margin, by more than it.
+`undecided`: with a margin, it is not shown to be no worse. `different`: there is evidence of a
+difference to either side."""
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
@@ -31,10 +45,14 @@ class Fault:
     metric: str
     outcome: str
     words: str
+    p: float | None = None
+    """Adjusted for all that is judged; None of what is undecided."""
 
     def __str__(self) -> str:
         """In one line."""
         told = f"{self.subject}, {self.metric}: {self.outcome}, {self.words}"
+        if self.p is not None:
+            told += f", p {'< 0.001' if self.p < 0.001 else f'= {self.p:.3f}'}"
         return told if self.point == "all runs" else f"{self.point}: {told}"
 
 
@@ -56,50 +74,169 @@ def outcomes(asked: Sequence[str], margin: Margin | None) -> tuple[Outcome, ...]
     return tuple(dict.fromkeys(found))
 
 
-def faults(compared: Comparison, asked: Sequence[Outcome]) -> list[Fault]:
-    """The comparisons whose outcome is among `asked`.
+@dataclass(frozen=True)
+class Judged:
+    """What a check comes to."""
 
-    All at every sweep point count. So do those over all sweep points, but not against a margin:
-    they have no interval.
+    faults: list[Fault]
+    number: int
+    """Tests that were judged together."""
+
+
+@dataclass(frozen=True)
+class _Test:
+    """A comparison that is judged, and what it is if its p-value says so."""
+
+    fault: Fault
+    p: float
+    key: object
+    """The comparison."""
+
+
+def judge(compared: Comparison, asked: Sequence[Outcome]) -> Judged:
+    """The comparisons whose outcome is among `asked`, at the sweep points and over all of them.
 
     Raises `InputError` if the runs could not have shown any outcome.
     """
-    if asked:
-        _check_can_fail(compared, asked)
-    margin = compared.margin is not None
-    found = [
-        Fault(point.match.label, name, c.metric.title, outcome, c.verdict.words)
-        for point in compared.points
-        for name, c in point.named
-        if (outcome := _outcome(asked, c.verdict.code, c.standing, margin)) is not None
-    ]
-    return found + [
-        Fault(
-            "over all sweep points", one.subject or "whole run", one.metric.title, code, one.words
-        )
-        for one in compared.overall
-        if (code := _outcome(asked, one.code, None, margin)) is not None
-    ]
+    if not asked:
+        return Judged([], 0)
+    tests = _tests(compared, asked)
+    _check_can_fail(compared, asked, len(tests))
+    found: list[Fault] = []
+    failed: set[object] = set()
+    for test, p in zip(tests, adjusted([test.p for test in tests], "holm"), strict=True):
+        if p <= LEVEL and test.key not in failed:
+            failed.add(test.key)
+            found.append(replace(test.fault, p=p))
+    if "undecided" in asked:
+        found += [
+            Fault(point.match.label, name, c.metric.title, "undecided", c.verdict.words)
+            for point in compared.points
+            for name, c in point.named
+            if c.standing in ("undecided", "worse") and id(c) not in failed
+        ]
+    return Judged(found, len(tests))
 
 
-def _outcome(asked: Sequence[Outcome], code: str, standing: str | None, margin: bool) -> str | None:
-    """What makes a comparison a failure, if anything does."""
-    judged = standing if margin else code
-    if judged is not None and judged in asked:
-        return judged
-    return code if "different" in asked and code != "no-evidence" else None
+def _tests(compared: Comparison, asked: Sequence[Outcome]) -> list[_Test]:
+    """All that is judged, in the order of what is compared."""
+    margin, found = compared.margin, list[_Test]()
+    plain = _cells(compared)
+    if "worse" in asked and not (margin is None and "different" in asked):
+        shifted = plain if margin is None else _against(compared, margin)
+        found += [
+            _Test(fault, _one_sided(metric, difference, p), key)
+            for fault, metric, difference, p, key in shifted
+            if metric.better is not None
+        ]
+    if "different" in asked:
+        for fault, metric, difference, p, key in plain:
+            code = "higher" if difference > 0 else "lower"
+            if metric.better is not None:
+                code = "better" if code == metric.better else "worse"
+            found.append(_Test(replace(fault, outcome=code), p, key))
+    return found
 
 
-def _check_can_fail(compared: Comparison, asked: Sequence[Outcome]) -> None:
-    """Raises `InputError` if nothing could be tested: a check that cannot fail says nothing."""
-    if "undecided" in asked or any(_says_something(c) for c in compared.compared):
-        return
-    raise InputError(
-        f"--fail-if {','.join(asked)}: nothing could be tested, so nothing could fail; compare "
-        "several runs of each side that differ by their seeds (repeat = 10, and something random "
-        "in the study)"
+_Cell = tuple[Fault, "Metric", float, float, object]
+"""What it is a fault of, the metric, the difference, the p-value of its size, the comparison."""
+
+_OVER_ALL = "over all sweep points"
+
+
+def _cells(compared: Comparison) -> list[_Cell]:
+    """What was tested at each sweep point and over all of them."""
+    found: list[_Cell] = []
+    for point in compared.points:
+        for name, c in point.named:
+            if c.p is not None and c.difference is not None:
+                fault = Fault(point.match.label, name, c.metric.title, "worse", c.verdict.words)
+                found.append((fault, c.metric, c.difference.absolute.mean, c.p, id(c)))
+    return found + _over_all(compared.overall, compared.overall)
+
+
+def _against(compared: Comparison, margin: Margin) -> list[_Cell]:
+    """The same beside A made worse by the margin."""
+    found: list[_Cell] = []
+    points = [_shifted(point.match, margin) for point in compared.points]
+    for point, match in zip(compared.points, points, strict=True):
+        differences = differences_of(match.rows)
+        for (name, c), one in zip(point.named, differences, strict=True):
+            if c.p is None or one is None or one.p is None:
+                continue
+            fault = Fault(point.match.label, name, c.metric.title, "worse", c.verdict.words)
+            found.append((fault, c.metric, one.absolute.mean, one.p, id(c)))
+    return found + _over_all(overall(points, "holm"), compared.overall)
+
+
+def _over_all(tested: Sequence[Overall], told: Sequence[Overall]) -> list[_Cell]:
+    """Those over all sweep points, as they are `tested`, in the words of those that are `told`."""
+    found: list[_Cell] = []
+    for one, shown in zip(tested, told, strict=True):
+        if one.p is not None and shown.p is not None:
+            subject = one.subject or "whole run"
+            fault = Fault(_OVER_ALL, subject, one.metric.title, "worse", shown.words)
+            found.append((fault, one.metric, one.difference, one.p, id(shown)))
+    return found
+
+
+def _shifted(match: Match, margin: Margin) -> Match:
+    def rows(given: list[Row]) -> list[Row]:
+        return [row if row.metric.better is None else margin.shifted(row) for row in given]
+
+    def subjects(given: list[Subject]) -> list[Subject]:
+        return [replace(one, rows=rows(one.rows)) for one in given]
+
+    return replace(
+        match,
+        groups=subjects(match.groups),
+        flows=subjects(match.flows),
+        traffic=subjects(match.traffic),
+        probes=subjects(match.probes),
+        bands=subjects(match.bands),
+        whole=rows(match.whole),
     )
 
 
-def _says_something(c: Compared) -> bool:
-    return c.p_adjusted is not None or c.verdict.untested == "equal"
+def _one_sided(metric: Metric, difference: float, p: float) -> float:
+    """The p-value of B being worse, of that of a difference to either side."""
+    worse = difference < 0 if metric.better == "higher" else difference > 0
+    return p / 2 if worse else 1 - p / 2
+
+
+def _check_can_fail(compared: Comparison, asked: Sequence[Outcome], tests: int) -> None:
+    """Raises `InputError` if no runs, or so few, could fail: a check that cannot says nothing."""
+    if "undecided" in asked:
+        return
+    said = f"--fail-if {','.join(asked)}"
+    if not tests:
+        if any(c.verdict.untested == "equal" for c in compared.compared):
+            return
+        raise InputError(
+            f"{said}: nothing could be tested, so nothing could fail; compare several runs of "
+            "each side that differ by their seeds (repeat = 10, and something random in the study)"
+        )
+    sides = 1 if "different" in asked else 2
+    bound = LEVEL / tests
+    least = _least(compared) / sides
+    if least <= bound:
+        return
+    enough = permutation.enough_pairs(sides * bound)
+    fewer = "judge fewer metrics (--metric)"
+    remedy = f"repeat the runs (--repeat {enough} or more), or {fewer}" if enough else fewer
+    raise InputError(
+        f"{said}: nothing could fail: {tests} comparisons are judged together, so that one of them "
+        f"fails with p of at most {bound:.2g}, and these runs can give none below {least:.2g}; "
+        f"{remedy}"
+    )
+
+
+def _least(compared: Comparison) -> float:
+    """The smallest p-value, to either side, that the runs can give at a point or over all."""
+    points = [point.match for point in compared.points]
+    sizes = [(len(p.seeds_a), len(p.seeds_b), p.paired) for p in points]
+    least = min(permutation.smallest(a, b, paired=paired) for a, b, paired in sizes)
+    if len(points) > 1 and all(paired for _, _, paired in sizes):
+        pairs = sum(a for a, _, _ in sizes)
+        least = min(least, permutation.smallest(pairs, pairs, paired=True))
+    return least

@@ -64,13 +64,18 @@ def of_comparison(
     return [doubt for doubt in raised if doubt is not None]
 
 
-def of_tests(points: Sequence[Match], tested: int, correction: Correction) -> list[Raised]:
-    """The doubt that so few runs allow of no verdict, or of few, in `tested` tests."""
+def of_tests(
+    points: Sequence[Match], tested: int, correction: Correction, *, told: bool = False
+) -> list[Raised]:
+    """The doubt that so few runs allow of no verdict in `tested` tests, or of none unless many
+    comparisons differ; not where a verdict is `told`."""
     if tested == 0:
         return []
     least = [permutation.smallest(len(p.seeds_a), len(p.seeds_b), paired=p.paired) for p in points]
     alone = LEVEL / tested
-    bound = LEVEL if correction == "fdr" else alone
+    # By Holm's method the smallest p-value of all has to be that small; once one is, others may be
+    # larger. Above the level none ever tells anything.
+    bound = alone if correction == "holm" and min(least) > alone else LEVEL
     without = sum(p > bound for p in least)
     # By Benjamini and Hochberg, so many p-values must be that small for any to be accepted.
     together = math.ceil(min(least) * tested / LEVEL)
@@ -79,7 +84,7 @@ def of_tests(points: Sequence[Match], tested: int, correction: Correction) -> li
         where = "" if without == len(points) else f" at {without} of {len(points)} sweep points"
         said = f"runs are too few for any verdict but `no evidence`{where}: the smallest p-value "
         said += f"that they can give is {max(least):.2g}, and at most {bound:.2g} is asked"
-    elif correction == "fdr" and together > _FEW_TOGETHER * tested:
+    elif correction == "fdr" and not told and together > max(1, _FEW_TOGETHER * tested):
         said = f"runs are too few to tell what differs unless {together} of {tested} comparisons "
         said += f"do: the smallest p-value that they can give is {min(least):.2g}"
     else:

@@ -67,7 +67,8 @@ def forest(compared: Comparison) -> Drawing:
     """The figure: in each panel a metric, in each row a sweep point of a flow, or of the run.
 
     Per cent are of A's mean, as in the table; differences of fractions are in points. Where there
-    is a margin, the side on which B is worse by more than that is shaded.
+    is a margin, the side on which B is worse by more than that is shaded; where it is another one
+    in each row, a dashed line marks its edge.
 
     Raises `InputError` if no difference was measured.
     """
@@ -173,8 +174,11 @@ def _draw(axes: Axes, panel: _Panel, margin: Margin | None, *, named: bool) -> N
     axes.locator_params(axis="x", nbins=5)
     low, high = axes.get_xlim()
     low, high = min(low, 0.0), max(high, 0.0)
-    if margin is not None and metric.better is not None:
-        bound = scale * margin.share
+    if margin is not None and metric.better is not None and _of_rows(metric, margin):
+        bounds = _draw_bounds(axes, panel, margin, scale)
+        low, high = min(low, *(1.1 * x for x in bounds)), max(high, *(1.1 * x for x in bounds))
+    elif margin is not None and metric.better is not None:
+        bound = scale * (margin.bound(metric, 1.0) if metric.bounded else margin.share or 0.0)
         low, high = min(low, -1.25 * bound), max(high, 1.25 * bound)
         worse = (low, -bound) if metric.better == "higher" else (bound, high)
         axes.axvspan(*worse, color=_SHADE, linewidth=0, zorder=0)
@@ -184,6 +188,32 @@ def _draw(axes: Axes, panel: _Panel, margin: Margin | None, *, named: bool) -> N
     axes.set_title(f"{metric.title}{_ARROWS[metric.better]}")
     more = f"; {panel.left_out} rows more" if panel.left_out else ""
     axes.set_xlabel(f"difference{unit}{more}")
+
+
+def _of_rows(metric: Metric, margin: Margin) -> bool:
+    """Whether the margin is another one in each row: a part of A's mean beside differences that
+    are not."""
+    return metric.bounded and not margin.in_points(metric)
+
+
+def _draw_bounds(axes: Axes, panel: _Panel, margin: Margin, scale: float) -> list[float]:
+    """Draws where B is worse by more than the margin in each row, and returns these places."""
+    found = [0.0]
+    side = -scale if panel.metric.better == "higher" else scale
+    for place, row in enumerate(panel.rows):
+        if row.compared.difference is None:
+            continue
+        bound = side * margin.bound(panel.metric, row.compared.difference.a.mean)
+        found.append(bound)
+        axes.plot(
+            [bound, bound],
+            [place - 0.35, place + 0.35],
+            color=_LOOKS["worse"][0],
+            linewidth=0.8,
+            linestyle="--",
+            zorder=1,
+        )
+    return found
 
 
 def _scale(metric: Metric) -> tuple[float, str]:

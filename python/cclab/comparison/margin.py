@@ -7,14 +7,17 @@ that end decides nothing (Piaggio et al. 2012, JAMA 308:2594, figure 1).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from cclab import _core
 from cclab.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from cclab.comparison.difference import Difference
+    from cclab.comparison.matching import Row
     from cclab.comparison.metric import Metric
     from cclab.stats import Estimate
 
@@ -23,28 +26,82 @@ Standing = Literal["better", "no-worse", "worse", "undecided"]
 
 STANDINGS: tuple[Standing, ...] = ("better", "no-worse", "worse", "undecided")
 
+_POINTS = "pp"
+
+_WRITTEN = (
+    "a part of A's mean in per cent, such as 5%; or of fractions, points of per cent, such as 1pp; "
+    "or both, as 5%,1pp"
+)
+
 
 @dataclass(frozen=True)
 class Margin:
     """How much worse B may be and still be no worse."""
 
-    share: float
-    """Of the mean of A; of a metric that is a fraction, the difference itself."""
+    share: float | None
+    """Of the mean of A; None where only points were given."""
+    points: float | None = None
+    """Of a metric that is a fraction, or an index up to 1, the difference itself, 0.01 a point;
+    None where `share` is for these too."""
 
     @classmethod
     def of(cls, given: str | float) -> Margin:
-        """The margin that `given` says: `"5%"`, or 0.05. Raises `InputError` if it is none."""
-        text = given.strip() if isinstance(given, str) else f"{given!r}"
-        share = _core.number(text)
-        if share is None or _core.dimension(text) not in ("share", None) or not share > 0:
-            raise InputError(f"margin {text}: a part of A's mean above 0 in per cent, such as 5%")
-        if isinstance(given, str) and not text.endswith("%"):
-            raise InputError(f"margin {text}: in per cent of A's mean; {100 * share:g}% is meant?")
-        return cls(share)
+        """The margin that `given` says: `"5%"`, or 0.05; `"1pp"` of fractions; or `"5%,1pp"`.
+
+        Raises `InputError` if it is none.
+        """
+        if not isinstance(given, str):
+            return cls(_part(f"{given!r}", f"{given!r}"))
+        parts = [part.strip() for part in given.split(",")]
+        points = [part for part in parts if part.endswith(_POINTS)]
+        shares = [part for part in parts if not part.endswith(_POINTS)]
+        if len(points) > 1 or len(shares) > 1:
+            raise InputError(f"margin {given}: {_WRITTEN}")
+        for share in shares:
+            number = _core.number(share)
+            if not share.endswith("%") and number is not None and _core.dimension(share) is None:
+                meant = f"{share}%" if number >= 1 else f"{100 * number:g}%"
+                raise InputError(f"margin {given}: in per cent of A's mean; is {meant} meant?")
+        return cls(
+            _part(shares[0], given) if shares else None,
+            _part(f"{points[0].removesuffix(_POINTS).strip()}%", given) if points else None,
+        )
 
     def __str__(self) -> str:
         """As a user writes it."""
-        return f"{100 * self.share:g}%"
+        told = [] if self.share is None else [f"{100 * self.share:g}%"]
+        return ",".join(told + ([] if self.points is None else [f"{100 * self.points:g}{_POINTS}"]))
+
+    def check(self, metrics: Iterable[Metric]) -> None:
+        """Raises `InputError` if it says nothing of some of the `metrics` that are compared."""
+        if self.share is not None:
+            return
+        others = dict.fromkeys(m.path for m in metrics if m.better is not None and not m.bounded)
+        if others:
+            more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+            raise InputError(
+                f"margin {self}: points are of fractions, and {', '.join([*others][:3])}{more} are "
+                f"none; add a part of A's mean, as 5%,{self}, or choose with --metric"
+            )
+
+    def in_points(self, metric: Metric) -> bool:
+        """Whether it is the difference itself that is held against it, not its part of A."""
+        return metric.bounded and self.points is not None
+
+    def bound(self, metric: Metric, mean_a: float) -> float:
+        """By how much B may be worse, in the unit of the metric."""
+        if metric.bounded and self.points is not None:
+            return self.points
+        return (self.share or 0.0) * max(mean_a, 0.0)
+
+    def shifted(self, row: Row) -> Row:
+        """The row with A worse by the margin: B is worse by more if it is worse than that."""
+        sign = -1.0 if row.metric.better == "higher" else 1.0
+        if row.metric.bounded and self.points is not None:
+            add, factor = sign * self.points, 1.0
+        else:
+            add, factor = 0.0, 1.0 + sign * (self.share or 0.0)
+        return replace(row, a=[None if v is None else v * factor + add for v in row.a])
 
     def standing(self, metric: Metric, found: Difference | None, repeated: bool) -> Standing | None:
         """Where B stands; None of a metric of which neither way is better, or not measured.
@@ -70,12 +127,22 @@ class Margin:
         Where nothing can be relative to A, because its mean is zero in some resamples, the absolute
         difference against that part of A's mean.
         """
-        if metric.bounded:
-            return found.absolute, self.share
         relative = found.relative
-        if relative is not None and (relative.low is not None or found.absolute.low is None):
-            return relative, self.share
-        return found.absolute, self.share * max(found.a.mean, 0.0)
+        if (
+            not self.in_points(metric)
+            and relative is not None
+            and (relative.low is not None or found.absolute.low is None)
+        ):
+            return relative, self.share or 0.0
+        return found.absolute, self.bound(metric, found.a.mean)
+
+
+def _part(text: str, given: str) -> float:
+    """A part of something, in per cent or as a plain number."""
+    part = _core.number(text)
+    if part is None or _core.dimension(text) not in ("share", None) or not 0 < part < 1:
+        raise InputError(f"margin {given}: {_WRITTEN}; above 0 and below 100")
+    return part
 
 
 def _ends(estimate: Estimate, found: Difference, repeated: bool) -> tuple[float, float] | None:

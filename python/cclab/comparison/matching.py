@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cclab.comparison.changes import Change, changes
+from cclab.comparison.difference import Difference, differences
 from cclab.comparison.metric import follows_window
 from cclab.grouped import MOST_FLOWS
-from cclab.metrics import FLOW_GROUPS, kind, of_flow, of_source, shown, warmed_up
+from cclab.metrics import FLOW_GROUPS, kind, of_flow, of_source, shares, shown, warmed_up
 from cclab.metrics import Subject as Owner
 
 if TYPE_CHECKING:
@@ -30,6 +31,19 @@ class Row:
     """Whether the runs at equal places belong together."""
     repeated: bool
     """Whether there are several runs on a side, and on both they are one run, repeated."""
+
+
+def differences_of(rows: list[Row]) -> list[Difference | None]:
+    """The difference of each of `rows`: those with as many runs at once."""
+    found: list[Difference | None] = [None] * len(rows)
+    alike: dict[tuple[bool, int, int], list[int]] = {}
+    for place, row in enumerate(rows):
+        alike.setdefault((row.paired, len(row.a), len(row.b)), []).append(place)
+    for (paired, _, _), places in alike.items():
+        sides = ([rows[place].a for place in places], [rows[place].b for place in places])
+        for place, one in zip(places, differences(*sides, paired=paired), strict=True):
+            found[place] = one
+    return found
 
 
 @dataclass(frozen=True)
@@ -134,6 +148,9 @@ def match(a: Results, b: Results, metrics: list[Metric], names: Sequence[str]) -
 
 def has(results: Results, metric: Metric) -> bool:
     """Whether some run of `results` measured `metric`."""
+    if metric.path == "flow.share":  # made of the flows of a run together
+        measured = [run.metrics for point in results.points for run in point.runs]
+        return any(share is not None for one in measured for share in shares(one))
     return any(
         metric.of(owner) is not None
         for point in results.points
@@ -372,10 +389,11 @@ def _flow(runs: list[Measured], name: str) -> list[dict[str, Any]]:
     """
     rows = []
     for run in runs:
-        flow = next(f for f in run.metrics["flows"] if f["name"] == name)
+        place, flow = next((k, f) for k, f in enumerate(run.metrics["flows"]) if f["name"] == name)
         asked = next(f for f in run.run.scenario["flows"] if f["name"] == name)
         cut = asked.get("transfer") is not None and flow["ended_s"] is None
-        rows.append(of_flow(flow) | ({"elapsed_s": None} if cut else {}))
+        share = {"share": shares(run.metrics)[place]}
+        rows.append(of_flow(flow) | share | ({"elapsed_s": None} if cut else {}))
     return rows
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
 from cclab.errors import InputError
-from cclab.metrics import Better, Metric, of, shown
+from cclab.metrics import Better, Metric, named, near, of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
 __all__ = ["DEFAULT", "METRICS", "Better", "Metric", "follows_window", "metric_names"]
 
+_SHARE = named("flow", "share")
+
 METRICS = (
     *of("flow"),
+    *([_SHARE] if _SHARE else []),
     *of("traffic"),
     *of("probe"),
     *of("bottleneck"),
@@ -30,6 +32,8 @@ DEFAULT = tuple(
 """What is compared if nothing is chosen; `elapsed_s` where a flow has a transfer, of cross traffic
 what its kind has."""
 
+
+_MOST_NAMES = 8
 
 _FIRST = ("flow", "bottleneck", "run")
 """Whose a name without its subject is, whatever else has one so called."""
@@ -64,6 +68,11 @@ def _by_words() -> dict[str, list[Metric]]:
         for word, one in ((metric.name, metric), (metric.short, meant)):
             if word is not None and one not in found.setdefault(word, []):
                 found[word].append(one)
+        if len(metric.keys) > 1:
+            # As documents have it: flow.datagrams.loss.
+            spelt = ".".join(metric.keys)
+            found.setdefault(f"{metric.subject}.{spelt}", [metric])
+            found.setdefault(spelt, [metric])
     return found
 
 
@@ -77,17 +86,28 @@ def _meant(name: str, may: list[Metric], has: Callable[[Metric], bool] | None) -
 
 
 def _hint(name: str, known: Collection[str]) -> str:
-    """What somebody may mean who writes `name`, and what else there is."""
+    """What somebody may mean who writes `name`."""
     subject, dot, word = name.rpartition(".")
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.85)
-    # A name without its unit is nearer than one that only looks like it.
-    near = near or [metric for metric in known if metric.startswith(f"{name}_")]
-    near = near or difflib.get_close_matches(name, known, n=1)
-    hint = f" (did you mean {near[0]}?)" if near else ""
+    owner, _, one = subject.partition(".")
+    if one:
+        rest = f"{one}.{word}".split(".")[1:]
+        meant = next(
+            (w for w in (f"{owner}.{'.'.join(rest)}", f"{owner}.{word}") if w in known), None
+        )
+        if meant is not None:
+            return f": every {owner} that both sides have has a row of its own; write {meant}"
     whose = [metric.path for metric in METRICS if dot and metric.name == word]
     if whose:
-        return f"{hint}: {subject} has none; there is {', '.join(whose)}"
-    return f"{hint}; one of {', '.join(dict.fromkeys(metric.name for metric in METRICS))}"
+        hint = near(name, known, most=1)
+        told = f" (did you mean {hint[0]}?)" if hint else ""
+        return f"{told}: {subject} has none; there is {', '.join(whose[:_MOST_NAMES])}"
+    hints = near(
+        name, [m.name if m.subject in _FIRST else m.path for m in METRICS], most=_MOST_NAMES
+    )
+    if not hints:
+        return "; `cclab list metrics` has them"
+    others = f"; near are {', '.join(hints[1:])}" if hints[1:] else ""
+    return f" (did you mean {hints[0]}?){others}; `cclab list metrics` has all"
 
 
 def follows_window(metric: Metric, names: Sequence[str]) -> bool:

@@ -64,7 +64,8 @@ class Overall:
         if self.p is None:
             return "equal"
         if not self.metric.bounded:
-            return f"{100 * self.difference:+.2g}%"
+            share = 100 * self.difference
+            return f"{share:+.0f}%" if abs(share) >= 10 else f"{share:+.2g}%"
         divisor, unit, digits = self.metric.unit(1.0)
         return f"{self.difference / divisor:+.{digits}f}{' points' if unit == '%' else ''}"
 

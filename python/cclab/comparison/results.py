@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cclab.comparison import demand, doubts
 from cclab.comparison.correction import LEVEL, Correction, adjusted
-from cclab.comparison.difference import Difference, differences
-from cclab.comparison.matching import Match, Row, has, match
+from cclab.comparison.matching import Match, Row, differences_of, has, match
 from cclab.comparison.metric import METRICS, Metric, metric_names
 from cclab.comparison.overall import Overall, overall
 from cclab.comparison.verdict import Verdict, code_of, untested, words
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
     from cclab.comparison.changes import Change
     from cclab.comparison.demand import Fault
+    from cclab.comparison.difference import Difference
     from cclab.comparison.margin import Margin, Standing
     from cclab.report.figures.style import Drawing
     from cclab.results import Results
@@ -262,11 +262,12 @@ class Comparison:
     def failing(self, *outcomes: str) -> list[Fault]:
         """What makes `cclab compare --fail-if` end with 1: the comparisons that came out so.
 
-        `outcomes` are "worse", "undecided" (with a margin) and "different".
+        `outcomes` are "worse", "undecided" (with a margin) and "different". All that is compared is
+        judged together: where nothing differs, anything is said to with a probability of 5%.
 
         Raises `InputError` if one is not known, or if the runs could not have shown any.
         """
-        return demand.faults(self, demand.outcomes(outcomes, self.margin))
+        return demand.judge(self, demand.outcomes(outcomes, self.margin)).faults
 
     def figure(self) -> Drawing:
         """The differences with their intervals, a panel for each metric; notebooks show it.
@@ -288,6 +289,7 @@ class Comparison:
             "correction": self.correction,
             "level": LEVEL,
             "margin": None if self.margin is None else self.margin.share,
+            "margin_points": None if self.margin is None else self.margin.points,
             "tested": sum(c.p_adjusted is not None for c in self.compared),
             "overall": [one.document() for one in self.overall],
             "points": [point.document() for point in self.points],
@@ -331,12 +333,19 @@ def compare_results(
         raise InputError(_nothing_shared(a, b))
     if metrics:
         _check_measured(chosen, points, there)
+    if margin is not None:
+        margin.check(row.metric for point in points for row in point.rows)
     compared = iter(_compared([row for point in points for row in point.rows], correction, margin))
     tested = [_point(point, compared) for point in points]
     family = sum(c.p_adjusted is not None for point in tested for c in point.compared)
     raised = [
         *doubts.of_comparison(kind, points, meant, a.results.plan, b.results.plan),
-        *doubts.of_tests(points, family, correction),
+        *doubts.of_tests(
+            points,
+            family,
+            correction,
+            told=any(c.verdict.code != "no-evidence" for point in tested for c in point.compared),
+        ),
         *doubts.of_sides(a.results, b.results),
     ]
     across = overall(points, correction)
@@ -384,7 +393,7 @@ def _compared(
     rows: list[Row], correction: Correction, margin: Margin | None = None
 ) -> list[Compared]:
     """Each of `rows` tested, its p-value corrected for their number, and held against `margin`."""
-    found = _differences(rows)
+    found = differences_of(rows)
     reasons = [untested(one, row.repeated) for one, row in zip(found, rows, strict=True)]
     p_values = {
         place: one.p
@@ -401,19 +410,6 @@ def _compared(
         standing = None if margin is None else margin.standing(row.metric, one, row.repeated)
         compared.append(Compared(row.metric, one, p, outcome, standing))
     return compared
-
-
-def _differences(rows: list[Row]) -> list[Difference | None]:
-    """The difference of each of `rows`: those with as many runs at once."""
-    found: list[Difference | None] = [None] * len(rows)
-    alike: dict[tuple[bool, int, int], list[int]] = {}
-    for place, row in enumerate(rows):
-        alike.setdefault((row.paired, len(row.a), len(row.b)), []).append(place)
-    for (paired, _, _), places in alike.items():
-        sides = ([rows[place].a for place in places], [rows[place].b for place in places])
-        for place, one in zip(places, differences(*sides, paired=paired), strict=True):
-            found[place] = one
-    return found
 
 
 def _point(match: Match, compared: Iterator[Compared]) -> PointComparison:

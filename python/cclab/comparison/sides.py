@@ -78,8 +78,9 @@ def compare(
     `results/NAME.B` (`out/A`, `out/B`; A and B being what they are called) do not hold it already.
     `flows` are the flows whose variant is replaced, all if empty. `metrics` chooses what is
     compared; `correction` is how p-values are corrected for the number of all that is, `"fdr"` or
-    `"holm"`. With a `margin` (`"5%"` of A's mean) each metric is also better, no worse, worse or
-    undecided against it. The others are those of `cclab.run`, and need a `study`.
+    `"holm"`. With a `margin` (`"5%"` of A's mean, `"1pp"` of fractions) each metric is also better,
+    no worse, worse or undecided against it. The others are those of `cclab.run`, and need a
+    `study`.
 
     Raises `InputError` or `StudyError` for wrong input, `StoreError` and `DamageError` if a folder
     cannot be used, and `RunError` if a run fails.
@@ -90,11 +91,14 @@ def compare(
     from cclab.comparison.results import Side, compare_results
 
     flows, metrics, set = api.each(flows), api.each(metrics), api.each(set)
-    metric_names(metrics)  # A wrong name is found before an hour of runs.
+    # A wrong name is found before an hour of runs.
+    meant, allowed = metric_names(metrics), None if margin is None else Margin.of(margin)
+    if allowed is not None:
+        allowed.check(meant)
     how: _How = {
         "metrics": metrics,
         "correction": known_correction(correction),
-        "margin": None if margin is None else Margin.of(margin),
+        "margin": allowed,
     }
     if study is None:
         asked = {"flows": flows, "out": out, "backend": backend, "repeat": repeat}

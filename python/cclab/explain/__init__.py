@@ -75,9 +75,14 @@ class FlowExplanation(Shown):
     limits: list[Limit]
     """Every bound, lowest first."""
     expected_bps: float | None
-    """The lowest of them: the expected throughput in payload; None where nothing bounds it."""
+    """The lowest of them: the expected throughput in payload. None where nothing bounds it, and
+    where the flow loses packets at random and no closed form says what its variant makes of that:
+    it then has at most the lowest of them."""
     binds: str | None
     """Name of the lowest."""
+    near: list[str]
+    """Where a window, an application or a packet rate binds: others of these that are so near that
+    they would soon bind in its place."""
     notes: list[str]
     """What follows for the experiment."""
 
@@ -166,16 +171,23 @@ def _flow(
     found += limits.of_source(spec, flow)
     sharers_of_routers = limits.sharers_of_routers(flow, described)
     found += limits.of_packet_rates(spec, network, flow, sharers_of_routers)
-    loss = limits.loss_probability(network, [links[i]["name"] for i in flow["data"]])
+    data = [links[i]["name"] for i in flow["data"]]
+    loss = limits.loss_probability(network, data)
+    bursts = limits.loses_in_bursts(network, data)
+    lossy = loss > 0 or bursts
+    known = True
     if flow["source_bps"] is None:
-        found += limits.of_loss(flow, loss, empty)
+        of_loss = limits.of_loss(flow, loss, empty)
+        known = not lossy or (bool(of_loss) and not bursts)
+        found += of_loss
     found.sort(key=lambda limit: limit.bps)
+    near = _near(found)
     bdp = None if slowest is None else links[slowest]["rate_bps"] * base / 8
     queue = None if slowest is None else _queue_bytes(network, links[slowest]["name"], flow)
     return FlowExplanation(
         name=flow["name"],
         cc=flow["cc"] or _UDP,
-        data=[links[i]["name"] for i in flow["data"]],
+        data=data,
         acks=[links[i]["name"] for i in flow["acks"]],
         base_rtt_s=base,
         empty_rtt_s=empty,
@@ -187,10 +199,37 @@ def _flow(
         sndbuf_bytes=flow["sndbuf_bytes"],
         initial_window_bytes=flow["initial_window_bytes"],
         limits=found,
-        expected_bps=found[0].bps if found else None,
+        expected_bps=found[0].bps if found and known else None,
         binds=found[0].name if found else None,
-        notes=_of_variant(flow, found, loss) + _notes(flow, links, slowest, bdp, queue),
+        near=near,
+        notes=[
+            *_of_variant(flow, loss, bursts, known),
+            *_of_near(found, near),
+            *_notes(flow, links, slowest, bdp, queue, lossy),
+        ],
     )
+
+
+_OF_HOSTS = ("rwnd", "sndbuf", "application", "packet-rate")
+"""Limits that do not react to the network."""
+
+_NEAR = 1.5
+"""A limit that is no further above the lowest than by this factor is near it."""
+
+
+def _near(found: list[Limit]) -> list[str]:
+    """The limits of hosts that are near the lowest, which is one."""
+    if not found or found[0].name not in _OF_HOSTS:
+        return []
+    near = [limit.name for limit in found[1:] if limit.bps <= _NEAR * found[0].bps]
+    return [name for name in dict.fromkeys(near) if name in _OF_HOSTS and name != found[0].name]
+
+
+def _of_near(found: list[Limit], near: list[str]) -> list[str]:
+    if not near:
+        return []
+    others = " and ".join(near)
+    return [f"{others} would soon bind where {found[0].name} did not: raise them together"]
 
 
 def _queue_bytes(network: dict[str, Any], name: str, flow: dict[str, Any]) -> float | None:
@@ -204,8 +243,8 @@ def _queue_bytes(network: dict[str, Any], name: str, flow: dict[str, Any]) -> fl
     return float(limit["packets"] * flow["packet_bytes"])
 
 
-def _of_variant(flow: dict[str, Any], found: list[Limit], loss: float) -> list[str]:
-    """That nothing is expected of what a variant does under loss, where no formula says it."""
+def _of_variant(flow: dict[str, Any], loss: float, bursts: bool, known: bool) -> list[str]:
+    """That nothing is expected of what a variant does under loss, where no formula is `known`."""
     if flow["source_bps"] is not None:
         return ["datagrams do not slow down: what the network does not carry is lost"]
     if not flow["cc_simulated"]:
@@ -213,9 +252,13 @@ def _of_variant(flow: dict[str, Any], found: list[Limit], loss: float) -> list[s
             f"the simulator has no {flow['cc']}, the kernel backends have it: its network is "
             "explained, and no closed form of its response to loss is known"
         ]
-    if loss > 0 and not any(limit.name == "loss" for limit in found):
-        return [f"no closed form is known here for {flow['cc']} under a loss of {loss:.3%}"]
-    return []
+    if known:
+        return []
+    under = "losses in bursts" if bursts else f"a loss of {loss:.3%}"
+    return [
+        f"no closed form is known here for {flow['cc']} under {under}: nothing is expected, and "
+        "its limits say only what it has at most"
+    ]
 
 
 def _notes(
@@ -224,6 +267,7 @@ def _notes(
     slowest: int | None,
     bdp: float | None,
     queue: float | None,
+    lossy: bool,
 ) -> list[str]:
     notes = []
     if slowest is not None and not is_under_study(slowest, links):
@@ -235,18 +279,21 @@ def _notes(
         return notes
     # Framing and headers are part of what the path holds.
     inflated = flow["packet_bytes"] / flow["payload_bytes"]
-    windows = [w for w in (flow["rwnd_bytes"], flow["sndbuf_bytes"]) if w is not None]
-    if not windows:
+    filling, held = (
+        min((w for w in (flow["rwnd_bytes"], flow[of_buffer]) if w is not None), default=None)
+        for of_buffer in ("sndbuf_round_bytes", "sndbuf_bytes")
+    )
+    if filling is None or held is None:
         return notes
-    window = min(windows) * inflated
-    if window < bdp:
+    if filling * inflated < bdp:
         notes.append(
-            f"its window ({min(windows):,} bytes) is below the path's BDP ({bdp:,.0f} bytes): "
-            "it alone never fills the link and never loses a packet"
+            f"its window ({filling:,} bytes) is below the path's BDP ({bdp:,.0f} bytes): "
+            "it alone never fills the link"
+            + (", and its queue never drops a packet" if lossy else " and never loses a packet")
         )
-    elif window < bdp + queue:
+    elif held * inflated < bdp + queue and not lossy:
         notes.append(
-            f"its window ({min(windows):,} bytes) fits the path and its queue "
+            f"its window ({held:,} bytes) fits the path and its queue "
             f"({bdp + queue:,.0f} bytes): alone it loses nothing, and its window, not congestion "
             "control, sets its rate"
         )
@@ -271,8 +318,9 @@ def _together(flows: list[FlowExplanation]) -> list[str]:
             f"up to {ratio**2:.3g} times where they are synchronised (1/RTT^2; "
             "Lakshman and Madhow 1997)"
         )
-    limits_of_tcp = ("rwnd", "sndbuf", "application", "packet-rate")
-    bounded = [f for f in flows if f.binds in limits_of_tcp and f.cc != _UDP]
+    bounded = [
+        f for f in flows if f.binds in _OF_HOSTS and f.expected_bps is not None and f.cc != _UDP
+    ]
     if bounded and len(flows) > 1:
         names = groups.folded([flow.name for flow in bounded])
         notes.append(

@@ -26,9 +26,10 @@ class GroupExplanation(Shown):
     bottlenecks: list[str]
     """Of its flows, each once."""
     expected_sum_bps: float | None
-    """What its flows are expected to have together, in payload; None where nothing bounds one."""
+    """What its flows are expected to have together, in payload; None where nothing is expected of
+    one."""
     binds: list[str]
-    """Names of the lowest limits of its flows, each once."""
+    """Names of the lowest limits of its flows of which something is expected, each once."""
 
 
 def explain_groups(
@@ -72,5 +73,11 @@ def _group(name: str, flows: Sequence[FlowExplanation]) -> GroupExplanation:
         variants=list(dict.fromkeys(flow.cc for flow in flows)),
         bottlenecks=list(dict.fromkeys(f.bottleneck for f in flows if f.bottleneck is not None)),
         expected_sum_bps=math.fsum(known) if len(known) == len(expected) else None,
-        binds=list(dict.fromkeys(flow.binds for flow in flows if flow.binds is not None)),
+        binds=list(
+            dict.fromkeys(
+                flow.binds
+                for flow in flows
+                if flow.binds is not None and flow.expected_bps is not None
+            )
+        ),
     )

@@ -111,19 +111,24 @@ def of_source(spec: dict[str, Any], flow: dict[str, Any]) -> list[Limit]:
 
 def of_windows(flow: dict[str, Any], rtt_s: float) -> list[Limit]:
     """The windows that do not react to the network."""
-    found = []
-    for name, key, what in (
-        ("rwnd", "rwnd_bytes", "the receiver advertises at most"),
-        ("sndbuf", "sndbuf_bytes", "the send buffer holds"),
-    ):
-        window = flow[key]
-        if window is not None and rtt_s > 0:
-            # Only whole segments fit a window.
-            segments = max(window // flow["payload_bytes"], 1)
-            rate = laws.window_limit(min(segments * flow["payload_bytes"], window), rtt_s)
-            trip = units.told_time(rtt_s)
-            why = f"{what} {window:,} bytes, {segments} segments a round trip of {trip}"
-            found.append(Limit(name, rate, why))
+    if rtt_s <= 0:
+        return []
+    rwnd, held, passed = (flow[key] for key in ("rwnd_bytes", "sndbuf_bytes", "sndbuf_round_bytes"))
+    windows = []
+    if rwnd is not None:
+        windows.append(("rwnd", rwnd, f"the receiver advertises at most {rwnd:,} bytes"))
+    if held is not None:
+        what = f"the send buffer holds {held:,} bytes"
+        if passed < held:
+            what += f" and takes more when a third is free: {passed:,} bytes"
+        windows.append(("sndbuf", passed, what))
+    payload, found = flow["payload_bytes"], []
+    for name, window, what in windows:
+        # Only whole segments fit a window.
+        segments = max(window // payload, 1)
+        rate = laws.window_limit(min(segments * payload, window), rtt_s)
+        why = f"{what}, {segments} segments a round trip of {units.told_time(rtt_s)}"
+        found.append(Limit(name, rate, why))
     return found
 
 
@@ -222,6 +227,19 @@ def loss_probability(network: dict[str, Any], data: list[str]) -> float:
         for impaired in (network["bottleneck"], network["access"]):
             passed *= _passed(impaired, at_hosts=True)
     return 1 - passed
+
+
+def loses_in_bursts(network: dict[str, Any], data: list[str]) -> bool:
+    """Whether a link on the way `data`, or a host at its ends, has losses of which no formula
+    here knows what they do: those that come in bursts."""
+    links = [link for link in (link_called(network, name) for name in data) if link is not None]
+    ends = [] if network.get("graph") else [network["bottleneck"], network["access"]]
+    return any(
+        "random" not in loss["model"] and (loss["at"] != "router") == at_hosts
+        for at_hosts, impaired in ((False, links), (True, ends))
+        for link in impaired
+        for loss in link.get("loss") or []
+    )
 
 
 def _passed(link: dict[str, Any], *, at_hosts: bool) -> float:

@@ -93,6 +93,20 @@ def _rows(explanation: Explanation) -> list[tuple[str, ...]]:
     return rows
 
 
+def expected(flow: FlowExplanation) -> str:
+    """What a flow is expected to have, in words; empty where nothing bounds it."""
+    if flow.expected_bps is not None:
+        return units.told_rate(flow.expected_bps)
+    return f"at most {units.told_rate(flow.limits[0].bps)}" if flow.limits else ""
+
+
+def bound_by(flow: FlowExplanation) -> str:
+    """What binds a flow and what is near it, in words; empty where nothing bounds it."""
+    if flow.binds is not None and flow.expected_bps is None:
+        return "no closed form under loss"
+    return ", ".join([*([flow.binds] if flow.binds else []), *flow.near])
+
+
 def _cells(flow: FlowExplanation) -> tuple[str, ...]:
     return (
         flow.cc or _NONE,
@@ -100,8 +114,8 @@ def _cells(flow: FlowExplanation) -> tuple[str, ...]:
         flow.bottleneck or _NONE,
         _NONE if flow.bdp_bytes is None else units.told_size(flow.bdp_bytes),
         _NONE if flow.queue_bytes is None else units.told_size(flow.queue_bytes),
-        _NONE if flow.expected_bps is None else units.told_rate(flow.expected_bps),
-        flow.binds or _NONE,
+        expected(flow) or _NONE,
+        bound_by(flow) or _NONE,
     )
 
 

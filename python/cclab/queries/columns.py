@@ -88,7 +88,9 @@ class Wide:
         schema = frame.collect_schema()
         terms: Terms = {}
         for name, kind in schema.items():
-            term = Term(pl.col(name), kind_of(kind), dimensions=of_column(name))
+            # The number of a flow in its run: its name is the column beside.
+            by_name = pl.col(own["name"]) if name == OWN[table] and "name" in own else None
+            term = Term(pl.col(name), kind_of(kind), dimensions=of_column(name), name=by_name)
             terms[name] = term
             if name.startswith(_OF_NETWORK):
                 terms[f"network.{name}"] = term

@@ -19,6 +19,7 @@ import polars as pl
 from cclab import _core
 from cclab.errors import InputError
 from cclab.metrics import OF_SEVERAL
+from cclab.metrics import near as metrics_near
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -74,6 +75,8 @@ class Term:
     """What a quoted text says: it may be meant as a quantity."""
     dimensions: frozenset[str] = frozenset()
     """What a number can be a quantity of; none where that is not known."""
+    name: pl.Expr | None = None
+    """Of a number that stands for something with a name, the name: beside a text it is that."""
 
     def same(self, other: Term) -> bool:
         """Whether both say the same, word for word."""
@@ -86,6 +89,10 @@ def _quantity(text: str) -> Term | None:
     if value is None:
         return None
     return Term(pl.lit(value), "number", dimensions=frozenset({dimension} if dimension else ()))
+
+
+def _says_number(term: Term) -> bool:
+    return term.literal is not None and _core.number(term.literal) is not None
 
 
 def kind_of(column: pl.DataType) -> Kind:
@@ -119,6 +126,15 @@ def condition(text: str, resolve: Mapping[str, Term]) -> pl.Expr:
     return term.value
 
 
+def _respelt(name: str, known: Mapping[str, Term]) -> Term | None:
+    """What is called so elsewhere: `flow.datagrams.loss` of a metric in a document, `queue.limit`
+    of a key of the bottleneck in tables."""
+    parts = name.split(".")
+    spelt = [".".join([*parts[:k], "_".join(parts[k:])]) for k in range(len(parts) - 1)]
+    spelt += [f"bottleneck.{name}"] if len(parts) > 1 else []
+    return next((known[one] for one in spelt if one in known), None)
+
+
 def unknown_column(name: str, known: Mapping[str, Term]) -> str:
     """The complaint that there is no column `name`, with the nearest that there is."""
     if name.rpartition(".")[2] in OF_SEVERAL:
@@ -129,7 +145,8 @@ def unknown_column(name: str, known: Mapping[str, Term]) -> str:
     small = {k.lower(): k for k in known}
     near = [k for k in known if k.lower() == name.lower() or k.rpartition(".")[2] == name]
     near += [k for k in known if k.startswith(f"{name}_") and k.endswith(("_bps", "_s", "_bytes"))]
-    near += [small[k] for k in difflib.get_close_matches(name.lower(), small, n=1)]
+    near += [small[k] for k in difflib.get_close_matches(name.lower(), small, n=1, cutoff=0.85)]
+    near = near or [small[k] for k in metrics_near(name.lower(), small, most=1)]
     hint = f"did you mean `{near[0]}`?" if near else "`--list` shows the columns"
     return f"no column `{name}`; {hint}"
 
@@ -275,6 +292,8 @@ class _Expression:
 
     def _matches(self, node: ast.BinOp) -> Term:
         value, pattern = self._visit(node.left), self._visit(node.right)
+        if value.name is not None:
+            value = Term(value.name, "text")
         if value.kind != "text":
             raise self._refusal(
                 f"`matches` needs a text on its left, this is a {value.kind}", node.left
@@ -330,7 +349,7 @@ class _Expression:
 
     def _column(self, node: ast.Name | ast.Attribute) -> Term:
         name = self._named(node)
-        term = self._resolve.get(name)
+        term = self._resolve.get(name) or _respelt(name, self._resolve)
         if term is None and name in ("true", "false"):
             return Term(pl.lit(name == "true"), "condition")
         if term is None and name in ("null", "none"):
@@ -349,6 +368,10 @@ class _Expression:
 
     def _alike(self, one: Term, other: Term, node: ast.expr) -> tuple[Term, Term]:
         """Both as the same kind: a quoted quantity beside a number is a number."""
+        if one.name is not None and other.kind == "text" and not _says_number(other):
+            one = Term(one.name, "text")
+        elif other.name is not None and one.kind == "text" and not _says_number(one):
+            other = Term(other.name, "text")
         if one.kind == "number" and other.kind == "text":
             other = self._as_number(other, node)
         elif other.kind == "number" and one.kind == "text":

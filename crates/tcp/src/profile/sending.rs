@@ -52,6 +52,19 @@ impl SendBuffer {
         self.fill(self.most)
     }
 
+    /// Bytes of payload that it lets go in a round trip of a flow whose window is larger, at most.
+    ///
+    /// A third of the memory has to be free before the application writes (`sk_stream_is_writeable`).
+    /// What is in flight then takes up to two thirds, `least_burst` bytes of payload to a packet at
+    /// least, and counts for more than its payload; so two writes come within a round trip, not
+    /// three, and of a buffer in which a write fills more than that is left, one.
+    pub fn payload_of_round(&self, least_burst: u64) -> u64 {
+        let held = self.most * 2 / 3;
+        let write = self.fill(self.most - held);
+        let in_flight = held * least_burst / (least_burst + self.overhead);
+        if in_flight < write { write } else { 2 * write }
+    }
+
     /// Bytes of payload that go into `room` bytes of memory: the last packet goes in whole.
     pub(crate) fn fill(&self, room: u64) -> u64 {
         room.div_ceil(self.packet + self.overhead) * self.packet

@@ -10,10 +10,23 @@ from cclab.errors import StudyError
 from cclab.explain import explain
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from matplotlib.axes import Axes
+
     from cclab.plan import Run
 
 LOOK: dict[str, Any] = {"color": "0.45", "linewidth": 1.2}
 """How an expectation is drawn."""
+
+_ARROW: dict[str, Any] = {
+    "linestyle": "none",
+    "marker": "^",
+    "markersize": 5,
+    "color": "0.45",
+    "clip_on": False,
+}
+"""How one is marked that is far above the axis."""
 
 _SAYS_NOTHING = frozenset({"link", "share"})
 """Bounds that a link sets: how flows share it is what is measured, not what is expected."""
@@ -35,6 +48,41 @@ def expected_bps(run: Run) -> dict[str, float]:
     }
 
 
-def handle(**more: Any) -> Line2D:
-    """Its entry in a legend."""
-    return Line2D([], [], label="expected", **LOOK, **more)
+_ROOM = 1.6
+"""The axis reaches to an expectation that is above all that was measured by no more than this
+factor: what was measured must stay readable."""
+
+
+def top(measured: Collection[float], expected: Collection[float]) -> float:
+    """How far the axis reaches: over all that was measured, and the expectations near it."""
+    highest = max(measured, default=0.0)
+    near = [bps for bps in expected if not highest or bps <= _ROOM * highest]
+    return max([highest, *near])
+
+
+def drawn(axes: Axes, at: float | None, half: float, height: float, reach: float) -> str:
+    """Draws an expectation: a bar of twice `half` at the place `at`, or a line over all places.
+
+    One above `reach`, how far the axis does, is an arrow at its top. Returns which of both.
+    """
+    if height > reach:
+        axes.plot(
+            0.98 if at is None else at,
+            0.985,
+            transform=axes.transAxes if at is None else axes.get_xaxis_transform(),
+            **_ARROW,
+        )
+        return "above"
+    if at is None:
+        axes.axhline(height, linestyle="--", **LOOK)
+    else:
+        axes.plot([at - half, at + half], [height, height], zorder=2, **LOOK)
+    return "within"
+
+
+def handles(kinds: Collection[str], **more: Any) -> list[Line2D]:
+    """The entries in a legend of what `drawn` returned."""
+    found = [Line2D([], [], label="expected", **LOOK, **more)] if "within" in kinds else []
+    if "above" in kinds:
+        found.append(Line2D([], [], label="expected above the axis", **_ARROW))
+    return found

@@ -30,7 +30,8 @@ CAPTION = (
     "Colour shows the variant at the point. Flows of one variant differ in shade and marker, or "
     "in colour where no other variant is drawn; so does one flow beside different variants. A "
     "bar in grey is the closed-form expectation, where one applies (`cclab explain`): a window, "
-    "an application, a packet rate or random loss that binds the flow."
+    "an application, a packet rate or random loss that binds the flow; an arrow in its place says "
+    "that it is far above all that was measured."
 )
 
 MOST_FLOWS = 8
@@ -68,12 +69,12 @@ def draw(results: Results) -> Drawing | None:
         for f in s.flows
         if (e := f.estimate("goodput_bps")) is not None
     ]
-    tops += [bps for of_point in expected.values() for bps in of_point.values()]
-    unit, name = units.rate(max(tops, default=0.0))
+    top = expectation.top(tops, [bps for of in expected.values() for bps in of.values()])
+    unit, name = units.rate(top)
     figure, cells = placed.frame(lanes=lanes)
     step = min(0.16, 0.7 / max(lanes, 1))
     looks = _looks(placed, summaries, flows)
-    barred = False
+    barred: set[str] = set()
     for place in placed.places:
         expectations = expected[place.point.index]
         summary = summaries[place.point.index]
@@ -86,9 +87,10 @@ def draw(results: Results) -> Drawing | None:
             x = place.slot + (lane - (lanes - 1) / 2) * step
             _whisker(cells[place.panel], x, value, unit, style)
             if flow.name in expectations:
-                _bar(cells[place.panel], x, step, expectations[flow.name] / unit)
-                barred = True
-    cells[0].set_ylim(0, 1.08 * max(tops, default=1.0) / unit)
+                height = expectations[flow.name] / unit
+                half = max(0.6 * step, 0.06)
+                barred.add(expectation.drawn(cells[place.panel], x, half, height, top / unit))
+    cells[0].set_ylim(0, 1.08 * (top or 1.0) / unit)
     for axes in cells[:: placed.columns]:
         axes.set_ylabel(f"goodput ({name})")
     handles = [
@@ -103,8 +105,7 @@ def draw(results: Results) -> Drawing | None:
         )
         for label, style in looks.items()
     ]
-    if barred:
-        handles.append(expectation.handle())
+    handles += expectation.handles(barred)
     legend.above(figure, handles)
     return figure
 
@@ -132,11 +133,6 @@ def _label(placed: Layout, place: Place, summary: PointSummary, index: int) -> s
     own = named(flow.name if len(summary.flows) > 1 else "", flow.kind)
     name = stem(flow.name, [other.name for other in summary.flows])
     return beside(own, name, placed.apart, place.point.params)
-
-
-def _bar(axes: Axes, x: float, step: float, height: float) -> None:
-    half = max(0.6 * step, 0.06)
-    axes.plot([x - half, x + half], [height, height], zorder=2, **expectation.LOOK)
 
 
 def _whisker(axes: Axes, x: float, value: Estimate, unit: float, style: Look) -> None:

@@ -28,7 +28,8 @@ CAPTION = (
     "run of each sweep point. Where a point lies above the rate of the link, which is dotted "
     "then, bytes had arrived that waited for a lost one, and its repair handed all of them over "
     "at once. A dashed line in grey is the closed-form expectation of a flow that a window, an "
-    "application, a packet rate or random loss binds (`cclab explain`)."
+    "application, a packet rate or random loss binds (`cclab explain`); an arrow in its place "
+    "says that it is far above all that was measured."
 )
 NEEDS = "flows, and samples of them"
 
@@ -44,17 +45,21 @@ def draw(results: Results) -> Drawing | None:
         return None
     series = [binned(panel) for panel in shown]
     expected = [_expected(panel) for panel in shown]
-    tops = [float(np.max(bps)) for own in series for _, bps in own.values() if len(bps)]
-    top = max(tops + [bps for panel in expected for bps in panel], default=0.0)
-    unit, name = units.rate(top)
+    # Panels have axes of their own.
+    reaches = [
+        expectation.top([float(np.max(bps)) for _, bps in own.values() if len(bps)], levels)
+        for own, levels in zip(series, expected, strict=True)
+    ]
+    unit, name = units.rate(max(reaches))
     figure, cells = grid(len(shown), height=2.5)
+    drawn: set[str] = set()
     above = False
-    for axes, panel, own, levels in zip(cells[0], shown, series, expected, strict=True):
+    of_panels = zip(cells[0], shown, series, expected, reaches, strict=True)
+    for axes, panel, own, levels, reach in of_panels:
         draw_flows(axes, panel, {flow: (x, bps / unit) for flow, (x, bps) in own.items()})
-        for level in levels:
-            axes.axhline(level / unit, linestyle="--", **expectation.LOOK)
+        drawn |= {expectation.drawn(axes, None, 0, bps / unit, reach / unit) for bps in levels}
         above |= _mark_above(axes, panel, own, unit)
-    more = [expectation.handle(linestyle="--")] if any(expected) else []
+    more = expectation.handles(drawn, linestyle="--")
     more += [Line2D([], [], label="rate of the link: above it, bytes of a repair", **_RATE)] * above
     return finish(figure, cells, shown, [f"throughput ({name})"], more=more)
 
