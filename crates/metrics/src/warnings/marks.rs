@@ -11,33 +11,28 @@ fn counts_marks(flow: &FlowSummary) -> bool {
     is_tcp(flow) && cclab_cc::find(in_force(flow)).is_some_and(|v| v.ecn == EcnFeedback::PerPacket)
 }
 
-/// Whether the study lets the flow at `index` negotiate ECN; a program does so itself.
+/// Whether the flow at `index` negotiates ECN: the study lets it, a program decides itself, and who
+/// counts marks always does (RFC 8257 section 3).
 fn asks_for_ecn(evidence: &Evidence<'_>, index: usize) -> bool {
-    let name = &evidence.trace.summary.flows[index].name;
+    let flow = &evidence.trace.summary.flows[index];
+    let name = &flow.name;
     let asks = evidence.input.ecn.get(index).is_none_or(|&ecn| ecn);
-    asks || evidence.input.programs.contains(name)
+    asks || counts_marks(flow) || evidence.input.programs.contains(name)
 }
 
 pub(super) fn without_marks(evidence: &Evidence<'_>) -> Option<(String, String)> {
-    let flows = || evidence.trace.summary.flows.iter().enumerate();
-    let unmarked = || {
-        flows()
-            .filter(|(_, flow)| counts_marks(flow) && flow.ecn_echoes == 0 && flow.retransmits > 0)
-    };
-    let named = joined(unmarked().map(|(_, flow)| format!("{} ({})", flow.name, flow.cc)))?;
-    let all_ask = unmarked().all(|(index, _)| asks_for_ecn(evidence, index));
-    let queue = "a queue that marks before it drops: `kind = \"red\"` with `ecn = true`, one with \
-                 `ce_threshold`, or `dualpi2`";
-    let remedy = match all_ask {
-        true => format!("choose {queue}"),
-        false => format!("set the flow's `ecn = true`, and choose {queue}"),
-    };
+    let flows = evidence.trace.summary.flows.iter();
+    let unmarked =
+        flows.filter(|flow| counts_marks(flow) && flow.ecn_echoes == 0 && flow.retransmits > 0);
+    let named = joined(unmarked.map(|flow| format!("{} ({})", flow.name, flow.cc)))?;
     Some((
         format!(
             "no mark of ECN reached a variant that counts them, and packets were lost: without marks \
              it is Reno: {named}"
         ),
-        remedy,
+        "choose a queue that marks before it drops: `kind = \"red\"` with `ecn = true`, one with \
+         `ce_threshold`, or `dualpi2`"
+            .to_owned(),
     ))
 }
 
