@@ -395,7 +395,7 @@ const CALLED: [(&str, &str); 8] = [
 /// How many metrics a message offers.
 const OFFERED: usize = 3;
 
-/// The metrics of `every` that have each word of `asked` or what it is called there, the shortest
+/// The metrics of `every` that have each word of `asked` or what it is called there, the likeliest
 /// first.
 fn alike<'a>(asked: &str, every: &[&'a str]) -> Vec<&'a str> {
     let words: Vec<&str> = asked.split('_').filter(|word| word.len() > 2).collect();
@@ -410,7 +410,12 @@ fn alike<'a>(asked: &str, every: &[&'a str]) -> Vec<&'a str> {
         true => Vec::new(),
         false => every.iter().filter(has).copied().collect(),
     };
-    found.sort_by_key(|name| name.len());
+    // Less asked for: what is of the way back, of a window, and of several runs.
+    let special = |name: &str| {
+        let prefixes = ["back_", "window_", "harm_", "reverse_"];
+        prefixes.iter().any(|prefix| name.starts_with(prefix))
+    };
+    found.sort_by_key(|name| (special(name), name.len()));
     found.truncate(OFFERED);
     found
 }
