@@ -105,6 +105,8 @@ def _measured(expectation: Expectation, point: PointSummary) -> Estimate | None:
             )
         case {"flow": name}:
             flow = next((f for f in point.flows if f.name == name), None)
+            if flow and expectation.metric == "share":
+                return flow.share
             metric = shown_name("flow", expectation.metric, warm=point.warm)
             return flow.estimates.get(metric) if flow else None
         case {"group": name}:

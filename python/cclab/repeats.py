@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cclab.metrics import of_flow, of_source, shown_name, warmed_up
+from cclab.metrics import of_flow, of_source, shares, shown_name, warmed_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,6 +77,8 @@ def value_of(metrics: dict[str, Any], measure: Measure) -> float | None:
     """The value of `measure` in the metrics of a run; None if it was not measured."""
     found: dict[str, Any] | None = None
     subject = measure.subject if isinstance(measure.subject, str) else next(iter(measure.subject))
+    if measure.metric == "share" and isinstance(measure.subject, dict):
+        return _share(metrics, subject, measure.subject[subject])
     match measure.subject:
         case "run":
             found = metrics
@@ -97,6 +99,15 @@ def value_of(metrics: dict[str, Any], measure: Measure) -> float | None:
             found = next((p for p in metrics.get("probes", []) if p["name"] == name), None)
     metric = shown_name(subject, measure.metric, warm=warmed_up(metrics))
     return None if found is None else found[metric]
+
+
+def _share(metrics: dict[str, Any], subject: str, name: str) -> float | None:
+    """The share of a flow; of a group the sum over its flows, if these go one way."""
+    key = "name" if subject == "flow" else "group"
+    rows = zip(metrics["flows"], shares(metrics), strict=True)
+    own = [(flow["direction"], share) for flow, share in rows if flow.get(key) == name]
+    known = [share for _, share in own if share is not None]
+    return sum(known) if known and len({direction for direction, _ in own}) == 1 else None
 
 
 def _enough(tables: list[list[Values]], until: Until) -> list[bool]:

@@ -94,7 +94,7 @@ pub fn markdown() -> String {
         page += &format!("| `{}` | {} |\n", rule.code, rule.when);
     }
     page += &format!(
-        "| `{IDENTICAL_REPEATS}` | two repeats of one sweep point gave the same numbers |\n"
+        "| `{IDENTICAL_REPEATS}` | two repeats of one sweep point gave the same numbers, within a millionth of them |\n"
     );
     // Found by further runs, which the package makes and compares.
     page += "| `phase-effects` | on the simulator, with several flows and nothing random: a start \

@@ -281,7 +281,7 @@ measured! {
 /// them.
 pub(crate) const SHARE: &[Metric] = &[Metric {
     name: "flow.share",
-    definition: "A flow's goodput / the sum of the goodputs of all flows whose data cross its bottleneck: window_goodput_bps if there is a warm-up, else goodput_bps.",
+    definition: "A flow's goodput / the sum of the goodputs of all flows whose data cross its bottleneck: window_goodput_bps if there is a warm-up, else goodput_bps; null for a flow that is alone there.",
     ..row(
         Percentage,
         "flow's window, or first to last byte received",
@@ -337,11 +337,16 @@ fn word(direction: Direction) -> &'static str {
     }
 }
 
-/// A flow got all of its bytes by its end.
 pub(crate) fn window_goodput_bps(of: &OfFlow<'_>) -> Option<f64> {
     let window = of.window.filter(|_| is_seen(of.flow))?;
     let before = value_at(of.received, window.from)?;
-    Some((of.flow.bytes_received as f64 - before) * BITS / window.seconds())
+    // A transfer has arrived in full when it is acknowledged in full. Datagrams arrive after the last
+    // has left: what waited in queues then was sent before as much of the window as that took.
+    let until = match of.flow.ended.filter(|_| is_tcp(of.flow)) {
+        Some(_) => of.flow.bytes_received as f64,
+        None => value_at(of.received, window.to)?,
+    };
+    Some((until - before) * BITS / window.seconds())
 }
 
 fn srtt_mean_s(flow: &FlowSummary) -> Option<f64> {

@@ -19,6 +19,8 @@ pub struct MeasureInput {
     pub largest_rates: Vec<Option<Rate>>,
     /// What lies between two samples; zero: only the edges of what is measured are sampled.
     pub sampled_every: Time,
+    /// Whether each flow negotiates ECN, as the study has it; of none where that is not known.
+    pub ecn: Vec<bool>,
     /// Names of the flows that are programs, which may do without TCP.
     pub programs: Vec<String>,
     /// Names of the flows whose application is meant to limit them: one that is not bulk, or one
@@ -75,6 +77,7 @@ impl From<&Scenario> for MeasureInput {
                 paths.largest_rates(scenario.duration.unwrap_or(Time::NEVER))
             }),
             sampled_every: scenario.trace.interval,
+            ecn: scenario.flows.iter().map(|flow| flow.ecn).collect(),
             programs: {
                 let programs = scenario.flows.iter().filter(|flow| flow.command.is_some());
                 programs.map(|flow| flow.name.clone()).collect()

@@ -82,6 +82,7 @@ pub fn measure(trace: &Trace, input: &MeasureInput) -> RunMetrics {
     metrics.warnings = warnings::raise(&warnings::Evidence {
         trace,
         metrics: &metrics,
+        received: &received,
         steady,
         input,
     });

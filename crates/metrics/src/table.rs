@@ -335,7 +335,7 @@ impl Metric {
 
     /// Whether an `[expect]` of a study may name it.
     pub fn is_expectable(&self) -> bool {
-        self.estimated && !self.of_summary
+        self.estimated && (!self.of_summary || self.key() == "share")
     }
 
     /// What it belongs to: `flow`, `group`, `band`, `traffic`, `probe`, `bottleneck`,

@@ -5,11 +5,14 @@
 
 mod arrival;
 mod congestion;
+mod drift;
 mod limits;
+mod marks;
 mod setting;
 mod spans;
 
 use cclab_trace::Trace;
+use cclab_units::Time;
 
 use crate::foreseen;
 use crate::input::MeasureInput;
@@ -23,6 +26,8 @@ pub struct Evidence<'a> {
     pub trace: &'a Trace,
     /// Its metrics, without warnings.
     pub metrics: &'a RunMetrics,
+    /// For each flow the instants at which the bytes that it received are known.
+    pub received: &'a [Vec<(Time, u64)>],
     /// The steady window, if there is one.
     pub steady: Option<Window>,
     /// What is known beside the trace.
@@ -40,7 +45,7 @@ pub struct Rule {
 }
 
 /// Every doubt about a single run, in the order of printing.
-pub const RULES: [Rule; 17] = [
+pub const RULES: [Rule; 20] = [
     Rule {
         code: "host-too-slow",
         when: "in real time: timers more than 1 ms or a tenth of a flow's mean RTT late, processors busy for more than 90% of the run, packets put off or dropped between interfaces, or a bottleneck that sends at less than 98% of its rate while packets wait",
@@ -102,6 +107,16 @@ pub const RULES: [Rule; 17] = [
         check: congestion::no_congestion_signal,
     },
     Rule {
+        code: "without-marks",
+        when: "a flow whose variant reacts to each mark lost packets and had none marked: it did what its variant does on losses",
+        check: marks::without_marks,
+    },
+    Rule {
+        code: "ecn-of-some",
+        when: "of the flows that cross a link, one without ECN lost packets where those of another were marked",
+        check: marks::ecn_of_some,
+    },
+    Rule {
         code: "bottleneck-not-full",
         when: "the utilization of the bottleneck of a TCP flow (see Bottlenecks; of several, each) in the steady window is below 90%, and none of the flows that cross it was limited by something else",
         check: congestion::bottleneck_not_full,
@@ -117,13 +132,18 @@ pub const RULES: [Rule; 17] = [
         check: congestion::too_few_loss_cycles,
     },
     Rule {
+        code: "not-converged",
+        when: "a flow's share of what the flows that cross its bottleneck received drifts: of twelve equal parts of the steady window, the last four are more than 0.05 from the first four, and Mann and Kendall's test finds a trend, beyond three standard deviations; untold where a part has less than 10 mean round trips or no sample of its own",
+        check: drift::not_converged,
+    },
+    Rule {
         code: foreseen::WITHOUT_RTT,
         when: "cross traffic that waits for answers has less than a hundredth of the base RTT of every flow",
         check: setting::cross_traffic_without_rtt,
     },
     Rule {
         code: "coarse-samples",
-        when: "samples are further apart than 100 of the shortest round trips",
+        when: "samples are further apart than 10 of the shortest round trips",
         check: spans::coarse_samples,
     },
 ];
@@ -139,23 +159,59 @@ pub(crate) fn raise(evidence: &Evidence<'_>) -> Vec<Warning> {
     RULES.iter().filter_map(raised).collect()
 }
 
-/// A warning if some of the `repeats` of one sweep point gave the same numbers.
+/// A warning if some of the `repeats` of one sweep point gave the same numbers, but for what a clock
+/// of nanoseconds makes of them.
 pub fn identical_repeats(repeats: &[RunMetrics]) -> Option<Warning> {
+    let told: Vec<Vec<Option<f64>>> = repeats.iter().map(told).collect();
     let distinct = (0..repeats.len())
-        .filter(|&i| !repeats[..i].contains(&repeats[i]))
+        .filter(|&i| !told[..i].iter().any(|other| are_alike(other, &told[i])))
         .count();
     (distinct < repeats.len()).then(|| {
         warning(
             IDENTICAL_REPEATS,
             format!(
-                "{} repeats gave only {distinct} different results: nothing in them depends on \
-                 the seed, and a confidence interval over them says nothing",
+                "{} repeats gave only {distinct} different results: what depends on the seed moves \
+                 nothing, and a confidence interval over them says nothing",
                 repeats.len()
             ),
-            "let something vary with the seed, such as the start of each flow, or set repeat = 1"
+            "let something vary with the seed, such as the start of each flow by some round trips, \
+             or set repeat = 1"
                 .to_owned(),
         )
     })
+}
+
+/// Repeats whose numbers differ by less than this part of them are the same: a kernel's clock moves
+/// an event by nanoseconds, and one packet more in a thousand is far above it.
+const SAME: f64 = 1e-6;
+
+/// The numbers of a run in which chance would show.
+fn told(run: &RunMetrics) -> Vec<Option<f64>> {
+    let flows = run.flows.iter().flat_map(|flow| {
+        [
+            Some(flow.bytes_received as f64),
+            flow.goodput_bps,
+            flow.throughput_bps,
+            flow.fct_s,
+            flow.srtt_mean_s,
+            flow.retransmits.map(|count| count as f64),
+            flow.rtos.map(|count| count as f64),
+            flow.datagrams.as_ref().and_then(|d| d.delay_mean_s),
+        ]
+    });
+    let traffic = run.traffic.iter().map(|source| source.sent_bps);
+    let probes = run.probes.iter().map(|probe| probe.rtt_mean_s);
+    let link = &run.bottleneck;
+    let queue = [Some(link.drops as f64), link.queue_delay_mean_s];
+    flows.chain(traffic).chain(probes).chain(queue).collect()
+}
+
+fn are_alike(a: &[Option<f64>], b: &[Option<f64>]) -> bool {
+    let same = |pair: (&Option<f64>, &Option<f64>)| match pair {
+        (Some(a), Some(b)) => (a - b).abs() <= SAME * a.abs().max(b.abs()),
+        (a, b) => a == b,
+    };
+    a.len() == b.len() && a.iter().zip(b).all(same)
 }
 
 fn warning(code: &str, message: String, remedy: String) -> Warning {

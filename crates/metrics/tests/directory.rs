@@ -62,10 +62,9 @@ fn the_warm_up_comes_from_run_json() {
     assert_eq!(metrics.flows[0].steady_goodput_bps, Some(8_000_000.0));
 
     let trace = cclab_trace::read(dir.path()).expect("a whole trace");
-    let input = MeasureInput {
-        warmup: Time::from_secs(30),
-        ..MeasureInput::default()
-    };
+    let run: cclab_spec::Run = serde_json::from_str(RUN).expect("a run");
+    let input = MeasureInput::from(&run.scenario);
+    assert_eq!(input.warmup, Time::from_secs(30));
     assert_eq!(metrics, measure(&trace, &input));
 }
 

@@ -4,7 +4,7 @@ use cclab_qdisc::find;
 use serde::{Deserialize, Serialize};
 
 use crate::baseline::Baseline;
-use crate::error::{Problem, unknown};
+use crate::error::{Problem, nearest, unknown};
 use crate::scenario::Scenario;
 
 /// A check; one that fails makes `cclab run` exit non-zero.
@@ -211,21 +211,20 @@ pub(crate) fn parse(
         label: label.to_owned(),
         expression: expression.to_owned(),
         subject,
-        metric: metric.to_owned(),
+        metric,
         operator,
         value,
     })
 }
 
 /// What the metric `name` belongs to, and its name there.
-pub(crate) fn metric<'a>(
-    name: &'a str,
+pub(crate) fn metric(
+    name: &str,
     subjects: &Subjects<'_>,
     known: &Metrics,
-) -> Result<(Subject, &'a str), Problem> {
+) -> Result<(Subject, String), Problem> {
     if let Some(rest) = name.strip_prefix("flow.") {
-        // Flows of a `count` have a dot in their names, metrics have none.
-        let (flow, metric) = rest.rsplit_once('.').unwrap_or((rest, ""));
+        let (flow, metric) = of_flow(rest, subjects);
         if subjects.groups.contains(&flow) && !subjects.flows.contains(&flow) {
             return Err(Problem::new(
                 format!("`{flow}` in `{name}` is a group of flows"),
@@ -233,7 +232,7 @@ pub(crate) fn metric<'a>(
             ));
         }
         one_of("flow", flow, &subjects.flows, name)?;
-        check(metric, name, &format!("flow.{flow}."), "flow", known)?;
+        let metric = check(metric, name, &format!("flow.{flow}."), "flow", known)?;
         Ok((Subject::Flow(flow.to_owned()), metric))
     } else if let Some(rest) = name.strip_prefix("group.") {
         let (group, metric) = rest.split_once('.').unwrap_or((rest, ""));
@@ -244,12 +243,12 @@ pub(crate) fn metric<'a>(
             ));
         }
         one_of("group", group, &subjects.groups, name)?;
-        check(metric, name, &format!("group.{group}."), "group", known)?;
+        let metric = check(metric, name, &format!("group.{group}."), "group", known)?;
         Ok((Subject::Group(group.to_owned()), metric))
     } else if let Some(rest) = name.strip_prefix("traffic.") {
         let (source, metric) = rest.split_once('.').unwrap_or((rest, ""));
         one_of("cross traffic", source, &subjects.traffic, name)?;
-        check(
+        let metric = check(
             metric,
             name,
             &format!("traffic.{source}."),
@@ -260,7 +259,7 @@ pub(crate) fn metric<'a>(
     } else if let Some(rest) = name.strip_prefix("probe.") {
         let (probe, metric) = rest.split_once('.').unwrap_or((rest, ""));
         one_of("probe", probe, &subjects.probes, name)?;
-        check(metric, name, &format!("probe.{probe}."), "probe", known)?;
+        let metric = check(metric, name, &format!("probe.{probe}."), "probe", known)?;
         Ok((Subject::Probe(probe.to_owned()), metric))
     } else if let Some(rest) = name.strip_prefix("bottleneck.band.") {
         let (band, metric) = rest.split_once('.').unwrap_or((rest, ""));
@@ -271,7 +270,7 @@ pub(crate) fn metric<'a>(
             ));
         }
         one_of("queue", band, &subjects.bands, name)?;
-        check(
+        let metric = check(
             metric,
             name,
             &format!("bottleneck.band.{band}."),
@@ -280,10 +279,10 @@ pub(crate) fn metric<'a>(
         )?;
         Ok((Subject::Band(band.to_owned()), metric))
     } else if let Some(metric) = name.strip_prefix("bottleneck.") {
-        check(metric, name, "bottleneck.", "bottleneck", known)?;
+        let metric = check(metric, name, "bottleneck.", "bottleneck", known)?;
         Ok((Subject::Bottleneck, metric))
     } else if known.has("run", name) {
-        Ok((Subject::Run, name))
+        Ok((Subject::Run, name.to_owned()))
     } else {
         let of_run = known.of("run").into_iter().map(str::to_owned);
         let bottleneck = known.of("bottleneck").into_iter();
@@ -329,17 +328,94 @@ fn of_each(kind: &str, subjects: &[&str], known: &Metrics) -> Vec<String> {
     subjects.iter().flat_map(of).collect()
 }
 
+/// The flow that `rest` begins with, and what follows: names of flows of a `count` have a dot in
+/// them, and so have metrics as they are documented.
+fn of_flow<'a>(rest: &'a str, subjects: &Subjects<'_>) -> (&'a str, &'a str) {
+    let named = subjects.flows.iter().chain(&subjects.groups);
+    let splits = named.filter_map(|name| Some((name.len(), rest.strip_prefix(name)?)));
+    let splits = splits.filter_map(|(at, after)| Some((&rest[..at], after.strip_prefix('.')?)));
+    splits
+        .max_by_key(|(name, _)| name.len())
+        .or_else(|| rest.rsplit_once('.'))
+        .unwrap_or((rest, ""))
+}
+
+/// The name of the metric of a `subject` that `metric` spells, as results have it or as it is
+/// documented: `datagrams_loss` or `datagrams.loss`.
 fn check(
     metric: &str,
     whole: &str,
     prefix: &str,
     subject: &str,
     known: &Metrics,
-) -> Result<(), Problem> {
-    if known.has(subject, metric) {
-        return Ok(());
+) -> Result<String, Problem> {
+    let joined = metric.replace('.', "_");
+    // Numbers of transfers have no word that says so.
+    let of_transfers = joined.strip_prefix("transfers_").unwrap_or(&joined);
+    let spellings = [metric, &joined, of_transfers];
+    if let Some(found) = spellings.into_iter().find(|name| known.has(subject, name)) {
+        return Ok(found.to_owned());
     }
-    let every = known.of(subject).into_iter();
-    let every: Vec<String> = every.map(|known| format!("{prefix}{known}")).collect();
-    Err(unknown("metric", whole, every.iter().map(String::as_str)))
+    let every = known.of(subject);
+    // Words first: letters alone make `rtos` of `loss`.
+    let by_words = alike(&joined, &every);
+    let names = |metrics: &[&str]| -> Vec<String> {
+        let whole = metrics.iter().map(|metric| format!("{prefix}{metric}"));
+        whole.collect()
+    };
+    let (all, by_words) = (names(&every), names(&by_words));
+    let by_letters = nearest(whole, all.iter().map(String::as_str)).map(str::to_owned);
+    let meant = match by_letters.filter(|name| by_words.is_empty() || by_words.contains(name)) {
+        Some(name) => vec![name],
+        None => by_words,
+    };
+    let quoted = |names: &[String], between: &str| {
+        let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        quoted.join(between)
+    };
+    let help = match meant.is_empty() {
+        true => format!("one of {}", quoted(&all, ", ")),
+        false => format!("did you mean {}?", quoted(&meant, " or ")),
+    };
+    Err(Problem::new(format!("unknown metric `{whole}`"), help))
+}
+
+/// Words that people have for what metrics are called by others.
+const CALLED: [(&str, &str); 8] = [
+    ("bandwidth", "goodput"),
+    ("bitrate", "goodput"),
+    ("drops", "loss"),
+    ("latency", "delay"),
+    ("losses", "loss"),
+    ("lost", "loss"),
+    ("owd", "delay"),
+    ("rate", "goodput"),
+];
+
+/// How many metrics a message offers.
+const OFFERED: usize = 3;
+
+/// The metrics of `every` that have each word of `asked` or what it is called there, the likeliest
+/// first.
+fn alike<'a>(asked: &str, every: &[&'a str]) -> Vec<&'a str> {
+    let words: Vec<&str> = asked.split('_').filter(|word| word.len() > 2).collect();
+    let means = |word: &str, other: &str| {
+        word == other || CALLED.contains(&(word, other)) || other == format!("s{word}")
+    };
+    let has = |name: &&&str| {
+        let mut asked = words.iter();
+        asked.all(|word| name.split('_').any(|other| means(word, other)))
+    };
+    let mut found: Vec<&str> = match words.is_empty() {
+        true => Vec::new(),
+        false => every.iter().filter(has).copied().collect(),
+    };
+    // Less asked for: what is of the way back, of a window, and of several runs.
+    let special = |name: &str| {
+        let prefixes = ["back_", "window_", "harm_", "reverse_"];
+        prefixes.iter().any(|prefix| name.starts_with(prefix))
+    };
+    found.sort_by_key(|name| (special(name), name.len()));
+    found.truncate(OFFERED);
+    found
 }

@@ -57,6 +57,7 @@ pub use placeholder::{PLACEHOLDERS, Piece, pieces};
 pub use plan::{Plan, PlannedRun, Point, run_id};
 pub use probe::{Probe, ProbeKind};
 pub use repeat::{Measure, Until};
+pub use resolve::MAX_SAMPLES;
 pub use scenario::*;
 pub use study::{Overrides, Repeats, Study};
 pub use traffic::{TRAFFIC_KINDS, TrafficKind};

@@ -85,11 +85,10 @@ impl Rule {
                 .iter()
                 .map(|name| {
                     let (subject, metric) = expect::metric(name, subjects, known)?;
-                    if known.needs(&subject, metric).is_some() {
+                    if known.needs(&subject, &metric).is_some() {
                         let what = format!("`{name}` is of several runs");
                         return Err(Problem::new(what, "name metrics that a run has by itself"));
                     }
-                    let metric = metric.to_owned();
                     Ok(Measure { subject, metric })
                 })
                 .collect::<Result<_, Problem>>()?

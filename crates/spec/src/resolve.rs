@@ -34,7 +34,7 @@ use crate::written;
 /// Distance of the samples of a study that does not say.
 const DEFAULT_INTERVAL: Time = Time::from_millis(100);
 /// More rows of samples than these in one run are a slip, not a wish.
-const MAX_SAMPLES: u64 = 10_000_000;
+pub const MAX_SAMPLES: u64 = 10_000_000;
 /// The largest snap length that packet captures know (tcpdump's).
 const MAX_SNAPLEN: u64 = 262_144;
 
@@ -309,7 +309,10 @@ fn interval(
     if samples > MAX_SAMPLES {
         return Err(Problem::new(
             format!("samples every {interval} are {samples} rows a run"),
-            format!("choose an interval that makes at most {MAX_SAMPLES}, or \"0s\" for none"),
+            format!(
+                "choose an interval or a `duration` that makes at most {MAX_SAMPLES}, or \"0s\" for \
+                 none"
+            ),
         )
         .or_at(*at));
     }

@@ -17,6 +17,7 @@ fn names() -> Names {
         ("flow", "throughput_bps"),
         ("flow", "goodput_bps"),
         ("flow", "steady_goodput_bps"),
+        ("flow", "datagrams_loss"),
         ("group", "goodput_sum_bps"),
         ("group", "jain"),
         ("traffic", "fct_p99_s"),
@@ -63,4 +64,15 @@ fn each_bad_study_earns_its_message() {
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// The list of metrics has dots where results have underscores.
+#[test]
+fn a_metric_may_be_written_as_it_is_documented() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad");
+    let text = fs::read_to_string(folder.join("expect_flow_metric.toml")).expect("a study");
+    for spelt in ["datagrams.loss", "datagrams_loss", "goodput_bps"] {
+        let text = text.replace("flow.short.goodput", &format!("flow.short.{spelt}"));
+        assert_eq!(refusal(&text, &Overrides::default()), "accepted", "{spelt}");
+    }
 }

@@ -9,6 +9,9 @@ use crate::words;
 /// RED's average packet in bytes, as in the manual page of `tc`.
 const AVERAGE_PACKET: f64 = 1000.0;
 
+/// Bits that the kernel has for a threshold of RED and the weight of its average.
+const AVERAGE_BITS: f64 = 31.0;
+
 /// Limits are 32-bit numbers in the kernel.
 const MAX_LIMIT: u64 = u32::MAX as u64;
 
@@ -127,19 +130,27 @@ fn thresholds(queue: &Queue, limit: u64, unit: Unit) -> Result<(), (String, Stri
         let weight = 0.5_f64.powi(n);
         above <= (1.0 - (1.0 - weight).powf(burst)) / weight
     };
-    if above < 1.0 || !(1..32).any(lets_pass) {
+    let by = if own("burst").is_some() {
+        "burst"
+    } else {
+        "limit"
+    };
+    let Some(weight) = (1..32).find(|&n| above >= 1.0 && lets_pass(n)) else {
         let what = format!(
             "queue {kind} with a burst of {burst} packets over min {min}: no average does that \
              (choose a larger limit, or another burst)"
         );
-        return wrong(
-            if own("burst").is_some() {
-                "burst"
-            } else {
-                "limit"
-            },
-            what,
+        return wrong(by, what);
+    };
+    // red_check_params of the kernel's net/red.h: both thresholds are shifted by the weight.
+    let bits = 1.0 + max.max(1.0).log2().floor();
+    if bits + f64::from(weight) > AVERAGE_BITS {
+        let what = format!(
+            "queue {kind} with a burst of {burst} packets and max {max}: the average would have the \
+             weight 2^-{weight}, and with {bits} bits of max the kernel has {AVERAGE_BITS} for both \
+             (choose a smaller burst, or a smaller max)"
         );
+        return wrong(by, what);
     }
     Ok(())
 }
@@ -220,6 +231,25 @@ mod tests {
             words(&queue).expect("known"),
             "fq_codel limit 10 noecn quantum 300 target 5000us"
         );
+    }
+
+    /// A kernel of 6.12 answers "Invalid argument" to a burst of 300 here, and takes one of 200.
+    #[test]
+    fn an_average_that_the_kernel_has_no_bits_for_is_refused() {
+        let of = |burst: f64| {
+            let params = [("min", 15_000.0), ("max", 600_000.0), ("burst", burst)];
+            words(&queue("red", Limit::Bytes(3_000_000), &params))
+        };
+        let (key, what) = of(300.0).expect_err("12 bits and 20");
+        assert_eq!(key, "burst");
+        assert!(
+            what.contains("max 600000") && what.contains("2^-12"),
+            "{what}"
+        );
+        assert!(of(200.0).is_ok(), "11 bits and 20");
+        // The burst that tc reckons from a large limit may be too large as well.
+        let large = words(&queue("red", Limit::Bytes(1 << 30), &[]));
+        assert_eq!(large.expect_err("bits of max").0, "limit");
     }
 
     #[test]

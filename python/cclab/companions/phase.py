@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cclab import _core
+from cclab.metrics import shares
 
 if TYPE_CHECKING:
     from cclab.plan import Plan, Point, Run
@@ -103,6 +104,6 @@ def _with_start(run: Run, index: int, shift_ns: int) -> Run:
 
 
 def _shares(metrics: dict[str, Any]) -> dict[str, float]:
-    goodputs = {flow["name"]: flow["goodput_bps"] or 0.0 for flow in metrics["flows"]}
-    total = sum(goodputs.values())
-    return {name: value / total if total else 0.0 for name, value in goodputs.items()}
+    """What results call the share of each flow that has one, by its name."""
+    found = zip(metrics["flows"], shares(metrics), strict=True)
+    return {flow["name"]: share for flow, share in found if share is not None}

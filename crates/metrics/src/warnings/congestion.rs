@@ -1,5 +1,6 @@
 //! Losses, marks and links that are full: whether there was congestion, and enough of it.
 
+use super::drift::not_converged;
 use super::limits::MOST_OF_THE_TIME;
 use super::spans::unended;
 use super::{Evidence, joined};
@@ -30,14 +31,19 @@ fn has_congestion_signal(evidence: &Evidence<'_>) -> bool {
             .any(|flow| flow.retransmits + flow.ecn_echoes > 0)
 }
 
+/// The variant of `flow`; of one that never connected, that asked for.
+pub(super) fn in_force(flow: &FlowSummary) -> &str {
+    match flow.cc_in_force.as_str() {
+        "" => &flow.cc,
+        in_force => in_force,
+    }
+}
+
 /// Whether the variant of `flow` waits for losses and marks; of an unknown one that is taken for
 /// granted.
 fn obeys_losses(flow: &FlowSummary) -> bool {
-    let name = match flow.cc_in_force.as_str() {
-        "" => &flow.cc,
-        in_force => in_force,
-    };
-    is_tcp(flow) && cclab_cc::find(name).is_none_or(|variant| variant.signal == Signal::Losses)
+    is_tcp(flow)
+        && cclab_cc::find(in_force(flow)).is_none_or(|variant| variant.signal == Signal::Losses)
 }
 
 pub(super) fn no_congestion_signal(evidence: &Evidence<'_>) -> Option<(String, String)> {
@@ -111,19 +117,67 @@ fn called(evidence: &Evidence<'_>, link: usize) -> String {
 pub(super) fn bottleneck_not_full(evidence: &Evidence<'_>) -> Option<(String, String)> {
     let idle = not_full(evidence, evidence.steady?).into_iter();
     let idle = idle.filter(|(link, _)| !is_held_back(evidence, *link));
-    let idle = idle.map(|(link, used)| {
+    let idle: Vec<(usize, f64)> = idle.collect();
+    let named = joined(idle.iter().map(|&(link, used)| {
         let name = called(evidence, link);
         format!("{name} was used to {:.1}% only", used * 100.0)
-    });
-    joined(idle).map(|idle| {
-        (
-            format!("{idle} in the steady window: it may not be what limits the flows"),
+    }))?;
+    let links: Vec<usize> = idle.into_iter().map(|(link, _)| link).collect();
+    let by_delay = avoiding_queues(evidence, &links);
+    let end = evidence.trace.summary.end;
+    let changes = evidence.input.rate_changes.is_some_and(|at| at < end);
+    if changes && links.contains(&BOTTLENECK) {
+        let why = match &by_delay {
+            Some(flows) => format!(", most of all one that avoids queues: {flows}"),
+            None => String::new(),
+        };
+        return Some((
+            format!(
+                "{named} in the steady window: its rate changes, and a variant takes round trips to \
+                 find what it gained{why}"
+            ),
+            "nothing, where that is what is compared; what a variant can use at most is told by one \
+             that keeps a queue, such as `cubic`, with a `limit` above the bandwidth-delay product \
+             of the largest rate"
+                .to_owned(),
+        ));
+    }
+    Some(match by_delay {
+        Some(flows) => (
+            format!(
+                "{named} in the steady window, by variants that avoid queues and may leave room: \
+                 {flows}"
+            ),
+            "compare a variant that keeps a queue, such as `cubic`: if that fills it, this is what \
+             these variants do; if not, check `rate` of [network.access], `packet_rate`, \
+             `router_packet_rate`, `loss` and `outage`"
+                .to_owned(),
+        ),
+        None => (
+            format!("{named} in the steady window: it may not be what limits the flows"),
             "check `rate` of [network.access], `packet_rate` and `router_packet_rate`, the `limit` \
              of the queue against the bandwidth-delay product, `loss` and `outage`; lengthen \
              `warmup` if flows were still starting"
                 .to_owned(),
-        )
+        ),
     })
+}
+
+/// The flows that cross `links`, with their variants, if all of them react to delay.
+fn avoiding_queues(evidence: &Evidence<'_>, links: &[usize]) -> Option<String> {
+    let flows = evidence.trace.summary.flows.iter().enumerate();
+    let crossing = flows.filter(|(index, flow)| {
+        let crosses = |link: &usize| evidence.input.crosses(*index, *link);
+        is_tcp(flow) && links.iter().any(crosses)
+    });
+    let crossing: Vec<&FlowSummary> = crossing.map(|(_, flow)| flow).collect();
+    let by_delay = |flow: &&FlowSummary| {
+        cclab_cc::find(in_force(flow)).is_some_and(|variant| variant.signal == Signal::Delay)
+    };
+    let named = crossing
+        .iter()
+        .map(|flow| format!("{} ({})", flow.name, in_force(flow)));
+    crossing.iter().all(by_delay).then(|| joined(named))?
 }
 
 /// Cycles that ended with ECN marks, counted low: a window is reduced once for the echoes of a
@@ -148,10 +202,16 @@ pub(super) fn too_few_loss_cycles(evidence: &Evidence<'_>) -> Option<(String, St
     joined(short).map(|flows| {
         (
             format!("too few loss cycles were seen for a stable mean: {flows}"),
-            format!(
-                "raise `duration` until each flow has seen {ENOUGH_LOSS_CYCLES} of them, or \
-                 `repeat`"
-            ),
+            // Repeats of a transient are the same transient.
+            match not_converged(evidence) {
+                Some(_) => format!(
+                    "raise `duration` until each flow has seen {ENOUGH_LOSS_CYCLES} of them"
+                ),
+                None => format!(
+                    "raise `duration` until each flow has seen {ENOUGH_LOSS_CYCLES} of them, or \
+                     `repeat`"
+                ),
+            },
         )
     })
 }

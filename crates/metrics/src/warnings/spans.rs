@@ -14,9 +14,10 @@ const ENOUGH_OVERLAP: f64 = 0.9;
 /// more than a third.
 const ENOUGH_ROUND_TRIPS: f64 = 30.0;
 
-/// A window may grow tenfold and fall again within some tens of round trips: what lies a hundred of
-/// them apart is not a course.
-const MOST_ROUND_TRIPS_UNSEEN: f64 = 100.0;
+/// A window of some tens of segments may fill its queue and fall again within some tens of round
+/// trips, and slow start grows a thousandfold in ten: what lies further apart is not a course. What
+/// a queue does within a round trip is seen by one sample in each, which is what is advised.
+const MOST_ROUND_TRIPS_UNSEEN: f64 = 10.0;
 
 pub(super) fn partial_overlap(evidence: &Evidence<'_>) -> Option<(String, String)> {
     let run = &evidence.trace.summary;
@@ -61,16 +62,23 @@ pub(super) fn coarse_samples(evidence: &Evidence<'_>) -> Option<(String, String)
         .reduce(f64::min)?;
     let longest = shortest * MOST_ROUND_TRIPS_UNSEEN;
     (every > longest).then(|| {
-        let [every, rtt, longest] = [every, shortest, longest].map(Time::from_secs_f64);
+        let [every, rtt] = [every, shortest].map(Time::from_secs_f64);
+        let each = evidence.metrics.flows.len() as u64;
+        // As many as a study may ask for.
+        let fits = rtt * (cclab_spec::MAX_SAMPLES / each.max(1));
+        let remedy = match evidence.trace.summary.end <= fits {
+            true => format!("set trace.interval to {rtt} or less"),
+            false => format!(
+                "set trace.interval to {rtt} or less, and `duration` to {fits} or less: a run may \
+                 have so many samples and no more"
+            ),
+        };
         (
             format!(
                 "samples are {every} apart and round trips take {rtt}: figures over time show \
                  neither windows nor queues as they were"
             ),
-            format!(
-                "set trace.interval to {longest} or less, and `duration` so that not too many \
-                 samples come of it"
-            ),
+            remedy,
         )
     })
 }

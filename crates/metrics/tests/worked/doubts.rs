@@ -224,10 +224,11 @@ fn each_remedy_for_a_small_send_buffer_is_a_key_that_helps() {
 }
 
 #[test]
-fn samples_a_hundred_round_trips_apart_are_too_coarse() {
-    let mut trace = trace();
-    trace.summary.flows[0].rtt_min = Some(Time::from_micros(20));
-    let raised = |every: Time| {
+fn samples_ten_round_trips_apart_are_too_coarse() {
+    let raised = |every: Time, end: f64| {
+        let mut trace = trace();
+        trace.summary.flows[0].rtt_min = Some(Time::from_micros(20));
+        trace.summary.end = seconds(end);
         let input = MeasureInput {
             sampled_every: every,
             ..WARMUP
@@ -238,18 +239,22 @@ fn samples_a_hundred_round_trips_apart_are_too_coarse() {
             .next()
             .map(|warning| (warning.message, warning.remedy))
     };
-    let (message, remedy) = raised(Time::from_millis(100)).expect("too coarse");
+    // A hundred round trips apart, peaks of queues are missed.
+    let (message, remedy) = raised(Time::from_millis(2), 100.0).expect("too coarse");
     assert!(
-        message.starts_with("samples are 100ms apart and round trips take 20us"),
+        message.starts_with("samples are 2ms apart and round trips take 20us"),
         "{message}"
     );
+    // Ten million samples are five million of each of two flows.
+    assert_eq!(remedy, "set trace.interval to 20us or less");
+    let (_, remedy) = raised(Time::from_millis(2), 101.0).expect("too coarse");
     assert!(
-        remedy.starts_with("set trace.interval to 2ms or less"),
+        remedy.starts_with("set trace.interval to 20us or less, and `duration` to 100s or less"),
         "{remedy}"
     );
-    assert_eq!(raised(Time::from_millis(2)), None);
+    assert_eq!(raised(Time::from_micros(200), 100.0), None);
     // Without samples in between there is nothing to mislead.
-    assert_eq!(raised(Time::ZERO), None);
+    assert_eq!(raised(Time::ZERO, 100.0), None);
 }
 
 #[test]

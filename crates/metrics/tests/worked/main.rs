@@ -1,5 +1,6 @@
 //! Metrics of a run small enough to be worked out by hand.
 
+mod company;
 mod doubts;
 mod groups;
 mod numbers;
@@ -139,6 +140,7 @@ const WARMUP: MeasureInput = MeasureInput {
     rate_changes: None,
     largest_rates: Vec::new(),
     sampled_every: Time::ZERO,
+    ecn: Vec::new(),
     programs: Vec::new(),
     nearby: Vec::new(),
     groups: Vec::new(),

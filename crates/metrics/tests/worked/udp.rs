@@ -75,6 +75,37 @@ fn datagrams_by_hand() {
     assert_eq!(frames.frozen_s, 0.4);
 }
 
+/// What waits in a queue when the last datagram leaves arrives after the flow's window, and was not
+/// its rate.
+#[test]
+fn goodput_after_a_warm_up_is_of_what_arrived_while_the_source_sent() {
+    let mut trace = with_datagrams();
+    trace.summary.flows[1].ended = Some(seconds(50.0));
+    trace.flow_samples.retain(|(_, sample)| sample.flow == 0);
+    for (at, bytes_received) in [(10.0, 100_000), (50.0, 500_000), (60.0, 950_000)] {
+        let sample = FlowSample {
+            flow: 1,
+            bytes_received,
+            ..FlowSample::default()
+        };
+        trace.flow_samples.push((seconds(at), sample));
+    }
+    let metrics = measure(&trace, &WARMUP);
+    // 400,000 bytes in 40 s.
+    close(metrics.flows[1].window_goodput_bps, 80_000.0);
+    let (x, y) = (metrics.flows[0].window_goodput_bps.expect("some"), 80_000.0);
+    close(
+        metrics.window_jain,
+        (x + y) * (x + y) / (2.0 * (x * x + y * y)),
+    );
+    close(metrics.flows[1].window_bottleneck_goodput_bps, x + y);
+    // A transfer over TCP got all of it by its end, wherever the samples lie.
+    let mut trace = self::trace();
+    trace.summary.flows[1].ended = Some(seconds(89.0));
+    let flow = &measure(&trace, &WARMUP).flows[1];
+    close(flow.window_goodput_bps, 34_850_000.0 * 8.0 / 69.0);
+}
+
 #[test]
 fn what_tcp_alone_has_is_not_measured() {
     let metrics = measure(&with_datagrams(), &WARMUP);
