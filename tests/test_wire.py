@@ -212,7 +212,7 @@ def test_one_flow_gets_what_it_gets_on_the_kernels_own_network(tmp_path: Path, c
         pytest.param(
             'topology = "chain"\n'
             '[network.bottleneck]\nrate = "20Mbit"\ndelay = "5ms"\nqueue = { limit = "100p" }\n'
-            "schedule = [{ at = \"1s\", rate = \"5Mbit\" }]",
+            'schedule = [{ at = "1s", rate = "5Mbit" }]',
             id="chain, rate that changes",
         ),
     ],
@@ -285,7 +285,9 @@ def test_a_program_is_refused_with_the_key_that_has_it(tmp_path: Path) -> None:
 
 def test_a_guest_that_is_killed_ends_its_run_with_one_message(tmp_path: Path) -> None:
     file = tmp_path / "study.toml"
-    file.write_text(EVERYTHING.replace('"3s"', '"3000s"').replace("seed", 'backend = "linux"\nseed'))
+    file.write_text(
+        EVERYTHING.replace('"3s"', '"3000s"').replace("seed", 'backend = "linux"\nseed')
+    )
     command = start("run", file, "--out", "store", cwd=tmp_path)
     guest = guest_of(tmp_path / "store")
     os.kill(guest, signal.SIGKILL)

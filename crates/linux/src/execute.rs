@@ -17,7 +17,7 @@ use crate::RunError;
 use crate::console::Console;
 use crate::guest::{self, Guest};
 use crate::process::{self, Ended, Limits};
-use crate::wire::Wire;
+use crate::wire::{Start, Wire};
 
 /// The folder of orders and records within the run's.
 const RAW: &str = "raw";
@@ -193,7 +193,14 @@ fn on_wire(
         limit: how.limit,
         stall: how.stall,
     };
-    let carried = wire.carry(run, orders, raw, command, limits, recorder, progress);
+    let carried = wire.carry(
+        run,
+        orders,
+        raw,
+        Start { command, limits },
+        recorder,
+        progress,
+    );
     guest::tidy(raw);
     let (
         Ended {

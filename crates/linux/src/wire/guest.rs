@@ -46,6 +46,14 @@ pub struct Guest {
     spare: Vec<Vec<u8>>,
 }
 
+/// How a guest is started.
+pub struct Start {
+    /// The command that boots it.
+    pub command: Command,
+    /// How long it may take.
+    pub limits: Limits,
+}
+
 /// Something that leaves a guest.
 pub struct Departure {
     /// When.
@@ -78,17 +86,16 @@ fn listen(place: &Path) -> std::io::Result<UnixListener> {
 }
 
 impl Guest {
-    /// Boots a guest with `command`, whose wire is `memory` and whose clock shows `zero` at the run's
+    /// Boots a guest, whose wire is `memory` and whose clock shows `zero` at the run's
     /// time zero; it listens at the socket `place`. It stands at time zero then.
     ///
     /// # Errors
     /// If it does not come that far.
     pub fn boot(
         memory: Memory,
-        command: Command,
+        start: Start,
         place: &Path,
         zero: u64,
-        limits: Limits,
         progress: &Progress,
     ) -> Result<Guest, RunError> {
         let listener = listen(place).map_err(RunError::io(place))?;
@@ -96,7 +103,7 @@ impl Guest {
             .set_nonblocking(true)
             .map_err(RunError::io(place))?;
         memory.grant(0, zero);
-        let mut watched = Watched::start(command, limits)?;
+        let mut watched = Watched::start(start.command, start.limits)?;
         let clock = loop {
             match listener.accept() {
                 Ok((clock, _)) => break clock,

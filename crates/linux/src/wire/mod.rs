@@ -19,10 +19,11 @@ use cclab_units::Time;
 
 use crate::RunError;
 use crate::guest::BOOT_TIME_NS;
-use crate::process::{Ended, Limits};
+use crate::process::Ended;
 use datagrams::Datagrams;
 use frames::ETHERNET;
 use guest::Guest;
+pub use guest::Start;
 use memory::Memory;
 use world::{Records, World};
 
@@ -57,7 +58,7 @@ impl Wire {
         format!("wire={}:{SOCKET}", self.memory.path())
     }
 
-    /// Boots the guest with `command` in the folder `raw`, and carries `run` out.
+    /// Boots the guest in the folder `raw`, and carries `run` out.
     ///
     /// # Errors
     /// If the guest dies or stands still, and if the run is cancelled.
@@ -66,13 +67,12 @@ impl Wire {
         run: &Run,
         orders: &Orders,
         raw: &Path,
-        command: std::process::Command,
-        limits: Limits,
+        start: Start,
         recorder: &mut Recorder,
         progress: &Progress,
     ) -> Result<(Ended, Beside), RunError> {
         let place = raw.join(SOCKET);
-        let guest = Guest::boot(self.memory, command, &place, self.zero, limits, progress)?;
+        let guest = Guest::boot(self.memory, start, &place, self.zero, progress)?;
         let mut guests = [guest];
         let layout = Layout::of(&run.scenario);
         let devices = devices(&layout);
