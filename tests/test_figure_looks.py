@@ -82,6 +82,19 @@ def test_lines_on_each_other_are_both_seen(tmp_path: Path) -> None:
     assert below.get_linewidth() > 2 * above.get_linewidth()
 
 
+def test_lines_that_lie_apart_are_equally_wide(tmp_path: Path) -> None:
+    """Two flows share a round trip, and so a place; the third is far above them."""
+    flows = "".join(
+        f'[[flow]]\nname = "{n}"\ncc = "{n}"\nrtt = "{rtt}"\n'
+        for n, rtt in (("reno", "40ms"), ("cubic", "240ms"), ("bbr", "40ms"))
+    )
+    results = late(tmp_path, flows)
+    windows, trips = (axes.lines for axes in results.figure("cwnd").axes[:2])
+    below, alone, above = (one.get_linewidth() for one in trips)
+    assert below > 2 * above
+    assert alone == windows[1].get_linewidth()
+
+
 def test_groups_of_one_variant_have_hues_of_their_own(tmp_path: Path) -> None:
     flows = "".join(
         f'[[flow]]\nname = "{name}"\ncc = "cubic"\ncount = 4\nrtt = "20ms"\n'

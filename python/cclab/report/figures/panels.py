@@ -45,6 +45,8 @@ _TITLE_WIDTH = 34
 _LINE_PT, _EDGE_PT = 0.9, 1.5
 """The width of the uppermost of lines that lie on each other, and by how much those below it are
 wider."""
+_ON_EACH_OTHER = 0.03
+"""Lines that are nearer than this part of the panel's height hide each other."""
 _APART = 4.0
 """Largest over smallest panel from which each has a span of its own."""
 
@@ -330,17 +332,40 @@ def draw_flows(
 ) -> None:
     """The course of each flow as a line, with settings `more`; as bands where they crowd it.
 
-    Courses that are `alike`, as those of what flows share, lie on each other: the lines below are
-    wider and show on both sides.
+    Courses that are `alike`, as those of what flows share, may lie on each other: there the lines
+    below are wider and show on both sides.
     """
     for group in panel.groups:
         own = [courses[name] for name in group.names if name in courses]
         bands.draw(axes, own, group.style)
     if not panel.crowded:
         shown = [flow for flow in panel.flows if flow.name in courses]
-        for above, flow in zip(range(len(shown) - 1, -1, -1), shown, strict=True):
-            wide = {"linewidth": _LINE_PT + min(above, 3) * _EDGE_PT} if alike else {}
+        stacked = _stacked([courses[flow.name] for flow in shown]) if alike else {}
+        for place, flow in enumerate(shown):
+            above = stacked.get(place)
+            wide = {} if above is None else {"linewidth": _LINE_PT + min(above, 3) * _EDGE_PT}
             line(axes, *thinned(*courses[flow.name]), flow.style, flow.nth, **wide | more)
+
+
+def _stacked(courses: Sequence[Course]) -> dict[int, int]:
+    """How many of the courses lie above each, later on the same place; without those alone."""
+    top = max((float(np.nanmax(y)) for _, y in courses if np.isfinite(y).any()), default=0.0)
+    stacked: dict[int, int] = {}
+    for (low, one), (high, other) in itertools.combinations(enumerate(courses), 2):
+        if _together(one, other, _ON_EACH_OTHER * top):
+            stacked[low] = stacked.get(low, 0) + 1
+            stacked.setdefault(high, 0)
+    return stacked
+
+
+def _together(one: Course, other: Course, within: float) -> bool:
+    """Whether two courses are this near for half of the time that both last, or longer."""
+    (x, y), (at, level) = ((x[np.isfinite(y)], y[np.isfinite(y)]) for x, y in (one, other))
+    if not (len(x) and len(at)):
+        return False
+    both = x[(x >= at[0]) & (x <= at[-1])]
+    apart = np.abs(np.interp(both, x, y) - np.interp(both, at, level))
+    return len(both) > 0 and float(np.median(apart)) <= within
 
 
 def reference(axes: Axes, level: float, text: str) -> None:
