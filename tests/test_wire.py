@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("kernel")
 
+PAYLOAD, ON_LINK = 1448, 1514
+"""Bytes of a full segment: of data, and on an Ethernet link with all headers."""
 PING = 98
 """Bytes of ping's packets on a link: 56 of data, and the headers of ICMP, IP and Ethernet."""
 
@@ -152,6 +154,10 @@ def test_what_happens_on_the_network_is_recorded(everything: Results) -> None:
     drops = everything.samples(0, "drops")
     lost = sum(link[f"{kind}_drops"] for kind in ("queue", "random", "listed", "outage", "corrupt"))
     assert drops.filter(link="bottleneck").height == lost
+    full = drops.filter(flow="a", wire_bytes=ON_LINK)["offset_bytes"]
+    assert len(full) > 3
+    assert (full % PAYLOAD == 0).all()
+    assert full.max() < of["a"]["received_bytes"] + 1e6
     (web,) = everything.samples(0, "traffic").to_dicts()
     assert web["ended"] > 5
     sent = everything.samples(0, "datagrams").row(0, named=True)

@@ -1,19 +1,19 @@
 //! The event loop: guests and cross traffic around one network, and what a trace sees of it.
 
 use cclab_harvest::Beside;
-use cclab_layout::{BOTTLENECK, BOTTLENECK_REVERSE, Journey, Layout, LinkId, NodeId};
-use cclab_net::{Counting, Host, Network, Next, Port, ROUTES, Sight, Watch, ports};
-use cclab_packet::{Packet, address, flags};
+use cclab_layout::{Journey, Layout, LinkId, NodeId};
+use cclab_net::{Counting, Host, Network, Next, Port, ROUTES, ports};
+use cclab_packet::{Packet, address};
 use cclab_sim::traffic::Traffic;
 use cclab_spec::Scenario;
 use cclab_testbed::records::Seen;
-use cclab_trace::schema::{DropEvent, QueueAction, QueueEvent};
 use cclab_trace::{Event, Probe, Progress, Recorder};
 use cclab_units::Time;
 
 use super::datagrams::Datagrams;
 use super::frames::{ETHERNET, Frames, Route};
 use super::guest::{Guest, Left};
+use super::sight::{Captures, Lookout};
 use crate::RunError;
 
 /// Windows between two looks at what guests print.
@@ -44,14 +44,14 @@ struct Ends {
 
 /// Guests around a network.
 pub struct World<'a> {
-    scenario: &'a Scenario,
-    net: Network,
+    pub(super) scenario: &'a Scenario,
+    pub(super) net: Network,
     guests: &'a mut [Guest],
-    traffic: Traffic<'a>,
-    frames: Frames,
-    records: Records<'a>,
-    lookout: Lookout,
-    captures: Captures,
+    pub(super) traffic: Traffic<'a>,
+    pub(super) frames: Frames,
+    pub(super) records: Records<'a>,
+    pub(super) lookout: Lookout,
+    pub(super) captures: Captures,
     /// By the number of flows and probes; none for cross traffic.
     ends: Vec<Option<Ends>>,
     /// How long before a frame reaches a host it is known at least.
@@ -71,14 +71,6 @@ pub struct World<'a> {
 struct Timers {
     sampler: u32,
     traffic: u32,
-}
-
-/// Where packets are captured.
-#[derive(Default)]
-struct Captures {
-    bottleneck: Option<usize>,
-    /// By flow, then by side: that of the sender and that of the receiver.
-    hosts: Vec<[Option<usize>; 2]>,
 }
 
 impl<'a> World<'a> {
@@ -376,120 +368,6 @@ impl<'a> World<'a> {
                 .collect();
         }
     }
-
-    /// A packet leaves or reaches a host.
-    fn see_at_host(&mut self, packet: &Packet, side: usize, seen: Seen) {
-        let at = self.records.realtime_zero + self.net.now().as_nanos();
-        if packet.has(flags::DATAGRAM) {
-            let frame = self.frames.of(packet);
-            let datagrams = &mut self.records.datagrams;
-            datagrams.see(packet.flow, packet.backward, seen, at, frame);
-        }
-        let points = self.captures.hosts.get(packet.flow as usize);
-        if let Some(point) = points.and_then(|points| points[side]) {
-            self.capture(point, packet);
-        }
-    }
-
-    fn capture(&mut self, point: usize, packet: &Packet) {
-        let now = self.net.now();
-        if packet.frame().is_none() || !self.records.recorder.wants_packets(now) {
-            return;
-        }
-        let bytes = self.frames.checked(packet);
-        let recorder = &mut self.records.recorder;
-        recorder.frame(point, now, bytes.len() as u32, &bytes);
-    }
-
-    /// The index of a packet's flow in a trace.
-    fn traced(&self, packet: &Packet) -> u32 {
-        let flows = self.scenario.flows.len() as u32;
-        let behind = flows + (ROUTES * self.scenario.traffic.len()) as u32;
-        let probes = behind..behind + self.scenario.probes.len() as u32;
-        match packet.flow {
-            flow if flow < flows => flow,
-            flow if probes.contains(&flow) => {
-                flows + self.scenario.traffic.len() as u32 + flow - behind
-            }
-            flow => flows + self.traffic.source_of(flow),
-        }
-    }
-
-    /// Tells the trace what was seen.
-    fn tell(&mut self) {
-        if self.lookout.seen.is_empty() {
-            return;
-        }
-        let mut seen = std::mem::take(&mut self.lookout.seen);
-        for sight in seen.drain(..) {
-            match sight {
-                Sight::Copied { packet } => self.frames.copy(&packet),
-                Sight::Enqueued {
-                    link,
-                    backlog,
-                    packet,
-                } => self.trace_queue(link, &packet, QueueAction::Enqueue, backlog, None),
-                Sight::Departed {
-                    link,
-                    waited,
-                    backlog,
-                    packet,
-                } => {
-                    self.trace_queue(link, &packet, QueueAction::Dequeue, backlog, Some(waited));
-                    if let Some(point) = self.captures.bottleneck {
-                        self.capture(point, &packet);
-                    }
-                }
-                Sight::Arrived { packet, .. } => {
-                    if let Some(point) = self.captures.bottleneck {
-                        self.capture(point, &packet);
-                    }
-                }
-                Sight::Lost {
-                    link,
-                    reason,
-                    packet,
-                } => {
-                    let now = self.net.now();
-                    if self.records.recorder.wants_drops(now) {
-                        let event = DropEvent {
-                            link,
-                            reason,
-                            flow: self.traced(&packet),
-                            offset: 0,
-                            wire_len: u32::from(packet.wire_len),
-                        };
-                        self.records.recorder.record(now, Event::Drop(event));
-                    }
-                    self.frames.release(&packet);
-                }
-            }
-        }
-        self.lookout.seen = seen;
-    }
-
-    fn trace_queue(
-        &mut self,
-        link: u32,
-        packet: &Packet,
-        action: QueueAction,
-        backlog: u64,
-        sojourn: Option<Time>,
-    ) {
-        let now = self.net.now();
-        if !self.records.recorder.wants_queue(now) {
-            return;
-        }
-        let event = QueueEvent {
-            link,
-            action,
-            flow: self.traced(packet),
-            wire_len: u32::from(packet.wire_len),
-            backlog,
-            sojourn,
-        };
-        self.records.recorder.record(now, Event::Queue(event));
-    }
 }
 
 /// The last links of both ways of a journey.
@@ -525,40 +403,4 @@ fn instants(scenario: &Scenario, seed: u64, end: Time) -> Vec<Time> {
     instants.sort_unstable_by(|a, b| b.cmp(a));
     instants.dedup();
     instants
-}
-
-/// Looks on at the network.
-struct Lookout {
-    seen: Vec<Sight>,
-    captures: bool,
-}
-
-impl Watch for Lookout {
-    fn wants_queue(&self, link: usize) -> bool {
-        link == BOTTLENECK.index()
-    }
-
-    fn wants_arrivals(&self, link: usize) -> bool {
-        self.captures && link == BOTTLENECK_REVERSE.index()
-    }
-
-    fn see(&mut self, sight: Sight) {
-        self.seen.push(sight);
-    }
-}
-
-impl Captures {
-    fn new(scenario: &Scenario) -> Captures {
-        let point = |name: &str| {
-            let points = &scenario.trace.capture;
-            points.iter().position(|point| point == name)
-        };
-        let flows = scenario.flows.iter();
-        let hosts = flows
-            .map(|flow| ["sender", "receiver"].map(|host| point(&format!("{}.{host}", flow.name))));
-        Captures {
-            bottleneck: point("bottleneck"),
-            hosts: hosts.collect(),
-        }
-    }
 }
