@@ -4,6 +4,7 @@
 use cclab_layout::{BOTTLENECK, BOTTLENECK_REVERSE};
 use cclab_net::{ROUTES, Sight, Watch};
 use cclab_packet::{Packet, flags};
+use cclab_sim::CountedQueues;
 use cclab_spec::Scenario;
 use cclab_testbed::records::Seen;
 use cclab_trace::schema::{DropEvent, QueueAction, QueueEvent};
@@ -21,6 +22,31 @@ pub(super) struct Captures {
 }
 
 impl World<'_> {
+    /// Queues are to be sampled at `time`, before all acts of that instant; the end of the run is
+    /// sampled after them.
+    pub(super) fn sample_at(&mut self, time: Time) {
+        let time = if time < self.end { time } else { Time::NEVER };
+        self.net.look_at(self.timers.sampler, time);
+    }
+
+    /// Samples the queues of bottlenecks, once an instant.
+    pub(super) fn sample(&mut self) {
+        let now = self.net.now();
+        if self.sampled.replace(now) == Some(now) {
+            return;
+        }
+        for index in 0..self.bottlenecks {
+            let sample = self.net.queue_sample(index);
+            let recorder = &mut self.records.recorder;
+            recorder.record(now, Event::QueueSample(sample));
+        }
+        // The end of the warm-up is one of the instants of sampling.
+        let warmup = self.scenario.warmup;
+        if now == warmup && warmup > Time::ZERO {
+            self.warm = Some(CountedQueues::by_now(&self.net, self.bottlenecks));
+        }
+    }
+
     /// A packet leaves or reaches a host.
     pub(super) fn see_at_host(&mut self, packet: &Packet, side: usize, seen: Seen) {
         let at = self.records.realtime_zero + self.net.now().as_nanos();

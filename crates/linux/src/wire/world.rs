@@ -5,6 +5,7 @@ use cclab_layout::{Journey, Layout, LinkId, NodeId};
 use cclab_net::{Counting, Host, Network, Next, Port, ROUTES, ports};
 use cclab_packet::{Packet, address};
 use cclab_sim::traffic::Traffic;
+use cclab_sim::{CountedQueues, Sampler};
 use cclab_spec::Scenario;
 use cclab_testbed::records::Seen;
 use cclab_trace::{Event, Probe, Progress, Recorder};
@@ -60,16 +61,19 @@ pub struct World<'a> {
     way: Time,
     /// The longest window.
     window: Time,
-    instants: Vec<Time>,
-    timers: Timers,
-    warm: Vec<cclab_trace::Histogram>,
-    bottlenecks: usize,
-    end: Time,
+    sampler: Sampler,
+    /// When queues were last sampled.
+    pub(super) sampled: Option<Time>,
+    pub(super) timers: Timers,
+    /// What queues had counted when the warm-up ended.
+    pub(super) warm: Option<CountedQueues>,
+    pub(super) bottlenecks: usize,
+    pub(super) end: Time,
 }
 
 #[derive(Clone, Copy)]
-struct Timers {
-    sampler: u32,
+pub(super) struct Timers {
+    pub(super) sampler: u32,
     traffic: u32,
 }
 
@@ -127,8 +131,10 @@ impl<'a> World<'a> {
         let captures = Captures::new(scenario);
         let bottlenecks = 2 * layout.bottlenecks.len();
         let end = scenario.duration.unwrap_or(Time::NEVER);
+        let starts = scenario.flows.iter().map(|flow| flow.start_time(seed));
         let mut world = World {
-            instants: instants(scenario, seed, end),
+            sampler: Sampler::new(scenario, starts, end),
+            sampled: None,
             lookout: Lookout {
                 seen: Vec::new(),
                 captures: captures.bottleneck.is_some(),
@@ -145,7 +151,7 @@ impl<'a> World<'a> {
             way,
             window: Time::NEVER,
             timers,
-            warm: Vec::new(),
+            warm: None,
             bottlenecks,
             end,
         };
@@ -155,7 +161,7 @@ impl<'a> World<'a> {
         world.ask();
         let deadline = world.traffic.deadline(0);
         world.net.wake_by(timers.traffic, deadline);
-        world.next_sample();
+        world.sample_at(world.sampler.next());
         world
     }
 
@@ -186,7 +192,7 @@ impl<'a> World<'a> {
                     if let Some(held) = held {
                         let packet = *self.net.packet(&held);
                         self.net.release(held);
-                        self.receive(&packet);
+                        self.receive(&packet)?;
                     }
                 }
                 Next::Act(element) => {
@@ -196,7 +202,8 @@ impl<'a> World<'a> {
                         None => {}
                         Some(timer) if timer == self.timers.sampler => {
                             self.sample();
-                            self.next_sample();
+                            let next = self.sampler.advance(time);
+                            self.sample_at(next);
                         }
                         Some(timer) if timer == self.timers.traffic => {
                             self.traffic.act(time, time);
@@ -227,8 +234,8 @@ impl<'a> World<'a> {
         }
         let traffic = self.traffic.summaries();
         let mut links = self.net.finish().map_err(RunError::NotConserved)?;
-        for (row, before) in links.iter_mut().zip(&self.warm) {
-            row.warm_sojourn = row.sojourn.since(before);
+        if let Some(warm) = &self.warm {
+            warm.complete(&mut links);
         }
         let beside = Beside {
             links,
@@ -281,18 +288,18 @@ impl<'a> World<'a> {
     }
 
     /// A packet has come to its host.
-    fn receive(&mut self, packet: &Packet) {
+    fn receive(&mut self, packet: &Packet) -> Result<(), RunError> {
         let now = self.net.now();
         if packet.frame().is_none() {
             self.traffic.receive(now, packet);
-            let _ = self.pump_traffic();
-            return;
+            return self.pump_traffic();
         }
         self.see_at_host(packet, 1 - usize::from(packet.backward), Seen::Received);
         if self.lookahead == Time::ZERO {
             self.hand_over(now, packet);
         }
         self.frames.release(packet);
+        Ok(())
     }
 
     /// Tells guests what will come.
@@ -348,26 +355,6 @@ impl<'a> World<'a> {
             None => Ok(()),
         }
     }
-
-    fn next_sample(&mut self) {
-        let next = self.instants.pop().unwrap_or(Time::NEVER);
-        self.net.look_at(self.timers.sampler, next);
-    }
-
-    fn sample(&mut self) {
-        let now = self.net.now();
-        for index in 0..self.bottlenecks {
-            let sample = self.net.queue_sample(index);
-            self.records
-                .recorder
-                .record(now, Event::QueueSample(sample));
-        }
-        if now == self.scenario.warmup && now > Time::ZERO {
-            self.warm = (0..self.bottlenecks)
-                .map(|index| self.net.sojourn(index))
-                .collect();
-        }
-    }
 }
 
 /// The last links of both ways of a journey.
@@ -388,19 +375,4 @@ fn least_way(layout: &Layout) -> Time {
     let ways = journeys.flat_map(|journey| [&journey.data, &journey.acks]);
     let times = ways.map(|way| way.iter().map(least).sum());
     times.min().unwrap_or(Time::ZERO)
-}
-
-/// When queues are sampled, the latest first.
-fn instants(scenario: &Scenario, seed: u64, end: Time) -> Vec<Time> {
-    let starts = scenario.flows.iter().map(|flow| flow.start_time(seed));
-    let mut instants: Vec<Time> = starts.max().into_iter().chain([scenario.warmup]).collect();
-    let interval = scenario.trace.interval;
-    if interval > Time::ZERO && end < Time::NEVER {
-        let ticks = std::iter::successors(Some(Time::ZERO), |at| Some(*at + interval));
-        instants.extend(ticks.take_while(|at| *at < end));
-    }
-    instants.retain(|at| *at < end);
-    instants.sort_unstable_by(|a, b| b.cmp(a));
-    instants.dedup();
-    instants
 }
