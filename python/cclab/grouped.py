@@ -121,10 +121,10 @@ def values(
                 rows["group", group, name] = [one[name] for one in found]
         numbers = members(runs[0], group)
         of_flows = [shares(number) for number in numbers]
-        # Shares are of what goes one way: those of both ways do not add up.
-        one_way = len(_ways(runs[0], group)) == 1
-        sums = [_sum(of_run) for of_run in zip(*of_flows, strict=True)]
-        rows["group", group, "share"] = sums if one_way else [None] * len(runs)
+        rows["group", group, "share"] = [
+            _sum(of_run) if _share_one(run, numbers) else None
+            for run, of_run in zip(runs, zip(*of_flows, strict=True), strict=True)
+        ]
         for way, alike in _folded(runs, group).items():
             each = [[of_flow(run["flows"][number]) for number in alike] for run in runs]
             for name in FLOW_METRICS:
@@ -192,6 +192,12 @@ def _ways(run: dict[str, Any], group: str) -> dict[str, list[int]]:
     for number in members(run, group):
         found.setdefault(run["flows"][number]["direction"], []).append(number)
     return dict(sorted(found.items()))
+
+
+def _share_one(run: dict[str, Any], numbers: list[int]) -> bool:
+    """Whether flows send one way over one bottleneck: parts of different wholes do not add up."""
+    flows = [run["flows"][number] for number in numbers]
+    return len({(flow["direction"], flow["bottleneck"]) for flow in flows}) == 1
 
 
 def _folded(runs: Runs, group: str) -> dict[str, list[int]]:

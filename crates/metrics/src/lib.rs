@@ -46,7 +46,7 @@ pub use error::MeasureError;
 pub use fairness::jain;
 pub use fidelity::{FidelityMetrics, Verdict};
 pub use flow::{FlowMetrics, LimitedShares};
-pub use foreseen::foreseen;
+pub use foreseen::{Nearby, foreseen};
 pub use group::GroupMetrics;
 pub use input::MeasureInput;
 pub use measure::{measure, measure_dir};
