@@ -356,6 +356,28 @@ def test_a_refusal_names_the_backends_that_would_not(cli: Cli, study: Path) -> N
     assert 'stack: stack "rfc" (a kernel is "linux-6.12"); --backend sim has it\n' in done.stderr
 
 
+def test_a_refusal_names_the_network_that_lifts_it(cli: Cli, study: Path) -> None:
+    key = 'network.by = "simulator"'
+    traffic = '\n[[traffic]]\nname = "web"\nkind = "poisson"\nload = 0.1\ntransfer = "9kB"\n'
+    study.write_text(study.read_text().replace('kind = "droptail"', 'kind = "dualpi2"') + traffic)
+    refused = cli("plan", study, "--backend", "linux", "--set", 'flow.long.cc="copa"').stderr
+    queue = next(line for line in refused.splitlines() if "dualpi2" in line)
+    assert queue.endswith(f"; --backend sim or {key} has it")
+    assert f"traffic.web: cross traffic poisson; --backend sim or {key} has it\n" in refused
+    # Its hosts are a kernel's all the same.
+    assert "yeah, dctcp, bbr, nv, cdg); --backend sim has it\n" in refused
+    refused = cli("plan", study, "--backend", "netns", "--set", 'trace.events=["queue"]').stderr
+    lifted = f"--backend sim or linux with {key} has it"
+    assert f"traffic.web: cross traffic poisson; {lifted}\n" in refused
+    assert 'events "queue"; --backend sim or linux has it\n' in refused
+    by = ("--set", 'network.by="simulator"')
+    assert cli("plan", study, "--backend", "linux", *by).returncode == DONE
+    netns = cli("plan", study, "--backend", "netns", *by)
+    assert netns.returncode == WRONG_INPUT
+    assert "network.by: the simulator's network (" in netns.stderr
+    assert "of this machine is not); --backend sim or linux has it\n" in netns.stderr
+
+
 def test_a_variant_of_elsewhere_names_the_nearest_by_meaning(cli: Cli, study: Path) -> None:
     for name, near in (
         ("prague", "`dctcp`, with `ecn = true`, `cc_params = { ect1 = true }` and a queue"),

@@ -103,6 +103,26 @@ def test_the_axis_of_the_goodput_holds_every_expectation(tmp_path: Path) -> None
     assert told_in(figure) == ["cubic", "expected"]
 
 
+def test_what_datagrams_leave_is_expected_and_the_captions_say_so(tmp_path: Path) -> None:
+    head, short, _ = parts()
+    file = tmp_path / "study.toml"
+    call = '[[flow]]\nname = "call"\ntransport = "udp"\n'
+    call += 'application = { kind = "constant-rate", rate = "4Mbit" }\n'
+    beside = short + call + '[sweep]\n"flow.short.cc" = ["reno", "cubic"]\n'
+    file.write_text(head + beside)
+    results = cclab.run(file, out=tmp_path / "out", repeat=1)
+    told = cclab.Study.load(file).explain()[0].flows[0]
+    assert told.binds == "left"
+    assert told.expected_bps is not None
+    for kind in ("goodput", "throughput"):
+        figure = results.figure(kind)
+        grey = [line for line in figure.axes[0].lines if line.get_color() == "0.45"]
+        heights = [float(np.asarray(line.get_ydata())[0]) for line in grey]
+        assert pytest.approx(told.expected_bps / 1e6) in heights
+        caption = " ".join(figures.kind_called(kind).caption.split())
+        assert "what datagrams and cross traffic leave of a link" in caption
+
+
 def test_an_expectation_far_above_does_not_squash_what_was_measured(tmp_path: Path) -> None:
     """A window of 77 Mbit/s through a queue of two packets: an arrow at the top stands for it."""
     head, short, _ = parts()

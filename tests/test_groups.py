@@ -319,3 +319,33 @@ def test_what_is_no_group_is_refused(tmp_path: Path, cli: Cli) -> None:
     assert shown.returncode == WRONG_INPUT
     assert "incast.toml:16:9" in shown.stderr
     assert "the group `other` has the name of a flow that is not in it" in shown.stderr
+
+
+LOT = """
+duration = "3s"
+network.topology = "parking-lot"
+network.bottlenecks = 2
+network.bottleneck = { rate = "5Mbit", delay = "5ms", queue = { limit = "50p" } }
+flow = [
+    { name = "both", crosses = [1, 2] },
+    { name = "left", crosses = [1, 1], group = "ONE" },
+    { name = "right", crosses = [2, 2], group = "TWO" },
+    { name = "again", crosses = [2, 2], group = "TWO" },
+]
+"""
+
+
+def test_shares_of_different_bottlenecks_do_not_add_up(tmp_path: Path) -> None:
+    def shares(one: str, two: str) -> list[float | None]:
+        file = tmp_path / "study.toml"
+        file.write_text(LOT.replace("ONE", one).replace("TWO", two))
+        (point,) = cclab.run(file, out=tmp_path / f"{one}-{two}").summaries
+        estimates = [group.estimates["share"] for group in point.groups]
+        return [None if one is None else one.mean for one in estimates]
+
+    # Each of the two has most of its own bottleneck.
+    assert shares("ends", "ends") == [None]
+    left, right = shares("left", "right")
+    assert left is not None
+    assert right is not None
+    assert max(left, right) <= 1

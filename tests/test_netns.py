@@ -65,6 +65,17 @@ def allowed(done: subprocess.CompletedProcess[str]) -> bool:
     return False
 
 
+def iperf3_is_there(cli: Cli, file: Path) -> bool:
+    """Whether this host has iperf3. If it has not, the study `file`, which runs it, is refused, and
+    the refusal says why."""
+    if host.which("iperf3") is not None:
+        return True
+    done = cli("run", file, "--out", "out")
+    assert done.returncode == WRONG_INPUT
+    assert "program iperf3: not found (install iperf3)" in done.stderr
+    return False
+
+
 def processes(word: str) -> list[int]:
     """The processes of the agent whose arguments contain `word`, the oldest first."""
     found = []
@@ -168,17 +179,20 @@ def test_a_video_is_the_one_of_the_simulator(cli: Cli, tmp_path: Path) -> None:
 def test_iperf3_over_udp_and_the_trace_agree(cli: Cli, tmp_path: Path) -> None:
     rate = '"-b", "8M", "-n", "4M", "--json"'
     more = f'[[flow]]\nname = "program"\ncommand = ["iperf3", "-u", "-c", "{{dst}}", {rate}]\n'
-    done = cli("run", written(tmp_path, more, duration="60s"), "--out", "out", "--json")
-    if host.which("iperf3") is None or not allowed(done):
-        assert done.returncode == WRONG_INPUT
+    file = written(tmp_path, more, duration="60s")
+    if not iperf3_is_there(cli, file):
+        return
+    done = cli("run", file, "--out", "out", "--json")
+    if not allowed(done):
         return
     (flow,) = json.loads(done.stdout)["runs"][0]["flows"]
     (entry,) = (tmp_path / "out/runs").iterdir()
     said = json.loads((entry / "program.stdout").read_text())["end"]["sum_received"]
     datagrams = flow["datagrams"]
-    # One more of four bytes opens each way.
-    assert datagrams["received"] == said["packets"] - said["lost_packets"] + 1
-    assert datagrams["bytes_received"] == said["bytes"] + 4
+    # In real time its server stops counting when the client says that it has sent all, which may
+    # come before the last datagrams do; in virtual time the counts are equal (test_udp_programs).
+    assert datagrams["received"] == pytest.approx(said["packets"] - said["lost_packets"], rel=0.01)
+    assert datagrams["bytes_received"] == pytest.approx(said["bytes"], rel=0.01)
     assert datagrams["goodput_bps"] == pytest.approx(said["bits_per_second"], rel=0.01)
 
 
@@ -190,10 +204,7 @@ def test_programs_reverse_flows_and_captures(cli: Cli, tmp_path: Path) -> None:
         '[trace]\ncapture = ["bottleneck"]\n'
     )
     file = written(tmp_path, more, duration="60s")
-    if host.which("iperf3") is None:
-        done = cli("run", file, "--out", "out")
-        assert done.returncode == WRONG_INPUT
-        assert "program iperf3: not found (install iperf3)" in done.stderr
+    if not iperf3_is_there(cli, file):
         return
     done = cli("run", file, "--out", "out", "--json")
     if not allowed(done):

@@ -173,7 +173,7 @@ def test_whatever_can_be_expected_can_be_sure(results: Results) -> None:
         value_of(run.metrics, measure)
     assert set(of_run) == point.whole.keys()
     assert set(of_bottleneck) == point.bottleneck.keys()
-    assert set(of_flow) == point.flows[0].estimates.keys()
+    assert set(of_flow) == point.flows[0].estimates.keys() | {"share"}
     assert set(of_traffic) == set(TRAFFIC_METRICS)
 
 

@@ -149,6 +149,20 @@ def test_examples_run_as_written(name: str, tmp_path: Path) -> None:
         assert means[-1] > means[0] + 0.001
 
 
+def test_the_note_on_the_window_names_completion_times_only_of_transfers(tmp_path: Path) -> None:
+    """Datagrams at a constant rate have none."""
+    flow, _ = STUDY.split("[[traffic]]", 1)
+    steady = '[[traffic]]\nname = "steady"\nkind = "constant-rate"\nrate = "1Mbit"\n'
+    web = '[[traffic]]\nname = "web"\nkind = "poisson"\nload = 0.2\ntransfer = "20kB"\n'
+    for name, more, named in (("steady", steady, False), ("web", web, True)):
+        file = tmp_path / f"{name}.toml"
+        file.write_text(flow.replace("repeat ", 'warmup = "1s"\nrepeat ') + more)
+        results = cclab.run(file, out=tmp_path / name, repeat=1)
+        told = tables.window(results)
+        assert "after 1 s of warm-up" in told
+        assert ("completion times of cross traffic" in told) == named
+
+
 def test_a_comparison_has_cross_traffic(
     busy: Results, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

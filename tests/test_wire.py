@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("kernel")
 
+PAYLOAD, ON_LINK = 1448, 1514
+"""Bytes of a full segment: of data, and on an Ethernet link with all headers."""
 PING = 98
 """Bytes of ping's packets on a link: 56 of data, and the headers of ICMP, IP and Ethernet."""
 
@@ -152,6 +154,10 @@ def test_what_happens_on_the_network_is_recorded(everything: Results) -> None:
     drops = everything.samples(0, "drops")
     lost = sum(link[f"{kind}_drops"] for kind in ("queue", "random", "listed", "outage", "corrupt"))
     assert drops.filter(link="bottleneck").height == lost
+    full = drops.filter(flow="a", wire_len_bytes=ON_LINK)["offset_bytes"]
+    assert len(full) > 3
+    assert (full % PAYLOAD == 0).all()
+    assert full.max() < of["a"]["received_bytes"] + 1e6
     (web,) = everything.samples(0, "traffic").to_dicts()
     assert web["ended"] > 5
     sent = everything.samples(0, "datagrams").row(0, named=True)
@@ -264,6 +270,57 @@ def test_transfers_end_the_run_when_the_last_byte_is_acknowledged(tmp_path: Path
     assert max(row["ended_s"] for row in of.values()) < 3
     samples = results.samples(0, "queue_samples")["time_s"].to_list()
     assert max(samples) >= max(row["last_byte_s"] for row in of.values())
+
+
+def test_named_queues_are_those_of_the_window_after_the_warm_up(tmp_path: Path) -> None:
+    results = results_of(
+        tmp_path,
+        """
+        duration = "4s"
+        warmup = "1s"
+        [network]
+        by = "simulator"
+        [network.bottleneck]
+        rate = "10Mbit"
+        delay = "5ms"
+        queue = { kind = "dualpi2", limit = "500p" }
+        [[flow]]
+        name = "a"
+        cc = "cubic"
+        [[flow]]
+        name = "b"
+        cc = "reno"
+        """,
+    )
+    bands = results.runs[0].metrics["bottleneck"]["bands"]
+    classic = next(band for band in bands if band["name"] == "C")
+    assert 0 < classic["window_queue_delay_mean_s"] < 0.1
+    assert classic["window_drops"] + classic["window_ecn_marks"] > 0
+
+
+def test_a_run_without_a_duration_is_sampled_at_its_interval(tmp_path: Path) -> None:
+    study = """
+        [network]
+        by = "{by}"
+        [network.bottleneck]
+        rate = "10Mbit"
+        delay = "5ms"
+        queue = {{ limit = "100p" }}
+        [[flow]]
+        name = "a"
+        transfer = "1MB"
+        start = "0s"
+        [trace]
+        interval = "100ms"
+        """
+    sampled = []
+    for by in ("simulator", "kernel"):
+        results = results_of(tmp_path / by, study.format(by=by))
+        times = results.samples(0, "queue_samples").filter(link="bottleneck")["time_s"].to_list()
+        assert len(times) == len(set(times))
+        sampled.append(times[:-1])
+    assert sampled[0] == sampled[1]
+    assert len(sampled[0]) >= 8
 
 
 def test_a_program_is_refused_with_the_key_that_has_it(tmp_path: Path) -> None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cclab import pooled
-from cclab.metrics import FLOW_METRICS, GROUP_METRICS, kind, of_flow, shown_like
+from cclab.metrics import FLOW_METRICS, GROUP_METRICS, group_share, kind, of_flow, shown_like
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from cclab.stats import Estimate
 
@@ -119,12 +119,7 @@ def values(
         for name in GROUP_METRICS:
             if name not in POOLED:
                 rows["group", group, name] = [one[name] for one in found]
-        numbers = members(runs[0], group)
-        of_flows = [shares(number) for number in numbers]
-        # Shares are of what goes one way: those of both ways do not add up.
-        one_way = len(_ways(runs[0], group)) == 1
-        sums = [_sum(of_run) for of_run in zip(*of_flows, strict=True)]
-        rows["group", group, "share"] = sums if one_way else [None] * len(runs)
+        rows["group", group, "share"] = [group_share(run, group) for run in runs]
         for way, alike in _folded(runs, group).items():
             each = [[of_flow(run["flows"][number]) for number in alike] for run in runs]
             for name in FLOW_METRICS:
@@ -221,11 +216,6 @@ def completion_times(runs: Runs, group: str) -> list[list[float]]:
 def longest(limited: dict[str, float]) -> tuple[str, float] | None:
     """The limit that held back longest, and for which fraction of the time; None of none."""
     return max(limited.items(), key=lambda one: one[1]) if limited else None
-
-
-def _sum(of_run: Sequence[float | None]) -> float | None:
-    known = [value for value in of_run if value is not None]
-    return math.fsum(known) if known else None
 
 
 def _mean(of_run: Iterable[float | None]) -> float | None:

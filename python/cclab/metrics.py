@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -350,3 +351,16 @@ def shares(measured: Mapping[str, Any]) -> list[float | None]:
         else None
         for flow in flows
     ]
+
+
+def group_share(measured: Mapping[str, Any], group: str) -> float | None:
+    """Of a group of a run's flows the part of the goodput at their bottleneck; None without any.
+
+    Shares of different bottlenecks, as of different directions, are of different wholes: they do
+    not add up.
+    """
+    rows = zip(measured["flows"], shares(measured), strict=True)
+    own = [(flow, share) for flow, share in rows if flow.get("group") == group]
+    wholes = {(flow["direction"], flow["bottleneck"]) for flow, _ in own}
+    known = [share for _, share in own if share is not None]
+    return math.fsum(known) if known and len(wholes) == 1 else None

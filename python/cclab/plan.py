@@ -208,7 +208,7 @@ class Plan:
     @property
     def refusals(self) -> list[str]:
         """The reasons, each behind the place in the study that asks for it, where one does, and
-        with the backends that do it."""
+        with the backends that do it or the key that lifts it."""
         return [
             f"{place}: {told}" if place else told
             for place, path, what, elsewhere in self._placed_reasons()
@@ -322,11 +322,13 @@ class Plan:
         )
 
 
-def _does_it(backends: list[str]) -> str:
-    """Which other backends do what is refused; empty of none."""
-    if not backends:
+def _does_it(elsewhere: list[str]) -> str:
+    """Which other backends do what is refused, or which key lifts it; empty of none."""
+    if not elsewhere:
         return ""
-    return f"; --backend {' or '.join(backends)} has it"
+    # Keys stand behind the backends.
+    option = "" if elsewhere[0].startswith("network.") else "--backend "
+    return f"; {option}{' or '.join(elsewhere)} has it"
 
 
 def _with_runs(point: Point, most: int) -> Point:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cclab.metrics import of_flow, of_source, shares, shown_name, warmed_up
+from cclab.metrics import group_share, of_flow, of_source, shares, shown_name, warmed_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +78,8 @@ def value_of(metrics: dict[str, Any], measure: Measure) -> float | None:
     found: dict[str, Any] | None = None
     subject = measure.subject if isinstance(measure.subject, str) else next(iter(measure.subject))
     if measure.metric == "share" and isinstance(measure.subject, dict):
-        return _share(metrics, subject, measure.subject[subject])
+        name = measure.subject[subject]
+        return group_share(metrics, name) if subject == "group" else _share(metrics, name)
     match measure.subject:
         case "run":
             found = metrics
@@ -101,13 +102,10 @@ def value_of(metrics: dict[str, Any], measure: Measure) -> float | None:
     return None if found is None else found[metric]
 
 
-def _share(metrics: dict[str, Any], subject: str, name: str) -> float | None:
-    """The share of a flow; of a group the sum over its flows, if these go one way."""
-    key = "name" if subject == "flow" else "group"
+def _share(metrics: dict[str, Any], flow: str) -> float | None:
+    """The share of the flow called `flow`; None if there is no such flow."""
     rows = zip(metrics["flows"], shares(metrics), strict=True)
-    own = [(flow["direction"], share) for flow, share in rows if flow.get(key) == name]
-    known = [share for _, share in own if share is not None]
-    return sum(known) if known and len({direction for direction, _ in own}) == 1 else None
+    return next((share for one, share in rows if one["name"] == flow), None)
 
 
 def _enough(tables: list[list[Values]], until: Until) -> list[bool]:

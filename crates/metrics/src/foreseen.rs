@@ -10,8 +10,19 @@ use crate::warnings::joined;
 /// Of cross traffic whose path is not that of the flows it is to disturb.
 pub(crate) const WITHOUT_RTT: &str = "cross-traffic-without-rtt";
 
-/// A source is nearby whose base RTT is less than this part of the shortest of the flows.
-const NEARBY: u64 = 100;
+/// A source is nearby whose base RTT is less than one part in so many of the shortest of the flows.
+const NEARBY: u64 = 2;
+
+/// A source of cross traffic that waits for answers, over a path much shorter than those of all flows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nearby {
+    /// The source's name.
+    pub name: String,
+    /// Its base RTT.
+    pub base_rtt: Time,
+    /// The shortest base RTT of the flows.
+    pub of_flows: Time,
+}
 
 /// The warnings that every run of `scenario` will have, whatever it shows.
 pub fn foreseen(scenario: &Scenario) -> Vec<Warning> {
@@ -25,39 +36,58 @@ pub fn foreseen(scenario: &Scenario) -> Vec<Warning> {
     warning.into_iter().collect()
 }
 
-/// Names of the sources of cross traffic that wait for answers, over a path with next to no delay
-/// beside those of all flows.
-pub(crate) fn nearby(scenario: &Scenario) -> Vec<String> {
+/// The sources of cross traffic that a flow's `rtt` leaves behind: they wait for answers and have no
+/// delay of their own, while all flows have much longer paths, the shortest by its `rtt`.
+///
+/// Paths that differ by the links that they cross are the study's topology, and nothing forgotten.
+pub(crate) fn nearby(scenario: &Scenario) -> Vec<Nearby> {
     if scenario.traffic.is_empty() {
         return Vec::new();
     }
     let layout = Layout::of(scenario);
-    let flows = layout.flows.iter().map(|flow| layout.base_rtt(flow));
-    let shortest = flows.min().unwrap_or(Time::ZERO);
+    let flows = scenario.flows.iter().zip(&layout.flows);
+    let shortest = flows
+        .map(|(flow, journey)| (layout.base_rtt(journey), flow.extra_delay))
+        .min();
+    let Some((of_flows, extra)) = shortest else {
+        return Vec::new();
+    };
+    if extra == Time::ZERO {
+        return Vec::new();
+    }
     // To datagrams that follow their own clock the way is nothing.
     let waits = |kind: &str| !["constant-rate", "on-off", "random"].contains(&kind);
     let sources = scenario.traffic.iter().zip(&layout.traffic);
-    let nearby = sources.filter(|(source, journey)| {
-        waits(&source.kind) && layout.base_rtt(journey) * NEARBY < shortest
+    let forgotten =
+        sources.filter(|(source, _)| waits(&source.kind) && source.extra_delay == Time::ZERO);
+    let all = forgotten.map(|(source, journey)| Nearby {
+        name: source.name.clone(),
+        base_rtt: layout.base_rtt(journey),
+        of_flows,
     });
-    nearby.map(|(source, _)| source.name.clone()).collect()
+    all.filter(|source| source.base_rtt * NEARBY < of_flows)
+        .collect()
 }
 
 /// What is doubtful about the sources that are `nearby`, beside a flow such as `flow`, and what to
 /// change.
-pub(crate) fn without_rtt(nearby: &[String], flow: &str) -> Option<(String, String)> {
+pub(crate) fn without_rtt(nearby: &[Nearby], flow: &str) -> Option<(String, String)> {
     let first = nearby.first()?;
-    let named = joined(nearby.iter().cloned())?;
+    let told = |source: &Nearby| format!("{} over {}", source.name, source.base_rtt);
+    let named = joined(nearby.iter().map(told))?;
     // A sweep names the flows of a `count` together.
     let key = flow.split_once('.').map_or(flow, |(written, _)| written);
     Some((
         format!(
-            "cross traffic runs over a path with next to no delay beside those of the flows: \
-             {named}; its completion times and slowdowns are of that path"
+            "cross traffic runs over a base RTT much shorter than those of the flows: {named}, where \
+             the flows have {} or more; its load reacts faster than theirs, and its completion times \
+             and slowdowns are of that path",
+            first.of_flows
         ),
         format!(
-            "give it an `rtt`; where a sweep has the key flow.{key}.rtt, put traffic.{first}.rtt \
-             beside it, and the two into `zip`"
+            "give it an `rtt`; where a sweep has the key flow.{key}.rtt, put traffic.{}.rtt beside \
+             it, and the two into `zip`",
+            first.name
         ),
     ))
 }

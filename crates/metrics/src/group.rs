@@ -117,7 +117,7 @@ measured! {
 /// What the package makes of the shares of a group's flows.
 pub(crate) const SHARE: &[Metric] = &[Metric {
     name: "group.share",
-    definition: "Sum of flow.share over its flows.",
+    definition: "Sum of flow.share over its flows: their part of what crosses their bottleneck; null where they do not all have the same one, or do not all send the same way.",
     ..row(Percentage, "first to last byte received", "receivers")
         .of_summary()
         .rank(3)

@@ -4,7 +4,7 @@ use cclab_spec::{Direction, Flow, Scenario};
 use cclab_units::{Rate, Time};
 
 use crate::bottleneck::BOTTLENECK;
-use crate::foreseen::nearby;
+use crate::foreseen::{Nearby, nearby};
 use crate::paths::Paths;
 
 /// What metrics need beside the trace.
@@ -28,9 +28,9 @@ pub struct MeasureInput {
     pub meant_by_application: Vec<String>,
     /// Names of the flows that have a transfer, which have a completion time if it ends.
     pub finite: Vec<String>,
-    /// Names of the sources of cross traffic that wait for answers, over a path with next to no delay
-    /// beside those of all flows.
-    pub nearby: Vec<String>,
+    /// The sources of cross traffic that wait for answers, over paths much shorter than those of all
+    /// flows.
+    pub nearby: Vec<Nearby>,
     /// The group of each flow, if it is in one.
     pub groups: Vec<Option<String>>,
     /// Who shares which link; absent: what depends on it is not measured.

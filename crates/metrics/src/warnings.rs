@@ -138,7 +138,7 @@ pub const RULES: [Rule; 20] = [
     },
     Rule {
         code: foreseen::WITHOUT_RTT,
-        when: "cross traffic that waits for answers has less than a hundredth of the base RTT of every flow",
+        when: "the flows have an `rtt` and cross traffic that waits for answers has none, and its base RTT is less than half of each of theirs",
         check: setting::cross_traffic_without_rtt,
     },
     Rule {

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use cclab_spec::{Baseline, Expectation, Names, Overrides, Repeats, Run, Scenario, Study, Until};
+use cclab_spec::{
+    Baseline, By, Expectation, Names, Overrides, Repeats, Run, Scenario, Study, Until,
+};
 use indexmap::IndexMap;
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -129,7 +131,7 @@ pub(crate) struct Reason {
     what: String,
     /// File, line and column, where the study writes it.
     place: Option<String>,
-    /// The other backends that do it.
+    /// The other backends that do it, and the key with which a kernel does.
     elsewhere: Vec<&'static str>,
 }
 
@@ -141,19 +143,35 @@ struct RunLine<'a> {
     version: &'a str,
 }
 
-/// The other backends than `backend`, each with the keys of what it does not do of `scenario`.
+/// Kernels on the simulator's network, as someone on backend `linux` asks for them.
+const BY_KEY: &str = "network.by = \"simulator\"";
+/// The same for someone on another backend.
+const BY_BACKEND_AND_KEY: &str = "linux with network.by = \"simulator\"";
+
+/// What else than `backend` could run `scenario`, each with the keys of what it does not do of it.
 fn others(scenario: &Scenario, backend: &str) -> Vec<(&'static str, Vec<String>)> {
-    BACKENDS
-        .into_iter()
-        .filter(|other| *other != backend)
-        .map(|other| {
-            let reasons = unsupported(scenario, other).into_iter();
-            (other, reasons.map(|reason| reason.path).collect())
-        })
-        .collect()
+    let refused = |scenario: &Scenario, backend: &str| {
+        let reasons = unsupported(scenario, backend).into_iter();
+        reasons.map(|reason| reason.path).collect()
+    };
+    let backends = BACKENDS.into_iter().filter(|other| *other != backend);
+    let mut found: Vec<_> = backends
+        .map(|other| (other, refused(scenario, other)))
+        .collect();
+    if scenario.network.by == By::Kernel {
+        let mut between = scenario.clone();
+        between.network.by = By::Simulator;
+        let told = match backend {
+            "linux" => BY_KEY,
+            _ => BY_BACKEND_AND_KEY,
+        };
+        found.push((told, refused(&between, "linux")));
+    }
+    found
 }
 
 /// Those of `others` that refuse neither the key `path`, nor what it is a part of, nor a part of it.
+/// A network is told of only where the backend does not do it without.
 fn doing(others: &[(&'static str, Vec<String>)], path: &str) -> Vec<&'static str> {
     let within = |inner: &str, outer: &str| {
         inner
@@ -165,7 +183,11 @@ fn doing(others: &[(&'static str, Vec<String>)], path: &str) -> Vec<&'static str
         !refused.iter().any(touches)
     };
     let doing = others.iter().filter(|(_, refused)| does(refused));
-    doing.map(|(name, _)| *name).collect()
+    let mut names: Vec<_> = doing.map(|(name, _)| *name).collect();
+    if names.contains(&"linux") {
+        names.retain(|name| *name != BY_BACKEND_AND_KEY);
+    }
+    names
 }
 
 /// What `backend` does not do of `scenario`.

@@ -30,8 +30,10 @@ use cclab_trace::{Event, Probe};
 use cclab_units::Time;
 
 pub use describe::describe;
+pub use sampler::Sampler;
 pub use unsupported::{Unsupported, unsupported, unsupported_network, unsupported_traffic};
 pub use version::{VERSION, determinants, version};
+pub use warmup::CountedQueues;
 pub use wire::wire_options;
 
 /// Why a run gave no result.

@@ -4,8 +4,6 @@
 use cclab_spec::Scenario;
 use cclab_units::Time;
 
-use crate::flow::Flow;
-
 /// The instants of sampling.
 #[derive(Debug)]
 pub struct Sampler {
@@ -18,10 +16,10 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// The sampler of a run that ends at `end`.
-    pub fn new(scenario: &Scenario, flows: &[Flow], end: Time) -> Sampler {
-        let starts = flows.iter().map(Flow::start).filter(|&start| start < end);
-        let mut marks: Vec<Time> = starts.max().into_iter().chain([scenario.warmup]).collect();
+    /// The sampler of a run that ends at `end`, and whose flows begin at `starts`.
+    pub fn new(scenario: &Scenario, starts: impl Iterator<Item = Time>, end: Time) -> Sampler {
+        let begun = starts.filter(|&start| start < end);
+        let mut marks: Vec<Time> = begun.max().into_iter().chain([scenario.warmup]).collect();
         marks.retain(|&mark| mark < end);
         marks.sort_unstable_by(|a, b| b.cmp(a));
         marks.dedup();

@@ -12,9 +12,16 @@ use crate::flow::Flow;
 pub struct Counted {
     /// One per flow.
     pub flows: Vec<RoundTrips>,
-    /// Of the first links, which are the bottlenecks.
+    /// Of the bottlenecks.
+    pub queues: CountedQueues,
+}
+
+/// What the queues of a network's first links, which are the bottlenecks, had counted when the
+/// warm-up ended.
+#[derive(Debug)]
+pub struct CountedQueues {
     sojourns: Vec<Histogram>,
-    /// Of the same, their named queues.
+    /// Of named queues.
     bands: Vec<Vec<BandSummary>>,
 }
 
@@ -39,6 +46,15 @@ impl Counted {
         };
         Counted {
             flows: flows.iter().map(round_trips).collect(),
+            queues: CountedQueues::by_now(net, links),
+        }
+    }
+}
+
+impl CountedQueues {
+    /// What is counted now of the first `links` links of `net`.
+    pub fn by_now(net: &Network, links: usize) -> CountedQueues {
+        CountedQueues {
             sojourns: (0..links).map(|index| net.sojourn(index)).collect(),
             bands: (0..links).map(|index| net.bands(index)).collect(),
         }

@@ -101,7 +101,7 @@ impl<'a, P: Probe> World<'a, P> {
             probe,
             lookout: Lookout::new(captures.bottleneck.is_some()),
             captures,
-            sampler: Sampler::new(scenario, &flows, end),
+            sampler: Sampler::new(scenario, flows.iter().map(Flow::start), end),
             sampled: None,
             warm: None,
             active: count + lasting,
@@ -170,7 +170,7 @@ impl<'a, P: Probe> World<'a, P> {
         let mut links = self.net.finish()?;
         let warm = self.warm.as_ref();
         if let Some(warm) = warm {
-            warm.complete(&mut links);
+            warm.queues.complete(&mut links);
         }
         let specs = &self.scenario.flows;
         Ok(RunSummary {

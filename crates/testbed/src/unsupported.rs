@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cclab_layout::{Layout, Role};
 use cclab_packet::MAX_ADDRESSED_FLOWS;
 use cclab_spec::{
-    DelayAt, Direction, Distribution, EventKind, Flow, Forwarder, Link, Loss, LossModel, Place,
+    By, DelayAt, Direction, Distribution, EventKind, Flow, Forwarder, Link, Loss, LossModel, Place,
     Scenario, Topology,
 };
 use cclab_units::{Rate, Time};
@@ -46,6 +46,10 @@ fn on_a_host(scenario: &Scenario, found: &mut Found) {
             EventKind::Drop => "drop",
         };
         found.refuse("trace.events", format!("events {name:?}"));
+    }
+    if scenario.network.by == By::Simulator {
+        let what = "the simulator's network (its time is virtual, and that of this machine is not)";
+        found.refuse("network.by", what);
     }
     let jitter = scenario.network.bottleneck.jitter;
     if jitter.is_some_and(|jitter| !jitter.reorder) {

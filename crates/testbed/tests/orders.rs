@@ -793,3 +793,14 @@ fn what_a_router_of_a_packet_rate_gets_goes_through_its_one_processor() {
     let [refused] = <[_; 1]>::try_from(refusals(text, Target::Host)).expect("one reason");
     assert!(refused.starts_with("network.router_packet_rate: a router that forwards"));
 }
+
+#[test]
+fn a_host_refuses_the_network_of_the_simulator() {
+    let text = "[network]\nby = \"simulator\"\n[[flow]]\n";
+    let [refused] = <[_; 1]>::try_from(refusals(text, Target::Host)).expect("one reason");
+    assert!(
+        refused.starts_with("network.by: the simulator's network "),
+        "{refused}"
+    );
+    assert_eq!(refusals(text, Target::Wire), [""; 0]);
+}

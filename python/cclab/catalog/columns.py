@@ -16,7 +16,7 @@ import msgspec
 from cclab import _core
 from cclab.catalog import dimensions
 from cclab.errors import StudyError
-from cclab.metrics import FLOW_GROUPS, shares, transfers
+from cclab.metrics import FLOW_GROUPS, group_share, shares, transfers
 
 Cells = dict[str, Any]
 
@@ -97,7 +97,12 @@ def of_metrics(metrics: Cells) -> Levels:
                 _spread(cells, key, value, "_")
         sources.append(cells | transfers(source))
     groups = [
-        {**group, "variants": ",".join(group["variants"])} for group in metrics.get("groups", [])
+        {
+            **group,
+            "variants": ",".join(group["variants"]),
+            "share": group_share(metrics, group["name"]),
+        }
+        for group in metrics.get("groups", [])
     ]
     return Levels(run, flows, sources, metrics.get("probes", []), groups)
 

@@ -10,7 +10,16 @@ from cclab.comparison.changes import Change, changes
 from cclab.comparison.difference import Difference, differences
 from cclab.comparison.metric import follows_window
 from cclab.grouped import MOST_FLOWS
-from cclab.metrics import FLOW_GROUPS, kind, of_flow, of_source, shares, shown, warmed_up
+from cclab.metrics import (
+    FLOW_GROUPS,
+    group_share,
+    kind,
+    of_flow,
+    of_source,
+    shares,
+    shown,
+    warmed_up,
+)
 from cclab.metrics import Subject as Owner
 
 if TYPE_CHECKING:
@@ -148,9 +157,6 @@ def match(a: Results, b: Results, metrics: list[Metric], names: Sequence[str]) -
 
 def has(results: Results, metric: Metric) -> bool:
     """Whether some run of `results` measured `metric`."""
-    if metric.path == "flow.share":  # made of the flows of a run together
-        measured = [run.metrics for point in results.points for run in point.runs]
-        return any(share is not None for one in measured for share in shares(one))
     return any(
         metric.of(owner) is not None
         for point in results.points
@@ -163,8 +169,11 @@ def _owners(measured: dict[str, Any], subject: Owner) -> list[dict[str, Any]]:
     """What there is of a subject in the metrics of a run."""
     bottleneck: dict[str, Any] = measured["bottleneck"]
     found: dict[str, list[dict[str, Any]]] = {
-        "flow": measured["flows"],
-        "group": measured.get("groups", []),
+        "flow": [
+            {**flow, "share": share}
+            for flow, share in zip(measured["flows"], shares(measured), strict=True)
+        ],
+        "group": _with_shares(measured),
         "traffic": measured.get("traffic", []),
         "probe": measured.get("probes", []),
         "bottleneck": [bottleneck],
@@ -172,6 +181,12 @@ def _owners(measured: dict[str, Any], subject: Owner) -> list[dict[str, Any]]:
         "run": [measured],
     }
     return found.get(subject, [])
+
+
+def _with_shares(measured: dict[str, Any]) -> list[dict[str, Any]]:
+    """The metrics of the groups of a run, with what their flows make together."""
+    groups: list[dict[str, Any]] = measured.get("groups", [])
+    return [{**group, "share": group_share(measured, group["name"])} for group in groups]
 
 
 def _key(params: dict[str, Any]) -> str:
@@ -335,7 +350,7 @@ def _inside(runs: list[Measured], groups: list[Subject]) -> set[str]:
 def _group(name: str, metrics: list[Metric], sides: _Sides) -> list[Row]:
     """What there is of `metrics` of the group called `name`."""
     rows_a, rows_b = (
-        [next(g for g in run.metrics["groups"] if g["name"] == name) for run in runs]
+        [next(g for g in _with_shares(run.metrics) if g["name"] == name) for run in runs]
         for runs in (sides.a, sides.b)
     )
     return [

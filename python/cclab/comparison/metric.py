@@ -12,16 +12,22 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT", "METRICS", "Better", "Metric", "follows_window", "metric_names"]
 
-_SHARE = named("flow", "share")
+
+def _share(subject: str) -> list[Metric]:
+    """The share of a subject: made of the flows of a run together, it is not in `of`."""
+    found = named(subject, "share")
+    return [] if found is None else [found]
+
 
 METRICS = (
     *of("flow"),
-    *([_SHARE] if _SHARE else []),
+    *_share("flow"),
     *of("traffic"),
     *of("probe"),
     *of("bottleneck"),
     *of("run"),
     *of("group"),
+    *_share("group"),
     *of("band"),
 )
 """Every metric that can be compared."""

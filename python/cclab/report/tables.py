@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cclab.results import Point, Results
-    from cclab.summary import PointSummary
+    from cclab.summary import PointSummary, TrafficSummary
 
 __all__ = [
     "MOST_POINTS",
@@ -68,10 +68,18 @@ def _of_window(points: Sequence[PointSummary]) -> list[str]:
         ("frames and freezes", measured("frames_sent")),
         ("all numbers of probes", any(point.probes for point in points)),
         ("all numbers of the bottleneck's queues", any(point.bands for point in points)),
-        ("completion times of cross traffic", any(point.traffic for point in points)),
+        (
+            "completion times of cross traffic",
+            any(_transfers(source) for point in points for source in point.traffic),
+        ),
     )
     first = ["Goodput", "share", "srtt", "utilization", "queue delay", "Jain's index"]
     return [*first, *(name for name, is_there in named if is_there)]
+
+
+def _transfers(source: TrafficSummary) -> bool:
+    """Whether transfers of a source ended, so that tables show how long they took."""
+    return source.estimates["fct_mean_s"] is not None
 
 
 def _with_runs(results: Results) -> list[Point]:

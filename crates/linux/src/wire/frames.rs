@@ -16,7 +16,7 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 
 /// Whose packets they are that go from one address to another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Route {
     /// The number of the flow or probe in the network.
     pub flow: u32,
@@ -30,16 +30,35 @@ pub struct Frames {
     routes: HashMap<(Ipv4Addr, Ipv4Addr), Route>,
     kept: Vec<Kept>,
     free: Vec<u32>,
-    /// How far each flow's data had come, to know what is sent again: by flow and direction, and
-    /// ports.
-    sent: HashMap<(Route2, u32), u32>,
+    /// How far the data of each direction of a connection had come, by route and ports.
+    sent: HashMap<(Route, u32), Progress>,
+    /// Bytes of datagrams of each route so far.
+    datagrams: HashMap<Route, u64>,
 }
 
-type Route2 = (u32, bool);
+/// How far a direction of a connection had come.
+#[derive(Clone, Copy, Debug)]
+struct Progress {
+    /// The sequence number of its first byte of data.
+    first: u32,
+    /// Bytes from there to the end of what was sent.
+    sent: u64,
+}
+
+impl Progress {
+    /// How far from the first byte the byte with the number `seq` is, which is near those sent last.
+    fn offset(&self, seq: u32) -> u64 {
+        let last = self.first.wrapping_add(self.sent as u32);
+        self.sent
+            .saturating_add_signed(i64::from(seq.wrapping_sub(last) as i32))
+    }
+}
 
 #[derive(Default)]
 struct Kept {
     bytes: Vec<u8>,
+    /// Where its first byte of payload is among those of its flow.
+    offset: u64,
     /// Packets that stand for it.
     uses: u32,
 }
@@ -55,7 +74,7 @@ impl Frames {
 
     /// Keeps a frame: the packet that stands for it. `None` if no flow or probe has sent it.
     pub fn keep(&mut self, frame: &[u8]) -> Option<Packet> {
-        let mut packet = self.read(frame)?;
+        let (mut packet, offset) = self.read(frame)?;
         let number = self.free.pop().unwrap_or_else(|| {
             self.kept.push(Kept::default());
             self.kept.len() as u32 - 1
@@ -63,6 +82,7 @@ impl Frames {
         let kept = &mut self.kept[number as usize];
         kept.bytes.clear();
         kept.bytes.extend_from_slice(frame);
+        kept.offset = offset;
         kept.uses = 1;
         packet.stand_for(number);
         Some(packet)
@@ -85,6 +105,12 @@ impl Frames {
         }
     }
 
+    /// Where the first byte of payload of `packet` is among those of its flow.
+    pub fn offset(&self, packet: &Packet) -> u64 {
+        let number = packet.frame();
+        number.map_or(0, |number| self.kept[number as usize].offset)
+    }
+
     /// The frame that `packet` stands for, with the mark that the packet has got on its way.
     pub fn of(&mut self, packet: &Packet) -> &[u8] {
         let number = packet.frame().expect("it stands for a frame");
@@ -101,7 +127,8 @@ impl Frames {
         ip
     }
 
-    fn read(&mut self, frame: &[u8]) -> Option<Packet> {
+    /// The packet of a frame, and the offset of its payload.
+    fn read(&mut self, frame: &[u8]) -> Option<(Packet, u64)> {
         let ip = frame.get(ETHERNET..).filter(|_| frame[12..14] == IPV4)?;
         let header = usize::from(ip.first()? & 0x0f) * 4;
         let address = |at: usize| -> Option<Ipv4Addr> {
@@ -120,19 +147,24 @@ impl Frames {
         };
         let is_fragment = number(ip, 6)? & 0x1fff != 0;
         let transport = ip.get(header..total)?;
+        let mut offset = 0;
         match protocol {
-            TCP if !is_fragment => self.read_tcp(transport, route, &mut packet)?,
+            TCP if !is_fragment => offset = self.read_tcp(transport, route, &mut packet)?,
             UDP => {
                 packet.flags = flags::DATAGRAM;
                 packet.payload = transport.len().saturating_sub(8) as u16;
+                let sent = self.datagrams.entry(route).or_default();
+                offset = *sent;
+                *sent += u64::from(packet.payload);
             }
             ICMP => packet.flags = flags::ECHO,
             _ => packet.flags = flags::DATAGRAM,
         }
-        Some(packet)
+        Some((packet, offset))
     }
 
-    fn read_tcp(&mut self, tcp: &[u8], route: Route, packet: &mut Packet) -> Option<()> {
+    /// Reads a segment into `packet`; the offset of its payload.
+    fn read_tcp(&mut self, tcp: &[u8], route: Route, packet: &mut Packet) -> Option<u64> {
         let long = |at: usize| -> Option<u32> {
             Some(u32::from_be_bytes(tcp.get(at..at + 4)?.try_into().ok()?))
         };
@@ -142,21 +174,24 @@ impl Frames {
         packet.flags = tcp[13] & !(flags::DATAGRAM | flags::ECHO);
         packet.window = number(tcp, 14)?;
         packet.payload = tcp.len().checked_sub(data)? as u16;
-        let end = packet.seq.wrapping_add(packet.seq_len());
-        if packet.seq_len() > 0 {
-            let far = self
-                .sent
-                .entry(((route.flow, route.backward), long(0)?))
-                .or_insert(packet.seq);
-            let syn = packet.has(flags::SYN);
-            if !syn && (packet.seq.wrapping_sub(*far) as i32) < 0 {
-                packet.notes |= notes::RETRANSMISSION;
-            }
-            if syn || (end.wrapping_sub(*far) as i32) > 0 {
-                *far = end;
-            }
+        let connection = (route, long(0)?);
+        if packet.has(flags::SYN) {
+            let first = packet.seq.wrapping_add(1);
+            self.sent.insert(connection, Progress { first, sent: 0 });
         }
-        Some(())
+        if packet.payload == 0 {
+            return Some(0);
+        }
+        let first = packet.seq;
+        let progress = self.sent.entry(connection);
+        let progress = progress.or_insert(Progress { first, sent: 0 });
+        let offset = progress.offset(packet.seq);
+        let end = offset + u64::from(packet.payload);
+        match end <= progress.sent {
+            true => packet.notes |= notes::RETRANSMISSION,
+            false => progress.sent = end,
+        }
+        Some(offset)
     }
 }
 
@@ -219,4 +254,114 @@ fn mark(frame: &mut [u8], ecn: Ecn) {
     let folded = (folded & 0xffff) + (folded >> 16);
     let checksum = !(folded as u16);
     ip[10..12].copy_from_slice(&checksum.to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use etherparse::{Ipv4HeaderSlice, PacketBuilder, TcpHeaderSlice};
+
+    use super::*;
+
+    const FROM: [u8; 4] = [10, 0, 0, 1];
+    const TO: [u8; 4] = [10, 1, 0, 1];
+    const ROUTE: Route = Route {
+        flow: 7,
+        backward: false,
+    };
+
+    /// A frame of etherparse's, whose checksums are right.
+    fn segment(seq: u32, payload: usize, syn: bool) -> Vec<u8> {
+        let builder = PacketBuilder::ethernet2([2; 6], [2; 6])
+            .ipv4(FROM, TO, 64)
+            .tcp(40_000, 5001, seq, 1000);
+        let builder = if syn { builder.syn() } else { builder };
+        let mut frame = Vec::new();
+        let data: Vec<u8> = (0..payload).map(|n| n as u8).collect();
+        builder.write(&mut frame, &data).expect("room");
+        frame
+    }
+
+    fn frames() -> Frames {
+        Frames::new([((FROM.into(), TO.into()), ROUTE)])
+    }
+
+    #[test]
+    fn a_segment_is_read_and_what_is_sent_again_is_known() {
+        let mut frames = frames();
+        // Numbers wrap on the way.
+        let first = u32::MAX - 1000;
+        let syn = frames.keep(&segment(first - 1, 0, true)).expect("a packet");
+        assert!(syn.has(flags::SYN) && syn.payload == 0);
+        let mut offsets = Vec::new();
+        for n in [0, 1, 2, 1, 3] {
+            let frame = segment(first.wrapping_add(n * 1448), 1448, false);
+            let packet = frames.keep(&frame).expect("a packet");
+            assert_eq!(
+                (packet.flow, packet.payload, packet.wire_len),
+                (7, 1448, 1502)
+            );
+            offsets.push((frames.offset(&packet) / 1448, packet.is_retransmission()));
+        }
+        let again = [(0, false), (1, false), (2, false), (1, true), (3, false)];
+        assert_eq!(offsets, again);
+    }
+
+    #[test]
+    fn a_mark_mends_the_checksum_of_its_header() {
+        let mut frames = frames();
+        let mut packet = frames.keep(&segment(1, 100, false)).expect("a packet");
+        for ecn in [Ecn::Ect0, Ecn::Ce, Ecn::Ect1, Ecn::NotEct] {
+            packet.ecn = ecn;
+            let frame = frames.of(&packet).to_vec();
+            let header = Ipv4HeaderSlice::from_slice(&frame[ETHERNET..]).expect("a header");
+            assert_eq!(header.ecn().value(), ecn as u8);
+            assert_eq!(
+                header.header_checksum(),
+                header.to_header().calc_header_checksum()
+            );
+        }
+    }
+
+    #[test]
+    fn checksums_that_hosts_leave_out_are_filled_in() {
+        let mut frames = frames();
+        for payload in [0, 1, 1448] {
+            let whole = segment(9, payload, false);
+            let mut partial = whole.clone();
+            partial[ETHERNET + 20 + 16] ^= 0x5a;
+            let packet = frames.keep(&partial).expect("a packet");
+            assert_eq!(frames.checked(&packet), whole[ETHERNET..]);
+            let ip = Ipv4HeaderSlice::from_slice(&whole[ETHERNET..]).expect("a header");
+            assert!(
+                TcpHeaderSlice::from_slice(&whole[ETHERNET + 20..]).is_ok(),
+                "{ip:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_frame_is_kept_as_long_as_a_packet_stands_for_it() {
+        let mut frames = frames();
+        let packet = frames.keep(&segment(1, 10, false)).expect("a packet");
+        frames.copy(&packet);
+        frames.release(&packet);
+        assert_eq!(frames.of(&packet).len(), 64);
+        frames.release(&packet);
+        let next = frames.keep(&segment(11, 10, false)).expect("a packet");
+        assert_eq!(next.frame(), packet.frame());
+    }
+
+    #[test]
+    fn what_no_flow_sends_is_nothing() {
+        let mut frames = frames();
+        let good = segment(1, 10, false);
+        for at in [12, ETHERNET + 15] {
+            let mut other = good.clone();
+            other[at] ^= 1;
+            assert_eq!(frames.keep(&other), None);
+        }
+        for len in 0..ETHERNET + 40 {
+            assert_eq!(frames.keep(&good[..len]), None, "{len} bytes");
+        }
+    }
 }

@@ -5,6 +5,7 @@ mod datagrams;
 mod frames;
 mod guest;
 mod memory;
+mod sight;
 mod world;
 
 use std::path::Path;

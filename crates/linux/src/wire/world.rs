@@ -1,19 +1,20 @@
 //! The event loop: guests and cross traffic around one network, and what a trace sees of it.
 
 use cclab_harvest::Beside;
-use cclab_layout::{BOTTLENECK, BOTTLENECK_REVERSE, Journey, Layout, LinkId, NodeId};
-use cclab_net::{Counting, Host, Network, Next, Port, ROUTES, Sight, Watch, ports};
-use cclab_packet::{Packet, address, flags};
+use cclab_layout::{Journey, Layout, LinkId, NodeId};
+use cclab_net::{Counting, Host, Network, Next, Port, ROUTES, ports};
+use cclab_packet::{Packet, address};
 use cclab_sim::traffic::Traffic;
+use cclab_sim::{CountedQueues, Sampler};
 use cclab_spec::Scenario;
 use cclab_testbed::records::Seen;
-use cclab_trace::schema::{DropEvent, QueueAction, QueueEvent};
 use cclab_trace::{Event, Probe, Progress, Recorder};
 use cclab_units::Time;
 
 use super::datagrams::Datagrams;
 use super::frames::{ETHERNET, Frames, Route};
 use super::guest::{Guest, Left};
+use super::sight::{Captures, Lookout};
 use crate::RunError;
 
 /// Windows between two looks at what guests print.
@@ -44,14 +45,14 @@ struct Ends {
 
 /// Guests around a network.
 pub struct World<'a> {
-    scenario: &'a Scenario,
-    net: Network,
+    pub(super) scenario: &'a Scenario,
+    pub(super) net: Network,
     guests: &'a mut [Guest],
-    traffic: Traffic<'a>,
-    frames: Frames,
-    records: Records<'a>,
-    lookout: Lookout,
-    captures: Captures,
+    pub(super) traffic: Traffic<'a>,
+    pub(super) frames: Frames,
+    pub(super) records: Records<'a>,
+    pub(super) lookout: Lookout,
+    pub(super) captures: Captures,
     /// By the number of flows and probes; none for cross traffic.
     ends: Vec<Option<Ends>>,
     /// How long before a frame reaches a host it is known at least.
@@ -60,25 +61,20 @@ pub struct World<'a> {
     way: Time,
     /// The longest window.
     window: Time,
-    instants: Vec<Time>,
-    timers: Timers,
-    warm: Vec<cclab_trace::Histogram>,
-    bottlenecks: usize,
-    end: Time,
+    sampler: Sampler,
+    /// When queues were last sampled.
+    pub(super) sampled: Option<Time>,
+    pub(super) timers: Timers,
+    /// What queues had counted when the warm-up ended.
+    pub(super) warm: Option<CountedQueues>,
+    pub(super) bottlenecks: usize,
+    pub(super) end: Time,
 }
 
 #[derive(Clone, Copy)]
-struct Timers {
-    sampler: u32,
+pub(super) struct Timers {
+    pub(super) sampler: u32,
     traffic: u32,
-}
-
-/// Where packets are captured.
-#[derive(Default)]
-struct Captures {
-    bottleneck: Option<usize>,
-    /// By flow, then by side: that of the sender and that of the receiver.
-    hosts: Vec<[Option<usize>; 2]>,
 }
 
 impl<'a> World<'a> {
@@ -135,8 +131,10 @@ impl<'a> World<'a> {
         let captures = Captures::new(scenario);
         let bottlenecks = 2 * layout.bottlenecks.len();
         let end = scenario.duration.unwrap_or(Time::NEVER);
+        let starts = scenario.flows.iter().map(|flow| flow.start_time(seed));
         let mut world = World {
-            instants: instants(scenario, seed, end),
+            sampler: Sampler::new(scenario, starts, end),
+            sampled: None,
             lookout: Lookout {
                 seen: Vec::new(),
                 captures: captures.bottleneck.is_some(),
@@ -153,7 +151,7 @@ impl<'a> World<'a> {
             way,
             window: Time::NEVER,
             timers,
-            warm: Vec::new(),
+            warm: None,
             bottlenecks,
             end,
         };
@@ -163,7 +161,7 @@ impl<'a> World<'a> {
         world.ask();
         let deadline = world.traffic.deadline(0);
         world.net.wake_by(timers.traffic, deadline);
-        world.next_sample();
+        world.sample_at(world.sampler.next());
         world
     }
 
@@ -194,7 +192,7 @@ impl<'a> World<'a> {
                     if let Some(held) = held {
                         let packet = *self.net.packet(&held);
                         self.net.release(held);
-                        self.receive(&packet);
+                        self.receive(&packet)?;
                     }
                 }
                 Next::Act(element) => {
@@ -204,7 +202,8 @@ impl<'a> World<'a> {
                         None => {}
                         Some(timer) if timer == self.timers.sampler => {
                             self.sample();
-                            self.next_sample();
+                            let next = self.sampler.advance(time);
+                            self.sample_at(next);
                         }
                         Some(timer) if timer == self.timers.traffic => {
                             self.traffic.act(time, time);
@@ -235,8 +234,8 @@ impl<'a> World<'a> {
         }
         let traffic = self.traffic.summaries();
         let mut links = self.net.finish().map_err(RunError::NotConserved)?;
-        for (row, before) in links.iter_mut().zip(&self.warm) {
-            row.warm_sojourn = row.sojourn.since(before);
+        if let Some(warm) = &self.warm {
+            warm.complete(&mut links);
         }
         let beside = Beside {
             links,
@@ -289,18 +288,18 @@ impl<'a> World<'a> {
     }
 
     /// A packet has come to its host.
-    fn receive(&mut self, packet: &Packet) {
+    fn receive(&mut self, packet: &Packet) -> Result<(), RunError> {
         let now = self.net.now();
         if packet.frame().is_none() {
             self.traffic.receive(now, packet);
-            let _ = self.pump_traffic();
-            return;
+            return self.pump_traffic();
         }
         self.see_at_host(packet, 1 - usize::from(packet.backward), Seen::Received);
         if self.lookahead == Time::ZERO {
             self.hand_over(now, packet);
         }
         self.frames.release(packet);
+        Ok(())
     }
 
     /// Tells guests what will come.
@@ -356,140 +355,6 @@ impl<'a> World<'a> {
             None => Ok(()),
         }
     }
-
-    fn next_sample(&mut self) {
-        let next = self.instants.pop().unwrap_or(Time::NEVER);
-        self.net.look_at(self.timers.sampler, next);
-    }
-
-    fn sample(&mut self) {
-        let now = self.net.now();
-        for index in 0..self.bottlenecks {
-            let sample = self.net.queue_sample(index);
-            self.records
-                .recorder
-                .record(now, Event::QueueSample(sample));
-        }
-        if now == self.scenario.warmup && now > Time::ZERO {
-            self.warm = (0..self.bottlenecks)
-                .map(|index| self.net.sojourn(index))
-                .collect();
-        }
-    }
-
-    /// A packet leaves or reaches a host.
-    fn see_at_host(&mut self, packet: &Packet, side: usize, seen: Seen) {
-        let at = self.records.realtime_zero + self.net.now().as_nanos();
-        if packet.has(flags::DATAGRAM) {
-            let frame = self.frames.of(packet);
-            let datagrams = &mut self.records.datagrams;
-            datagrams.see(packet.flow, packet.backward, seen, at, frame);
-        }
-        let points = self.captures.hosts.get(packet.flow as usize);
-        if let Some(point) = points.and_then(|points| points[side]) {
-            self.capture(point, packet);
-        }
-    }
-
-    fn capture(&mut self, point: usize, packet: &Packet) {
-        let now = self.net.now();
-        if packet.frame().is_none() || !self.records.recorder.wants_packets(now) {
-            return;
-        }
-        let bytes = self.frames.checked(packet);
-        let recorder = &mut self.records.recorder;
-        recorder.frame(point, now, bytes.len() as u32, &bytes);
-    }
-
-    /// The index of a packet's flow in a trace.
-    fn traced(&self, packet: &Packet) -> u32 {
-        let flows = self.scenario.flows.len() as u32;
-        let behind = flows + (ROUTES * self.scenario.traffic.len()) as u32;
-        let probes = behind..behind + self.scenario.probes.len() as u32;
-        match packet.flow {
-            flow if flow < flows => flow,
-            flow if probes.contains(&flow) => {
-                flows + self.scenario.traffic.len() as u32 + flow - behind
-            }
-            flow => flows + self.traffic.source_of(flow),
-        }
-    }
-
-    /// Tells the trace what was seen.
-    fn tell(&mut self) {
-        if self.lookout.seen.is_empty() {
-            return;
-        }
-        let mut seen = std::mem::take(&mut self.lookout.seen);
-        for sight in seen.drain(..) {
-            match sight {
-                Sight::Copied { packet } => self.frames.copy(&packet),
-                Sight::Enqueued {
-                    link,
-                    backlog,
-                    packet,
-                } => self.trace_queue(link, &packet, QueueAction::Enqueue, backlog, None),
-                Sight::Departed {
-                    link,
-                    waited,
-                    backlog,
-                    packet,
-                } => {
-                    self.trace_queue(link, &packet, QueueAction::Dequeue, backlog, Some(waited));
-                    if let Some(point) = self.captures.bottleneck {
-                        self.capture(point, &packet);
-                    }
-                }
-                Sight::Arrived { packet, .. } => {
-                    if let Some(point) = self.captures.bottleneck {
-                        self.capture(point, &packet);
-                    }
-                }
-                Sight::Lost {
-                    link,
-                    reason,
-                    packet,
-                } => {
-                    let now = self.net.now();
-                    if self.records.recorder.wants_drops(now) {
-                        let event = DropEvent {
-                            link,
-                            reason,
-                            flow: self.traced(&packet),
-                            offset: 0,
-                            wire_len: u32::from(packet.wire_len),
-                        };
-                        self.records.recorder.record(now, Event::Drop(event));
-                    }
-                    self.frames.release(&packet);
-                }
-            }
-        }
-        self.lookout.seen = seen;
-    }
-
-    fn trace_queue(
-        &mut self,
-        link: u32,
-        packet: &Packet,
-        action: QueueAction,
-        backlog: u64,
-        sojourn: Option<Time>,
-    ) {
-        let now = self.net.now();
-        if !self.records.recorder.wants_queue(now) {
-            return;
-        }
-        let event = QueueEvent {
-            link,
-            action,
-            flow: self.traced(packet),
-            wire_len: u32::from(packet.wire_len),
-            backlog,
-            sojourn,
-        };
-        self.records.recorder.record(now, Event::Queue(event));
-    }
 }
 
 /// The last links of both ways of a journey.
@@ -510,55 +375,4 @@ fn least_way(layout: &Layout) -> Time {
     let ways = journeys.flat_map(|journey| [&journey.data, &journey.acks]);
     let times = ways.map(|way| way.iter().map(least).sum());
     times.min().unwrap_or(Time::ZERO)
-}
-
-/// When queues are sampled, the latest first.
-fn instants(scenario: &Scenario, seed: u64, end: Time) -> Vec<Time> {
-    let starts = scenario.flows.iter().map(|flow| flow.start_time(seed));
-    let mut instants: Vec<Time> = starts.max().into_iter().chain([scenario.warmup]).collect();
-    let interval = scenario.trace.interval;
-    if interval > Time::ZERO && end < Time::NEVER {
-        let ticks = std::iter::successors(Some(Time::ZERO), |at| Some(*at + interval));
-        instants.extend(ticks.take_while(|at| *at < end));
-    }
-    instants.retain(|at| *at < end);
-    instants.sort_unstable_by(|a, b| b.cmp(a));
-    instants.dedup();
-    instants
-}
-
-/// Looks on at the network.
-struct Lookout {
-    seen: Vec<Sight>,
-    captures: bool,
-}
-
-impl Watch for Lookout {
-    fn wants_queue(&self, link: usize) -> bool {
-        link == BOTTLENECK.index()
-    }
-
-    fn wants_arrivals(&self, link: usize) -> bool {
-        self.captures && link == BOTTLENECK_REVERSE.index()
-    }
-
-    fn see(&mut self, sight: Sight) {
-        self.seen.push(sight);
-    }
-}
-
-impl Captures {
-    fn new(scenario: &Scenario) -> Captures {
-        let point = |name: &str| {
-            let points = &scenario.trace.capture;
-            points.iter().position(|point| point == name)
-        };
-        let flows = scenario.flows.iter();
-        let hosts = flows
-            .map(|flow| ["sender", "receiver"].map(|host| point(&format!("{}.{host}", flow.name))));
-        Captures {
-            bottleneck: point("bottleneck"),
-            hosts: hosts.collect(),
-        }
-    }
 }

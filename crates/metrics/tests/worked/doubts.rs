@@ -412,40 +412,73 @@ fn repeats_are_identical_or_not() {
     assert!(warning.message.contains("3 repeats") && warning.message.contains("only 2"));
 }
 
-/// Cross traffic that has no `rtt` of its own over a bottleneck without delay.
+/// The warning of cross traffic without an `rtt`, where a bottleneck has `delay` and a study `rest`.
+fn without_rtt(delay: &str, rest: &str) -> Option<cclab_metrics::Warning> {
+    let study = format!(
+        "duration = \"60s\"\n[network.bottleneck]\nrate = \"10Mbit\"\ndelay = \"{delay}\"\n\
+         queue = {{ limit = \"100p\" }}\n{rest}\n"
+    );
+    let plan = cclab_spec::Study::load(&study, "study.toml")
+        .and_then(|study| study.plan(&cclab_spec::Overrides::default(), &|_, _| "id".to_owned()));
+    let plan = plan.unwrap_or_else(|error| panic!("{error}"));
+    let scenario = &plan.runs[0].run.scenario;
+    let input = MeasureInput {
+        nearby: MeasureInput::from(scenario).nearby,
+        ..WARMUP
+    };
+    let warnings = measure(&trace(), &input).warnings.into_iter();
+    let mut found = warnings.filter(|warning| warning.code == "cross-traffic-without-rtt");
+    let raised = found.next();
+    let before = cclab_metrics::foreseen(scenario).pop();
+    assert_eq!(
+        raised.as_ref().map(|one| &one.message),
+        before.as_ref().map(|one| &one.message),
+        "a plan tells what a run will"
+    );
+    raised
+}
+
+const POISSON: &str =
+    "[[traffic]]\nname = \"web\"\nkind = \"poisson\"\nload = 0.2\ntransfer = \"30kB\"\n";
+
 #[test]
 fn cross_traffic_that_a_sweep_over_rtt_does_not_reach_is_told_of() {
     let raised = |traffic: &str| {
-        let study = format!(
-            "duration = \"60s\"\n[network.bottleneck]\nrate = \"10Mbit\"\nqueue = {{ limit = \"1bdp\" }}\n\
-             [[flow]]\nname = \"a\"\nrtt = \"40ms\"\n[[traffic]]\nname = \"web\"\n{traffic}\n"
-        );
-        let plan = cclab_spec::Study::load(&study, "study.toml").and_then(|study| {
-            study.plan(&cclab_spec::Overrides::default(), &|_, _| "id".to_owned())
-        });
-        let plan = plan.unwrap_or_else(|error| panic!("{error}"));
-        let input = MeasureInput {
-            nearby: MeasureInput::from(&plan.runs[0].run.scenario).nearby,
-            ..WARMUP
-        };
-        let warnings = measure(&trace(), &input).warnings.into_iter();
-        let mut found = warnings.filter(|warning| warning.code == "cross-traffic-without-rtt");
-        found.next()
+        let flow = "[[flow]]\nname = \"a\"\nrtt = \"40ms\"\n";
+        without_rtt("0s", &format!("{flow}{traffic}"))
     };
-    let poisson = "kind = \"poisson\"\nload = 0.2\ntransfer = \"30kB\"";
-    let warning = raised(poisson).expect("its path has no delay");
-    assert!(warning.message.contains(": web;"), "{}", warning.message);
+    let warning = raised(POISSON).expect("its path has no delay");
+    let told = "web over 0s, where the flows have 40ms or more;";
+    assert!(warning.message.contains(told), "{}", warning.message);
     assert!(
-        warning.remedy.contains("traffic.web.rtt"),
+        warning.remedy.contains("put traffic.web.rtt"),
         "{}",
         warning.remedy
     );
-    assert_eq!(raised(&format!("{poisson}\nrtt = \"40ms\"")), None);
+    assert_eq!(raised(&format!("{POISSON}rtt = \"40ms\"")), None);
     assert_eq!(
-        raised(&format!("{poisson}\nrtt = \"1ms\"")),
+        raised(&format!("{POISSON}rtt = \"1ms\"")),
         None,
         "a path of its own"
     );
-    let datagrams = "kind = \"constant-rate\"\nload = 0.2";
+    let datagrams = "[[traffic]]\nkind = \"constant-rate\"\nload = 0.2";
     assert_eq!(raised(datagrams), None, "nothing waits for anything");
+}
+
+#[test]
+fn cross_traffic_over_a_bottleneck_with_delay_is_told_of_as_well() {
+    let beside = |flows: &str| without_rtt("5ms", &format!("{flows}{POISSON}"));
+    let warning = beside("[[flow]]\nrtt = \"200ms\"\n").expect("a twentieth of the flow's");
+    let told = "web over 10ms, where the flows have 200ms or more;";
+    assert!(warning.message.contains(told), "{}", warning.message);
+    assert_eq!(beside("[[flow]]\nrtt = \"20ms\"\n"), None, "half of it");
+    let mixed = "[[flow]]\nrtt = \"200ms\"\n[[flow]]\n";
+    assert_eq!(beside(mixed), None, "a flow has the traffic's path");
+}
+
+#[test]
+fn cross_traffic_over_fewer_links_than_the_flows_is_the_topology_of_a_study() {
+    let lot = "[network]\ntopology = \"parking-lot\"\nbottlenecks = 5\n[[flow]]\n";
+    let one = format!("{lot}{POISSON}crosses = [2, 2]\n");
+    assert_eq!(without_rtt("5ms", &one), None);
 }

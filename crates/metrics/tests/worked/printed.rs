@@ -113,6 +113,29 @@ fn the_metrics_page_is_the_catalog() {
     );
 }
 
+/// Short names stand among those that checks take: a number that no check takes has none there.
+#[test]
+fn the_page_gives_short_names_to_numbers_of_checks_alone() {
+    let page = markdown();
+    let (_, short) = page.split_once("| short names |").expect("a table");
+    let (short, _) = short.split_once("## Warnings").expect("the next part");
+    let flows = short.lines().find(|line| line.contains("`flow.FLOW.NAME`"));
+    let taken = |name: &str| {
+        cclab_metrics::metrics()
+            .filter(|metric| metric.subject() == "flow" && metric.is_expectable())
+            .flat_map(|metric| metric.numbers())
+            .any(|number| number.short().as_deref() == Some(name))
+    };
+    // Between back quotes; the first is how a study writes them.
+    let names = flows
+        .expect("flows have some")
+        .split('`')
+        .skip(3)
+        .step_by(2);
+    let refused: Vec<&str> = names.filter(|name| !taken(name)).collect();
+    assert_eq!(refused, [""; 0]);
+}
+
 #[test]
 fn json_comes_back_as_it_was() {
     let metrics = measure(&trace(), &WARMUP);

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
+from matplotlib.ticker import PercentFormatter
 
 from cclab import units
 from cclab.report.figures import legend
 from cclab.report.figures.asked import TooMuchError
 from cclab.report.figures.facets import facets
+from cclab.report.figures.ticks import logarithmic
 from cclab.report.palette import Looks
 from cclab.report.quantities import grouped, lent_in, named, transfers
 from cclab.report.swept import axes_of, axis_called, beside
@@ -79,11 +80,8 @@ def draw(results: Results, asked: Asked) -> Drawing | None:
             handles.setdefault(label, _stairs(axes_, label, style, times, unit))
     least = min(time for time in known)
     if least > 0 and max(known) / least > _SPREAD:
-        cells[0].set_xscale("log")
+        logarithmic(cells[0].xaxis)
         cells[0].set_xlim(0.9 * least / unit, 1.1 * max(known) / unit)
-        cells[0].xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        cells[0].xaxis.set_major_formatter(FuncFormatter(lambda at, _: f"{at:g}"))
-        cells[0].xaxis.set_minor_formatter(NullFormatter())
     else:
         cells[0].set_xlim(0, 1.03 * max(known) / unit)
     cells[0].set_ylim(0, 1.02)

@@ -18,19 +18,24 @@ def crossed(run: Measured) -> dict[str, list[str]]:
     Links that no flow's data cross are left out; without any, as without flows, it is the first,
     the one under study, alone.
     """
-    found = run.read(lambda entry: trace.table(entry, "queue_samples"))["link"].unique()
-    sampled = [name for name in run.table("links")["name"] if name in set(found)]
-    first = run.read(trace.bottleneck)
-    crossing: dict[str, list[str]] = {name: [] for name in sampled}
-    for flow, links in _ways(run, first).items():
+    found = set(run.read(lambda entry: trace.table(entry, "queue_samples"))["link"].unique())
+    every = crossing(run)
+    crossed = {name: flows for name, flows in every.items() if name in found and flows}
+    return crossed or {run.read(trace.bottleneck): []}
+
+
+def crossing(run: Measured) -> dict[str, list[str]]:
+    """By each link, in the order of links, the flows whose data cross it, sampled or not."""
+    found: dict[str, list[str]] = {name: [] for name in run.table("links")["name"]}
+    for flow, links in _ways(run).items():
         for name in links:
-            if name in crossing:
-                crossing[name].append(flow)
-    return {name: flows for name, flows in crossing.items() if flows} or {first: []}
+            found.setdefault(name, []).append(flow)
+    return found
 
 
-def _ways(run: Measured, first: str) -> dict[str, list[str]]:
+def _ways(run: Measured) -> dict[str, list[str]]:
     """The links that the data of each flow cross, by the flow's name."""
+    first = run.read(trace.bottleneck)
     try:
         described = json.loads(_core.describe(json.dumps(run.run.scenario)))
     except _core.StudyError:

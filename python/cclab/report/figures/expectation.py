@@ -31,6 +31,12 @@ _ARROW: dict[str, Any] = {
 _SAYS_NOTHING = frozenset({"link", "share"})
 """Bounds that a link sets: how flows share it is what is measured, not what is expected."""
 
+WHAT_BINDS = (
+    "a window, an application, a packet rate, random loss or what datagrams and cross traffic "
+    "leave of a link"
+)
+"""The other bounds in words, for captions."""
+
 
 def expected_bps(run: Run) -> dict[str, float]:
     """The expected throughput of the flows of a run that something other than links binds.

@@ -29,9 +29,9 @@ CAPTION = (
     "Mean over the runs of each sweep point; whiskers are 95% bootstrap intervals over runs. "
     "Colour shows the variant at the point. Flows of one variant differ in shade and marker, or "
     "in colour where no other variant is drawn; so does one flow beside different variants. A "
-    "bar in grey is the closed-form expectation, where one applies (`cclab explain`): a window, "
-    "an application, a packet rate or random loss that binds the flow; an arrow in its place says "
-    "that it is far above all that was measured."
+    "bar in grey is the closed-form expectation of a flow that "
+    f"{expectation.WHAT_BINDS} binds (`cclab explain`); an arrow in its place says that it is far "
+    "above all that was measured."
 )
 
 MOST_FLOWS = 8

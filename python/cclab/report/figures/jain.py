@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cclab.report.figures import legend
 from cclab.report.figures.asked import TooMuchError
-from cclab.report.figures.crossed import crossed
+from cclab.report.figures.crossed import crossing
 from cclab.report.figures.panels import reference
 from cclab.report.figures.style import INK
 from cclab.report.figures.sweep import layout
@@ -130,11 +130,11 @@ def _of(results: Results, point: Point) -> list[_Beside]:
 
 
 def _bottlenecks(run: Measured, summary: PointSummary) -> dict[str, tuple[str, int]]:
-    """Of each flow its bottleneck and how many flows cross that; none where nothing was sampled."""
-    crossing = crossed(run) if run.records("queue_samples") else {}
+    """Of each flow its bottleneck and how many flows cross that, whatever was sampled."""
+    across = crossing(run)
     links = {flow["name"]: flow["bottleneck"] or "" for flow in run.metrics["flows"]}
     return {
-        flow.name: (links[flow.name], len(crossing.get(links[flow.name], summary.flows)))
+        flow.name: (links[flow.name], len(across.get(links[flow.name], [])))
         for flow in summary.flows
     }
 

@@ -6,19 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from cclab import units
-from cclab.report.figures import legend
+from cclab.report.figures import legend, named
 from cclab.report.figures.panels import Panel, finish, grid, panels, panels_across
 from cclab.report.figures.style import MUTED
+from cclab.report.figures.ticks import logarithmic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
 
     from cclab.report.figures.style import Drawing
     from cclab.results import Measured, Results
@@ -42,8 +41,6 @@ CDF_CAPTION = (
     "the longest is more than four times the shortest."
 )
 
-_COLOURS = ("#1f5fa8", "#c8501e", "#2b7a3d", "#8e4b9e", "#8a6d00", "#146c74", "#b02a5b", "#555555")
-_DASHES = ("solid", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
 _LOST = "#b3261e"
 
 MOST_LINES = 12
@@ -93,17 +90,9 @@ def _one_scale(panels: Sequence[Axes], rtts: Sequence[Floats]) -> None:
     if least <= 0 or max(tops) < _SPREAD * min(tops):
         return
     for number, axes in enumerate(panels):
-        _logarithmic(axes, axes.yaxis)
+        logarithmic(axes.yaxis)
         axes.set_ylim(0.8 * least, 1.6 * max(tops))
         axes.tick_params(labelleft=number % panels_across(len(panels)) == 0)
-
-
-def _logarithmic(axes: Axes, axis: Axis) -> None:
-    """A logarithmic scale with plain numbers at its ticks."""
-    (axes.set_yscale if axis is axes.yaxis else axes.set_xscale)("log")
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axis.set_major_formatter(FuncFormatter(lambda at, _: f"{at:g}"))
-    axis.set_minor_formatter(NullFormatter())
 
 
 def _ticks(axes: Axes, when: Floats) -> None:
@@ -164,7 +153,7 @@ def draw_cdf(results: Results) -> Drawing | None:
     # Panels share it.
     first = cells[0][0]
     if least > 0 and largest > _SPREAD * least:
-        _logarithmic(first, first.xaxis)
+        logarithmic(first.xaxis)
         first.set_xlim(0.9 * least / unit, 1.1 * largest / unit)
     else:
         first.set_xlim(0, largest / unit * 1.03 if largest else 1.0)
@@ -206,15 +195,8 @@ def _names(runs: list[Measured]) -> list[str]:
 
 def _look_at(point: int, names: list[str], name: str) -> dict[str, Any]:
     """Where sweep points share a panel, hues are theirs and dashes those of probes."""
-    return {
-        "color": _COLOURS[point % len(_COLOURS)],
-        "linestyle": _DASHES[names.index(name) % len(_DASHES)],
-    }
+    return named.look(point, names.index(name))
 
 
 def _look(names: list[str], name: str) -> dict[str, Any]:
-    place = names.index(name)
-    return {
-        "color": _COLOURS[place % len(_COLOURS)],
-        "linestyle": _DASHES[place // len(_COLOURS) % len(_DASHES)],
-    }
+    return named.look_by_hue(names.index(name))

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from cclab import trace, units
-from cclab.report.figures import legend
+from cclab.report.figures import legend, named
 from cclab.report.figures.panels import finish, grid, panels
 from cclab.report.figures.style import MUTED
+from cclab.report.figures.ticks import logarithmic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,8 +34,6 @@ CAPTION = (
 )
 NEEDS = "a bottleneck whose discipline has named queues (dualpi2)"
 
-_COLOURS = ("#1f5fa8", "#c8501e", "#2b7a3d", "#8e4b9e", "#8a6d00", "#146c74", "#b02a5b", "#555555")
-_DASHES = ("solid", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
 _SPAN = 1e-3
 """The left end of the axis over the longest wait."""
 
@@ -71,11 +69,8 @@ def draw(results: Results) -> Drawing | None:
         axes.axhline(1.0, color=MUTED, linewidth=0.6, zorder=1)
     # The panels share it.
     first = cells[0][0]
-    first.set_xscale("log")
+    logarithmic(first.xaxis, at=(1.0,))
     first.set_xlim(_SPAN * longest / unit, 1.1 * longest / unit)
-    first.xaxis.set_major_locator(LogLocator())
-    first.xaxis.set_major_formatter(FuncFormatter(lambda at, _: f"{at:g}"))
-    first.xaxis.set_minor_formatter(NullFormatter())
     legend.above(
         figure, [Line2D([], [], label=f"queue {name}", **_look(names, name)) for name in names]
     )
@@ -118,7 +113,4 @@ def _bins(run: Measured) -> dict[str, pl.DataFrame]:
 
 def _look(names: list[str], name: str) -> dict[str, Any]:
     place = names.index(name)
-    return {
-        "color": _COLOURS[place % len(_COLOURS)],
-        "linestyle": _DASHES[place % len(_DASHES)],
-    }
+    return named.look(place, place)

@@ -27,9 +27,9 @@ CAPTION = (
     "flow lasts; more than eight flows are shown as their median and bands of quantiles. First "
     "run of each sweep point. Where a point lies above the rate of the link, which is dotted "
     "then, bytes had arrived that waited for a lost one, and its repair handed all of them over "
-    "at once. A dashed line in grey is the closed-form expectation of a flow that a window, an "
-    "application, a packet rate or random loss binds (`cclab explain`); an arrow in its place "
-    "says that it is far above all that was measured."
+    "at once. A dashed line in grey is the closed-form expectation of a flow that "
+    f"{expectation.WHAT_BINDS} binds (`cclab explain`); an arrow in its place says that it is far "
+    "above all that was measured."
 )
 NEEDS = "flows, and samples of them"
 

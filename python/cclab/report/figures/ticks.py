@@ -6,7 +6,7 @@ import itertools
 import math
 from typing import TYPE_CHECKING
 
-from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +39,16 @@ def settled(figure: Drawing) -> Drawing:
         figure.draw_without_rendering()
     figure.set_layout_engine("none")
     return figure
+
+
+def logarithmic(axis: Axis, at: Sequence[float] = (1.0, 2.0, 5.0)) -> None:
+    """Gives an axis a logarithmic scale with plain numbers at its ticks: `at` each power of ten
+    times these."""
+    axes = axis.axes
+    (axes.set_yscale if axis is axes.yaxis else axes.set_xscale)("log")
+    axis.set_major_locator(LogLocator(subs=at))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def labels(axis: Axis) -> list[Text]:
