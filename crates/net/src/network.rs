@@ -290,7 +290,9 @@ impl Network {
             return Time::ZERO;
         }
         link.fit().announces = true;
-        link.delay()
+        let (delay, feeder) = (link.delay(), link.fed_by);
+        // What is fed ahead is announced when it leaves for the link before.
+        delay + feeder.map_or(Time::ZERO, |feeder| self.links[feeder as usize].delay())
     }
 
     /// Packets announced since this was last asked.
