@@ -210,6 +210,11 @@ def test_one_flow_gets_what_it_gets_on_the_kernels_own_network(tmp_path: Path, c
             id="listed losses, and a way back that loses",
         ),
         pytest.param(
+            '[network.bottleneck]\ndelay = "5ms"\nqueue = { limit = "200p" }\n'
+            'trace = "lte.trace"\njitter = "1ms"',
+            id="a trace of opportunities, and jitter that keeps the order",
+        ),
+        pytest.param(
             'topology = "parking-lot"\nbottlenecks = 3\n'
             '[network.bottleneck]\nrate = "20Mbit"\ndelay = "5ms"\nqueue = { limit = "100p" }',
             id="parking lot",
@@ -223,6 +228,8 @@ def test_one_flow_gets_what_it_gets_on_the_kernels_own_network(tmp_path: Path, c
     ],
 )
 def test_what_no_kernel_does_of_a_network_works_under_its_tcp(tmp_path: Path, network: str) -> None:
+    # Ten packets in 10 ms: 12 Mbit/s.
+    (tmp_path / "lte.trace").write_text("".join(f"{ms}\n" for ms in range(1, 11)))
     results = results_of(
         tmp_path,
         f"""
@@ -242,6 +249,41 @@ def test_what_no_kernel_does_of_a_network_works_under_its_tcp(tmp_path: Path, ne
     assert all(row["received_bytes"] > 500_000 for row in of.values())
     (link,) = results.samples(0, "links").filter(name="bottleneck").to_dicts()
     assert link["tx_bytes"] * 8 <= 20e6 * 3 * 1.001
+
+
+def test_a_graph_has_hosts_of_the_kernel(tmp_path: Path) -> None:
+    results = results_of(
+        tmp_path,
+        """
+        duration = "3s"
+        [network]
+        by = "simulator"
+        topology = "graph"
+        [[network.link]]
+        from = "a"
+        to = "r"
+        rate = "100Mbit"
+        delay = "1ms"
+        queue = { limit = "100p" }
+        [[network.link]]
+        from = "r"
+        to = "b"
+        rate = "20Mbit"
+        delay = "5ms"
+        queue = { kind = "codel", limit = "100p" }
+        bottleneck = true
+        [[flow]]
+        name = "there"
+        from = "a"
+        to = "b"
+        [[flow]]
+        name = "back"
+        from = "b"
+        to = "a"
+        cc = "bbr"
+        """,
+    )
+    assert all(2e6 < row["received_bytes"] < 7.5e6 for row in flows(results).values())
 
 
 def test_transfers_end_the_run_when_the_last_byte_is_acknowledged(tmp_path: Path) -> None:

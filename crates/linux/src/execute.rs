@@ -51,6 +51,15 @@ pub struct Execution<'a> {
     pub window: Option<Time>,
 }
 
+impl Execution<'_> {
+    fn limits(&self) -> Limits {
+        Limits {
+            limit: self.limit,
+            stall: self.stall,
+        }
+    }
+}
+
 /// What the backend cannot do of `scenario`.
 pub fn unsupported(scenario: &Scenario, guest: bool) -> Vec<Unsupported> {
     let target = target(scenario, guest);
@@ -132,17 +141,10 @@ pub fn carry_out(
     how: &Execution<'_>,
     progress: &Progress,
 ) -> Result<Duration, RunError> {
-    fs::create_dir(raw).map_err(RunError::io(raw))?;
-    write(&raw.join("orders.json"), orders)?;
-    write(&raw.join(SURROUNDINGS), &surroundings())?;
+    hand_over(orders, raw)?;
     let (what, command) = match how.place {
         Place::Guest { kernel } => {
-            let guest = Guest {
-                kernel,
-                agent: how.agent,
-                seed: run.seed,
-                memory_mb: memory_mb(&run.scenario, orders),
-            };
+            let guest = guest_of(run, orders, kernel, how);
             ("the guest", guest.command(raw)?)
         }
         Place::Host => {
@@ -151,11 +153,7 @@ pub fn carry_out(
             ("the agent", command)
         }
     };
-    let limits = Limits {
-        limit: how.limit,
-        stall: how.stall,
-    };
-    let ended = process::watch(command, limits, progress);
+    let ended = process::watch(command, how.limits(), progress);
     guest::tidy(raw);
     let Ended {
         status,
@@ -177,22 +175,12 @@ fn on_wire(
     recorder: &mut Recorder,
     progress: &Progress,
 ) -> Result<Beside, RunError> {
-    fs::create_dir(raw).map_err(RunError::io(raw))?;
-    write(&raw.join("orders.json"), orders)?;
-    write(&raw.join(SURROUNDINGS), &surroundings())?;
-    let guest = Guest {
-        kernel,
-        agent: how.agent,
-        seed: run.seed,
-        memory_mb: memory_mb(&run.scenario, orders),
-    };
+    hand_over(orders, raw)?;
+    let guest = guest_of(run, orders, kernel, how);
     let wire = Wire::new(orders, how.window)?;
     let mut command = guest.command(raw)?;
     command.arg(wire.argument());
-    let limits = Limits {
-        limit: how.limit,
-        stall: how.stall,
-    };
+    let limits = how.limits();
     let carried = wire.carry(
         run,
         orders,
@@ -210,6 +198,23 @@ fn on_wire(
     ) = carried?;
     check(raw, console, "the guest", &status.to_string())?;
     Ok(beside)
+}
+
+/// Makes the folder `raw` with what an agent finds there.
+fn hand_over(orders: &Orders, raw: &Path) -> Result<(), RunError> {
+    fs::create_dir(raw).map_err(RunError::io(raw))?;
+    write(&raw.join("orders.json"), orders)?;
+    write(&raw.join(SURROUNDINGS), &surroundings())
+}
+
+/// The guest of `run` on `kernel`.
+fn guest_of<'a>(run: &Run, orders: &Orders, kernel: &'a Path, how: &Execution<'a>) -> Guest<'a> {
+    Guest {
+        kernel,
+        agent: how.agent,
+        seed: run.seed,
+        memory_mb: memory_mb(&run.scenario, orders),
+    }
 }
 
 fn write(file: &Path, content: &impl Serialize) -> Result<(), RunError> {

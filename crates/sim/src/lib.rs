@@ -7,6 +7,7 @@ mod flow;
 pub mod fuzzing;
 mod probe;
 mod sampler;
+pub mod sight;
 mod stack;
 mod summary;
 mod tcp_flow;

@@ -18,12 +18,12 @@ use cclab_units::memory::with_room_on_large_pages;
 use crate::flow::Flow;
 use crate::probe::Probes;
 use crate::sampler::Sampler;
+use crate::sight::{Captures, Lookout};
 use crate::stack::Profiles;
 use crate::traffic::Traffic;
 use crate::warmup::Counted;
 use crate::{Progress, SimError, summary};
 use hosts::Hosts;
-use sight::{Captures, Lookout};
 
 /// Events between two looks at the progress.
 const EVENTS_PER_REPORT: u64 = 8192;

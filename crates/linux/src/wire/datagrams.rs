@@ -1,7 +1,7 @@
 //! The datagrams of flows as their frames leave hosts and reach them, in the records that agents
 //! leave where they look themselves.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::net::Ipv4Addr;
@@ -15,7 +15,7 @@ use crate::RunError;
 
 /// The files of all flows that are watched.
 pub struct Datagrams {
-    files: HashMap<(u32, bool), Way>,
+    files: BTreeMap<(u32, bool), Way>,
     /// The first failure to write.
     error: Option<std::io::Error>,
 }
@@ -33,7 +33,7 @@ impl Datagrams {
     /// # Errors
     /// If one cannot be made.
     pub fn create(orders: &Orders, raw: &Path) -> Result<Datagrams, RunError> {
-        let mut files = HashMap::new();
+        let mut files = BTreeMap::new();
         let flows = (0_u32..).zip(&orders.flows);
         for (index, flow) in flows.filter(|(index, _)| orders.watches(*index as usize)) {
             let (from, to) = (flow.source, flow.destination);
@@ -77,8 +77,6 @@ impl Datagrams {
     /// If something could not be written.
     pub fn finish(self, raw: &Path) -> Result<(), RunError> {
         let mut error = self.error;
-        // The order in which files are closed shows in none of them.
-        #[allow(clippy::iter_over_hash_type, reason = "the files are independent")]
         for mut way in self.files.into_values() {
             let flushed = way.sent.flush().and_then(|()| way.received.flush());
             error = error.or(flushed.err());

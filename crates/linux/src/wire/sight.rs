@@ -1,25 +1,16 @@
 //! What a trace sees of the network between guests: packets at hosts and at the bottleneck, queues,
 //! losses.
 
-use cclab_layout::{BOTTLENECK, BOTTLENECK_REVERSE};
-use cclab_net::{ROUTES, Sight, Watch};
+use cclab_net::Sight;
 use cclab_packet::{Packet, flags};
 use cclab_sim::CountedQueues;
-use cclab_spec::Scenario;
+use cclab_sim::sight::{queue_event, traced_flow};
 use cclab_testbed::records::Seen;
-use cclab_trace::schema::{DropEvent, QueueAction, QueueEvent};
+use cclab_trace::schema::{DropEvent, QueueAction};
 use cclab_trace::{Event, Probe};
 use cclab_units::Time;
 
 use super::world::World;
-
-/// Where packets are captured.
-#[derive(Default)]
-pub(super) struct Captures {
-    pub(super) bottleneck: Option<usize>,
-    /// By flow, then by side: that of the sender and that of the receiver.
-    pub(super) hosts: Vec<[Option<usize>; 2]>,
-}
 
 impl World<'_> {
     /// Queues are to be sampled at `time`, before all acts of that instant; the end of the run is
@@ -55,34 +46,20 @@ impl World<'_> {
             let datagrams = &mut self.records.datagrams;
             datagrams.see(packet.flow, packet.backward, seen, at, frame);
         }
-        let points = self.captures.hosts.get(packet.flow as usize);
-        if let Some(point) = points.and_then(|points| points[side]) {
+        let points = &self.captures.hosts[side];
+        if let Some(&Some(point)) = points.get(packet.flow as usize) {
             self.capture(point, packet);
         }
     }
 
-    fn capture(&mut self, point: usize, packet: &Packet) {
+    fn capture(&mut self, point: u32, packet: &Packet) {
         let now = self.net.now();
         if packet.frame().is_none() || !self.records.recorder.wants_packets(now) {
             return;
         }
         let bytes = self.frames.checked(packet);
         let recorder = &mut self.records.recorder;
-        recorder.frame(point, now, bytes.len() as u32, &bytes);
-    }
-
-    /// The index of a packet's flow in a trace.
-    fn traced(&self, packet: &Packet) -> u32 {
-        let flows = self.scenario.flows.len() as u32;
-        let behind = flows + (ROUTES * self.scenario.traffic.len()) as u32;
-        let probes = behind..behind + self.scenario.probes.len() as u32;
-        match packet.flow {
-            flow if flow < flows => flow,
-            flow if probes.contains(&flow) => {
-                flows + self.scenario.traffic.len() as u32 + flow - behind
-            }
-            flow => flows + self.traffic.source_of(flow),
-        }
+        recorder.frame(point as usize, now, bytes.len() as u32, &bytes);
     }
 
     /// Tells the trace what was seen.
@@ -125,7 +102,7 @@ impl World<'_> {
                         let event = DropEvent {
                             link,
                             reason,
-                            flow: self.traced(&packet),
+                            flow: traced_flow(self.scenario, &self.traffic, &packet),
                             offset: self.frames.offset(&packet),
                             wire_len: u32::from(packet.wire_len),
                         };
@@ -150,50 +127,8 @@ impl World<'_> {
         if !self.records.recorder.wants_queue(now) {
             return;
         }
-        let event = QueueEvent {
-            link,
-            action,
-            flow: self.traced(packet),
-            wire_len: u32::from(packet.wire_len),
-            backlog,
-            sojourn,
-        };
+        let flow = traced_flow(self.scenario, &self.traffic, packet);
+        let event = queue_event(link, action, flow, packet, (backlog, sojourn));
         self.records.recorder.record(now, Event::Queue(event));
-    }
-}
-
-/// Looks on at the network.
-pub(super) struct Lookout {
-    pub(super) seen: Vec<Sight>,
-    pub(super) captures: bool,
-}
-
-impl Watch for Lookout {
-    fn wants_queue(&self, link: usize) -> bool {
-        link == BOTTLENECK.index()
-    }
-
-    fn wants_arrivals(&self, link: usize) -> bool {
-        self.captures && link == BOTTLENECK_REVERSE.index()
-    }
-
-    fn see(&mut self, sight: Sight) {
-        self.seen.push(sight);
-    }
-}
-
-impl Captures {
-    pub(super) fn new(scenario: &Scenario) -> Captures {
-        let point = |name: &str| {
-            let points = &scenario.trace.capture;
-            points.iter().position(|point| point == name)
-        };
-        let flows = scenario.flows.iter();
-        let hosts = flows
-            .map(|flow| ["sender", "receiver"].map(|host| point(&format!("{}.{host}", flow.name))));
-        Captures {
-            bottleneck: point("bottleneck"),
-            hosts: hosts.collect(),
-        }
     }
 }

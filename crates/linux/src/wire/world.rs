@@ -4,6 +4,7 @@ use cclab_harvest::Beside;
 use cclab_layout::{Journey, Layout, LinkId, NodeId};
 use cclab_net::{Counting, Host, Network, Next, Port, ROUTES, ports};
 use cclab_packet::{Packet, address};
+use cclab_sim::sight::{Captures, Lookout};
 use cclab_sim::traffic::Traffic;
 use cclab_sim::{CountedQueues, Sampler};
 use cclab_spec::Scenario;
@@ -14,7 +15,6 @@ use cclab_units::Time;
 use super::datagrams::Datagrams;
 use super::frames::{ETHERNET, Frames, Route};
 use super::guest::{Guest, Left};
-use super::sight::{Captures, Lookout};
 use crate::RunError;
 
 /// Windows between two looks at what guests print.
@@ -51,7 +51,7 @@ pub struct World<'a> {
     pub(super) traffic: Traffic<'a>,
     pub(super) frames: Frames,
     pub(super) records: Records<'a>,
-    pub(super) lookout: Lookout,
+    pub(super) lookout: Lookout<Recorder>,
     pub(super) captures: Captures,
     /// By the number of flows and probes; none for cross traffic.
     ends: Vec<Option<Ends>>,
@@ -135,10 +135,7 @@ impl<'a> World<'a> {
         let mut world = World {
             sampler: Sampler::new(scenario, starts, end),
             sampled: None,
-            lookout: Lookout {
-                seen: Vec::new(),
-                captures: captures.bottleneck.is_some(),
-            },
+            lookout: Lookout::new(captures.bottleneck.is_some()),
             frames: Frames::new(routes),
             scenario,
             net,

@@ -1,101 +1,21 @@
 //! What probes see of a world: samples, packets, queues, losses, acknowledgements.
 
-use std::marker::PhantomData;
-
-use cclab_layout::{BOTTLENECK, BOTTLENECK_REVERSE};
-use cclab_net::{Sight, Watch};
+use cclab_net::Sight;
 use cclab_packet::Packet;
-use cclab_spec::Scenario;
-use cclab_trace::schema::{AckEvent, DropEvent, DropReason, QueueAction, QueueEvent};
+use cclab_trace::schema::{AckEvent, DropEvent, DropReason, QueueAction};
 use cclab_trace::{Event, Probe};
 use cclab_units::Time;
 
 use super::World;
 use crate::flow::Flow;
+use crate::sight::{queue_event, traced_flow};
 use crate::summary;
 use crate::udp_flow::UdpFlow;
 use crate::warmup::Counted;
 
-/// Looks on at the network for the probe `P`: what it sees waits here until the hosts can be asked
-/// what they know of it.
-pub(super) struct Lookout<P> {
-    seen: Vec<Sight>,
-    /// Whether packets are captured at the bottleneck.
-    captures: bool,
-    probe: PhantomData<P>,
-}
-
-impl<P> Lookout<P> {
-    pub(super) fn new(captures: bool) -> Lookout<P> {
-        Lookout {
-            seen: Vec::new(),
-            captures,
-            probe: PhantomData,
-        }
-    }
-}
-
-impl<P: Probe> Watch for Lookout<P> {
-    const ON: bool = P::ON;
-
-    fn wants_queue(&self, link: usize) -> bool {
-        link == BOTTLENECK.index()
-    }
-
-    fn wants_arrivals(&self, link: usize) -> bool {
-        self.captures && link == BOTTLENECK_REVERSE.index()
-    }
-
-    fn see(&mut self, sight: Sight) {
-        self.seen.push(sight);
-    }
-}
-
-/// Which capture points see the packets of the bottleneck and of each host.
-#[derive(Default)]
-pub(super) struct Captures {
-    pub(super) bottleneck: Option<u32>,
-    /// By side, then by flow.
-    pub(super) hosts: [Vec<Option<u32>>; 2],
-}
-
-impl Captures {
-    pub(super) fn new(scenario: &Scenario) -> Captures {
-        let point = |name: &str| {
-            let found = scenario
-                .trace
-                .capture
-                .iter()
-                .position(|point| point == name);
-            found.map(|index| index as u32)
-        };
-        let of_host = |host: &str| {
-            scenario
-                .flows
-                .iter()
-                .map(|flow| point(&format!("{}.{host}", flow.name)))
-                .collect()
-        };
-        Captures {
-            bottleneck: point("bottleneck"),
-            hosts: [of_host("sender"), of_host("receiver")],
-        }
-    }
-}
-
 impl<P: Probe> World<'_, P> {
-    /// The index of a packet's flow in a trace: sources of cross traffic follow the flows, and
-    /// probes follow these.
     fn traced_flow(&self, packet: &Packet) -> u32 {
-        let flows = self.hosts.flows.len() as u32;
-        if packet.flow < flows {
-            return packet.flow;
-        }
-        let sources = self.scenario.traffic.len() as u32;
-        match self.hosts.probes.index_of(packet.flow) {
-            Some(probe) => flows + sources + probe as u32,
-            None => flows + self.hosts.traffic.source_of(packet.flow),
-        }
+        traced_flow(self.scenario, &self.hosts.traffic, packet)
     }
 
     /// Everything is to be sampled at `time`, before all acts of that instant; the end of the
@@ -188,14 +108,8 @@ impl<P: Probe> World<'_, P> {
         if !self.probe.wants_queue(now) {
             return;
         }
-        let event = QueueEvent {
-            link,
-            action,
-            flow: self.traced_flow(packet),
-            wire_len: u32::from(packet.wire_len),
-            backlog,
-            sojourn,
-        };
+        let flow = self.traced_flow(packet);
+        let event = queue_event(link, action, flow, packet, (backlog, sojourn));
         self.probe.record(now, Event::Queue(event));
     }
 
