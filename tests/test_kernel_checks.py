@@ -104,8 +104,8 @@ def test_without_a_boot_nothing_else_is_tried(monkeypatch: pytest.MonkeyPatch) -
 def test_the_table_and_the_exit_code(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = Kernel(tmp_path / "linux", "key", "6.12.117", "sha")
-    monkeypatch.setattr("cclab.kernel.installed", lambda: made)
+    made = Kernel(tmp_path / "linux", "key", "6.12.117", "sha", "6.12")
+    monkeypatch.setattr("cclab.kernel.installed", lambda _=None: made)
     answering(monkeypatch)
     assert invoke(["kernel", "test"]) == DONE
     told = capsys.readouterr()

@@ -198,7 +198,7 @@ def test_without_a_kernel_the_command_that_makes_it_is_told(
     cache = tmp_path / "empty"
     cache.mkdir()
     told = cli(*run, XDG_CACHE_HOME=str(cache), CCLAB_KERNEL="")
-    assert "the linux backend's kernel is not built" in failed(told, WRONG_INPUT)
+    assert "the kernel 6.12 is not built" in failed(told, WRONG_INPUT)
     assert "cclab kernel build" in told.stderr
     told = cli(*run, CCLAB_KERNEL=str(tmp_path / "none"))
     assert "none: no such file" in failed(told, WRONG_INPUT)

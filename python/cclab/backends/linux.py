@@ -46,7 +46,7 @@ class Linux:
         """Raises `InputError` if the kernel or the agent is not there or could not work here."""
         del runs
         if kernel.installed() is None:
-            raise InputError(f"the linux backend's kernel is not built; please run: {kernel.BUILD}")
+            raise InputError(kernel.not_built())
         agent()
         limits()
         lack = host.ptrace()
@@ -62,7 +62,7 @@ class Linux:
         """Boots a guest for each of `runs`, one after the other; other threads go on meanwhile."""
         found = kernel.installed()
         if found is None:
-            raise InputError(f"the linux backend's kernel is not built; please run: {kernel.BUILD}")
+            raise InputError(kernel.not_built())
         return execute_on(found.path, runs, directory, progresses)
 
 

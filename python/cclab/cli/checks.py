@@ -28,7 +28,7 @@ class Check:
 def linux() -> list[Check]:
     """What the kernel in virtual time needs."""
     return [
-        *_kernel(),
+        *_kernels(),
         _lack("linux: ptrace", "allowed", host.ptrace()),
         _lack("linux: memory", "/dev/shm has room for a guest", host.shared_memory()),
         _program("linux", "ip", "iproute2", "sets up a network"),
@@ -50,8 +50,12 @@ def netns() -> list[Check]:
     ]
 
 
-def _kernel() -> list[Check]:
-    """The kernel; without one, whether it could be built."""
+def _kernels() -> list[Check]:
+    """The kernel that is meant where none is named, whether it could be built, and the others."""
+    return [*_default(), *map(_named, (k for k in kernel.listed() if k.name != kernel.DEFAULT))]
+
+
+def _default() -> list[Check]:
     try:
         made = kernel.installed()
     except InputError as error:
@@ -59,14 +63,22 @@ def _kernel() -> list[Check]:
     if made is not None:
         return [Check("linux: kernel", True, False, f"{made.release}, {made.path}", "")]
     packages = programs.missing()
-    if not kernel.DEBIAN.is_file():
-        packages.append(kernel.PACKAGE)
-    build = Check("linux: kernel", False, False, "not built", kernel.BUILD)
+    if not kernel.debian(kernel.DEFAULT).is_file():
+        packages.append(kernel.package(kernel.DEFAULT))
+    build = Check("linux: kernel", False, False, "not built", kernel.build_command())
     if not packages:
         return [build, Check("linux: kernel's packages", True, False, "all there", "")]
     absent = f"not there: {', '.join(packages)}"
     remedy = programs.install(packages)
     return [build, Check("linux: kernel's packages", False, False, absent, remedy)]
+
+
+def _named(made: kernel.Kernel) -> Check:
+    title = f"linux: kernel {made.name}"
+    if made.origin is not None and made.origin.current:
+        return Check(title, True, False, f"{made.release}, {made.path}", "")
+    found = f"{made.release}, as another version of cclab made it"
+    return Check(title, False, False, found, kernel.build_command(made.name))
 
 
 def _agent() -> Check:

@@ -1,10 +1,10 @@
-"""`cclab kernel`: make, find and try the kernel of the linux backend."""
+"""`cclab kernel`: make, find and try the kernels of the linux backend."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -14,7 +14,7 @@ from rich.text import Text
 
 from cclab import kernel
 from cclab.cli import options
-from cclab.cli.console import note, show, stderr, stdout, tell
+from cclab.cli.console import note, print_json, show, stderr, stdout, tell
 from cclab.cli.progress import duration
 from cclab.errors import RunError
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _PLAIN_EVERY_S = 5.0
 
 app = typer.Typer(
-    help="Make, find and try the kernel of the linux backend.",
+    help="Make, find and try the kernels of the linux backend.",
     no_args_is_help=True,
 )
 
@@ -35,8 +35,26 @@ Source = Annotated[
     Path | None,
     typer.Option(
         metavar="TARBALL",
-        help="A .tar.xz or .tar.gz of Linux 6.12, instead of that of Debian's linux-source-6.12.",
+        help="A .tar.xz or .tar.gz of Linux, instead of that of Debian's package for its series.",
     ),
+]
+BuiltName = Annotated[
+    str | None,
+    typer.Option(
+        "--name",
+        metavar="NAME",
+        help="What studies call it; a series such as 6.1 has a package of Debian's for source.",
+    ),
+]
+Patches = Annotated[
+    Path | None,
+    typer.Option(
+        "--patches", metavar="FOLDER", help="Patches of your own, instead of those of its series."
+    ),
+]
+Name = Annotated[
+    str | None,
+    typer.Argument(metavar="[NAME]", show_default=False, help="A kernel of `cclab kernel list`."),
 ]
 CompilerJobs = Annotated[
     int | None,
@@ -51,22 +69,50 @@ CompilerJobs = Annotated[
 @app.command("build")
 def build(
     source: Source = None,
+    name: BuiltName = None,
+    patches: Patches = None,
     jobs: CompilerJobs = None,
     force: Annotated[bool, typer.Option("--force", help="Build it again.")] = False,
 ) -> None:
-    """Make the kernel from its source; a few minutes, once."""
+    """Make a kernel from its source; a few minutes, once."""
     began = time.monotonic()
     with BuildProgress() as progress:
-        made = kernel.build(source, jobs, progress, force=force)
+        made = kernel.build(source, jobs, progress, force=force, name=name, patches=patches)
     took = f"built in {duration(time.monotonic() - began)}" if progress.worked else "already built"
-    note(f"Linux {made.release}, {took}")
+    note(f"Linux {made.release}, called {made.name}, {took}")
     tell(str(made.path))
 
 
+@app.command("list")
+def list_(json: options.Json = False) -> None:
+    """List the kernels that are built."""
+    made = kernel.listed()
+    if json:
+        print_json({"schema": "cclab-kernels/1", "kernels": [_row(one) for one in made]})
+        return
+    if not made:
+        note(f"no kernel is built; please run: {kernel.build_command()}")
+        return
+    table = Table(header_style="bold", box=SIMPLE_HEAD)
+    for heading in ("name", "release", "key", "size", "source", "patches", ""):
+        table.add_column(heading)
+    for one in made:
+        row = _row(one)
+        state = Text("") if row["current"] else Text("of another cclab: build it again")
+        size = f"{row['size_bytes'] / 1e6:.1f} MB"
+        table.add_row(
+            *(Text(row[key]) for key in ("name", "release", "key")),
+            size,
+            *(Text(row[key]) for key in ("source", "patches")),
+            state,
+        )
+    show(stdout(), table)
+
+
 @app.command("path")
-def path() -> None:
-    """Print where the kernel is."""
-    tell(str(_there().path))
+def path(name: Name = None) -> None:
+    """Print where a kernel is."""
+    tell(str(_there(name).path))
 
 
 @app.command("test")
@@ -85,12 +131,27 @@ def test() -> None:
         raise RunError(f"the kernel does not do what it should: {', '.join(failed)}")
 
 
-def _there() -> kernel.Kernel:
-    """The kernel. Raises `RunError` with the command that makes it if there is none."""
-    found = kernel.installed()
+def _there(name: str | None = None) -> kernel.Kernel:
+    """The kernel `name`. Raises `RunError` with the command that makes it if there is none."""
+    found = kernel.installed(name)
     if found is None:
-        raise RunError(f"the kernel is not built; please run: {kernel.BUILD}")
+        raise RunError(kernel.not_built(name))
     return found
+
+
+def _row(made: kernel.Kernel) -> dict[str, Any]:
+    """What `list` says of a kernel."""
+    assert made.origin is not None, "a kernel in the cache was made here"
+    return {
+        "name": made.name,
+        "release": made.release,
+        "key": made.key,
+        "size_bytes": made.path.stat().st_size,
+        "source": made.origin.tarball,
+        "patches": made.origin.patches,
+        "current": made.origin.current,
+        "path": str(made.path),
+    }
 
 
 def _table(checks: list[Check]) -> Table:

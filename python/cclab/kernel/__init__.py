@@ -1,16 +1,25 @@
-"""The kernel that the linux backend boots: made here once, from its source and our patches.
+"""The kernels that the linux backend boots: made here once, from their source and our patches.
 
-What goes into it is the recipe (`fragment.config` and `patches/` in this folder), a tarball of
-Linux 6.12 and the compiler; docs/kernel.md explains each part. A kernel that was made stays in
-the user's cache under a hash of all three.
+What goes into one is the recipe (`fragment.config` and a folder of `patches/` in this folder), a
+tarball of Linux and the compiler; docs/kernel.md explains each part. A kernel that was made stays
+in the user's cache under a hash of all three, and studies call it by its name.
 """
 
-from cclab.kernel.cache import Kernel, installed
+from cclab.kernel.cache import DEFAULT, Kernel, build_command, installed, listed, not_built
 from cclab.kernel.make import build
-from cclab.kernel.source import DEBIAN, PACKAGE
+from cclab.kernel.source import debian, package
 from cclab.kernel.workshop import Listener, State
 
-__all__ = ["BUILD", "DEBIAN", "PACKAGE", "Kernel", "Listener", "State", "build", "installed"]
-
-BUILD = "cclab kernel build"
-"""The command that makes it."""
+__all__ = [
+    "DEFAULT",
+    "Kernel",
+    "Listener",
+    "State",
+    "build",
+    "build_command",
+    "debian",
+    "installed",
+    "listed",
+    "not_built",
+    "package",
+]

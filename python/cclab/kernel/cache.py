@@ -4,7 +4,10 @@
     CACHE/KEY.log     what the last build of KEY said, if it failed
     CACHE/tmp/        what is being made; swept by the next build
     CACHE/lock        held by the build under way
-    CACHE/tarballs.json   hashes of tarballs, so that a large file is not read each time
+    CACHE/tarballs.json   what tarballs are, so that a large file is not read each time
+
+A kernel has the names under which it was asked for, one or several; of kernels with the same name
+the one that got it last bears it.
 
 CACHE is `$XDG_CACHE_HOME/cclab/kernel`, `~/.cache/cclab/kernel` without one.
 """
@@ -17,16 +20,37 @@ import json
 import os
 import re
 import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cclab.errors import InputError
 from cclab.kernel.recipe import Recipe
+from cclab.kernel.source import SERIES
 
 _SCHEMA = "cclab-kernel-build/1"
 _OVERRIDE = "CCLAB_KERNEL"
-"""Names a kernel to use instead of those in the cache."""
+"""Gives a kernel to use where none is named."""
+_TEXTS = ("release", "config_sha256", "recipe_sha256", "patches", "tarball")
+
+
+DEFAULT = "6.12"
+"""The name of the kernel that is meant where none is named."""
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""What a kernel may be called."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a kernel was made of."""
+
+    tarball: str
+    """The name of the tarball's file."""
+    patches: str
+    """The series of cclab's patches, such as 6.12, or the folder of the user's own."""
+    current: bool
+    """Whether this version of cclab would make it so; the user's own patches decide themselves."""
 
 
 @dataclass(frozen=True)
@@ -41,47 +65,130 @@ class Kernel:
     """What `uname -r` says in it, such as 6.12.117."""
     config_sha256: str
     """SHA-256 of its configuration, as it tells it itself (`linux --showconfig`)."""
+    name: str
+    """What studies call it; its release if it was not made here."""
+    origin: Origin | None = None
+    """What it was made of; None if it was not made here."""
 
 
-def installed(recipe: Recipe | None = None) -> Kernel | None:
-    """The newest whole kernel made by `recipe`, the present one if None; None if there is none.
+def installed(name: str | None = None) -> Kernel | None:
+    """The kernel called `name`, made as this version of cclab makes it; None if there is none.
 
-    `CCLAB_KERNEL=/path/to/linux` in the environment comes first. Raises `InputError` if that is
-    not a kernel for virtual time.
+    Without a name it is the one that `CCLAB_KERNEL=/path/to/linux` in the environment gives, or
+    else that of the name `DEFAULT`. Raises `InputError` if the former is not a kernel for virtual
+    time, or `name` none that a kernel can have.
     """
     override = os.environ.get(_OVERRIDE)
-    if override:
+    if name is None and override:
         return _given(Path(override))
-    wanted = (recipe or Recipe.load()).sha256
-    found = []
+    name = valid(DEFAULT if name is None else name)
+    for kernel in listed():
+        if kernel.name == name and kernel.origin is not None and kernel.origin.current:
+            return kernel
+    return None
+
+
+def listed() -> list[Kernel]:
+    """All kernels in the cache by name: of each name the newest, if possible one that is current.
+
+    Names are in the order in which people read their numbers.
+    """
+    current: dict[str, Recipe | None] = {}
+    found: dict[str, tuple[bool, int, Kernel]] = {}
     with contextlib.suppress(OSError):
         for entry in folder().iterdir():
             build = _build_of(entry)
-            if build is not None and build["recipe_sha256"] == wanted:
-                found.append((build["made_ns"], entry.name, _kernel(entry, build)))
-    return max(found)[2] if found else None
+            if build is None:
+                continue
+            patches = build["patches"]
+            own = Path(patches).is_absolute()
+            if patches not in current:
+                current[patches] = None if own else Recipe.shipped(patches)
+            recipe = current[patches]
+            same = recipe is not None and recipe.sha256 == build["recipe_sha256"]
+            origin = Origin(build["tarball"], patches, own or same)
+            for name, since in build["names"].items():
+                made = (origin.current, since, _kernel(entry, build, name, origin))
+                if name not in found or found[name][:2] < made[:2]:
+                    found[name] = made
+    return [found[name][2] for name in sorted(found, key=_by_number)]
 
 
-def find(key: str) -> Kernel | None:
-    """The kernel `key`, if the cache has it whole."""
+def build_command(name: str | None = None) -> str:
+    """The command that makes the kernel called `name`, or the default."""
+    if name is None or name == DEFAULT:
+        return "cclab kernel build"
+    if SERIES.fullmatch(name):
+        return f"cclab kernel build --name {name}"
+    return f"cclab kernel build --source TARBALL --name {name}"
+
+
+def not_built(name: str | None = None) -> str:
+    """What to say where the kernel called `name`, or the default, is needed and not there."""
+    there = [
+        kernel.name for kernel in listed() if kernel.origin is not None and kernel.origin.current
+    ]
+    others = f" (there are: {', '.join(there)})" if there else ""
+    return f"the kernel {name or DEFAULT} is not built{others}; please run: {build_command(name)}"
+
+
+def valid(name: str) -> str:
+    """The name itself. Raises `InputError` if no kernel can be called so."""
+    if not NAME.fullmatch(name):
+        raise InputError(
+            f"{name!r} cannot be a kernel's name: letters, digits, `.`, `_` and `-` can, up to 64, "
+            "the first a letter or a digit"
+        )
+    return name
+
+
+def find(key: str, name: str) -> Kernel | None:
+    """The kernel `key` by its name `name`, if the cache has it whole and so called."""
+    for kernel in listed():
+        if kernel.key == key and kernel.name == name:
+            return kernel
+    return None
+
+
+def call(key: str, name: str) -> bool:
+    """Has the kernel `key` be what `name` means from now on; whether the cache has it whole.
+
+    Raises `OSError` if that cannot be written down. The caller holds the cache's lock.
+    """
     entry = folder() / key
     build = _build_of(entry)
-    return None if build is None else _kernel(entry, build)
+    if build is None:
+        return False
+    document = {**build, "names": {**build["names"], name: time.time_ns()}}
+    work = entry / f"build.json.{os.getpid()}"
+    work.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    work.replace(entry / "build.json")
+    return True
 
 
 def describe(
-    linux: Path, config: Path, *, key: str, release: str, recipe: Recipe, inputs: dict[str, str]
+    linux: Path,
+    config: Path,
+    *,
+    key: str,
+    name: str,
+    release: str,
+    recipe: Recipe,
+    made_of: dict[str, str],
 ) -> str:
-    """What build.json says of the kernel in the file `linux`; `inputs` is for people to read."""
+    """What build.json says of the kernel in the file `linux`; `made_of` is for people to read."""
+    before = _build_of(folder() / key)
     document = {
         "schema": _SCHEMA,
         "key": key,
+        "names": {**(before["names"] if before else {}), name: time.time_ns()},
         "release": release,
         "recipe_sha256": recipe.sha256,
+        "patches": recipe.origin,
         "config_sha256": hashlib.sha256(config.read_bytes()).hexdigest(),
         "linux_sha256": hashlib.sha256(linux.read_bytes()).hexdigest(),
         "linux_bytes": linux.stat().st_size,
-        **inputs,
+        **made_of,
     }
     return json.dumps(document, indent=1) + "\n"
 
@@ -113,24 +220,34 @@ def ask(linux: Path, option: str) -> str:
 
 
 def _build_of(entry: Path) -> dict[str, Any] | None:
-    """What build.json in `entry` says, with the time it was made; None if it is not whole."""
+    """What build.json in `entry` says; None if it is not whole."""
     try:
         build = json.loads((entry / "build.json").read_bytes())
         linux = (entry / "linux").stat()
+        # Those that were made before there were names are of the default's series.
+        build = {"names": {DEFAULT: linux.st_mtime_ns}, "patches": DEFAULT, **build}
         whole = (
             build["schema"] == _SCHEMA
             and build["key"] == entry.name
             and build["linux_bytes"] == linux.st_size
             and (entry / "config").is_file()
-            and all(isinstance(build[k], str) for k in ("release", "config_sha256"))
+            and all(isinstance(build[k], str) for k in _TEXTS)
+            and all(isinstance(since, int) for since in build["names"].values())
         )
-        return {**build, "made_ns": linux.st_mtime_ns} if whole else None
-    except (OSError, ValueError, LookupError, TypeError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
+    return build if whole else None
 
 
-def _kernel(entry: Path, build: dict[str, Any]) -> Kernel:
-    return Kernel(entry / "linux", entry.name, build["release"], build["config_sha256"])
+def _kernel(entry: Path, build: dict[str, Any], name: str, origin: Origin) -> Kernel:
+    return Kernel(
+        entry / "linux", entry.name, build["release"], build["config_sha256"], name, origin
+    )
+
+
+def _by_number(name: str) -> list[tuple[int, str]]:
+    """Has 6.1 stand before 6.12, and 6.2 between them."""
+    return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", name)]
 
 
 def _given(path: Path) -> Kernel:
@@ -151,4 +268,5 @@ def _given(path: Path) -> Kernel:
         hashlib.sha256(path.read_bytes()).hexdigest()[:16],
         release,
         hashlib.sha256(config.encode()).hexdigest(),
+        release,
     )

@@ -12,9 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cclab.errors import InputError, RunError
-from cclab.kernel import cache, programs
+from cclab.kernel import cache, patching, programs
 from cclab.kernel.recipe import FRAGMENT, Recipe
-from cclab.kernel.source import DEBIAN, PACKAGE, UPSTREAM, digest, disk_full, unpack
+from cclab.kernel.source import (
+    SERIES,
+    UPSTREAM,
+    Source,
+    debian,
+    disk_full,
+    examine,
+    package,
+    unpack,
+)
 from cclab.kernel.workshop import StepError, Workshop
 
 if TYPE_CHECKING:
@@ -34,54 +43,78 @@ def build(
     listener: Listener | None = None,
     *,
     force: bool = False,
-    recipe: Recipe | None = None,
+    name: str | None = None,
+    patches: str | Path | None = None,
 ) -> Kernel:
-    """Makes the kernel, or finds it made of the same things, unless with `force`.
+    """Makes a kernel, or finds it made of the same things, unless with `force`.
 
-    `source` is a tarball of Linux 6.12 (that of Debian's package if None), `jobs` the number of
-    compilers at a time (one per CPU if None), `recipe` what is ours in it (that of this version
-    if None).
+    `source` is a tarball of Linux; if None, that of Debian's package for the series that `name`
+    is. `name` is what studies call the kernel; if None, the series of the tarball, and of the
+    default kernel without one. `patches` is a folder of the user's own, instead of those that
+    come with cclab for the tarball's series or the nearest one. `jobs` is the number of compilers
+    at a time (one per CPU if None).
 
-    Raises `InputError` if the tarball is none of Linux 6.12, a patch does not apply to it, or a
-    program is missing; and `RunError` if the build fails or the disk is full.
+    Raises `InputError` if the tarball is none of Linux, a patch does not apply to it, the name
+    and the source do not go together, or a program is missing; and `RunError` if the build fails
+    or the disk is full.
     """
     if jobs is not None and jobs < 1:
         raise InputError(f"jobs is {jobs}; it must be at least 1")
-    recipe = recipe or Recipe.load()
-    tarball = _prepared(source)
+    if name is not None:
+        cache.valid(name)
+    elif patches is not None:
+        raise InputError("a kernel with patches of your own needs a name of its own: --name NAME")
+    own = None if patches is None else Recipe.own(Path(patches))
     home = cache.folder()
+    found = examine(_tarball(source, name, own), home)
+    name = name or found.series
+    if SERIES.fullmatch(name) and name != found.series:
+        raise InputError(
+            f"{found.tarball} holds Linux {found.series}: its kernel cannot be called {name}"
+        )
+    recipe = own or Recipe.nearest(found.series)
     compiler = programs.compiler()
-    content = digest(tarball, home)
-    key = recipe.key(content, compiler)
-    made = None if force else cache.find(key)
+    key = recipe.key(found.sha256, compiler)
+    made = None if force else cache.find(key, name)
     if made is not None:
         return made
     try:
         with Workshop(home, listener) as workshop:
-            # Whom we waited for may have made it.
-            made = None if force else cache.find(key)
-            if made is not None:
-                return made
-            inputs = {"tarball": tarball.name, "tarball_sha256": content, "compiler": compiler}
-            return _make(tarball, recipe, key, jobs, workshop, inputs)
+            # Whom we waited for may have made it, and another name takes no build.
+            if force or not cache.call(key, name):
+                _make(found, recipe, key, name, jobs, workshop, compiler)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise _no_room(home) from error
         raise RunError(f"cannot write to {home}: {error.strerror or error}") from error
-
-
-def _prepared(given: str | Path | None) -> Path:
-    """The tarball. Raises `InputError` if it, or a program, is not there."""
-    tarball = DEBIAN if given is None else Path(given)
-    packages = programs.missing()
-    if given is None and not tarball.is_file():
-        packages.append(PACKAGE)
-    if packages:
-        other = (
-            f"\nor take another tarball of Linux 6.12 ({UPSTREAM}) with --source TARBALL"
-            if PACKAGE in packages
-            else ""
+    made = cache.find(key, name)
+    if made is None:
+        raise RunError(
+            f"the kernel in {home / key} is not as it was written; is another program there?"
         )
+    return made
+
+
+def _tarball(given: str | Path | None, name: str | None, own: Recipe | None) -> Path:
+    """The tarball. Raises `InputError` if it, or a program, is not there."""
+    packages = programs.missing()
+    other = ""
+    if given is not None:
+        tarball = Path(given)
+    else:
+        series = name or cache.DEFAULT
+        if not SERIES.fullmatch(series):
+            if own is None:
+                raise InputError(
+                    f"{name} is no series of Linux, such as {cache.DEFAULT}, that a package would "
+                    "have: give the source with --source TARBALL"
+                )
+            series = cache.DEFAULT
+        tarball = debian(series)
+        if not tarball.is_file():
+            packages.append(package(series))
+            other = f"\nor take a tarball of Linux {series} ({UPSTREAM}) with --source TARBALL"
+    if packages:
         raise InputError(
             f"building the kernel needs what is not here: {', '.join(packages)}; please run\n"
             f"  {programs.install(packages)}{other}"
@@ -92,27 +125,32 @@ def _prepared(given: str | Path | None) -> Path:
 
 
 def _make(
-    tarball: Path,
+    source: Source,
     recipe: Recipe,
     key: str,
+    name: str,
     jobs: int | None,
     workshop: Workshop,
-    inputs: dict[str, str],
-) -> Kernel:
+    compiler: str,
+) -> None:
     home = cache.folder()
     log = home / f"{key}.log"
     try:
         workshop.begin("unpacking")
-        tree = unpack(tarball, workshop)
-        workshop.begin("patching")
-        _patch(tree, recipe, tarball, workshop)
+        tree = unpack(source.tarball, workshop)
+        workshop.begin("patching", patching.missing(recipe, source.series))
+        patching.lay(tree, recipe, source, workshop)
         workshop.begin("configuring")
-        out = _configure(tree, recipe, tarball, workshop)
+        out = _configure(tree, recipe, source.tarball, workshop)
         workshop.begin("compiling")
         _compile(tree, out, jobs, workshop)
         workshop.begin("installing")
-        release = _release(out / "linux")
-        entry = _install(out, recipe, key, release, workshop, inputs)
+        made_of = {
+            "tarball": source.tarball.name,
+            "tarball_sha256": source.sha256,
+            "compiler": compiler,
+        }
+        _install(out, recipe, key, name, workshop, made_of)
     except StepError as error:
         if disk_full(error):
             raise _no_room(home) from error
@@ -124,42 +162,6 @@ def _make(
             error
         )
     log.unlink(missing_ok=True)
-    made = cache.find(key)
-    if made is None:
-        raise RunError(f"the kernel in {entry} is not as it was written; is another program there?")
-    return made
-
-
-def _patch(tree: Path, recipe: Recipe, tarball: Path, workshop: Workshop) -> None:
-    """Applies the patches. Raises `InputError` that names the one that does not apply."""
-    for name, content in recipe.patches:
-        file = workshop.path / name
-        file.write_text(content, encoding="utf-8")
-        command = ["patch", "-p1", "--batch", "--forward", "-d", str(tree), "-i", str(file)]
-        try:
-            workshop.run(command)
-        except StepError as error:
-            if disk_full(error):
-                raise
-            files = _rejecting(error.output)
-            raise InputError(
-                f"{name} does not apply to {files or 'the source'} of {tarball}; "
-                f"it is made for Debian's {PACKAGE} (Linux 6.12.117)"
-            ) from error
-
-
-def _rejecting(output: list[str]) -> str:
-    """The files that `patch` could not patch, by what it said."""
-    files: list[str] = []
-    current = ""
-    for line in output:
-        if line.startswith(("patching file ", "checking file ")):
-            current = line.split(" ", 2)[2]
-        elif line.startswith("|+++ "):
-            current = line.split()[1].removeprefix("b/")
-        elif re.search(r"FAILED|ignored|Skipping patch", line) and current not in files:
-            files.append(current)
-    return ", ".join(file for file in files if file)
 
 
 def _configure(tree: Path, recipe: Recipe, tarball: Path, workshop: Workshop) -> Path:
@@ -179,7 +181,8 @@ def _configure(tree: Path, recipe: Recipe, tarball: Path, workshop: Workshop) ->
     unmet = recipe.unmet((out / ".config").read_text(encoding="utf-8"))
     if unmet:
         raise InputError(
-            f"{tarball} cannot be configured as {FRAGMENT} says; not in force: {', '.join(unmet)}"
+            f"{tarball} cannot be configured as {FRAGMENT} says; not in force: {', '.join(unmet)}\n"
+            f"what a source has not is named in the {FRAGMENT} of its patches, as CONFIG_NAME=n"
         )
     return out
 
@@ -211,15 +214,16 @@ def _release(linux: Path) -> str:
 
 
 def _install(
-    out: Path, recipe: Recipe, key: str, release: str, workshop: Workshop, inputs: dict[str, str]
-) -> Path:
+    out: Path, recipe: Recipe, key: str, name: str, workshop: Workshop, made_of: dict[str, str]
+) -> None:
     """Moves the kernel to its place in the cache in one step."""
+    release = _release(out / "linux")
     new = workshop.path / "new"
     new.mkdir()
     linux = Path(shutil.copy2(out / "linux", new / "linux"))
     config = Path(shutil.copy2(out / ".config", new / "config"))
     described = cache.describe(
-        linux, config, key=key, release=release, recipe=recipe, inputs=inputs
+        linux, config, key=key, name=name, release=release, recipe=recipe, made_of=made_of
     )
     (new / "build.json").write_text(described, encoding="utf-8")
     for path in (*sorted(new.iterdir()), new):
@@ -230,7 +234,6 @@ def _install(
         target.rename(Path(tempfile.mkdtemp(prefix="old-", dir=workshop.path)) / "kernel")
     new.rename(target)
     _sync(target.parent)
-    return target
 
 
 def _keep(log: Path, place: Path) -> None:

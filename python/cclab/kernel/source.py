@@ -1,4 +1,4 @@
-"""The kernel's source: a tarball of Linux 6.12, Debian's or any other."""
+"""The kernel's source: a tarball of Linux, Debian's or any other."""
 
 from __future__ import annotations
 
@@ -7,23 +7,25 @@ import hashlib
 import json
 import os
 import re
+import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from cclab.errors import InputError
+from cclab.kernel import programs
 from cclab.kernel.workshop import StepError
 
 if TYPE_CHECKING:
     from cclab.kernel.workshop import Workshop
 
-DEBIAN = Path("/usr/src/linux-source-6.12.tar.xz")
-"""Where Debian's package puts it."""
-PACKAGE = "linux-source-6.12"
-"""Debian's package."""
-UPSTREAM = "https://cdn.kernel.org/pub/linux/kernel/v6.x/"
+_DEBIAN = Path("/usr/src")
+"""Where Debian's packages put it."""
+UPSTREAM = "https://cdn.kernel.org/pub/linux/kernel/"
 """Where everybody else's are."""
 
-_SERIES = ("6", "12")
+SERIES = re.compile(r"\d+\.\d+")
+"""A series of Linux, such as 6.12."""
 
 _UNNEEDED = (
     "*/Documentation/*/*",
@@ -46,34 +48,55 @@ The Kconfig files stay, for the configuration reads all of them."""
 _TARBALLS = "tarballs.json"
 
 
-def digest(tarball: Path, cache: Path) -> str:
-    """The SHA-256 of a tarball; that of one seen before, by path, size and time, is remembered.
+@dataclass(frozen=True)
+class Source:
+    """A tarball of a kernel."""
 
-    Raises `InputError` if it cannot be read or is no tarball.
+    tarball: Path
+    sha256: str
+    series: str
+    """The first two numbers of its version, such as 6.12."""
+
+
+def package(series: str) -> str:
+    """Debian's package of a series."""
+    return f"linux-source-{series}"
+
+
+def debian(series: str) -> Path:
+    """Where that package puts its tarball."""
+    return _DEBIAN / f"{package(series)}.tar.xz"
+
+
+def examine(tarball: Path, cache: Path) -> Source:
+    """What a tarball is; that of one seen before, by path, size and time, is remembered.
+
+    Raises `InputError` if it cannot be read, is no tarball or holds no kernel.
     """
     try:
         with tarball.open("rb") as stream:
             seen = os.fstat(stream.fileno())
-            _unpacker(tarball, stream)
+            unpacker = _unpacker(tarball, stream)
             place = str(tarball.resolve())
             facts = [seen.st_size, seen.st_mtime_ns]
             known = _known(cache)
             match known.get(place):
-                case [size, time, str() as found] if [size, time] == facts:
-                    return found
+                case [size, time, str() as found, str() as series] if [size, time] == facts:
+                    return Source(tarball, found, series)
             stream.seek(0)
             found = hashlib.file_digest(stream, "sha256").hexdigest()
+            stream.seek(0)
+            series = _series(tarball, unpacker, stream)
     except OSError as error:
         raise InputError(f"cannot read the kernel source {tarball}: {_reason(error)}") from error
-    _remember(cache, {**known, place: [*facts, found]})
-    return found
+    _remember(cache, {**known, place: [*facts, found, series]})
+    return Source(tarball, found, series)
 
 
 def unpack(tarball: Path, workshop: Workshop) -> Path:
     """Unpacks what is needed of a tarball; gives the folder of the source.
 
-    Raises `InputError` if the tarball is damaged or holds something else than Linux 6.12, and
-    `StepError` if the disk is full.
+    Raises `InputError` if the tarball is damaged, and `StepError` if the disk is full.
     """
     tree = workshop.path / "source"
     tree.mkdir()
@@ -95,7 +118,6 @@ def unpack(tarball: Path, workshop: Workshop) -> Path:
                 raise
             why = error.output[0] if error.output else "it ends too early"
             raise InputError(f"{tarball} cannot be unpacked: {why}") from error
-    _check(tarball, tree)
     return tree
 
 
@@ -118,27 +140,47 @@ def _unpacker(tarball: Path, stream: IO[bytes]) -> list[str]:
     if head[257:262] == b"ustar":
         return ["cat"]
     raise InputError(
-        f"{tarball} is not a tarball: --source takes a .tar.xz or .tar.gz of Linux "
-        f"{'.'.join(_SERIES)}, from Debian's {PACKAGE} or {UPSTREAM}"
+        f"{tarball} is not a tarball: --source takes a .tar.xz or .tar.gz of Linux, from "
+        f"Debian's {package('VERSION')} or {UPSTREAM}"
     )
 
 
-def _check(tarball: Path, tree: Path) -> None:
-    """That the tree is a kernel of the right series. Raises `InputError`."""
-    wanted = f"one of Linux {'.'.join(_SERIES)} is needed"
-    try:
-        makefile = (tree / "Makefile").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        raise InputError(f"{tarball} holds no kernel: no Makefile in it; {wanted}") from None
+def _series(tarball: Path, unpacker: list[str], stream: IO[bytes]) -> str:
+    """What series a tarball is of, by its Makefile. Raises `InputError` if it holds no kernel."""
+    one = ["tar", "-x", "-O", "-f", "-", "--occurrence=1"]
+    one += ["--wildcards", "--no-wildcards-match-slash", "*/Makefile"]
+    with (
+        _piped(unpacker, stream, subprocess.PIPE) as reader,
+        _piped(one, reader.stdout, subprocess.DEVNULL) as program,
+    ):
+        assert reader.stdout is not None
+        assert program.stdout is not None
+        # The unpacker ends when nobody takes the rest.
+        reader.stdout.close()
+        makefile = program.stdout.read().decode(errors="replace")
+        assert reader.stderr is not None
+        damage = reader.stderr.read().decode(errors="replace")
+    if not makefile:
+        if damage:
+            raise InputError(f"{tarball} cannot be unpacked: {damage.splitlines()[0]}")
+        raise InputError(
+            f"{tarball} holds no kernel: no folder with a Makefile in it "
+            "(git archive puts one around a tree with --prefix=linux/)"
+        )
     found = [
         next(iter(re.findall(rf"^{name} = (\d+)$", makefile, re.MULTILINE)), None)
         for name in ("VERSION", "PATCHLEVEL")
     ]
     if None in found:
-        raise InputError(f"{tarball} holds no kernel: no version in its Makefile; {wanted}")
-    if tuple(found) != _SERIES:
-        version = ".".join(str(part) for part in found)
-        raise InputError(f"{tarball} holds Linux {version}; {wanted}")
+        raise InputError(f"{tarball} holds no kernel: no version in its Makefile")
+    return ".".join(str(part) for part in found)
+
+
+def _piped(command: list[str], stdin: IO[bytes] | None, stderr: int) -> subprocess.Popen[bytes]:
+    environment = programs.environment()
+    return subprocess.Popen(
+        command, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, env=environment
+    )
 
 
 def _known(cache: Path) -> dict[str, object]:

@@ -118,10 +118,10 @@ class Workshop:
         """What all programs said so far."""
         return self.path / "log"
 
-    def begin(self, stage: str) -> None:
-        """A new stage begins."""
+    def begin(self, stage: str, detail: str = "") -> None:
+        """A new stage begins; `detail` is what there is to say of it."""
         self._stage = stage
-        self.tell(None)
+        self.tell(None, detail)
 
     def tell(self, fraction: float | None, detail: str = "") -> None:
         """The stage is done by `fraction`; `detail` says it in words."""
