@@ -27,14 +27,19 @@ AGENT := python/cclab/bin/cclab-agent
 PROFILES := $(sort release $(TEST_PROFILE))
 HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 # What `cclab kernel build` needs, and what the tests run in the kernel's guests.
-KERNEL_PACKAGES := linux-source-6.12 bc:bc bison:bison flex:flex gcc:gcc libc6-dev make:make \
+KERNEL_PACKAGES := linux-source-6.1 linux-source-6.12 bc:bc bison:bison flex:flex gcc:gcc libc6-dev make:make \
 	patch:patch xz-utils:xz perl:perl binutils:ld iproute2 iptables \
 	iputils-ping:ping iperf3:iperf3
-define KERNEL
+define KERNELS
 @tests/install-packages.sh $(KERNEL_PACKAGES)
-@echo "== kernel"
+@echo "== kernel 6.12"
 $(BIN)/cclab kernel build
+@echo "== kernel 6.1"
+$(BIN)/cclab kernel build --name 6.1
 endef
+# What is tested a second time on the kernel that is not the default.
+KERNEL_TESTS := $(addprefix tests/test_,linux_truth.py linux_determinism.py linux_coverage.py \
+	wire.py)
 # What is built of them may also be made of other files, such as the template of a schema.
 RUST_SOURCES := Cargo.toml Cargo.lock \
 	$(shell find crates -type f \( -path '*/src/*' -o -name Cargo.toml \))
@@ -53,8 +58,8 @@ setup: .venv/.core-release .venv/.agent-release ## Build cclab into .venv, as fa
 develop: .venv/.core-$(TEST_PROFILE) .venv/.agent-$(TEST_PROFILE) ## Build it as the tests load it, with assertions; soon again after a change
 
 .PHONY: kernel
-kernel: setup ## Build the kernel of the linux backend, once
-	$(KERNEL)
+kernel: setup ## Build the kernels of the linux backend, once
+	$(KERNELS)
 
 .PHONY: demo
 demo: .venv/.core-release ## Run the quickstart study: a table, figures, a page and a packet capture in demo/
@@ -86,13 +91,15 @@ pins: ## Write the digests of short runs anew, where a version was raised (CONTR
 
 .PHONY: test-python
 test-python: develop
-	$(KERNEL)
+	$(KERNELS)
 	@tests/install-packages.sh tcptrace:tcptrace tshark:tshark xplot-xplot.org:xplot.org \
 		xvfb:Xvfb chromium:chromium flent:flent
 	@echo "== pytest"
 	# On all processors; the tests of a file stay together as far as that keeps none idle, since
 	# they share runs.
 	$(BIN)/pytest -n auto --dist worksteal --durations=20 --durations-min=5
+	@echo "== pytest, Linux 6.1"
+	$(BIN)/pytest -n auto --dist worksteal --kernel 6.1 $(KERNEL_TESTS)
 
 .PHONY: lint
 lint: .venv/.core-$(TEST_PROFILE) ## Format, lints and types of Rust and Python

@@ -97,11 +97,22 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     return cclab.run(file, out=folder / "store")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--kernel 6.1`: what boots a kernel boots that one where a study names none."""
+    parser.addoption("--kernel", metavar="NAME", help="the kernel of the linux backend to test")
+
+
 @pytest.fixture(scope="session")
-def kernel() -> None:
+def kernel(request: pytest.FixtureRequest) -> Iterator[None]:
     """Has the kernel of the linux backend: what it is for cannot be tested without it."""
-    if cclab.kernel.installed() is None:
-        pytest.fail("the kernel is not built; please run: make kernel", pytrace=False)
+    name: str | None = request.config.getoption("--kernel")
+    found = cclab.kernel.installed(name)
+    if found is None:
+        pytest.fail(cclab.kernel.not_built(name), pytrace=False)
+    with pytest.MonkeyPatch.context() as patched:
+        if name is not None:
+            patched.setenv("CCLAB_KERNEL", str(found.path))
+        yield
 
 
 @pytest.fixture

@@ -716,7 +716,78 @@ def test_the_command_line_builds_once(
     assert told.out.strip() == str(cache.folder() / told.out.split("/")[-2] / "linux")
 
 
-@pytest.mark.parametrize("series", ["6.12"])
+def test_the_command_line_lists_what_is_built(
+    home: Path, tmp_path: Path, shipped: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(["kernel", "list"]) == DONE
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err == "no kernel is built; please run: cclab kernel build\n"
+    text = str(tarball(tmp_path / "linux.tar.xz"))
+    for name in ("6.12", "bbr3"):
+        assert invoke(["kernel", "build", "--source", text, "--name", name]) == DONE
+    capsys.readouterr()
+    assert invoke(["kernel", "list"]) == DONE
+    table = capsys.readouterr().out
+    assert re.search(r"6\.12 +6\.12\.7-ours +[0-9a-f]{16} +0\.0 MB +linux\.tar\.xz +6\.12", table)
+    assert "bbr3" in table
+    assert invoke(["kernel", "list", "--json"]) == DONE
+    listed = json.loads(capsys.readouterr().out)["kernels"]
+    made = kernel.installed()
+    assert made is not None
+    assert [row.pop("name") for row in listed] == ["6.12", "bbr3"]
+    assert listed[0] == listed[1]
+    assert listed[0] == {
+        "release": "6.12.7-ours",
+        "key": made.key,
+        "size_bytes": made.path.stat().st_size,
+        "source": "linux.tar.xz",
+        "patches": "6.12",
+        "current": True,
+        "path": str(made.path),
+    }
+    assert invoke(["kernel", "path", "bbr3"]) == DONE
+    assert capsys.readouterr().out == f"{made.path}\n"
+    assert invoke(["kernel", "path", "bbr"]) == RUN_FAILED
+    assert capsys.readouterr().err == (
+        "error: the kernel bbr is not built (there are: 6.12, bbr3); please run: "
+        "cclab kernel build --source TARBALL --name bbr\n"
+    )
+
+
+def test_the_doctor_names_the_kernels(
+    home: Path, tmp_path: Path, shipped: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tarball(tmp_path / "linux.tar.xz")
+    made = kernel.build(text)
+    kernel.build(text, name="bbr3")
+
+    def said() -> dict[str, dict[str, object]]:
+        assert invoke(["doctor", "--json"]) == DONE
+        checks = json.loads(capsys.readouterr().out)["checks"]
+        return {check["name"]: check for check in checks}
+
+    assert said()["linux: kernel bbr3"]["found"] == f"6.12.7-ours, {made.path}"
+    patch = shipped / "patches" / "6.12" / "0001-ours.patch"
+    patch.write_text(patch.read_text().replace("-ours", "-mine"))
+    old = said()
+    assert old["linux: kernel"]["remedy"] == "cclab kernel build"
+    assert old["linux: kernel bbr3"]["found"] == "6.12.7-ours, as another version of cclab made it"
+    assert old["linux: kernel bbr3"]["remedy"] == (
+        "cclab kernel build --source TARBALL --name bbr3"
+    )
+
+
+def test_the_command_line_says_that_patches_of_another_series_were_taken(
+    home: Path, tmp_path: Path, shipped: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tarball(tmp_path / "linux.tar.xz", version="6.18")
+    assert invoke(["kernel", "build", "--source", str(text), "--name", "later"]) == DONE
+    told = capsys.readouterr().err
+    assert "no patches for Linux 6.18 come with cclab; those for 6.12 are tried" in told
+
+
+@pytest.mark.parametrize("series", ["6.1", "6.12"])
 def test_the_recipes_of_this_version_are_well_formed(series: str) -> None:
     recipe = Recipe.shipped(series)
     assert recipe is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +18,9 @@ from cclab.kernel.cache import Kernel
 from cclab.kernel.test import checks
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from cclab.study import Study
 
+MADE = Kernel(Path("/a/linux"), "key", "6.12.117", "sha", "6.12")
 PING = """\
 PING 10.0.0.2 (10.0.0.2) 56(84) bytes of data.
 64 bytes from 10.0.0.2: icmp_seq=1 ttl=62 time={0} ms
@@ -40,6 +41,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, **given: Any) -> list[Study]:
     studies = []
 
     def run(study: Study, *, out: Path, backend: str, jobs: int) -> object:
+        assert os.environ["CCLAB_KERNEL"] == str(MADE.path)
         studies.append(study)
         # The study has to be one that the backend takes.
         assert study.plan(backend=backend).unsupported == []
@@ -59,7 +61,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, **given: Any) -> list[Study]:
 
 def test_a_sound_kernel_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     studies = answering(monkeypatch)
-    done = list(checks())
+    done = list(checks(MADE))
     assert [check.name for check in done] == ["boot", "ping", "transfer", "variants"]
     assert all(check.ok for check in done)
     assert [check.found for check in done] == [
@@ -88,24 +90,23 @@ def test_what_is_off_is_shown(
     monkeypatch: pytest.MonkeyPatch, name: str, answer: object, found: str
 ) -> None:
     answering(monkeypatch, **{name: answer})
-    done = {check.name: check for check in checks()}
+    done = {check.name: check for check in checks(MADE)}
     assert [check.name for check in done.values() if not check.ok] == [name]
     assert done[name].found == found
 
 
 def test_without_a_boot_nothing_else_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     studies = answering(monkeypatch, boot=RunError("ptrace is refused"))
-    (only,) = checks()
+    (only,) = checks(MADE)
     assert not only.ok
     assert only.found == "ptrace is refused"
     assert len(studies) == 1
 
 
 def test_the_table_and_the_exit_code(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = Kernel(tmp_path / "linux", "key", "6.12.117", "sha", "6.12")
-    monkeypatch.setattr("cclab.kernel.installed", lambda _=None: made)
+    monkeypatch.setattr("cclab.kernel.installed", lambda _=None: MADE)
     answering(monkeypatch)
     assert invoke(["kernel", "test"]) == DONE
     told = capsys.readouterr()

@@ -48,7 +48,8 @@ impl Guest<'_> {
             .arg("time-travel=inf-cpu")
             .arg(format!("time-travel-start={BOOT_TIME_NS}"))
             .arg(format!("random-seed={}", self.seed))
-            .args(["rootfstype=hostfs", "rootflags=/", "ro"])
+            // A name that is no device: 6.1 takes a number for one, and mounts nothing.
+            .args(["root=hostfs", "rootfstype=hostfs", "rootflags=/", "ro"])
             .arg(format!("\"init={agent}\""))
             .args(["uml_dir=.", &format!("umid={OWN_FOLDER}")])
             .args(["con=null", "con0=fd:0,fd:1", "quiet", "panic=-1"])

@@ -116,13 +116,12 @@ def path(name: Name = None) -> None:
 
 
 @app.command("test")
-def test() -> None:
-    """Boot the kernel and try it: the delay of a ping, the rate of a transfer, the variants."""
+def try_(name: Name = None) -> None:
+    """Boot a kernel and try it: the delay of a ping, the rate of a transfer, the variants."""
     from cclab.kernel.test import checks
 
-    _there()
     done = []
-    for check in checks():
+    for check in checks(_there(name)):
         done.append(check)
         note(f"{check.name}: {'ok' if check.ok else 'FAILED'}")
     show(stdout(), _table(done))

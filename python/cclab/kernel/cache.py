@@ -30,7 +30,7 @@ from cclab.kernel.recipe import Recipe
 from cclab.kernel.source import SERIES
 
 _SCHEMA = "cclab-kernel-build/1"
-_OVERRIDE = "CCLAB_KERNEL"
+OVERRIDE = "CCLAB_KERNEL"
 """Gives a kernel to use where none is named."""
 _TEXTS = ("release", "config_sha256", "recipe_sha256", "patches", "tarball")
 
@@ -78,7 +78,7 @@ def installed(name: str | None = None) -> Kernel | None:
     else that of the name `DEFAULT`. Raises `InputError` if the former is not a kernel for virtual
     time, or `name` none that a kernel can have.
     """
-    override = os.environ.get(_OVERRIDE)
+    override = os.environ.get(OVERRIDE)
     if name is None and override:
         return _given(Path(override))
     name = valid(DEFAULT if name is None else name)
@@ -252,7 +252,7 @@ def _by_number(name: str) -> list[tuple[int, str]]:
 
 def _given(path: Path) -> Kernel:
     """The kernel that the user names."""
-    named = f"{_OVERRIDE}={path}"
+    named = f"{OVERRIDE}={path}"
     if not path.is_file():
         raise InputError(f"{named}: no such file")
     if not os.access(path, os.X_OK):

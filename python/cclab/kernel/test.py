@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 import tempfile
 from dataclasses import dataclass
@@ -10,11 +12,13 @@ from typing import TYPE_CHECKING
 
 from cclab.backends.host import VARIANTS
 from cclab.errors import RunError
+from cclab.kernel.cache import OVERRIDE
 from cclab.study import Study
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from cclab.kernel.cache import Kernel
     from cclab.results import Results
 
 _RTT_MS = 50.0
@@ -52,13 +56,12 @@ class Check:
     """What was seen, or why there is nothing to see."""
 
 
-def checks() -> Iterator[Check]:
-    """Boots the kernel and tries it, one check after the other.
+def checks(kernel: Kernel) -> Iterator[Check]:
+    """Boots `kernel` and tries it, one check after the other.
 
-    Ends with the first run that fails: its check says why. Raises `InputError` if there is no
-    kernel.
+    Ends with the first run that fails: its check says why.
     """
-    with tempfile.TemporaryDirectory(prefix="cclab-kernel-") as folder:
+    with _default(kernel), tempfile.TemporaryDirectory(prefix="cclab-kernel-") as folder:
         out = Path(folder)
         try:
             told = _output(out, "boot", ["cat", "/proc/sys/kernel/osrelease"])
@@ -72,6 +75,20 @@ def checks() -> Iterator[Check]:
             except RunError as error:
                 ok, found = False, str(error)
             yield Check(name, ok, expected, found)
+
+
+@contextlib.contextmanager
+def _default(kernel: Kernel) -> Iterator[None]:
+    """Has `kernel` be the one that is booted where a study names none."""
+    before = os.environ.get(OVERRIDE)
+    os.environ[OVERRIDE] = str(kernel.path)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[OVERRIDE]
+        else:
+            os.environ[OVERRIDE] = before
 
 
 def _ping(out: Path) -> tuple[bool, str]:
