@@ -155,7 +155,10 @@ def test_what_happens_on_the_network_is_recorded(everything: Results) -> None:
     assert drops.filter(link="bottleneck").height == lost
     full = drops.filter(flow="a", wire_len_bytes=ON_LINK)["offset_bytes"]
     assert len(full) > 3
-    assert (full % PAYLOAD == 0).all()
+    # Not multiples of the payload: Linux 6.1 has a segment in between that is not full.
+    capture = everything.runs[0].entry / "a.sender.pcapng"
+    sent_at = packets(capture, "tcp.seq", only=f"ip.src == 10.0.0.1 and tcp.len == {PAYLOAD}")
+    assert set(full) <= {int(number) - 1 for (number,) in sent_at}
     assert full.max() < of["a"]["received_bytes"] + 1e6
     (web,) = everything.samples(0, "traffic").to_dicts()
     assert web["ended"] > 5

@@ -40,7 +40,8 @@ pub struct Connections {
     netlink: Netlink,
     local: Ipv4Addr,
     remote: Ipv4Addr,
-    /// By the kernel's cookie, which grows with every socket.
+    /// By the kernel's cookie, which a socket gets when one first asks for it: it says nothing of
+    /// when the socket was made.
     found: BTreeMap<u64, Connection>,
 }
 
@@ -71,8 +72,7 @@ impl Connections {
         netlink.heard(|body| take(body, (*local, *remote), found, true))
     }
 
-    /// Asks for the connections there are, and gives all there were, in the order of their
-    /// making.
+    /// Asks for the connections there are, and gives all there were.
     pub fn ask(&mut self) -> io::Result<impl Iterator<Item = &Connection>> {
         self.hear()?;
         let Connections {
@@ -98,6 +98,11 @@ impl Connections {
     pub fn seen(&self) -> impl Iterator<Item = &Connection> {
         self.found.values()
     }
+}
+
+/// The connection that sent most, which a program is there for; others are its own conversation.
+pub fn busiest<'a>(connections: impl Iterator<Item = &'a Connection>) -> Option<&'a Connection> {
+    connections.max_by_key(|connection| connection.info.bytes_sent)
 }
 
 fn take(
@@ -133,4 +138,27 @@ fn address(body: &[u8], offset: usize) -> Ipv4Addr {
     let v6 = i32::from(body[0]) == libc::AF_INET6;
     let at = if v6 { offset + 12 } else { offset };
     Ipv4Addr::from(word(body, at).to_ne_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_busiest_connection_is_the_one_that_sent_most_not_the_last_that_was_heard_of() {
+        let of = |variant: &str, bytes_sent| Connection {
+            variant: variant.to_owned(),
+            info: TcpInfo {
+                bytes_sent,
+                ..TcpInfo::default()
+            },
+            ..Connection::default()
+        };
+        let conversation = of("cubic", 300);
+        let data = of("reno", 1_000_000);
+        for both in [[&data, &conversation], [&conversation, &data]] {
+            let found = busiest(both.into_iter()).expect("there are two");
+            assert_eq!(found.variant, "reno");
+        }
+    }
 }

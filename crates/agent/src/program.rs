@@ -13,7 +13,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 use crate::command::PATH;
-use crate::diag::Connections;
+use crate::diag::{self, Connections};
 use crate::failure::{During, Step, failure};
 use crate::namespaces::Namespaces;
 use crate::socket::{self, ReadResult};
@@ -323,12 +323,7 @@ impl Program {
     /// The state of the connection that sent most, and all bytes received, now.
     pub fn sample(&mut self) -> Step<(Option<TcpInfo>, u64)> {
         let step = format!("connections of flow {}", self.orders.name);
-        let busiest = self
-            .sending
-            .ask()
-            .during(&step)?
-            .map(|connection| connection.info)
-            .max_by_key(|info| info.bytes_sent);
+        let busiest = diag::busiest(self.sending.ask().during(&step)?).map(|one| one.info);
         let received = self.receiving.ask().during(&step)?;
         let received = received
             .map(|connection| connection.info.bytes_received)
@@ -356,10 +351,9 @@ impl Program {
                 ));
             }
         }
-        let variant = self.sending.seen().map(|c| c.variant.clone());
-        self.outcome.cc_in_force = variant
-            .filter(|name| !name.is_empty())
-            .last()
+        let known = self.sending.seen().filter(|c| !c.variant.is_empty());
+        self.outcome.cc_in_force = diag::busiest(known)
+            .map(|c| c.variant.clone())
             .unwrap_or_default();
         self.outcome.sender = self.sending.seen().map(|c| c.info).collect();
         self.outcome.receiver = self.receiving.seen().map(|c| c.info).collect();

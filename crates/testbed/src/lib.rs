@@ -50,7 +50,7 @@ pub use wired::devices;
 /// The version of what the kernel backends do around a kernel: the orders, what the agent makes of
 /// them, and the trace that its records become. Whoever changes one of them raises it: runs of the
 /// older version are then other runs, and an agent of it is refused.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// What determines a run on a kernel beside its scenario and its seed, given what names the kernel.
 pub fn determinants(kernel: &str) -> String {
