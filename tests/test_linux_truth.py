@@ -572,6 +572,40 @@ events  = ["drop"]
     assert not between
 
 
+def test_timeouts_are_those_that_a_capture_shows(tmp_path: Path) -> None:
+    """TCP_INFO of Linux 6.1 counts them by a patch of ours."""
+    results = results_of(
+        tmp_path,
+        """
+duration = "8s"
+
+[network.bottleneck]
+rate   = "10Mbit"
+delay  = "5ms"
+queue  = { limit = "100p" }
+outage = [{ start = "2s", duration = "2s" }]
+
+[[flow]]
+name = "one"
+rtt  = "40ms"
+
+[trace]
+capture = ["one.sender"]
+""",
+    )
+    sent: dict[str, list[float]] = {}
+    for at, number in packets(
+        capture(results, "one.sender"), "frame.time_epoch", "tcp.seq", only="tcp.len > 0"
+    ):
+        sent.setdefault(number, []).append(float(at))
+    # The first that was lost is sent again at each timeout, until one comes through.
+    _, *again = max(sent.values(), key=len)
+    gaps = [later - earlier for earlier, later in pairwise(again)]
+    # Timers are kept in a wheel, whose slots are wider the later they are due.
+    assert gaps[1] == pytest.approx(2 * gaps[0], rel=0.03)
+    assert flow(results, "one")["rtos"] == len(again)
+
+
 # What netem does to packets
 
 
