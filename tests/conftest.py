@@ -16,7 +16,9 @@ import cclab
 import cclab.kernel
 from browser import complaints_of, pages_in
 from cclab import _core
+from cclab.kernel import recipe as recipes
 from cclab.store import Sealed
+from small_kernel import PATCH
 from waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -113,6 +115,26 @@ def kernel(request: pytest.FixtureRequest) -> Iterator[None]:
         if name is not None:
             patched.setenv("CCLAB_KERNEL", str(found.path))
         yield
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache of kernels."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("CCLAB_KERNEL", raising=False)
+    return tmp_path / "cache" / "cclab" / "kernel"
+
+
+@pytest.fixture
+def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What comes with cclab is a line of configuration and a patch that fit the tree."""
+    folder = tmp_path / "shipped"
+    series = folder / "patches" / "6.12"
+    series.mkdir(parents=True)
+    (folder / "fragment.config").write_text("CONFIG_NET=y\nCONFIG_IPV6=n\n")
+    (series / "0001-ours.patch").write_text(PATCH)
+    monkeypatch.setattr(recipes, "FOLDER", folder)
+    return folder
 
 
 @pytest.fixture
