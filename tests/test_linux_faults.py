@@ -131,6 +131,43 @@ def test_no_guest_outlives_its_parent(
     assert_nothing_is_left(out)
 
 
+def processors_of(process: int) -> str:
+    """Where a process may run, as the kernel lists it."""
+    status = Path(f"/proc/{process}/status").read_text()
+    (line,) = [line for line in status.splitlines() if line.startswith("Cpus_allowed_list:")]
+    return line.split()[1]
+
+
+def test_a_guest_and_what_it_runs_have_one_processor(tmp_path: Path, out: Path) -> None:
+    child = start("run", written(tmp_path), "--out", out, *LONG, cwd=tmp_path)
+    found = {processors_of(process) for process in [guest_of(out), *processes_in(out)]}
+    # The processes of one guest, all on one.
+    (only,) = found
+    assert int(only) in os.sched_getaffinity(0)
+    # The process that waits for it, but for the thread that does, is where it was.
+    assert processors_of(child.pid) == processors_of(os.getpid())
+    child.kill()
+    child.communicate(timeout=PATIENCE_S)
+    await_that(lambda: not processes_in(out), "the end of the guest")
+
+
+def test_a_guest_is_within_the_processors_that_cclab_may_use(tmp_path: Path, out: Path) -> None:
+    allowed = max(os.sched_getaffinity(0))
+    run = ["run", written(tmp_path), "--out", out, "--repeat", "2", "--jobs", "2", *LONG]
+    child = subprocess.Popen(
+        ["taskset", "-c", str(allowed), sys.executable, "-m", "cclab", *map(str, run)],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    guest_of(out)
+    await_that(lambda: len(list(out.glob("tmp/*/*/*/raw/samples.jsonl"))) == 2, "the second guest")
+    assert {processors_of(process) for process in processes_in(out)} == {str(allowed)}
+    child.kill()
+    child.wait(PATIENCE_S)
+    await_that(lambda: not processes_in(out), "the end of the guests")
+
+
 def test_a_full_disk_is_told_and_the_sweep_goes_on(cli: Cli, tmp_path: Path, out: Path) -> None:
     """The results folder is a file system of 1 MiB in a mount namespace of its own."""
     study = written(tmp_path)

@@ -17,6 +17,7 @@ use crate::RunError;
 use crate::console::Console;
 use crate::guest::{self, Guest};
 use crate::process::{self, Ended, Limits};
+use crate::processor::Pinned;
 use crate::wire::{Start, Wire};
 
 /// The folder of orders and records within the run's.
@@ -142,15 +143,15 @@ pub fn carry_out(
     progress: &Progress,
 ) -> Result<Duration, RunError> {
     hand_over(orders, raw)?;
-    let (what, command) = match how.place {
+    let (what, command, _pinned) = match how.place {
         Place::Guest { kernel } => {
             let guest = guest_of(run, orders, kernel, how);
-            ("the guest", guest.command(raw)?)
+            ("the guest", guest.command(raw)?, Pinned::new())
         }
         Place::Host => {
             let mut command = process::tied(how.agent, how.agent);
             command.arg(raw);
-            ("the agent", command)
+            ("the agent", command, None)
         }
     };
     let ended = process::watch(command, how.limits(), progress);
@@ -178,6 +179,7 @@ fn on_wire(
     hand_over(orders, raw)?;
     let guest = guest_of(run, orders, kernel, how);
     let wire = Wire::new(orders, how.window)?;
+    let _pinned = Pinned::new();
     let mut command = guest.command(raw)?;
     command.arg(wire.argument());
     let limits = how.limits();

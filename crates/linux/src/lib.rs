@@ -9,6 +9,7 @@ mod console;
 mod execute;
 mod guest;
 mod process;
+mod processor;
 mod wire;
 
 pub use execute::{Execution, Place, carry_out, determinants, execute, unsupported};
