@@ -27,7 +27,7 @@ def settled(figure: Drawing) -> Drawing:
 
     Whoever saves it again, and in whatever format, gets the same.
     """
-    figure.draw_without_rendering()
+    _lay_out(figure)
     for _ in range(_ROUNDS):
         crowded = [
             axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis) if overlaps(axis)
@@ -36,9 +36,17 @@ def settled(figure: Drawing) -> Drawing:
             break
         for axis in crowded:
             _thin(axis)
-        figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+        _lay_out(figure)
+    # Without any engine, be it one that does nothing, matplotlib draws a figure once to save it.
+    figure.set_layout_engine(None)
     return figure
+
+
+def _lay_out(figure: Drawing) -> None:
+    """Gives axes their places; where labels are follows from those without drawing them."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
 
 
 def logarithmic(axis: Axis, at: Sequence[float] = (1.0, 2.0, 5.0)) -> None:
