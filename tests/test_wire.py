@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
 from typing import TYPE_CHECKING, Any
 
@@ -367,20 +369,271 @@ def test_a_run_without_a_duration_is_sampled_at_its_interval(tmp_path: Path) -> 
     assert len(sampled[0]) >= 8
 
 
-def test_a_program_is_refused_with_the_key_that_has_it(tmp_path: Path) -> None:
-    study = """
-        duration = "2s"
+LINK = """
+[network]
+by = "simulator"
+[network.bottleneck]
+rate = "20Mbit"
+delay = "5ms"
+queue = { limit = "100p" }
+"""
+
+
+def test_programs_talk_over_the_wire(tmp_path: Path) -> None:
+    results = results_of(
+        tmp_path,
+        f"""
+        duration = "4s"
+        {LINK}
+        [[flow]]
+        name = "tcp"
+        start = "0s"
+        command = ["iperf3", "-c", "{{dst}}", "-t", "2", "--json"]
+        [[flow]]
+        name = "udp"
+        start = "0s"
+        command = ["iperf3", "-u", "-b", "2M", "-c", "{{dst}}", "-t", "2", "--json"]
+        [[flow]]
+        name = "echo"
+        start = "3s"
+        command = ["ping", "-c", "2", "-i", "0.1", "{{dst}}"]
+        """,
+    )
+    of = flows(results)
+    assert [of[name]["transport"] for name in ("tcp", "udp", "echo")] == ["tcp", "udp", "nothing"]
+    told = json.loads((results.runs[0].entry / "tcp.stdout").read_text())["end"]
+    assert told["sum_received"]["bytes"] == pytest.approx(of["tcp"]["received_bytes"], rel=0.01)
+    sent = results.samples(0, "datagrams").filter(flow="udp").row(0, named=True)
+    told = json.loads((results.runs[0].entry / "udp.stdout").read_text())["end"]
+    assert told["sum"]["packets"] <= sent["sent"] <= told["sum"]["packets"] + 2
+    assert sent["received"] >= told["sum"]["packets"] - told["sum"]["lost_packets"]
+    echoes = (results.runs[0].entry / "echo.stdout").read_text()
+    shown = re.search(r"rtt min/avg/max/mdev = ([\d.]+)/", echoes)
+    assert shown is not None, echoes
+    assert abs(float(shown[1]) * 1000 - (10_000 + 2 * PING * 8 / 20)) <= 1
+
+
+def test_the_last_words_of_programs_reach_one_another_and_no_record(tmp_path: Path) -> None:
+    (tmp_path / "client.py").write_text(
+        """
+import signal, socket, sys
+def ask(*_):
+    ends.send(b"bye")
+    print(ends.recv(9).decode(), flush=True)
+    sys.exit()
+ends = socket.create_connection((sys.argv[1], 5001))
+signal.signal(signal.SIGINT, ask)
+while True:
+    ends.send(bytes(1000))
+    signal.sigtimedwait([], 0.01)
+"""
+    )
+    (tmp_path / "server.py").write_text(
+        """
+import socket
+ends, _ = socket.create_server(("", 5001)).accept()
+while b"bye" not in ends.recv(99999):
+    pass
+ends.send(b"good bye")
+ends.recv(9)
+"""
+    )
+    results = results_of(
+        tmp_path,
+        f"""
+        duration = "1s"
+        {LINK}
+        [[flow]]
+        name = "a"
+        start = "0s"
+        command = ["python3", "{tmp_path}/client.py", "{{dst}}"]
+        server = ["python3", "{tmp_path}/server.py"]
+        [trace]
+        events = ["queue", "drop"]
+        capture = ["bottleneck", "a.sender", "a.receiver"]
+        """,
+    )
+    entry = results.runs[0].entry
+    assert (entry / "a.stdout").read_text() == "good bye\n"
+    assert results.samples(0, "queue_events")["time_s"].max() <= 1
+    assert results.samples(0, "queue_samples")["time_s"].max() <= 1
+    for point in ("bottleneck", "a.sender", "a.receiver"):
+        rows = packets(entry / f"{point}.pcapng", "frame.time_epoch")
+        assert max(float(time) for [time] in rows) <= 1
+        assert float(rows[-1][0]) > 0.9
+    (link,) = results.samples(0, "links").filter(name="bottleneck").to_dicts()
+    events = results.samples(0, "queue_events").filter(link="bottleneck", action="dequeue")
+    assert link["tx_bytes"] == events["wire_len_bytes"].sum()
+
+
+def test_datagrams_in_fragments_count_once_and_only_whole(tmp_path: Path) -> None:
+    results = results_of(
+        tmp_path,
+        """
+        duration = "4s"
         [network]
         by = "simulator"
         [network.bottleneck]
         rate = "20Mbit"
         delay = "5ms"
         queue = { limit = "100p" }
+        loss = "10%"
         [[flow]]
         name = "a"
-        command = ["iperf3", "-c", "{dst}"]
+        start = "0s"
+        command = ["iperf3", "-u", "-l", "4000", "-b", "4M", "-c", "{dst}", "-t", "3", "--json"]
+        [trace]
+        capture = ["a.sender", "a.receiver"]
+        """,
+    )
+    entry = results.runs[0].entry
+    told = json.loads((entry / "a.stdout").read_text())["end"]["sum"]
+    assert told["packets"] > 300
+    row = results.samples(0, "datagrams").row(0, named=True)
+    assert told["packets"] <= row["sent"] <= told["packets"] + 2
+    # Each of three fragments is lost with 10%.
+    assert row["received"] / row["sent"] == pytest.approx(0.9**3, abs=0.08)
+    left = packets(
+        entry / "a.sender.pcapng", "ip.len", only="ip.flags.mf == 1 or ip.frag_offset > 0"
+    )
+    assert len(left) == pytest.approx(3 * row["sent"], abs=9)
+
+
+def test_a_host_that_delays_what_it_sends_delays_nothing_else(tmp_path: Path) -> None:
+    """The same arithmetic as with the delay at the router, one way after the other."""
+    study = f"""
+        duration = "2s"
+        {LINK}
+        [[flow]]
+        name = "a"
+        rtt = "60ms"
+        start = "0s"
+        delay_at = "AT"
+        transport = "udp"
+        application = {{ kind = "constant-rate", rate = "1Mbit", payload = "1kB" }}
+        [[flow]]
+        name = "p"
+        rtt = "60ms"
+        delay_at = "AT"
+        command = ["ping", "-c", "3", "-i", "0.1", "{{dst}}"]
+        start = "0s"
         """
-    with pytest.raises(InputError, match=r'network\.by = "kernel"'):
+    on_link = (1000 + 42) * 8 / 20e6
+    for at, one_way in (("sender", 0.055), ("router", 0.030)):
+        results = results_of(tmp_path / at, study.replace("AT", at))
+        mean = results.runs[0].metrics["flows"][0]["datagrams"]["delay_mean_s"]
+        assert mean == pytest.approx(one_way + on_link, abs=5e-6)
+        echoes = (results.runs[0].entry / "p.stdout").read_text()
+        shown = re.search(r"rtt min/avg/max/mdev = ([\d.]+)/", echoes)
+        assert shown is not None, echoes
+        assert 60_000 + 2 * PING * 8 / 20 - 1 <= float(shown[1]) * 1000 < 61_000
+
+
+def test_hosts_handle_so_many_packets(tmp_path: Path) -> None:
+    results = results_of(
+        tmp_path,
+        f"""
+        duration = "3s"
+        {LINK.replace("20Mbit", "1Gbit")}
+        [[flow]]
+        name = "a"
+        packet_rate = 2000
+        start = "0s"
+        [trace]
+        capture = ["a.receiver"]
+        """,
+    )
+    seen = packets(results.runs[0].entry / "a.receiver.pcapng", "frame.time_epoch")
+    late = [float(time) for [time] in seen if 1 <= float(time) < 3]
+    # Data and acknowledgements together.
+    assert len(late) == pytest.approx(2 * 2000, rel=0.02)
+
+
+def test_short_segments_wait_for_acknowledgements_unless_told_not_to(tmp_path: Path) -> None:
+    study = f"""
+        duration = "3s"
+        {LINK}
+        [[flow]]
+        name = "a"
+        rtt = "100ms"
+        start = "0s"
+        write_size = "100B"
+        writes_per_second = 100
+        nodelay = NODELAY
+        """
+    sent = []
+    for nodelay in ("true", "false"):
+        results = results_of(tmp_path / nodelay, study.replace("NODELAY", nodelay))
+        sent.append(results.runs[0].metrics["flows"][0]["segments_sent"])
+    # One write each, or all of a round trip's.
+    assert sent[0] > 280
+    assert sent[1] < 40
+
+
+def test_a_fair_queue_tells_the_connections_of_a_program_apart(tmp_path: Path) -> None:
+    """Three connections of one program beside one flow: a quarter of the link each."""
+    results = results_of(
+        tmp_path,
+        """
+        duration = "6s"
+        [network]
+        by = "simulator"
+        [network.bottleneck]
+        rate = "20Mbit"
+        delay = "5ms"
+        queue = { kind = "fq", limit = "1000p" }
+        [[flow]]
+        name = "many"
+        start = "0s"
+        command = ["iperf3", "-P", "3", "-c", "{dst}", "-t", "5", "--json"]
+        [[flow]]
+        name = "one"
+        start = "0s"
+        duration = "5s"
+        """,
+    )
+    of = flows(results)
+    share = of["one"]["received_bytes"] / sum(row["received_bytes"] for row in of.values())
+    assert share == pytest.approx(0.25, abs=0.03)
+
+
+def test_hosts_of_a_chain_are_those_of_one_flow_each(tmp_path: Path) -> None:
+    results = results_of(
+        tmp_path,
+        """
+        duration = "2s"
+        [network]
+        by = "simulator"
+        topology = "chain"
+        [network.bottleneck]
+        rate = "20Mbit"
+        delay = "5ms"
+        queue = { limit = "100p" }
+        [[flow]]
+        name = "a"
+        rwnd = "20kB"
+        [[flow]]
+        name = "b"
+        sndbuf = "30kB"
+        [[flow]]
+        name = "c"
+        sysctl = { "net.ipv4.tcp_sack" = 0 }
+        """,
+    )
+    assert all(row["received_bytes"] > 500_000 for row in flows(results).values())
+
+
+def test_a_limit_of_what_a_host_delays_is_refused(tmp_path: Path) -> None:
+    study = f"""
+        duration = "2s"
+        {LINK}
+        [[flow]]
+        name = "a"
+        rtt = "50ms"
+        delay_at = "sender"
+        delay_limit = 100
+        """
+    with pytest.raises(InputError, match="delay_limit: a limit of what a host delays"):
         results_of(tmp_path, study)
 
 

@@ -52,6 +52,7 @@ impl Application {
             duration,
             write_size,
             writes_per_second,
+            ..
         } = &orders.work
         else {
             unreachable!("another kind of flow")
@@ -133,7 +134,8 @@ impl Bulk {
         let socket = namespaces.within(orders.sender, || {
             let source = (orders.source, orders.source_port);
             let destination = (orders.destination, orders.destination_port);
-            socket::connecting(source, destination)
+            let at_once = matches!(orders.work, Work::Bulk { nodelay: true, .. });
+            socket::connecting(source, destination, at_once)
                 .during(&format!("sender of flow {}", orders.name))
         })?;
         self.outcome.started = Some(now.as_nanos());

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use cclab_testbed::Orders;
 use cclab_testbed::orders::Work;
-use cclab_testbed::records::{END_MARK, MARK, NamespaceId, Outcome, SAMPLE_MARK, SCHEMA, Sample};
+use cclab_testbed::records::{
+    END_MARK, LAST_WORDS, MARK, NamespaceId, Outcome, SAMPLE_MARK, SCHEMA, Sample,
+};
 use cclab_units::Time;
 use nix::net::if_::if_nametoindex;
 use nix::sys::memfd::{MFdFlags, memfd_create};
@@ -34,8 +36,6 @@ use crate::watch::{Ready, Watch};
 
 /// How often the kernel's buffers are drained and the progress is told.
 const DRAIN: Time = Time::from_millis(100);
-/// What programs get to say their last words after the run's end.
-const LAST_WORDS: Time = Time::from_secs(1);
 
 /// Where the agent works.
 pub struct Place<'a> {

@@ -67,10 +67,18 @@ pub fn send(socket: &OwnedFd, bytes: &[u8], to: (Ipv4Addr, u16)) -> io::Result<(
     Ok(())
 }
 
-/// A socket on its way from `source` to `destination`: writable once it is connected.
-pub fn connecting(source: (Ipv4Addr, u16), destination: (Ipv4Addr, u16)) -> io::Result<OwnedFd> {
+/// A socket on its way from `source` to `destination`: writable once it is connected. Its short
+/// segments leave `at_once` although data is outstanding.
+pub fn connecting(
+    source: (Ipv4Addr, u16),
+    destination: (Ipv4Addr, u16),
+    at_once: bool,
+) -> io::Result<OwnedFd> {
     let socket = tcp()?;
     setsockopt(&socket, sockopt::ReuseAddr, &true)?;
+    if at_once {
+        setsockopt(&socket, sockopt::TcpNoDelay, &true)?;
+    }
     bind(socket.as_raw_fd(), &address(source.0, source.1))?;
     match connect(socket.as_raw_fd(), &address(destination.0, destination.1)) {
         Ok(()) | Err(nix::Error::EINPROGRESS) => Ok(socket),

@@ -121,6 +121,7 @@ fn orders() -> Orders {
                 duration: None,
                 write_size: None,
                 writes_per_second: None,
+                nodelay: false,
             },
         }],
         changes: Vec::new(),

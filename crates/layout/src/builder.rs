@@ -1,6 +1,6 @@
 //! What the generators of topologies build with.
 
-use cclab_spec::{Direction, Flow, Link as Line, Probe, Scenario, Traffic};
+use cclab_spec::{DelayAt, Direction, Flow, Link as Line, Probe, Scenario, Traffic};
 use cclab_units::Time;
 
 use crate::layout::{Journey, Layout, LineId, Link, LinkId, LinkKind, Node, NodeId, Role};
@@ -14,6 +14,8 @@ const HOST_BACKLOG: u64 = 1000;
 pub(crate) struct Traveller<'a> {
     pub name: &'a str,
     pub extra: Time,
+    /// Where that is added.
+    delay_at: DelayAt,
     pub direction: Direction,
     pub crosses: Option<[u32; 2]>,
     /// In a graph: the nodes that data come from and go to.
@@ -27,6 +29,7 @@ impl<'a> From<&'a Flow> for Traveller<'a> {
         Traveller {
             name: &flow.name,
             extra: flow.extra_delay,
+            delay_at: flow.delay_at,
             direction: flow.direction,
             crosses: flow.crosses,
             nodes: flow.from.as_deref().zip(flow.to.as_deref()),
@@ -40,6 +43,7 @@ impl<'a> From<&'a Traffic> for Traveller<'a> {
         Traveller {
             name: &traffic.name,
             extra: traffic.extra_delay,
+            delay_at: DelayAt::Router,
             direction: traffic.direction,
             crosses: traffic.crosses,
             nodes: traffic.from.as_deref().zip(traffic.to.as_deref()),
@@ -53,10 +57,21 @@ impl<'a> From<&'a Probe> for Traveller<'a> {
         Traveller {
             name: &probe.name,
             extra: probe.extra_delay,
+            delay_at: DelayAt::Router,
             direction: probe.direction,
             crosses: probe.crosses,
             nodes: probe.from.as_deref().zip(probe.to.as_deref()),
             packet_rate: None,
+        }
+    }
+}
+
+impl Traveller<'_> {
+    /// What its base RTT lacks each way, where that is not added as its data leave their host.
+    pub fn on_both_ways(&self) -> Time {
+        match self.delay_at {
+            DelayAt::Router => self.extra,
+            DelayAt::Sender => Time::ZERO,
         }
     }
 }
@@ -212,9 +227,10 @@ impl<'a> Builder<'a> {
     /// Lets the packets of `traveller` go over the links of `sides`, beside which it has the delay
     /// that its base RTT lacks to itself, at the left end.
     pub fn route_with_own_delay(&mut self, traveller: &Traveller<'_>, mut sides: Sides) {
-        if traveller.extra > Time::ZERO {
+        let extra = traveller.on_both_ways();
+        if extra > Time::ZERO {
             let ends = [sides.nodes[0]; 2];
-            let kind = LinkKind::Delay(traveller.extra);
+            let kind = LinkKind::Delay(extra);
             let name = format!("{}.delay", traveller.name);
             let reverse = format!("{name}.reverse");
             let forward = self.one(name, ends, kind);
@@ -226,7 +242,8 @@ impl<'a> Builder<'a> {
         self.route(traveller, sides);
     }
 
-    /// Lets the packets of `traveller` go over the links of `sides`.
+    /// Lets the packets of `traveller` go over the links of `sides`; before them comes what delays
+    /// its data alone.
     pub fn route(&mut self, traveller: &Traveller<'_>, sides: Sides) {
         let Sides {
             nodes: [left, right],
@@ -236,7 +253,7 @@ impl<'a> Builder<'a> {
         } = sides;
         let rightward = self.through_routers(rightward);
         let leftward = self.through_routers(leftward);
-        let (sender, receiver, data, acks, access) = match traveller.direction {
+        let (sender, receiver, mut data, acks, access) = match traveller.direction {
             Direction::Forward => (left, right, rightward, leftward, access),
             Direction::Reverse => {
                 let turned =
@@ -244,6 +261,11 @@ impl<'a> Builder<'a> {
                 (right, left, leftward, rightward, access.map(turned))
             }
         };
+        if traveller.extra > traveller.on_both_ways() {
+            let kind = LinkKind::Delay(traveller.extra * 2);
+            let name = format!("{}.delay", traveller.name);
+            data.insert(0, self.one(name, [sender; 2], kind));
+        }
         let ends = |way: &[LinkId]| [way[0], way[way.len() - 1]];
         self.reaches.push(Reach {
             data: ends(&data),

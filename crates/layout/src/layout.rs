@@ -111,7 +111,7 @@ pub enum LinkKind {
         /// Propagation beyond that, which makes up a base RTT.
         extra: Time,
     },
-    /// Nothing but the propagation that makes up the base RTT of one journey.
+    /// Nothing but the propagation that makes up the base RTT of one journey, or half of it.
     Delay(Time),
     /// The processor of a node: each packet takes the same time, whatever its size.
     Processor {
@@ -140,7 +140,8 @@ pub struct Journey {
     /// The access links at the sender and at the receiver, each as the link that carries data and
     /// its way back; none in a graph.
     pub access: Option<[[LinkId; 2]; 2]>,
-    /// The propagation that was added each way, so that its base RTT is as asked for.
+    /// The propagation that was added each way, so that its base RTT is as asked for: on the way of
+    /// the data twice as much where their host adds it.
     pub extra: Time,
 }
 

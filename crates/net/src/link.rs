@@ -76,7 +76,7 @@ enum Service {
 pub struct Link {
     tx: Option<TxClock>,
     /// The transmitter is busy until then.
-    busy_until: Time,
+    pub(crate) busy_until: Time,
     delay: Time,
     /// What the transmission so far took beyond whole nanoseconds, see [`TxClock`].
     carry: u32,

@@ -49,22 +49,25 @@ impl Network {
     }
 
     /// Ends a run now: the links' rows. The counters of links that run ahead then tell what has
-    /// happened by now.
+    /// happened by now. Packets may go on, and are counted no more.
     ///
     /// # Errors
     /// When a packet that was offered to a link or born there was not delivered, is not lost, and
     /// is not there.
-    pub fn finish(mut self) -> Result<Vec<LinkSummary>, NotConserved> {
+    pub fn finish(&mut self) -> Result<Vec<LinkSummary>, NotConserved> {
+        let busy_until: Vec<Time> = self.links.iter().map(|link| link.busy_until).collect();
         self.settle();
         for link in &self.links {
             check_conservation(link)?;
         }
         let now = self.now;
-        Ok(self
-            .links
-            .into_iter()
-            .map(|link| link_summary(link, now))
-            .collect())
+        let links = self.links.iter_mut().zip(busy_until);
+        let rows = links.map(|(link, busy_until)| {
+            let row = link_summary(link, now);
+            link.busy_until = busy_until;
+            row
+        });
+        Ok(rows.collect())
     }
 
     fn settle(&mut self) {
@@ -97,12 +100,13 @@ fn check_conservation(link: &Link) -> Result<(), NotConserved> {
     })
 }
 
-fn link_summary(mut link: Link, now: Time) -> LinkSummary {
+fn link_summary(link: &mut Link, now: Time) -> LinkSummary {
     let kept = link
         .fittings
         .as_mut()
         .map(|of| std::mem::take(&mut of.bands));
-    let bands = band_summaries(&link, kept.unwrap_or_default());
+    let bands = band_summaries(link, kept.unwrap_or_default());
+    let sojourn = link.fittings.as_mut().and_then(|of| of.sojourn.take());
     let counters = &link.counters;
     let incidents = &link.incidents;
     LinkSummary {
@@ -119,13 +123,9 @@ fn link_summary(mut link: Link, now: Time) -> LinkSummary {
         tx_bytes: link.tx_bytes(now),
         in_flight: link.in_flight(),
         backlog_max: incidents.backlog_max,
-        sojourn: link
-            .fittings
-            .and_then(|fittings| fittings.sojourn)
-            .map(|sojourn| *sojourn)
-            .unwrap_or_default(),
+        sojourn: sojourn.map(|sojourn| *sojourn).unwrap_or_default(),
         bands,
-        name: link.name.into(),
+        name: link.name.to_string(),
         ..LinkSummary::default()
     }
 }

@@ -33,7 +33,8 @@ pub mod notes {
     pub const RETRANSMISSION: u8 = 0x01;
     /// A link has changed a bit: the receiving host will find the checksum wrong.
     pub const CORRUPT: u8 = 0x02;
-    /// It stands for a frame of another process, by the number in place of its SACK blocks.
+    /// It stands for a frame of another process, by the number in place of its SACK blocks, beside
+    /// which stands its connection.
     pub const FRAME: u8 = 0x04;
 }
 
@@ -122,10 +123,18 @@ impl Packet {
         }
     }
 
-    /// It stands for the frame with that number.
-    pub const fn stand_for(&mut self, frame: u32) {
+    /// What tells its connection from others of its flow and direction: zero where there is but one.
+    pub const fn connection(&self) -> u32 {
+        match self.notes & notes::FRAME {
+            0 => 0,
+            _ => self.sack[0].1,
+        }
+    }
+
+    /// It stands for the frame with that number, which is of that `connection`.
+    pub const fn stand_for(&mut self, frame: u32, connection: u32) {
         self.notes |= notes::FRAME;
-        self.sack[0].0 = frame;
+        self.sack[0] = (frame, connection);
     }
 
     /// Whether it is a segment of TCP, not a datagram or an echo.

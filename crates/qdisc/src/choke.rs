@@ -115,7 +115,8 @@ impl Choke {
     fn match_at_random(&mut self, packet: &Packet, cx: &mut Cx<'_>) -> Option<Departure> {
         let place = (cx.rng.uniform() * self.queue.len() as f64) as usize;
         let drawn = self.queue.at(place)?.packet;
-        let same = (drawn.flow, drawn.backward) == (packet.flow, packet.backward);
+        let of = |packet: &Packet| (packet.flow, packet.backward, packet.connection());
+        let same = of(&drawn) == of(packet);
         if same { self.queue.remove(place) } else { None }
     }
 

@@ -23,7 +23,8 @@ struct Classifier {
 
 impl Classifier {
     fn bucket(&mut self, packet: &Packet, rng: &mut Stream) -> u32 {
-        let key = u64::from(packet.flow) << 1 | u64::from(packet.backward);
+        let flow = u64::from(packet.flow) << 1 | u64::from(packet.backward);
+        let key = flow ^ u64::from(packet.connection()).rotate_left(33);
         let perturbation = *self.perturbation.get_or_insert_with(|| rng.bits());
         // The finaliser of MurmurHash3, and the high bits as a share of the buckets.
         let mut hash = key ^ perturbation;

@@ -31,7 +31,8 @@ pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
     found
 }
 
-/// What of the network of `scenario` the simulator does not do.
+/// What of the network of `scenario`, to which delays and processors of hosts belong, the simulator
+/// does not do.
 pub fn unsupported_network(scenario: &Scenario) -> Vec<Unsupported> {
     let mut found = Vec::new();
     let mut refuse = |path: String, what: String| found.push(Unsupported { path, what });
@@ -58,6 +59,18 @@ pub fn unsupported_network(scenario: &Scenario) -> Vec<Unsupported> {
         let what = "packet rates of the routers of a graph";
         refuse("network.router_packet_rate".into(), what.into());
     }
+    for flow in &scenario.flows {
+        let mut refuse = |key: &str, what: &str| {
+            refuse(format!("flow.{}.{key}", flow.name), what.into());
+        };
+        if flow.packet_rate.is_some() && shares_hosts(scenario) {
+            let what = "the packet rate of hosts that flows share (use a dumbbell)";
+            refuse("packet_rate", what);
+        }
+        if flow.delay_limit.is_some() {
+            refuse("delay_limit", "a limit of what a host delays");
+        }
+    }
     found
 }
 
@@ -77,13 +90,6 @@ fn unsupported_flows(scenario: &Scenario) -> Vec<Unsupported> {
         }
         if flow.command.is_some() {
             refuse(at("command"), "programs of the host".into());
-        }
-        if flow.packet_rate.is_some() && shares_hosts(scenario) {
-            let what = "the packet rate of hosts that flows share (use a dumbbell)";
-            refuse(at("packet_rate"), what.into());
-        }
-        if flow.delay_at != cclab_spec::DelayAt::Router {
-            refuse(at("delay_at"), "delay on the sending host".into());
         }
         for (name, value) in &flow.sysctl {
             if let Some(what) = stack::unsupported_setting(name, value) {

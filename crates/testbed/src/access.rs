@@ -73,8 +73,7 @@ impl Network<'_> {
                 let limit = sending.clone().find_map(|(flow, _)| flow.delay_limit);
                 let (wire, delay) = match added.at {
                     DelayAt::Router => (added.extra, Time::ZERO),
-                    // The sender's interface delays data alone: by the whole of the round trip.
-                    DelayAt::Sender => (Time::ZERO, added.extra * 2),
+                    DelayAt::Sender => (Time::ZERO, added.extra),
                 };
                 let own = Own {
                     delay,

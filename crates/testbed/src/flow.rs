@@ -28,6 +28,7 @@ pub(crate) fn flow(
             duration: spec.duration,
             write_size: spec.write_size,
             writes_per_second: spec.writes_per_second,
+            nodelay: spec.nodelay,
         },
     };
     let number = index as u32;

@@ -45,12 +45,12 @@ pub use orders::Orders;
 pub use probes::{PARTS, Part, PartKind, Probe, probes};
 pub use records::Outcome;
 pub use unsupported::{Unsupported, unsupported};
-pub use wired::devices;
+pub use wired::device;
 
 /// The version of what the kernel backends do around a kernel: the orders, what the agent makes of
 /// them, and the trace that its records become. Whoever changes one of them raises it: runs of the
 /// older version are then other runs, and an agent of it is refused.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// What determines a run on a kernel beside its scenario and its seed, given what names the kernel.
 pub fn determinants(kernel: &str) -> String {

@@ -189,6 +189,9 @@ pub enum Work {
         write_size: Option<u64>,
         /// Writes per second; absent: as often as there is room.
         writes_per_second: Option<f64>,
+        /// Whether short segments leave at once although data is outstanding.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        nodelay: bool,
     },
     /// Programs of the host, unmodified. All connections between the flow's two addresses count
     /// as the flow.

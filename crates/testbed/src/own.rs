@@ -7,7 +7,7 @@ use cclab_units::{Rate, Time};
 /// What is added to the base RTT of flows at a link of their host, and where.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Added {
-    /// One-way delay.
+    /// Delay each way, or of data alone where their host adds it.
     pub extra: Time,
     /// Where it is added.
     pub at: DelayAt,

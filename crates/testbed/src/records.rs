@@ -12,6 +12,7 @@
 //! are the kernel's own clocks; [`Outcome`] says what these showed at time zero.
 
 pub use crate::datagram::Datagram;
+use cclab_units::Time;
 use serde::{Deserialize, Serialize};
 
 /// Name and version of the format.
@@ -31,6 +32,9 @@ pub const MARK: &str = "/sys/module/wire/parameters/mark";
 pub const SAMPLE_MARK: &[u8] = b"sample";
 /// It says so: the run is over.
 pub const END_MARK: &[u8] = b"end";
+
+/// What programs get to say their last words after the run's end.
+pub const LAST_WORDS: Time = Time::from_secs(1);
 
 /// Bytes before each captured packet, little endian: nanoseconds of CLOCK_REALTIME (8), bytes
 /// of the packet (4), bytes of it that follow (4). Packets begin with their IP header.

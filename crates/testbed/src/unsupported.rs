@@ -72,7 +72,7 @@ pub fn unsupported(scenario: &Scenario, target: Target) -> Vec<Unsupported> {
         on_a_host(scenario, &mut found);
     }
     if target != Target::Wire {
-        network(scenario, target, &mut found);
+        kernels_network(scenario, target, &mut found);
     }
     for flow in &scenario.flows {
         self::flow(flow, target, &mut found);
@@ -83,22 +83,7 @@ pub fn unsupported(scenario: &Scenario, target: Target) -> Vec<Unsupported> {
             format!("{travellers} flows and probes (addresses suffice for {MAX_ADDRESSED_FLOWS})");
         found.refuse("flow", what);
     }
-    let layout = Layout::of(scenario);
-    if layout.has(Role::SharedHost) {
-        if target != Target::Wire {
-            shared_links(scenario, &mut found);
-        }
-        shared_hosts(&scenario.flows, &mut found);
-    }
     machine(&scenario.flows, &mut found);
-    if target == Target::Wire {
-        on_wires(scenario, &mut found);
-        return found.0;
-    }
-    for traffic in &scenario.traffic {
-        let what = format!("cross traffic {}", traffic.kind);
-        found.refuse(format!("traffic.{}", traffic.name), what);
-    }
     found.0
 }
 
@@ -114,7 +99,8 @@ impl Found {
     }
 }
 
-fn network(scenario: &Scenario, target: Target, found: &mut Found) {
+/// What a network of the kernel's own does not do.
+fn kernels_network(scenario: &Scenario, target: Target, found: &mut Found) {
     let network = &scenario.network;
     if network.topology == Topology::Graph {
         found.refuse("network.topology", "topology graph");
@@ -126,6 +112,14 @@ fn network(scenario: &Scenario, target: Target, found: &mut Found) {
     }
     if let Some(router) = &network.router {
         self::router(router, target, found);
+    }
+    if Layout::of(scenario).has(Role::SharedHost) {
+        shared_links(scenario, found);
+        shared_hosts(&scenario.flows, found);
+    }
+    for traffic in &scenario.traffic {
+        let what = format!("cross traffic {}", traffic.kind);
+        found.refuse(format!("traffic.{}", traffic.name), what);
     }
 }
 
@@ -273,12 +267,9 @@ fn flow(flow: &Flow, target: Target, found: &mut Found) {
             format!("application {}", application.name()),
         );
     }
-    if flow.packet_rate.is_some() {
+    if flow.packet_rate.is_some() && target != Target::Wire {
         let what = "hosts that handle so many packets per second (a kernel handles what comes)";
         found.refuse(at("packet_rate"), what);
-    }
-    if flow.nodelay {
-        found.refuse(at("nodelay"), "TCP_NODELAY");
     }
     if let Some(every) = flow.delayed_ack.filter(|&every| every > 2) {
         let what =
@@ -309,26 +300,6 @@ fn flow(flow: &Flow, target: Target, found: &mut Found) {
         } else if settings::is_global(name) && target == Target::Host {
             let what = format!("kernel setting {name}, which holds for the whole machine");
             found.refuse(at("sysctl"), what);
-        }
-    }
-}
-
-/// What is not done yet of hosts on our own network.
-fn on_wires(scenario: &Scenario, found: &mut Found) {
-    for flow in &scenario.flows {
-        let mut refuse = |key: &str, what: &str| {
-            let what =
-                format!("{what} on the simulator's network (network.by = \"kernel\" has it)");
-            found.refuse(format!("flow.{}.{key}", flow.name), what);
-        };
-        if flow.command.is_some() {
-            refuse("command", "a program");
-        }
-        if flow.delay_at == DelayAt::Sender {
-            refuse("delay_at", "delay on the sending host");
-        }
-        if flow.delay_limit.is_some() {
-            refuse("delay_limit", "a limit of what a host delays");
         }
     }
 }

@@ -25,9 +25,10 @@ pub(super) fn between_own_hosts(
     let (first, last) = (first as usize - 1, last as usize);
     let name = |side: &str| format!("{}.{side}", traveller.name);
     let [left, right] = ["left", "right"].map(|side| builder.node(name(side), Role::Host));
+    let extra = traveller.on_both_ways();
     let (left_extra, right_extra) = match traveller.direction {
-        Direction::Forward => (traveller.extra, Time::ZERO),
-        Direction::Reverse => (Time::ZERO, traveller.extra),
+        Direction::Forward => (extra, Time::ZERO),
+        Direction::Reverse => (Time::ZERO, extra),
     };
     let access = builder.access();
     let mut pair = |side: &str, ends, extra| {

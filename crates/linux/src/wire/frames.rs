@@ -14,6 +14,8 @@ const IPV4: [u8; 2] = [0x08, 0x00];
 const ICMP: u8 = 1;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
+/// Bytes of UDP's header.
+const UDP_HEADER: usize = 8;
 
 /// Whose packets they are that go from one address to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,6 +24,8 @@ pub struct Route {
     pub flow: u32,
     /// From its receiver to its sender.
     pub backward: bool,
+    /// Whether programs send them, over as many connections as they like.
+    pub programs: bool,
 }
 
 /// The frames that are on their way.
@@ -74,7 +78,7 @@ impl Frames {
 
     /// Keeps a frame: the packet that stands for it. `None` if no flow or probe has sent it.
     pub fn keep(&mut self, frame: &[u8]) -> Option<Packet> {
-        let (mut packet, offset) = self.read(frame)?;
+        let (mut packet, offset, connection) = self.read(frame)?;
         let number = self.free.pop().unwrap_or_else(|| {
             self.kept.push(Kept::default());
             self.kept.len() as u32 - 1
@@ -84,7 +88,7 @@ impl Frames {
         kept.bytes.extend_from_slice(frame);
         kept.offset = offset;
         kept.uses = 1;
-        packet.stand_for(number);
+        packet.stand_for(number, connection);
         Some(packet)
     }
 
@@ -127,8 +131,8 @@ impl Frames {
         ip
     }
 
-    /// The packet of a frame, and the offset of its payload.
-    fn read(&mut self, frame: &[u8]) -> Option<(Packet, u64)> {
+    /// The packet of a frame, the offset of its payload, and its connection.
+    fn read(&mut self, frame: &[u8]) -> Option<(Packet, u64, u32)> {
         let ip = frame.get(ETHERNET..).filter(|_| frame[12..14] == IPV4)?;
         let header = usize::from(ip.first()? & 0x0f) * 4;
         let address = |at: usize| -> Option<Ipv4Addr> {
@@ -145,14 +149,15 @@ impl Frames {
             ecn: codepoint(ip[1]),
             ..Packet::default()
         };
-        let is_fragment = number(ip, 6)? & 0x1fff != 0;
+        let place = Place(number(ip, 6)?);
         let transport = ip.get(header..total)?;
         let mut offset = 0;
         match protocol {
-            TCP if !is_fragment => offset = self.read_tcp(transport, route, &mut packet)?,
+            TCP if place.is_first() => offset = self.read_tcp(transport, route, &mut packet)?,
             UDP => {
                 packet.flags = flags::DATAGRAM;
-                packet.payload = transport.len().saturating_sub(8) as u16;
+                let header = if place.is_first() { UDP_HEADER } else { 0 };
+                packet.payload = transport.len().saturating_sub(header) as u16;
                 let sent = self.datagrams.entry(route).or_default();
                 offset = *sent;
                 *sent += u64::from(packet.payload);
@@ -160,7 +165,11 @@ impl Frames {
             ICMP => packet.flags = flags::ECHO,
             _ => packet.flags = flags::DATAGRAM,
         }
-        Some((packet, offset))
+        let connection = match route.programs {
+            true => connection(protocol, transport, place),
+            false => 0,
+        };
+        Some((packet, offset, connection))
     }
 
     /// Reads a segment into `packet`; the offset of its payload.
@@ -195,11 +204,40 @@ impl Frames {
     }
 }
 
+/// The place of a fragment in its packet, as the header of IP has it (RFC 791, section 3.1).
+#[derive(Clone, Copy, Debug)]
+pub struct Place(pub u16);
+
+impl Place {
+    /// Whether the packet begins with it; so does one that is whole.
+    fn is_first(self) -> bool {
+        self.0 & 0x1fff == 0
+    }
+
+    /// Whether there are others of its packet.
+    pub fn is_fragment(self) -> bool {
+        self.0 & 0x3fff != 0
+    }
+}
+
+/// By what the kernel's flow dissector tells connections of two hosts apart: protocol and ports, of
+/// fragments the protocol alone.
+fn connection(protocol: u8, transport: &[u8], place: Place) -> u32 {
+    let ports = match protocol {
+        TCP | UDP if !place.is_fragment() => {
+            transport.first_chunk().map(|b| u32::from_be_bytes(*b))
+        }
+        _ => None,
+    };
+    // No two of one protocol are alike.
+    ports.unwrap_or(0).wrapping_mul(0x9e37_79b1) ^ u32::from(protocol)
+}
+
 /// Computes the checksum of the segment or datagram in an IPv4 packet (RFC 9293, section 3.1; RFC
 /// 768), unless it is a fragment.
 fn fill_in_checksum(ip: &mut [u8]) {
     let header = usize::from(ip[0] & 0x0f) * 4;
-    let is_fragment = number(ip, 6).is_none_or(|place| place & 0x3fff != 0);
+    let is_fragment = number(ip, 6).is_none_or(|place| Place(place).is_fragment());
     let at = match ip[9] {
         TCP => 16,
         UDP => 6,
@@ -267,6 +305,7 @@ mod tests {
     const ROUTE: Route = Route {
         flow: 7,
         backward: false,
+        programs: false,
     };
 
     /// A frame of etherparse's, whose checksums are right.

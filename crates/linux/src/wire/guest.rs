@@ -158,6 +158,11 @@ impl Guest {
         sent.min(self.next())
     }
 
+    /// Whether it has come to its end.
+    pub fn has_ended(&self) -> bool {
+        self.ended.is_some()
+    }
+
     /// When it has something to do.
     fn next(&self) -> Time {
         let coming = self.coming.first_key_value();

@@ -11,9 +11,9 @@ mod world;
 use std::path::Path;
 
 use cclab_harvest::Beside;
-use cclab_layout::{Layout, NodeId};
+use cclab_layout::Layout;
 use cclab_spec::Run;
-use cclab_testbed::{Orders, devices, orders};
+use cclab_testbed::{Orders, device, orders};
 use cclab_trace::{Progress, Recorder};
 
 use cclab_units::Time;
@@ -76,8 +76,7 @@ impl Wire {
         let guest = Guest::boot(self.memory, start, &place, self.zero, progress)?;
         let mut guests = [guest];
         let layout = Layout::of(&run.scenario);
-        let devices = devices(&layout);
-        let hosts = |node: NodeId| (0, devices[&node]);
+        let hosts = |flow, receiver| (0, device(flow, receiver));
         let mut world = World::new(
             &run.scenario,
             &layout,

@@ -6,7 +6,7 @@ use cclab_packet::{Packet, flags};
 use cclab_sim::CountedQueues;
 use cclab_sim::sight::{queue_event, traced_flow};
 use cclab_testbed::records::Seen;
-use cclab_trace::schema::{DropEvent, QueueAction};
+use cclab_trace::schema::{DropEvent, DropReason, QueueAction};
 use cclab_trace::{Event, Probe};
 use cclab_units::Time;
 
@@ -27,9 +27,7 @@ impl World<'_> {
             return;
         }
         for index in 0..self.bottlenecks {
-            let sample = self.net.queue_sample(index);
-            let recorder = &mut self.records.recorder;
-            recorder.record(now, Event::QueueSample(sample));
+            self.record(Event::QueueSample(self.net.queue_sample(index)));
         }
         // The end of the warm-up is one of the instants of sampling.
         let warmup = self.scenario.warmup;
@@ -38,12 +36,22 @@ impl World<'_> {
         }
     }
 
+    /// Something happens now.
+    pub(super) fn record(&mut self, event: Event) {
+        if let Some(records) = &mut self.records {
+            records.recorder.record(self.net.now(), event);
+        }
+    }
+
     /// A packet leaves or reaches a host.
     pub(super) fn see_at_host(&mut self, packet: &Packet, side: usize, seen: Seen) {
-        let at = self.records.realtime_zero + self.net.now().as_nanos();
+        let Some(records) = &mut self.records else {
+            return;
+        };
         if packet.has(flags::DATAGRAM) {
+            let at = records.realtime_zero + self.net.now().as_nanos();
             let frame = self.frames.of(packet);
-            let datagrams = &mut self.records.datagrams;
+            let datagrams = &mut records.datagrams;
             datagrams.see(packet.flow, packet.backward, seen, at, frame);
         }
         let points = &self.captures.hosts[side];
@@ -54,12 +62,14 @@ impl World<'_> {
 
     fn capture(&mut self, point: u32, packet: &Packet) {
         let now = self.net.now();
-        if packet.frame().is_none() || !self.records.recorder.wants_packets(now) {
-            return;
+        if let Some(records) = &mut self.records
+            && packet.frame().is_some()
+            && records.recorder.wants_packets(now)
+        {
+            let bytes = self.frames.checked(packet);
+            let recorder = &mut records.recorder;
+            recorder.frame(point as usize, now, bytes.len() as u32, &bytes);
         }
-        let bytes = self.frames.checked(packet);
-        let recorder = &mut self.records.recorder;
-        recorder.frame(point as usize, now, bytes.len() as u32, &bytes);
     }
 
     /// Tells the trace what was seen.
@@ -97,22 +107,28 @@ impl World<'_> {
                     reason,
                     packet,
                 } => {
-                    let now = self.net.now();
-                    if self.records.recorder.wants_drops(now) {
-                        let event = DropEvent {
-                            link,
-                            reason,
-                            flow: traced_flow(self.scenario, &self.traffic, &packet),
-                            offset: self.frames.offset(&packet),
-                            wire_len: u32::from(packet.wire_len),
-                        };
-                        self.records.recorder.record(now, Event::Drop(event));
-                    }
+                    self.trace_drop(link, reason, &packet);
                     self.frames.release(&packet);
                 }
             }
         }
         self.lookout.seen = seen;
+    }
+
+    fn trace_drop(&mut self, link: u32, reason: DropReason, packet: &Packet) {
+        let now = self.net.now();
+        if let Some(records) = &mut self.records
+            && records.recorder.wants_drops(now)
+        {
+            let event = DropEvent {
+                link,
+                reason,
+                flow: traced_flow(self.scenario, &self.traffic, packet),
+                offset: self.frames.offset(packet),
+                wire_len: u32::from(packet.wire_len),
+            };
+            records.recorder.record(now, Event::Drop(event));
+        }
     }
 
     fn trace_queue(
@@ -124,11 +140,12 @@ impl World<'_> {
         sojourn: Option<Time>,
     ) {
         let now = self.net.now();
-        if !self.records.recorder.wants_queue(now) {
-            return;
+        if let Some(records) = &mut self.records
+            && records.recorder.wants_queue(now)
+        {
+            let flow = traced_flow(self.scenario, &self.traffic, packet);
+            let event = queue_event(link, action, flow, packet, (backlog, sojourn));
+            records.recorder.record(now, Event::Queue(event));
         }
-        let flow = traced_flow(self.scenario, &self.traffic, packet);
-        let event = queue_event(link, action, flow, packet, (backlog, sojourn));
-        self.records.recorder.record(now, Event::Queue(event));
     }
 }

@@ -1,15 +1,15 @@
 //! The event loop: guests and cross traffic around one network, and what a trace sees of it.
 
 use cclab_harvest::Beside;
-use cclab_layout::{Journey, Layout, LinkId, NodeId};
+use cclab_layout::{Journey, Layout, LinkId};
 use cclab_net::{Counting, Host, Network, Next, Port, ROUTES, ports};
 use cclab_packet::{Packet, address};
 use cclab_sim::sight::{Captures, Lookout};
 use cclab_sim::traffic::Traffic;
 use cclab_sim::{CountedQueues, Sampler};
 use cclab_spec::Scenario;
-use cclab_testbed::records::Seen;
-use cclab_trace::{Event, Probe, Progress, Recorder};
+use cclab_testbed::records::{LAST_WORDS, Seen};
+use cclab_trace::{Event, Progress, Recorder};
 use cclab_units::Time;
 
 use super::datagrams::Datagrams;
@@ -50,7 +50,8 @@ pub struct World<'a> {
     guests: &'a mut [Guest],
     pub(super) traffic: Traffic<'a>,
     pub(super) frames: Frames,
-    pub(super) records: Records<'a>,
+    /// None once the run is over.
+    pub(super) records: Option<Records<'a>>,
     pub(super) lookout: Lookout<Recorder>,
     pub(super) captures: Captures,
     /// By the number of flows and probes; none for cross traffic.
@@ -78,14 +79,15 @@ pub(super) struct Timers {
 }
 
 impl<'a> World<'a> {
-    /// The world of `scenario`, whose `hosts` are each at a guest and a device there; the guests
-    /// stand at time zero.
+    /// The world of `scenario`; its `hosts`, the sender of the flow with that number or its receiver,
+    /// are each at a guest and a device there. Probes stand behind the flows. The guests stand at
+    /// time zero.
     pub fn new(
         scenario: &'a Scenario,
         layout: &Layout,
         seed: u64,
         guests: &'a mut [Guest],
-        hosts: &dyn Fn(NodeId) -> (usize, u32),
+        hosts: &dyn Fn(usize, bool) -> (usize, u32),
         records: Records<'a>,
     ) -> World<'a> {
         let counting = Counting {
@@ -107,18 +109,23 @@ impl<'a> World<'a> {
         let mut last_links = Vec::new();
         let addressed = (0..).zip(journeys.chain(probes));
         for (number, (flow, journey)) in addressed {
-            let place = |node: NodeId| {
-                let (guest, device) = hosts(node);
+            let place = |receiver| {
+                let (guest, device) = hosts(number, receiver);
                 Place { guest, device }
             };
             ends[flow] = Some(Ends {
-                places: [place(journey.sender), place(journey.receiver)],
+                places: [place(false), place(true)],
                 ports: ports(journey),
             });
-            let (from, to) = (address(number, false), address(number, true));
+            let [from, to] = [false, true].map(|receiver| address(number as u32, receiver));
+            let spec = scenario.flows.get(number);
             for (ends, backward) in [((from, to), false), ((to, from), true)] {
-                let flow = flow as u32;
-                routes.push((ends, Route { flow, backward }));
+                let route = Route {
+                    flow: flow as u32,
+                    backward,
+                    programs: spec.is_some_and(|flow| flow.command.is_some()),
+                };
+                routes.push((ends, route));
             }
             last_links.extend(last_of(journey));
         }
@@ -141,7 +148,7 @@ impl<'a> World<'a> {
             net,
             guests,
             traffic,
-            records,
+            records: Some(records),
             captures,
             ends,
             lookahead,
@@ -173,12 +180,47 @@ impl<'a> World<'a> {
     /// If a guest dies or stands still, if the run is cancelled, or if a variant of cross traffic
     /// returns nonsense.
     pub fn run(mut self, progress: &Progress) -> Result<(Beside, Datagrams), RunError> {
+        let events = self.carry(progress)?;
+        if self.end != Time::NEVER {
+            self.net.pass_time(self.end);
+        }
+        let now = self.net.now();
+        self.sample();
+        for (began, transfer) in self.traffic.unfinished() {
+            self.record(Event::Transfer(began, transfer));
+        }
+        let traffic = self.traffic.summaries();
+        let mut links = self.net.finish().map_err(RunError::NotConserved)?;
+        if let Some(warm) = &self.warm {
+            warm.complete(&mut links);
+        }
+        let beside = Beside {
+            links,
+            traffic,
+            events,
+        };
+        let records = self.records.take().expect("they are taken once");
+        if self
+            .scenario
+            .flows
+            .iter()
+            .any(|flow| flow.command.is_some())
+        {
+            // Nothing of what programs still say to each other is recorded.
+            self.end = now + LAST_WORDS;
+            self.carry(progress)?;
+        }
+        Ok((beside, records.datagrams))
+    }
+
+    /// Goes on to the end; how many events there were.
+    fn carry(&mut self, progress: &Progress) -> Result<u64, RunError> {
         let mut events = 0;
         let mut windows: u64 = 0;
         loop {
             let (time, next) = self.net.next();
             if time > self.end || time == Time::NEVER {
-                break;
+                return Ok(events);
             }
             self.net.pass_time(time);
             events += 1;
@@ -218,28 +260,10 @@ impl<'a> World<'a> {
             }
             self.announce();
             self.ask();
+            if self.records.is_none() && self.guests.iter().all(Guest::has_ended) {
+                return Ok(events);
+            }
         }
-        if self.end != Time::NEVER {
-            self.net.pass_time(self.end);
-        }
-        let now = self.net.now();
-        self.sample();
-        for (began, transfer) in self.traffic.unfinished() {
-            self.records
-                .recorder
-                .record(now, Event::Transfer(began, transfer));
-        }
-        let traffic = self.traffic.summaries();
-        let mut links = self.net.finish().map_err(RunError::NotConserved)?;
-        if let Some(warm) = &self.warm {
-            warm.complete(&mut links);
-        }
-        let beside = Beside {
-            links,
-            traffic,
-            events,
-        };
-        Ok((beside, self.records.datagrams))
     }
 
     /// A guest moves, and what it has sent by now enters the network.
@@ -340,10 +364,9 @@ impl<'a> World<'a> {
             self.net.inject(port, held, &mut self.lookout);
             self.tell();
         }
-        for (began, transfer) in self.traffic.ended() {
-            self.records
-                .recorder
-                .record(now, Event::Transfer(began, transfer));
+        let ended: Vec<_> = self.traffic.ended().collect();
+        for (began, transfer) in ended {
+            self.record(Event::Transfer(began, transfer));
         }
         let deadline = self.traffic.deadline(0);
         self.net.wake_by(self.timers.traffic, deadline);
