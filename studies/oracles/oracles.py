@@ -127,8 +127,12 @@ LINUX = Oracle(
         *("hybla", "illinois", "yeah", "lp", "dctcp", "bbr"),
     ),
     settings=("stack=linux-6.12",),
-    # Without a random offset of the peers' clocks, which TCP-LP cannot read.
-    kernel_settings=('flow.variant.sysctl={"net.ipv4.tcp_timestamps" = 2}',),
+    kernel_settings=(
+        # The simulator's network: what is compared is TCP.
+        'network.by="simulator"',
+        # Without a random offset of the peers' clocks, which TCP-LP cannot read.
+        'flow.variant.sysctl={"net.ipv4.tcp_timestamps" = 2}',
+    ),
     runs={False: 2, True: 5},
     asked=0.10,
     # Where in a tick of the clocks a flow starts decides its whole run.

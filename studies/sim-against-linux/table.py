@@ -4,8 +4,8 @@
         | .venv/bin/python studies/sim-against-linux/table.py
 
 Differences are of the means over runs, relative to the first backend. Goodput is that of each
-flow; retransmissions are summed over the flows of a run, and where there are hardly any, below
-20, they are shown and not compared.
+flow after the warm-up, as is the queue delay; retransmissions are summed over the flows of a run,
+and where there are hardly any, below 20, they are shown and not compared.
 """
 
 import json
@@ -26,6 +26,17 @@ def relative(a: float, b: float) -> float:
     return 100 * (b - a) / a
 
 
+def name_of(point: dict[str, Any]) -> str:
+    """What is swept, and which flows there are."""
+    words = []
+    for key, value in point["params"].items():
+        if isinstance(value, bool):
+            words += [key.removeprefix("flow.")] if value else []
+        elif not key.endswith(".count"):
+            words.append(str(value))
+    return ", ".join([*words, " + ".join(flow["name"] for flow in point["flows"])])
+
+
 def main() -> None:
     """Reads the document, prints a row per sweep point, then what they come to."""
     document = json.load(sys.stdin)
@@ -34,15 +45,15 @@ def main() -> None:
     print("| point | goodput (Mbit/s) | | retransmits | | queue delay (ms) | |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for point in document["points"]:
-        name = ", ".join(str(value) for value in point["params"].values())
-        goodputs = [both(flow["metrics"]["goodput_bps"]) for flow in point["flows"]]
+        name = name_of(point)
+        goodputs = [both(flow["metrics"]["window_goodput_bps"]) for flow in point["flows"]]
         for flow, (a, b) in zip(point["flows"], goodputs, strict=True):
             found["goodput"].append((relative(a, b), f"{name}: {flow['name']}"))
         sent = [both(flow["metrics"]["retransmits"]) for flow in point["flows"]]
         again = sum(a for a, _ in sent), sum(b for _, b in sent)
         if max(again) >= FEWEST_RETRANSMITS and again[0] > 0:
             found["retransmits"].append((relative(*again), name))
-        delay = both(point["bottleneck"]["queue_delay_mean_s"])
+        delay = both(point["bottleneck"]["window_queue_delay_mean_s"])
         found["queue delay"].append((relative(*delay), name))
         cells = [
             name,
