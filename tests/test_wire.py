@@ -14,7 +14,7 @@ import cclab
 from cclab import _core, kernel
 from cclab.backends import linux
 from cclab.errors import InputError
-from conftest import files_of
+from conftest import ROOT, files_of
 from guests import guest_of, processes_in, results_of, start
 from judges import packets
 from waiting import await_that
@@ -635,6 +635,24 @@ def test_a_limit_of_what_a_host_delays_is_refused(tmp_path: Path) -> None:
         """
     with pytest.raises(InputError, match="delay_limit: a limit of what a host delays"):
         results_of(tmp_path, study)
+
+
+@pytest.mark.parametrize("backend", ["sim", "linux"])
+@pytest.mark.parametrize("name", ["lte", "home-uplink", "l4s"])
+def test_an_example_runs_on_either_backend_as_it_is(
+    tmp_path: Path, name: str, backend: str
+) -> None:
+    short = ["duration=4s", "warmup=1s", "repeat=1"]
+    file = ROOT / "examples" / f"{name}.toml"
+    results = cclab.run(file, backend=backend, out=tmp_path / "store", set=short)
+    assert not results.failures
+    for run in results.runs:
+        assert run.metrics["bottleneck"]["utilization"] > 0.5
+        assert all(flow["bytes_received"] > 100_000 for flow in run.metrics["flows"])
+    if name == "home-uplink":
+        # Behind fq_codel the call waits for nobody.
+        behind = [run.metrics["flows"][1]["datagrams"]["delay_mean_s"] for run in results.runs]
+        assert behind[1] < behind[0] - 0.02
 
 
 def test_a_guest_that_is_killed_ends_its_run_with_one_message(tmp_path: Path) -> None:
