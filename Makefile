@@ -93,7 +93,7 @@ pins: ## Write the digests of short runs anew, where a version was raised (CONTR
 test-python: develop
 	$(KERNELS)
 	@tests/install-packages.sh tcptrace:tcptrace tshark:tshark xplot-xplot.org:xplot.org \
-		xvfb:Xvfb chromium:chromium flent:flent
+		xvfb:Xvfb chromium:chromium flent:flent python3-matplotlib
 	@echo "== pytest"
 	# On all processors; the tests of a file stay together as far as that keeps none idle, since
 	# they share runs.
