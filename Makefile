@@ -39,7 +39,7 @@ $(BIN)/cclab kernel build --name 6.1
 endef
 # What is tested a second time on the kernel that is not the default.
 KERNEL_TESTS := $(addprefix tests/test_,linux_truth.py linux_determinism.py linux_coverage.py \
-	wire.py)
+	wire.py wire_hosts.py wire_programs.py)
 # What is built of them may also be made of other files, such as the template of a schema.
 RUST_SOURCES := Cargo.toml Cargo.lock \
 	$(shell find crates -type f \( -path '*/src/*' -o -name Cargo.toml \))
@@ -115,7 +115,8 @@ lint: .venv/.core-$(TEST_PROFILE) ## Format, lints and types of Rust and Python
 	$(BIN)/ruff format --check
 	@echo "== mypy"
 	$(BIN)/mypy
-	for script in benches/*.py studies/*/*.py; do $(BIN)/mypy --strict "$$script"; done
+	for script in benches/*.py studies/*/*.py; do \
+		MYPYPATH="$$(dirname "$$script")" $(BIN)/mypy --strict "$$script"; done
 	@echo "== stubtest"
 	$(BIN)/stubtest cclab._core
 
@@ -136,9 +137,13 @@ agreement: .venv/.core-release ## cclab analyze, tcptrace and tshark on the same
 	cd tests && ../$(BIN)/python -m agreement
 
 .PHONY: bench-linux
-bench-linux: kernel ## Speed of the linux backend beside real time (BENCH_FLAGS="--json FILE")
+bench-linux: kernel ## Speed of kernels on their own network beside real time (BENCH_FLAGS="--json FILE")
 	cargo build --release -p cclab-linux --example guest_bench
 	$(or $(PYTHON),python3) benches/linux.py $(BENCH_FLAGS)
+
+.PHONY: bench-wire
+bench-wire: kernel ## Speed of kernels on the simulator's network, and what a packet costs there
+	$(BIN)/python benches/wire.py $(BENCH_FLAGS)
 
 .PHONY: bench-analyze
 bench-analyze: .venv/.core-release ## Speed and memory of `cclab analyze` beside tcptrace and tshark

@@ -20,14 +20,12 @@ import tempfile
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from measuring import BenchError, progress
+
 ASKED_RATIO = 5.0
 MOST_MEMORY_MB = 1000.0
 BYTES_PER_PACKET = 82
 """Of the example's captures, headers of records included."""
-
-
-class BenchError(Exception):
-    """The measurement cannot be made, or does not mean what it should; the text is for people."""
 
 
 @dataclass
@@ -115,12 +113,6 @@ def measure_memory(arguments: argparse.Namespace, load: Load) -> Sample:
         timed([arguments.cclab, "analyze", "-", "--csv"], sample, maker.stdout.fileno())
     progress("")
     return sample
-
-
-def progress(line: str) -> None:
-    """Where it is, on a terminal only."""
-    if sys.stderr.isatty():
-        print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
 
 
 def ratios(samples: dict[str, Sample], other: str) -> list[float]:

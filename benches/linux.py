@@ -20,6 +20,17 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from measuring import (
+    BenchError,
+    Verdict,
+    conclude,
+    failed,
+    options,
+    print_columns,
+    progress,
+    spread,
+)
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -30,10 +41,6 @@ MOST_TRANSFER_S = 2.5
 LEAST_TIMES_REAL_TIME = 10.0
 MOST_TRACING = 0.5
 MOST_BOOT_S = 0.5
-
-
-class BenchError(Exception):
-    """The measurement cannot be made, or does not mean what it should; the text is for people."""
 
 
 @dataclass
@@ -151,26 +158,6 @@ def measure(programs: Programs, repeat: int) -> dict[str, Sample]:
     return samples
 
 
-def progress(line: str) -> None:
-    """Where it is, on a terminal only."""
-    if sys.stderr.isatty():
-        print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """One asked figure beside what was measured."""
-
-    figure: str
-    asked: float
-    measured: float
-    at_most: bool = True
-
-    def met(self) -> bool:
-        """Whether it is reached."""
-        return self.measured <= self.asked if self.at_most else self.measured >= self.asked
-
-
 def verdicts(samples: dict[str, Sample]) -> list[Verdict]:
     """The asked figures."""
     boots = [boot for sample in samples.values() for boot in sample.boot_s]
@@ -179,19 +166,25 @@ def verdicts(samples: dict[str, Sample]) -> list[Verdict]:
             "s of real time for the transfer, cclab run as a whole",
             MOST_TRANSFER_S,
             statistics.median(samples[TRANSFER].run_s),
+            at_most=True,
         ),
         Verdict(
             "times real time with two flows, cclab run as a whole",
             LEAST_TIMES_REAL_TIME,
             samples[TWO_FLOWS].times_real_time(),
-            at_most=False,
         ),
         Verdict(
             "of a guest's time is what an event per acknowledgement adds",
             MOST_TRACING,
             max(sample.added(sample.acks_s) for sample in samples.values()),
+            at_most=True,
         ),
-        Verdict("s from a guest's start to the first SYN", MOST_BOOT_S, statistics.median(boots)),
+        Verdict(
+            "s from a guest's start to the first SYN",
+            MOST_BOOT_S,
+            statistics.median(boots),
+            at_most=True,
+        ),
     ]
 
 
@@ -214,23 +207,7 @@ def print_table(repeat: int, samples: dict[str, Sample]) -> None:
     ]
     heading = ("", "one transfer of 100 MB", "two flows, 60 s")
     table = [heading, *((name, *map(of, samples.values())) for name, of in rows)]
-    widths = [max(len(row[column]) for row in table) for column in range(len(heading))]
-    for row in table:
-        cells = [row[0].ljust(widths[0])]
-        cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        print("  ".join(cells).rstrip())
-    print("\nasked, and measured:")
-    for verdict in verdicts(samples):
-        print(
-            f"  {'met   ' if verdict.met() else 'MISSED'} "
-            f"{'at most' if verdict.at_most else 'at least'} {verdict.asked:g} asked, "
-            f"{verdict.measured:.2f} measured: {verdict.figure}"
-        )
-
-
-def spread(seconds: list[float]) -> str:
-    """The median, and between what."""
-    return f"{statistics.median(seconds):.2f} ({min(seconds):.2f}-{max(seconds):.2f})"
+    print_columns(table)
 
 
 def per_second(sample: Sample, seconds: list[float]) -> str:
@@ -245,28 +222,21 @@ def document(repeat: int, samples: dict[str, Sample]) -> dict[str, object]:
         "machine": {"arch": platform.machine(), "cpus": os.cpu_count(), "load": os.getloadavg()},
         "repeat": repeat,
         "studies": {name: asdict(sample) for name, sample in samples.items()},
-        "asked": [{**asdict(verdict), "met": verdict.met()} for verdict in verdicts(samples)],
     }
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = options(__doc__, 5)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     bench = target / "release" / "examples" / "guest_bench"
     agent = ROOT / "python" / "cclab" / "bin" / "cclab-agent"
     add = parser.add_argument
-    add("--repeat", type=int, default=5, help="turns, at least 3 (default: 5)")
     add("--cclab", default=str(ROOT / ".venv" / "bin" / "cclab"), metavar="PROGRAM")
     add("--guest-bench", default=str(bench), metavar="PROGRAM")
     add("--agent", default=str(agent), metavar="PROGRAM", help="what guest_bench boots")
     add("--kernel", metavar="FILE", help="what guest_bench boots (default: that of cclab)")
-    add("--json", type=Path, metavar="FILE", help="write the measurement there too")
-    add("--check", action="store_true", help="exit 1 when an asked figure is missed")
-    arguments = parser.parse_args(argv)
-    if arguments.repeat < 3:
-        parser.error("--repeat: a median needs at least 3 turns")
-    return arguments
+    return parser.parse_args(argv)
 
 
 def main(argv: list[str]) -> int:
@@ -275,15 +245,9 @@ def main(argv: list[str]) -> int:
     try:
         samples = measure(Programs.find(arguments), arguments.repeat)
     except BenchError as error:
-        progress("")
-        print(f"bench: {error}", file=sys.stderr)
-        return 1
+        return failed(error)
     print_table(arguments.repeat, samples)
-    if arguments.json:
-        content = json.dumps(document(arguments.repeat, samples), indent=2)
-        arguments.json.write_text(content + "\n")
-    missed = any(not verdict.met() for verdict in verdicts(samples))
-    return 1 if arguments.check and missed else 0
+    return conclude(arguments, verdicts(samples), document(arguments.repeat, samples))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TextIO
 
+from measuring import BenchError, Verdict, conclude, failed, options, print_columns, progress
+
 HERE = Path(__file__).parent
 WIRE_BITS = 1500 * 8  # an IP packet: all three are set to this
 ASKED_FEW_FLOWS = 5_000_000
@@ -37,10 +39,6 @@ PLAUSIBLE_SHARE_OF_SHORT_RUNS = (0.2, 1.0)
 SHORT_S = 5.0
 # Two counts of flows of which both take far more memory than what starts the program.
 IDLE_FLOWS = (10_000, 30_000)
-
-
-class BenchError(Exception):
-    """The measurement cannot be made, or does not mean what it should; the text is for people."""
 
 
 @dataclass(frozen=True)
@@ -286,28 +284,6 @@ def bytes_per_idle_flow(cclab: Simulator) -> float:
     return (memory[1] - memory[0]) / (IDLE_FLOWS[1] - IDLE_FLOWS[0])
 
 
-def progress(line: str) -> None:
-    """Where it is, on a terminal only."""
-    if sys.stderr.isatty():
-        print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """One asked figure beside the worst that was measured over all cases."""
-
-    figure: str
-    asked: float
-    measured: float
-    at_most: bool = False
-
-    def met(self) -> bool:
-        """Whether it is reached in every case."""
-        if self.at_most:
-            return self.measured <= self.asked
-        return self.measured >= self.asked
-
-
 @dataclass
 class Measurement:
     """All that was measured."""
@@ -381,23 +357,8 @@ def print_load(load: Dumbbell, repeat: int, samples: dict[Case, dict[str, Sample
                     "" if name == "cclab" else f"{ours / speed:.1f} x",
                 ]
             )
-    widths = [max(len(row[column]) for row in rows) for column in range(len(heading))]
-    for cells in rows:
-        left = [cells[column].ljust(widths[column]) for column in range(2)]
-        right = [cells[column].rjust(widths[column]) for column in range(2, len(heading))]
-        print("  ".join(left + right).rstrip())
+    print_columns(rows, names=2)
     print(flush=True)
-
-
-def print_verdicts(measured: Measurement) -> None:
-    """For people."""
-    print("asked, and the worst measured over these cases:")
-    for verdict in verdicts(measured):
-        most = "at most " if verdict.at_most else ""
-        print(
-            f"  {'met   ' if verdict.met() else 'MISSED'} {verdict.figure}: "
-            f"{most}{verdict.asked:,g} asked, {verdict.measured:,.1f} measured"
-        )
 
 
 def document(repeat: int, measured: Measurement) -> dict[str, object]:
@@ -422,13 +383,12 @@ def document(repeat: int, measured: Measurement) -> dict[str, object]:
             for case, row in cases.items()
         ],
         "bytes_per_idle_flow": measured.bytes_per_idle_flow,
-        "asked": [{**asdict(verdict), "met": verdict.met()} for verdict in verdicts(measured)],
     }
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = options(__doc__, 3)
     target = Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent / "target"))
     add = parser.add_argument
     one = parser.add_argument_group("one load instead of five")
@@ -436,7 +396,6 @@ def parse(argv: list[str]) -> argparse.Namespace:
     one.add_argument("--rate", type=int, metavar="BPS")
     one.add_argument("--duration", type=float, metavar="S")
     one.add_argument("--queue", type=int, metavar="PACKETS")
-    add("--repeat", type=int, default=3, help="runs of each, at least 3 (default: 3)")
     add("--stack", default="linux-6.12", help="cclab's stack (default: linux-6.12)")
     add("--cclab", default=str(target / "release" / "examples" / "dumbbell"), metavar="PROGRAM")
     add("--ns3", default=str(target / "peers" / "ns3-dumbbell"), metavar="PROGRAM")
@@ -449,12 +408,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
         help=f"the most flows that ns-3 is given (default: {NS3_MOST_FLOWS}; 10,000 take it 8.5 GB "
         "and more than ten minutes a run)",
     )
-    add("--json", type=Path, metavar="FILE", help="write the measurement there too")
-    add("--check", action="store_true", help="exit 1 when an asked figure is missed")
-    arguments = parser.parse_args(argv)
-    if arguments.repeat < 3:
-        parser.error("--repeat: a median needs at least 3 runs")
-    return arguments
+    return parser.parse_args(argv)
 
 
 def loads(arguments: argparse.Namespace) -> tuple[Dumbbell, ...]:
@@ -487,15 +441,8 @@ def main(argv: list[str]) -> int:
         if chosen == LOADS:
             measured.bytes_per_idle_flow = bytes_per_idle_flow(peers[0])
     except BenchError as error:
-        progress("")
-        print(f"bench: {error}", file=sys.stderr)
-        return 1
-    print_verdicts(measured)
-    if arguments.json:
-        content = json.dumps(document(arguments.repeat, measured), indent=2)
-        arguments.json.write_text(content + "\n")
-    missed = any(not verdict.met() for verdict in verdicts(measured))
-    return 1 if arguments.check and missed else 0
+        return failed(error)
+    return conclude(arguments, verdicts(measured), document(arguments.repeat, measured))
 
 
 if __name__ == "__main__":

@@ -7,13 +7,24 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import cclab
+from cclab import _core
+from cclab.backends import linux
 from waiting import await_that
 
 if TYPE_CHECKING:
     from cclab import Results
+
+
+LINK = """
+[network.bottleneck]
+rate = "20Mbit"
+delay = "5ms"
+queue = { limit = "100p" }
+"""
+"""A bottleneck of 20 Mbit/s and a round trip of 10 ms."""
 
 
 def results_of(folder: Path, study: str, jobs: int | None = None) -> Results:
@@ -22,6 +33,33 @@ def results_of(folder: Path, study: str, jobs: int | None = None) -> Results:
     file = folder / "study.toml"
     file.write_text('backend = "linux"\n' + study)
     return cclab.run(file, out=folder / "store", jobs=jobs)
+
+
+def flows(results: Results) -> dict[str, dict[str, Any]]:
+    """The rows of `flows.parquet` of the only run, by name."""
+    return {row["name"]: row for row in results.samples(0, "flows").iter_rows(named=True)}
+
+
+def assert_windows_change_nothing(results: Results, folder: Path, window_ns: int) -> None:
+    """The only run leaves the same bytes if its guests run ahead no further than `window_ns`.
+
+    `folder` is where it is run again.
+    """
+    run = results.runs[0]
+    folder.mkdir()
+    _core.execute_on_kernel(
+        run.run.to_json(),
+        str(folder),
+        _core.Progress(),
+        str(linux.agent()),
+        linux.kernels_of(run.run.scenario),
+        linux.limits(),
+        window_ns,
+    )
+    kept = [file for file in run.entry.iterdir() if file.suffix in (".parquet", ".pcapng")]
+    assert len(kept) > 5
+    differ = [file.name for file in kept if file.read_bytes() != (folder / file.name).read_bytes()]
+    assert differ == []
 
 
 def start(*arguments: object, cwd: Path, **environment: str) -> subprocess.Popen[str]:
@@ -50,12 +88,19 @@ def processes_in(folder: Path) -> list[int]:
     return [number for _, number in sorted(found)]
 
 
+def records_of_runs(out: Path) -> list[Path]:
+    """Where the agents of the store `out` write while runs are under way: one per guest.
+
+    It begins with the run's time.
+    """
+    return list(out.glob("tmp/*/*/*/raw/**/samples.jsonl"))
+
+
 def guest_of(out: Path) -> int:
     """The first process of a guest that runs for the store `out`, once it is under way."""
 
     def under_way() -> bool:
-        # The agent writes it when the run's time begins.
-        return any(out.glob("tmp/*/*/*/raw/samples.jsonl")) and bool(processes_in(out))
+        return bool(records_of_runs(out)) and bool(processes_in(out))
 
     await_that(under_way, "a guest")
     return processes_in(out)[0]

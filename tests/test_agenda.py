@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +14,14 @@ from hypothesis import strategies as st
 from cclab import Study
 from cclab.backends import backend as backend_called
 from cclab.costs import Costs
-from cclab.execute import execute
+from cclab.execute import crew, execute
 from cclab.execute.agenda import Agenda
 from cclab.execute.crew import Done
 from cclab.plan import Run
 from cclab.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 MOST_S, MOST_RUNS, ROUNDS = 0.25, 256, 4
@@ -214,9 +215,11 @@ class Recording:
     threads: int = 1
     asked: list[list[Run]] = field(default_factory=list)
 
-    def do(self, batch: Sequence[Run], progresses: Sequence[Any], writer: Any) -> Done:
+    def task(
+        self, batch: Sequence[Run], progresses: Sequence[Any], writer: Any
+    ) -> Callable[[], Done]:
         self.asked.append(list(batch))
-        return Done(0.0, 0.0)
+        return lambda: Done(0.0, 0.0)
 
     def stop(self) -> None:
         pass
@@ -231,13 +234,37 @@ def test_a_sweep_asks_for_its_longest_runs_first_and_for_short_ones_together(
     plan = Study.load(study).plan(
         set=["flow.short.cc=reno", f"sweep.duration=[{words}]"], repeat=100
     )
-    crew = Recording()
+    recording = Recording()
     with Store(tmp_path / "out").writer() as writer:
-        assert execute(plan.runs, backend_called("sim"), crew, writer) == []
-    asked = [run.scenario["duration"] for batch in crew.asked for run in batch]
+        assert execute(plan.runs, backend_called("sim"), recording, writer) == []
+    asked = [run.scenario["duration"] for batch in recording.asked for run in batch]
     longest_first = sorted((run.scenario["duration"] for run in plan.runs), reverse=True)
     assert asked == longest_first
     assert len(asked) == 500
-    assert len(crew.asked[0]) == 1
-    assert max(map(len, crew.asked)) > 9
-    assert len(crew.asked) < len(asked) / 2
+    assert len(recording.asked[0]) == 1
+    assert max(map(len, recording.asked)) > 9
+    assert len(recording.asked) < len(asked) / 2
+
+
+def test_a_batch_never_gets_its_processor_before_one_that_was_handed_out_earlier(
+    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Threads raced for it: a sweep on one processor began with any of its first two."""
+    runs = Study.load(study).plan().runs
+    begun: list[Run] = []
+
+    def work(_: object, batch: Sequence[Run], *rest: object) -> tuple[list[Any], Done]:
+        begun.extend(batch)
+        return [], Done(0.0, 0.0)
+
+    monkeypatch.setattr(crew, "work", work)
+    local = crew.Local(backend_called("sim"), 1)
+    with Store(tmp_path / "out").writer() as writer:
+        tasks = [local.task([run], [], writer) for run in runs]
+        threads = [threading.Thread(target=task) for task in reversed(tasks[1:])]
+        for thread in threads:
+            thread.start()
+        tasks[0]()
+        for thread in threads:
+            thread.join()
+    assert begun == runs

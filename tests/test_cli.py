@@ -344,7 +344,8 @@ def test_a_refusal_names_the_backends_that_would_not(cli: Cli, study: Path) -> N
     study.write_text(text)
     on_sim = cli("run", study, "--set", 'flow.long.command=["true"]')
     assert on_sim.returncode == WRONG_INPUT
-    assert "queue cake; --backend linux or netns has it\n" in on_sim.stderr
+    by_key = 'netns or linux with network.by = "kernel"'
+    assert f"queue cake; --backend {by_key} has it\n" in on_sim.stderr
     assert "flow.long.command: programs of the host; --backend linux or netns has it\n" in (
         on_sim.stderr
     )
@@ -357,25 +358,29 @@ def test_a_refusal_names_the_backends_that_would_not(cli: Cli, study: Path) -> N
 
 
 def test_a_refusal_names_the_network_that_lifts_it(cli: Cli, study: Path) -> None:
-    key = 'network.by = "simulator"'
+    text = study.read_text()
     traffic = '\n[[traffic]]\nname = "web"\nkind = "poisson"\nload = 0.1\ntransfer = "9kB"\n'
-    study.write_text(study.read_text().replace('kind = "droptail"', 'kind = "dualpi2"') + traffic)
-    refused = cli("plan", study, "--backend", "linux", "--set", 'flow.long.cc="copa"').stderr
+    study.write_text(text.replace('kind = "droptail"', 'kind = "dualpi2"') + traffic)
+    assert cli("plan", study, "--backend", "linux").returncode == DONE
+    by = ("--set", 'network.by="kernel"')
+    refused = cli("plan", study, "--backend", "linux", *by, "--set", 'flow.long.cc="copa"').stderr
+    key = 'network.by = "simulator"'
     queue = next(line for line in refused.splitlines() if "dualpi2" in line)
     assert queue.endswith(f"; --backend sim or {key} has it")
     assert f"traffic.web: cross traffic poisson; --backend sim or {key} has it\n" in refused
     # Its hosts are a kernel's all the same.
     assert "yeah, dctcp, bbr, nv, cdg); --backend sim has it\n" in refused
     refused = cli("plan", study, "--backend", "netns", "--set", 'trace.events=["queue"]').stderr
-    lifted = f"--backend sim or linux with {key} has it"
-    assert f"traffic.web: cross traffic poisson; {lifted}\n" in refused
+    assert "traffic.web: cross traffic poisson; --backend sim or linux has it\n" in refused
     assert 'events "queue"; --backend sim or linux has it\n' in refused
-    by = ("--set", 'network.by="simulator"')
-    assert cli("plan", study, "--backend", "linux", *by).returncode == DONE
-    netns = cli("plan", study, "--backend", "netns", *by)
+    netns = cli("plan", study, "--backend", "netns", "--set", key.replace(" ", ""))
     assert netns.returncode == WRONG_INPUT
     assert "network.by: the simulator's network (" in netns.stderr
     assert "of this machine is not); --backend sim or linux has it\n" in netns.stderr
+    study.write_text(text.replace('kind = "droptail"', 'kind = "cake"'))
+    refused = cli("plan", study, "--backend", "linux").stderr
+    assert 'queue cake; --backend netns or network.by = "kernel" has it\n' in refused
+    assert cli("plan", study, "--backend", "linux", *by).returncode == DONE
 
 
 def test_a_variant_of_elsewhere_names_the_nearest_by_meaning(cli: Cli, study: Path) -> None:
@@ -523,6 +528,26 @@ def test_an_interrupt_keeps_finished_runs_and_stops_soon(study: Path, tmp_path: 
     kept = sorted(path.name for path in runs.iterdir())
     assert 2 <= len(kept) < 400
     assert all((runs / name / "manifest.json").is_file() for name in kept)
+
+
+def test_an_interrupt_while_a_library_executes_text_gives_the_code_of_interrupts(
+    tmp_path: Path,
+) -> None:
+    """`python -m` died of SIGINT after its message: a dataclass is made of such text."""
+    (tmp_path / "interrupted.py").write_text(
+        "from cclab.cli import main\n"
+        "main.app = lambda *_, **__: exec('raise KeyboardInterrupt')\n"
+        "main.main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "interrupted"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "error: interrupted" in done.stderr
+    assert done.returncode == INTERRUPTED
 
 
 def test_a_reader_that_leaves_early_ends_the_command_quietly(study: Path) -> None:

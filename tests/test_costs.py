@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
+from scipy import optimize
 
 from cclab import Study, costs
 from cclab.backends import backend as backend_called
@@ -47,6 +52,28 @@ def test_what_other_machines_took_is_not_learnt(study: Path, file: Path, tmp_pat
     known = json.loads(file.read_text())["backends"]["sim"]
     assert sum(row[0] for row in known["seen"]) == 4
     assert costs.costs_on(SIM) == costs.Costs(*known["fitted"])
+
+
+def test_a_sweep_of_one_run_loads_no_scipy(study: Path, tmp_path: Path) -> None:
+    # It takes a third of a second to load, and nothing of the sweep needs it.
+    code = (
+        "import sys; from cclab import Study, costs; from cclab.backends import backend\n"
+        f"runs = Study.load({str(study)!r}).plan().runs\n"
+        "costs.learn(backend('sim'), [costs.seen(runs, 1.5)])\n"
+        "sys.exit('scipy' in sys.modules)\n"
+    )
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    assert (tmp_path / "cclab/costs.json").is_file()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_fitted_is_what_scipy_finds(seed: int) -> None:
+    dice = np.random.default_rng(seed)
+    system = dice.random((30, 3))
+    wanted = system @ dice.normal(size=3) + dice.normal(size=30) / 10
+    found, _ = optimize.nnls(system, wanted)
+    assert costs._not_below_zero(system, wanted) == pytest.approx(found, abs=1e-9)
 
 
 @pytest.mark.parametrize(

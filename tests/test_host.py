@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from cclab.backends import host
 from cclab.backends.host import PARTS, QDISCS, VARIANTS, Host, Lack
 from cclab.cli.checks import Check, netns
-from cclab.cli.exits import DONE
+from cclab.cli.exits import DONE, WRONG_INPUT
 from cclab.cli.main import invoke
 
 if TYPE_CHECKING:
@@ -131,6 +133,54 @@ def test_refused_tracing_has_the_remedy_of_its_cause(
     lack = host.ptrace()
     assert lack is not None
     assert remedy in lack.remedy
+
+
+FILTERED = """
+import ctypes, os, struct, sys
+
+LOAD, EQUAL, RETURN = 0x20, 0x15, 0x06
+PERSONALITY, ALLOW, REFUSE = 135, 0x7FFF0000, 0x00050001
+rules = [
+    (LOAD, 0, 0, 0), (EQUAL, 0, 6, PERSONALITY), (LOAD, 0, 0, 16),
+    (EQUAL, 4, 0, 0), (EQUAL, 3, 0, 8), (EQUAL, 2, 0, 0x20000), (EQUAL, 1, 0, 0xFFFFFFFF),
+    (RETURN, 0, 0, REFUSE), (RETURN, 0, 0, ALLOW),
+]
+code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *rule) for rule in rules))
+
+class Filter(ctypes.Structure):
+    _fields_ = [("rules", ctypes.c_ushort), ("code", ctypes.c_void_p)]
+
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, ctypes.byref(Filter(len(rules), ctypes.addressof(code)))) == 0
+os.execv(sys.executable, [sys.executable, "-m", "cclab", *sys.argv[1:]])
+"""
+"""cclab where personality(2) is refused but for what Docker allows by default."""
+
+
+def test_where_addresses_cannot_be_kept_a_run_and_doctor_say_so(
+    tmp_path: Path, kernel: object
+) -> None:
+    """A seccomp filter as Docker's default one: each run failed, and doctor found nothing wrong."""
+    del kernel
+    study = tmp_path / "study.toml"
+    study.write_text(
+        'backend = "linux"\nduration = "1s"\n[network.bottleneck]\nrate = "1Mbit"\n'
+        'delay = "5ms"\nqueue = { limit = "100p" }\n[[flow]]\nname = "a"\n'
+    )
+
+    def filtered(*words: object) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", FILTERED, *map(str, words)]
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+
+    run = filtered("run", study)
+    assert run.returncode == WRONG_INPUT
+    assert "personality is refused (Operation not permitted): a seccomp filter" in run.stderr
+    assert "--security-opt seccomp=unconfined" in run.stderr
+    assert not (tmp_path / "results").exists()
+    told = json.loads(filtered("doctor", "--json").stdout)
+    (check,) = [one for one in told["checks"] if one["name"] == "linux: personality"]
+    assert check["remedy"].startswith("in a container: --security-opt seccomp=unconfined")
 
 
 def test_memory_of_guests(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from cclab import kernel
 from cclab.cli.exits import DONE
 from cclab.cli.main import invoke
 from cclab.errors import InputError, RunError
-from cclab.kernel import cache, programs
+from cclab.kernel import cache, programs, tree
 from cclab.kernel import source as sources
 from cclab.kernel.recipe import Recipe
 from cclab.kernel.workshop import WAITING, State
@@ -264,7 +264,7 @@ def test_a_killed_build_leaves_nothing_that_looks_whole_and_is_swept(
         "kernel.build(sys.argv[1])"
     )
     killed = subprocess.Popen([sys.executable, "-c", script, source, shipped])
-    await_that(lambda: list(home.glob("tmp/*/out/started")), "the compiler")
+    await_that(lambda: list(home.glob("tmp/*/source/build/started")), "the compiler")
     killed.send_signal(signal.SIGKILL)
     killed.wait()
     assert len(list((home / "tmp").iterdir())) == 1
@@ -318,3 +318,44 @@ def test_the_command_line_builds_once(
     assert invoke(["kernel", "path"]) == DONE
     assert capsys.readouterr().out == told.out
     assert told.out.strip() == str(cache.folder() / told.out.split("/")[-2] / "linux")
+
+
+LINKED = (
+    "cd $(O) && mkdir -p net/ipv4 init && touch vmlinux.o init/version-timestamp.o k.lds && "
+    "echo 'savedcmd_x := gcc -I../include -DKBUILD_MODNAME=1 -c -o x y' > net/ipv4/.tcp_cong.o.cmd "
+    "&& KBUILD_LDS=k.lds sh ../scripts/link-vmlinux.sh ld '-a b'"
+)
+"""Leaves what a kernel's build leaves of its objects, and links it as that is."""
+OF_LINK = {
+    "scripts/link-vmlinux.sh": "#!/bin/sh\ntrue\n",
+    "scripts/mksysmap": "",
+    "include/own.h": "#define OWN 1\n",
+}
+
+
+def test_a_build_keeps_what_modules_are_linked_with(
+    tmp_path: Path, home: Path, shipped: Path
+) -> None:
+    source = tarball(tmp_path / "linux.tar.gz", last=LINKED, **OF_LINK)
+    made = kernel.build(source, 1)
+    assert tree.is_kept(home / made.key)
+    words = tree.unpack(home / made.key, tmp_path / "tree")
+    assert words["compile"] == ["gcc", "-I../include"]
+    assert words["link"] == ["../scripts/link-vmlinux.sh", "ld", "-a b"]
+    assert words["environment"]["KBUILD_LDS"] == "k.lds"
+    assert (tmp_path / "tree/include/own.h").read_text() == OF_LINK["include/own.h"]
+    # One that was made without it is made again, once.
+    (home / made.key / tree.TREE).unlink()
+    assert kernel.build(source, 1) == made
+    assert tree.is_kept(home / made.key)
+
+
+def test_a_tree_that_modules_cannot_be_linked_with_says_why(
+    tmp_path: Path, home: Path, shipped: Path
+) -> None:
+    made = kernel.build(tarball(tmp_path / "linux.tar.gz"), 1)
+    assert not tree.is_kept(home / made.key)
+    assert tree.why_not(home / made.key) == "its build leaves no .cclab-link-environment"
+    module = kernel.Module("plain_0", "plain.c", (("plain.c", ""),))
+    with pytest.raises(InputError, match=r"^the kernel 6.12 cannot be linked with modules: its"):
+        kernel.linked(made, [module])

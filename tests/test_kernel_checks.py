@@ -35,6 +35,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, **given: Any) -> list[Study]:
         "boot": "6.12.117",
         "ping": PING.format("50.0", "50.0"),
         "transfer": 47.1e6,
+        "own-network": 46.9e6,
         "variants": " ".join(VARIANTS),
         **given,
     }
@@ -62,15 +63,19 @@ def answering(monkeypatch: pytest.MonkeyPatch, **given: Any) -> list[Study]:
 def test_a_sound_kernel_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     studies = answering(monkeypatch)
     done = list(checks(MADE))
-    assert [check.name for check in done] == ["boot", "ping", "transfer", "variants"]
+    assert [check.name for check in done] == ["boot", "ping", "transfer", "own network", "variants"]
     assert all(check.ok for check in done)
     assert [check.found for check in done] == [
         "Linux 6.12.117",
         "50.0, 50.0, 50.0 ms",
         "47.10 Mbit/s",
+        "46.90 Mbit/s",
         "all 17",
     ]
-    assert len(studies) == 4
+    assert len(studies) == 5
+    scenarios = [study.plan(backend="linux").runs[0].scenario for study in studies]
+    assert [one["network"]["by"] for one in scenarios].count("simulator") == 4
+    assert scenarios[3]["network"]["by"] == "kernel"
 
 
 @pytest.mark.parametrize(

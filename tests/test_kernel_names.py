@@ -115,6 +115,20 @@ def test_the_command_that_makes_a_kernel_and_what_there_is(
     )
 
 
+def test_a_name_near_that_of_a_kernel_is_asked_about(
+    tmp_path: Path, home: Path, shipped: Path
+) -> None:
+    built = kernel.build(tarball(tmp_path / "linux.tar.xz"))
+    assert built.release not in ("6.12", "6.1")
+    for name in ("6.l2", "612", "v6.12", "linux-6.12", built.release):
+        assert f"the kernel {name} is not built (there are: 6.12); did you mean 6.12? If not" in (
+            kernel.not_built(name)
+        )
+    # Whoever writes a series means that one.
+    for name in ("6.13", "6.1", "mine"):
+        assert "did you mean" not in kernel.not_built(name)
+
+
 UML = """\
 #!/bin/sh
 case $1 in
@@ -131,6 +145,10 @@ esac
         ("#!/bin/sh\necho hello\n", "is not a User Mode Linux kernel"),
         ("garbage", "is not a User Mode Linux kernel"),
         (UML.format(release="6.12.9", config=""), "has no virtual time"),
+        (
+            UML.format(release="6.12.9", config="CONFIG_UML_TIME_TRAVEL_SUPPORT=y\\n"),
+            "has no devices on the simulator's network .CONFIG_UML_WIRE.: build it with",
+        ),
     ],
 )
 def test_a_wrong_kernel_of_the_users_own_is_refused(
@@ -150,7 +168,8 @@ def test_a_kernel_of_the_users_own_comes_first(
 ) -> None:
     kernel.build(tarball(tmp_path / "linux.tar.xz"))
     own = tmp_path / "linux"
-    own.write_text(UML.format(release="6.12.9", config="CONFIG_UML_TIME_TRAVEL_SUPPORT=y\\n"))
+    config = "CONFIG_UML_TIME_TRAVEL_SUPPORT=y\\nCONFIG_UML_WIRE=y\\n"
+    own.write_text(UML.format(release="6.12.9", config=config))
     monkeypatch.setenv("CCLAB_KERNEL", str(own))
     with pytest.raises(InputError, match="cannot be executed"):
         kernel.installed()
@@ -207,8 +226,8 @@ def test_the_command_line_lists_what_is_built(
     assert capsys.readouterr().out == f"{made.path}\n"
     assert invoke(["kernel", "path", "bbr"]) == RUN_FAILED
     assert capsys.readouterr().err == (
-        "error: the kernel bbr is not built (there are: 6.12, bbr3); please run: "
-        "cclab kernel build --source TARBALL --name bbr\n"
+        "error: the kernel bbr is not built (there are: 6.12, bbr3); did you mean bbr3? If not, "
+        "please run: cclab kernel build --source TARBALL --name bbr\n"
     )
 
 

@@ -91,3 +91,23 @@ def test_how_often_it_is_sampled_does_not_change_the_run(once: Results, tmp_path
         exact = [pl.read_parquet(run.entry / "flows.parquet") for run in (often, seldom)]
         columns = ["name", "received_bytes", "segments_sent", "retransmits", "started_ns"]
         assert exact[0].select(columns).equals(exact[1].select(columns))
+
+
+def test_a_guest_has_the_same_memory_each_time(tmp_path: Path) -> None:
+    """By it the kernel sizes tables, and draws for each of their places."""
+    study = """
+    duration = "100ms"
+    [network.bottleneck]
+    rate  = "20Mbit"
+    delay = "2ms"
+    queue = { limit = "50p" }
+    [[flow]]
+    name    = "told"
+    command = ["grep", "MemTotal", "/proc/meminfo"]
+    """
+    told = {
+        (results_of(tmp_path / str(boot), study).runs[0].entry / "told.stdout").read_text()
+        for boot in range(4)
+    }
+    assert len(told) == 1
+    assert "kB" in told.pop()

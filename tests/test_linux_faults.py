@@ -14,7 +14,7 @@ import pytest
 
 import cclab.kernel
 from cclab.cli.exits import DONE, INTERRUPTED, RUN_FAILED, WRONG_INPUT
-from guests import assert_nothing_is_left, guest_of, processes_in, start
+from guests import assert_nothing_is_left, guest_of, processes_in, records_of_runs, start
 from waiting import PATIENCE_S, await_that
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def test_a_guest_that_is_killed_is_told_and_the_sweep_goes_on(
     assert "1 run of 2 failed; the others are done" in complaint
     assert "--only " in complaint
     assert "Traceback" not in complaint
-    assert "the guest ended with signal: 9 (SIGKILL) at " in complaint
+    assert "the guest of kernel 6.12 ended with signal: 9 (SIGKILL) at " in complaint
     assert "its last lines:" in complaint
     assert_nothing_is_left(out)
     # The same sweep, its long run made a short one.
@@ -114,7 +114,7 @@ def test_no_guest_outlives_its_parent(
     run = ["run", written(tmp_path), "--out", out, "--repeat", "2", "--jobs", "2"]
     child = start(*run, *LONG, cwd=tmp_path)
     guest_of(out)
-    await_that(lambda: len(list(out.glob("tmp/*/*/*/raw/samples.jsonl"))) == 2, "the second guest")
+    await_that(lambda: len(records_of_runs(out)) == 2, "the second guest")
     assert len(processes_in(out)) >= 2
     child.send_signal(how)
     told, complaint = child.communicate(timeout=PATIENCE_S)
@@ -161,7 +161,7 @@ def test_a_guest_is_within_the_processors_that_cclab_may_use(tmp_path: Path, out
         stderr=subprocess.DEVNULL,
     )
     guest_of(out)
-    await_that(lambda: len(list(out.glob("tmp/*/*/*/raw/samples.jsonl"))) == 2, "the second guest")
+    await_that(lambda: len(records_of_runs(out)) == 2, "the second guest")
     assert {processors_of(process) for process in processes_in(out)} == {str(allowed)}
     child.kill()
     child.wait(PATIENCE_S)
@@ -274,10 +274,60 @@ def test_no_librarys_fork_handlers_run_when_a_guest_starts(tmp_path: Path, out: 
 def test_a_program_that_never_sleeps_is_told_as_such(cli: Cli, tmp_path: Path, out: Path) -> None:
     study = written(tmp_path, command("sh", "-c", "while :; do :; done"))
     told = failed(cli("run", study, "--out", out, CCLAB_STALL_S="3"))
-    assert "the guest stopped moving: its time stood at 0" in told
+    assert "the guest of kernel 6.12 stopped moving: its time stood at 0" in told
     assert "for 3s of real time" in told
     assert "polls without sleeping" in told
     assert_nothing_is_left(out)
+
+
+def memory_of(folder: Path, *words: object) -> tuple[subprocess.CompletedProcess[str], int]:
+    """cclab with `words`, and the most memory that it or a child of it had, in KiB."""
+    # A process begins with the largest memory of the one that started it: a small one does.
+    watched = (
+        "import os, subprocess, sys\n"
+        "child = subprocess.Popen([sys.executable, '-m', 'cclab', *sys.argv[1:]])\n"
+        "_, status, used = os.wait4(child.pid, 0)\n"
+        "open('memory', 'w').write(str(used.ru_maxrss))\n"
+        "sys.exit(os.waitstatus_to_exitcode(status))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", watched, *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+    )
+    return done, int((folder / "memory").read_text())
+
+
+def test_a_program_that_sends_without_end_is_told_as_such(tmp_path: Path, out: Path) -> None:
+    """What it sends is not kept until memory is full: gigabytes were."""
+    flood = (
+        "import socket; to = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
+        'to.connect(("{dst}", 9)); any(to.send(b"x" * 8800) < 0 for _ in iter(int, 1))'
+    )
+    large = command("python3", "-c", flood) + 'mss = "8900B"\n'
+    done, used = memory_of(tmp_path, "run", written(tmp_path, large), "--out", out)
+    told = failed(done)
+    assert "the guest of kernel" in told
+    assert "sent packets without end at" in told
+    assert "sends without sleeping" in told
+    assert used < 700 << 10
+    assert_nothing_is_left(out)
+
+
+def test_what_a_program_sends_ahead_of_the_network_has_a_bound(tmp_path: Path, out: Path) -> None:
+    """It reads the clock, so that time passes: all that it sent within a window was kept."""
+    flood = (
+        "import socket, time; to = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
+        'to.connect(("{dst}", 9)); '
+        'any(to.send(b"x" * 8800) < 0 or time.time() < 0 for _ in iter(int, 1))'
+    )
+    ahead = NETWORK.replace('"5ms"', '"200ms"').replace('duration = "2s"', 'duration = "30ms"')
+    large = command("python3", "-c", flood) + 'mss = "8900B"\nstart = "0s"\n'
+    done, used = memory_of(tmp_path, "run", written(tmp_path, large, ahead), "--out", out)
+    assert done.returncode == DONE, done.stderr
+    assert used < 700 << 10
 
 
 def test_a_run_has_its_limit_of_real_time(cli: Cli, tmp_path: Path, out: Path) -> None:
@@ -324,7 +374,9 @@ def test_a_step_that_fails_ends_the_run_in_its_own_words(
 
 def test_what_tc_refuses_is_told_in_its_words(cli: Cli, tmp_path: Path, out: Path) -> None:
     queue = 'network.bottleneck.queue={ kind = "sfq", limit = "100p", divisor = 1000 }'
-    told = failed(cli("run", written(tmp_path), "--out", out, "--set", queue))
+    told = failed(
+        cli("run", written(tmp_path), "--out", out, "--set", queue, "--set", "network.by=kernel")
+    )
     assert "queueing disciplines of r1: tc failed at `tc qdisc add dev next" in told
     assert "divisor" in told
     assert_nothing_is_left(out)

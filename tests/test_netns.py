@@ -190,10 +190,10 @@ def test_iperf3_over_udp_and_the_trace_agree(cli: Cli, tmp_path: Path) -> None:
     said = json.loads((entry / "program.stdout").read_text())["end"]["sum_received"]
     datagrams = flow["datagrams"]
     # In real time its server stops counting when the client says that it has sent all, which may
-    # come before the last datagrams do; in virtual time the counts are equal (test_udp_programs).
+    # come before the last datagrams do, and a busy host lets its clock run on beyond them. In
+    # virtual time counts and rates are equal (test_udp_programs).
     assert datagrams["received"] == pytest.approx(said["packets"] - said["lost_packets"], rel=0.01)
     assert datagrams["bytes_received"] == pytest.approx(said["bytes"], rel=0.01)
-    assert datagrams["goodput_bps"] == pytest.approx(said["bits_per_second"], rel=0.01)
 
 
 def test_programs_reverse_flows_and_captures(cli: Cli, tmp_path: Path) -> None:

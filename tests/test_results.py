@@ -378,7 +378,7 @@ def test_a_replacement_may_supply_what_the_file_lacks(tmp_path: Path) -> None:
 
 def test_core_does_not_raise_anything_but_its_own_errors(tmp_path: Path) -> None:
     with pytest.raises(cclab.StudyError):
-        _core.plan("title = 1", "x.toml", [], {})
+        _core.plan("title = 1", "x.toml", [], [], {})
     with pytest.raises(cclab.StudyError):
         _core.execute(["{}"], str(tmp_path), [_core.Progress()])
     with pytest.raises(cclab.RunError):

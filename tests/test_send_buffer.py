@@ -94,9 +94,9 @@ def test_the_buffer_is_no_part_of_runs_without_one(tmp_path: Path) -> None:
 
 
 def test_flows_that_share_a_host_have_one_buffer(tmp_path: Path) -> None:
-    """In a chain, the kernel backends' sending host is that of all flows."""
+    """In a chain on a network of the kernel's own the sending host is that of all flows."""
     two = STUDY.partition("[sweep]")[0].replace(
-        "[network.", 'network.topology = "chain"\n[network.'
+        "[network.", '[network]\ntopology = "chain"\nby = "kernel"\n[network.'
     )
     (tmp_path / "two.toml").write_text(two + '[[flow]]\nname = "b"\nsndbuf = "2MB"\nstart = "0s"\n')
     with pytest.raises(InputError, match=r"flow\.b\.sndbuf: sndbuf different from .* flow a: .*"):

@@ -21,6 +21,7 @@ from cclab.store import Store, compact, gc, health, transfer
 from conftest import STUDY, files_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from cclab import Results
@@ -158,8 +159,10 @@ def test_runs_of_other_versions_go_when_asked(
         assert set(found.runs) == store.ids() - needed
         assert len(found.plans) == 1
 
-        def cubic_raised(scenario: str, kernel: str | None = None) -> str:
-            return determinants(scenario, kernel).replace("cubic 1", "cubic 2")
+        def cubic_raised(
+            scenario: str, backend: str, kernels: Mapping[str | None, str] | None = None
+        ) -> str:
+            return determinants(scenario, backend, kernels).replace("cubic 1", "cubic 2")
 
         # Half of a plan: what it has of versions at hand stays, and so does the plan.
         patched.setattr(_core, "determinants", cubic_raised)

@@ -180,7 +180,8 @@ def test_losses_in_the_hosts_themselves_are_losses(tmp_path: Path) -> None:
         tmp_path,
         LINK.replace(
             "[network.bottleneck]",
-            '[network.bottleneck]\nloss = [{ rate = "10%", at = "sender" }, '
+            '[network]\nby = "kernel"\n[network.bottleneck]\n'
+            'loss = [{ rate = "10%", at = "sender" }, '
             '{ rate = "10%", at = "receiver" }]',
         )
         + f"""

@@ -150,6 +150,9 @@ def test_the_kernels_traces_and_captures_agree(tmp_path: Path) -> None:
     assert_agrees(clean)
     assert judged(verified) | judged(clean) | SHOWN | {"ecn_echoes"} == DECLARED
     at_sender = STUDY.replace('rtt      = "20ms"', 'rtt = "20ms"\ndelay_at = "sender"')
+    at_sender = at_sender.replace(
+        "[network.bottleneck]", '[network]\nby = "kernel"\n[network.bottleneck]'
+    )
     delayed = cclab.verify(results_of(tmp_path / "delayed", at_sender).store.path)
     assert_agrees(delayed)
     why = {skipped.number: skipped.why for skipped, _ in delayed.not_compared}

@@ -128,7 +128,7 @@ def test_data_missing_from_a_captures_end_are_found_at_a_sample(store: Path) -> 
 def test_missing_acknowledgements_are_found_on_a_long_wire(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Run, "on_kernel", True)
+    monkeypatch.setattr(Run, "on_kernels_network", True)
     store = ran(tmp_path, LONG_WAY)
     number, place = "delivered_packets back", "bottleneck"
     assert compared(cclab.verify(store), number, place) == 1

@@ -5,14 +5,15 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
+import pytest
+
 import cclab
 from cclab import _core, versions
 from cclab.backends import backend, outdated
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
-
-    import pytest
 
 STUDY = """
 title = "Two flows"
@@ -53,13 +54,28 @@ def test_a_run_beside_another_is_of_its_own_parts_in_the_versions_of_the_other(
     assert outdated([*plan.runs, *companions.of(plan).runs]) == {}
     determinants = _core.determinants
 
-    def raised(scenario: str, kernel: str | None = None) -> str:
-        return determinants(scenario, kernel).replace("hybla 1", "hybla 2")
+    def raised(scenario: str, backend: str, kernels: Mapping[str | None, str] | None = None) -> str:
+        return determinants(scenario, backend, kernels).replace("hybla 1", "hybla 2")
 
     monkeypatch.setattr(_core, "determinants", raised)
     older = outdated([*plan.runs, *companions.of(plan).runs])
     assert all("hybla 1" in run.version for run, _ in older.values())
     assert len(older) < len({run.id for run in [*plan.runs, *companions.of(plan).runs]})
+
+
+@pytest.mark.usefixtures("kernel")
+def test_a_run_beside_one_on_linux_is_of_its_kernel_and_testbed(tmp_path: Path) -> None:
+    """What its plan gave it was another run than the one that a kernel would make."""
+    from cclab import companions
+
+    file = tmp_path / "study.toml"
+    file.write_text(STUDY.replace("hybla", "reno"))
+    plan = cclab.Study.load(file).plan(backend="linux")
+    beside = companions.of(plan).runs
+    assert len(beside) > len(plan.runs)
+    assert outdated([*plan.runs, *beside]) == {}
+    assert {run.version for run in beside} == {plan.runs[0].version}
+    assert f"testbed {_core.TESTBED_VERSION}, kernel " in plan.runs[0].version
 
 
 def test_what_differs_is_told_and_nothing_else() -> None:
@@ -79,5 +95,6 @@ def test_a_kernel_determines_what_runs_on_it(tmp_path: Path) -> None:
     file = tmp_path / "study.toml"
     file.write_text(STUDY.replace('baselines = ["solo"]\n', ""))
     run = cclab.Study.load(file).plan(backend="netns").runs[0]
-    kernel = backend("netns").kernel()
-    assert run.version == f"testbed {_core.TESTBED_VERSION}, kernel {kernel}"
+    kernels = backend("netns").kernels()
+    assert kernels is not None
+    assert run.version == f"testbed {_core.TESTBED_VERSION}, kernel {kernels[None]}"

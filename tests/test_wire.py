@@ -1,21 +1,18 @@
-"""Hosts of the kernel on the simulator's network: `network.by = "simulator"`."""
+"""Hosts of the kernel on the simulator's network, which backend `linux` has by default."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import polars as pl
 import pytest
 
 import cclab
-from cclab import _core, kernel
-from cclab.backends import linux
-from cclab.errors import InputError
 from conftest import ROOT, files_of
-from guests import guest_of, processes_in, results_of, start
+from guests import assert_windows_change_nothing, flows, guest_of, processes_in, results_of, start
 from judges import packets
 from waiting import await_that
 
@@ -32,18 +29,11 @@ PING = 98
 """Bytes of ping's packets on a link: 56 of data, and the headers of ICMP, IP and Ethernet."""
 
 
-def flows(results: Results) -> dict[str, dict[str, Any]]:
-    """The rows of `flows.parquet` of the only run, by name."""
-    return {row["name"]: row for row in results.samples(0, "flows").iter_rows(named=True)}
-
-
 def test_ping_takes_as_long_as_arithmetic_says_to_the_nanosecond(tmp_path: Path) -> None:
     results = results_of(
         tmp_path,
         """
         duration = "2s"
-        [network]
-        by = "simulator"
         [network.access]
         rate = "1Gbit"
         [network.bottleneck]
@@ -67,8 +57,6 @@ def test_ping_takes_as_long_as_arithmetic_says_to_the_nanosecond(tmp_path: Path)
 EVERYTHING = """
 duration = "3s"
 seed = 5
-[network]
-by = "simulator"
 [network.bottleneck]
 rate = "20Mbit"
 delay = "5ms"
@@ -102,7 +90,7 @@ rtt = "30ms"
 sizes = { kind = "pareto", mean = "30kB", shape = 1.5 }
 [trace]
 events = ["ack", "queue", "drop"]
-capture = ["bottleneck", "a.sender", "u.receiver"]
+capture = ["bottleneck", "a.sender", "u.receiver", "a.right.access", "web.left.access"]
 snaplen = "64KiB"
 interval = "20ms"
 """
@@ -118,24 +106,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Results:
 def test_the_length_of_windows_changes_no_byte(
     everything: Results, tmp_path: Path, window_ns: int
 ) -> None:
-    run = everything.runs[0]
-    folder = tmp_path / "run"
-    folder.mkdir()
-    found = kernel.installed()
-    assert found is not None
-    _core.execute_on_kernel(
-        run.run.to_json(),
-        str(folder),
-        _core.Progress(),
-        str(linux.agent()),
-        str(found.path),
-        linux.limits(),
-        window_ns,
-    )
-    kept = [file for file in run.entry.iterdir() if file.suffix in (".parquet", ".pcapng")]
-    assert len(kept) > 12
-    differ = [file.name for file in kept if file.read_bytes() != (folder / file.name).read_bytes()]
-    assert differ == []
+    assert_windows_change_nothing(everything, tmp_path / "run", window_ns)
 
 
 def test_the_same_study_leaves_the_same_bytes(everything: Results, tmp_path: Path) -> None:
@@ -170,7 +141,7 @@ def test_what_happens_on_the_network_is_recorded(everything: Results) -> None:
 
 def test_captures_have_checksums_that_hold(everything: Results) -> None:
     """As tshark judges them: the kernel leaves them to its interfaces."""
-    for point in ("bottleneck", "a.sender", "u.receiver"):
+    for point in ("bottleneck", "a.sender", "u.receiver", "a.right.access", "web.left.access"):
         file = everything.runs[0].entry / f"{point}.pcapng"
         options = ["-o", "tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"]
         fields = ("tcp.checksum.status", "udp.checksum.status")
@@ -240,7 +211,6 @@ def test_what_no_kernel_does_of_a_network_works_under_its_tcp(tmp_path: Path, ne
         f"""
         duration = "3s"
         [network]
-        by = "simulator"
         {network}
         [[flow]]
         name = "a"
@@ -262,7 +232,6 @@ def test_a_graph_has_hosts_of_the_kernel(tmp_path: Path) -> None:
         """
         duration = "3s"
         [network]
-        by = "simulator"
         topology = "graph"
         [[network.link]]
         from = "a"
@@ -295,8 +264,6 @@ def test_transfers_end_the_run_when_the_last_byte_is_acknowledged(tmp_path: Path
     results = results_of(
         tmp_path,
         """
-        [network]
-        by = "simulator"
         [network.bottleneck]
         rate = "20Mbit"
         delay = "5ms"
@@ -324,8 +291,6 @@ def test_named_queues_are_those_of_the_window_after_the_warm_up(tmp_path: Path) 
         """
         duration = "4s"
         warmup = "1s"
-        [network]
-        by = "simulator"
         [network.bottleneck]
         rate = "10Mbit"
         delay = "5ms"
@@ -369,276 +334,49 @@ def test_a_run_without_a_duration_is_sampled_at_its_interval(tmp_path: Path) -> 
     assert len(sampled[0]) >= 8
 
 
-LINK = """
-[network]
-by = "simulator"
-[network.bottleneck]
-rate = "20Mbit"
-delay = "5ms"
-queue = { limit = "100p" }
-"""
-
-
-def test_programs_talk_over_the_wire(tmp_path: Path) -> None:
-    results = results_of(
-        tmp_path,
-        f"""
-        duration = "4s"
-        {LINK}
-        [[flow]]
-        name = "tcp"
-        start = "0s"
-        command = ["iperf3", "-c", "{{dst}}", "-t", "2", "--json"]
-        [[flow]]
-        name = "udp"
-        start = "0s"
-        command = ["iperf3", "-u", "-b", "2M", "-c", "{{dst}}", "-t", "2", "--json"]
-        [[flow]]
-        name = "echo"
-        start = "3s"
-        command = ["ping", "-c", "2", "-i", "0.1", "{{dst}}"]
-        """,
-    )
-    of = flows(results)
-    assert [of[name]["transport"] for name in ("tcp", "udp", "echo")] == ["tcp", "udp", "nothing"]
-    told = json.loads((results.runs[0].entry / "tcp.stdout").read_text())["end"]
-    assert told["sum_received"]["bytes"] == pytest.approx(of["tcp"]["received_bytes"], rel=0.01)
-    sent = results.samples(0, "datagrams").filter(flow="udp").row(0, named=True)
-    told = json.loads((results.runs[0].entry / "udp.stdout").read_text())["end"]
-    assert told["sum"]["packets"] <= sent["sent"] <= told["sum"]["packets"] + 2
-    assert sent["received"] >= told["sum"]["packets"] - told["sum"]["lost_packets"]
-    echoes = (results.runs[0].entry / "echo.stdout").read_text()
-    shown = re.search(r"rtt min/avg/max/mdev = ([\d.]+)/", echoes)
-    assert shown is not None, echoes
-    assert abs(float(shown[1]) * 1000 - (10_000 + 2 * PING * 8 / 20)) <= 1
-
-
-def test_the_last_words_of_programs_reach_one_another_and_no_record(tmp_path: Path) -> None:
-    (tmp_path / "client.py").write_text(
-        """
-import signal, socket, sys
-def ask(*_):
-    ends.send(b"bye")
-    print(ends.recv(9).decode(), flush=True)
-    sys.exit()
-ends = socket.create_connection((sys.argv[1], 5001))
-signal.signal(signal.SIGINT, ask)
-while True:
-    ends.send(bytes(1000))
-    signal.sigtimedwait([], 0.01)
-"""
-    )
-    (tmp_path / "server.py").write_text(
-        """
-import socket
-ends, _ = socket.create_server(("", 5001)).accept()
-while b"bye" not in ends.recv(99999):
-    pass
-ends.send(b"good bye")
-ends.recv(9)
-"""
-    )
-    results = results_of(
-        tmp_path,
-        f"""
-        duration = "1s"
-        {LINK}
-        [[flow]]
-        name = "a"
-        start = "0s"
-        command = ["python3", "{tmp_path}/client.py", "{{dst}}"]
-        server = ["python3", "{tmp_path}/server.py"]
-        [trace]
-        events = ["queue", "drop"]
-        capture = ["bottleneck", "a.sender", "a.receiver"]
-        """,
-    )
-    entry = results.runs[0].entry
-    assert (entry / "a.stdout").read_text() == "good bye\n"
-    for table in ("queue_events", "queue_samples"):
-        assert max(results.samples(0, table)["time_s"].to_list()) <= 1
-    for point in ("bottleneck", "a.sender", "a.receiver"):
-        rows = packets(entry / f"{point}.pcapng", "frame.time_epoch")
-        assert max(float(time) for [time] in rows) <= 1
-        assert float(rows[-1][0]) > 0.9
-    (link,) = results.samples(0, "links").filter(name="bottleneck").to_dicts()
-    events = results.samples(0, "queue_events").filter(link="bottleneck", action="dequeue")
-    assert link["tx_bytes"] == events["wire_len_bytes"].sum()
-
-
-def test_datagrams_in_fragments_count_once_and_only_whole(tmp_path: Path) -> None:
-    results = results_of(
-        tmp_path,
-        """
-        duration = "4s"
-        [network]
-        by = "simulator"
-        [network.bottleneck]
-        rate = "20Mbit"
-        delay = "5ms"
-        queue = { limit = "100p" }
-        loss = "10%"
-        [[flow]]
-        name = "a"
-        start = "0s"
-        command = ["iperf3", "-u", "-l", "4000", "-b", "4M", "-c", "{dst}", "-t", "3", "--json"]
-        [trace]
-        capture = ["a.sender", "a.receiver"]
-        """,
-    )
-    entry = results.runs[0].entry
-    told = json.loads((entry / "a.stdout").read_text())["end"]["sum"]
-    assert told["packets"] > 300
-    row = results.samples(0, "datagrams").row(0, named=True)
-    assert told["packets"] <= row["sent"] <= told["packets"] + 2
-    # Each of three fragments is lost with 10%.
-    assert row["received"] / row["sent"] == pytest.approx(0.9**3, abs=0.08)
-    left = packets(
-        entry / "a.sender.pcapng", "ip.len", only="ip.flags.mf == 1 or ip.frag_offset > 0"
-    )
-    assert len(left) == pytest.approx(3 * row["sent"], abs=9)
-
-
-def test_a_host_that_delays_what_it_sends_delays_nothing_else(tmp_path: Path) -> None:
-    """The same arithmetic as with the delay at the router, one way after the other."""
-    study = f"""
-        duration = "2s"
-        {LINK}
-        [[flow]]
-        name = "a"
-        rtt = "60ms"
-        start = "0s"
-        delay_at = "AT"
-        transport = "udp"
-        application = {{ kind = "constant-rate", rate = "1Mbit", payload = "1kB" }}
-        [[flow]]
-        name = "p"
-        rtt = "60ms"
-        delay_at = "AT"
-        command = ["ping", "-c", "3", "-i", "0.1", "{{dst}}"]
-        start = "0s"
-        """
-    on_link = (1000 + 42) * 8 / 20e6
-    for at, one_way in (("sender", 0.055), ("router", 0.030)):
-        results = results_of(tmp_path / at, study.replace("AT", at))
-        mean = results.runs[0].metrics["flows"][0]["datagrams"]["delay_mean_s"]
-        assert mean == pytest.approx(one_way + on_link, abs=5e-6)
-        echoes = (results.runs[0].entry / "p.stdout").read_text()
-        shown = re.search(r"rtt min/avg/max/mdev = ([\d.]+)/", echoes)
-        assert shown is not None, echoes
-        assert 60_000 + 2 * PING * 8 / 20 - 1 <= float(shown[1]) * 1000 < 61_000
-
-
-def test_hosts_handle_so_many_packets(tmp_path: Path) -> None:
-    results = results_of(
-        tmp_path,
-        f"""
-        duration = "3s"
-        {LINK.replace("20Mbit", "1Gbit")}
-        [[flow]]
-        name = "a"
-        packet_rate = 2000
-        start = "0s"
-        [trace]
-        capture = ["a.receiver"]
-        """,
-    )
-    seen = packets(results.runs[0].entry / "a.receiver.pcapng", "frame.time_epoch")
-    late = [float(time) for [time] in seen if 1 <= float(time) < 3]
-    # Data and acknowledgements together.
-    assert len(late) == pytest.approx(2 * 2000, rel=0.02)
-
-
-def test_short_segments_wait_for_acknowledgements_unless_told_not_to(tmp_path: Path) -> None:
-    study = f"""
-        duration = "3s"
-        {LINK}
-        [[flow]]
-        name = "a"
-        rtt = "100ms"
-        start = "0s"
-        write_size = "100B"
-        writes_per_second = 100
-        nodelay = NODELAY
-        """
-    sent = []
-    for nodelay in ("true", "false"):
-        results = results_of(tmp_path / nodelay, study.replace("NODELAY", nodelay))
-        sent.append(results.runs[0].metrics["flows"][0]["segments_sent"])
-    # One write each, or all of a round trip's.
-    assert sent[0] > 280
-    assert sent[1] < 40
-
-
-def test_a_fair_queue_tells_the_connections_of_a_program_apart(tmp_path: Path) -> None:
-    """Three connections of one program beside one flow: a quarter of the link each."""
-    results = results_of(
-        tmp_path,
-        """
-        duration = "8s"
-        warmup = "3s"
-        [network]
-        by = "simulator"
-        [network.bottleneck]
-        rate = "20Mbit"
-        delay = "5ms"
-        queue = { kind = "fq", limit = "1000p" }
-        [[flow]]
-        name = "many"
-        start = "0s"
-        command = ["iperf3", "-P", "3", "-c", "{dst}", "-t", "7", "--json"]
-        [[flow]]
-        name = "one"
-        start = "0s"
-        """,
-    )
-    # While all send: the program begins later, by what its connections have to agree upon.
-    many, one = (flow["steady_goodput_bps"] for flow in results.runs[0].metrics["flows"])
-    assert one / (many + one) == pytest.approx(0.25, abs=0.01)
-
-
-def test_hosts_of_a_chain_are_those_of_one_flow_each(tmp_path: Path) -> None:
-    results = results_of(
-        tmp_path,
+@pytest.mark.parametrize("backend", ["sim", "linux"])
+def test_queue_events_leave_out_no_bottleneck_and_no_way_back(tmp_path: Path, backend: str) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(
         """
         duration = "2s"
         [network]
-        by = "simulator"
-        topology = "chain"
+        topology = "parking-lot"
+        bottlenecks = 2
         [network.bottleneck]
-        rate = "20Mbit"
+        rate = "10Mbit"
         delay = "5ms"
-        queue = { limit = "100p" }
+        queue = { limit = "20p" }
         [[flow]]
-        name = "a"
-        rwnd = "20kB"
+        name = "there"
         [[flow]]
-        name = "b"
-        sndbuf = "30kB"
-        [[flow]]
-        name = "c"
-        sysctl = { "net.ipv4.tcp_sack" = 0 }
-        """,
-    )
-    assert all(row["received_bytes"] > 500_000 for row in flows(results).values())
-
-
-def test_a_limit_of_what_a_host_delays_is_refused(tmp_path: Path) -> None:
-    study = f"""
-        duration = "2s"
-        {LINK}
-        [[flow]]
-        name = "a"
-        rtt = "50ms"
-        delay_at = "sender"
-        delay_limit = 100
+        name = "back"
+        direction = "reverse"
+        crosses = [2, 2]
+        [trace]
+        events = ["queue"]
         """
-    with pytest.raises(InputError, match="delay_limit: a limit of what a host delays"):
-        results_of(tmp_path, study)
+    )
+    results = cclab.run(file, backend=backend, out=tmp_path / "store")
+    events = results.samples(0, "queue_events")
+    links = results.samples(0, "links").filter(pl.col("name").str.starts_with("bottleneck"))
+    assert len(links) == 4
+    assert sorted(events["link"].unique()) == sorted(links["name"])
+    for link in links.iter_rows(named=True):
+        own = events.filter(link=link["name"])
+        leaving = own.filter(action="dequeue")
+        # The last may still be on its way to the line.
+        assert 0 <= leaving["wire_len_bytes"].sum() - link["tx_bytes"] < 1514
+        assert len(leaving) > 100
+        samples = results.samples(0, "queue_samples").filter(link=link["name"])
+        # What the queue refuses does not enter it.
+        waiting = samples["backlog_packets"][-1]
+        assert len(own) - len(leaving) == len(leaving) + waiting
+    assert links["queue_drops"].sum() > 0
 
 
 @pytest.mark.parametrize("backend", ["sim", "linux"])
-@pytest.mark.parametrize("name", ["lte", "home-uplink", "l4s"])
+@pytest.mark.parametrize("name", ["lte", "home-uplink", "l4s", "two-kernels"])
 def test_an_example_runs_on_either_backend_as_it_is(
     tmp_path: Path, name: str, backend: str
 ) -> None:
@@ -665,11 +403,11 @@ def test_a_guest_that_is_killed_ends_its_run_with_one_message(tmp_path: Path) ->
     os.kill(guest, signal.SIGKILL)
     _, errors = command.communicate(timeout=60)
     assert command.returncode == 3
-    assert "the guest ended with signal: 9" in errors
+    assert re.search(r"the guest of kernel \S+ ended with signal: 9", errors)
     await_that(lambda: not processes_in(tmp_path), "the end of all processes")
 
 
-def test_a_study_without_the_key_is_on_the_kernels_own_network(tmp_path: Path) -> None:
+def test_a_study_without_the_key_is_on_the_simulators_network(tmp_path: Path) -> None:
     file = tmp_path / "study.toml"
     file.write_text(
         'backend = "linux"\nduration = "1s"\n[network.bottleneck]\nrate = "1Mbit"\n'
@@ -677,3 +415,7 @@ def test_a_study_without_the_key_is_on_the_kernels_own_network(tmp_path: Path) -
     )
     (run,) = cclab.Study.load(file).plan().runs
     assert "by" not in run.scenario["network"]
+    for by, of_ours in (("simulator", True), ("kernel", False)):
+        (other,) = cclab.Study.load(file).plan(set=[f"network.by={by}"]).runs
+        assert (other.version == run.version) is of_ours
+        assert ("core" in other.version) is of_ours

@@ -1,5 +1,6 @@
 """The laboratory's core: studies, the simulator, traces and metrics, in Rust."""
 
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Literal, final
 
@@ -29,6 +30,7 @@ __all__ = [
     "foreseen",
     "holds",
     "impairments",
+    "kernels",
     "measure",
     "metrics",
     "needs_of",
@@ -98,10 +100,21 @@ def describe(scenario: str) -> str:
 def foreseen(scenario: str) -> str:
     """The warnings that every run of a scenario (JSON) will have, as JSON."""
 
-def determinants(scenario: str, kernel: str | None = None) -> str:
-    """What determines a run of `scenario` (JSON) beside its seed: the versions of what it uses, or,
-    with a `kernel`, that and the version of what is done around it.
+def determinants(
+    scenario: str, backend: str, kernels: Mapping[str | None, str] | None = None
+) -> str:
+    """What determines a run of `scenario` (JSON) on `backend` beside its seed: the versions of what
+    it uses, or, with `kernels`, those that it uses and the version of what is done around them.
+
+    `kernels` says what each is made of, by what scenarios call it; None: the one used by default.
     """
+
+def kernels(scenario: str) -> list[str | None]:
+    """What `scenario` (JSON) calls the kernels that it uses; None: the one used by default."""
+
+def modules(scenario: str) -> list[tuple[str, str, dict[str, str]]]:
+    """The modules of C files that the kernels of `scenario` (JSON) have: the name of each, its
+    file, and the texts that it is compiled of by their paths."""
 
 def run_id(scenario: str, seed: int, backend: str, version: str) -> str:
     """The content hash of a run of `scenario` (JSON): the name of its entry in a store.
@@ -129,13 +142,15 @@ def plan(
     text: str,
     file: str,
     set: list[str],
-    kernels: dict[str, str],
+    replaced: list[tuple[str, str]],
+    kernels: Mapping[str, Mapping[str | None, str]],
     backend: str | None = None,
     repeat: int | str | None = None,
     seed: int | None = None,
 ) -> str:
-    """The plan of the study in `text`, as JSON; messages call it `file`. `kernels` name
-    those of the backends that run on one.
+    """The plan of the study in `text`, as JSON; messages call it `file`. `replaced` has the
+    settings that an argument stands for, each behind what messages call that. `kernels` are those
+    of the backends that run on some, each as `determinants` has them.
 
     Raises `StudyError` if the study or one of the replacements is wrong.
     """
@@ -161,15 +176,17 @@ def execute_on_kernel(
     directory: str,
     progress: Progress,
     agent: str,
-    kernel: str | None,
+    kernels: Sequence[tuple[str | None, str, str, str]] | None,
     limits_s: tuple[float, float],
     window_ns: int | None = None,
 ) -> None:
-    """Executes a run on the kernel at the path `kernel`, in virtual time, or, if it is None, on
-    this host's, with the program at `agent`, and writes run.json and its trace into `directory`.
+    """Executes a run on `kernels`, in virtual time, or, if that is None, on this host's, with the
+    program at `agent`, and writes run.json and its trace into `directory`.
 
-    `limits_s` bound the real time in all, and that without progress. Raises `RunError` if
-    the run fails, is cancelled or runs into a bound.
+    Of each kernel: what the scenario calls it (None: the one used by default), its name, its key
+    and the path of its program. `limits_s` bound the real time in all, and that without progress.
+    Hosts run no longer than `window_ns` ahead of a network that is not the kernel's: no result
+    depends on it. Raises `RunError` if the run fails, is cancelled or runs into a bound.
     """
 
 def needs_of(run_json: str) -> str:
@@ -245,6 +262,13 @@ def analyze(
     the folder `series`, which is there. Raises `CaptureError` if the file is no capture or cannot
     be read, and `RunError` if a table cannot be written; what is wrong in places is among the
     document's `problems`.
+    """
+
+def variant_file(path: str) -> str:
+    """What the variant's file at `path` is, as JSON: a row of `variants` with `language`, `file`,
+    what it takes in from its folder, and `sha256`.
+
+    Raises `StudyError` if it is none.
     """
 
 def variants() -> str:

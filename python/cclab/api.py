@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cclab import companions, versions
+from cclab import companions, kernel, versions
 from cclab.backends import backend as find_backend
 from cclab.backends import outdated
 from cclab.errors import DamageError, InputError, RunsFailedError
@@ -272,13 +272,27 @@ def _crew(
 
 
 def check(plan: Plan) -> Backend:
-    """The backend of `plan`. Raises `InputError` if there is none or it cannot do the study."""
+    """The backend of `plan`. Raises `InputError` if there is none, if it cannot do the study or
+    if it lacks a kernel that the study names."""
     backend = find_backend(plan.backend)
     if plan.unsupported:
         lines = [f"backend {plan.backend!r} of this version does not do:"]
         lines += [f"  {reason}" for reason in plan.refusals]
         raise InputError("\n".join(lines))
+    for absent in absent_kernels(plan):
+        raise InputError(absent)
     return backend
+
+
+def absent_kernels(plan: Plan) -> list[str]:
+    """What to say of the kernels that the study names and its backend does not have, each once."""
+    found = dict.fromkeys(
+        (one["place"] or "", one["name"]) for point in plan.points for one in point.absent
+    )
+    return [
+        f"{place}: {kernel.not_built(name)}" if place else kernel.not_built(name)
+        for place, name in found
+    ]
 
 
 def store_of(plan: Plan, out: str | Path | None) -> Store:

@@ -12,6 +12,7 @@ import json
 import os
 import tempfile
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,9 @@ from cclab import estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from cclab.backends import Backend
     from cclab.plan import Run
@@ -80,7 +84,7 @@ def learn(backend: Backend, batches: Iterable[Seen]) -> None:
     rows = [[b.runs, b.packets, b.virtual_s, b.seconds] for b in batches if b.seconds >= _LEAST_S]
     if not rows:
         return
-    with contextlib.suppress(OSError, RuntimeError):
+    with contextlib.suppress(OSError, ValueError):
         known = _read()
         before = known[backend.name].seen if backend.name in known else []
         rows = [*before, *rows][-_MOST_SEEN:]
@@ -109,7 +113,6 @@ def _guess(backend: Backend) -> Costs:
 def _fitted(backend: Backend, rows: list[list[float]]) -> list[float]:
     """The costs that come nearest to `rows` in proportion, none of them below zero."""
     import numpy as np
-    from scipy.optimize import nnls
 
     sizes = np.array([row[:3] for row in rows], dtype=np.float64)
     took = np.array([row[3] for row in rows], dtype=np.float64)
@@ -124,8 +127,29 @@ def _fitted(backend: Backend, rows: list[list[float]]) -> list[float]:
     ones = np.concatenate([np.ones(len(rows)), np.full(len(guesses), weight)])
     scale = system.max(axis=0)
     scale[scale == 0] = 1.0
-    found, _ = nnls(system / scale, ones)
-    return [float(x) for x in found / scale]
+    return [float(x) for x in _not_below_zero(system / scale, ones) / scale]
+
+
+def _not_below_zero(
+    system: NDArray[np.float64], wanted: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """What `system` makes the nearest to `wanted` of, without numbers below zero.
+
+    It is what least squares find of some of the unknowns, which are few, while the others are
+    zero. `scipy.optimize.nnls` finds it as well, and is loaded in more time than many a run takes.
+    """
+    import numpy as np
+
+    count = system.shape[1]
+    best, least = np.zeros(count), float(wanted @ wanted)
+    for size in range(1, count + 1):
+        for some in combinations(range(count), size):
+            found = np.zeros(count)
+            found[list(some)] = np.linalg.lstsq(system[:, some], wanted, rcond=None)[0]
+            error = float(np.sum((system @ found - wanted) ** 2))
+            if error < least and found.min() >= 0:
+                best, least = found, error
+    return best
 
 
 @dataclass(frozen=True)

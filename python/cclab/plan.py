@@ -54,6 +54,12 @@ class Point:
     runs: list[Run]
     spare: list[Run] = field(default_factory=list, repr=False)
     """The runs that may follow, where `repeat` is a rule; not kept in a store."""
+    absent: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    """The kernels that it names and the backend does not have: `name`, and `place` in the study;
+    not kept in a store."""
+    disregarded: list[str] = field(default_factory=list, repr=False)
+    """The keys that the backend takes no notice of, though it runs the scenario; not kept in a
+    store."""
 
     @property
     def foreseen(self) -> list[dict[str, str]]:
@@ -198,6 +204,14 @@ class Plan:
         return list(found.values())
 
     @property
+    def disregarded(self) -> list[str]:
+        """The keys that the backend takes no notice of at some point, each once; those of the
+        copies of a flow as one."""
+        names = {flow["name"] for point in self.points for flow in point.scenario["flows"]}
+        paths = (path for point in self.points for path in point.disregarded)
+        return list(dict.fromkeys(_of_any_copy(path, names) for path in paths))
+
+    @property
     def reasons(self) -> list[str]:
         """What the backend cannot do, in lines, each thing once with all that asks for it."""
         asking: dict[str, list[str]] = {}
@@ -301,6 +315,8 @@ class Plan:
                     Run(r["id"], r["seed"], r["backend"], r["version"], point["scenario"])
                     for r in point["runs"]
                 ],
+                absent=point.get("absent", []),
+                disregarded=point.get("disregarded", []),
             )
             for point in raw["points"]
         ]

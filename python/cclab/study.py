@@ -65,16 +65,22 @@ class Study:
         self,
         *,
         set: tuple[str, ...] | list[str] = (),
+        replaced: tuple[tuple[str, str], ...] | list[tuple[str, str]] = (),
         backend: str | None = None,
         repeat: int | str | None = None,
         seed: int | None = None,
     ) -> Plan:
         """Every run of the study, with its seed and content hash.
 
-        `set` replaces keys (`"flow.short.cc=bbr"`); `backend`, `repeat` and `seed` replace what
-        the file says. Raises `StudyError` if the study or a replacement is wrong.
+        `set` replaces keys (`"flow.short.cc=bbr"`); so does `replaced`, whose settings come from an
+        argument that messages name instead of them (`("argument bbr", "flow.short.cc=bbr")`).
+        `backend`, `repeat` and `seed` replace what the file says.
+
+        Raises `StudyError` if the study or a replacement is wrong.
         """
-        document = _core.plan(self.text, self.file, list(set), kernels(), backend, repeat, seed)
+        document = _core.plan(
+            self.text, self.file, [*set], [*replaced], kernels(), backend, repeat, seed
+        )
         return Plan.from_core(document, self.name)
 
     def explain(self, *, set: tuple[str, ...] | list[str] = ()) -> Explained:

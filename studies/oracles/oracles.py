@@ -128,8 +128,6 @@ LINUX = Oracle(
     ),
     settings=("stack=linux-6.12",),
     kernel_settings=(
-        # The simulator's network: what is compared is TCP.
-        'network.by="simulator"',
         # Without a random offset of the peers' clocks, which TCP-LP cannot read.
         'flow.variant.sysctl={"net.ipv4.tcp_timestamps" = 2}',
     ),

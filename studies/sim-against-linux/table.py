@@ -68,6 +68,8 @@ def main() -> None:
     print("\n| | differences | median of their sizes | worst | where |")
     print("| --- | ---: | ---: | ---: | --- |")
     for metric, differences in found.items():
+        if not differences:
+            continue
         worst, where = max(differences, key=lambda pair: abs(pair[0]))
         middle = statistics.median(abs(size) for size, _ in differences)
         print(f"| {metric} | {len(differences)} | {middle:.1f}% | {worst:+.1f}% | {where} |")

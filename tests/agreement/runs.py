@@ -39,13 +39,17 @@ def simulated(folder: Path) -> dict[str, Path]:
 def emulated(folder: Path) -> dict[str, Path]:
     """What the kernel's captures are by name: with window scaling, and without.
 
-    Delay is added on the sending hosts, so that packets are captured after it.
+    Delay is added on the sending hosts by netem, so that packets are captured after it.
     """
     found: dict[str, Path] = {}
     delayed = 'delay_at = "sender"'
     unscaled = 'sysctl = { "net.ipv4.tcp_window_scaling" = 0 }'
     for name, more in zip(RUNS[2:], (delayed, f"{delayed}\n{unscaled}"), strict=True):
-        entry = results_of(folder / name, study_of_two(POINTS.values(), of_each=more)).runs[0].entry
+        study = study_of_two(POINTS.values(), of_each=more)
+        study = study.replace(
+            "[network.bottleneck]", '[network]\nby = "kernel"\n[network.bottleneck]'
+        )
+        entry = results_of(folder / name, study).runs[0].entry
         found |= _captures(name, entry, folder)
     return found
 

@@ -112,7 +112,7 @@ impl Captures {
 }
 
 fn open(interface: u32) -> io::Result<OwnedFd> {
-    let socket = sys::packet_socket(interface)?;
+    let socket = sys::packet_socket(interface, sys::ANY_PROTOCOL)?;
     let descriptor = socket.as_raw_fd();
     sys::set_option(descriptor, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &ROOM)?;
     sys::set_option(descriptor, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1)?;

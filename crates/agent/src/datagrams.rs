@@ -54,7 +54,7 @@ impl Datagrams {
             ] {
                 let [leaves, arrives] = namespaces.within(namespace, || {
                     let tap = if_nametoindex(tap.as_str()).during(&step)?;
-                    let leaves = sys::packet_socket(tap).during(&step)?;
+                    let leaves = sys::packet_socket(tap, sys::ANY_PROTOCOL).during(&step)?;
                     Ok([leaves, receiving(arriving.1).during(&step)?])
                 })?;
                 for (socket, ends, seen) in [

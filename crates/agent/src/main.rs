@@ -10,7 +10,8 @@
 //! - `cclab done`: the outcome is written;
 //! - `cclab failed STEP: PROBLEM`: it could not be.
 //!
-//! As `cclab-agent --tied PARENT PROGRAM ...` it becomes PROGRAM, which ends with its parent.
+//! As `cclab-agent --tied PARENT PROGRAM ...` it becomes PROGRAM, which ends with its parent; with
+//! `--tied-still`, at the same addresses each time.
 
 mod capture;
 mod clock;
@@ -27,10 +28,12 @@ mod host;
 mod kernel;
 mod namespaces;
 mod netlink;
+mod news;
 mod offload;
 mod outcome;
 mod program;
 mod qdisc;
+mod recent;
 mod run;
 mod setup;
 mod socket;
@@ -41,16 +44,14 @@ mod tracing;
 mod udp_flow;
 mod watch;
 
-use cclab_testbed::TIED;
+use cclab_testbed::{TIED, TIED_STILL};
 
 fn main() {
+    let first = std::env::args_os().nth(1).unwrap_or_default();
     if std::process::id() == 1 {
         guest::main()
-    } else if std::env::args_os()
-        .nth(1)
-        .is_some_and(|first| first == TIED)
-    {
-        tied::main()
+    } else if first == TIED || first == TIED_STILL {
+        tied::main(first == TIED_STILL)
     } else {
         host::main()
     }

@@ -1,33 +1,32 @@
 //! From time zero to the end of the run.
 
+mod end;
+
 use std::fs::{self, File};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use cclab_testbed::Orders;
 use cclab_testbed::orders::Work;
-use cclab_testbed::records::{
-    END_MARK, LAST_WORDS, MARK, NamespaceId, Outcome, SAMPLE_MARK, SCHEMA, Sample,
-};
+use cclab_testbed::records::{END_MARK, Outcome, SAMPLE_MARK, Sample};
 use cclab_units::Time;
-use nix::net::if_::if_nametoindex;
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::unistd::ftruncate;
 
 use crate::capture::Captures;
 use crate::clock::RunClock;
 use crate::command;
-use crate::counters;
 use crate::datagrams::Datagrams;
 use crate::echo::{self, Echo};
 use crate::failure::{During, Step, failure};
 use crate::fidelity;
 use crate::flow::{Bulk, PAYLOAD};
-use crate::kernel;
 use crate::namespaces::Namespaces;
+use crate::news::Hearing;
 use crate::outcome::Samples;
 use crate::program::{Program, Surroundings};
 use crate::qdisc::QdiscCounters;
+use crate::recent::Recent;
 use crate::setup;
 use crate::sys::{self, PacketBatch};
 use crate::tracing::Events;
@@ -90,18 +89,32 @@ struct Run<'a> {
     payload: File,
     buffer: Vec<u8>,
     fidelity: Option<fidelity::Watch>,
+    /// Instants to sample at beside the regular ones, the latest first.
     marks: Vec<Time>,
     next_sample: Time,
     next_drain: Time,
     next_change: usize,
-    one_has_ended: bool,
+    news: Option<Hearing>,
+    /// Until it is heard when the first flow of all ended; none where there are no other machines.
+    recent: Option<Recent>,
+    /// When the first flow ended here, or it was heard that one had elsewhere.
+    first_end: Option<Time>,
+    /// Whether it was said that all flows here are over.
+    all_have_ended: bool,
 }
+
+/// Open files that a run may need, and that each flow may: sockets, namespaces, pipes of a program.
+const FILES: u64 = 1_024;
+/// See [`FILES`].
+const FILES_OF_A_FLOW: u64 = 16;
 
 /// Carries out `orders`.
 pub fn carry_out(orders: &Orders, place: &Place<'_>) -> Step<Outcome> {
     if place.guest {
         sys::restart_randomness().during("randomness")?;
     }
+    let files = FILES + FILES_OF_A_FLOW * orders.flows.len() as u64;
+    sys::allow_open_files(files).during("open files")?;
     let namespaces = setup::network(orders)?;
     let queues = QdiscCounters::find(&orders.queues, &namespaces)?;
     let watch = Watch::new()?;
@@ -136,6 +149,11 @@ pub fn carry_out(orders: &Orders, place: &Place<'_>) -> Step<Outcome> {
         }
         probes.push(probe);
     }
+    let news = orders.wire.and_then(|wire| wire.news);
+    let news = news.map(Hearing::open).transpose()?;
+    if let Some(news) = &news {
+        watch.readable(news, Ready::News)?;
+    }
     let events = match &place.tracefs {
         Some((mounted, instance)) => Some(Events::start(
             orders,
@@ -152,11 +170,17 @@ pub fn carry_out(orders: &Orders, place: &Place<'_>) -> Step<Outcome> {
     let captures = Captures::open(orders, &namespaces, &clock, place.dir)?;
     let datagrams = Datagrams::open(orders, &namespaces, place.dir)?;
     let run = Run {
-        marks: marks(orders),
+        marks: orders.marks.iter().rev().copied().collect(),
         next_sample: Time::ZERO,
         next_drain: DRAIN,
         next_change: 0,
-        one_has_ended: false,
+        recent: orders
+            .wire
+            .filter(|wire| wire.looks_back)
+            .map(|_| Recent::new()),
+        news,
+        first_end: None,
+        all_have_ended: false,
         answers: PacketBatch::new(if probes.is_empty() {
             1
         } else {
@@ -181,16 +205,6 @@ pub fn carry_out(orders: &Orders, place: &Place<'_>) -> Step<Outcome> {
     run.go()
 }
 
-/// Instants to sample at beside the regular ones, the latest first.
-fn marks(orders: &Orders) -> Vec<Time> {
-    let mut marks = orders.marks.clone();
-    marks.extend(orders.flows.iter().map(|flow| flow.start).max());
-    marks.sort_unstable();
-    marks.dedup();
-    marks.reverse();
-    marks
-}
-
 impl Run<'_> {
     fn go(mut self) -> Step<Outcome> {
         if self.place.guest {
@@ -203,7 +217,7 @@ impl Run<'_> {
         self.finish(end)
     }
 
-    /// Until the run's time is up or every flow has ended; when that was.
+    /// Until the run's time is up or every flow has ended, those of other machines too; when that was.
     fn until_the_end(&mut self) -> Step<Time> {
         let end = self.orders.end.unwrap_or(Time::NEVER);
         let mut due = Time::ZERO;
@@ -220,22 +234,32 @@ impl Run<'_> {
                             return Ok(end);
                         }
                     }
+                    Ready::News => {
+                        if let Some(over) = self.hear()? {
+                            return Ok(over);
+                        }
+                    }
                     other => self.socket(other)?,
                 }
             }
             // Probes alone go on until the run's end.
             let lasts = self.flows.is_empty() || self.orders.wire.is_some_and(|wire| wire.lasts);
-            if !lasts && self.flows.iter().all(Flow::over) {
+            let over = !lasts && self.flows.iter().all(Flow::over);
+            if over && self.news.is_none() {
                 let now = self.clock.now();
                 self.sample(now)?;
                 self.mark(END_MARK)?;
                 return Ok(now);
             }
-            if !self.one_has_ended && self.flows.iter().any(Flow::over) {
-                self.one_has_ended = true;
+            if self.first_end.is_none() && self.flows.iter().any(Flow::over) {
                 let now = self.clock.now();
+                self.first_end = Some(now);
                 self.sample(now)?;
                 self.mark(SAMPLE_MARK)?;
+            }
+            if over && !self.all_have_ended {
+                self.all_have_ended = true;
+                self.mark(END_MARK)?;
             }
             let next = self.deadline().min(end);
             // What was begun at `due` may have more to do at once, such as a flow's first write.
@@ -246,17 +270,12 @@ impl Run<'_> {
         }
     }
 
-    /// Tells the network, if it is another process's, what is to be done there now.
-    fn mark(&self, what: &[u8]) -> Step<()> {
-        match self.orders.wire {
-            Some(_) => fs::write(MARK, what).during("a mark on the wire"),
-            None => Ok(()),
-        }
-    }
-
     /// When the agent acts next on its own.
     fn deadline(&self) -> Time {
         let mut next = self.next_drain;
+        if let Some(recent) = &self.recent {
+            next = next.min(recent.deadline());
+        }
         if self.orders.interval > Time::ZERO {
             next = next.min(self.next_sample);
         }
@@ -322,6 +341,16 @@ impl Run<'_> {
         if sample || self.orders.end.is_some_and(|end| end <= now) {
             self.sample(now)?;
         }
+        if self
+            .recent
+            .as_ref()
+            .is_some_and(|recent| recent.deadline() <= now)
+        {
+            let samples = self.look(now)?;
+            if let Some(recent) = &mut self.recent {
+                recent.keep(now, samples);
+            }
+        }
         if self.next_drain <= now {
             while self.next_drain <= now {
                 self.next_drain += DRAIN;
@@ -365,7 +394,7 @@ impl Run<'_> {
         } = self;
         let now = &|| clock.now();
         match ready {
-            Ready::Timer => Ok(()),
+            Ready::Timer | Ready::News => Ok(()),
             Ready::Answer(index) => probes[index].hear(clock.realtime_zero, answers),
             Ready::Request(index) => probes[index].answer(),
             Ready::Listener(index) => {
@@ -406,7 +435,16 @@ impl Run<'_> {
     }
 
     fn sample(&mut self, now: Time) -> Step<()> {
+        let samples = self.look(now)?;
+        samples
+            .iter()
+            .try_for_each(|sample| self.samples.push(sample))
+    }
+
+    /// What flows have done and queues count at `now`.
+    fn look(&mut self, now: Time) -> Step<Vec<Sample>> {
         let at = now.as_nanos();
+        let mut samples = Vec::new();
         for (index, flow) in (0..).zip(&mut self.flows) {
             let (sender, received) = match flow {
                 Flow::Bulk(flow) => flow.sample(),
@@ -414,23 +452,23 @@ impl Run<'_> {
                 // What is seen of its datagrams tells more.
                 Flow::Udp(_) => (None, 0),
             };
-            self.samples.push(&Sample::Flow {
+            samples.push(Sample::Flow {
                 at,
                 flow: index,
                 sender: sender.map(Box::new),
                 received,
-            })?;
+            });
         }
         let counts = self.queues.read()?;
         for (queue, &(root, discipline)) in self.orders.queues.iter().zip(counts) {
-            self.samples.push(&Sample::Queue {
+            samples.push(Sample::Queue {
                 at,
                 link: queue.link,
                 root,
                 discipline,
-            })?;
+            });
         }
-        Ok(())
+        Ok(samples)
     }
 
     fn drain(&mut self) -> Step<()> {
@@ -439,74 +477,6 @@ impl Run<'_> {
         }
         self.captures.drain()?;
         self.datagrams.drain()
-    }
-
-    /// Gives programs that still run the time to say what they saw.
-    fn let_programs_end(&mut self, end: Time) -> Step<()> {
-        for flow in &mut self.flows {
-            if let Flow::Program(flow) = flow {
-                flow.ask_to_end(end);
-            }
-        }
-        let running = |flow: &Flow| matches!(flow, Flow::Program(f) if !f.over());
-        if !self.flows.iter().any(running) {
-            return Ok(());
-        }
-        self.clock.wake_at(end + LAST_WORDS)?;
-        while self.flows.iter().any(running) {
-            for ready in self.watch.wait()? {
-                match ready {
-                    Ready::Timer => return Ok(()),
-                    other => self.socket(other)?,
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn finish(mut self, end: Time) -> Step<Outcome> {
-        let mut outcome = Outcome {
-            schema: SCHEMA.to_owned(),
-            kernel: kernel::identify(),
-            monotonic_zero: self.clock.monotonic_zero,
-            realtime_zero: self.clock.realtime_zero,
-            end: end.as_nanos(),
-            fidelity: self.fidelity.take().map(fidelity::Watch::end),
-            ..Outcome::default()
-        };
-        for (index, namespace) in self.orders.namespaces.iter().enumerate() {
-            let interfaces = self.namespaces.within(index, || {
-                let number = |name: &String| {
-                    let number = if_nametoindex(name.as_str());
-                    number
-                        .map(|number| (number, name.clone()))
-                        .during(&format!("interfaces of {}", namespace.name))
-                };
-                namespace.interfaces.iter().map(number).collect()
-            })?;
-            outcome.namespaces.push(NamespaceId {
-                inode: self.namespaces.inode(index)?,
-                interfaces,
-            });
-            outcome
-                .counters
-                .push(self.namespaces.within(index, counters::tcp)?);
-        }
-        if let Some(events) = self.events.take() {
-            outcome.events_lost = events.finish()?;
-        }
-        outcome.packets_lost = self.captures.finish()?;
-        outcome.datagrams_lost = self.datagrams.finish()?;
-        self.samples.finish()?;
-        for flow in self.flows {
-            outcome.flows.push(match flow {
-                Flow::Bulk(flow) => flow.outcome(),
-                Flow::Program(flow) => flow.outcome()?,
-                Flow::Udp(flow) => flow.outcome(),
-            });
-        }
-        outcome.probes = self.probes.into_iter().map(Echo::outcome).collect();
-        Ok(outcome)
     }
 }
 

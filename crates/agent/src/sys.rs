@@ -59,15 +59,19 @@ pub fn set_option<T: Plain>(socket: RawFd, level: c_int, name: c_int, value: &T)
     .map(drop)
 }
 
-/// socket(2) of the packet family: IP packets, without a link layer, that pass `ifindex`.
-pub fn packet_socket(ifindex: u32) -> io::Result<OwnedFd> {
+/// Any protocol over Ethernet.
+pub const ANY_PROTOCOL: u16 = libc::ETH_P_ALL as u16;
+
+/// socket(2) of the packet family: packets of that protocol, without a link layer, that pass
+/// `ifindex`.
+pub fn packet_socket(ifindex: u32, protocol: u16) -> io::Result<OwnedFd> {
     let kind = libc::SOCK_DGRAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
     // SAFETY: the descriptor is owned by nobody else; the address is a whole sockaddr_ll.
     unsafe {
         let socket = OwnedFd::from_raw_fd(check(libc::socket(libc::AF_PACKET, kind, 0))?);
         let mut address: libc::sockaddr_ll = std::mem::zeroed();
         address.sll_family = libc::AF_PACKET as u16;
-        address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+        address.sll_protocol = protocol.to_be();
         address.sll_ifindex = ifindex as c_int;
         check(libc::bind(
             socket.as_raw_fd(),
@@ -292,6 +296,30 @@ fn time_stamp(header: &libc::msghdr) -> u64 {
         }
     }
     0
+}
+
+/// personality(2): the kernel lays out what this process becomes as it did the last time.
+pub fn keep_addresses() -> io::Result<()> {
+    // SAFETY: this asks and sets flags of this process, no more.
+    unsafe {
+        let present = check(libc::personality(0xffff_ffff))?;
+        check(libc::personality(
+            (present | libc::ADDR_NO_RANDOMIZE) as libc::c_ulong,
+        ))
+        .map(drop)
+    }
+}
+
+/// setrlimit(2): this process, and what it starts, may have `files` open, if it could have fewer.
+pub fn allow_open_files(files: u64) -> io::Result<()> {
+    // SAFETY: both calls are given a whole structure.
+    unsafe {
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        check(libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit))?;
+        limit.rlim_cur = limit.rlim_cur.max(files);
+        limit.rlim_max = limit.rlim_max.max(files);
+        check(libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit)).map(drop)
+    }
 }
 
 /// `RNDCLEARPOOL`: in a guest with a seed, randomness begins anew.

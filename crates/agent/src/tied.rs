@@ -11,8 +11,9 @@ use nix::unistd::getppid;
 
 use crate::sys;
 
-/// Becomes the program that the arguments name, after the parent's number.
-pub fn main() -> ! {
+/// Becomes the program that the arguments name, after the parent's number; if `still`, at the same
+/// addresses each time.
+pub fn main(still: bool) -> ! {
     let arguments: Vec<OsString> = std::env::args_os().skip(2).collect();
     let [parent, program, rest @ ..] = arguments.as_slice() else {
         eprintln!("usage: cclab-agent --tied PARENT PROGRAM ...");
@@ -24,6 +25,14 @@ pub fn main() -> ! {
     // A parent that ended before that will not be told of.
     if asked.is_err() || getppid().to_string().as_str() != parent {
         eprintln!("whoever started it is gone");
+        exit(1)
+    }
+    // A User Mode Linux has for memory what its heap leaves, which begins at random: its tables,
+    // and what it draws for them, were of another size in another run.
+    if still && let Err(error) = sys::keep_addresses() {
+        eprintln!(
+            "cannot let a program begin at the same addresses each time: {error}; cclab doctor says why"
+        );
         exit(1)
     }
     let error = Command::new(program).args(rest).exec();

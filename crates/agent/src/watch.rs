@@ -25,6 +25,8 @@ pub enum Ready {
     Answer(usize),
     /// A probe is to be answered.
     Request(usize),
+    /// Something happened on another machine.
+    News,
 }
 
 impl Ready {
@@ -38,6 +40,7 @@ impl Ready {
             Ready::Connections(index) => (5, index),
             Ready::Answer(index) => (6, index),
             Ready::Request(index) => (7, index),
+            Ready::News => (8, 0),
         };
         kind << 32 | index as u64
     }
@@ -52,6 +55,7 @@ impl Ready {
             5 => Ready::Connections(index),
             6 => Ready::Answer(index),
             7 => Ready::Request(index),
+            8 => Ready::News,
             _ => Ready::Timer,
         }
     }

@@ -8,10 +8,10 @@ use cclab_units::{Rate, Time};
 use crate::addresses::Addresses;
 use crate::connection::{MICROSECOND, Offsets, RECOVERY};
 use crate::error::HarvestError;
-use crate::event::{Ack, Decoder, Event};
+use crate::event::{Ack, Event};
 use crate::flows::Carried;
+use crate::machines::Events;
 use crate::records::Run;
-use crate::ring::Ring;
 use crate::samples::{microseconds, threshold};
 use crate::tally::Tally;
 
@@ -24,8 +24,7 @@ const BIT_MICROSECONDS: u128 = 8_000_000;
 /// If the ring cannot be read or is damaged.
 pub fn record(
     run: &Run<'_>,
-    ring: &Ring,
-    decoder: &Decoder,
+    events: &Events,
     tally: &Tally,
     carried: &[Carried],
     recorder: &mut Recorder,
@@ -34,7 +33,7 @@ pub fn record(
     let mut flows: Vec<Option<Follow>> = (0..run.orders.flows.len())
         .map(|index| Follow::new(run, index, tally).filter(|_| carried[index].by == Carrier::Tcp))
         .collect();
-    ring.for_each(|clock, data| {
+    events.for_each(|decoder, clock, data| {
         let now = run.at_monotonic(clock);
         let (Some(now), Some(Event::Ack(ack))) = (now, decoder.event(data)?) else {
             return Ok(());

@@ -156,10 +156,11 @@ impl<'a> Flow<'a> {
         let started = self.tally.started.or(time(outcome.started));
         let ended = self.ended();
         let end = ended.unwrap_or(self.run.end());
+        let label = |name: &str| cclab_testbed::label_of(self.run.scenario, name).to_owned();
         FlowSummary {
             name: orders.name.clone(),
-            cc: orders.cc.clone(),
-            cc_in_force: outcome.cc_in_force.clone(),
+            cc: label(&orders.cc),
+            cc_in_force: label(&outcome.cc_in_force),
             started,
             first_byte: match self.arrivals() {
                 Some((first, _)) => Some(first),
@@ -335,11 +336,10 @@ impl<'a> Flow<'a> {
 
     /// What held the flow back during its life of `life`.
     fn limited(&self, life: Time) -> Limited {
-        let variant = cclab_cc::find(&self.outcome.cc_in_force);
         let told = Told {
             sockets: &self.outcome.sender,
             open: self.tally.connections.iter().map(|c| c.open.time()).sum(),
-            paces: variant.is_some_and(|variant| variant.paces),
+            paces: cclab_testbed::paces(self.run.scenario, &self.outcome.cc_in_force),
             nothing_waits: nothing_waits(&self.run.orders.flows[self.index].work),
             samples: &self.samples,
         };

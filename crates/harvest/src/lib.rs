@@ -3,7 +3,8 @@
 //!
 //! The order of reading is the order of need: the outcome says whether there was a run at all;
 //! one pass over the kernel's events gives queue events, losses, histograms and what summaries
-//! need; datagrams that left are found again among those that arrived; samples follow; then, if asked for, a second pass gives the acknowledgements.
+//! need; datagrams that left are found again among those that arrived; samples follow; then, if asked
+//! for, a second pass gives the acknowledgements.
 
 mod acks;
 mod addresses;
@@ -16,6 +17,7 @@ mod flows;
 mod format;
 mod limits;
 mod links;
+mod machines;
 mod places;
 mod probes;
 mod records;
@@ -30,13 +32,14 @@ use std::path::Path;
 
 use cclab_layout::Layout;
 use cclab_spec::Scenario;
-use cclab_testbed::records::Outcome;
-use cclab_testbed::{Orders, records as testbed_records};
-use cclab_trace::schema::{Fidelity, Kernel, LinkSummary, RunSummary, TrafficSummary};
+use cclab_testbed::{Machine, Orders, records as testbed_records};
+use cclab_trace::schema::{Fidelity, LinkSummary, RunSummary, TrafficSummary};
 use cclab_trace::{Recorder, Recording};
 
 pub use error::HarvestError;
+pub use machines::Recorded;
 
+use crate::machines::Events;
 use crate::records::{Run, is_program, output_names};
 use crate::tally::Tally;
 
@@ -58,8 +61,9 @@ pub struct Beside {
     pub events: u64,
 }
 
-/// Writes the trace of the run of `scenario` by `orders` whose records lie in `raw` into the
-/// folder `out`, which it makes if it is not there.
+/// Writes the trace of the run of `scenario` that one machine, whose `kernel` may have a name, has
+/// carried out by `orders`, and whose records lie in `raw`, into the folder `out`, which it makes if
+/// it is not there.
 ///
 /// # Errors
 /// If the agent failed, if the kernel lost events or packets, if a record is damaged, or if a
@@ -67,27 +71,37 @@ pub struct Beside {
 pub fn harvest(
     scenario: &Scenario,
     orders: &Orders,
+    kernel: Option<&str>,
     raw: &Path,
     out: &Path,
 ) -> Result<Kept, HarvestError> {
     let recorder = Recorder::create(out, Recording::from(&scenario.trace))?;
-    complete(scenario, orders, raw, out, recorder, None)
+    let machine = &Machine::whole(orders.clone());
+    let recorded = [Recorded {
+        kernel,
+        machine,
+        raw,
+    }];
+    complete(scenario, orders, &recorded, raw, out, recorder, None)
 }
 
-/// As [`harvest`], with what `recorder`, that of the folder `out`, has seen of the network `beside`
-/// the hosts of the orders.
+/// As [`harvest`] of a run that several `machines` have carried out, with what `recorder`, that of
+/// the folder `out`, has seen of the network `beside` their hosts, and what was seen there of
+/// datagrams in the folder `raw`.
 ///
 /// # Errors
 /// As [`harvest`].
 pub fn complete(
     scenario: &Scenario,
     orders: &Orders,
+    machines: &[Recorded<'_>],
     raw: &Path,
     out: &Path,
     mut recorder: Recorder,
     beside: Option<Beside>,
 ) -> Result<Kept, HarvestError> {
-    let outcome = records::outcome(orders, raw)?;
+    let outcomes = machines::outcomes(machines)?;
+    let outcome = machines::outcome(orders, machines, &outcomes)?;
     let layout = Layout::of(scenario);
     let run = Run {
         scenario,
@@ -96,10 +110,10 @@ pub fn complete(
         outcome: &outcome,
         raw,
     };
-    let samples = records::samples(raw)?;
-    let events = records::events(raw)?;
+    let samples = machines::samples(machines)?;
+    let events = Events::of(machines)?;
     let tally = match &events {
-        Some((ring, decoder)) => Tally::of(&run, ring, decoder, &mut recorder)?,
+        Some(events) => Tally::of(&run, events, &mut recorder)?,
         None => Tally::empty(&run),
     };
     let carried = flows::carried(&run, &samples)?;
@@ -107,8 +121,8 @@ pub fn complete(
     samples::record(&run, &samples, &syns, &carried, &mut recorder)
         .map_err(|reason| samples::misfit(&run, reason))?;
     let wants_acks = scenario.trace.events.contains(&cclab_spec::EventKind::Ack);
-    if let Some((ring, decoder)) = events.as_ref().filter(|_| wants_acks) {
-        acks::record(&run, ring, decoder, &tally, &carried, &mut recorder)?;
+    if let Some(events) = events.as_ref().filter(|_| wants_acks) {
+        acks::record(&run, events, &tally, &carried, &mut recorder)?;
     }
     captures::record(&run, &mut recorder)?;
     let beside = beside.unwrap_or_else(|| Beside {
@@ -122,19 +136,10 @@ pub fn complete(
         links: beside.links,
         traffic: beside.traffic,
         probes: probes::summaries(&run),
-        kernel: Some(kernel(&outcome)),
+        machines: machines::described(orders, machines, &outcomes),
         fidelity: outcome.fidelity.as_ref().map(fidelity),
     })?;
-    keep(orders, raw, out)
-}
-
-fn kernel(outcome: &Outcome) -> Kernel {
-    let kernel = &outcome.kernel;
-    Kernel {
-        release: kernel.release.clone(),
-        version: kernel.version.clone(),
-        config_sha256: kernel.config_sha256.clone(),
-    }
+    keep(machines, out)
 }
 
 fn fidelity(seen: &testbed_records::Fidelity) -> Fidelity {
@@ -148,14 +153,17 @@ fn fidelity(seen: &testbed_records::Fidelity) -> Fidelity {
 }
 
 /// Copies what programs printed.
-fn keep(orders: &Orders, raw: &Path, out: &Path) -> Result<Kept, HarvestError> {
-    let programs = orders.flows.iter().filter(|flow| is_program(flow));
+fn keep(machines: &[Recorded<'_>], out: &Path) -> Result<Kept, HarvestError> {
     let mut kept = Kept::default();
-    for name in programs.flat_map(output_names) {
-        let from = raw.join(&name);
-        if from.is_file() {
-            fs::copy(&from, out.join(&name)).map_err(|e| HarvestError::io(&from, e))?;
-            kept.programs.push(name);
+    for one in machines {
+        let flows = one.machine.orders.flows.iter();
+        let programs = flows.filter(|flow| is_program(flow));
+        for name in programs.flat_map(output_names) {
+            let from = one.raw.join(&name);
+            if from.is_file() {
+                fs::copy(&from, out.join(&name)).map_err(|e| HarvestError::io(&from, e))?;
+                kept.programs.push(name);
+            }
         }
     }
     Ok(kept)

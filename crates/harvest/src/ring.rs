@@ -196,40 +196,6 @@ impl Ring {
         Ok(ring)
     }
 
-    /// Calls `take` with time and data of each event, in the order of time; those of one instant
-    /// in the order of the file.
-    ///
-    /// # Errors
-    /// If the file cannot be read or is damaged, or the first error of `take`.
-    pub fn for_each(
-        &self,
-        mut take: impl FnMut(u64, &[u8]) -> Result<(), String>,
-    ) -> Result<(), HarvestError> {
-        let mut cursors: Vec<Cursor<'_>> = Vec::with_capacity(self.streams.len());
-        let mut waiting = BinaryHeap::new();
-        for stream in &self.streams {
-            let mut cursor = Cursor::new(self, &stream.pages)?;
-            if let Some(time) = cursor.advance()? {
-                waiting.push(Reverse((time, cursors.len())));
-            }
-            cursors.push(cursor);
-        }
-        while let Some(Reverse((mut time, index))) = waiting.pop() {
-            let cursor = &mut cursors[index];
-            loop {
-                take(time, cursor.data()).map_err(|e| self.damaged(cursor.page_number(), e))?;
-                let Some(next) = cursor.advance()? else { break };
-                let other = waiting.peek().map_or((u64::MAX, usize::MAX), |top| top.0);
-                if (next, index) > other {
-                    waiting.push(Reverse((next, index)));
-                    break;
-                }
-                time = next;
-            }
-        }
-        Ok(())
-    }
-
     fn file(&self) -> Result<File, HarvestError> {
         File::open(&self.path).map_err(|e| HarvestError::io(&self.path, e))
     }
@@ -291,6 +257,43 @@ impl Ring {
     fn damaged(&self, page: u64, reason: String) -> HarvestError {
         HarvestError::damaged(&self.path, format!("page {page}: {reason}"))
     }
+}
+
+/// Calls `take` with the index of its ring, time and data of each event in `rings`, in the order of
+/// time; those of one instant in the order of the rings, and of the file.
+///
+/// # Errors
+/// If a file cannot be read or is damaged, or the first error of `take`.
+pub fn for_each<'a>(
+    rings: impl IntoIterator<Item = &'a Ring>,
+    mut take: impl FnMut(usize, u64, &[u8]) -> Result<(), String>,
+) -> Result<(), HarvestError> {
+    let mut cursors: Vec<(usize, Cursor<'_>)> = Vec::new();
+    let mut waiting = BinaryHeap::new();
+    for (number, ring) in rings.into_iter().enumerate() {
+        for stream in &ring.streams {
+            let mut cursor = Cursor::new(ring, &stream.pages)?;
+            if let Some(time) = cursor.advance()? {
+                waiting.push(Reverse((time, cursors.len())));
+            }
+            cursors.push((number, cursor));
+        }
+    }
+    while let Some(Reverse((mut time, index))) = waiting.pop() {
+        let (number, cursor) = &mut cursors[index];
+        loop {
+            let taken = take(*number, time, cursor.data());
+            taken.map_err(|e| cursor.ring.damaged(cursor.page_number(), e))?;
+            let Some(next) = cursor.advance()? else { break };
+            let other = waiting.peek().map_or((u64::MAX, usize::MAX), |top| top.0);
+            if (next, index) > other {
+                waiting.push(Reverse((next, index)));
+                break;
+            }
+            time = next;
+        }
+    }
+    Ok(())
 }
 
 /// A place in a stream.

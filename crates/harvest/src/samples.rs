@@ -45,8 +45,7 @@ pub fn record(
                     }
                 } else if let Some(info) = sender {
                     // A flow that has not started has no state.
-                    let variant = cclab_cc::find(&outcome.cc_in_force);
-                    let paces = variant.is_some_and(|variant| variant.paces);
+                    let paces = cclab_testbed::paces(run.scenario, &outcome.cc_in_force);
                     let row = flow_sample(*flow, info, *received, syns[index], paces);
                     recorder.record(Time::from_nanos(*at), Event::FlowSample(row));
                 }

@@ -7,10 +7,10 @@ use cclab_units::Time;
 use crate::addresses::{Addresses, Owner};
 use crate::connection::Connection;
 use crate::error::HarvestError;
-use crate::event::{AtQueue, Decoder, Ends, Event, Lost};
+use crate::event::{AtQueue, Ends, Event, Lost};
+use crate::machines::Events;
 use crate::places::Places;
 use crate::records::{Run, is_program};
-use crate::ring::Ring;
 
 /// A socket that is about to send its SYN (include/net/tcp_states.h).
 const SYN_SENT: u8 = 2;
@@ -141,14 +141,13 @@ impl Tally {
         });
     }
 
-    /// Goes through `ring` and hands queue events and losses to `recorder`.
+    /// Goes through `events` and hands queue events and losses to `recorder`.
     ///
     /// # Errors
     /// If the ring cannot be read or is damaged.
     pub fn of(
         run: &Run<'_>,
-        ring: &Ring,
-        decoder: &Decoder,
+        events: &Events,
         recorder: &mut Recorder,
     ) -> Result<Tally, HarvestError> {
         let mut pass = Pass {
@@ -160,7 +159,7 @@ impl Tally {
             tally: Tally::empty(run),
             recorder,
         };
-        ring.for_each(|clock, data| {
+        events.for_each(|decoder, clock, data| {
             pass.tally.events += 1;
             if let Some(now) = run.at_monotonic(clock)
                 && let Some(event) = decoder.event(data)?

@@ -7,7 +7,7 @@ use cclab_testbed::records::EventFormats;
 
 use crate::error::HarvestError;
 use crate::event::{Ack, AtQueue, Decoder, Ends, Event, Lost, Taken};
-use crate::ring::{PageFormat, Ring};
+use crate::ring::{PageFormat, Ring, for_each};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -29,7 +29,7 @@ fn decode(path: &Path, formats: &EventFormats) -> Vec<(u64, Event)> {
     let ring = Ring::open(path, pages(formats)).expect("a whole ring");
     let decoder = Decoder::new(formats).expect("known formats");
     let mut events = Vec::new();
-    ring.for_each(|time, data| {
+    for_each([&ring], |_, time, data| {
         if let Some(event) = decoder.event(data)? {
             events.push((time / 1000, event));
         }
@@ -236,6 +236,22 @@ fn pages_of_two_processors_are_merged_in_the_order_of_time() {
 }
 
 #[test]
+fn rings_of_two_kernels_are_merged_in_the_order_of_time() {
+    let formats = formats();
+    let rings = [0, 1].map(|_| Ring::open(&data("events.ring"), pages(&formats)).expect("a ring"));
+    let mut found = Vec::new();
+    for_each(&rings, |number, time, _| {
+        found.push((time, number));
+        Ok(())
+    })
+    .expect("two good rings");
+    assert!(found.is_sorted());
+    let of = |which: usize| found.iter().filter(|(_, number)| *number == which).count();
+    assert!(of(0) > 100);
+    assert_eq!(of(0), of(1));
+}
+
+#[test]
 fn a_page_that_says_that_events_were_lost_fails_the_run() {
     let formats = formats();
     let mut whole = std::fs::read(data("events.ring")).expect("test data");
@@ -264,7 +280,7 @@ mod mangled {
         let decoder = Decoder::new(&formats).expect("known formats");
         let mut count = 0;
         let mut last = 0;
-        let walked = ring.for_each(|time, data| {
+        let walked = for_each([&ring], |_, time, data| {
             assert!(time >= last, "time runs backwards");
             last = time;
             count += 1;

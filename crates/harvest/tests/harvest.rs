@@ -6,7 +6,7 @@ use std::path::Path;
 
 use cclab_harvest::{HarvestError, Kept, harvest};
 use cclab_spec::{
-    By, Change, Direction, EventKind, Flow, Limit, Link, Network, Outage, Place, Queue, Scenario,
+    Change, Direction, EventKind, Flow, Limit, Link, Network, Outage, Place, Queue, Scenario,
     Topology, TraceOptions, Video,
 };
 use cclab_testbed::orders::{self, Taps, Work};
@@ -43,8 +43,9 @@ fn scenario() -> Scenario {
         duration: None,
         warmup: Time::ZERO,
         stack: "linux-6.12".into(),
+        kernel: None,
         network: Network {
-            by: By::Kernel,
+            by: None,
             topology: Topology::Dumbbell,
             bottleneck: link(Some(20_000_000)),
             access: link(None),
@@ -55,6 +56,7 @@ fn scenario() -> Scenario {
         flows: vec![flow()],
         traffic: Vec::new(),
         probes: Vec::new(),
+        variant_files: Vec::new(),
         trace: TraceOptions {
             interval: Time::from_millis(10),
             events: vec![EventKind::Ack, EventKind::Queue, EventKind::Drop],
@@ -301,6 +303,7 @@ impl Folder {
         harvest(
             &self.scenario,
             &self.orders,
+            Some("6.12"),
             self.raw.path(),
             self.out.path(),
         )
@@ -399,7 +402,14 @@ fn a_real_run_gives_the_rows_that_the_kernel_printed() {
     assert_eq!(link.sojourn.count(), 109);
     assert_eq!(link.backlog_max, 10_598);
     assert_eq!(trace.summary.links[1].name, "bottleneck.reverse");
-    assert_eq!(trace.summary.kernel.expect("a kernel").release, "6.12.1");
+    let [machine] = trace.summary.machines.as_slice() else {
+        panic!("one machine");
+    };
+    assert_eq!(
+        (machine.kernel.as_deref(), machine.release.as_str()),
+        (Some("6.12"), "6.12.1")
+    );
+    assert_eq!(machine.flows, ["bulk"]);
     assert_eq!(trace.summary.fidelity, None);
 }
 
@@ -1000,7 +1010,13 @@ fn every_way_to_fail_says_what_is_wrong() {
 
     let folder = Folder::new();
     let raw = folder.raw.path();
-    let error = harvest(&folder.scenario, &folder.orders, raw, folder.out.path());
+    let error = harvest(
+        &folder.scenario,
+        &folder.orders,
+        None,
+        raw,
+        folder.out.path(),
+    );
     assert!(
         error
             .expect_err("no outcome")

@@ -1,6 +1,9 @@
 //! What the generators of topologies build with.
 
-use cclab_spec::{DelayAt, Direction, Flow, Link as Line, Probe, Scenario, Traffic};
+use cclab_spec::{
+    DelayAt, Direction, Flow, Link as Line, Probe, Scenario, Traffic, bottleneck_name,
+    way_back_name,
+};
 use cclab_units::Time;
 
 use crate::layout::{Journey, Layout, LineId, Link, LinkId, LinkKind, Node, NodeId, Role};
@@ -154,11 +157,7 @@ impl<'a> Builder<'a> {
             .map(|number| self.node(format!("r{number}"), Role::Router))
             .collect();
         for (number, ends) in (1..).zip(routers.windows(2)) {
-            let name = match number {
-                1 => "bottleneck".to_owned(),
-                number => format!("bottleneck{number}"),
-            };
-            self.bottleneck(name, [ends[0], ends[1]]);
+            self.bottleneck(bottleneck_name(number), [ends[0], ends[1]]);
         }
         if let Some(router) = network.router {
             for (number, &node) in (1..).zip(&routers) {
@@ -186,7 +185,7 @@ impl<'a> Builder<'a> {
         extra: Time,
     ) -> [LinkId; 2] {
         let line = |line| LinkKind::Line { line, extra };
-        let reverse = format!("{name}.reverse");
+        let reverse = way_back_name(&name);
         let forward = self.one(name, [from, to], line(there));
         let reverse = self.one(reverse, [to, from], line(back));
         self.join([forward, reverse])
@@ -232,7 +231,7 @@ impl<'a> Builder<'a> {
             let ends = [sides.nodes[0]; 2];
             let kind = LinkKind::Delay(extra);
             let name = format!("{}.delay", traveller.name);
-            let reverse = format!("{name}.reverse");
+            let reverse = way_back_name(&name);
             let forward = self.one(name, ends, kind);
             let reverse = self.one(reverse, ends, kind);
             let [forward, reverse] = self.join([forward, reverse]);

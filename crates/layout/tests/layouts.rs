@@ -1,7 +1,9 @@
 //! Small networks against their layouts as drawn by hand.
 
+use std::collections::BTreeSet;
+
 use cclab_layout::{Journey, Layout, LinkId, LinkKind, Role};
-use cclab_spec::{Overrides, Place, Study};
+use cclab_spec::{Overrides, Place, Scenario, Study};
 use cclab_units::{Rate, Time};
 
 /// The layout of a bottleneck of 10 Mbit/s and 20 ms, without the queue's rest, and `rest`.
@@ -13,9 +15,13 @@ fn layout(rest: &str) -> Layout {
 }
 
 fn layout_of(text: &str) -> Layout {
+    Layout::of(&scenario_of(text))
+}
+
+fn scenario_of(text: &str) -> Scenario {
     let study = Study::load(text, "study.toml").expect("a good study");
     let plan = study.plan(&Overrides::default(), &|_, _| "test".to_owned());
-    Layout::of(&plan.expect("a plan").runs[0].run.scenario)
+    plan.expect("a plan").runs[0].run.scenario.clone()
 }
 
 fn names(layout: &Layout) -> Vec<&str> {
@@ -278,4 +284,53 @@ fn losses_act_at_the_link_and_where_data_leave_and_reach_hosts() {
             (Place::Router, "b.left.access.reverse", ""),
         ]
     );
+}
+
+/// Processors of nodes and what makes up a base RTT are no links that anybody has drawn.
+fn drawn(layout: &Layout) -> BTreeSet<&str> {
+    let lines = layout.links.iter();
+    let lines = lines.filter(|link| matches!(link.kind, LinkKind::Line { .. }));
+    lines.map(|link| link.name.as_str()).collect()
+}
+
+#[test]
+fn the_links_of_every_topology_are_points_of_capture() {
+    let rest = "[[flow]]\nname = \"a\"\nrtt = \"90ms\"\n[[flow]]\nname = \"b\"\ncount = 2\n\
+                [[traffic]]\nkind = \"random\"\n[[probe]]\n";
+    let bottleneck = "[network.bottleneck]\nrate = \"10Mbit\"\nqueue = { limit = \"100p\" }\n";
+    let mut studies: Vec<String> = ["dumbbell", "chain", "parking-lot"]
+        .map(|topology| {
+            format!(
+                "duration = \"1s\"\n[network]\ntopology = \"{topology}\"\n\
+                 router_packet_rate = 9000\n{bottleneck}{rest}"
+            )
+        })
+        .to_vec();
+    studies.push(
+        "duration = \"1s\"\n[network]\ntopology = \"graph\"\n\
+         [[network.link]]\nfrom = \"a\"\nto = \"r\"\n\
+         [[network.link]]\nname = \"sat\"\nfrom = \"b\"\nto = \"r\"\none_way = true\n\
+         [[network.link]]\nname = \"there\"\nfrom = \"r\"\nto = \"b\"\nrate = \"10Mbit\"\n\
+         bottleneck = true\none_way = true\n\
+         [[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\nrtt = \"30ms\"\n"
+            .to_owned(),
+    );
+    for text in studies {
+        let scenario = scenario_of(&text);
+        let layout = Layout::of(&scenario);
+        let points = scenario.points();
+        let hosts = ["sender", "receiver"];
+        let others = points.iter().map(String::as_str).filter(|point| {
+            let end = point.rsplit_once('.').map_or("", |(_, end)| end);
+            !hosts.contains(&end)
+        });
+        let mut links: BTreeSet<&str> = others.collect();
+        assert!(links.contains("bottleneck"));
+        if scenario.network.graph.is_some() {
+            links.remove("bottleneck"); // another name of the link under study
+        }
+        assert_eq!(links, drawn(&layout), "{text}");
+        let unique: BTreeSet<&String> = points.iter().collect();
+        assert_eq!(unique.len(), points.len());
+    }
 }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use cclab_linux::{Execution, Place, execute};
+use cclab_linux::{Execution, Kernel, Place, execute};
 use cclab_spec::{Overrides, Study};
 use cclab_trace::Progress;
 
@@ -36,7 +36,7 @@ fn carry_out() -> Result<(), Problem> {
             _ => Err(format!("{option} FILE comes next").into()),
         }
     };
-    let kernel = file("--kernel")?;
+    let kernels = [Kernel::at(file("--kernel")?)];
     let agent = std::fs::canonicalize(file("--agent")?)?;
     let out = file("--out")?;
     let path = words.next().ok_or("a study comes last")?;
@@ -50,7 +50,7 @@ fn carry_out() -> Result<(), Problem> {
     let run = &plan.runs.first().ok_or("the study has no run")?.run;
     std::fs::create_dir_all(&out)?;
     let how = Execution {
-        place: Place::Guest { kernel: &kernel },
+        place: Place::Guest { kernels: &kernels },
         agent: &agent,
         limit: LIMIT,
         stall: Duration::from_secs(60),

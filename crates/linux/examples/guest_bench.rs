@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use cclab_linux::{Execution, Place, carry_out};
+use cclab_linux::{Execution, Kernel, Place, carry_out};
 use cclab_spec::{Overrides, Run, Study};
 use cclab_testbed::orders::Events;
 use cclab_testbed::records::{EVENTS, OUTCOME, Outcome};
@@ -105,10 +105,9 @@ fn measure(arguments: &Arguments) -> Result<serde_json::Value, Problem> {
         ..orders(&run.scenario, run.seed, Target::Guest)
     };
     let agent = fs::canonicalize(&arguments.agent)?;
+    let kernels = [Kernel::at(arguments.kernel.clone())];
     let how = Execution {
-        place: Place::Guest {
-            kernel: &arguments.kernel,
-        },
+        place: Place::Guest { kernels: &kernels },
         agent: &agent,
         limit: LIMIT,
         stall: LIMIT,
@@ -122,7 +121,7 @@ fn measure(arguments: &Arguments) -> Result<serde_json::Value, Problem> {
         let traced = with(ALL_EVENTS);
         all.push(turn(&run, &traced, &at("all"), &how)?);
         let began = Instant::now();
-        cclab_harvest::harvest(&run.scenario, &traced, &at("all"), &at("trace"))?;
+        cclab_harvest::harvest(&run.scenario, &traced, None, &at("all"), &at("trace"))?;
         harvests.push(began.elapsed());
         acks.push(turn(&run, &with(ACKS), &at("acks"), &how)?);
         none.push(turn(&run, &with(NO_EVENTS), &at("none"), &how)?);

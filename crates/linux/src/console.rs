@@ -9,6 +9,8 @@ use cclab_units::Time;
 const LINES: usize = 25;
 /// The longest part of a line that is kept.
 const WIDTH: usize = 300;
+/// Functions of the kernel that are kept: those of the first fault.
+const FUNCTIONS: usize = 64;
 
 /// Everything heard so far, as far as it matters.
 #[derive(Debug, Default)]
@@ -19,6 +21,8 @@ pub struct Console {
     pub done: bool,
     /// What the agent says went wrong.
     pub failure: Option<Failure>,
+    /// The functions that the kernel names as it fails, from where it was on.
+    pub functions: Vec<String>,
     last: VecDeque<String>,
 }
 
@@ -47,6 +51,15 @@ impl Console {
             });
             return true;
         }
+        // The kernel boots on with the default, which nobody asked for.
+        if line.contains(" for parameter `") && self.failure.is_none() {
+            self.failure = Some(Failure {
+                step: "parameters of modules".to_owned(),
+                problem: line.to_owned(),
+            });
+        }
+        let room = FUNCTIONS.saturating_sub(self.functions.len());
+        self.functions.extend(functions(line).take(room));
         if !line.is_empty() {
             if self.last.len() == LINES {
                 self.last.pop_front();
@@ -66,6 +79,18 @@ impl Console {
     }
 }
 
+/// The functions that `line` names as the kernel does, each as `name+0xOFFSET/0xSIZE`: without what a
+/// compiler appends to its name.
+fn functions(line: &str) -> impl Iterator<Item = String> {
+    let words = line.split(|c: char| c.is_whitespace() || c == ':');
+    words.filter_map(|word| {
+        let (name, offset) = word.split_once("+0x")?;
+        let named = offset.contains("/0x") && !name.is_empty();
+        let own = name.split('.').next().unwrap_or(name);
+        named.then(|| own.to_owned())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,5 +106,17 @@ mod tests {
         assert_eq!(failure.step, "queueing disciplines of r1");
         assert_eq!(failure.problem, "tc failed\nat line 2");
         assert_eq!(console.last_lines(), "Kernel panic - not syncing");
+    }
+
+    #[test]
+    fn a_kernel_that_fails_names_functions() {
+        let mut console = Console::default();
+        console.take("RIP: 0033:oops_avoid.isra.0+0x1f/0x30");
+        console.take(" [<6007181a>] ? do_idle+0xfa/0x1b0");
+        console.take("1+0x2 is no function");
+        assert_eq!(console.failure, None);
+        console.take("Booting kernel: `99' invalid for parameter `tcp_foo_ab.shift'");
+        assert!(console.failure.is_some());
+        assert_eq!(console.functions, ["oops_avoid", "do_idle"]);
     }
 }

@@ -1,36 +1,40 @@
 //! A run from its description to its trace.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cclab_harvest::Beside;
-use cclab_spec::{By, Limit, Run, Scenario};
+use cclab_harvest::{Beside, Recorded};
+use cclab_spec::{Limit, Run, Scenario};
 use cclab_testbed::orders::{SURROUNDINGS, Surroundings};
 use cclab_testbed::records::{Failure, OUTCOME, Outcome};
-use cclab_testbed::{Orders, Target, Unsupported};
+use cclab_testbed::{Machine, Orders, Target, Unsupported};
 use cclab_trace::{Progress, Recorder, Recording};
 use cclab_units::Time;
 use serde::Serialize;
 
-use crate::RunError;
 use crate::console::Console;
 use crate::guest::{self, Guest};
+use crate::kernels::{Kernel, machines};
 use crate::process::{self, Ended, Limits};
 use crate::processor::Pinned;
-use crate::wire::{Start, Wire};
+use crate::wire::{self, Part, Start, Wire};
+use crate::{Fault, RunError};
 
 /// The folder of orders and records within the run's.
 const RAW: &str = "raw";
 const MIB: u64 = 1 << 20;
+/// What stands for a kernel that is not there.
+const ABSENT: &str = "none";
 
 /// What the run happens on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place<'a> {
-    /// A kernel in virtual time.
+    /// Kernels in virtual time.
     Guest {
-        /// The kernel's program.
-        kernel: &'a Path,
+        /// Those that its hosts have, among others.
+        kernels: &'a [Kernel],
     },
     /// This host's kernel, in real time.
     Host,
@@ -76,19 +80,23 @@ pub fn unsupported(scenario: &Scenario, guest: bool) -> Vec<Unsupported> {
     found
 }
 
-/// What determines a run of `scenario` on `kernel` beside its seed: on a network of ours the versions
-/// of that, too.
-pub fn determinants(scenario: &Scenario, kernel: &str) -> String {
-    let own = cclab_testbed::determinants(kernel);
-    match scenario.network.by {
-        By::Kernel => own,
-        By::Simulator => {
-            let network = Scenario {
-                flows: Vec::new(),
-                ..scenario.clone()
-            };
-            format!("{own}, {}", cclab_sim::determinants(&network))
-        }
+/// What determines a run of `scenario` in a guest or on this host beside its seed, given what each
+/// kernel is made of by what a scenario calls it: the kernels that it uses, and on a network of ours
+/// the versions of that, too.
+pub fn determinants(
+    scenario: &Scenario,
+    kernels: &BTreeMap<Option<String>, String>,
+    guest: bool,
+) -> String {
+    let mut used = scenario.kernels();
+    used.sort_unstable();
+    let own = cclab_testbed::determinants(used.into_iter().map(|called| {
+        let key = kernels.get(&called.map(str::to_owned));
+        (called, key.map_or(ABSENT, String::as_str))
+    }));
+    match target(scenario, guest) {
+        Target::Guest | Target::Host => own,
+        Target::Wire => format!("{own}, {}", cclab_sim::determinants_of_network(scenario)),
     }
 }
 
@@ -109,6 +117,15 @@ pub fn execute(
     how: &Execution<'_>,
     progress: &Progress,
 ) -> Result<(), RunError> {
+    executed(run, dir, how, progress).map_err(|error| error.blaming(&run.scenario))
+}
+
+fn executed(
+    run: &Run,
+    dir: &Path,
+    how: &Execution<'_>,
+    progress: &Progress,
+) -> Result<(), RunError> {
     let scenario = &run.scenario;
     let guest = matches!(how.place, Place::Guest { .. });
     if let Some(Unsupported { path, what }) = unsupported(scenario, guest).into_iter().next() {
@@ -118,14 +135,31 @@ pub fn execute(
     let orders = cclab_testbed::orders(scenario, run.seed, target);
     let dir = fs::canonicalize(dir).map_err(RunError::io(dir))?;
     let raw = dir.join(RAW);
-    if let (Target::Wire, Place::Guest { kernel }) = (target, how.place) {
+    if let (Target::Wire, Place::Guest { kernels }) = (target, how.place) {
         let mut recorder = Recorder::create(&dir, Recording::from(&scenario.trace))?;
-        let beside = on_wire(run, &orders, &raw, kernel, how, &mut recorder, progress)?;
-        cclab_harvest::complete(scenario, &orders, &raw, &dir, recorder, Some(beside))?;
+        let machines = machines(scenario, &orders, kernels).map_err(RunError::NoKernel)?;
+        fs::create_dir(&raw).map_err(RunError::io(&raw))?;
+        let folders: Vec<PathBuf> = (0..machines.len())
+            .map(|index| raw.join(index.to_string()))
+            .collect();
+        let machines: Vec<_> = machines.iter().zip(&folders).collect();
+        let beside = on_wire(run, &orders, &machines, &raw, how, &mut recorder, progress)?;
+        let recorded = machines.iter().map(|((kernel, machine), raw)| Recorded {
+            kernel: Some(&kernel.name),
+            machine,
+            raw,
+        });
+        let recorded: Vec<Recorded<'_>> = recorded.collect();
+        let beside = Some(beside);
+        cclab_harvest::complete(scenario, &orders, &recorded, &raw, &dir, recorder, beside)?;
         return fs::remove_dir_all(&raw).map_err(RunError::io(&raw));
     }
     carry_out(run, &orders, &raw, how, progress)?;
-    cclab_harvest::harvest(scenario, &orders, &raw, &dir)?;
+    let kernel = match how.place {
+        Place::Guest { kernels } => Some(only_kernel(scenario, kernels)?.name.as_str()),
+        Place::Host => None,
+    };
+    cclab_harvest::harvest(scenario, &orders, kernel, &raw, &dir)?;
     fs::remove_dir_all(&raw).map_err(RunError::io(&raw))
 }
 
@@ -144,61 +178,99 @@ pub fn carry_out(
 ) -> Result<Duration, RunError> {
     hand_over(orders, raw)?;
     let (what, command, _pinned) = match how.place {
-        Place::Guest { kernel } => {
-            let guest = guest_of(run, orders, kernel, how);
-            ("the guest", guest.command(raw)?, Pinned::new())
+        Place::Guest { kernels } => {
+            let kernel = only_kernel(&run.scenario, kernels)?;
+            let flows: Vec<usize> = (0..orders.flows.len()).collect();
+            let guest = guest_of(run, orders, &flows, &kernel.path, how);
+            (
+                called(kernel, &run.scenario, &flows),
+                guest.command(raw)?,
+                Pinned::new(),
+            )
         }
         Place::Host => {
             let mut command = process::tied(how.agent, how.agent);
             command.arg(raw);
-            ("the agent", command, None)
+            ("the agent".to_owned(), command, None)
         }
     };
-    let ended = process::watch(command, how.limits(), progress);
+    let ended = process::watch(&what, command, how.limits(), progress);
     guest::tidy(raw);
     let Ended {
         status,
         console,
         first_sign,
+        what,
     } = ended?;
     check(raw, console, what, &status.to_string())?;
     // A run that came to its end began.
     Ok(first_sign.unwrap_or_default())
 }
 
-/// Carries `orders` out in a guest whose network is ours; what the network did.
+/// The kernel of a run of `scenario` that has no other.
+fn only_kernel<'a>(scenario: &Scenario, kernels: &'a [Kernel]) -> Result<&'a Kernel, RunError> {
+    let called = scenario.kernels()[0];
+    let found = kernels.iter().find(|one| one.called.as_deref() == called);
+    found.ok_or_else(|| RunError::NoKernel(called.map(str::to_owned)))
+}
+
+/// What the guest of `kernel` that has `flows` of `scenario` is called in messages.
+fn called(kernel: &Kernel, scenario: &Scenario, flows: &[usize]) -> String {
+    let files = flows.iter().filter_map(|&index| {
+        let file = scenario.variant_file(&scenario.flows[index].cc)?;
+        Some(format!("{} of {}", file.label, file.file))
+    });
+    let files: BTreeSet<String> = files.collect();
+    let with = match files.len() {
+        0 => String::new(),
+        1 => " with the module ".to_owned(),
+        _ => " with the modules ".to_owned(),
+    };
+    let files: Vec<String> = files.into_iter().collect();
+    format!(
+        "the guest of kernel {}{with}{}",
+        kernel.name,
+        files.join(", ")
+    )
+}
+
+/// Carries `run` out in the guests of `machines`, each with its folder, whose network is ours; what
+/// the network did.
 fn on_wire(
     run: &Run,
     orders: &Orders,
+    machines: &[(&(&Kernel, Machine), &PathBuf)],
     raw: &Path,
-    kernel: &Path,
     how: &Execution<'_>,
     recorder: &mut Recorder,
     progress: &Progress,
 ) -> Result<Beside, RunError> {
-    hand_over(orders, raw)?;
-    let guest = guest_of(run, orders, kernel, how);
-    let wire = Wire::new(orders, how.window)?;
     let _pinned = Pinned::new();
-    let mut command = guest.command(raw)?;
-    command.arg(wire.argument());
-    let limits = how.limits();
-    let carried = wire.carry(
-        run,
-        orders,
-        raw,
-        Start { command, limits },
-        recorder,
-        progress,
-    );
-    guest::tidy(raw);
-    let (
-        Ended {
-            status, console, ..
-        },
-        beside,
-    ) = carried?;
-    check(raw, console, "the guest", &status.to_string())?;
+    let mut parts = Vec::new();
+    for &((kernel, machine), raw) in machines {
+        hand_over(&machine.orders, raw)?;
+        let guest = guest_of(run, &machine.orders, &machine.flows, &kernel.path, how);
+        let wire = Wire::new(&machine.orders)?;
+        let mut command = guest.command(raw)?;
+        command.arg(wire.argument());
+        let start = Start {
+            what: called(kernel, &run.scenario, &machine.flows),
+            command,
+            limits: how.limits(),
+        };
+        parts.push(Part {
+            machine,
+            wire,
+            start,
+        });
+    }
+    let carried = wire::carry(run, orders, parts, how.window, raw, recorder, progress);
+    machines.iter().for_each(|(_, raw)| guest::tidy(raw));
+    let (ended, beside) = carried?;
+    for (one, (_, raw)) in ended.into_iter().zip(machines) {
+        let status = one.status.to_string();
+        check(raw, one.console, one.what, &status)?;
+    }
     Ok(beside)
 }
 
@@ -209,12 +281,19 @@ fn hand_over(orders: &Orders, raw: &Path) -> Result<(), RunError> {
     write(&raw.join(SURROUNDINGS), &surroundings())
 }
 
-/// The guest of `run` on `kernel`.
-fn guest_of<'a>(run: &Run, orders: &Orders, kernel: &'a Path, how: &Execution<'a>) -> Guest<'a> {
+/// The guest of `run` on `kernel` that has `flows` of it.
+fn guest_of<'a>(
+    run: &Run,
+    orders: &Orders,
+    flows: &[usize],
+    kernel: &'a Path,
+    how: &Execution<'a>,
+) -> Guest<'a> {
     Guest {
         kernel,
         agent: how.agent,
         seed: run.seed,
+        arguments: cclab_testbed::boot_arguments(&run.scenario, flows),
         memory_mb: memory_mb(&run.scenario, orders),
     }
 }
@@ -236,18 +315,19 @@ fn surroundings() -> Surroundings {
 }
 
 /// Whether the agent wrote an outcome, and a good one.
-fn check(raw: &Path, console: Console, what: &'static str, status: &str) -> Result<(), RunError> {
+fn check(raw: &Path, console: Console, what: String, status: &str) -> Result<(), RunError> {
     let outcome = fs::read(raw.join(OUTCOME))
         .ok()
         .and_then(|text| serde_json::from_slice::<Outcome>(&text).ok());
     let told: Option<Failure> = outcome.as_ref().and_then(|outcome| outcome.failure.clone());
     match told.or(console.failure.clone()) {
-        Some(failure) => Err(RunError::Failed(failure)),
+        Some(failure) => Err(RunError::Failed { what, failure }),
         None if outcome.is_some() && console.done => Ok(()),
         None => Err(RunError::Died {
             what,
             status: status.to_owned(),
             at: console.at,
+            fault: Fault::In(console.functions.clone().into()),
             console: console.last_lines(),
         }),
     }

@@ -25,6 +25,8 @@ pub struct Guest<'a> {
     pub agent: &'a Path,
     /// Seed of the guest's randomness.
     pub seed: u64,
+    /// What else it boots with.
+    pub arguments: Vec<String>,
     /// Megabytes of memory, taken from the host as they are touched.
     pub memory_mb: u64,
 }
@@ -37,7 +39,7 @@ impl Guest<'_> {
             let error = std::io::Error::other("the kernel's command line cannot hold this path");
             return Err(RunError::io(self.agent)(error));
         }
-        let mut command = process::tied(self.agent, self.kernel);
+        let mut command = process::tied_still(self.agent, self.kernel);
         command
             .current_dir(dir)
             .env_clear()
@@ -53,7 +55,8 @@ impl Guest<'_> {
             .arg(format!("\"init={agent}\""))
             .args(["uml_dir=.", &format!("umid={OWN_FOLDER}")])
             .args(["con=null", "con0=fd:0,fd:1", "quiet", "panic=-1"])
-            .arg(format!("cclab_dir={}", digits(dir)));
+            .arg(format!("cclab_dir={}", digits(dir)))
+            .args(&self.arguments);
         Ok(command)
     }
 }

@@ -8,15 +8,19 @@
 mod console;
 mod execute;
 mod guest;
+mod kernels;
 mod process;
 mod processor;
 mod wire;
 
 pub use execute::{Execution, Place, carry_out, determinants, execute, unsupported};
+pub use kernels::Kernel;
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use cclab_spec::Scenario;
 use cclab_testbed::records::Failure;
 use cclab_units::Time;
 
@@ -35,33 +39,58 @@ pub enum RunError {
     #[error("cancelled at {0}")]
     Cancelled(Time),
     /// A step failed.
-    #[error("{}: {}", .0.step, .0.problem)]
-    Failed(Failure),
+    #[error("{what}: {}: {}", failure.step, failure.problem)]
+    Failed {
+        /// What could not do it: a guest, or the agent.
+        what: String,
+        /// The step, and what went wrong.
+        failure: Failure,
+    },
+    /// The scenario is on a kernel that is not at hand.
+    #[error("no kernel {} was given", .0.as_deref().unwrap_or("by default"))]
+    NoKernel(Option<String>),
     /// The process that ran it ended by itself.
-    #[error("{what} ended with {status} at {at}, before the run's end; its last lines:\n{console}")]
+    #[error(
+        "{what} ended with {status} at {at}, before the run's end{fault}; its last lines:\n{console}"
+    )]
     Died {
         /// What it was: the guest, or the agent.
-        what: &'static str,
+        what: String,
         /// How it ended.
         status: String,
         /// Time of the run when it was last heard of.
         at: Time,
+        /// Where in the kernel it failed.
+        fault: Fault,
         /// The last lines it printed.
         console: String,
     },
     /// Time stood still.
     #[error(
-        "the guest stopped moving: its time stood at {at} for {waited:?} of real time. A program \
+        "{what} stopped moving: its time stood at {at} for {waited:?} of real time. A program \
          that polls without sleeping never lets virtual time pass. The last lines of its \
          console:\n{console}"
     )]
     Stalled {
+        /// What: a guest, or the agent.
+        what: String,
         /// Where time stood.
         at: Time,
         /// For how long.
         waited: Duration,
         /// The last lines it printed.
         console: String,
+    },
+    /// Packets leave without end at one instant.
+    #[error(
+        "{what} sent packets without end at {at}. A program that sends without sleeping never \
+         lets virtual time pass: have it wait for its socket, or send at a rate"
+    )]
+    Floods {
+        /// Which.
+        what: String,
+        /// When.
+        at: Time,
     },
     /// The run took longer than it may.
     #[error("the run was ended at {at} after {limit:?} of real time, the limit (CCLAB_LIMIT_S)")]
@@ -93,7 +122,43 @@ pub enum RunError {
     Harvest(#[from] cclab_harvest::HarvestError),
 }
 
+/// Where a kernel failed.
+#[derive(Debug)]
+pub enum Fault {
+    /// The functions that it named, from where it was on.
+    In(Box<[String]>),
+    /// The module whose fault it is, in words.
+    Module(Box<str>),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::In(_) => Ok(()),
+            Fault::Module(told) => write!(f, ": the module {told}"),
+        }
+    }
+}
+
 impl RunError {
+    /// The error of a run of `scenario`: it names the module whose function a kernel failed in.
+    fn blaming(mut self, scenario: &Scenario) -> RunError {
+        if let RunError::Died { fault, .. } = &mut self
+            && let Fault::In(functions) = fault
+        {
+            let guilty = functions.iter().find_map(|function| {
+                let mut files = scenario.variant_files.iter();
+                let file = files.find(|file| file.defines(function))?;
+                let told = format!("{} of {} failed in {function}", file.label, file.file);
+                Some(told.into_boxed_str())
+            });
+            if let Some(told) = guilty {
+                *fault = Fault::Module(told);
+            }
+        }
+        self
+    }
+
     fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> RunError {
         let path = path.into();
         move |error| RunError::Io { path, error }

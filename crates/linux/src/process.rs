@@ -12,14 +12,14 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cclab_testbed::TIED;
+use cclab_testbed::{TIED, TIED_STILL};
 use cclab_trace::Progress;
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 
-use crate::RunError;
 use crate::console::Console;
+use crate::{Fault, RunError};
 
 /// How often the progress is told.
 const TICK: Duration = Duration::from_millis(50);
@@ -37,6 +37,8 @@ pub struct Limits {
 
 /// How a process ended by itself.
 pub struct Ended {
+    /// What it was.
+    pub what: String,
     /// Its exit status.
     pub status: ExitStatus,
     /// What it printed.
@@ -83,9 +85,18 @@ impl Drop for Group {
 /// of every library in the process, and those of linear algebra in Python have been seen to wait
 /// for ever; without anything to do in between, the child is started without one.
 pub fn tied(agent: &Path, program: &Path) -> Command {
+    tied_by(TIED, agent, program)
+}
+
+/// A [`tied`] command that begins at the same addresses each time.
+pub fn tied_still(agent: &Path, program: &Path) -> Command {
+    tied_by(TIED_STILL, agent, program)
+}
+
+fn tied_by(how: &str, agent: &Path, program: &Path) -> Command {
     let mut command = Command::new(agent);
     command
-        .arg(TIED)
+        .arg(how)
         .arg(std::process::id().to_string())
         .arg(program);
     command
@@ -96,6 +107,8 @@ pub fn tied(agent: &Path, program: &Path) -> Command {
 /// The thread that starts the child waits for it: the kernel ends the child with that thread, which
 /// is then with the process.
 pub struct Watched {
+    /// What it is, in messages.
+    pub what: String,
     program: PathBuf,
     group: Group,
     lines: Receiver<String>,
@@ -108,11 +121,11 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// Starts `command`.
+    /// Starts `command`, which is called `what` in messages.
     ///
     /// # Errors
     /// If it cannot be started.
-    pub fn start(mut command: Command, limits: Limits) -> Result<Watched, RunError> {
+    pub fn start(what: &str, mut command: Command, limits: Limits) -> Result<Watched, RunError> {
         let program = PathBuf::from(command.get_program());
         let (reader, writer) = io::pipe().map_err(RunError::io(&program))?;
         let errors = writer.try_clone().map_err(RunError::io(&program))?;
@@ -126,6 +139,7 @@ impl Watched {
         // Ours would keep the pipe open.
         drop(command);
         Ok(Watched {
+            what: what.to_owned(),
             program,
             group,
             lines: listen(reader),
@@ -160,6 +174,7 @@ impl Watched {
         }
         if self.moved.elapsed() >= self.limits.stall {
             return Err(RunError::Stalled {
+                what: self.what.clone(),
                 at: self.console.at,
                 waited: self.limits.stall,
                 console: self.console.last_lines(),
@@ -197,6 +212,7 @@ impl Watched {
             self.console.take(&line);
         }
         Ok(Ended {
+            what: self.what.clone(),
             status,
             console: std::mem::take(&mut self.console),
             first_sign: self.first_sign,
@@ -204,37 +220,36 @@ impl Watched {
     }
 }
 
-impl Watched {
-    /// It, `what`, has ended though it should not have: how.
-    pub fn died(&mut self, what: &'static str) -> RunError {
-        match self.end() {
-            Ok(ended) => ended.died(what),
-            Err(error) => error,
-        }
-    }
-}
-
 impl Ended {
-    /// `what` ended though it should not have.
-    pub fn died(&self, what: &'static str) -> RunError {
+    /// It ended though it should not have.
+    pub fn died(&self) -> RunError {
         match self.console.failure.clone() {
-            Some(failure) => RunError::Failed(failure),
+            Some(failure) => RunError::Failed {
+                what: self.what.clone(),
+                failure,
+            },
             None => RunError::Died {
-                what,
+                what: self.what.clone(),
                 status: self.status.to_string(),
                 at: self.console.at,
+                fault: Fault::In(self.console.functions.clone().into()),
                 console: self.console.last_lines(),
             },
         }
     }
 }
 
-/// Runs a [`tied`] command to its end.
+/// Runs a [`tied`] command, called `what` in messages, to its end.
 ///
 /// # Errors
 /// As [`Watched::look`].
-pub fn watch(command: Command, limits: Limits, progress: &Progress) -> Result<Ended, RunError> {
-    let mut watched = Watched::start(command, limits)?;
+pub fn watch(
+    what: &str,
+    command: Command,
+    limits: Limits,
+    progress: &Progress,
+) -> Result<Ended, RunError> {
+    let mut watched = Watched::start(what, command, limits)?;
     while watched.look(TICK, progress)? {}
     watched.end()
 }

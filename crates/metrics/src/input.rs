@@ -31,6 +31,10 @@ pub struct MeasureInput {
     /// The sources of cross traffic that wait for answers, over paths much shorter than those of all
     /// flows.
     pub nearby: Vec<Nearby>,
+    /// The kernels that the study names.
+    pub kernels: Vec<String>,
+    /// The labels of the files of variants: what those react to is not known.
+    pub variant_files: Vec<String>,
     /// The group of each flow, if it is in one.
     pub groups: Vec<Option<String>>,
     /// Who shares which link; absent: what depends on it is not measured.
@@ -48,6 +52,12 @@ impl MeasureInput {
     pub(crate) fn bottlenecks(&self, index: usize) -> &[usize] {
         let paths = self.paths.as_ref();
         paths.map_or(&[BOTTLENECK], |paths| paths.bottlenecks(index))
+    }
+
+    /// The places among a run's links of those that acknowledgements of the flow at `index` cross.
+    pub(crate) fn way_back(&self, index: usize) -> &[usize] {
+        let paths = self.paths.as_ref();
+        paths.map_or(&[], |paths| paths.way_back(index))
     }
 
     /// What the study calls the link at `link`.
@@ -93,6 +103,14 @@ impl From<&Scenario> for MeasureInput {
                 finite.map(|flow| flow.name.clone()).collect()
             },
             nearby: nearby(scenario),
+            kernels: {
+                let named = scenario.kernels().into_iter().flatten();
+                named.map(str::to_owned).collect()
+            },
+            variant_files: {
+                let files = scenario.variant_files.iter();
+                files.map(|file| file.label.clone()).collect()
+            },
             groups: {
                 let group = |flow: &Flow| flow.group().map(str::to_owned);
                 scenario.flows.iter().map(group).collect()

@@ -52,7 +52,7 @@ pub use input::MeasureInput;
 pub use measure::{measure, measure_dir};
 pub use paths::Paths;
 pub use probe::ProbeMetrics;
-pub use run_metrics::{KernelMetrics, RunMetrics};
+pub use run_metrics::{MachineMetrics, RunMetrics};
 pub use schema::results_schema;
 pub use table::{Better, Column, Metric, Number, Quantity, Told};
 pub use traffic::{Distribution, SizeClass, TrafficMetrics, TransferMetrics};
@@ -63,4 +63,4 @@ pub use window::Window;
 /// The version of what a trace is measured as: which numbers and warnings there are, and what they
 /// come to. Whoever changes that raises it: what a store remembers of the older version is measured
 /// again.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 9;

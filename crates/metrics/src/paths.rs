@@ -40,6 +40,8 @@ struct Way {
     direction: Direction,
     /// The links that are its bottleneck, as their places.
     bottlenecks: Vec<usize>,
+    /// The links that its acknowledgements cross, as their places.
+    acks: Vec<usize>,
     claim: Claim,
     alone_s: Option<f64>,
 }
@@ -81,6 +83,11 @@ impl Paths {
     /// The places of the links that are the bottleneck of the flow at `index`.
     pub(crate) fn bottlenecks(&self, index: usize) -> &[usize] {
         self.flows.get(index).map_or(&[], |way| &way.bottlenecks)
+    }
+
+    /// The places of the links that acknowledgements of the flow at `index` cross.
+    pub(crate) fn way_back(&self, index: usize) -> &[usize] {
+        self.flows.get(index).map_or(&[], |way| &way.acks)
     }
 
     /// Whether data of the flow at `index` cross the link at `link`.
@@ -220,6 +227,7 @@ fn way(scenario: &Scenario, spec: &Flow, layout: &Layout, journey: &Journey) -> 
     Some(Way {
         direction: direction(layout, journey),
         bottlenecks: bottlenecks(layout, journey),
+        acks: indices(&journey.acks),
         claim: Claim {
             links: indices(&journey.data),
             cost: ends.packet() as f64 / ends.payload as f64,

@@ -2,6 +2,7 @@
 //! measured".
 
 use cclab_trace::Trace;
+use cclab_trace::schema::Machine;
 use cclab_units::Time;
 use serde::{Deserialize, Serialize};
 
@@ -107,9 +108,9 @@ measured! {
             "One per probe, in the scenario's order; absent without any.",
             group(&[ProbeMetrics::ROWS]);
 
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        kernel: Option<KernelMetrics> = kernel,
-            "The kernel that it ran on; only of runs on one.",
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        machines: Vec<MachineMetrics> = machines,
+            "The machines that it ran on, each with its kernel; absent of a simulation.",
             group(&[]);
 
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,24 +125,32 @@ measured! {
     }
 }
 
-/// A kernel.
+/// A machine: a kernel, and the flows whose hosts it has.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KernelMetrics {
+pub struct MachineMetrics {
+    /// What the kernel is called where it was built; absent: it is the host's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
     /// `uname -r`.
     pub release: String,
     /// `uname -v`.
     pub version: String,
     /// SHA-256 of its configuration; absent if it does not show it.
     pub config_sha256: Option<String>,
+    /// The names of its flows.
+    pub flows: Vec<String>,
 }
 
-fn kernel(of: &OfRun<'_>) -> Option<KernelMetrics> {
-    let kernel = of.trace.summary.kernel.as_ref()?;
-    Some(KernelMetrics {
-        release: kernel.release.clone(),
-        version: kernel.version.clone(),
-        config_sha256: kernel.config_sha256.clone(),
-    })
+fn machines(of: &OfRun<'_>) -> Vec<MachineMetrics> {
+    let machines = of.trace.summary.machines.iter();
+    let row = |machine: &Machine| MachineMetrics {
+        kernel: machine.kernel.clone(),
+        release: machine.release.clone(),
+        version: machine.version.clone(),
+        config_sha256: machine.config_sha256.clone(),
+        flows: machine.flows.clone(),
+    };
+    machines.map(row).collect()
 }
 
 /// What the flows that go against the bottleneck weigh, after the warm-up if there is one.

@@ -45,7 +45,7 @@ pub struct Rule {
 }
 
 /// Every doubt about a single run, in the order of printing.
-pub const RULES: [Rule; 20] = [
+pub const RULES: [Rule; 22] = [
     Rule {
         code: "host-too-slow",
         when: "in real time: timers more than 1 ms or a tenth of a flow's mean RTT late, processors busy for more than 90% of the run, packets put off or dropped between interfaces, or a bottleneck that sends at less than 98% of its rate while packets wait",
@@ -55,6 +55,11 @@ pub const RULES: [Rule; 20] = [
         code: "variant-not-in-force",
         when: "the variant read back from a flow's socket is not the one asked for",
         check: setting::variant_not_in_force,
+    },
+    Rule {
+        code: "kernel-not-modelled",
+        when: "of a simulation: the study names a kernel, and the simulator models the TCP of its stack alone",
+        check: setting::kernel_not_modelled,
     },
     Rule {
         code: "never-started",
@@ -70,6 +75,11 @@ pub const RULES: [Rule; 20] = [
         code: "incomplete-transfer",
         when: "a flow gave up after too many timeouts, or delivered nothing",
         check: arrival::incomplete_transfer,
+    },
+    Rule {
+        code: "data-goes-back",
+        when: "over TCP the receiver of a program got less than a hundredth of the bytes that each link of its own carried back; not told where its hosts have none, in a chain, a graph, or on a network of the kernel's own",
+        check: arrival::data_goes_back,
     },
     Rule {
         code: "flow-stalled",
@@ -88,7 +98,7 @@ pub const RULES: [Rule; 20] = [
     },
     Rule {
         code: "limited-by-application",
-        when: "a TCP flow without an end, or a program, had nothing to send for more than half of its time, though the study gives it no application or rate of writes that means it to",
+        when: "a TCP flow without an end, or a program, had nothing to send for more than half of its time, though the study gives it no application or rate of writes that means it to, and `data-goes-back` is not told of it",
         check: limits::limited_by_application,
     },
     Rule {
@@ -98,7 +108,7 @@ pub const RULES: [Rule; 20] = [
     },
     Rule {
         code: "partial-overlap",
-        when: "the time in which all flows were active is less than 90% of some flow's own, the warm-up and flows that were over with it left out",
+        when: "the time in which all flows were active is less than 90% of some flow's own, the warm-up, flows that were over with it and programs that sent neither TCP nor UDP left out",
         check: spans::partial_overlap,
     },
     Rule {

@@ -17,17 +17,14 @@ pub type Side = usize;
 /// names is asked what it sends; after [`Host::act`] each of its sides is, in order. Each time
 /// that a side was asked, [`Host::deadline`] says when the host is to act next for it.
 ///
-/// A host may be another process that moves in windows of virtual time. It is told of packets by
-/// [`Host::expect`] as soon as it is certain when they come, and runs, in [`Host::act`], from now to
+/// A host may be another process that moves in windows of virtual time. It is told of packets that
+/// [`Network::announced`](crate::Network::announced) has as soon as it is certain when they come, and runs, in [`Host::act`], from now to
 /// the horizon, before which nothing comes that it was not told of. What it sends meanwhile it keeps
 /// until [`Host::transmit`] is asked at the time of each; its deadline is the first of these times and
 /// of its own next act.
 pub trait Host {
     /// A packet comes at `now`; returns the side that it came to.
     fn receive(&mut self, now: Time, packet: &Packet) -> Side;
-
-    /// A packet will come at `at`. Only hosts that look ahead need to know.
-    fn expect(&mut self, _at: Time, _packet: &Packet) {}
 
     /// Does what is due by `now`.
     fn act(&mut self, now: Time, horizon: Time);

@@ -19,6 +19,7 @@ mod link;
 mod network;
 mod passage;
 mod report;
+mod seeing;
 mod watch;
 pub mod wires;
 

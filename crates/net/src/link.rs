@@ -438,15 +438,18 @@ impl Link {
     }
 
     /// Takes in, ahead of time, a packet that comes at `at`, later than all before it, from the
-    /// only link that feeds this one. Returns when it reaches the far end.
+    /// only link that feeds this one. Returns when it leaves, and when it reaches the far end.
     #[inline]
-    pub fn take_ahead(&mut self, packet: &Packet, at: Time) -> Time {
+    pub fn take_ahead(&mut self, packet: &Packet, at: Time) -> (Time, Time) {
         let bytes = u64::from(packet.wire_len);
         self.counters.offered += 1;
         self.counters.taken_bytes += bytes;
         match self.tx {
-            Some(clock) => self.transmit_from(self.busy_until.max(at), bytes, clock),
-            None => at + self.delay,
+            Some(clock) => {
+                let departs = self.busy_until.max(at);
+                (departs, self.transmit_from(departs, bytes, clock))
+            }
+            None => (at, at + self.delay),
         }
     }
 

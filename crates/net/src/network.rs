@@ -10,7 +10,7 @@ use cclab_trace::schema::DropReason;
 use cclab_units::Time;
 
 use crate::calendar::{Calendar, Key};
-use crate::foreseen::{Foreseen, Sight as Foresight};
+use crate::foreseen::Foreseen;
 use crate::forwarding::{Forwarding, HOST, MIXED};
 use crate::host::Port;
 use crate::link::{Leaving, Link, Offered};
@@ -25,7 +25,7 @@ pub struct Network {
     pub(crate) calendar: Calendar,
     pub(crate) sequence: u64,
     pub(crate) now: Time,
-    foreseen: Foreseen,
+    pub(crate) foreseen: Foreseen,
     /// Packets of links that announce them, of which hosts were not told yet.
     announced: Vec<Coming>,
 }
@@ -90,7 +90,7 @@ impl Network {
 
     /// The element of what foresees: links come before, timers behind.
     #[inline]
-    fn observer(&self) -> u32 {
+    pub(crate) fn observer(&self) -> u32 {
         self.links.len() as u32
     }
 
@@ -255,11 +255,11 @@ impl Network {
             self.links[index].deliver();
             wire = self.next_hop(index, packet) as usize;
             since = arrives;
-            there = self.links[wire].take_ahead(packet, arrives);
-            if W::ON && watch.wants_arrivals(index) {
-                let link = index as u32;
+            let departs;
+            (departs, there) = self.links[wire].take_ahead(packet, arrives);
+            if W::ON && (watch.wants_arrivals(index) || watch.wants_queue(wire)) {
                 let packet = *packet;
-                self.foresee(arrives, Foresight::Arrival { link, packet });
+                self.see_ahead([index, wire], &packet, [arrives, departs], watch);
             }
         }
         let link = &mut self.links[wire];
@@ -392,100 +392,5 @@ impl Network {
         {
             self.links[port.0 as usize].fetch();
         }
-    }
-
-    /// Something is to be seen at `time`.
-    fn foresee(&mut self, time: Time, foresight: Foresight) {
-        self.foreseen.push(time, foresight);
-        let next = Key::first_of(self.foreseen.next());
-        self.calendar.set(self.observer(), next);
-    }
-
-    /// Lets `watch` see what happens now.
-    fn observe<W: Watch>(&mut self, watch: &mut W) {
-        while let Some(foresight) = self.foreseen.pop(self.now) {
-            match foresight {
-                Foresight::Departure {
-                    link,
-                    waited,
-                    packet,
-                } => self.see_departure(link as usize, &packet, waited, watch),
-                Foresight::Arrival { link, packet } => watch.see(Sight::Arrived { link, packet }),
-            }
-        }
-        let key = match self.foreseen.next() {
-            Time::NEVER => Key::NEVER,
-            next => Key::first_of(next),
-        };
-        self.calendar.set(self.observer(), key);
-    }
-
-    fn see_offer<W: Watch>(
-        &mut self,
-        index: usize,
-        packet: &Packet,
-        offered: &Offered,
-        watch: &mut W,
-    ) {
-        if !matches!(offered, Offered::Lost(_)) && watch.wants_queue(index) {
-            watch.see(Sight::Enqueued {
-                link: index as u32,
-                backlog: self.links[index].backlog(self.now).bytes,
-                packet: *packet,
-            });
-        }
-        match offered {
-            Offered::Sent { .. } => self.see_departure(index, packet, Time::ZERO, watch),
-            Offered::Foreseen { departs, .. } => {
-                if watch.wants_queue(index) {
-                    let foresight = Foresight::Departure {
-                        link: index as u32,
-                        waited: *departs - self.now,
-                        packet: *packet,
-                    };
-                    self.foresee(*departs, foresight);
-                }
-            }
-            Offered::Passed(leaving) => {
-                self.see_departure(index, &leaving.departure.packet, Time::ZERO, watch);
-            }
-            Offered::Queued => {}
-            Offered::Lost(reason) => see_loss(index, packet, *reason, watch),
-        }
-        self.see_thrown_out(index, watch);
-    }
-
-    pub(crate) fn see_departure<W: Watch>(
-        &self,
-        index: usize,
-        packet: &Packet,
-        waited: Time,
-        watch: &mut W,
-    ) {
-        if watch.wants_queue(index) {
-            watch.see(Sight::Departed {
-                link: index as u32,
-                waited,
-                backlog: self.links[index].backlog(self.now).bytes,
-                packet: *packet,
-            });
-        }
-    }
-
-    pub(crate) fn see_thrown_out<W: Watch>(&self, index: usize, watch: &mut W) {
-        for dropped in self.links[index].thrown_out() {
-            see_loss(index, &dropped.0, DropReason::Queue, watch);
-        }
-    }
-}
-
-/// Lets `watch` see that a packet was lost on the link `index`.
-pub(crate) fn see_loss<W: Watch>(index: usize, packet: &Packet, reason: DropReason, watch: &mut W) {
-    if W::ON {
-        watch.see(Sight::Lost {
-            link: index as u32,
-            reason,
-            packet: *packet,
-        });
     }
 }

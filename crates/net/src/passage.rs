@@ -4,7 +4,8 @@ use cclab_packet::Packet;
 use cclab_trace::schema::DropReason;
 use cclab_units::Time;
 
-use crate::network::{Network, see_loss};
+use crate::network::Network;
+use crate::seeing::see_loss;
 use crate::watch::{Sight, Watch};
 use crate::wires::Held;
 

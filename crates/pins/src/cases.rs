@@ -9,7 +9,7 @@ use std::thread;
 
 use cclab_spec::{Overrides, Scenario, Study};
 
-use crate::digest::{Digested, Hash, run};
+use crate::digest::{Digested, Hash, run, told};
 use crate::table::Row;
 
 /// Hexadecimal digits of the hash of a question and of its answer.
@@ -79,7 +79,7 @@ fn answer(case: &Case) -> Row {
             How::Simulated => {
                 let mut probe = Digested::default();
                 let summary = run(scenario, &mut probe);
-                probe.0.line(format_args!("{summary:?}"));
+                probe.0.line(format_args!("{}", told(&summary)));
                 came.line(format_args!("{}", probe.0.digits(DIGITS.1)));
                 use_all(cclab_sim::determinants(scenario));
             }

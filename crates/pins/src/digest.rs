@@ -98,3 +98,21 @@ pub fn run(scenario: &Scenario, probe: &mut impl Probe) -> RunSummary {
         ..summary
     }
 }
+
+/// The summary of a simulation in the words that digests are made of, which another spelling of what
+/// only kernels have does not change.
+pub fn told(summary: &RunSummary) -> String {
+    let RunSummary {
+        end,
+        events,
+        flows,
+        links,
+        traffic,
+        probes,
+        ..
+    } = summary;
+    format!(
+        "RunSummary {{ end: {end:?}, events: {events:?}, flows: {flows:?}, links: {links:?}, \
+         traffic: {traffic:?}, probes: {probes:?}, kernel: None, fidelity: None }}"
+    )
+}

@@ -32,6 +32,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plan::schema, module)?)?;
     module.add_function(wrap_pyfunction!(plan::run_id, module)?)?;
     module.add_function(wrap_pyfunction!(plan::determinants, module)?)?;
+    module.add_function(wrap_pyfunction!(plan::kernels, module)?)?;
+    module.add_function(wrap_pyfunction!(plan::modules, module)?)?;
     module.add_function(wrap_pyfunction!(plan::describe, module)?)?;
     module.add_function(wrap_pyfunction!(plan::foreseen, module)?)?;
     module.add_function(wrap_pyfunction!(plan::baselines, module)?)?;
@@ -50,6 +52,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(measure::beside_others, module)?)?;
     module.add_function(wrap_pyfunction!(analyze::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(names::variants, module)?)?;
+    module.add_function(wrap_pyfunction!(names::variant_file, module)?)?;
     module.add_function(wrap_pyfunction!(names::qdiscs, module)?)?;
     module.add_function(wrap_pyfunction!(names::probes, module)?)?;
     module.add_function(wrap_pyfunction!(names::parts, module)?)?;

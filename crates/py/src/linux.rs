@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use cclab_linux::{Execution, Place};
+use cclab_linux::{Execution, Kernel, Place};
 use cclab_spec::Run;
 use cclab_testbed::{Target, needs, orders};
 use cclab_units::Time;
@@ -14,14 +14,18 @@ use serde_json::json;
 use crate::error;
 use crate::execute::Progress;
 
+/// A kernel: what the scenario calls it (None: the one used by default), its name, its key and its
+/// program.
+type Given = (Option<String>, String, String, PathBuf);
+
 /// Executes the run that `run_json` describes and writes run.json and the trace into
-/// `directory`: on the kernel at `kernel`, in virtual time, or, without one, on this host's. Other
-/// Python threads go on meanwhile. `limits_s` are the real seconds that the run may take in all,
-/// and without progress.
+/// `directory`: on `kernels`, in virtual time, or, without any, on this host's. Other Python threads
+/// go on meanwhile. `limits_s` are the real seconds that the run may take in all, and without
+/// progress.
 /// Hosts on our own network run ahead of it by `window_ns` at most, if that is given: no result
 /// depends on it.
 #[pyfunction]
-#[pyo3(signature = (run_json, directory, progress, agent, kernel, limits_s, window_ns=None))]
+#[pyo3(signature = (run_json, directory, progress, agent, kernels, limits_s, window_ns=None))]
 #[expect(clippy::too_many_arguments, reason = "Python names its arguments")]
 pub fn execute_on_kernel(
     py: Python<'_>,
@@ -29,20 +33,29 @@ pub fn execute_on_kernel(
     directory: PathBuf,
     progress: &Progress,
     agent: PathBuf,
-    kernel: Option<PathBuf>,
+    kernels: Option<Vec<Given>>,
     limits_s: (f64, f64),
     window_ns: Option<u64>,
 ) -> PyResult<()> {
     let run: Run = serde_json::from_str(run_json).map_err(error::study)?;
     let told = progress.begin(run.scenario.duration);
+    let kernels = kernels.map(|kernels| {
+        let kernel = |(called, name, key, path)| Kernel {
+            called,
+            name,
+            key,
+            path,
+        };
+        kernels.into_iter().map(kernel).collect::<Vec<_>>()
+    });
     py.detach(|| {
         let text = serde_json::to_string(&run).map_err(error::run)?;
         let file = directory.join("run.json");
         fs::write(&file, text + "\n")
             .map_err(|e| error::run(format_args!("{}: {e}", file.display())))?;
         let how = Execution {
-            place: match &kernel {
-                Some(kernel) => Place::Guest { kernel },
+            place: match &kernels {
+                Some(kernels) => Place::Guest { kernels },
                 None => Place::Host,
             },
             agent: &agent,

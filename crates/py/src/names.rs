@@ -4,17 +4,17 @@ use cclab_cc::Variant;
 use cclab_metrics::{Better, Number};
 use cclab_qdisc::Discipline;
 use cclab_spec::kinds::{APPLICATIONS, IMPAIRMENTS, Key, Kind, TOPOLOGIES};
-use cclab_spec::{Opportunities, Overrides, Scenario, Study, TRAFFIC_KINDS, TrafficKind};
+use cclab_spec::{
+    Opportunities, Overrides, Scenario, Study, TRAFFIC_KINDS, TrafficKind, VariantFile,
+};
 use cclab_testbed::{PARTS, Part, Probe};
 use cclab_units::InKernel;
 use cclab_units::parameter::Parameter;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
-use crate::plan::{BACKENDS, unsupported};
-
-/// The backends that run on a Linux kernel.
-const KERNEL: [&str; 2] = ["linux", "netns"];
+use crate::error;
+use crate::plan::doing_all;
 
 /// Every variant: name, one line about it, where it is defined, its parameters, the backends that
 /// have it, the kernel's module of it (null where the kernel needs none, or has none).
@@ -26,11 +26,38 @@ pub fn variants() -> String {
             "summary": v.summary,
             "reference": v.reference,
             "params": parameters(v.params),
-            "backends": backends(v.build.is_some(), v.kernel.is_some()),
+            "backends": doing_all(&with_variant(v)),
             "module": v.kernel.and_then(InKernel::module),
         })
     };
     json!(cclab_cc::VARIANTS.iter().map(row).collect::<Vec<_>>()).to_string()
+}
+
+/// What the variant's file at `path` is, as a row of [`variants`] with its language, file and hash; a
+/// parameter of a C file has the type of its `module_param` for what it measures.
+#[pyfunction]
+pub fn variant_file(path: &str) -> PyResult<String> {
+    let file = VariantFile::read(path).map_err(error::study)?;
+    let params = file.module_params().into_iter().map(|param| {
+        json!({
+            "name": param.name,
+            "measure": param.kind.name(),
+            "meaning": param.meaning,
+            "default": Value::Null,
+            "written": Value::Null,
+        })
+    });
+    let params: Vec<Value> = params.collect();
+    let row = json!({
+        "name": file.name,
+        "language": file.language.name(),
+        "file": file.file,
+        "takes_in": file.texts.keys().filter(|name| **name != file.file).collect::<Vec<_>>(),
+        "sha256": file.sha256,
+        "params": params,
+        "backends": doing_all(&with_variant_file(&file)),
+    });
+    Ok(row.to_string())
 }
 
 /// Every queueing discipline: name, one line about it, where it is defined, its parameters, the
@@ -44,7 +71,7 @@ pub fn qdiscs() -> String {
             "summary": d.summary,
             "reference": d.reference,
             "params": parameters(d.params),
-            "backends": backends(d.build.is_some(), d.kernel.is_some()),
+            "backends": doing_all(&with_queue(d)),
             "shapes": d.shapes,
             "draws": d.draws,
             "bands": d.bands,
@@ -54,11 +81,31 @@ pub fn qdiscs() -> String {
 }
 
 /// Every discipline that runs on a kernel may need: its name there, the least that `tc` takes after
-/// it, the kernel's module of it (null where it needs none).
+/// it, the kernel's module of it (null where it needs none), how backend `linux` is asked for what it
+/// does.
 #[pyfunction]
 pub fn probes() -> String {
-    let row = |p: Probe| json!({ "kind": p.kind, "least": p.least, "module": p.part.module() });
+    let row = |p: Probe| {
+        json!({
+            "kind": p.kind,
+            "least": p.least,
+            "module": p.part.module(),
+            "linux": on_linux(p.kind),
+        })
+    };
     json!(cclab_testbed::probes().map(row).collect::<Vec<_>>()).to_string()
+}
+
+/// How backend `linux` is asked for what the kernel's discipline `kind` does: plainly, but for a queue
+/// that one of its networks alone has.
+fn on_linux(kind: &str) -> &'static str {
+    let mut queues = cclab_qdisc::of_kernel();
+    let queue = queues.find(|(_, tc)| tc.kinds.iter().any(|known| known.name == kind));
+    let doing = queue.map_or(Vec::new(), |(discipline, _)| {
+        doing_all(&with_queue(discipline))
+    });
+    let on_linux = |backend: &&str| backend.starts_with("linux");
+    doing.into_iter().find(on_linux).unwrap_or("linux")
 }
 
 /// Every part that leads packets from one interface to another: its name, what it is, the commands
@@ -93,13 +140,6 @@ fn parameters(declared: &[Parameter]) -> Vec<Value> {
         })
     };
     declared.iter().map(row).collect()
-}
-
-/// The names of the backends of what the simulator has, a kernel, or both.
-fn backends(simulated: bool, on_kernel: bool) -> Vec<&'static str> {
-    let kernel = KERNEL.into_iter().filter(|_| on_kernel);
-    let simulator = simulated.then_some("sim");
-    simulator.into_iter().chain(kernel).collect()
 }
 
 /// Every stack profile: name and one line about it.
@@ -214,7 +254,7 @@ pub fn traffic() -> String {
             "name": kind.name,
             "summary": kind.summary,
             "params": params,
-            "backends": backends_of(&with_traffic(kind)),
+            "backends": doing_all(&with_traffic(kind)),
         })
     };
     json!(TRAFFIC_KINDS.iter().map(row).collect::<Vec<_>>()).to_string()
@@ -233,18 +273,47 @@ fn kinds(all: &[Kind]) -> String {
             "summary": kind.summary,
             "params": kind.keys.iter().map(key).collect::<Vec<_>>(),
             "example": kind.example.lines(),
-            "backends": backends_of(&with_kind(kind)),
+            "backends": doing_all(&with_kind(kind)),
         })
     };
     json!(all.iter().map(row).collect::<Vec<_>>()).to_string()
 }
 
-/// The backends that find nothing in `scenario` that they do not do.
-fn backends_of(scenario: &Scenario) -> Vec<&'static str> {
-    BACKENDS
-        .into_iter()
-        .filter(|backend| unsupported(scenario, backend).is_empty())
-        .collect()
+/// A scenario that has a flow of `variant`.
+fn with_variant(variant: &Variant) -> Scenario {
+    let mut scenario = bulk();
+    for flow in &mut scenario.flows {
+        variant.name.clone_into(&mut flow.cc);
+    }
+    scenario
+}
+
+/// A scenario that has a flow of the variant in `file`.
+fn with_variant_file(file: &VariantFile) -> Scenario {
+    // Its own name may be that of a variant which is built in.
+    let label = format!("./{}", file.file);
+    let mut scenario = bulk();
+    for flow in &mut scenario.flows {
+        flow.cc.clone_from(&label);
+    }
+    scenario.variant_files = vec![VariantFile {
+        label,
+        ..file.clone()
+    }];
+    scenario
+}
+
+/// A scenario whose bottleneck has a queue of `discipline`.
+fn with_queue(discipline: &Discipline) -> Scenario {
+    let mut scenario = bulk();
+    let queue = &mut scenario.network.bottleneck.queue;
+    discipline.name.clone_into(&mut queue.kind);
+    scenario
+}
+
+/// A scenario of a bulk flow.
+fn bulk() -> Scenario {
+    scenario(&APPLICATIONS[0].example.study())
 }
 
 /// A scenario that has `kind`.
@@ -253,7 +322,7 @@ fn with_kind(kind: &Kind) -> Scenario {
         return scenario(&kind.example.study());
     }
     // Its example names a file that nobody has.
-    let mut scenario = scenario(&APPLICATIONS[0].example.study());
+    let mut scenario = bulk();
     scenario.network.bottleneck.trace = Opportunities::parse("1\n").ok();
     scenario
 }

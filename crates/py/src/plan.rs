@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use cclab_spec::{
-    Baseline, By, Expectation, Names, Overrides, Repeats, Run, Scenario, Study, Until,
+    Baseline, By, Expectation, Language, Names, Overrides, Repeats, Run, Scenario, Study, Until,
 };
+use cclab_testbed::Target;
 use indexmap::IndexMap;
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -22,20 +23,23 @@ pub fn check(text: &str, file: &str) -> PyResult<()> {
 }
 
 /// The plan of the study in `text` as JSON: what is written, the sweep points with what the backend
-/// cannot do at each, the runs, the expectations. `kernels` name those of the backends that run on one.
+/// cannot do at each, the runs, the expectations. `kernels` are those of the backends that run on some.
 #[pyfunction]
-#[pyo3(signature = (text, file, set, kernels, backend=None, repeat=None, seed=None))]
+#[pyo3(signature = (text, file, set, replaced, kernels, backend=None, repeat=None, seed=None))]
+#[expect(clippy::too_many_arguments, reason = "Python names its arguments")]
 pub fn plan(
     text: &str,
     file: &str,
     set: Vec<String>,
-    kernels: BTreeMap<String, String>,
+    replaced: Vec<(String, String)>,
+    kernels: BTreeMap<String, Kernels>,
     backend: Option<String>,
     repeat: Option<RepeatGiven>,
     seed: Option<u64>,
 ) -> PyResult<String> {
     let overrides = Overrides {
         set,
+        replaced,
         backend,
         repeat: repeat.map(|given| match given {
             RepeatGiven::Times(times) => Repeats::Times(times),
@@ -46,15 +50,19 @@ pub fn plan(
     let study = Study::load_knowing(text, file, known()).map_err(error::study)?;
     let plan = study
         .plan(&overrides, &|scenario, backend| {
-            determinants_of(scenario, kernels.get(backend).map(String::as_str))
+            determinants_of(scenario, backend, kernels.get(backend))
         })
         .map_err(error::study)?;
     let backend = plan.runs.first().map_or("", |planned| &planned.run.backend);
     let mut points = Vec::new();
     for (index, point) in plan.scenarios.iter().enumerate() {
         let mut reasons = unsupported(&point.scenario, backend);
-        if !reasons.is_empty() {
+        let mut absent = absent(&point.scenario, kernels.get(backend));
+        if !reasons.is_empty() || !absent.is_empty() {
             let places = study.places(&overrides, index).map_err(error::study)?;
+            for (path, kernel) in &mut absent {
+                kernel.place = places.find(path);
+            }
             let others = others(&point.scenario, backend);
             for reason in &mut reasons {
                 reason.place = places.find(&reason.path);
@@ -65,6 +73,8 @@ pub fn plan(
             params: &point.params,
             scenario: &point.scenario,
             unsupported: reasons,
+            disregarded: disregarded(&point.scenario, backend),
+            absent: absent.into_iter().map(|(_, kernel)| kernel).collect(),
             runs: Vec::new(),
         });
     }
@@ -118,6 +128,8 @@ struct PointLines<'a> {
     params: &'a IndexMap<String, Value>,
     scenario: &'a Scenario,
     unsupported: Vec<Reason>,
+    disregarded: Vec<String>,
+    absent: Vec<Absent>,
     runs: Vec<RunLine<'a>>,
 }
 
@@ -135,6 +147,35 @@ pub(crate) struct Reason {
     elsewhere: Vec<&'static str>,
 }
 
+/// A kernel that a study names and the backend does not have.
+#[derive(Serialize)]
+struct Absent {
+    name: String,
+    /// File, line and column, where the study names it.
+    place: Option<String>,
+}
+
+/// The kernels that `scenario` names and that are not among `kernels`, each with the key that does.
+fn absent(scenario: &Scenario, kernels: Option<&Kernels>) -> Vec<(String, Absent)> {
+    let named = kernels.into_iter().flat_map(|kernels| {
+        let own = scenario.kernel.iter();
+        let own = own.map(|name| ("kernel".to_owned(), name));
+        let flows = scenario.flows.iter().filter_map(|flow| {
+            let name = flow.kernel.as_ref()?;
+            Some((format!("flow.{}.kernel", flow.name), name))
+        });
+        let used = scenario.kernels();
+        let used = move |name: &String| used.contains(&Some(name.as_str()));
+        let all = own.chain(flows);
+        all.filter(move |(_, name)| used(name) && !kernels.contains_key(&Some((*name).clone())))
+    });
+    let absent = |(path, name): (String, &String)| {
+        let name = name.clone();
+        (path, Absent { name, place: None })
+    };
+    named.map(absent).collect()
+}
+
 #[derive(Serialize)]
 struct RunLine<'a> {
     id: &'a str,
@@ -143,29 +184,41 @@ struct RunLine<'a> {
     version: &'a str,
 }
 
-/// Kernels on the simulator's network, as someone on backend `linux` asks for them.
-const BY_KEY: &str = "network.by = \"simulator\"";
-/// The same for someone on another backend.
-const BY_BACKEND_AND_KEY: &str = "linux with network.by = \"simulator\"";
+/// The networks of backend `linux`: how someone asks for them who is there, and who is elsewhere.
+const NETWORKS: [(By, &str, &str); 2] = [
+    (
+        By::Simulator,
+        "network.by = \"simulator\"",
+        "linux with network.by = \"simulator\"",
+    ),
+    (
+        By::Kernel,
+        "network.by = \"kernel\"",
+        "linux with network.by = \"kernel\"",
+    ),
+];
 
 /// What else than `backend` could run `scenario`, each with the keys of what it does not do of it.
 fn others(scenario: &Scenario, backend: &str) -> Vec<(&'static str, Vec<String>)> {
     let refused = |scenario: &Scenario, backend: &str| {
         let reasons = unsupported(scenario, backend).into_iter();
-        reasons.map(|reason| reason.path).collect()
+        let paths = reasons.map(|reason| reason.path);
+        paths.chain(disregarded(scenario, backend)).collect()
     };
     let backends = BACKENDS.into_iter().filter(|other| *other != backend);
     let mut found: Vec<_> = backends
         .map(|other| (other, refused(scenario, other)))
         .collect();
-    if scenario.network.by == By::Kernel {
-        let mut between = scenario.clone();
-        between.network.by = By::Simulator;
-        let told = match backend {
-            "linux" => BY_KEY,
-            _ => BY_BACKEND_AND_KEY,
-        };
-        found.push((told, refused(&between, "linux")));
+    for (by, key, backend_and_key) in NETWORKS {
+        if Target::in_guest(scenario) != Target::on(by) {
+            let mut between = scenario.clone();
+            between.network.by = Some(by);
+            let told = match backend {
+                "linux" => key,
+                _ => backend_and_key,
+            };
+            found.push((told, refused(&between, "linux")));
+        }
     }
     found
 }
@@ -185,9 +238,37 @@ fn doing(others: &[(&'static str, Vec<String>)], path: &str) -> Vec<&'static str
     let doing = others.iter().filter(|(_, refused)| does(refused));
     let mut names: Vec<_> = doing.map(|(name, _)| *name).collect();
     if names.contains(&"linux") {
-        names.retain(|name| *name != BY_BACKEND_AND_KEY);
+        let is_backend_and_key = |name: &&str| NETWORKS.iter().any(|network| network.2 == *name);
+        names.retain(|name| !is_backend_and_key(name));
     }
     names
+}
+
+/// The backends that find nothing in `scenario` that they do not do; where only one network of backend
+/// `linux` does it, with the key that asks for that.
+pub(crate) fn doing_all(scenario: &Scenario) -> Vec<&'static str> {
+    let does = |scenario: &Scenario, backend: &str| unsupported(scenario, backend).is_empty();
+    let on = |by| {
+        let mut there = scenario.clone();
+        there.network.by = Some(by);
+        does(&there, "linux")
+    };
+    let one = |backend| match does(scenario, backend) {
+        true => Some(backend),
+        false if backend == "linux" => NETWORKS
+            .into_iter()
+            .find_map(|(by, _, backend_and_key)| on(by).then_some(backend_and_key)),
+        false => None,
+    };
+    BACKENDS.into_iter().filter_map(one).collect()
+}
+
+/// The keys of `scenario` that `backend` takes no notice of, though it runs the scenario.
+fn disregarded(scenario: &Scenario, backend: &str) -> Vec<String> {
+    match backend {
+        "sim" => cclab_sim::disregarded(scenario),
+        _ => Vec::new(),
+    }
 }
 
 /// What `backend` does not do of `scenario`.
@@ -231,22 +312,48 @@ pub fn foreseen(scenario: &str) -> PyResult<String> {
     serde_json::to_string(&cclab_metrics::foreseen(&scenario)).map_err(error::study)
 }
 
-/// What determines a run of a scenario beside its seed; `kernel` names what it is on, if it is on
-/// one.
-fn determinants_of(scenario: &Scenario, kernel: Option<&str>) -> String {
-    match kernel {
-        Some(kernel) => cclab_linux::determinants(scenario, kernel),
+/// What each kernel of a backend is made of, by what scenarios call it; None: the one used by default.
+type Kernels = BTreeMap<Option<String>, String>;
+
+/// What determines a run of a scenario beside its seed on `backend`, which has `kernels` if it runs on
+/// some.
+fn determinants_of(scenario: &Scenario, backend: &str, kernels: Option<&Kernels>) -> String {
+    match kernels {
+        Some(kernels) => cclab_linux::determinants(scenario, kernels, backend == "linux"),
         None => cclab_sim::determinants(scenario),
     }
 }
 
-/// What determines a run of `scenario` (JSON) beside its seed: the versions of what it uses, or,
-/// with a `kernel`, that and the version of what is done around it.
+/// What determines a run of `scenario` (JSON) on `backend` beside its seed: the versions of what it
+/// uses, or, with `kernels`, those that it uses and the version of what is done around them.
 #[pyfunction]
-#[pyo3(signature = (scenario, kernel=None))]
-pub fn determinants(scenario: &str, kernel: Option<&str>) -> PyResult<String> {
+#[pyo3(signature = (scenario, backend, kernels=None))]
+pub fn determinants(scenario: &str, backend: &str, kernels: Option<Kernels>) -> PyResult<String> {
     let scenario: Scenario = serde_json::from_str(scenario).map_err(error::study)?;
-    Ok(determinants_of(&scenario, kernel))
+    Ok(determinants_of(&scenario, backend, kernels.as_ref()))
+}
+
+/// What `scenario` (JSON) calls the kernels that it uses; None: the one used by default.
+#[pyfunction]
+pub fn kernels(scenario: &str) -> PyResult<Vec<Option<String>>> {
+    let scenario: Scenario = serde_json::from_str(scenario).map_err(error::study)?;
+    let used = scenario.kernels().into_iter();
+    Ok(used.map(|called| called.map(str::to_owned)).collect())
+}
+
+/// A module's name, its file, and the texts that it is compiled of by their paths.
+type Module = (String, String, BTreeMap<String, String>);
+
+/// The modules of C files that the kernels of `scenario` (JSON) have: the name of each, its file, and the
+/// texts that it is compiled of.
+#[pyfunction]
+pub fn modules(scenario: &str) -> PyResult<Vec<Module>> {
+    let scenario: Scenario = serde_json::from_str(scenario).map_err(error::study)?;
+    let files = scenario.variant_files.into_iter();
+    let modules = files.filter(|file| file.language == Language::C);
+    Ok(modules
+        .map(|file| (file.module(), file.file, file.texts))
+        .collect())
 }
 
 /// The id of the run of `scenario` (JSON) with `seed` on `backend`, determined by `version`: the
@@ -276,7 +383,7 @@ pub fn baselines(
     let indices = 0..scenario.flows.len();
     let one = |index| {
         let other = baseline.of(&scenario, index)?;
-        let version = cclab_spec::determinants_beside(&other, version);
+        let version = cclab_spec::determinants_beside(&other, &scenario, version);
         let id = |&seed: &u64| cclab_spec::run_id(&other, seed, backend, &version);
         let ids = seeds.iter().map(id).collect();
         let text = serde_json::to_string(&other).expect("a scenario is JSON");

@@ -9,7 +9,7 @@
 use std::process::ExitCode;
 
 use cclab_sim::Progress;
-use cclab_spec::{By, Flow, Limit, Link, Network, Queue, Scenario, Start, Topology, TraceOptions};
+use cclab_spec::{Flow, Limit, Link, Network, Queue, Scenario, Start, Topology, TraceOptions};
 use cclab_units::{Rate, Time};
 
 fn main() -> ExitCode {
@@ -81,8 +81,9 @@ fn scenario(args: &[String]) -> Option<Scenario> {
         duration: Some(Time::from_secs(duration.parse().ok()?)),
         warmup: Time::ZERO,
         stack: stack.clone(),
+        kernel: None,
         network: Network {
-            by: By::Kernel,
+            by: None,
             topology: Topology::Dumbbell,
             bottleneck: link(bottleneck, Time::from_millis(20), qdisc, packets),
             access: link(access, Time::from_millis(1), "droptail", 1_000_000),
@@ -95,6 +96,7 @@ fn scenario(args: &[String]) -> Option<Scenario> {
             .collect(),
         traffic: vec![],
         probes: vec![],
+        variant_files: Vec::new(),
         trace: TraceOptions {
             interval: Time::ZERO,
             events: vec![],

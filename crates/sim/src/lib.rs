@@ -32,8 +32,10 @@ use cclab_units::Time;
 
 pub use describe::describe;
 pub use sampler::Sampler;
-pub use unsupported::{Unsupported, unsupported, unsupported_network, unsupported_traffic};
-pub use version::{VERSION, determinants, version};
+pub use unsupported::{
+    Unsupported, disregarded, unsupported, unsupported_network, unsupported_traffic,
+};
+pub use version::{VERSION, determinants, determinants_of_network, version};
 pub use warmup::CountedQueues;
 pub use wire::wire_options;
 

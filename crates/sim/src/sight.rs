@@ -2,10 +2,10 @@
 
 use std::marker::PhantomData;
 
-use cclab_layout::{BOTTLENECK, BOTTLENECK_REVERSE};
+use cclab_layout::{BOTTLENECK, Layout, LinkId, LinkKind};
 use cclab_net::{ROUTES, Sight, Watch};
 use cclab_packet::Packet;
-use cclab_spec::Scenario;
+use cclab_spec::{BOTTLENECK_POINT, Scenario};
 use cclab_trace::Probe;
 use cclab_trace::schema::{QueueAction, QueueEvent};
 use cclab_units::Time;
@@ -17,19 +17,38 @@ use crate::traffic::Traffic;
 pub struct Lookout<P> {
     /// What was seen and not yet told.
     pub seen: Vec<Sight>,
-    /// Whether packets are captured at the bottleneck.
-    captures: bool,
+    /// How many links are under study, there and back, whose queues the probe wants to know of; they
+    /// are the first.
+    queues: usize,
+    points: LinkPoints,
     probe: PhantomData<P>,
 }
 
 impl<P> Lookout<P> {
-    /// One that `captures` packets at the bottleneck, or not.
-    pub fn new(captures: bool) -> Lookout<P> {
+    /// One for `probe` of a run of `scenario`.
+    pub fn new(scenario: &Scenario, layout: &Layout, probe: &P) -> Lookout<P>
+    where
+        P: Probe,
+    {
         Lookout {
             seen: Vec::new(),
-            captures,
+            queues: match probe.looks_at_queues() {
+                true => 2 * scenario.network.bottlenecks as usize,
+                false => 0,
+            },
+            points: LinkPoints::new(scenario, layout),
             probe: PhantomData,
         }
+    }
+
+    /// Whether the probe may want to know of the queue of `link`.
+    pub fn looks_at_queue(&self, link: u32) -> bool {
+        (link as usize) < self.queues
+    }
+
+    /// The capture points that see what passes the end `end` of `link`.
+    pub fn points(&self, link: u32, end: End) -> &[u32] {
+        self.points.of(link, end)
     }
 }
 
@@ -37,11 +56,11 @@ impl<P: Probe> Watch for Lookout<P> {
     const ON: bool = P::ON;
 
     fn wants_queue(&self, link: usize) -> bool {
-        link == BOTTLENECK.index()
+        link < self.queues || !self.points.of(link as u32, End::Near).is_empty()
     }
 
     fn wants_arrivals(&self, link: usize) -> bool {
-        self.captures && link == BOTTLENECK_REVERSE.index()
+        !self.points.of(link as u32, End::Far).is_empty()
     }
 
     fn see(&mut self, sight: Sight) {
@@ -49,11 +68,63 @@ impl<P: Probe> Watch for Lookout<P> {
     }
 }
 
-/// Which capture points see the packets of the bottleneck and of each host.
+/// An end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Where packets leave its queue.
+    Near,
+    /// Where they come off its wire.
+    Far,
+}
+
+/// Which capture points see the packets of links. A point is at the interface of a node to a link: it
+/// sees what leaves there as its transmission begins, and what comes off the way back.
+#[derive(Default)]
+struct LinkPoints {
+    /// By link, then by end; empty if there are no points.
+    ends: Vec<[Vec<u32>; 2]>,
+}
+
+impl LinkPoints {
+    fn new(scenario: &Scenario, layout: &Layout) -> LinkPoints {
+        let mut points = LinkPoints::default();
+        for (point, name) in (0..).zip(&scenario.trace.capture) {
+            let Some(link) = link_of(layout, name) else {
+                continue; // a host's
+            };
+            points
+                .ends
+                .resize_with(layout.links.len(), Default::default);
+            points.ends[link.index()][End::Near as usize].push(point);
+            if let Some(back) = layout.link(link).back {
+                points.ends[back.index()][End::Far as usize].push(point);
+            }
+        }
+        points
+    }
+
+    #[inline]
+    fn of(&self, link: u32, end: End) -> &[u32] {
+        let ends = self.ends.get(link as usize);
+        ends.map_or(&[], |ends| &ends[end as usize])
+    }
+}
+
+/// The link that the capture point `name` is at, if it is at one.
+fn link_of(layout: &Layout, name: &str) -> Option<LinkId> {
+    if name == BOTTLENECK_POINT {
+        return Some(BOTTLENECK);
+    }
+    // Processors bear the names of hosts.
+    let mut lines = layout
+        .ids()
+        .filter(|(_, link)| matches!(link.kind, LinkKind::Line { .. }));
+    lines.find(|(_, link)| link.name == name).map(|(id, _)| id)
+}
+
+/// Which capture points see the packets of each host.
 #[derive(Default)]
 pub struct Captures {
-    /// That of the bottleneck.
-    pub bottleneck: Option<u32>,
     /// By side, then by flow.
     pub hosts: [Vec<Option<u32>>; 2],
 }
@@ -77,7 +148,6 @@ impl Captures {
                 .collect()
         };
         Captures {
-            bottleneck: point("bottleneck"),
             hosts: [of_host("sender"), of_host("receiver")],
         }
     }

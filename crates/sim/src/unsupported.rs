@@ -1,7 +1,7 @@
 //! What a scenario asks for that this simulator does not do: found before a run, by name.
 
 use cclab_layout::{Layout, Role};
-use cclab_spec::Scenario;
+use cclab_spec::{By, Language, Scenario};
 use cclab_tcp::profile;
 use cclab_units::parameter::Params;
 
@@ -29,6 +29,20 @@ pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
     found.extend(unsupported_flows(scenario));
     found.extend(unsupported_traffic(scenario));
     found
+}
+
+/// The keys of `scenario` that the simulator takes no notice of: which kernel a host has, and that
+/// the network is a kernel's. It has none of them, though it runs what they are in.
+pub fn disregarded(scenario: &Scenario) -> Vec<String> {
+    let own = [
+        ("kernel", scenario.kernel.is_some()),
+        ("network.by", scenario.network.by == Some(By::Kernel)),
+    ];
+    let own = own.into_iter().filter(|(_, given)| *given);
+    let flows = scenario.flows.iter().filter(|flow| flow.kernel.is_some());
+    own.map(|(key, _)| key.to_owned())
+        .chain(flows.map(|flow| format!("flow.{}.kernel", flow.name)))
+        .collect()
 }
 
 /// What of the network of `scenario`, to which delays and processors of hosts belong, the simulator
@@ -81,7 +95,7 @@ fn unsupported_flows(scenario: &Scenario) -> Vec<Unsupported> {
         let at = |key: &str| format!("flow.{}.{key}", flow.name);
         match cclab_cc::find_simulated(&flow.cc) {
             _ if flow.udp.is_some() => {}
-            None => refuse(at("cc"), format!("variant {}", flow.cc)),
+            None => refuse(at("cc"), unsupported_variant(scenario, &flow.cc)),
             Some(variant) => {
                 if let Err(why) = Params::new(variant.params, &flow.cc_params) {
                     refuse(at("cc_params"), format!("variant {}: {why}", flow.cc));
@@ -98,6 +112,22 @@ fn unsupported_flows(scenario: &Scenario) -> Vec<Unsupported> {
         }
     }
     found
+}
+
+/// What is said of the variant `cc` of `scenario`, which is none of the simulator's own.
+fn unsupported_variant(scenario: &Scenario, cc: &str) -> String {
+    let Some(file) = scenario.variant_file(cc) else {
+        return format!("variant {cc}");
+    };
+    let kind = match file.language {
+        Language::C => "C modules",
+        Language::Python => "Python classes",
+        Language::Rust => "Rust files",
+    };
+    format!(
+        "the variant {cc} of {} (the simulator does not run {kind} yet)",
+        file.file
+    )
 }
 
 /// What of the cross traffic of `scenario` the simulator does not do.
@@ -117,7 +147,7 @@ pub fn unsupported_traffic(scenario: &Scenario) -> Vec<Unsupported> {
             .as_deref()
             .filter(|cc| cclab_cc::find_simulated(cc).is_none())
         {
-            refuse(at("cc"), format!("variant {cc}"));
+            refuse(at("cc"), unsupported_variant(scenario, cc));
         }
     }
     found

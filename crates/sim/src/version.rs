@@ -5,7 +5,7 @@ use cclab_spec::{Part, Scenario};
 /// The version of the core's behaviour: the event loop, links, impairments, applications, cross
 /// traffic and the machinery of TCP. Whoever changes what they do raises it: runs of the older
 /// version are then other runs. Stacks, variants and disciplines have versions of their own.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 5;
 
 /// The version of a part of the simulator; `None` if it has no such part.
 pub fn version(part: Part<'_>) -> Option<u32> {
@@ -19,5 +19,11 @@ pub fn version(part: Part<'_>) -> Option<u32> {
 
 /// What determines a run of `scenario` beside its seed: the versions of the parts that it uses.
 pub fn determinants(scenario: &Scenario) -> String {
-    cclab_spec::determinants(scenario, &version)
+    cclab_spec::determinants(cclab_spec::parts(scenario), &version)
+}
+
+/// What determines the network of a run of `scenario` whose flows' hosts are others': the versions of
+/// the parts that it uses then.
+pub fn determinants_of_network(scenario: &Scenario) -> String {
+    cclab_spec::determinants(cclab_spec::parts_of_network(scenario), &version)
 }

@@ -93,14 +93,13 @@ impl<'a, P: Probe> World<'a, P> {
         let goes_on = !scenario.traffic.is_empty() || count == 0;
         let lasting = usize::from(goes_on && scenario.duration.is_some());
         let end = scenario.duration.unwrap_or(Time::NEVER);
-        let captures = Captures::new(scenario);
         let mut world = World {
             scenario,
             net,
             timers,
+            lookout: Lookout::new(scenario, &layout, probe),
             probe,
-            lookout: Lookout::new(captures.bottleneck.is_some()),
-            captures,
+            captures: Captures::new(scenario),
             sampler: Sampler::new(scenario, flows.iter().map(Flow::start), end),
             sampled: None,
             warm: None,
@@ -180,7 +179,7 @@ impl<'a, P: Probe> World<'a, P> {
             links,
             traffic: self.hosts.traffic.summaries(),
             probes: self.hosts.probes.summaries(),
-            kernel: None,
+            machines: Vec::new(),
             fidelity: None,
         })
     }

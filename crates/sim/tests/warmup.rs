@@ -72,10 +72,13 @@ fn histogram(values: impl Iterator<Item = Time>) -> Histogram {
 fn round_trips_and_waits_after_the_warm_up_are_those_that_came_after_it() {
     for queue in ["droptail", "codel"] {
         let (summary, seen) = seen(queue, WARMUP);
-        let waits = seen.queue.iter().filter(|(at, _)| *at > WARMUP);
-        let waits = histogram(waits.filter_map(|(_, event)| event.sojourn));
-        assert!(waits.count() > 1000, "{queue}");
-        assert_eq!(summary.links[0].warm_sojourn, waits, "{queue}");
+        for (link, summary) in (0..).zip(&summary.links).take(2) {
+            let own = seen.queue.iter().filter(|(_, event)| event.link == link);
+            let waits = own.filter(|(at, _)| *at > WARMUP);
+            let waits = histogram(waits.filter_map(|(_, event)| event.sojourn));
+            assert!(waits.count() > 1000, "{queue} {link}");
+            assert_eq!(summary.warm_sojourn, waits, "{queue} {link}");
+        }
         for (index, flow) in (0..).zip(&summary.flows) {
             let own = seen.acks.iter().filter(|(_, ack)| ack.flow == index);
             let later: Vec<&AckEvent> = own

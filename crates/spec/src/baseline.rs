@@ -22,8 +22,8 @@ pub enum Baseline {
 impl Baseline {
     /// What the flow at `index` of `scenario` is compared with: the scenario with
     ///
-    /// - [`Baseline::Solo`]: that flow alone. The cross traffic stays; captures at the hosts of the
-    ///   others and the listed losses of their packets go.
+    /// - [`Baseline::Solo`]: that flow alone. The cross traffic stays; captures at the hosts and
+    ///   access links of the others and the listed losses of their packets go.
     /// - [`Baseline::Own`]: that flow's variant, parameters, application, windows and host settings in
     ///   every flow. Each keeps its name, path, start, end and transfer; but beside a program, which
     ///   decides itself what it sends, and beside datagrams, all end as the flow does. The scenario itself if they are of
@@ -44,6 +44,7 @@ impl Baseline {
                 }
             }
         }
+        other.drop_unused_variant_files();
         Some(other)
     }
 }
@@ -51,9 +52,6 @@ impl Baseline {
 /// Takes all flows but `flow` out of `scenario`, and what names them.
 fn leave_alone(flow: &Flow, scenario: &mut Scenario) {
     let gone = |name: &str| name != flow.name && scenario.flows.iter().any(|one| one.name == name);
-    let host_of = |point: &str| point.rsplit_once('.').map(|(name, _)| name.to_owned());
-    let capture = &mut scenario.trace.capture;
-    capture.retain(|point| !host_of(point).is_some_and(|name| gone(&name)));
     let network = &mut scenario.network;
     let listed = network.graph.iter_mut().flat_map(|graph| &mut graph.links);
     let links = [&mut network.bottleneck, &mut network.access];
@@ -61,6 +59,11 @@ fn leave_alone(flow: &Flow, scenario: &mut Scenario) {
         lose_nothing_of(&gone, link);
     }
     scenario.flows = vec![flow.clone()];
+    let points = scenario.points();
+    scenario
+        .trace
+        .capture
+        .retain(|point| points.contains(point));
 }
 
 /// Empties the lists of lost packets that count those of a flow that is `gone`. They stay in their

@@ -162,6 +162,19 @@ impl<'de> de::Deserializer<'de> for Deserializer<'de> {
         visited.map_err(|problem| problem.or_at(self.0.at))
     }
 
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+        match self.0.text().map_err(|problem| problem.or_at(self.0.at))? {
+            Some(text) => visitor
+                .visit_borrowed_str(text)
+                .map_err(|problem: Problem| problem.or_at(self.0.at)),
+            None => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+        self.deserialize_str(visitor)
+    }
+
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
         visitor.visit_some(self)
     }
@@ -224,7 +237,7 @@ impl<'de> de::Deserializer<'de> for Deserializer<'de> {
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf
         unit unit_struct seq tuple tuple_struct map identifier ignored_any
     }
 }

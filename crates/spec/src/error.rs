@@ -11,9 +11,9 @@ use serde::de::{self, Unexpected};
 pub struct StudyError {
     /// The file, or the command-line option, that holds the offending text.
     pub file: String,
-    /// Line, from 1.
+    /// Line, from 1; 0 where `file` is an argument as a whole.
     pub line: usize,
-    /// Column in characters, from 1.
+    /// Column in characters, from 1; 0 likewise.
     pub column: usize,
     /// What is wrong, with the offending text.
     pub message: String,
@@ -21,13 +21,19 @@ pub struct StudyError {
     pub help: String,
 }
 
+impl StudyError {
+    /// `FILE:LINE:COLUMN`, or the argument.
+    pub fn place(&self) -> String {
+        match self.line {
+            0 => self.file.clone(),
+            line => format!("{}:{line}:{}", self.file, self.column),
+        }
+    }
+}
+
 impl fmt::Display for StudyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}:{}:{}: {}",
-            self.file, self.line, self.column, self.message
-        )?;
+        write!(f, "{}: {}", self.place(), self.message)?;
         if self.help.is_empty() {
             Ok(())
         } else {
@@ -47,43 +53,71 @@ pub(crate) struct Position {
 
 /// The texts a study was read from: the file first, then overrides.
 #[derive(Clone, Debug)]
-pub(crate) struct Sources(Vec<(String, String)>);
+pub(crate) struct Sources(Vec<Source>);
+
+#[derive(Clone, Debug)]
+struct Source {
+    name: String,
+    /// `None`: nobody typed more than the name.
+    text: Option<String>,
+}
 
 impl Sources {
     pub fn new(file: &str, text: &str) -> Sources {
-        Sources(vec![(file.to_owned(), text.to_owned())])
+        let mut sources = Sources(Vec::new());
+        sources.add(file, text);
+        sources
     }
 
     /// The folder of the study file.
     pub fn folder(&self) -> PathBuf {
-        let file = Path::new(&self.0[0].0);
+        let file = Path::new(&self.0[0].name);
         file.parent().map(Path::to_owned).unwrap_or_default()
     }
 
     /// Adds a text and gives its number.
     pub fn add(&mut self, name: &str, text: &str) -> u32 {
-        self.0.push((name.to_owned(), text.to_owned()));
+        self.push(name, Some(text.to_owned()))
+    }
+
+    /// Adds an argument that stands for a text which nobody typed, and gives its number.
+    pub fn add_argument(&mut self, argument: &str) -> u32 {
+        self.push(argument, None)
+    }
+
+    fn push(&mut self, name: &str, text: Option<String>) -> u32 {
+        let name = name.to_owned();
+        self.0.push(Source { name, text });
         (self.0.len() - 1) as u32
     }
 
     /// The message for `problem`; one without a place points at the beginning of the file.
     pub fn locate(&self, problem: Problem) -> StudyError {
         let at = problem.at.unwrap_or_default();
-        let (file, text) = &self.0[at.source as usize];
-        let mut offset = at.offset.min(text.len());
-        while !text.is_char_boundary(offset) {
-            offset -= 1;
-        }
-        let before = &text[..offset];
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let Source { name, text } = &self.0[at.source as usize];
+        let (line, column) = text
+            .as_deref()
+            .map_or((0, 0), |text| line_of(text, at.offset));
         StudyError {
-            file: file.clone(),
-            line: before.matches('\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
+            file: name.clone(),
+            line,
+            column,
             message: one_line(&problem.message),
             help: one_line(&problem.help),
         }
     }
+}
+
+/// Line and column of what stands `offset` bytes into `text`.
+fn line_of(text: &str, offset: usize) -> (usize, usize) {
+    let mut offset = offset.min(text.len());
+    while !text.is_char_boundary(offset) {
+        offset -= 1;
+    }
+    let before = &text[..offset];
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let column = before[line_start..].chars().count() + 1;
+    (before.matches('\n').count() + 1, column)
 }
 
 /// Offending text may hold control characters; a message is one line all the same.
@@ -181,14 +215,28 @@ impl de::Error for Problem {
     }
 
     fn missing_field(field: &'static str) -> Problem {
-        Problem {
-            missing: true,
-            ..Problem::new(format!("`{field}` is missing here"), "")
-        }
+        missing(field)
     }
 
     fn duplicate_field(field: &'static str) -> Problem {
         Problem::new(format!("`{field}` is given twice"), "")
+    }
+}
+
+/// What a key that must be there is given like, where its name tells.
+const EXAMPLES: [(&str, &str); 3] = [
+    ("limit", "limit = \"100p\""),
+    ("network", "[network.bottleneck]"),
+    ("rate", "rate = \"10Mbit\""),
+];
+
+/// The problem of a key that must be there and is not.
+pub(crate) fn missing(field: &str) -> Problem {
+    let known = EXAMPLES.iter().find(|(name, _)| *name == field);
+    let help = known.map_or_else(String::new, |(_, example)| format!("such as `{example}`"));
+    Problem {
+        missing: true,
+        ..Problem::new(format!("`{field}` is missing here"), help)
     }
 }
 

@@ -32,6 +32,7 @@ mod path;
 mod place;
 mod placeholder;
 mod plan;
+mod points;
 mod probe;
 mod quantity;
 mod repeat;
@@ -41,11 +42,14 @@ mod study;
 mod sweep;
 mod text;
 mod traffic;
+mod variant_file;
 mod written;
 
 pub use baseline::Baseline;
 pub use datagrams::{Datagrams, Schedule, Sending, Video};
-pub use determinants::{Part, determinants, determinants_beside, parts};
+pub use determinants::{
+    Part, determinants, determinants_beside, kernel_part, parts, parts_of_network,
+};
 pub use error::StudyError;
 pub use expect::{Expectation, Metrics, Operator, Subject, Subjects};
 pub use graph::{Graph, GraphLink, Step};
@@ -55,12 +59,16 @@ pub use opportunities::{BadTrace, OPPORTUNITY_BYTES, OPPORTUNITY_FRAMING, Opport
 pub use place::Places;
 pub use placeholder::{PLACEHOLDERS, Piece, pieces};
 pub use plan::{Plan, PlannedRun, Point, run_id};
+pub use points::{
+    BOTTLENECK_POINT, SHARED_ACCESS, access_name, bottleneck_name, own_hosts, way_back_name,
+};
 pub use probe::{Probe, ProbeKind};
 pub use repeat::{Measure, Until};
 pub use resolve::MAX_SAMPLES;
 pub use scenario::*;
 pub use study::{Overrides, Repeats, Study};
 pub use traffic::{TRAFFIC_KINDS, TrafficKind};
+pub use variant_file::{Language, ModuleParam, ParamType, VariantFile};
 
 /// The JSON Schema of the study file, for editors: every key with its meaning and its default.
 pub fn schema() -> String {

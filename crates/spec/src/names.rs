@@ -6,6 +6,8 @@ use cclab_qdisc::QDISCS;
 use cclab_tcp::profile::PROFILES;
 use cclab_units::parameter::{Parameter, Relation};
 
+use serde_json::{Value as Json, json};
+
 use crate::expect::Metrics;
 use crate::traffic::TRAFFIC_KINDS;
 
@@ -104,9 +106,10 @@ impl Default for Names {
     }
 }
 
-/// The variants that the JSON Schema lists.
-pub(crate) fn variants() -> Vec<&'static str> {
-    VARIANTS.iter().map(|variant| variant.name).collect()
+/// What the JSON Schema has where a variant is named: those that are built in, and paths of files.
+pub(crate) fn variants() -> Json {
+    let names: Vec<&str> = VARIANTS.iter().map(|variant| variant.name).collect();
+    json!([{ "enum": names }, { "pattern": r"/|\.(c|rs)$|\.py(:|$)" }])
 }
 
 /// The disciplines that the JSON Schema lists.

@@ -11,6 +11,17 @@ use crate::error::{Position, Problem};
 pub(crate) struct Node {
     pub at: Position,
     pub value: Value,
+    /// How a number is spelt: 6.10 is another text than 6.1.
+    spelling: Option<Spelling>,
+}
+
+/// How a number is spelt, and where.
+#[derive(Clone, Debug)]
+enum Spelling {
+    /// In a document or in a list: who means a text quotes it.
+    InToml(String),
+    /// As all that the command line says of a key: it may mean a text.
+    Alone(String),
 }
 
 /// A TOML value. Tables keep the order of the file.
@@ -33,20 +44,51 @@ pub(crate) struct Key {
 }
 
 impl Node {
+    /// The `value` that is written at `at`.
+    pub fn new(at: Position, value: Value) -> Node {
+        Node {
+            at,
+            value,
+            spelling: None,
+        }
+    }
+
     /// Parses a whole document.
     pub fn document(text: &str, source: u32) -> Result<Node, Problem> {
         let table = DeTable::parse(text).map_err(|error| syntax(error, source, 0))?;
         let at = Position { source, offset: 0 };
-        Ok(Node {
-            at,
-            value: Value::Table(from_table(table.get_ref(), source, 0)?),
-        })
+        let entries = from_table(table.get_ref(), source, 0)?;
+        Ok(Node::new(at, Value::Table(entries)))
     }
 
     /// Parses a single value that begins `shift` bytes into its source.
     pub fn value(text: &str, source: u32, shift: usize) -> Result<Node, Problem> {
         let value = DeValue::parse(text).map_err(|error| syntax(error, source, shift))?;
         from_value(&value, source, shift)
+    }
+
+    /// The same value as all that the command line says of a key.
+    pub fn alone(self) -> Node {
+        let spelling = self.spelling.map(|spelling| match spelling {
+            Spelling::InToml(text) | Spelling::Alone(text) => Spelling::Alone(text),
+        });
+        Node { spelling, ..self }
+    }
+
+    /// The text that it stands for where a text is wanted: a number is one if nothing else is said.
+    ///
+    /// # Errors
+    /// A number that has to be quoted.
+    pub fn text(&self) -> Result<Option<&str>, Problem> {
+        match (&self.value, &self.spelling) {
+            (Value::String(text), _) => Ok(Some(text)),
+            (_, Some(Spelling::Alone(text))) => Ok(Some(text)),
+            (_, Some(Spelling::InToml(text))) => Err(Problem::new(
+                format!("expected a text, found `{text}`"),
+                format!("a text stands in quotes: \"{text}\""),
+            )),
+            (_, None) => Ok(None),
+        }
     }
 
     /// The value under `name`, if this is a table that has it.
@@ -126,6 +168,11 @@ fn from_value(value: &Spanned<DeValue<'_>>, source: u32, shift: usize) -> Result
         source,
         offset: shift + value.span().start,
     };
+    let spelling = match value.get_ref() {
+        DeValue::Integer(number) => Some(number.to_string()),
+        DeValue::Float(number) => Some(number.to_string()),
+        _ => None,
+    };
     let value = match value.get_ref() {
         DeValue::String(text) => Value::String(text.to_string()),
         DeValue::Integer(number) => Value::Integer(
@@ -148,7 +195,11 @@ fn from_value(value: &Spanned<DeValue<'_>>, source: u32, shift: usize) -> Result
         ),
         DeValue::Table(table) => Value::Table(from_table(table, source, shift)?),
     };
-    Ok(Node { at, value })
+    Ok(Node {
+        at,
+        value,
+        spelling: spelling.map(Spelling::InToml),
+    })
 }
 
 fn from_table(table: &DeTable<'_>, source: u32, shift: usize) -> Result<Vec<(Key, Node)>, Problem> {

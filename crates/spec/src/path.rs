@@ -97,6 +97,11 @@ pub(crate) fn default_name(kind: &str, index: usize) -> String {
     format!("{kind}{}", index + 1)
 }
 
+/// The name of a graph's link that joins `from` and `to`, where it is given none.
+pub(crate) fn link_name(from: &str, to: &str) -> String {
+    format!("{from}-{to}")
+}
+
 /// Sets `flow.NAME.key` in the flow called so, `flow.key` in all of them.
 fn set_in_named(
     document: &mut Node,
@@ -211,13 +216,7 @@ fn set_below(
                         at: key_at,
                         name: (*first).to_owned(),
                     };
-                    entries.push((
-                        key,
-                        Node {
-                            at: key_at,
-                            value: Value::Table(Vec::new()),
-                        },
-                    ));
+                    entries.push((key, Node::new(key_at, Value::Table(Vec::new()))));
                     entries.len() - 1
                 }
             };

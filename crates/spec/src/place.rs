@@ -1,8 +1,8 @@
 //! Where a study says what a backend refuses: from the key of a scenario to file, line and column.
 
-use crate::error::{Position, Problem, Sources, StudyError};
+use crate::error::{Position, Problem, Sources};
 use crate::node::{Node, Value};
-use crate::path::default_name;
+use crate::path::{default_name, link_name};
 
 /// The places of a sweep point's keys.
 pub struct Places {
@@ -15,17 +15,15 @@ impl Places {
         Places { document, sources }
     }
 
-    /// `FILE:LINE:COLUMN` of the key `path` of the scenario, or of the innermost table around it that
+    /// `FILE:LINE:COLUMN`, or the argument, of the key `path` of the scenario, or of the innermost table around it that
     /// is written. `None`: the study has nothing of it.
     ///
     /// A path is as scenarios have it: `network.bottleneck.queue.kind`, `flow.NAME.cc`,
-    /// `network.link.NAME.rate`; the copies of a flow (`NAME.2`) stand where the flow does.
+    /// `network.link.NAME.rate`; the copies of a flow (`NAME.2`) stand where the flow does. A text in a
+    /// list is its own name: `trace.capture.NAME`.
     pub fn find(&self, path: &str) -> Option<String> {
         let problem = Problem::new("", "").or_at(position(&self.document, path)?);
-        let StudyError {
-            file, line, column, ..
-        } = self.sources.locate(problem);
-        Some(format!("{file}:{line}:{column}"))
+        Some(self.sources.locate(problem).place())
     }
 }
 
@@ -40,8 +38,7 @@ fn position(node: &Node, path: &str) -> Option<Position> {
         Value::List(items) => {
             let named = items.iter().enumerate();
             let mut named = named.filter_map(|(index, item)| {
-                let name = item.get("name").and_then(Node::as_str);
-                let name = name.map_or_else(|| default_name(first, index), str::to_owned);
+                let name = name_of(item, first, index);
                 let rest = rest.strip_prefix(name.as_str())?;
                 let rest = rest.strip_prefix('.').or(rest.is_empty().then_some(""))?;
                 Some((item, name.len(), of_any_copy(rest)))
@@ -57,6 +54,17 @@ fn position(node: &Node, path: &str) -> Option<Position> {
         _ => below.at,
     };
     Some(inner.unwrap_or(own))
+}
+
+/// The name of `item`, entry `index` of the list `kind`: a text is its own, and a link that has none is
+/// called by its ends.
+fn name_of(item: &Node, kind: &str, index: usize) -> String {
+    let text = |key| item.get(key).and_then(Node::as_str);
+    match (text("name").or(item.as_str()), text("from"), text("to")) {
+        (Some(name), ..) => name.to_owned(),
+        (None, Some(from), Some(to)) if kind == "link" => link_name(from, to),
+        _ => default_name(kind, index),
+    }
 }
 
 /// `rest` without the number of a copy in front.
@@ -81,6 +89,8 @@ mod tests {
         count = 2\n\
         cc = \"nv\"\n\
         [[flow]]\n\
+        [trace]\n\
+        capture = [\"a.1.sender\", \"a.1.left.access\"]\n\
         [sweep]\n\
         \"flow.a.mss\" = [\"500B\",\n\
         \"600B\"]\n";
@@ -104,14 +114,30 @@ mod tests {
         assert_eq!(found("network.bottleneck.jitter"), at("2:10"));
         assert_eq!(found("flow.a.2.cc"), at("8:6"));
         assert_eq!(found("flow.a.1"), at("5:1"));
+        assert_eq!(found("trace.capture.a.1.left.access"), at("11:26"));
+        assert_eq!(found("trace.capture"), at("11:1"));
         assert_eq!(found("flow.flow2.cc"), at("9:1"));
         assert_eq!(found("stack"), None);
     }
 
     #[test]
+    fn a_link_without_a_name_is_found_by_its_ends() {
+        let text = "duration = \"1s\"\n[network]\ntopology = \"graph\"\n\
+            [[network.link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Mbit\"\nbottleneck = true\n\
+            [[network.link]]\nfrom = \"b\"\nto = \"c\"\ncorrupt = \"1%\"\n\
+            [[flow]]\nfrom = \"a\"\nto = \"c\"\n";
+        let study = Study::load(text, "graph.toml").expect("a study");
+        let places = study.places(&Overrides::default(), 0).expect("a plan");
+        let found = places.find("network.link.b-c.corrupt");
+        assert_eq!(found.as_deref(), Some("graph.toml:12:11"));
+        let found = places.find("network.link.a-b.queue.kind");
+        assert_eq!(found.as_deref(), Some("graph.toml:4:1"));
+    }
+
+    #[test]
     fn what_is_swept_or_set_stands_there() {
         let at = |place: &str| Some(place.to_owned());
-        assert_eq!(place(&[], 1, "flow.a.1.mss"), at("x.toml:12:1"));
+        assert_eq!(place(&[], 1, "flow.a.1.mss"), at("x.toml:14:1"));
         let set = place(&["flow.a.cc=cdg"], 0, "flow.a.2.cc");
         assert_eq!(set, at("--set:1:11"));
         let set = place(&["stack=ns2"], 0, "stack");

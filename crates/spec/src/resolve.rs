@@ -14,10 +14,11 @@ mod probe;
 mod program;
 mod relations;
 mod traffic;
+mod variant;
 
 use cclab_units::Time;
 pub(crate) use files::Files;
-use flow::flows;
+use flow::{Around, flows, kernel_name};
 use layout::Layout;
 use link::Links;
 use network::{NoFlow, PathFacts, bottlenecks};
@@ -25,9 +26,10 @@ use serde::de::Error as _;
 
 use crate::de::At;
 use crate::error::{Problem, unknown};
-use crate::names::{DEFAULT_STACK, DEFAULT_VARIANT, Names, Parametric};
+use crate::names::{DEFAULT_STACK, Names};
 use crate::path::default_name;
-use crate::scenario::{Flow, Network, Scenario, Topology, TraceOptions};
+use crate::points::Points;
+use crate::scenario::{Network, Scenario, Topology, TraceOptions};
 use crate::text::TimeText;
 use crate::written;
 
@@ -81,7 +83,16 @@ pub(crate) fn resolve(
         topology,
         graph: graph::map(written, &link_names, topology)?,
     };
-    let (flows, max_rtt) = flows(study, names, duration, &layout)?;
+    let kernel = study.kernel.as_ref().map(kernel_name).transpose()?;
+    let mut around = Around {
+        names,
+        overhead,
+        run: duration,
+        layout: &layout,
+        kernel: kernel.as_deref(),
+        files,
+    };
+    let (flows, max_rtt) = flows(study, &mut around)?;
     let path = PathFacts {
         max_rtt: match (flows.is_empty(), study.flow.is_empty()) {
             (false, _) => Ok(max_rtt),
@@ -135,52 +146,26 @@ pub(crate) fn resolve(
     };
     let traffic = traffic::traffic(study, &mut beside, &flows)?;
     let probes = probe::probes(study, &layout, &links.path, &flows, &traffic)?;
-    let trace = trace(study, &flows, &links.path)?;
+    let sources = traffic.iter().map(|source| source.name.as_str());
+    let others = sources.chain(probes.iter().map(|probe| probe.name.as_str()));
+    let points = Points {
+        network: &network,
+        flows: flows.iter().map(|flow| flow.name.as_str()).collect(),
+        others: others.collect(),
+    };
+    let trace = trace(study, &points, &links.path)?;
+    let variant_files = links.files.variant_files(&flows, &traffic);
     Ok(Scenario {
         duration,
         warmup,
         stack,
+        kernel,
         network,
         flows,
         traffic,
         probes,
+        variant_files,
         trace,
-    })
-}
-
-/// The variant that is written; of one that nobody has, the nearest by meaning is told.
-fn variant(written: Option<&At<String>>, names: &Names) -> Result<String, Problem> {
-    let all = names.variants.iter().map(|variant| variant.name.as_str());
-    known("variant", written, DEFAULT_VARIANT, all).map_err(|problem| {
-        let asked = written.and_then(|name| nearest_by_meaning(&name.value, &names.variants));
-        match asked {
-            Some(help) => Problem { help, ..problem },
-            None => problem,
-        }
-    })
-}
-
-/// Which of `variants` comes nearest to what `name` means elsewhere, and with what.
-fn nearest_by_meaning(name: &str, variants: &[Parametric]) -> Option<String> {
-    let small = name.to_lowercase();
-    let plain = small
-        .strip_prefix("tcp")
-        .map(|rest| rest.trim_start_matches(['-', '_']))
-        .filter(|rest| !rest.is_empty());
-    let called = |known: &str| known == small || Some(known) == plain;
-    variants.iter().find_map(|variant| {
-        if called(&variant.name) {
-            return Some(format!("did you mean `{}`?", variant.name));
-        }
-        let near = variant.near.iter().find(|near| called(near.name))?;
-        let with = match near.with {
-            "" => String::new(),
-            with => format!(", with {with}"),
-        };
-        Some(format!(
-            "the nearest by meaning is `{}`{with}",
-            variant.name
-        ))
     })
 }
 
@@ -208,52 +193,14 @@ fn positive_time(time: &At<crate::text::TimeText>) -> Result<Time, Problem> {
 
 fn trace(
     study: &written::Study,
-    flows: &[Flow],
+    points: &Points<'_>,
     path: &PathFacts,
 ) -> Result<TraceOptions, Problem> {
     let trace = study.trace.clone().unwrap_or_default();
     let mut events = trace.events.clone();
     events.sort();
     events.dedup();
-    let points = || {
-        let ends = flows.iter().flat_map(|flow| {
-            [
-                format!("{}.sender", flow.name),
-                format!("{}.receiver", flow.name),
-            ]
-        });
-        std::iter::once("bottleneck".to_owned()).chain(ends)
-    };
-    let absent = |point: &str| {
-        let flow = point.rsplit_once('.').map_or(point, |(flow, _)| flow);
-        study
-            .flow
-            .iter()
-            .enumerate()
-            .filter(|(_, written)| written.value.count.as_ref().is_some_and(|c| c.value == 0))
-            .any(|(index, written)| match &written.value.name {
-                Some(name) => name.value == flow,
-                None => default_name("flow", index) == flow,
-            })
-    };
-    let mut capture: Vec<String> = Vec::new();
-    for point in &trace.capture {
-        if absent(&point.value) {
-            continue;
-        }
-        if !points().any(|known| known == point.value) {
-            let known: Vec<String> = points().collect();
-            let problem = unknown(
-                "point of capture",
-                &point.value,
-                known.iter().map(String::as_str),
-            );
-            return Err(problem.or_at(point.at));
-        }
-        if !capture.contains(&point.value) {
-            capture.push(point.value.clone());
-        }
-    }
+    let capture = capture(study, &trace.capture, points)?;
     let from = match &trace.from {
         None => Time::ZERO,
         Some(At { at, value }) => {
@@ -262,7 +209,7 @@ fn trace(
             value.0
         }
     };
-    let interval = interval(trace.interval.as_ref(), flows.len(), path.duration)?;
+    let interval = interval(trace.interval.as_ref(), points.flows.len(), path.duration)?;
     if let Some(until) = trace.until.as_ref().filter(|until| until.value.0 <= from) {
         let problem = Problem::new(
             format!("tracing ends at {} and begins at {from}", until.value.0),
@@ -289,6 +236,43 @@ fn trace(
         from,
         until: trace.until.map(|until| until.value.0),
     })
+}
+
+/// The points of capture that are `written`, each once, but those of flows of which there are none.
+fn capture(
+    study: &written::Study,
+    written: &[At<String>],
+    points: &Points<'_>,
+) -> Result<Vec<String>, Problem> {
+    let mut capture: Vec<String> = Vec::new();
+    if written.is_empty() {
+        return Ok(capture);
+    }
+    let known = points.all();
+    let flows = study.flow.iter().enumerate();
+    let names = flows
+        .filter(|(_, written)| written.value.count.as_ref().is_some_and(|c| c.value == 0))
+        .map(|(index, written)| match &written.value.name {
+            Some(name) => name.value.clone(),
+            None => default_name("flow", index),
+        });
+    let names: Vec<String> = names.collect();
+    let absent = Points {
+        flows: names.iter().map(String::as_str).collect(),
+        others: Vec::new(),
+        ..*points
+    };
+    let absent = absent.all();
+    for At { at, value: point } in written {
+        if known.contains(point) {
+            if !capture.contains(point) {
+                capture.push(point.clone());
+            }
+        } else if !absent.contains(point) {
+            return Err(points.unknown(point).or_at(*at));
+        }
+    }
+    Ok(capture)
 }
 
 /// The distance of samples: not so small that they fill the disk.

@@ -11,6 +11,7 @@ use crate::datagrams::Datagrams;
 use crate::graph::Graph;
 use crate::link::Link;
 use crate::probe::Probe;
+use crate::variant_file::VariantFile;
 
 /// One sweep point of a study, ready to run. Holds only what can change a result, so that a
 /// run's content hash does not depend on titles, questions or the order of keys.
@@ -23,6 +24,10 @@ pub struct Scenario {
     pub warmup: Time,
     /// Name of the profile of TCP behaviour.
     pub stack: String,
+    /// The name of the kernel of hosts that have none of their own; absent: that which is used by
+    /// default. (Backend `linux`.)
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
     /// The network.
     pub network: Network,
     /// The flows, `count` unrolled, in the order of the study file.
@@ -33,6 +38,10 @@ pub struct Scenario {
     /// Probes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<Probe>,
+    /// The files of variants that flows and cross traffic have, each once, in the order of their
+    /// labels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variant_files: Vec<VariantFile>,
     /// What is recorded.
     pub trace: TraceOptions,
 }
@@ -53,11 +62,10 @@ pub enum Topology {
 }
 
 /// Whose links carry the packets of a kernel's hosts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
     /// The kernel's: its queueing disciplines, set up by `tc`.
-    #[default]
     Kernel,
     /// The simulator's, between hosts of the kernel in virtual time.
     Simulator,
@@ -69,9 +77,9 @@ pub enum By {
 pub struct Network {
     /// How hosts and routers are joined.
     pub topology: Topology,
-    /// Whose links carry the packets on backend `linux`.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub by: By,
+    /// Whose links carry the packets; absent: those that the backend likes best.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<By>,
     /// The link under study, and its mirror image for the way back.
     pub bottleneck: Link,
     /// The links between hosts and routers.
@@ -104,10 +112,6 @@ fn one() -> u32 {
 
 fn is_one(count: &u32) -> bool {
     *count == 1
-}
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 fn is_false(value: &bool) -> bool {
@@ -190,8 +194,12 @@ pub struct Flow {
     /// The group that the study file names; [`Flow::group`] knows those of a `count`, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// Name of the variant; empty of a flow with [`Flow::udp`], which has none.
+    /// Name of the variant, or the label of a file of [`Scenario::variant_files`]; empty of a flow
+    /// with [`Flow::udp`], which has none.
     pub cc: String,
+    /// The name of its two hosts' kernel; absent: that of the scenario. (Backend `linux`.)
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
     /// Parameters of the variant, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cc_params: BTreeMap<String, f64>,
@@ -263,6 +271,42 @@ pub struct Flow {
 }
 
 impl Scenario {
+    /// The name of the kernel of the two hosts of `flow`; `None` of the one used by default.
+    pub fn kernel_of<'a>(&'a self, flow: &'a Flow) -> Option<&'a str> {
+        flow.kernel.as_deref().or(self.kernel.as_deref())
+    }
+
+    /// The kernels that it is run on, each once: those of its flows, in their order, and of probes.
+    pub fn kernels(&self) -> Vec<Option<&str>> {
+        let mut found: Vec<Option<&str>> = Vec::new();
+        for kernel in self.flows.iter().map(|flow| self.kernel_of(flow)) {
+            if !found.contains(&kernel) {
+                found.push(kernel);
+            }
+        }
+        let own = self.kernel.as_deref();
+        let needed = !self.probes.is_empty() || found.is_empty();
+        if needed && !found.contains(&own) {
+            found.push(own);
+        }
+        found
+    }
+
+    /// The file of the variant that flows call `cc`; `None` of a built-in one.
+    pub fn variant_file(&self, cc: &str) -> Option<&VariantFile> {
+        self.variant_files.iter().find(|file| file.label == cc)
+    }
+
+    /// Drops the files of variants that no flow and no cross traffic has.
+    pub(crate) fn drop_unused_variant_files(&mut self) {
+        let flows = self.flows.iter().map(|flow| &flow.cc);
+        let used: Vec<&String> = flows
+            .chain(self.traffic.iter().filter_map(|one| one.cc.as_ref()))
+            .collect();
+        self.variant_files
+            .retain(|file| used.contains(&&file.label));
+    }
+
     /// The names of its groups of flows, in the order in which their first flows stand.
     pub fn groups(&self) -> Vec<&str> {
         let mut found: Vec<&str> = Vec::new();
@@ -283,6 +327,7 @@ impl Flow {
             name: name.into(),
             group: None,
             cc: cc.into(),
+            kernel: None,
             cc_params: BTreeMap::new(),
             udp: None,
             extra_delay: Time::ZERO,
@@ -413,7 +458,7 @@ pub struct Traffic {
     /// When it ends; absent: with the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Time>,
-    /// Name of the variant, of kinds that are TCP.
+    /// Name of the variant, or the label of its file, of kinds that are TCP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cc: Option<String>,
     /// Parameters of the variant.
@@ -485,7 +530,8 @@ pub struct TraceOptions {
     pub interval: Time,
     /// One row per acknowledgement, per queue event, per drop.
     pub events: Vec<EventKind>,
-    /// Points at which packets are captured: `bottleneck`, `FLOW.sender`, `FLOW.receiver`.
+    /// Points at which packets are captured: `bottleneck`, `FLOW.sender`, `FLOW.receiver`, and links
+    /// by their names.
     pub capture: Vec<String>,
     /// Bytes of each captured packet that are kept.
     pub snaplen: u32,
@@ -503,7 +549,7 @@ pub struct TraceOptions {
 pub enum EventKind {
     /// Each acknowledgement as the sender sees it.
     Ack,
-    /// Each packet that enters and leaves the bottleneck's queue.
+    /// Each packet that enters and leaves the queue of a bottleneck, or of its way back.
     Queue,
     /// Each packet lost, wherever.
     Drop,

@@ -14,6 +14,7 @@ use crate::repeat::{Repeat, Until};
 use crate::resolve::{Files, resolve};
 use crate::scenario::{Run, Scenario};
 use crate::sweep::{Axis, MAX_RUNS, Sweep};
+use crate::variant_file::is_path;
 use crate::written;
 
 /// A study file that has been read: its TOML, its keys and the types of their values are
@@ -34,6 +35,8 @@ pub struct Overrides {
     /// `KEY=VALUE`: a dotted path as in `[sweep]`, and a TOML value or a bare text. A path that
     /// is swept is swept no longer; `sweep.PATH=[...]` sets its list instead.
     pub set: Vec<String>,
+    /// The same of arguments that stand for it, after `set`: how messages call each, and `KEY=VALUE`.
+    pub replaced: Vec<(String, String)>,
     /// Instead of the study's backend.
     pub backend: Option<String>,
     /// Instead of the study's `repeat`.
@@ -149,6 +152,7 @@ fn plan(
     };
     let document = without_sweep(&document);
     let mut files = Files::new(sources);
+    files.name_variants(&variant_paths(&document, &sweep), &study.names);
     check_base(study, &document, &sweep, &mut files)?;
     for index in 0..sweep.len() {
         let values = sweep.point(index);
@@ -251,8 +255,14 @@ fn apply(
             overrides.seed.map(|seed| Value::Integer(seed.into())),
         ),
     ];
-    for text in &overrides.set {
-        let source = sources.add("--set", text);
+    let typed = overrides.set.iter();
+    let mut settings: Vec<(u32, &String)> = typed
+        .map(|text| (sources.add("--set", text), text))
+        .collect();
+    for (argument, text) in &overrides.replaced {
+        settings.push((sources.add_argument(argument), text));
+    }
+    for (source, text) in settings {
         let at = Position { source, offset: 0 };
         let (key, value) = split_setting(text).ok_or_else(|| {
             Problem::new(
@@ -264,13 +274,14 @@ fn apply(
         let path = Path::parse(key.trim()).map_err(|problem| problem.or_at(at))?;
         let shift = text.len() - value.trim_start().len();
         let trimmed = value.trim();
-        let node = Node::value(trimmed, source, shift).unwrap_or_else(|_| Node {
-            at: Position {
-                source,
-                offset: shift,
-            },
-            value: Value::String(trimmed.to_owned()),
-        });
+        let offset = shift;
+        let node = match Node::value(trimmed, source, shift) {
+            Ok(node) => node.alone(),
+            Err(_) => Node::new(
+                Position { source, offset },
+                Value::String(trimmed.to_owned()),
+            ),
+        };
         match path.below("sweep").filter(|below| below.parts() != ["zip"]) {
             Some(below) => lists.push((below, at, node)),
             None => {
@@ -287,7 +298,7 @@ fn apply(
                 offset: 0,
             };
             let path = Path::from_parts(&[name.to_owned()]);
-            path.set(document, at, Node { at, value })?;
+            path.set(document, at, Node::new(at, value))?;
             fixed.push(path);
         }
     }
@@ -305,6 +316,34 @@ fn split_setting(text: &str) -> Option<(&str, &str)> {
         }
     }
     None
+}
+
+/// The paths of variants' files that the study writes, each once and in order, whether in `document` or
+/// among what `sweep` replaces in it.
+fn variant_paths(document: &Node, sweep: &Sweep) -> Vec<String> {
+    fn collect(key: &str, node: &Node, found: &mut Vec<String>) {
+        match &node.value {
+            Value::String(text) if key == "cc" && is_path(text) && !found.contains(text) => {
+                found.push(text.clone());
+            }
+            Value::List(nodes) => nodes.iter().for_each(|node| collect(key, node, found)),
+            Value::Table(entries) => {
+                for (key, node) in entries {
+                    collect(&key.name, node, found);
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    collect("", document, &mut found);
+    for axis in &sweep.axes {
+        let key = axis.path.parts().last().map_or("", String::as_str);
+        for node in &axis.values {
+            collect(key, node, &mut found);
+        }
+    }
+    found
 }
 
 /// The document that every point starts from: what is swept has been read by then.

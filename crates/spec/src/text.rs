@@ -9,6 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{self, Deserialize, Visitor};
 
+use crate::de::At;
 use crate::quantity::{self, LimitText, pattern};
 
 /// Declares a type that is written as one text and read by `$parse`.
@@ -266,6 +267,49 @@ impl JsonSchema for SysctlValue {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "type": ["integer", "boolean", "string", "array"] })
+    }
+}
+
+/// A program and its arguments.
+#[derive(Clone, Debug)]
+pub(crate) struct Command(pub Vec<At<String>>);
+
+impl<'de> Deserialize<'de> for Command {
+    fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<Command, D::Error> {
+        struct List;
+        impl<'de> Visitor<'de> for List {
+            type Value = Command;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of a program and its arguments")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Command, E> {
+                // Of what a shell would take apart otherwise an example says enough.
+                let plain = !text.contains(['"', '\'', '\\', '`', '$']);
+                let text = Some(text).filter(|text| plain && !text.trim().is_empty());
+                let words = text.unwrap_or("iperf3 -c {dst} -t {duration}");
+                let words = words.split_whitespace().map(|word| format!("\"{word}\""));
+                Err(E::custom(format!(
+                    "a program and its arguments are a list; write [{}]",
+                    words.collect::<Vec<_>>().join(", ")
+                )))
+            }
+            fn visit_seq<A: de::SeqAccess<'de>>(self, seq: A) -> Result<Command, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(seq)).map(Command)
+            }
+        }
+        deserializer.deserialize_any(List)
+    }
+}
+
+impl JsonSchema for Command {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Command".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        generator.subschema_for::<Vec<At<String>>>()
     }
 }
 

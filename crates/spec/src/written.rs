@@ -13,7 +13,7 @@ use crate::names;
 use crate::repeat::Repeat;
 use crate::scenario::{By, DelayAt, EventKind, Topology, Transport};
 use crate::text::{
-    BriefOrFull, OneOrMany, Param, QueueLimit, RateText, SizeText, SysctlValue, TimeText,
+    BriefOrFull, Command, OneOrMany, Param, QueueLimit, RateText, SizeText, SysctlValue, TimeText,
 };
 
 mod link;
@@ -57,6 +57,9 @@ pub(crate) struct Study {
     pub repeat: At<Repeat>,
     /// The profile of TCP behaviour: "linux-6.12", "rfc", "ns2" or "ns3-3.1x". Default: "linux-6.12".
     pub stack: Option<At<String>>,
+    /// The name of the kernel whose TCP the hosts have on backend "linux": one of `cclab kernel list`.
+    /// Default: "6.12".
+    pub kernel: Option<At<String>>,
     /// The network.
     pub network: At<Network>,
     /// The flows.
@@ -129,10 +132,9 @@ impl Backend {
 pub(crate) struct Network {
     /// How hosts and routers are joined. Default: "dumbbell".
     pub topology: Option<Topology>,
-    /// Whose links carry the packets on backend "linux": the kernel's, set up by tc, or the
-    /// simulator's, between hosts of the kernel. Default: "kernel".
-    #[serde(default)]
-    pub by: By,
+    /// Whose links carry the packets between hosts of a kernel: the simulator's, or the kernel's own,
+    /// set up by tc. Default: on backend "linux" the simulator's, on "netns" the kernel's.
+    pub by: Option<By>,
     /// How many equal bottlenecks a parking lot has in a row. Default: 3.
     pub bottlenecks: Option<At<u32>>,
     /// The link under study; in a graph one of its links is.
@@ -181,9 +183,12 @@ placed_table! {
         /// What carries its data: "tcp", or "udp" for an `application` that sends datagrams. Default:
         /// "tcp"; of a `command` what the program uses.
         transport: Option<At<Transport>>,
-        /// The variant (congestion control algorithm) of TCP. Default: "cubic".
-        #[schemars(extend("enum" = names::variants()))]
+        /// The variant (congestion control algorithm) of TCP: its name, or the path of its file, such as
+        /// "./tcp_foo.c" or "./mine.py:Mine", from the folder of the study file. Default: "cubic".
+        #[schemars(extend("anyOf" = names::variants()))]
         cc: Option<At<String>>,
+        /// The name of the kernel that its two hosts have on backend "linux". Default: that of the study.
+        kernel: Option<At<String>>,
         /// Parameters of the variant, such as { beta = 0.8 }; `cclab list variants` names them.
         #[serde(default)]
         cc_params: Params,
@@ -225,10 +230,10 @@ placed_table! {
         application: Option<At<BriefOrFull<String, Application>>>,
         /// A program and its arguments to run instead (kernel backends). {src}, {dst}, {port} and
         /// {duration} stand for the flow's addresses, the receiver's port and seconds.
-        command: Option<At<Vec<At<String>>>>,
+        command: Option<At<Command>>,
         /// The receiving host's program beside `command`, with the same placeholders. Default: what
         /// serves iperf3, iperf or netperf; for other programs a port that discards what comes.
-        server: Option<At<Vec<At<String>>>>,
+        server: Option<At<Command>>,
         /// Where the base RTT is added (kernel backends). Default: "router".
         delay_at: Option<DelayAt>,
         /// Packets that the sending host's interface holds, delayed or waiting for the link, with
@@ -303,7 +308,8 @@ pub(crate) struct Trace {
     /// One row per event of these kinds. Default: none.
     #[serde(default)]
     pub events: Vec<EventKind>,
-    /// Points of packet capture: "bottleneck", "FLOW.sender", "FLOW.receiver". Default: none.
+    /// Points of packet capture: "bottleneck", "FLOW.sender", "FLOW.receiver", or a link by its name
+    /// (docs/topologies.md). Default: none.
     #[serde(default)]
     pub capture: Vec<At<String>>,
     /// Bytes kept of each captured packet. Default: "96B".

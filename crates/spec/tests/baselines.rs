@@ -25,7 +25,8 @@ rtt = "80ms"
 kind = "constant-rate"
 rate = "1Mbit"
 [trace]
-capture = ["bottleneck", "a.sender", "b.sender", "b.receiver"]
+capture = ["bottleneck", "a.sender", "b.sender", "b.receiver", "a.left.access", "b.right.access",
+           "traffic1.left.access.reverse"]
 "#;
 
 fn plan(text: &str, set: &[&str]) -> Plan {
@@ -61,9 +62,15 @@ fn a_flow_alone_keeps_its_network_and_the_cross_traffic() {
     let pair = scenario();
     let mut expected = pair.clone();
     expected.flows.remove(0);
-    expected.trace.capture = ["bottleneck", "b.sender", "b.receiver"]
-        .map(str::to_owned)
-        .to_vec();
+    expected.trace.capture = [
+        "bottleneck",
+        "b.sender",
+        "b.receiver",
+        "b.right.access",
+        "traffic1.left.access.reverse",
+    ]
+    .map(str::to_owned)
+    .to_vec();
     // What was listed to be lost of `a` must not be lost of `b`.
     let reverse = expected.network.bottleneck.reverse.as_mut();
     let LossModel::Packets(list) = &mut reverse.expect("written").loss[0].model else {

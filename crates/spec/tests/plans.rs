@@ -192,7 +192,7 @@ fn counted_flows_are_numbered() {
 #[test]
 fn a_flow_counted_zero_is_absent_with_its_captures() {
     let text = one_flow(
-        "[[flow]]\nname = \"rival\"\n[trace]\ncapture = [\"rival.sender\", \"a.sender\"]\n\
+        "[[flow]]\nname = \"rival\"\n[trace]\ncapture = [\"rival.sender\", \"rival.left.access\", \"a.sender\"]\n\
          [sweep]\n\"flow.rival.count\" = [0, 1]",
     );
     let plan = plan(&text);
@@ -201,7 +201,10 @@ fn a_flow_counted_zero_is_absent_with_its_captures() {
     assert_eq!(alone.trace.capture, ["a.sender"]);
     let rivals = &plan.scenarios[1].scenario;
     assert_eq!(rivals.flows.len(), 2);
-    assert_eq!(rivals.trace.capture, ["rival.sender", "a.sender"]);
+    assert_eq!(
+        rivals.trace.capture,
+        ["rival.sender", "rival.left.access", "a.sender"]
+    );
 }
 
 #[test]
@@ -413,6 +416,72 @@ fn a_wrong_setting_is_refused_by_column() {
         try_plan(QUICKSTART, &nothing).map(|_| ()),
         Err(message.to_owned())
     );
+}
+
+#[test]
+fn a_kernel_set_without_quotes_is_the_text_that_was_typed() {
+    let plan = try_plan(QUICKSTART, &set(&["kernel=6.10", "flow.short.kernel = 7"]));
+    let scenario = &plan.expect("names").scenarios[0].scenario;
+    assert_eq!(scenario.kernel.as_deref(), Some("6.10"));
+    assert_eq!(scenario.flows[0].kernel.as_deref(), Some("7"));
+    // Numbers stay numbers where numbers are wanted, and a time needs its unit.
+    let plan = try_plan(QUICKSTART, &set(&["seed=7"])).expect("a number");
+    assert_eq!(plan.runs[0].run.seed, 7);
+    let without_unit = try_plan(QUICKSTART, &set(&["duration=7"])).map(|_| ());
+    assert!(without_unit.is_err_and(|told| told.contains("has no unit")));
+}
+
+#[test]
+fn a_kernel_written_as_a_number_is_refused_with_its_text_in_quotes() {
+    let message = |place: &str, text: &str| {
+        Err(format!(
+            "{place}: expected a text, found `{text}`; a text stands in quotes: \"{text}\""
+        ))
+    };
+    let told = |text: &str| try_plan(text, &Overrides::default()).map(|_| ());
+    let top = format!("kernel = 6.10\n{QUICKSTART}");
+    assert_eq!(told(&top), message("study.toml:1:10", "6.10"));
+    let list = ["sweep.kernel=[6.1, \"6.12\"]"];
+    let swept = try_plan(QUICKSTART, &set(&list)).map(|_| ());
+    assert_eq!(swept, message("--set:1:15", "6.1"));
+}
+
+#[test]
+fn what_an_argument_replaces_is_told_by_the_argument() {
+    let overrides = Overrides {
+        replaced: vec![(
+            "argument cubik".to_owned(),
+            "flow.short.cc=\"cubik\"".to_owned(),
+        )],
+        ..Overrides::default()
+    };
+    let message = "argument cubik: unknown variant `cubik`; did you mean `cubic`?";
+    assert_eq!(
+        try_plan(QUICKSTART, &overrides).map(|_| ()),
+        Err(message.to_owned())
+    );
+}
+
+#[test]
+fn a_command_written_as_a_text_is_refused_with_its_list() {
+    for (text, list) in [
+        (
+            "'iperf3 -c {dst} -R'",
+            "\"iperf3\", \"-c\", \"{dst}\", \"-R\"",
+        ),
+        (
+            "'sh -c \"iperf3\"'",
+            "\"iperf3\", \"-c\", \"{dst}\", \"-t\", \"{duration}\"",
+        ),
+    ] {
+        let study = one_flow(&format!("command = {text}\n"));
+        let told = try_plan(&study, &Overrides::default()).map(|_| ());
+        let wanted = format!(": a program and its arguments are a list; write [{list}]");
+        assert!(
+            told.as_ref().is_err_and(|told| told.ends_with(&wanted)),
+            "{told:?}"
+        );
+    }
 }
 
 #[test]

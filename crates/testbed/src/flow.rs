@@ -4,6 +4,7 @@ use cclab_packet::{address, port};
 use cclab_spec::{self as spec, Datagrams, Scenario};
 use cclab_units::Time;
 
+use crate::modules::name_in_kernel;
 use crate::network::Network;
 use crate::orders::{Dice, Flow, Work};
 use crate::program;
@@ -34,7 +35,7 @@ pub(crate) fn flow(
     let number = index as u32;
     Flow {
         name: spec.name.clone(),
-        cc: spec.cc.clone(),
+        cc: name_in_kernel(scenario, &spec.cc).into_owned(),
         sender: sender.namespace,
         receiver: receiver.namespace,
         source: address(number, false),

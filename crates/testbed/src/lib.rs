@@ -21,6 +21,8 @@ mod discipline;
 mod flow;
 mod impairment;
 mod lowering;
+mod machine;
+mod modules;
 mod needs;
 mod network;
 pub mod orders;
@@ -37,29 +39,37 @@ mod unsupported;
 mod wired;
 mod words;
 
-use cclab_spec::{By, Scenario};
+use cclab_spec::{By, Scenario, kernel_part};
 
 pub use lowering::orders;
+pub use machine::Machine;
+pub use modules::{boot_arguments, disagree, label_of, name_in_kernel, paces};
 pub use needs::{Needs, needs};
 pub use orders::Orders;
 pub use probes::{PARTS, Part, PartKind, Probe, probes};
 pub use records::Outcome;
+pub use settings::is_machine_wide;
 pub use unsupported::{Unsupported, unsupported};
-pub use wired::device;
 
 /// The version of what the kernel backends do around a kernel: the orders, what the agent makes of
 /// them, and the trace that its records become. Whoever changes one of them raises it: runs of the
 /// older version are then other runs, and an agent of it is refused.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 10;
 
-/// What determines a run on a kernel beside its scenario and its seed, given what names the kernel.
-pub fn determinants(kernel: &str) -> String {
-    format!("testbed {VERSION}, kernel {kernel}")
+/// What determines a run on kernels beside its scenario and its seed, given what the scenario calls
+/// each, `None` the one used by default, and what it is made of.
+pub fn determinants<'a>(kernels: impl IntoIterator<Item = (Option<&'a str>, &'a str)>) -> String {
+    let named = |(called, key)| format!(", {} {key}", kernel_part(called));
+    let kernels: String = kernels.into_iter().map(named).collect();
+    format!("testbed {VERSION}{kernels}")
 }
 
 /// The agent's first argument where it is to become another program that ends with the process
 /// that started it; that one's number, the program and its arguments follow.
 pub const TIED: &str = "--tied";
+
+/// [`TIED`], of a program that begins at the same addresses each time.
+pub const TIED_STILL: &str = "--tied-still";
 
 /// Where orders are carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +85,12 @@ pub enum Target {
 impl Target {
     /// Where `scenario` is carried out in a guest.
     pub fn in_guest(scenario: &Scenario) -> Target {
-        match scenario.network.by {
+        Target::on(scenario.network.by.unwrap_or(By::Simulator))
+    }
+
+    /// A guest whose network is that one's.
+    pub fn on(network: By) -> Target {
+        match network {
             By::Kernel => Target::Guest,
             By::Simulator => Target::Wire,
         }

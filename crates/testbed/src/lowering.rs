@@ -1,10 +1,10 @@
 //! From a scenario and a seed to orders.
 
-use cclab_spec::{EventKind, Scenario};
+use cclab_spec::{BOTTLENECK_POINT, EventKind, Scenario};
 use cclab_units::Time;
 
 use crate::network::{self, Network};
-use crate::orders::{Capture, Change, Events, Orders, SCHEMA, Wire};
+use crate::orders::{Capture, Change, Events, Flow, Orders, SCHEMA, Wire};
 use crate::{Target, flow, probe, route, settings, tap};
 
 /// The orders of the run of `scenario` with `seed`. The caller has made sure that
@@ -19,16 +19,17 @@ pub fn orders(scenario: &Scenario, seed: u64, target: Target) -> Orders {
         tap::add(scenario, &mut network);
     }
     let flows = 0..scenario.flows.len();
+    let flows: Vec<Flow> = flows
+        .map(|index| flow::flow(scenario, &network, index, seed, !wired))
+        .collect();
     let trace = &scenario.trace;
     Orders {
         schema: SCHEMA.to_owned(),
         end: scenario.duration,
         interval: trace.interval,
-        marks: marks(scenario),
-        sysctl: settings::of_machine(&scenario.flows, target),
-        flows: flows
-            .map(|index| flow::flow(scenario, &network, index, seed, !wired))
-            .collect(),
+        marks: marks(scenario, &flows),
+        sysctl: settings::of_machine(scenario.flows.iter(), target),
+        flows,
         probes: probe::probes(scenario, &network),
         captures: match wired {
             true => Vec::new(),
@@ -38,6 +39,8 @@ pub fn orders(scenario: &Scenario, seed: u64, target: Target) -> Orders {
             zero: zero(&network),
             mtu: network.mtu,
             lasts: !scenario.traffic.is_empty() && scenario.duration.is_some(),
+            news: None,
+            looks_back: false,
         }),
         snaplen: trace.snaplen,
         capture_from: trace.from,
@@ -79,22 +82,35 @@ fn in_order(mut changes: Vec<Change>) -> Vec<Change> {
     joined
 }
 
-/// The end of the warm-up and the edges of outages: figures hold between them.
-fn marks(scenario: &Scenario) -> Vec<Time> {
+/// The end of the warm-up, the edges of outages and the last start: figures hold between them.
+fn marks(scenario: &Scenario, flows: &[Flow]) -> Vec<Time> {
     let outages = &scenario.network.bottleneck.outage;
     let edges = outages
         .iter()
         .flat_map(|outage| [outage.start, outage.start + outage.duration]);
     let mut marks: Vec<Time> = edges.chain([scenario.warmup]).collect();
     marks.retain(|&at| at > Time::ZERO && scenario.duration.is_none_or(|end| at < end));
+    marks.extend(flows.iter().map(|flow| flow.start).max());
     marks.sort();
     marks.dedup();
     marks
 }
 
+/// The flow whose host the capture point `point` is at, if it is at one, and whether it is the
+/// sender.
+pub fn host_of(scenario: &Scenario, point: &str) -> Option<(usize, bool)> {
+    let (name, side) = point.rsplit_once('.')?;
+    let index = scenario.flows.iter().position(|flow| flow.name == name)?;
+    match side {
+        "sender" => Some((index, true)),
+        "receiver" => Some((index, false)),
+        _ => None,
+    }
+}
+
 fn captures(scenario: &Scenario, network: &Network<'_>) -> Vec<Capture> {
     let capture = |point: &String| {
-        if point == "bottleneck" {
+        if point == BOTTLENECK_POINT {
             let end = network.before_bottleneck();
             return Capture {
                 point: point.clone(),
@@ -103,11 +119,9 @@ fn captures(scenario: &Scenario, network: &Network<'_>) -> Vec<Capture> {
                 flow: None,
             };
         }
-        let (name, side) = point.rsplit_once('.').expect("a point of a flow");
-        let index = scenario.flows.iter().position(|flow| flow.name == name);
-        let index = index.expect("unknown points are refused with the study");
+        let (index, at_sender) = host_of(scenario, point).expect("other points are refused");
         let (sender, receiver) = network.paths[index].ends();
-        let end = if side == "sender" { sender } else { receiver };
+        let end = if at_sender { sender } else { receiver };
         Capture {
             point: point.clone(),
             namespace: end.namespace,

@@ -22,13 +22,13 @@ pub struct Orders {
     pub schema: String,
     /// When the run ends; absent: when every flow has ended.
     pub end: Option<Time>,
-    /// Distance of the samples; zero: none but those at `marks`, at the last start, at the first
-    /// end and at the run's end.
+    /// Distance of the samples; zero: none but those at `marks`, at the first end and at the run's
+    /// end.
     pub interval: Time,
     /// The wire that the hosts' interfaces lead to; absent: the orders lay the whole network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<Wire>,
-    /// Further instants to sample at.
+    /// Further instants to sample at, the last start among them.
     pub marks: Vec<Time>,
     /// Kernel settings of the agent's own namespace, which those made later begin with.
     pub sysctl: Vec<Setting>,
@@ -68,6 +68,51 @@ pub struct Wire {
     pub mtu: u32,
     /// Whether the run goes on when all flows are over, as cross traffic does.
     pub lasts: bool,
+    /// The device by which the agent is told what happens on other machines ([`News`]): it goes on
+    /// when its own flows are over. Absent: there are no others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub news: Option<u32>,
+    /// Whether a flow of another machine may end before the run does: what flows here had done by then
+    /// is asked for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub looks_back: bool,
+}
+
+/// What an agent is told of other machines, in a frame of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// A flow has ended at that time, the first of all.
+    OneHasEnded(Time),
+    /// All flows are over, and so is the run at that time, when all machines know it.
+    End(Time),
+}
+
+impl News {
+    /// The type of its frames: one of those for experiments (IEEE 802, section 9.2.3).
+    pub const ETHERTYPE: u16 = 0x88b5;
+
+    /// Its frame, for everybody.
+    pub fn to_frame(self) -> Vec<u8> {
+        let (all, at) = match self {
+            News::OneHasEnded(at) => (false, at),
+            News::End(at) => (true, at),
+        };
+        let mut frame = vec![0xff; 12];
+        frame.extend(News::ETHERTYPE.to_be_bytes());
+        frame.extend(at.as_nanos().to_be_bytes());
+        frame.push(all.into());
+        frame
+    }
+
+    /// What a frame without its header says; `None` if it is cut off.
+    pub fn read(payload: &[u8]) -> Option<News> {
+        let (at, rest) = payload.split_first_chunk()?;
+        let at = Time::from_nanos(u64::from_be_bytes(*at));
+        Some(match rest.first()? {
+            0 => News::OneHasEnded(at),
+            _ => News::End(at),
+        })
+    }
 }
 
 /// A kernel setting.
@@ -121,7 +166,7 @@ pub struct Queue {
 pub struct Flow {
     /// Name.
     pub name: String,
-    /// Variant asked for: in force by the sender's route, and read back; empty without TCP.
+    /// What the kernel calls the variant asked for: in force by the sender's route, and read back; empty without TCP.
     pub cc: String,
     /// Index of the sender's namespace.
     pub sender: usize,
@@ -216,6 +261,22 @@ pub enum Work {
         /// What the source draws comes from this stream.
         dice: Dice,
     },
+}
+
+impl Work {
+    /// Whether it may be done before the run is over, at `end` if that is known.
+    pub fn may_end(&self, end: Option<Time>) -> bool {
+        let before = |at: &Time| end.is_none_or(|end| *at < end);
+        match self {
+            Work::Bulk {
+                transfer, duration, ..
+            } => transfer.is_some() || duration.is_some(),
+            Work::Command { .. } => true,
+            Work::Datagrams { stop, transfer, .. } => {
+                transfer.is_some() || stop.as_ref().is_some_and(before)
+            }
+        }
+    }
 }
 
 /// A stream of random numbers: that of a run's seed with that name.

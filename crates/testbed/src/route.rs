@@ -7,6 +7,7 @@ use cclab_packet::address;
 use cclab_spec::{Direction, Flow, Scenario};
 
 use crate::cable::End;
+use crate::modules::name_in_kernel;
 use crate::network::{DEFAULT_MSS, Network};
 
 /// Adds the addresses of every flow's hosts and the routes between them to `network`.
@@ -15,8 +16,8 @@ pub(crate) fn add(scenario: &Scenario, network: &mut Network<'_>) {
         let (from, to) = (address(index as u32, false), address(index as u32, true));
         let path = network.paths[index].clone();
         let (sender, receiver) = path.ends();
-        host(network, sender, from, to, &sending(flow));
-        host(network, receiver, to, from, &receiving(flow));
+        host(network, sender, from, to, &sending(scenario, flow));
+        host(network, receiver, to, from, &receiving(scenario, flow));
         let (left, right) = match flow.direction {
             Direction::Forward => (from, to),
             Direction::Reverse => (to, from),
@@ -41,13 +42,13 @@ fn host(network: &mut Network<'_>, end: &End, own: Ipv4Addr, peer: Ipv4Addr, met
 }
 
 /// What the sender's TCP is told.
-fn sending(flow: &Flow) -> String {
+fn sending(scenario: &Scenario, flow: &Flow) -> String {
     let ecn = if flow.ecn { " features ecn" } else { "" };
-    both(flow) + ecn
+    both(scenario, flow) + ecn
 }
 
 /// What the receiver's TCP is told.
-fn receiving(flow: &Flow) -> String {
+fn receiving(scenario: &Scenario, flow: &Flow) -> String {
     let window = flow
         .rwnd
         .map(|rwnd| format!(" window {}", rwnd.min(MAX_WINDOW)));
@@ -56,7 +57,7 @@ fn receiving(flow: &Flow) -> String {
     } else {
         ""
     };
-    both(flow) + &window.unwrap_or_default() + quick
+    both(scenario, flow) + &window.unwrap_or_default() + quick
 }
 
 /// The largest window that TCP can advertise (RFC 7323, section 2.3).
@@ -64,13 +65,13 @@ pub(crate) const MAX_WINDOW: u64 = 65_535 << 14;
 
 /// What both are told; nothing of a flow without TCP. The receiver answers with the same variant, as some, such as DCTCP, have
 /// the receiver do its part.
-fn both(flow: &Flow) -> String {
+fn both(scenario: &Scenario, flow: &Flow) -> String {
     if flow.udp.is_some() {
         return String::new();
     }
     format!(
         " congctl {} advmss {}",
-        flow.cc,
+        name_in_kernel(scenario, &flow.cc),
         flow.mss.unwrap_or(DEFAULT_MSS)
     )
 }

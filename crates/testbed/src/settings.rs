@@ -46,7 +46,7 @@ const OWN_CORE: [&str; 3] = [
 ];
 
 /// Whether a setting holds for the whole machine rather than for one host.
-pub(crate) fn is_global(name: &str) -> bool {
+pub fn is_machine_wide(name: &str) -> bool {
     GLOBAL.contains(&name) || (name.starts_with("net.core.") && !OWN_CORE.contains(&name))
 }
 
@@ -60,13 +60,16 @@ pub(crate) fn is_of_network(name: &str) -> bool {
 }
 
 /// The settings of the agent's own namespace: none on a host, which is not ours to change.
-pub(crate) fn of_machine(flows: &[Flow], target: Target) -> Vec<Setting> {
+pub(crate) fn of_machine<'a>(
+    flows: impl IntoIterator<Item = &'a Flow>,
+    target: Target,
+) -> Vec<Setting> {
     if target == Target::Host {
         return Vec::new();
     }
     let mut all: BTreeMap<&str, &str> = MACHINE.into();
-    for (name, value) in flows.iter().flat_map(|flow| &flow.sysctl) {
-        if is_global(name) {
+    for (name, value) in flows.into_iter().flat_map(|flow| &flow.sysctl) {
+        if is_machine_wide(name) {
             all.insert(name, value);
         }
     }
@@ -95,7 +98,7 @@ pub(crate) fn of_host(sent: &[&Flow], received: &[&Flow]) -> Vec<Setting> {
         all.insert("net.ipv4.tcp_moderate_rcvbuf", "0");
     }
     for (name, value) in sent.iter().chain(received).flat_map(|flow| &flow.sysctl) {
-        if !is_global(name) {
+        if !is_machine_wide(name) {
             all.insert(name, value);
         }
     }

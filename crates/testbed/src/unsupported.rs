@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use cclab_layout::{Layout, Role};
 use cclab_packet::MAX_ADDRESSED_FLOWS;
 use cclab_spec::{
-    By, DelayAt, Direction, Distribution, EventKind, Flow, Forwarder, Link, Loss, LossModel, Place,
-    Scenario, Topology,
+    BOTTLENECK_POINT, By, DelayAt, Direction, Distribution, EventKind, Flow, Forwarder, Link, Loss,
+    LossModel, Place, Scenario, Topology,
 };
 use cclab_units::{Rate, Time};
 
 use crate::access::shared_by_different;
 use crate::impairment::bursts;
-use crate::{Target, discipline, probe, settings};
+use crate::lowering::host_of;
+use crate::{Target, discipline, modules, probe, settings};
 
 /// One thing that the backend does not do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +48,7 @@ fn on_a_host(scenario: &Scenario, found: &mut Found) {
         };
         found.refuse("trace.events", format!("events {name:?}"));
     }
-    if scenario.network.by == By::Simulator {
+    if scenario.network.by == Some(By::Simulator) {
         let what = "the simulator's network (its time is virtual, and that of this machine is not)";
         found.refuse("network.by", what);
     }
@@ -74,24 +75,50 @@ pub fn unsupported(scenario: &Scenario, target: Target) -> Vec<Unsupported> {
     if target != Target::Wire {
         kernels_network(scenario, target, &mut found);
     }
+    kernels(scenario, target, &mut found);
     for flow in &scenario.flows {
-        self::flow(flow, target, &mut found);
+        self::flow(scenario, flow, target, &mut found);
     }
+    modules::check(scenario, target, &mut found);
     let travellers = scenario.flows.len() + scenario.probes.len();
     if travellers > MAX_ADDRESSED_FLOWS {
         let what =
             format!("{travellers} flows and probes (addresses suffice for {MAX_ADDRESSED_FLOWS})");
         found.refuse("flow", what);
     }
-    machine(&scenario.flows, &mut found);
+    machine(scenario, &mut found);
     found.0
 }
 
+/// Kernels by name: a host has its own, and where the network is a kernel's all hosts share it.
+fn kernels(scenario: &Scenario, target: Target, found: &mut Found) {
+    let named = scenario.flows.iter().filter_map(|flow| {
+        let name = flow.kernel.as_deref()?;
+        Some((format!("flow.{}.kernel", flow.name), name))
+    });
+    let refused = match target {
+        Target::Wire => return,
+        Target::Host => "whose hosts have the kernel of this machine",
+        Target::Guest if scenario.kernels().len() == 1 => return,
+        Target::Guest => "beside another, where one has the network and all hosts",
+    };
+    let of_study = scenario
+        .kernel
+        .as_deref()
+        .filter(|_| target == Target::Host);
+    let of_study = of_study.map(|name| ("kernel".to_owned(), name));
+    for (path, name) in of_study.into_iter().chain(named) {
+        found.refuse(path, format!("the kernel {name}, {refused}"));
+    }
+}
+
+/// What was found so far.
 #[derive(Default)]
-struct Found(Vec<Unsupported>);
+pub(crate) struct Found(Vec<Unsupported>);
 
 impl Found {
-    fn refuse(&mut self, path: impl Into<String>, what: impl Into<String>) {
+    /// Adds what is asked for at `path`.
+    pub fn refuse(&mut self, path: impl Into<String>, what: impl Into<String>) {
         self.0.push(Unsupported {
             path: path.into(),
             what: what.into(),
@@ -105,10 +132,19 @@ fn kernels_network(scenario: &Scenario, target: Target, found: &mut Found) {
     if network.topology == Topology::Graph {
         found.refuse("network.topology", "topology graph");
     }
-    link("bottleneck", &network.bottleneck, found);
-    link("access", &network.access, found);
-    if !network.access.is_plain() {
-        found.refuse("network.access", "impairments of access links");
+    match &network.graph {
+        Some(graph) => {
+            for edge in &graph.links {
+                link(&format!("link.{}", edge.name), &edge.link, found);
+            }
+        }
+        None => {
+            link("bottleneck", &network.bottleneck, found);
+            link("access", &network.access, found);
+            if !network.access.is_plain() {
+                found.refuse("network.access", "impairments of access links");
+            }
+        }
     }
     if let Some(router) = &network.router {
         self::router(router, target, found);
@@ -120,6 +156,12 @@ fn kernels_network(scenario: &Scenario, target: Target, found: &mut Found) {
     for traffic in &scenario.traffic {
         let what = format!("cross traffic {}", traffic.kind);
         found.refuse(format!("traffic.{}", traffic.name), what);
+    }
+    for point in &scenario.trace.capture {
+        if point != BOTTLENECK_POINT && host_of(scenario, point).is_none() {
+            let what = format!("a capture at {point} (at the bottleneck and hosts alone)");
+            found.refuse(format!("trace.capture.{point}"), what);
+        }
     }
 }
 
@@ -249,14 +291,15 @@ fn losses(link: &Link, at: &str, found: &mut Found) {
     }
 }
 
-fn flow(flow: &Flow, target: Target, found: &mut Found) {
-    if !flow.cc_params.is_empty() {
+fn flow(scenario: &Scenario, flow: &Flow, target: Target, found: &mut Found) {
+    let of_file = scenario.variant_file(&flow.cc).is_some();
+    if !flow.cc_params.is_empty() && !of_file {
         let what = format!("parameters of the kernel's {}", flow.cc);
         found.refuse(format!("flow.{}.cc_params", flow.name), what);
     }
     let at = |key: &str| format!("flow.{}.{key}", flow.name);
     let known = cclab_cc::of_kernel().map(|variant| variant.name);
-    if flow.udp.is_none() && !known.clone().any(|name| name == flow.cc) {
+    if flow.udp.is_none() && !of_file && !known.clone().any(|name| name == flow.cc) {
         let known: Vec<&str> = known.collect();
         let what = format!("variant {} (the kernel has: {})", flow.cc, known.join(", "));
         found.refuse(at("cc"), what);
@@ -297,7 +340,7 @@ fn flow(flow: &Flow, target: Target, found: &mut Found) {
                 at("sysctl"),
                 format!("{name:?}, which is no kernel setting of the network"),
             );
-        } else if settings::is_global(name) && target == Target::Host {
+        } else if settings::is_machine_wide(name) && target == Target::Host {
             let what = format!("kernel setting {name}, which holds for the whole machine");
             found.refuse(at("sysctl"), what);
         }
@@ -339,7 +382,7 @@ fn shared_hosts(flows: &[Flow], found: &mut Found) {
         let names = first.sysctl.keys().chain(flow.sysctl.keys());
         let differs = |name: &&String| flow.sysctl.get(*name) != first.sysctl.get(*name);
         if let Some(name) = names
-            .filter(|name| !settings::is_global(name))
+            .filter(|name| !settings::is_machine_wide(name))
             .find(differs)
         {
             let what = format!(
@@ -374,16 +417,17 @@ fn shared_hosts(flows: &[Flow], found: &mut Found) {
     }
 }
 
-/// Settings of the whole machine are the same for every flow that names them.
-fn machine(flows: &[Flow], found: &mut Found) {
-    let mut first: BTreeMap<&str, (&str, &str)> = BTreeMap::new();
-    for flow in flows {
+/// Settings of the whole machine are the same for every flow on a kernel that names them.
+fn machine(scenario: &Scenario, found: &mut Found) {
+    let mut first: BTreeMap<(Option<&str>, &str), (&str, &str)> = BTreeMap::new();
+    for flow in &scenario.flows {
+        let kernel = scenario.kernel_of(flow);
         for (name, value) in flow
             .sysctl
             .iter()
-            .filter(|(name, _)| settings::is_global(name))
+            .filter(|(name, _)| settings::is_machine_wide(name))
         {
-            let (known, by) = *first.entry(name).or_insert((value, &flow.name));
+            let (known, by) = *first.entry((kernel, name)).or_insert((value, &flow.name));
             if known != value {
                 let what = format!(
                     "kernel setting {name} different from that of flow {by}: it holds for the \

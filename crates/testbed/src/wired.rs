@@ -5,15 +5,19 @@ use cclab_spec::{Flow, Scenario};
 
 use crate::cable::{End, MAC};
 use crate::network::{Network, Path};
+use crate::orders::Namespace;
 use crate::settings;
 
 /// The interface of a host.
 const INTERFACE: &str = "eth0";
 
-/// Which device of a guest's wire is the receiver's of the flow with that number, or its sender's:
-/// they are numbered as the hosts are. Probes stand behind the flows.
-pub fn device(flow: usize, receiver: bool) -> u32 {
-    2 * flow as u32 + u32::from(receiver)
+/// Lines of `ip -batch` that give each of these hosts its device of a guest's wire: they are numbered
+/// as the hosts are.
+pub(crate) fn links(hosts: &[Namespace]) -> Vec<String> {
+    let device = |(number, host): (usize, &Namespace)| {
+        format!("link set eth{number} netns {} name {INTERFACE}", host.name)
+    };
+    hosts.iter().enumerate().map(device).collect()
 }
 
 /// The hosts of `scenario`, in which flows stand for probes.
@@ -23,6 +27,7 @@ pub(crate) fn hosts<'a>(network: &mut Network<'a>, scenario: &'a Scenario) {
         let receiver = host(network, flow, "receiver", &[], &[flow]);
         network.paths.push(Path::direct(sender, receiver));
     }
+    network.links = links(&network.namespaces);
 }
 
 /// The host of `flow` called by its `side`, which sends or receives it.
@@ -34,11 +39,8 @@ fn host(
     received: &[&Flow],
 ) -> End {
     let name = format!("{}.{side}", flow.name);
-    let device = network.namespaces.len();
     let host = network.namespace(&name, settings::of_host(sent, received));
     let mtu = network.mtu;
-    let line = format!("link set eth{device} netns {name} name {INTERFACE}");
-    network.links.push(line);
     let line = format!("link set {INTERFACE} address {MAC} arp off mtu {mtu}");
     network.namespaces[host].ip.push(line);
     network.bring_up(host, INTERFACE);

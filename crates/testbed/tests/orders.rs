@@ -752,6 +752,10 @@ fn what_a_kernel_does_not_do_is_refused_by_key() {
             "flow.flow2.sysctl: kernel setting net.ipv4.tcp_sack different",
         ),
         (
+            "[[flow]]\nname = \"a\"\n[trace]\ncapture = [\"a.sender\", \"a.left.access\"]\n",
+            "trace.capture.a.left.access: a capture at a.left.access (at the bottleneck and hosts alone)",
+        ),
+        (
             "[network]\ntopology = \"chain\"\n[[flow]]\nrwnd = \"9kB\"\n[[flow]]\n",
             "flow.flow2.rwnd: ",
         ),

@@ -31,6 +31,10 @@ pub trait Probe {
 
     /// Whether acknowledgements are wanted at `now`.
     fn wants_acks(&self, now: Time) -> bool;
+    /// Whether queue events are wanted at any time; none are computed otherwise.
+    fn looks_at_queues(&self) -> bool {
+        true
+    }
     /// Whether queue events are wanted at `now`.
     fn wants_queue(&self, now: Time) -> bool;
     /// Whether drops are wanted at `now`.
@@ -45,6 +49,9 @@ pub trait Probe {
 impl Probe for () {
     const ON: bool = false;
 
+    fn looks_at_queues(&self) -> bool {
+        false
+    }
     fn wants_acks(&self, _: Time) -> bool {
         false
     }

@@ -12,8 +12,8 @@ use crate::parquet_file::{read_table, table_path};
 use crate::recorder::{SummaryFile, summary_path};
 use crate::schema::{
     AckEvent, BandSummary, DropEvent, Echo, FlowSample, FlowSummary, FramesRow, LinkSummary,
-    ProbeSample, ProbeSummary, QueueEvent, QueueSample, RunSummary, TrafficSummary, Transfer,
-    WayRow,
+    Machine, ProbeSample, ProbeSummary, QueueEvent, QueueSample, RunSummary, TrafficSummary,
+    Transfer, WayRow,
 };
 use crate::table::{Row, Table};
 use crate::tables::Bin;
@@ -146,6 +146,12 @@ pub fn read_summary(dir: &Path) -> Result<RunSummary, TraceError> {
         })?;
         link.bands.push(band);
     }
+    let alone = file.kernel.map(|kernel| Machine {
+        flows: file.flows,
+        ..kernel
+    });
+    let mut machines = file.machines;
+    machines.extend(alone);
     Ok(RunSummary {
         end: Time::from_nanos(file.end_ns),
         events: file.events,
@@ -153,7 +159,7 @@ pub fn read_summary(dir: &Path) -> Result<RunSummary, TraceError> {
         links,
         traffic,
         probes,
-        kernel: file.kernel,
+        machines,
         fidelity: file.fidelity,
     })
 }

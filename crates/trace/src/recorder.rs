@@ -14,8 +14,8 @@ use crate::histogram::Histogram;
 use crate::parquet_file::TableWriter;
 use crate::probe::{Event, Probe};
 use crate::schema::{
-    AckEvent, DropEvent, Echo, Fidelity, FlowSample, FlowSummary, Kernel, LinkSummary, ProbeSample,
-    ProbeSummary, QueueEvent, QueueSample, RunSummary, Transfer,
+    AckEvent, DropEvent, Echo, Fidelity, FlowSample, FlowSummary, LinkSummary, Machine,
+    ProbeSample, ProbeSummary, QueueEvent, QueueSample, RunSummary, Transfer,
 };
 use crate::segment::WireOptions;
 use crate::tables::Bin;
@@ -25,7 +25,7 @@ use crate::tables::Bin;
 pub struct Recording {
     /// One row per acknowledgement.
     pub acks: bool,
-    /// Two rows per packet at the bottleneck's queue.
+    /// Two rows per packet at each bottleneck's queue, there and back.
     pub queue: bool,
     /// One row per lost packet.
     pub drops: bool,
@@ -81,9 +81,12 @@ pub(crate) struct SummaryFile {
     pub probes: Vec<String>,
     /// Names of the capture points.
     pub capture: Vec<String>,
-    /// The kernel that ran it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kernel: Option<Kernel>,
+    /// The machines that ran it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub machines: Vec<Machine>,
+    /// The one machine of a trace that was written when there was never more than one.
+    #[serde(default, skip_serializing)]
+    pub kernel: Option<Machine>,
     /// How well the host kept up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fidelity: Option<Fidelity>,
@@ -224,6 +227,9 @@ impl Recorder {
 impl Probe for Recorder {
     fn wants_acks(&self, now: Time) -> bool {
         self.wants(self.recording.acks, now)
+    }
+    fn looks_at_queues(&self) -> bool {
+        self.recording.queue
     }
     fn wants_queue(&self, now: Time) -> bool {
         self.wants(self.recording.queue, now)
@@ -369,7 +375,8 @@ fn write_summary(dir: &Path, capture: Vec<String>, summary: &RunSummary) -> Resu
         traffic: summary.traffic.iter().map(|t| t.name.clone()).collect(),
         probes: summary.probes.iter().map(|p| p.name.clone()).collect(),
         capture,
-        kernel: summary.kernel.clone(),
+        machines: summary.machines.clone(),
+        kernel: None,
         fidelity: summary.fidelity,
     };
     let mut text = serde_json::to_string_pretty(&file).map_err(|e| TraceError::encode(&path, e))?;

@@ -103,7 +103,7 @@ pub enum QueueAction {
     Dequeue,
 }
 
-/// `queue_events.parquet`: a packet entered or left the bottleneck's queue.
+/// `queue_events.parquet`: a packet entered or left the queue of a bottleneck, or of its way back.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct QueueEvent {
     /// Index of the link.
@@ -437,22 +437,28 @@ pub struct RunSummary {
     pub traffic: Vec<TrafficSummary>,
     /// One per probe, in the scenario's order.
     pub probes: Vec<ProbeSummary>,
-    /// The kernel that ran it; absent in a simulation.
-    pub kernel: Option<Kernel>,
+    /// The machines that ran it; none in a simulation.
+    pub machines: Vec<Machine>,
     /// How well the host kept up; absent unless the run was in real time.
     pub fidelity: Option<Fidelity>,
 }
 
-/// The kernel that ran a run.
+/// A machine of a run: a kernel, and the flows whose hosts it has.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Kernel {
+pub struct Machine {
+    /// What the kernel is called where it was built; absent: it is the host's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
     /// Its release, such as `6.12.8`.
     pub release: String,
     /// Its version: number of the build, and options.
     pub version: String,
     /// SHA-256 of its configuration, in hexadecimal digits; absent if the kernel does not show it.
     pub config_sha256: Option<String>,
+    /// The names of its flows, in the scenario's order.
+    #[serde(default)]
+    pub flows: Vec<String>,
 }
 
 /// How well a host kept up with real time.

@@ -88,19 +88,20 @@ pub fn headers(
     let (ip_bytes, tcp_bytes) = headers.bytes[..headers.len].split_at_mut(ip.header_len());
     ip_bytes.copy_from_slice(&ip.to_bytes());
     tcp_bytes.copy_from_slice(&tcp.to_bytes());
-    let checksum = tcp_checksum(&ip, segment_len, tcp_bytes);
+    let checksum = checksum(&ip, tcp_bytes);
     tcp_bytes[16..18].copy_from_slice(&checksum);
     Ok(headers)
 }
 
-/// RFC 9293 section 3.1 over the pseudo header, the header and a payload of zeros, which add
-/// nothing to the sum but their length in the pseudo header.
-fn tcp_checksum(ip: &Ipv4Header, segment_len: u16, header: &[u8]) -> [u8; 2] {
+/// RFC 9293 section 3.1 and RFC 768 over the pseudo header, the `header` of what `ip` carries and a
+/// payload of zeros, which add nothing to the sum but their length in the pseudo header.
+fn checksum(ip: &Ipv4Header, header: &[u8]) -> [u8; 2] {
+    let carried = ip.total_len - ip.header_len() as u16;
     Sum16BitWords::new()
         .add_4bytes(ip.source)
         .add_4bytes(ip.destination)
-        .add_2bytes([0, IpNumber::TCP.0])
-        .add_2bytes(segment_len.to_be_bytes())
+        .add_2bytes([0, ip.protocol.0])
+        .add_2bytes(carried.to_be_bytes())
         .add_slice(header)
         .ones_complement()
         .to_ne_bytes()

@@ -76,11 +76,11 @@ table! {
 }
 
 table! {
-    "queue_events": "A packet entered or left the bottleneck's queue. Only with `events = [\"queue\"]`.",
+    "queue_events": "A packet entered or left the queue of a bottleneck, or of its way back. Only with `events = [\"queue\"]`.",
     QueueEvent,
     "time_ns": Time, "Virtual time since the beginning of the run.";
     "link": u32 = link, "Index of the link in `links.parquet`.";
-    "action": QueueAction = action, "`enqueue` or `dequeue`.";
+    "action": QueueAction = action, "`enqueue` or `dequeue`. What the queue refuses does not enter it.";
     "flow": u32 = flow, "Index of the packet's flow in `flows.parquet`; of cross traffic, the number of flows plus its index in `traffic.parquet`; of a probe, the number of both plus its index in `probes.parquet`.";
     "wire_len_bytes": u32 = wire_len, "Bytes of the packet on the link.";
     "backlog_bytes": u64 = backlog, "Bytes waiting after it.";

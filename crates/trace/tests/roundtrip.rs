@@ -6,7 +6,7 @@ use std::{fs, panic};
 use cclab_packet::Packet;
 use cclab_trace::schema::{
     AckEvent, BandSummary, Carrier, Datagrams, DropEvent, DropReason, Echo, Fidelity, FlowSample,
-    FlowSummary, Frames, Kernel, Limited, LinkSummary, ProbeSummary, QueueAction, QueueEvent,
+    FlowSummary, Frames, Limited, LinkSummary, Machine, ProbeSummary, QueueAction, QueueEvent,
     QueueSample, RunSummary, TrafficSummary, Transfer,
 };
 use cclab_trace::{
@@ -294,11 +294,19 @@ fn summary() -> RunSummary {
                     .to_vec(),
             },
         ],
-        kernel: Some(Kernel {
-            release: "6.12.8".into(),
-            version: "#1".into(),
-            config_sha256: Some("ab".repeat(32)),
-        }),
+        machines: vec![
+            Machine {
+                kernel: Some("6.12".into()),
+                release: "6.12.8".into(),
+                version: "#1".into(),
+                config_sha256: Some("ab".repeat(32)),
+                flows: vec!["a".into()],
+            },
+            Machine {
+                release: "6.1.0".into(),
+                ..Machine::default()
+            },
+        ],
         fidelity: Some(Fidelity {
             timer_late_max_ns: 1_000_001,
             timer_late_mean_ns: 77,

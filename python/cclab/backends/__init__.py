@@ -39,9 +39,9 @@ class Backend(Protocol):
     def seconds(self, packets: float, virtual_s: float) -> float:
         """About how many seconds of a processor a run of so many packets and so long takes."""
 
-    def kernel(self) -> str | None:
-        """What names the kernel that runs are on, part of every run's content hash; None if they
-        are simulated."""
+    def kernels(self) -> dict[str | None, str] | None:
+        """What each kernel that runs can be on is made of, by its name, None being the one used by
+        default: part of their content hashes. None if they are simulated."""
 
     def check(self, runs: list[Run]) -> None:
         """Raises `InputError` if this machine lacks what `runs` need."""
@@ -69,10 +69,10 @@ def backend(name: str) -> Backend:
     raise InputError(f"no backend {name!r}; there are: {', '.join(BACKENDS)}")
 
 
-def kernels() -> dict[str, str]:
-    """What names the kernel of each backend that runs on one, by the backend's name."""
-    named = {name: backend.kernel() for name, backend in BACKENDS.items()}
-    return {name: kernel for name, kernel in named.items() if kernel is not None}
+def kernels() -> dict[str, dict[str | None, str]]:
+    """The kernels of each backend that runs on some, by the backend's name."""
+    known = {name: backend.kernels() for name, backend in BACKENDS.items()}
+    return {name: kernels for name, kernels in known.items() if kernels is not None}
 
 
 def outdated(runs: Iterable[Run]) -> dict[str, tuple[Run, str]]:
@@ -91,10 +91,10 @@ def outdated(runs: Iterable[Run]) -> dict[str, tuple[Run, str]]:
     return found
 
 
-def _version_here(run: Run, kernel: str | None) -> str:
+def _version_here(run: Run, kernels: dict[str | None, str] | None) -> str:
     """The version that this cclab would give `run`; all that is at hand where it does not know the
     form of the run's scenario, which another cclab wrote."""
     try:
-        return _core.determinants(json.dumps(run.scenario), kernel)
+        return _core.determinants(json.dumps(run.scenario), run.backend, kernels)
     except _core.StudyError:
         return versions.AT_HAND

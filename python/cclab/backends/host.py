@@ -44,6 +44,8 @@ _MODULES: dict[str, str | None] = {
     **{f"variant {row['name']}": row["module"] for row in _ON_KERNEL},
 }
 """The kernel's module of each of them; None where every kernel has it."""
+_ON_LINUX: dict[str, str] = {f"qdisc {row['kind']}": row["linux"] for row in _PROBES}
+"""How backend linux is asked for what each of them does, where that is not by its name alone."""
 _PROC = Path("/proc/sys")
 _TRACEFS = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
 _ENTER = {"root": ["unshare", "-n"], "user namespace": ["unshare", "-r", "-n"]}
@@ -122,6 +124,10 @@ def agent() -> Path:
     return Path(os.environ.get("CCLAB_AGENT") or Path(__file__).parent.parent / "bin/cclab-agent")
 
 
+_ADDR_NO_RANDOMIZE = 0x0040000
+"""personality(2): without randomised addresses."""
+
+
 def ptrace() -> Lack | None:
     """Why a program may not trace one that it started, as the linux backend's kernel does."""
     trial = (
@@ -138,12 +144,35 @@ def ptrace() -> Lack | None:
         how = "set kernel.yama.ptrace_scope=1 in /etc/sysctl.d and restart"
         remedy = "sysctl kernel.yama.ptrace_scope=1" if scope == "2" else how
         return Lack(f"refused: kernel.yama.ptrace_scope is {scope}", remedy)
-    filters = "\nSeccomp:\t2" in Path("/proc/self/status").read_text(encoding="utf-8")
-    why = "a seccomp filter is in force" if filters else "by a security module, it seems"
     return Lack(
-        f"refused ({said}): {why}",
+        f"refused ({said}): {_who_refuses()}",
         "in a container: --cap-add SYS_PTRACE, or --security-opt seccomp=unconfined",
     )
+
+
+def addresses() -> Lack | None:
+    """Why a program may not begin at the same addresses each time, as the linux backend's kernel
+    does: by them its memory has the same size in each run."""
+    trial = (
+        "import ctypes, os, sys\n"
+        "libc = ctypes.CDLL(None, use_errno=True)\n"
+        f"asked = libc.personality(0xFFFFFFFF) | {_ADDR_NO_RANDOMIZE:#x}\n"
+        "refused = libc.personality(asked) < 0\n"
+        "sys.exit(os.strerror(ctypes.get_errno()) if refused else 0)\n"
+    )
+    said = _try([sys.executable, "-I", "-S", "-c", trial])
+    if said is None:
+        return None
+    return Lack(
+        f"refused ({said}): {_who_refuses()}",
+        "in a container: --security-opt seccomp=unconfined, or a profile that also allows "
+        f"personality({_ADDR_NO_RANDOMIZE:#x})",
+    )
+
+
+def _who_refuses() -> str:
+    filters = "\nSeccomp:\t2" in Path("/proc/self/status").read_text(encoding="utf-8")
+    return "a seccomp filter is in force" if filters else "by a security module, it seems"
 
 
 def shared_memory(folder: Path = Path("/dev/shm"), need: int = 512 << 20) -> Lack | None:
@@ -279,7 +308,7 @@ def _lacking(what: str, thing: str, privilege: Privilege) -> Lack:
     if module is not None and _is_module(module):
         return Lack(what, f"as root: modprobe {module}", module)
     option = _OPTIONS.get(thing) or _OPTIONS[kind]
-    return Lack(what, f"a kernel with {option}, or --backend linux")
+    return Lack(what, f"a kernel with {option}, or --backend {_ON_LINUX.get(thing, 'linux')}")
 
 
 def _is_module(module: str | None) -> bool:

@@ -1,16 +1,18 @@
-"""The Linux kernel: in virtual time, in a guest of its own for each run."""
+"""The Linux kernel: in virtual time, in guests that are each run's own."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cclab import _core, kernel
 from cclab.backends import host
 from cclab.errors import InputError, RunError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from cclab._core import Progress
@@ -23,53 +25,102 @@ STALL_S = 60.0
 
 
 class Linux:
-    """Runs scenarios on the real TCP of Linux 6.12, unprivileged, faster than real time."""
+    """Runs scenarios on the real TCP of Linux, unprivileged, faster than real time."""
 
     name = "linux"
     most_jobs = None
     in_thread = False
 
-    def kernel(self) -> str:
-        """The key of the kernel: one that is made differently is another one."""
-        try:
+    def kernels(self) -> dict[str | None, str]:
+        """The keys of the kernels: one that is made differently is another one."""
+        keys: dict[str | None, str] = {found.name: found.key for found in kernel.current()}
+        # `check` says what is wrong with it; other backends do without.
+        with contextlib.suppress(InputError):
             found = kernel.installed()
-        except InputError:
-            # `check` says what is wrong with it; other backends do without.
-            found = None
-        return found.key if found else "none"
+            if found is not None:
+                keys[None] = found.key
+        return keys
 
     def seconds(self, packets: float, virtual_s: float) -> float:
-        """Boot and set-up, some 100,000 packets a second, and little for the clock itself."""
-        return 0.5 + packets / 1e5 + virtual_s / 1000
+        """Boot and set-up, some 250,000 packets a second, and little for the clock itself."""
+        return 0.3 + packets * 4e-6 + virtual_s / 1000
 
     def check(self, runs: list[Run]) -> None:
-        """Raises `InputError` if the kernel or the agent is not there or could not work here."""
-        del runs
-        if kernel.installed() is None:
-            raise InputError(kernel.not_built())
+        """Raises `InputError` if a kernel or the agent is not there or could not work here."""
+        # Runs of one scenario share it.
+        scenarios = list({id(run.scenario): run.scenario for run in runs}.values())
+        for scenario in scenarios:
+            _built(scenario)
         agent()
         limits()
-        lack = host.ptrace()
-        if lack is not None:
-            raise InputError(
-                "the linux backend's kernel traces the processes that it runs, and ptrace is "
-                f"{lack.what}; the remedy: {lack.remedy}"
-            )
+        for lack, needed in (
+            (host.ptrace(), "traces the processes that it runs, and ptrace is"),
+            (host.addresses(), "begins at the same addresses each time, and personality is"),
+        ):
+            if lack is not None:
+                raise InputError(
+                    f"the linux backend's kernel {needed} {lack.what}; the remedy: {lack.remedy}"
+                )
+        _link(scenarios)
 
     def execute(
         self, runs: Sequence[Run], directory: Path, progresses: Sequence[Progress]
     ) -> list[str | None]:
-        """Boots a guest for each of `runs`, one after the other; other threads go on meanwhile."""
-        found = kernel.installed()
+        """Boots guests for each of `runs`, one after the other; other threads go on meanwhile."""
+        return execute_on(kernels_of, runs, directory, progresses)
+
+
+def kernels_of(scenario: dict[str, Any]) -> list[tuple[str | None, str, str, str]]:
+    """The kernels of `scenario`: what it calls each, its name, its key and its program.
+
+    The program has the modules of the scenario's C files in it. Raises `InputError` if one is not
+    built, or a file does not compile.
+    """
+    modules = _modules(scenario)
+    return [
+        (called, found.name, found.key, str(kernel.linked(found, modules)))
+        for called, found in _built(scenario).items()
+    ]
+
+
+def _built(scenario: dict[str, Any]) -> dict[str | None, kernel.Kernel]:
+    """The kernels of `scenario` by what it calls them. Raises `InputError` if one is not built."""
+    kernels = {}
+    for called in _core.kernels(json.dumps(scenario)):
+        found = kernel.installed(called)
         if found is None:
-            raise InputError(kernel.not_built())
-        return execute_on(found.path, runs, directory, progresses)
+            raise InputError(kernel.not_built(called))
+        kernels[called] = found
+    return kernels
+
+
+def _modules(scenario: dict[str, Any]) -> list[kernel.Module]:
+    """The modules of the C files of `scenario`."""
+    if "variant_files" not in scenario:
+        return []
+    made = _core.modules(json.dumps(scenario))
+    return [kernel.Module(name, file, tuple(texts.items())) for name, file, texts in made]
+
+
+def _link(scenarios: Sequence[dict[str, Any]]) -> None:
+    """Links each kernel once with the modules of all `scenarios` that are on it."""
+    wanted: dict[str, tuple[kernel.Kernel, list[kernel.Module]]] = {}
+    for scenario in scenarios:
+        if modules := _modules(scenario):
+            for found in _built(scenario).values():
+                wanted.setdefault(found.key, (found, []))[1].extend(modules)
+    for found, modules in wanted.values():
+        kernel.linked(found, modules)
 
 
 def execute_on(
-    kernel: Path | None, runs: Sequence[Run], directory: Path, progresses: Sequence[Progress]
+    kernels: Callable[[dict[str, Any]], list[tuple[str | None, str, str, str]]] | None,
+    runs: Sequence[Run],
+    directory: Path,
+    progresses: Sequence[Progress],
 ) -> list[str | None]:
-    """Has the agent do `runs` on the kernel at a path, or on this host's; see `Backend.execute`."""
+    """Has the agent do `runs` on the `kernels` of their scenarios, or on this host's; see
+    `Backend.execute`."""
     outcomes: list[str | None] = []
     for run, progress in zip(runs, progresses, strict=True):
         folder = directory / run.id
@@ -80,7 +131,7 @@ def execute_on(
                 str(folder),
                 progress,
                 str(agent()),
-                None if kernel is None else str(kernel),
+                None if kernels is None else kernels(run.scenario),
                 limits(),
             )
         except RunError as error:

@@ -25,9 +25,9 @@ class Netns:
     most_jobs = 1
     in_thread = False
 
-    def kernel(self) -> str:
+    def kernels(self) -> dict[str | None, str]:
         """The release of this host's kernel."""
-        return platform.release()
+        return {None: platform.release()}
 
     def seconds(self, packets: float, virtual_s: float) -> float:
         """Real time, and the set-up."""

@@ -21,7 +21,7 @@ class Simulator:
     most_jobs = None
     in_thread = True
 
-    def kernel(self) -> None:
+    def kernels(self) -> None:
         """None: runs are simulated."""
 
     def seconds(self, packets: float, virtual_s: float) -> float:

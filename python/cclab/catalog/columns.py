@@ -26,7 +26,7 @@ _WORDLESS = frozenset({"network", "params"})
 _IN_SI_UNITS = frozenset({"params", "cc_params"})
 """Levels whose numbers are in SI units already."""
 
-_LISTS = ("flows", "groups", "traffic", "probes")
+_LISTS = ("flows", "groups", "traffic", "probes", "variant_files")
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ def linux() -> list[Check]:
     return [
         *_kernels(),
         _lack("linux: ptrace", "allowed", host.ptrace()),
+        _lack("linux: personality", "programs may keep their addresses", host.addresses()),
         _lack("linux: memory", "/dev/shm has room for a guest", host.shared_memory()),
         _program("linux", "ip", "iproute2", "sets up a network"),
         _program("linux", "tc", "iproute2", "sets up links and queues"),

@@ -46,7 +46,8 @@ def compare(
     flow: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="A flow whose variant A and B replace; all if none is given."
+            metavar="NAME",
+            help="A flow whose variant or kernel A and B replace; all if none is given.",
         ),
     ] = None,
     metric: Annotated[
@@ -86,7 +87,7 @@ def compare(
     set_: options.Set = None,
     json: options.Json = False,
 ) -> None:
-    """Compare two results folders, or a study on two backends or with two variants."""
+    """Compare two results folders, or a study on two backends, variants or kernels."""
     # Its libraries take longer to load than many commands to run.
     from cclab.comparison import demand
     from cclab.comparison.correction import known_correction

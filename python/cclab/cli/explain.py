@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cclab import units
+from cclab.api import absent_kernels
 from cclab.cli import options
 from cclab.cli.console import print_json, show, stdout, tell
 from cclab.explain import explain as explain_scenario
@@ -32,10 +33,12 @@ def explain(
     json: options.Json = False,
 ) -> None:
     """Explain a study before it runs: paths, windows against BDP, limits, expected rates."""
-    planned = Study.load(study).plan(backend="sim", set=set_ or [])
+    loaded = Study.load(study)
+    planned = loaded.plan(backend="sim", set=set_ or [])
     explained = [explain_scenario(point.scenario) for point in planned.points]
+    absent = absent_kernels(loaded.plan(set=set_ or []))
     if json:
-        print_json(_document(planned, explained))
+        print_json(_document(planned, explained, absent))
         return
     stdout().print(Text(planned.title, style="bold"), soft_wrap=True)
     if planned.question:
@@ -47,9 +50,11 @@ def explain(
         _print_flows(explanation, every)
     if len(planned.points) > _MOST_POINTS:
         tell(f"{len(planned.points) - _MOST_POINTS} more sweep points; --json shows them all")
+    for one in absent:
+        tell(f"note: {one}")
 
 
-def _document(planned: Plan, explained: list[Explanation]) -> dict[str, Any]:
+def _document(planned: Plan, explained: list[Explanation], absent: list[str]) -> dict[str, Any]:
     return {
         "schema": "cclab-explain/1",
         "study": planned.description(),
@@ -57,6 +62,7 @@ def _document(planned: Plan, explained: list[Explanation]) -> dict[str, Any]:
             {"params": point.params, **explanation.document()}
             for point, explanation in zip(planned.points, explained, strict=True)
         ],
+        "absent": absent,
     }
 
 

@@ -33,6 +33,7 @@ _COLUMNS = (
 )
 # What a table has no room for: `--json` has it.
 _ONLY_JSON = ("example",)
+_OF_FILE = ("name", "language", "file", "takes_in", "params", "backends", "sha256")
 _UNNAMED = ("summary", "title", "definition")
 _WIDTH = 80
 """Columns of a list on a terminal: longer lines are hard to read. In a pipe lines are whole."""
@@ -56,6 +57,12 @@ def listing(
     what: Annotated[
         str, typer.Argument(metavar="WHAT", help=", ".join(What), show_default=False)
     ] = "",
+    path: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FILE]", help="A variant's file: what it registers.", show_default=False
+        ),
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """List what this version has: variants, qdiscs, topologies, impairments, traffic and more."""
@@ -64,11 +71,17 @@ def listing(
         raise InputError(f"list what? One of {known}")
     if what not in set(What):
         raise InputError(f"{what!r} is not something to list; one of {known}")
-    _list(What(what), json)
+    if path is not None and what != What.variants:
+        raise InputError(f"{path}: only `cclab list variants FILE` takes a file")
+    _list(What(what), path, json)
 
 
-def _list(what: What, json: bool) -> None:
-    rows = _studies() if what is What.studies else _core_rows(what)
+def _list(what: What, path: str | None, json: bool) -> None:
+    if path is not None:
+        found = json_text.loads(_core.variant_file(path))
+        rows: list[dict[str, object]] = [{key: found[key] for key in _OF_FILE}]
+    else:
+        rows = _studies() if what is What.studies else _core_rows(what)
     if json:
         print_json({"schema": f"cclab-{what}/1", str(what): rows})
         return

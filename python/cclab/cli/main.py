@@ -84,7 +84,12 @@ def main() -> None:
     """Runs the command line and exits with its code: one message for bad input, no traceback."""
     # A reader that has seen enough ends the command as it ends any filter, without a complaint.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    sys.exit(invoke())
+    code = invoke()
+    # `python -m` dies of SIGINT, whatever its code, once an interrupt has come out of a text that a
+    # library executed (dataclasses and namedtuple do) until another text is executed: CPython
+    # remembers it in `run_eval_code_obj` (Python/pythonrun.c), and forgets it there.
+    exec("")
+    sys.exit(code)
 
 
 def invoke(arguments: list[str] | None = None) -> int:

@@ -74,7 +74,7 @@ def _print(planned: Plan, per_backend: dict[str, Plan], absent: dict[str, str | 
     least = "" if planned.until is None else "at least "
     tell(
         f"{least}{count(len(planned.runs), 'run')}{_told(beside)}, about {packets:,.0f} packets; "
-        f"estimated time on {cpus()} CPUs: {duration(seconds)}"
+        f"estimated time on backend {planned.backend} with {cpus()} CPUs: {duration(seconds)}"
     )
     if planned.until is not None:
         possible = planned.possible
@@ -135,7 +135,10 @@ def _print_unsupported(per_backend: dict[str, Plan], absent: dict[str, str | Non
         if why is not None:
             tell(f"backend {name}: can do all of it, but not here: {why}")
         elif not plan.unsupported:
-            tell(f"backend {name}: can do all of it")
+            unseen = plan.disregarded
+            but = f", but takes no notice of {', '.join(unseen)}" if unseen else ""
+            seconds = _estimate([*plan.runs, *companions.of(plan).runs], plan)[1]
+            tell(f"backend {name}: can do all of it, estimated time {duration(seconds)}{but}")
         for reason in plan.reasons:
             tell(f"backend {name} cannot do {reason}")
 
@@ -177,7 +180,11 @@ def _document(
         ],
         "beside": [{"id": run.id, "seed": run.seed, "for": why} for run, why in beside.reasons()],
         "backends": {
-            name: {"unsupported": p.unsupported, "absent": absent[name]}
+            name: {
+                "unsupported": p.unsupported,
+                "absent": absent[name],
+                "disregarded": p.disregarded,
+            }
             for name, p in per_backend.items()
         },
         "estimate": {"packets": packets, "time_s": seconds},

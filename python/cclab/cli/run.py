@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cclab import api, report
-from cclab.cli import failures, options
+from cclab.cli import ahead, failures, options
 from cclab.cli.console import count, note, print_json, print_tables, print_warnings
 from cclab.cli.exits import EXPECTATION_FAILED, RUN_FAILED
 from cclab.cli.progress import SweepProgress
@@ -62,7 +62,7 @@ def run(
                 only=only or [],
                 jobs=jobs,
                 cluster=cluster,
-                listener=progress,
+                listener=ahead.loading(progress),
             )
     except RunsFailedError as error:
         failed, measured = error, error.results

@@ -48,6 +48,9 @@ def changes(a: dict[str, Any], b: dict[str, Any]) -> list[Change]:
     names_b = {flow["name"] for flow in b["flows"]}
     names = [flow["name"] for flow in a["flows"] if flow["name"] in names_b]
     leaves_a, leaves_b = _leaves(a, names), _leaves(b, names)
+    _keep_common_files(leaves_a, leaves_b)
+    _inherit_kernels(leaves_a, leaves_b)
+    _inherit_kernels(leaves_b, leaves_a)
     found = [
         (path, Change(".".join(path), _words(path, leaves_a), _words(path, leaves_b)))
         for path in dict.fromkeys([*leaves_a, *leaves_b])
@@ -72,9 +75,28 @@ def _leaves(scenario: dict[str, Any], flows: list[str]) -> dict[tuple[str, ...],
             by_name = {flow["name"]: flow for flow in value}
             for name in flows:
                 walk(("flow", name), {k: v for k, v in by_name[name].items() if k != "name"})
+        elif key == "variant_files":
+            for file in value:
+                walk((key, file["label"]), f"{file['file']} {file['sha256'][:12]}")
         elif key != "trace":
             walk((key,), value)
     return found
+
+
+def _keep_common_files(a: dict[tuple[str, ...], Any], b: dict[tuple[str, ...], Any]) -> None:
+    """Takes out the files of variants that one scenario alone has: its flows say so already."""
+    for own, other in ((a, b), (b, a)):
+        for path in [path for path in own if path[0] == "variant_files" and path not in other]:
+            del own[path]
+
+
+def _inherit_kernels(own: dict[tuple[str, ...], Any], other: dict[tuple[str, ...], Any]) -> None:
+    """Adds to `own` the kernels of its flows that `other` names: without one a flow has the
+    scenario's."""
+    whole = own.get(("kernel",))
+    for path in other if whole is not None else ():
+        if path[0] == "flow" and path[2:] == ("kernel",):
+            own.setdefault(path, whole)
 
 
 def _folded(found: list[tuple[tuple[str, ...], Change]], flows: list[str]) -> list[Change]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SCHEMA = "cclab-compare/2"
 """Name and version of the comparison's document; docs/compare.schema.json describes it."""
 
-Kind = Literal["stores", "backends", "variants"]
+Kind = Literal["stores", "backends", "variants", "kernels"]
 """What the two sides are."""
 
 

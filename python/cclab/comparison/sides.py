@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from cclab import _core, api
+from cclab import _core, api, kernel
 from cclab.errors import DamageError, InputError
 from cclab.store import Store
 from cclab.study import Study
@@ -29,14 +29,14 @@ class PlannedSide:
     """A side whose runs are to be done, or are done in part."""
 
     label: str
-    """The backend or the variant."""
+    """The backend, the variant or the kernel."""
     plan: Plan
     store: Store
 
 
 @dataclass(frozen=True)
 class PlannedPair:
-    """A study on two backends, or with two variants."""
+    """A study on two backends, with two variants, or on two kernels."""
 
     kind: Kind
     a: PlannedSide
@@ -73,11 +73,12 @@ def compare(
     """How B differs from A, at every sweep point and for every flow, over runs.
 
     Without `study`, `a` and `b` are results folders or the `Results` themselves, and nothing is
-    run. With it they are two backends (`"sim"`, `"linux"`) or two variants (`"cubic"`, `"bbr"`):
-    the study is run twice with the same seeds, as far as the folders `results/NAME.A` and
-    `results/NAME.B` (`out/A`, `out/B`; A and B being what they are called) do not hold it already.
-    `flows` are the flows whose variant is replaced, all if empty. `metrics` chooses what is
-    compared; `correction` is how p-values are corrected for the number of all that is, `"fdr"` or
+    run. With it they are two backends (`"sim"`, `"linux"`), two variants (`"cubic"`, `"bbr"`) or
+    two kernels of backend linux (`"6.1"`, `"6.12"`): the study is run twice with the same seeds,
+    as far as the folders `results/NAME.A` and `results/NAME.B` (`out/A`, `out/B`; A and B being
+    what they are called) do not hold it already. `flows` are the flows whose variant or kernel is
+    replaced, all if empty. `metrics` chooses what is compared; `correction` is how p-values are
+    corrected for the number of all that is, `"fdr"` or
     `"holm"`. With a `margin` (`"5%"` of A's mean, `"1pp"` of fractions) each metric is also better,
     no worse, worse or undecided against it. The others are those of `cclab.run`, and need a
     `study`.
@@ -105,7 +106,9 @@ def compare(
         refuse_without_study(asked | {"seed": seed, "set": set, "jobs": jobs})
         return compare_results("stores", side(a), side(b), **how)
     if not isinstance(a, str) or not isinstance(b, str):
-        raise InputError("with a study, A and B are the names of two backends or two variants")
+        raise InputError(
+            "with a study, A and B are the names of two backends, two variants or two kernels"
+        )
     pair = plan_pair(
         a, b, study, flows=flows, out=out, backend=backend, repeat=repeat, seed=seed, set=set
     )
@@ -138,10 +141,11 @@ def side(given: str | Path | Results) -> Side:
     if isinstance(given, Results):
         return Side(str(given.store.path), given)
     store = Store(given)
-    if str(given) in (*backends(), *variants()) and not store.path.exists():
+    names = str(given) in (*backends(), *variants()) or _is_kernel(str(given))
+    if names and not store.path.exists():
         raise InputError(
-            f"no results folder {str(given)!r} here; two backends or two variants are compared "
-            "with a study to run (--study STUDY.toml)"
+            f"no results folder {str(given)!r} here; two backends, two variants or two kernels are "
+            "compared with a study to run (--study STUDY.toml)"
         )
     plan = store.plan()
     found = store.survey(plan)
@@ -164,25 +168,20 @@ def plan_pair(
     seed: int | None = None,
     set: Sequence[str] = (),
 ) -> PlannedPair:
-    """The two plans of `study` on the backends, or with the variants, `a` and `b`.
+    """The two plans of `study` on the backends, with the variants, or on the kernels `a` and `b`.
 
     Raises `InputError` or `StudyError` if one of them cannot be run, before anything is.
     """
     if a == b:
         raise InputError(f"A and B are both {a!r}; there is nothing to compare")
     loaded = study if isinstance(study, Study) else Study.load(study)
-    on_backends = a in backends() and b in backends()
-    if not on_backends and (a in backends() or b in backends()):
-        raise InputError(
-            f"{a!r} and {b!r}: either two backends ({', '.join(backends())}) or two variants "
-            "(`cclab list variants`)"
-        )
+    kind = _kind(a, b)
     options: dict[str, Any] = {"repeat": repeat, "seed": seed}
-    if on_backends:
+    if kind == "backends":
         if flows or backend is not None:
             raise InputError(
-                f"{'--flow' if flows else '--backend'}: only where two variants are compared; "
-                f"{a!r} and {b!r} are backends"
+                f"{'--flow' if flows else '--backend'}: only where two variants or two kernels are "
+                f"compared; {a!r} and {b!r} are backends"
             )
         plans = [loaded.plan(set=list(set), backend=name, **options) for name in (a, b)]
         meant = ["backend"]
@@ -192,26 +191,66 @@ def plan_pair(
         if unknown:
             raise InputError(f"{loaded.file}: no flow {unknown[0]!r}; it has {', '.join(written)}")
         replaced = list(flows) or written
+        key = "cc"
+        whole: list[str] = []
+        if kind == "kernels":
+            key, backend = "kernel", _with_kernels(backend)
+            # Hosts of probes have it, too.
+            whole = [] if flows else ["kernel"]
+        keys = [*whole, *(f"flow.{flow}.{key}" for flow in replaced)]
         plans = [
             loaded.plan(
-                set=[*set, *(f"flow.{flow}.cc={json.dumps(name)}" for flow in replaced)],
+                set=list(set),
+                replaced=[(f"argument {name}", f"{one}={json.dumps(name)}") for one in keys],
                 backend=backend,
                 **options,
             )
             for name in (a, b)
         ]
         for name, plan in zip((a, b), plans, strict=True):
-            _check_replaced(plan, replaced, name)
+            _check_replaced(plan, replaced, key, name)
         # Copies of a flow are called NAME.1, NAME.2; a change that all flows have is `flow.*.cc`.
-        stars = ["flow.[*].cc"] if len(replaced) == len(written) else []
-        meant = [*stars, *(f"flow.{name}{copy}.cc" for name in replaced for copy in ("", ".*"))]
+        stars = [f"flow.[*].{key}"] if len(replaced) == len(written) else []
+        each = (f"flow.{name}{copy}.{key}" for name in replaced for copy in ("", ".*"))
+        meant = [*whole, *stars, *each]
     for plan in plans:
         api.check(plan)
     one, other = (
         PlannedSide(name, plan, _store(plan, name, out))
         for name, plan in zip((a, b), plans, strict=True)
     )
-    return PlannedPair("backends" if on_backends else "variants", one, other, meant)
+    return PlannedPair(kind, one, other, meant)
+
+
+def _kind(a: str, b: str) -> Kind:
+    """What `a` and `b` are. Raises `InputError` if they are not of one kind."""
+    both = (a, b)
+    if all(name in backends() for name in both):
+        return "backends"
+    known = variants()
+    # A kernel may be called as a variant is: the one that it was built for.
+    of_kernels = [_is_kernel(name) for name in both]
+    if all(of_kernels) and not all(name in known for name in both):
+        return "kernels"
+    lone = any(found and name not in known for name, found in zip(both, of_kernels, strict=True))
+    if lone or any(name in backends() for name in both):
+        raise InputError(
+            f"{a!r} and {b!r}: either two backends ({', '.join(backends())}), two variants "
+            "(`cclab list variants`) or two kernels (`cclab kernel list`)"
+        )
+    return "variants"
+
+
+def _is_kernel(name: str) -> bool:
+    """Whether a kernel is called so, or would be by its series."""
+    return kernel.is_series(name) or any(one.name == name for one in kernel.current())
+
+
+def _with_kernels(asked: str | None) -> str:
+    """The backend on which kernels are compared. Raises `InputError` if another is asked for."""
+    if asked not in (None, "linux"):
+        raise InputError(f"--backend {asked}: kernels are compared on backend linux")
+    return "linux"
 
 
 def backends() -> list[str]:
@@ -231,20 +270,32 @@ def flow_names(study: Study) -> list[str]:
     return [flow.get("name", f"flow{number}") for number, flow in enumerate(flows, start=1)]
 
 
-def _check_replaced(plan: Plan, replaced: Sequence[str], variant: str) -> None:
-    """Raises `InputError` if some sweep point gives one of the flows another variant after all."""
+def _check_replaced(plan: Plan, replaced: Sequence[str], key: str, name: str) -> None:
+    """Raises `InputError` if some sweep point gives one of the flows another `key` after all."""
     for point in plan.points:
         for flow in point.scenario["flows"]:
             stem = flow["name"].rpartition(".")[0] or flow["name"]
-            if stem in replaced and flow["cc"] != variant:
-                swept = next((key for key in point.params if key.endswith("cc")), "flow.cc")
+            found = flow.get(key, point.scenario.get(key))
+            if stem in replaced and found != name and not _is_file(name, found, point.scenario):
+                swept = next((path for path in point.params if path.endswith(key)), f"flow.{key}")
                 raise InputError(
-                    f"the sweep of {swept} gives flow {flow['name']!r} the variant "
-                    f"{flow['cc']!r}, so it cannot be {variant!r} as well; "
+                    f"the sweep of {swept} gives flow {flow['name']!r} the "
+                    f"{'variant' if key == 'cc' else key} {found!r}, so it cannot be {name!r} as "
+                    "well; "
                     "choose other flows (--flow) or take the key out of the sweep"
                 )
 
 
+def _is_file(name: str, found: str, scenario: dict[str, Any]) -> bool:
+    """Whether the flows of `scenario` call the variant's file `name` by `found`."""
+    file, _, called = name.rpartition("/")[2].partition(".py:")
+    file = f"{file}.py" if called else file
+    files = scenario.get("variant_files", [])
+    return any(one["label"] == found and one["file"] == file for one in files)
+
+
 def _store(plan: Plan, label: str, out: str | Path | None) -> Store:
+    # A variant's file is called by its path.
+    label = label.removeprefix("./").replace("/", "-")
     folder = Path(out) / label if out is not None else api.RESULTS / f"{plan.name}.{label}"
     return Store(folder)

@@ -83,6 +83,8 @@ class _Sweep:
         self.total = len(runs)
         self.agenda = agenda
         self.under_way: dict[Future[Done], _Batch] = {}
+        self.latest: _Batch | None = None
+        """The batch handed out last: it goes on before it is in `under_way`."""
         self.failed: list[tuple[Run, str]] = []
         self.seen: list[costs.Seen] = []
         self.done = 0
@@ -94,6 +96,11 @@ class _Sweep:
         self._clock = clock
         self._began = clock()
         self._told = 0.0
+
+    @property
+    def begun(self) -> list[_Batch]:
+        """The batches that may go on: an interrupt comes between any two steps."""
+        return [*self.under_way.values(), *([] if self.latest is None else [self.latest])]
 
     def over(self, batch: _Batch, done: Done) -> None:
         """Notes that `batch` is over."""
@@ -167,7 +174,7 @@ def execute(
                     listener(sweep.state(crew.lost))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            for batch in sweep.under_way.values():
+            for batch in sweep.begun:
                 for progress in batch.progresses:
                     progress.cancel()
             crew.stop()
@@ -186,4 +193,5 @@ def _hand_out(sweep: _Sweep, crew: Crew, writer: Writer, pool: ThreadPoolExecuto
         runs = sweep.agenda.take(slots)
         cost, guessed = sum(map(sweep.agenda.cost, runs)), any(map(sweep.agenda.is_guess, runs))
         batch = _Batch(runs, [Progress() for _ in runs], cost, guessed)
-        sweep.under_way[pool.submit(crew.do, runs, batch.progresses, writer)] = batch
+        sweep.latest = batch
+        sweep.under_way[pool.submit(crew.task(runs, batch.progresses, writer))] = batch

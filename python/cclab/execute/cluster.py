@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import tempfile
 import threading
@@ -32,7 +33,7 @@ except ImportError:
     ) from None
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from cclab._core import Progress
     from cclab.backends import Backend
@@ -153,9 +154,14 @@ class Cluster:
                     raise InputError(f"worker {worker}: {lack}")
             yield cls(client, backend)
 
-    def do(self, batch: Sequence[Run], progresses: Sequence[Progress], writer: Writer) -> Done:
-        """Has a worker execute `batch`, and `writer` save what succeeds."""
+    def task(
+        self, batch: Sequence[Run], progresses: Sequence[Progress], writer: Writer
+    ) -> Callable[[], Done]:
+        """What has a worker execute `batch`, and `writer` save what succeeds."""
         del progresses  # A worker tells when it is done, and `stop` ends what is under way.
+        return functools.partial(self._do, batch, writer)
+
+    def _do(self, batch: Sequence[Run], writer: Writer) -> Done:
         parcel = self._parcel(batch)
         if isinstance(parcel, str):
             return Done(0.0, 0.0, [(run, parcel) for run in batch])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -13,7 +14,7 @@ from cclab.errors import OF_THE_DISK
 from cclab.store.writer import Sealed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from cclab._core import Progress
@@ -51,17 +52,50 @@ class Crew(Protocol):
 
     @property
     def threads(self) -> int:
-        """Threads that may call `do` at a time: enough for those that wait for the disk, too."""
+        """Threads that work at tasks: enough for those that wait for the disk, too."""
 
-    def do(self, batch: Sequence[Run], progresses: Sequence[Progress], writer: Writer) -> Done:
-        """Executes `batch` and has `writer` save what succeeds; called from several threads.
+    def task(
+        self, batch: Sequence[Run], progresses: Sequence[Progress], writer: Writer
+    ) -> Callable[[], Done]:
+        """What executes `batch` and has `writer` save what succeeds, to be called in another thread
+        than others; batches are begun with in the order in which their tasks were made.
 
         Raises `StoreError` if a run cannot be saved.
         """
 
     def stop(self) -> None:
-        """Called when the sweep ends early, after all progresses are cancelled: `do` returns
-        soon, wherever it is."""
+        """Called when the sweep ends early, after all progresses are cancelled: tasks return
+        soon, wherever they are."""
+
+
+class _Queue:
+    """Who gets a processor next: threads that wait for one come to it in any order."""
+
+    def __init__(self, processors: int) -> None:
+        self._free = processors
+        self._places = 0
+        self._next = 0
+        self._changed = threading.Condition()
+
+    def place(self) -> int:
+        """The place behind all others, which has to be taken."""
+        self._places += 1
+        return self._places - 1
+
+    @contextlib.contextmanager
+    def processor(self, place: int) -> Iterator[None]:
+        """A processor, once those of all places before have got theirs."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._next == place and self._free > 0)
+            self._next += 1
+            self._free -= 1
+            self._changed.notify_all()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._free += 1
+                self._changed.notify_all()
 
 
 class Local:
@@ -75,17 +109,25 @@ class Local:
         self.slots = min(jobs, backend.most_jobs or jobs)
         self.threads = 2 * self.slots
         self._backend = backend
-        self._processors = threading.Semaphore(self.slots)
+        self._queue = _Queue(self.slots)
 
-    def do(self, batch: Sequence[Run], progresses: Sequence[Progress], writer: Writer) -> Done:
-        """Executes `batch` in this thread and has `writer` save what succeeds."""
-        with writer.workspace() as folder:
-            with self._processors:
-                sealed, done = work(self._backend, batch, folder, progresses)
-            # The disk is waited for while the next batch runs.
-            writer.land(folder, sealed)
-            if self._backend.in_thread:
-                check_disk(done.failed)
+    def task(
+        self, batch: Sequence[Run], progresses: Sequence[Progress], writer: Writer
+    ) -> Callable[[], Done]:
+        """What executes `batch` in the thread that calls it and has `writer` save what succeeds."""
+        place = self._queue.place()
+
+        def done() -> Done:
+            with contextlib.ExitStack() as stack:
+                with self._queue.processor(place):
+                    folder = stack.enter_context(writer.workspace())
+                    sealed, done = work(self._backend, batch, folder, progresses)
+                # The disk is waited for while the next batch runs.
+                writer.land(folder, sealed)
+                if self._backend.in_thread:
+                    check_disk(done.failed)
+            return done
+
         return done
 
     def stop(self) -> None:

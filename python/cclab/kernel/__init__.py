@@ -5,8 +5,18 @@ tarball of Linux and the compiler; docs/kernel.md explains each part. A kernel t
 in the user's cache under a hash of all three, and studies call it by its name.
 """
 
-from cclab.kernel.cache import DEFAULT, Kernel, build_command, installed, listed, not_built
+from cclab.kernel.cache import (
+    DEFAULT,
+    Kernel,
+    build_command,
+    current,
+    installed,
+    is_series,
+    listed,
+    not_built,
+)
 from cclab.kernel.make import build
+from cclab.kernel.modules import Module, linked
 from cclab.kernel.source import debian, package
 from cclab.kernel.workshop import Listener, State
 
@@ -14,11 +24,15 @@ __all__ = [
     "DEFAULT",
     "Kernel",
     "Listener",
+    "Module",
     "State",
     "build",
     "build_command",
+    "current",
     "debian",
     "installed",
+    "is_series",
+    "linked",
     "listed",
     "not_built",
     "package",

@@ -1,6 +1,7 @@
 """Kernels that were made, in the user's cache.
 
-    CACHE/KEY/        a kernel: linux, config, build.json; appears whole or not at all
+    CACHE/KEY/        a kernel: linux, config, build.json, tree.tar.gz; appears whole or not at all
+    CACHE/KEY-HASH/   it with modules of users' files; see `modules`
     CACHE/KEY.log     what the last build of KEY said, if it failed
     CACHE/tmp/        what is being made; swept by the next build
     CACHE/lock        held by the build under way
@@ -15,6 +16,7 @@ CACHE is `$XDG_CACHE_HOME/cclab/kernel`, `~/.cache/cclab/kernel` without one.
 from __future__ import annotations
 
 import contextlib
+import difflib
 import hashlib
 import json
 import os
@@ -82,10 +84,12 @@ def installed(name: str | None = None) -> Kernel | None:
     if name is None and override:
         return _given(Path(override))
     name = valid(DEFAULT if name is None else name)
-    for kernel in listed():
-        if kernel.name == name and kernel.origin is not None and kernel.origin.current:
-            return kernel
-    return None
+    return next((kernel for kernel in current() if kernel.name == name), None)
+
+
+def current() -> list[Kernel]:
+    """The kernels in the cache that studies can name: those made as this version makes them."""
+    return [kernel for kernel in listed() if kernel.origin is not None and kernel.origin.current]
 
 
 def listed() -> list[Kernel]:
@@ -93,7 +97,7 @@ def listed() -> list[Kernel]:
 
     Names are in the order in which people read their numbers.
     """
-    current: dict[str, Recipe | None] = {}
+    recipes: dict[str, Recipe | None] = {}
     found: dict[str, tuple[bool, int, Kernel]] = {}
     with contextlib.suppress(OSError):
         for entry in folder().iterdir():
@@ -102,9 +106,9 @@ def listed() -> list[Kernel]:
                 continue
             patches = build["patches"]
             own = Path(patches).is_absolute()
-            if patches not in current:
-                current[patches] = None if own else Recipe.shipped(patches)
-            recipe = current[patches]
+            if patches not in recipes:
+                recipes[patches] = None if own else Recipe.shipped(patches)
+            recipe = recipes[patches]
             same = recipe is not None and recipe.sha256 == build["recipe_sha256"]
             origin = Origin(build["tarball"], patches, own or same)
             for name, since in build["names"].items():
@@ -118,18 +122,28 @@ def build_command(name: str | None = None) -> str:
     """The command that makes the kernel called `name`, or the default."""
     if name is None or name == DEFAULT:
         return "cclab kernel build"
-    if SERIES.fullmatch(name):
+    if is_series(name):
         return f"cclab kernel build --name {name}"
     return f"cclab kernel build --source TARBALL --name {name}"
 
 
 def not_built(name: str | None = None) -> str:
     """What to say where the kernel called `name`, or the default, is needed and not there."""
-    there = [
-        kernel.name for kernel in listed() if kernel.origin is not None and kernel.origin.current
-    ]
-    others = f" (there are: {', '.join(there)})" if there else ""
-    return f"the kernel {name or DEFAULT} is not built{others}; please run: {build_command(name)}"
+    name = DEFAULT if name is None else name
+    called = {kernel.name: kernel.name for kernel in current()}
+    others = f" (there are: {', '.join(called)})" if called else ""
+    # A release is that of one kernel, whatever others are called.
+    called |= {kernel.release: kernel.name for kernel in current()}
+    # Who writes a series means that one.
+    close = [] if is_series(name) else difflib.get_close_matches(name, called, n=1, cutoff=0.5)
+    near = [called[found] for found in close]
+    meant = f"did you mean {near[0]}? If not, please run" if near else "please run"
+    return f"the kernel {name} is not built{others}; {meant}: {build_command(name)}"
+
+
+def is_series(name: str) -> bool:
+    """Whether `name` is that of a series, such as 6.12, which no kernel of another has."""
+    return SERIES.fullmatch(name) is not None
 
 
 def valid(name: str) -> str:
@@ -263,6 +277,11 @@ def _given(path: Path) -> Kernel:
         raise InputError(f"{named} is not a User Mode Linux kernel (`linux`, ARCH=um)")
     if "CONFIG_UML_TIME_TRAVEL_SUPPORT=y" not in config.splitlines():
         raise InputError(f"{named} has no virtual time (CONFIG_UML_TIME_TRAVEL_SUPPORT)")
+    if "CONFIG_UML_WIRE=y" not in config.splitlines():
+        raise InputError(
+            f"{named} has no devices on the simulator's network (CONFIG_UML_WIRE): "
+            "build it with cclab's patches, by `cclab kernel build --name NAME --source TARBALL`"
+        )
     return Kernel(
         path.resolve(),
         hashlib.sha256(path.read_bytes()).hexdigest()[:16],

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cclab.errors import InputError, RunError
-from cclab.kernel import cache, patching, programs
+from cclab.kernel import cache, patching, programs, tree
 from cclab.kernel.recipe import FRAGMENT, Recipe
 from cclab.kernel.source import (
     SERIES,
@@ -75,13 +75,14 @@ def build(
     recipe = own or Recipe.nearest(found.series)
     compiler = programs.compiler()
     key = recipe.key(found.sha256, compiler)
-    made = None if force else cache.find(key, name)
+    whole = _is_whole(home / key)
+    made = None if force or not whole else cache.find(key, name)
     if made is not None:
         return made
     try:
         with Workshop(home, listener) as workshop:
             # Whom we waited for may have made it, and another name takes no build.
-            if force or not cache.call(key, name):
+            if force or not _is_whole(home / key) or not cache.call(key, name):
                 _make(found, recipe, key, name, jobs, workshop, compiler)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -93,6 +94,11 @@ def build(
             f"the kernel in {home / key} is not as it was written; is another program there?"
         )
     return made
+
+
+def _is_whole(entry: Path) -> bool:
+    """Whether the kernel in `entry` has what modules are linked with, or cannot have it."""
+    return tree.is_kept(entry) or tree.why_not(entry) is not None
 
 
 def _tarball(given: str | Path | None, name: str | None, own: Recipe | None) -> Path:
@@ -137,13 +143,14 @@ def _make(
     log = home / f"{key}.log"
     try:
         workshop.begin("unpacking")
-        tree = unpack(source.tarball, workshop)
+        folder = unpack(source.tarball, workshop)
         workshop.begin("patching", patching.missing(recipe, source.series))
-        patching.lay(tree, recipe, source, workshop)
+        patching.lay(folder, recipe, source, workshop)
+        tree.listen(folder)
         workshop.begin("configuring")
-        out = _configure(tree, recipe, source.tarball, workshop)
+        out = _configure(folder, recipe, source.tarball, workshop)
         workshop.begin("compiling")
-        _compile(tree, out, jobs, workshop)
+        _compile(folder, out, jobs, workshop)
         workshop.begin("installing")
         made_of = {
             "tarball": source.tarball.name,
@@ -164,17 +171,17 @@ def _make(
     log.unlink(missing_ok=True)
 
 
-def _configure(tree: Path, recipe: Recipe, tarball: Path, workshop: Workshop) -> Path:
+def _configure(source: Path, recipe: Recipe, tarball: Path, workshop: Workshop) -> Path:
     """Lays the fragment over the smallest configuration; gives the folder of objects.
 
     Raises `InputError` if the source does not take a line of the fragment.
     """
-    out = workshop.path / "out"
+    out = source / tree.BUILD
     out.mkdir()
     fragment = workshop.path / FRAGMENT
     fragment.write_text(recipe.fragment, encoding="utf-8")
-    merge = tree / "scripts/kconfig/merge_config.sh"
-    make = ["make", "-C", str(tree), f"O={out}", "ARCH=um"]
+    merge = source / "scripts/kconfig/merge_config.sh"
+    make = ["make", "-C", str(source), f"O={out}", "ARCH=um"]
     workshop.run([*make, "tinyconfig"])
     workshop.run(["sh", merge, "-m", "-O", out, out / ".config", fragment])
     workshop.run([*make, "olddefconfig"])
@@ -187,7 +194,7 @@ def _configure(tree: Path, recipe: Recipe, tarball: Path, workshop: Workshop) ->
     return out
 
 
-def _compile(tree: Path, out: Path, jobs: int | None, workshop: Workshop) -> None:
+def _compile(source: Path, out: Path, jobs: int | None, workshop: Workshop) -> None:
     """Runs make, counting the files that it compiles."""
     done = 0
 
@@ -200,7 +207,7 @@ def _compile(tree: Path, out: Path, jobs: int | None, workshop: Workshop) -> Non
 
     number = jobs or len(os.sched_getaffinity(0))
     workshop.run(
-        ["make", "-C", tree, f"O={out}", "ARCH=um", f"-j{number}", "linux"],
+        ["make", "-C", source, f"O={out}", "ARCH=um", f"-j{number}", "linux"],
         each=count,
     )
 
@@ -222,6 +229,7 @@ def _install(
     new.mkdir()
     linux = Path(shutil.copy2(out / "linux", new / "linux"))
     config = Path(shutil.copy2(out / ".config", new / "config"))
+    made_of |= tree.keep(out.parent, new, workshop)
     described = cache.describe(
         linux, config, key=key, name=name, release=release, recipe=recipe, made_of=made_of
     )

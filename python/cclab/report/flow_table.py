@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cclab import grouped, metrics
+from cclab.kernel import DEFAULT
 from cclab.plan import short_key, text
 from cclab.report.cells import NONE, Cells, Table, only_measured
 
@@ -57,11 +58,14 @@ def table(results: Results, most: int | None = None, *, every: bool = False) -> 
         ],
     )
     both_ways = any(len(_ways(point)) > 1 for point in results.summaries)
+    kernels = _kernels(results)
     limits = shown.limits
     headings = [
         *map(short_key, keys),
         "flow",
         "variant",
+        # The swept key of that name has the first of both columns.
+        *(["own kernel" if "kernel" in keys else "kernel"] if kernels else []),
         *(cells.heading for cells in shown.flow[:limits]),
         "limited by",
         *(cells.heading for cells in shown.flow[limits:]),
@@ -73,6 +77,7 @@ def table(results: Results, most: int | None = None, *, every: bool = False) -> 
     numeric = [
         *(False for _ in keys),
         *(False, False),
+        *(False for _ in kernels[:1]),
         *(True for _ in shown.flow[:limits]),
         False,
         *(True for _ in shown.flow[limits:]),
@@ -80,7 +85,8 @@ def table(results: Results, most: int | None = None, *, every: bool = False) -> 
         *(True for _ in range(of_point - both_ways)),
     ]
     groups = [
-        _rows(summary, shown, counted, both_ways, every) for summary in results.summaries[:most]
+        _rows(summary, shown, counted, both_ways, every, kernels[index : index + 1])
+        for index, summary in enumerate(results.summaries[:most])
     ]
     return Table(headings, numeric, groups, len(keys), of_point)
 
@@ -122,6 +128,21 @@ def _uneven(results: Results) -> bool:
     return len({point.n for point in results.summaries}) > 1
 
 
+def _kernels(results: Results) -> list[dict[str, str]]:
+    """The kernel of each flow at each sweep point; empty where all are the default, or what the
+    swept key `kernel` says."""
+    with_runs = [point.runs[0].metrics for point in results.points if point.runs]
+    found = [
+        {flow: one["kernel"] for one in run.get("machines", []) for flow in one["flows"]}
+        if all("kernel" in one for one in run.get("machines", []))
+        else {}
+        for run in with_runs
+    ]
+    said = [point.params.get("kernel", DEFAULT) for point in results.points if point.runs]
+    both = zip(found, said, strict=True)
+    return found if any(kernel != asked for of, asked in both for kernel in of.values()) else []
+
+
 def folds(results: Results) -> bool:
     """Whether `table` has fewer rows than there are flows."""
     return any(group.each for point in results.summaries for group in point.groups)
@@ -132,6 +153,8 @@ class _FlowRow:
     """A flow, or the flows of a group as one."""
 
     name: str
+    flows: list[str]
+    """The names of those that it stands for."""
     cc: str
     direction: str
     estimate: Callable[[str], Estimate | None]
@@ -145,6 +168,7 @@ def _flow_rows(point: PointSummary, every: bool) -> list[_FlowRow]:
     return [
         _FlowRow(
             f"{group} (mean of {len(each.names)})",
+            each.names,
             each.cc,
             each.direction,
             each.estimate,
@@ -152,17 +176,22 @@ def _flow_rows(point: PointSummary, every: bool) -> list[_FlowRow]:
         )
         for group, each in folded
     ] + [
-        _FlowRow(flow.name, flow.kind, flow.direction, flow.estimate, flow.limited_by)
+        _FlowRow(flow.name, [flow.name], flow.kind, flow.direction, flow.estimate, flow.limited_by)
         for flow in point.flows
         if flow.name not in inside
     ]
 
 
 def _rows(
-    point: PointSummary, shown: _Shown, counted: bool, both_ways: bool, every: bool
+    point: PointSummary,
+    shown: _Shown,
+    counted: bool,
+    both_ways: bool,
+    every: bool,
+    kernels: list[dict[str, str]],
 ) -> list[list[str]]:
     """The rows of a sweep point: those of one direction after the others, each with what is of its
-    direction in its first."""
+    direction in its first. `kernels` are those of its flows, if they are shown."""
     params = [text(value) for value in point.params.values()]
     limits = shown.limits
     rows: list[list[str]] = []
@@ -181,6 +210,7 @@ def _rows(
                     *("" if rows else value for value in params),
                     flow.name,
                     flow.cc,
+                    *(", ".join({of.get(name, NONE): 0 for name in flow.flows}) for of in kernels),
                     *numbers[:limits],
                     _held_back(flow),
                     *numbers[limits:],

@@ -125,7 +125,7 @@ def flat(measured: Mapping[str, Any]) -> dict[str, float]:
         elif key == "probes":
             for probe in value:
                 found |= _numbers(probe, f"probe.{probe['name']}.")
-        elif key not in ("warnings", "kernel", "fidelity"):
+        elif key not in ("warnings", "machines", "fidelity"):
             found |= _numbers({key: value}, "")
     return found
 

@@ -104,7 +104,7 @@ def _read(folder: Path, run: Run) -> Captures:
         for problem in capture.unreadable:
             why = f"{point}.pcapng: {problem.code}, {problem.message}"
             raise DamageError(folder, [run.measured.run.id], why)
-        captures[point] = capture
+        captures[capture.point] = capture
     return captures
 
 

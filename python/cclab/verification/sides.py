@@ -70,6 +70,12 @@ class Run:
         return self.measured.run.backend != "sim"
 
     @property
+    def on_kernels_network(self) -> bool:
+        """Whether a kernel carried the packets as well, and hosts of it delay and lose them."""
+        by_kernel = self.scenario["network"].get("by") == "kernel"
+        return self.in_real_time or (self.on_kernel and by_kernel)
+
+    @property
     def in_real_time(self) -> bool:
         """Whether its host took time for what it did."""
         return self.measured.run.backend == "netns"
@@ -79,6 +85,13 @@ class Run:
         """Where packets were captured."""
         points: list[str] = self.scenario["trace"]["capture"]
         return points
+
+    @property
+    def link_under_study(self) -> str | None:
+        """What a graph calls the bottleneck, which is a point by that name, too."""
+        graph = self.scenario["network"].get("graph")
+        place = None if graph is None else graph.get("bottleneck")
+        return None if place is None else graph["links"][place].get("name")
 
     @cached_property
     def covered(self) -> tuple[int, int]:
@@ -172,7 +185,7 @@ class Flow:
     @property
     def delayed_at_sender(self) -> bool:
         """Whether the sender's capture point lies behind the delay that the study adds."""
-        return self.run.on_kernel and self.written.get("delay_at") == "sender"
+        return self.run.on_kernels_network and self.written.get("delay_at") == "sender"
 
     def loses_packets_at(self, end: str) -> bool:
         """Whether packets are lost on its host at that end, where a kernel captures others.
@@ -184,7 +197,7 @@ class Flow:
         lossy = [*(bottleneck.get("loss") or []), *(bottleneck.get("outage") or [])]
         if end == "sender" and self.delayed_at_sender and "delay_limit" in self.written:
             return True
-        return self.run.on_kernel and any(place.get("at") == end for place in lossy)
+        return self.run.on_kernels_network and any(place.get("at") == end for place in lossy)
 
     @property
     def addresses(self) -> tuple[str, str]:
@@ -254,8 +267,9 @@ class Captured:
 
     @property
     def place(self) -> str:
-        """The kind of its point: `bottleneck`, `sender` or `receiver`."""
-        return self.point.rpartition(".")[2]
+        """The kind of its point: `bottleneck`, `sender` or `receiver`, or what no number is at."""
+        _, dot, end = self.point.rpartition(".")
+        return end if dot or self.point == "bottleneck" else f"link {self.point}"
 
     @property
     def unreadable(self) -> list[Problem]:
@@ -435,7 +449,8 @@ def captured(run: Run, point: str) -> Captured:
         capture = analyze(run.entry / f"{point}.pcapng", series=folder)
         segments = pl.read_parquet(Path(folder) / "segments.parquet")
     rows = capture.connections.to_dicts()
-    return Captured(point, capture.packets, capture.problems, rows, segments)
+    called = "bottleneck" if point == run.link_under_study else point
+    return Captured(called, capture.packets, capture.problems, rows, segments)
 
 
 def flows_at(run: Run, point: str) -> Iterator[Flow]:

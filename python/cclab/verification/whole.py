@@ -125,7 +125,7 @@ def _delivered(run: Run, captures: Captures, _flow: Flow | None) -> Both:
 def _delivered_back(run: Run, captures: Captures, _flow: Flow | None) -> Both | Because:
     capture, delivered = captures["bottleneck"], run.links[1]["delivered_packets"]
     seen = sum(row["packets"] for row in _ways(run, capture, 1))
-    wire = _on_the_wire_back(run, capture) if run.on_kernel else 0.0
+    wire = _on_the_wire_back(run, capture) if run.on_kernels_network else 0.0
     if 0 < delivered <= wire:
         return Because.ANY_WIRE
     return Both(delivered, seen, -wire, 0.0)

@@ -1,5 +1,6 @@
 //! One source host, two routers, one sink host: flows and traffic share the access links.
 
+use cclab_spec::SHARED_ACCESS;
 use cclab_units::Time;
 
 use crate::builder::{Builder, Sides, Traveller};
@@ -12,8 +13,8 @@ pub(super) fn lay(builder: &mut Builder<'_>, travellers: &[Traveller<'_>]) {
     let sink = builder.node("sink".to_owned(), Role::SharedHost);
     let access = builder.access();
     let mut pair = |name: &str, ends| builder.pair(name.to_owned(), ends, access, Time::ZERO);
-    let left = pair("source.access", [source, routers[0]]);
-    let right = pair("sink.access", [routers[1], sink]);
+    let left = pair(SHARED_ACCESS[0], [source, routers[0]]);
+    let right = pair(SHARED_ACCESS[1], [routers[1], sink]);
     for traveller in travellers {
         let sides = Sides {
             nodes: [source, sink],

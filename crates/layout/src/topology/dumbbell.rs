@@ -1,6 +1,6 @@
 //! Hosts of its own for each flow and traffic, on either side of one bottleneck or several.
 
-use cclab_spec::Direction;
+use cclab_spec::{Direction, access_name, own_hosts};
 use cclab_units::Time;
 
 use crate::builder::{Builder, Sides, Traveller};
@@ -23,19 +23,19 @@ pub(super) fn between_own_hosts(
     [first, last]: [u32; 2],
 ) {
     let (first, last) = (first as usize - 1, last as usize);
-    let name = |side: &str| format!("{}.{side}", traveller.name);
-    let [left, right] = ["left", "right"].map(|side| builder.node(name(side), Role::Host));
+    let names = own_hosts(traveller.name);
+    let [left, right] = names
+        .each_ref()
+        .map(|name| builder.node(name.clone(), Role::Host));
     let extra = traveller.on_both_ways();
     let (left_extra, right_extra) = match traveller.direction {
         Direction::Forward => (extra, Time::ZERO),
         Direction::Reverse => (Time::ZERO, extra),
     };
     let access = builder.access();
-    let mut pair = |side: &str, ends, extra| {
-        builder.pair(format!("{}.access", name(side)), ends, access, extra)
-    };
-    let at_left = pair("left", [left, routers[first]], left_extra);
-    let at_right = pair("right", [routers[last], right], right_extra);
+    let mut pair = |host: &str, ends, extra| builder.pair(access_name(host), ends, access, extra);
+    let at_left = pair(&names[0], [left, routers[first]], left_extra);
+    let at_right = pair(&names[1], [routers[last], right], right_extra);
     let crossed = &builder.layout.bottlenecks[first..last];
     let between = |from: LinkId, way: usize, to: LinkId| -> Vec<LinkId> {
         let middle = crossed.iter().map(|pair| pair[way]);

@@ -1,11 +1,13 @@
 //! Frames of guests, kept while the network carries packets that stand for them.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use etherparse::checksum::Sum16BitWords;
 
 use cclab_packet::{Ecn, Packet, flags, notes};
+
+use super::memory::Frame;
 
 /// Bytes of Ethernet's header.
 pub const ETHERNET: usize = 14;
@@ -14,11 +16,13 @@ const IPV4: [u8; 2] = [0x08, 0x00];
 const ICMP: u8 = 1;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
+/// Bytes of IP's header without options.
+const IP_HEADER: usize = 20;
 /// Bytes of UDP's header.
 const UDP_HEADER: usize = 8;
 
 /// Whose packets they are that go from one address to another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
     /// The number of the flow or probe in the network.
     pub flow: u32,
@@ -31,13 +35,20 @@ pub struct Route {
 /// The frames that are on their way.
 #[derive(Default)]
 pub struct Frames {
-    routes: HashMap<(Ipv4Addr, Ipv4Addr), Route>,
+    /// In the order of their ends.
+    ways: Vec<Way>,
     kept: Vec<Kept>,
     free: Vec<u32>,
-    /// How far the data of each direction of a connection had come, by route and ports.
-    sent: HashMap<(Route, u32), Progress>,
-    /// Bytes of datagrams of each route so far.
-    datagrams: HashMap<Route, u64>,
+}
+
+/// What goes from one address to another.
+struct Way {
+    ends: (Ipv4Addr, Ipv4Addr),
+    route: Route,
+    /// How far the data of each connection had come, by its ports.
+    sent: BTreeMap<u32, Progress>,
+    /// Bytes of datagrams so far.
+    datagrams: u64,
 }
 
 /// How far a direction of a connection had come.
@@ -60,7 +71,7 @@ impl Progress {
 
 #[derive(Default)]
 struct Kept {
-    bytes: Vec<u8>,
+    frame: Frame,
     /// Where its first byte of payload is among those of its flow.
     offset: u64,
     /// Packets that stand for it.
@@ -70,22 +81,30 @@ struct Kept {
 impl Frames {
     /// No frames yet, of flows and probes with these `routes`.
     pub fn new(routes: impl IntoIterator<Item = ((Ipv4Addr, Ipv4Addr), Route)>) -> Frames {
+        let way = |(ends, route)| Way {
+            ends,
+            route,
+            sent: BTreeMap::new(),
+            datagrams: 0,
+        };
+        let mut ways: Vec<Way> = routes.into_iter().map(way).collect();
+        ways.sort_unstable_by_key(|way| way.ends);
         Frames {
-            routes: routes.into_iter().collect(),
+            ways,
             ..Frames::default()
         }
     }
 
-    /// Keeps a frame: the packet that stands for it. `None` if no flow or probe has sent it.
-    pub fn keep(&mut self, frame: &[u8]) -> Option<Packet> {
+    /// Keeps `frame` and leaves another one, which may be used again: the packet that stands for what
+    /// is kept. `None` if no flow or probe has sent it.
+    pub fn keep(&mut self, frame: &mut Frame) -> Option<Packet> {
         let (mut packet, offset, connection) = self.read(frame)?;
         let number = self.free.pop().unwrap_or_else(|| {
             self.kept.push(Kept::default());
             self.kept.len() as u32 - 1
         });
         let kept = &mut self.kept[number as usize];
-        kept.bytes.clear();
-        kept.bytes.extend_from_slice(frame);
+        std::mem::swap(&mut kept.frame, frame);
         kept.offset = offset;
         kept.uses = 1;
         packet.stand_for(number, connection);
@@ -116,51 +135,75 @@ impl Frames {
     }
 
     /// The frame that `packet` stands for, with the mark that the packet has got on its way.
-    pub fn of(&mut self, packet: &Packet) -> &[u8] {
+    pub fn of(&mut self, packet: &Packet) -> &Frame {
+        self.marked(packet)
+    }
+
+    /// All bytes of it.
+    pub fn whole(&mut self, packet: &Packet) -> &[u8] {
+        let Frame { kept, len } = self.marked(packet);
+        kept.resize(*len, 0);
+        kept
+    }
+
+    fn marked(&mut self, packet: &Packet) -> &mut Frame {
         let number = packet.frame().expect("it stands for a frame");
-        let bytes = &mut self.kept[number as usize].bytes;
-        mark(bytes, packet.ecn);
-        bytes
+        let frame = &mut self.kept[number as usize].frame;
+        mark(&mut frame.kept, packet.ecn);
+        frame
     }
 
     /// The IP packet of the frame that `packet` stands for, with the checksums that hosts leave to
     /// their interfaces.
     pub fn checked(&mut self, packet: &Packet) -> Vec<u8> {
-        let mut ip = self.of(packet)[ETHERNET..].to_vec();
+        let Frame { kept, len } = self.of(packet);
+        let mut ip = Vec::with_capacity(len - ETHERNET);
+        ip.extend_from_slice(&kept[ETHERNET..]);
+        ip.resize(len - ETHERNET, 0);
         fill_in_checksum(&mut ip);
         ip
     }
 
     /// The packet of a frame, the offset of its payload, and its connection.
-    fn read(&mut self, frame: &[u8]) -> Option<(Packet, u64, u32)> {
-        let ip = frame.get(ETHERNET..).filter(|_| frame[12..14] == IPV4)?;
+    fn read(&mut self, frame: &Frame) -> Option<(Packet, u64, u32)> {
+        let Frame { kept, len } = frame;
+        let ip = kept.get(ETHERNET..).filter(|_| kept[12..14] == IPV4)?;
         let header = usize::from(ip.first()? & 0x0f) * 4;
+        if header < IP_HEADER {
+            return None;
+        }
         let address = |at: usize| -> Option<Ipv4Addr> {
             let octets: [u8; 4] = ip.get(at..at + 4)?.try_into().ok()?;
             Some(octets.into())
         };
-        let route = *self.routes.get(&(address(12)?, address(16)?))?;
+        let ends = (address(12)?, address(16)?);
+        let found = self.ways.binary_search_by_key(&ends, |way| way.ends);
+        let way = &mut self.ways[found.ok()?];
+        let route = way.route;
         let total = usize::from(number(ip, 2)?);
         let protocol = *ip.get(9)?;
         let mut packet = Packet {
             flow: route.flow,
             backward: route.backward,
-            wire_len: frame.len() as u16,
+            wire_len: *len as u16,
             ecn: codepoint(ip[1]),
             ..Packet::default()
         };
         let place = Place(number(ip, 6)?);
-        let transport = ip.get(header..total)?;
+        let carried = total.checked_sub(header)?;
+        if ETHERNET + total > *len {
+            return None;
+        }
+        let transport = ip.get(header..total.min(ip.len()))?;
         let mut offset = 0;
         match protocol {
-            TCP if place.is_first() => offset = self.read_tcp(transport, route, &mut packet)?,
+            TCP if place.is_first() => offset = way.read_tcp(transport, carried, &mut packet)?,
             UDP => {
                 packet.flags = flags::DATAGRAM;
                 let header = if place.is_first() { UDP_HEADER } else { 0 };
-                packet.payload = transport.len().saturating_sub(header) as u16;
-                let sent = self.datagrams.entry(route).or_default();
-                offset = *sent;
-                *sent += u64::from(packet.payload);
+                packet.payload = carried.saturating_sub(header) as u16;
+                offset = way.datagrams;
+                way.datagrams += u64::from(packet.payload);
             }
             ICMP => packet.flags = flags::ECHO,
             _ => packet.flags = flags::DATAGRAM,
@@ -171,19 +214,21 @@ impl Frames {
         };
         Some((packet, offset, connection))
     }
+}
 
-    /// Reads a segment into `packet`; the offset of its payload.
-    fn read_tcp(&mut self, tcp: &[u8], route: Route, packet: &mut Packet) -> Option<u64> {
+impl Way {
+    /// Reads a segment of `len` bytes into `packet`; the offset of its payload.
+    fn read_tcp(&mut self, tcp: &[u8], len: usize, packet: &mut Packet) -> Option<u64> {
         let long = |at: usize| -> Option<u32> {
             Some(u32::from_be_bytes(tcp.get(at..at + 4)?.try_into().ok()?))
         };
         packet.seq = long(4)?;
         packet.ack = long(8)?;
         let data = usize::from(tcp.get(12)? >> 4) * 4;
-        packet.flags = tcp[13] & !(flags::DATAGRAM | flags::ECHO);
+        packet.flags = tcp.get(13)? & !(flags::DATAGRAM | flags::ECHO);
         packet.window = number(tcp, 14)?;
-        packet.payload = tcp.len().checked_sub(data)? as u16;
-        let connection = (route, long(0)?);
+        packet.payload = len.checked_sub(data)? as u16;
+        let connection = long(0)?;
         if packet.has(flags::SYN) {
             let first = packet.seq.wrapping_add(1);
             self.sent.insert(connection, Progress { first, sent: 0 });
@@ -320,6 +365,14 @@ mod tests {
         frame
     }
 
+    /// All of `bytes` is kept.
+    fn keep(frames: &mut Frames, bytes: &[u8]) -> Option<Packet> {
+        frames.keep(&mut Frame {
+            kept: bytes.to_vec(),
+            len: bytes.len(),
+        })
+    }
+
     fn frames() -> Frames {
         Frames::new([((FROM.into(), TO.into()), ROUTE)])
     }
@@ -329,12 +382,12 @@ mod tests {
         let mut frames = frames();
         // Numbers wrap on the way.
         let first = u32::MAX - 1000;
-        let syn = frames.keep(&segment(first - 1, 0, true)).expect("a packet");
+        let syn = keep(&mut frames, &segment(first - 1, 0, true)).expect("a packet");
         assert!(syn.has(flags::SYN) && syn.payload == 0);
         let mut offsets = Vec::new();
         for n in [0, 1, 2, 1, 3] {
             let frame = segment(first.wrapping_add(n * 1448), 1448, false);
-            let packet = frames.keep(&frame).expect("a packet");
+            let packet = keep(&mut frames, &frame).expect("a packet");
             assert_eq!(
                 (packet.flow, packet.payload, packet.wire_len),
                 (7, 1448, 1502)
@@ -348,10 +401,10 @@ mod tests {
     #[test]
     fn a_mark_mends_the_checksum_of_its_header() {
         let mut frames = frames();
-        let mut packet = frames.keep(&segment(1, 100, false)).expect("a packet");
+        let mut packet = keep(&mut frames, &segment(1, 100, false)).expect("a packet");
         for ecn in [Ecn::Ect0, Ecn::Ce, Ecn::Ect1, Ecn::NotEct] {
             packet.ecn = ecn;
-            let frame = frames.of(&packet).to_vec();
+            let frame = frames.whole(&packet).to_vec();
             let header = Ipv4HeaderSlice::from_slice(&frame[ETHERNET..]).expect("a header");
             assert_eq!(header.ecn().value(), ecn as u8);
             assert_eq!(
@@ -368,7 +421,7 @@ mod tests {
             let whole = segment(9, payload, false);
             let mut partial = whole.clone();
             partial[ETHERNET + 20 + 16] ^= 0x5a;
-            let packet = frames.keep(&partial).expect("a packet");
+            let packet = keep(&mut frames, &partial).expect("a packet");
             assert_eq!(frames.checked(&packet), whole[ETHERNET..]);
             let ip = Ipv4HeaderSlice::from_slice(&whole[ETHERNET..]).expect("a header");
             assert!(
@@ -381,13 +434,36 @@ mod tests {
     #[test]
     fn a_frame_is_kept_as_long_as_a_packet_stands_for_it() {
         let mut frames = frames();
-        let packet = frames.keep(&segment(1, 10, false)).expect("a packet");
+        let packet = keep(&mut frames, &segment(1, 10, false)).expect("a packet");
         frames.copy(&packet);
         frames.release(&packet);
-        assert_eq!(frames.of(&packet).len(), 64);
+        assert_eq!(frames.of(&packet).len, 64);
         frames.release(&packet);
-        let next = frames.keep(&segment(11, 10, false)).expect("a packet");
+        let next = keep(&mut frames, &segment(11, 10, false)).expect("a packet");
         assert_eq!(next.frame(), packet.frame());
+    }
+
+    #[test]
+    fn zeros_at_the_end_need_not_be_kept() {
+        let builder = PacketBuilder::ethernet2([2; 6], [2; 6])
+            .ipv4(FROM, TO, 64)
+            .tcp(40_000, 5001, 1, 1000);
+        let mut whole = Vec::new();
+        builder.write(&mut whole, &[0; 1448]).expect("room");
+        let mut frames = frames();
+        let expected = keep(&mut frames, &whole).expect("a packet");
+        let mut frame = Frame {
+            kept: whole[..ETHERNET + 40].to_vec(),
+            len: whole.len(),
+        };
+        let packet = frames.keep(&mut frame).expect("a packet");
+        assert_eq!(
+            (packet.payload, packet.wire_len, packet.seq),
+            (expected.payload, expected.wire_len, expected.seq)
+        );
+        assert_eq!(frames.of(&packet).kept.len(), ETHERNET + 40);
+        assert_eq!(frames.checked(&packet), whole[ETHERNET..]);
+        assert_eq!(frames.whole(&packet), whole);
     }
 
     #[test]
@@ -397,10 +473,30 @@ mod tests {
         for at in [12, ETHERNET + 15] {
             let mut other = good.clone();
             other[at] ^= 1;
-            assert_eq!(frames.keep(&other), None);
+            assert_eq!(keep(&mut frames, &other), None);
         }
         for len in 0..ETHERNET + 40 {
-            assert_eq!(frames.keep(&good[..len]), None, "{len} bytes");
+            assert_eq!(keep(&mut frames, &good[..len]), None, "{len} bytes");
+        }
+    }
+
+    #[test]
+    fn a_program_may_send_what_is_no_packet() {
+        let good = segment(1, 10, false);
+        for version_and_length in 0..=0xff {
+            for total in 0..=70u16 {
+                for protocol in [TCP, UDP, ICMP] {
+                    let mut frame = good.clone();
+                    frame[ETHERNET] = version_and_length;
+                    frame[ETHERNET + 2..ETHERNET + 4].copy_from_slice(&total.to_be_bytes());
+                    frame[ETHERNET + 9] = protocol;
+                    frame.truncate((ETHERNET + usize::from(total)).max(ETHERNET + 1));
+                    let mut frames = frames();
+                    if let Some(packet) = keep(&mut frames, &frame) {
+                        frames.checked(&packet);
+                    }
+                }
+            }
         }
     }
 }

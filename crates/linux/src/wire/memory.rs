@@ -8,18 +8,21 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 
 use memmap2::{MmapOptions, MmapRaw};
+use nix::libc;
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
-/// `wir1`, little endian.
-const MAGIC: u32 = 0x3172_6977;
+/// `wir2`, little endian.
+const MAGIC: u32 = 0x3272_6977;
 /// Bytes before the rings.
 const HEADER: usize = 4096;
-/// Slots in each ring.
-const SLOTS: u32 = 1 << 13;
+/// Slots in each ring: as many as caches hold. When one is full the guest waits for us, or goes no
+/// further.
+const SLOTS: u32 = 1 << 10;
 /// Bytes of a slot before its frame.
-const SLOT_HEADER: usize = 16;
+const SLOT_HEADER: usize = 24;
 /// In place of a device: a mark of the agent's.
 const MARK: u32 = u32::MAX;
 
@@ -28,10 +31,35 @@ const REQUEST: usize = 64;
 const PASSED: usize = 72;
 const SENT_HEAD: usize = 80;
 const CAME_TAIL: usize = 84;
+const TURN: usize = 88;
 const NOW: usize = 128;
 const FREE_UNTIL: usize = 136;
 const SENT_TAIL: usize = 144;
 const CAME_HEAD: usize = 148;
+
+// What the header says of the turn.
+const GUESTS: u32 = 0;
+const OURS: u32 = 1;
+
+/// Whose turn it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// The guest goes on.
+    Guests,
+    /// The guest waits.
+    Ours,
+    /// The guest is gone.
+    Nobodys,
+}
+
+/// A frame but for zeros at its end, which are many: nobody looks at payload that is zeros.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Frame {
+    /// Its bytes.
+    pub kept: Vec<u8>,
+    /// Bytes that it has, with those that are not kept.
+    pub len: usize,
+}
 
 /// A ring's place in the memory.
 #[derive(Clone, Copy)]
@@ -95,6 +123,43 @@ impl Memory {
         self.long(FREE_UNTIL).store(free_until, Ordering::Release);
     }
 
+    /// Lets the guest go on.
+    pub fn pass_turn(&self) {
+        let turn = self.word(TURN);
+        turn.store(GUESTS, Ordering::Release);
+        // SAFETY: the word is in memory that stays, and nobody but waiters of it is touched.
+        unsafe {
+            libc::syscall(libc::SYS_futex, turn.as_ptr(), libc::FUTEX_WAKE, 1);
+        }
+    }
+
+    /// Waits for the guest, for about `patience` at most; whose turn it is then.
+    pub fn await_turn(&self, patience: Duration) -> Turn {
+        let turn = self.word(TURN);
+        if turn.load(Ordering::Acquire) == GUESTS {
+            let patience = libc::timespec {
+                tv_sec: patience.as_secs() as i64,
+                tv_nsec: patience.subsec_nanos().into(),
+            };
+            // SAFETY: the word and the time are in memory that stays, and are read alone.
+            unsafe {
+                let op = libc::FUTEX_WAIT;
+                libc::syscall(
+                    libc::SYS_futex,
+                    turn.as_ptr(),
+                    op,
+                    GUESTS,
+                    &raw const patience,
+                );
+            }
+        }
+        match turn.load(Ordering::Acquire) {
+            GUESTS => Turn::Guests,
+            OURS => Turn::Ours,
+            _ => Turn::Nobodys,
+        }
+    }
+
     /// When the guest sent what it has sent first of all that was not taken.
     pub fn first_sent(&self) -> Option<u64> {
         let tail = self.word(SENT_TAIL).load(Ordering::Relaxed);
@@ -106,16 +171,18 @@ impl Memory {
         })
     }
 
-    /// Takes it, and puts its bytes into `data`.
-    pub fn take(&mut self, data: &mut Vec<u8>) -> Sent {
+    /// Takes it, and puts its bytes into `frame`.
+    pub fn take(&mut self, frame: &mut Frame) -> Sent {
         let tail = self.word(SENT_TAIL).load(Ordering::Relaxed);
         let slot = self.slot(Ring::Sent, tail);
         let room = self.stride as usize - SLOT_HEADER;
         // SAFETY: as above; no more is read than a slot has.
         let device = unsafe {
-            let len = (slot.add(12).cast::<u32>().read() as usize).min(room);
-            data.clear();
-            data.extend_from_slice(std::slice::from_raw_parts(slot.add(SLOT_HEADER), len));
+            let long = |at: usize| slot.add(at).cast::<u32>().read() as usize;
+            frame.len = long(12).min(room);
+            let kept = std::slice::from_raw_parts(slot.add(SLOT_HEADER), long(16).min(frame.len));
+            frame.kept.clear();
+            frame.kept.extend_from_slice(kept);
             slot.add(8).cast::<u32>().read()
         };
         let next = tail.wrapping_add(1);
@@ -133,16 +200,18 @@ impl Memory {
     }
 
     /// Lets `frame` reach `device` at `at`, no earlier than those put before. There is room.
-    pub fn put(&mut self, at: u64, device: u32, frame: &[u8]) {
-        assert!(frame.len() <= self.stride as usize - SLOT_HEADER && self.has_room());
+    pub fn put(&mut self, at: u64, device: u32, frame: &Frame) {
+        assert!(frame.len <= self.stride as usize - SLOT_HEADER && self.has_room());
+        let Frame { kept, len } = frame;
         let head = self.word(CAME_HEAD).load(Ordering::Relaxed);
         let slot = self.slot(Ring::Came, head);
         // SAFETY: the slot lies in the map, has room for the frame, and the guest has read it.
         unsafe {
             slot.cast::<u64>().write(at);
             slot.add(8).cast::<u32>().write(device);
-            slot.add(12).cast::<u32>().write(frame.len() as u32);
-            std::ptr::copy_nonoverlapping(frame.as_ptr(), slot.add(SLOT_HEADER), frame.len());
+            slot.add(12).cast::<u32>().write(*len as u32);
+            slot.add(16).cast::<u32>().write(kept.len() as u32);
+            std::ptr::copy_nonoverlapping(kept.as_ptr(), slot.add(SLOT_HEADER), kept.len());
         }
         let next = head.wrapping_add(1);
         self.word(CAME_HEAD).store(next, Ordering::Release);

@@ -13,7 +13,7 @@ use std::path::Path;
 use cclab_harvest::Beside;
 use cclab_layout::Layout;
 use cclab_spec::Run;
-use cclab_testbed::{Orders, device, orders};
+use cclab_testbed::{Machine, Orders, orders};
 use cclab_trace::{Progress, Recorder};
 
 use cclab_units::Time;
@@ -26,75 +26,125 @@ use frames::ETHERNET;
 use guest::Guest;
 pub use guest::Start;
 use memory::Memory;
-use world::{Records, World};
+use world::{Hosts, Place, Records, World};
 
-/// Where the guest finds its clock, in its folder.
-pub const SOCKET: &str = "wire";
-
-/// The wire of the only guest of a run.
+/// The wire of a guest.
 pub struct Wire {
     memory: Memory,
     zero: u64,
-    window: Option<Time>,
+}
+
+/// A guest of a run.
+pub struct Part<'a> {
+    /// What it is of the run.
+    pub machine: &'a Machine,
+    /// Its wire.
+    pub wire: Wire,
+    /// How it is started.
+    pub start: Start,
 }
 
 impl Wire {
-    /// A wire for the hosts of `orders`, who run ahead no longer than `window`.
+    /// A wire for the hosts of `orders`.
     ///
     /// # Errors
     /// If there is no memory for it.
-    pub fn new(orders: &Orders, window: Option<Time>) -> Result<Wire, RunError> {
-        let orders::Wire { zero, mtu, .. } = orders.wire.expect("orders for hosts on a wire");
-        let devices = orders.namespaces.len() as u32;
+    pub fn new(orders: &Orders) -> Result<Wire, RunError> {
+        let orders::Wire {
+            zero, mtu, news, ..
+        } = orders.wire.expect("orders for hosts on a wire");
+        let devices = orders.namespaces.len() as u32 + u32::from(news.is_some());
         let memory = Memory::new(devices, ETHERNET + mtu as usize);
         Ok(Wire {
             memory: memory.map_err(RunError::io("wire"))?,
             zero,
-            window,
         })
     }
 
     /// What a guest is told of it on its command line.
     pub fn argument(&self) -> String {
-        format!("wire={}:{SOCKET}", self.memory.path())
+        format!("wire={}", self.memory.path())
     }
+}
 
-    /// Boots the guest in the folder `raw`, and carries `run` out.
-    ///
-    /// # Errors
-    /// If the guest dies or stands still, and if the run is cancelled.
-    pub fn carry(
-        self,
-        run: &Run,
-        orders: &Orders,
-        raw: &Path,
-        start: Start,
-        recorder: &mut Recorder,
-        progress: &Progress,
-    ) -> Result<(Ended, Beside), RunError> {
-        let place = raw.join(SOCKET);
-        let guest = Guest::boot(self.memory, start, &place, self.zero, progress)?;
-        let mut guests = [guest];
-        let layout = Layout::of(&run.scenario);
-        let hosts = |flow, receiver| (0, device(flow, receiver));
-        let mut world = World::new(
-            &run.scenario,
-            &layout,
-            run.seed,
-            &mut guests,
-            &hosts,
-            Records {
-                recorder,
-                datagrams: Datagrams::create(orders, raw)?,
-                realtime_zero: BOOT_TIME_NS + self.zero,
-            },
-        );
-        if let Some(window) = self.window {
-            world.move_at_most(window);
+/// Boots the guests that are `parts` of `run`, all at a time, and carries it out by its `orders`.
+/// Hosts run ahead of the network no longer than `window`; what is seen there of datagrams lies in
+/// the folder `raw`. How each guest ended, and what the network did.
+///
+/// # Errors
+/// If a guest dies or stands still, and if the run is cancelled.
+pub fn carry(
+    run: &Run,
+    orders: &Orders,
+    parts: Vec<Part<'_>>,
+    window: Option<Time>,
+    raw: &Path,
+    recorder: &mut Recorder,
+    progress: &Progress,
+) -> Result<(Vec<Ended>, Beside), RunError> {
+    let layout = Layout::of(&run.scenario);
+    let hosts = hosts(orders, &parts);
+    let zero = orders.wire.expect("orders for hosts on a wire").zero;
+    let each = parts.into_iter();
+    let started = each.map(|part| Guest::start(part.wire.memory, part.start, part.wire.zero));
+    let mut guests = started.collect::<Result<Vec<Guest>, RunError>>()?;
+    for guest in &mut guests {
+        guest.boot(progress)?;
+    }
+    let mut world = World::new(
+        &run.scenario,
+        &layout,
+        run.seed,
+        &mut guests,
+        &hosts,
+        Records {
+            recorder,
+            datagrams: Datagrams::create(orders, raw)?,
+            realtime_zero: BOOT_TIME_NS + zero,
+        },
+    );
+    if let Some(window) = window {
+        world.move_at_most(window);
+    }
+    let (beside, datagrams) = world.run(progress)?;
+    datagrams.finish(raw)?;
+    let ended = guests.into_iter().map(|guest| guest.finish(progress));
+    Ok((ended.collect::<Result<_, RunError>>()?, beside))
+}
+
+/// Where the hosts of the run by `orders` are in `parts`: a host's device has its number.
+fn hosts(orders: &Orders, parts: &[Part<'_>]) -> Hosts {
+    let behind = orders.flows.len();
+    let nowhere = Place {
+        guest: 0,
+        device: 0,
+    };
+    let mut places = vec![[nowhere; 2]; behind + orders.probes.len()];
+    for (guest, part) in parts.iter().enumerate() {
+        let Machine {
+            orders,
+            flows,
+            probes,
+            ..
+        } = part.machine;
+        let ends = orders.flows.iter().map(|one| [one.sender, one.receiver]);
+        let asked = orders.probes.iter().map(|one| [one.sender, one.receiver]);
+        let probes = probes.iter().map(|index| behind + index);
+        let numbers = flows.iter().copied().chain(probes);
+        for (number, ends) in numbers.zip(ends.chain(asked)) {
+            places[number] = ends.map(|host| Place {
+                guest,
+                device: host as u32,
+            });
         }
-        let (beside, datagrams) = world.run(progress)?;
-        datagrams.finish(raw)?;
-        let [guest] = guests;
-        Ok((guest.finish(progress)?, beside))
+    }
+    let news = |part: &Part<'_>| part.machine.orders.wire.and_then(|wire| wire.news);
+    Hosts {
+        places,
+        news: parts.iter().map(news).collect(),
+        with_flows: parts
+            .iter()
+            .filter(|part| !part.machine.flows.is_empty())
+            .count(),
     }
 }

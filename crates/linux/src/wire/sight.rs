@@ -1,10 +1,10 @@
-//! What a trace sees of the network between guests: packets at hosts and at the bottleneck, queues,
+//! What a trace sees of the network between guests: packets at hosts and on links, queues,
 //! losses.
 
-use cclab_net::Sight;
+use cclab_net::{ROUTES, Sight};
 use cclab_packet::{Packet, flags};
 use cclab_sim::CountedQueues;
-use cclab_sim::sight::{queue_event, traced_flow};
+use cclab_sim::sight::{End, queue_event, traced_flow};
 use cclab_testbed::records::Seen;
 use cclab_trace::schema::{DropEvent, DropReason, QueueAction};
 use cclab_trace::{Event, Probe};
@@ -50,7 +50,7 @@ impl World<'_> {
         };
         if packet.has(flags::DATAGRAM) {
             let at = records.realtime_zero + self.net.now().as_nanos();
-            let frame = self.frames.of(packet);
+            let frame = self.frames.whole(packet);
             let datagrams = &mut records.datagrams;
             datagrams.see(packet.flow, packet.backward, seen, at, frame);
         }
@@ -62,13 +62,38 @@ impl World<'_> {
 
     fn capture(&mut self, point: u32, packet: &Packet) {
         let now = self.net.now();
-        if let Some(records) = &mut self.records
-            && packet.frame().is_some()
-            && records.recorder.wants_packets(now)
-        {
+        let flow = self.addressed(packet.flow);
+        let Some(records) = &mut self.records else {
+            return;
+        };
+        let recorder = &mut records.recorder;
+        if !recorder.wants_packets(now) {
+            return;
+        }
+        if packet.frame().is_some() {
             let bytes = self.frames.checked(packet);
-            let recorder = &mut records.recorder;
             recorder.frame(point as usize, now, bytes.len() as u32, &bytes);
+        } else {
+            recorder.record(now, Event::Packet(point, &Packet { flow, ..*packet }));
+        }
+    }
+
+    /// The number by which simulated packets of `flow`, which is cross traffic, have addresses: those
+    /// of its sources come behind those of probes, whose hosts a kernel has.
+    fn addressed(&self, flow: u32) -> u32 {
+        let flows = self.scenario.flows.len() as u32;
+        let routes = ROUTES as u32 * self.scenario.traffic.len() as u32;
+        match flow < flows + routes {
+            true => flow + self.scenario.probes.len() as u32,
+            false => flow,
+        }
+    }
+
+    /// A packet passes an end of a link.
+    fn capture_at(&mut self, link: u32, end: End, packet: &Packet) {
+        for index in 0..self.lookout.points(link, end).len() {
+            let point = self.lookout.points(link, end)[index];
+            self.capture(point, packet);
         }
     }
 
@@ -93,15 +118,9 @@ impl World<'_> {
                     packet,
                 } => {
                     self.trace_queue(link, &packet, QueueAction::Dequeue, backlog, Some(waited));
-                    if let Some(point) = self.captures.bottleneck {
-                        self.capture(point, &packet);
-                    }
+                    self.capture_at(link, End::Near, &packet);
                 }
-                Sight::Arrived { packet, .. } => {
-                    if let Some(point) = self.captures.bottleneck {
-                        self.capture(point, &packet);
-                    }
-                }
+                Sight::Arrived { link, packet } => self.capture_at(link, End::Far, &packet),
                 Sight::Lost {
                     link,
                     reason,
@@ -141,6 +160,7 @@ impl World<'_> {
     ) {
         let now = self.net.now();
         if let Some(records) = &mut self.records
+            && self.lookout.looks_at_queue(link)
             && records.recorder.wants_queue(now)
         {
             let flow = traced_flow(self.scenario, &self.traffic, packet);

@@ -2,12 +2,13 @@
 
 use cclab_harvest::Beside;
 use cclab_layout::{Journey, Layout, LinkId};
-use cclab_net::{Counting, Host, Network, Next, Port, ROUTES, ports};
+use cclab_net::{Coming, Counting, Host, Network, Next, Port, ROUTES, ports};
 use cclab_packet::{Packet, address};
 use cclab_sim::sight::{Captures, Lookout};
 use cclab_sim::traffic::Traffic;
 use cclab_sim::{CountedQueues, Sampler};
 use cclab_spec::Scenario;
+use cclab_testbed::orders::News;
 use cclab_testbed::records::{LAST_WORDS, Seen};
 use cclab_trace::{Event, Progress, Recorder};
 use cclab_units::Time;
@@ -15,6 +16,7 @@ use cclab_units::Time;
 use super::datagrams::Datagrams;
 use super::frames::{ETHERNET, Frames, Route};
 use super::guest::{Guest, Left};
+use super::memory::Frame;
 use crate::RunError;
 
 /// Windows between two looks at what guests print.
@@ -31,10 +33,22 @@ pub struct Records<'a> {
 }
 
 /// Where frames come from and go to.
-struct Place {
-    /// Where frames that leave it enter the network, by flow.
-    guest: usize,
-    device: u32,
+#[derive(Clone, Copy)]
+pub struct Place {
+    /// The guest.
+    pub guest: usize,
+    /// Its device.
+    pub device: u32,
+}
+
+/// The hosts around a network, in several guests.
+pub struct Hosts {
+    /// Those of each flow, its sender's and its receiver's; then those of each probe.
+    pub places: Vec<[Place; 2]>,
+    /// The device by which each guest is told of others; none of a guest that is alone.
+    pub news: Vec<Option<u32>>,
+    /// How many guests have flows.
+    pub with_flows: usize,
 }
 
 /// The hosts of a flow or probe: its sender's and its receiver's.
@@ -54,8 +68,16 @@ pub struct World<'a> {
     pub(super) records: Option<Records<'a>>,
     pub(super) lookout: Lookout<Recorder>,
     pub(super) captures: Captures,
+    news: Vec<Option<u32>>,
+    /// How many guests have flows that go on.
+    busy: usize,
+    one_has_ended: bool,
     /// By the number of flows and probes; none for cross traffic.
     ends: Vec<Option<Ends>>,
+    /// Room for what guests are to be told of.
+    coming: Vec<Coming>,
+    /// When each guest is to act, as the network knows it.
+    asked: Vec<Time>,
     /// How long before a frame reaches a host it is known at least.
     lookahead: Time,
     /// The least time from any host to any other.
@@ -79,15 +101,13 @@ pub(super) struct Timers {
 }
 
 impl<'a> World<'a> {
-    /// The world of `scenario`; its `hosts`, the sender of the flow with that number or its receiver,
-    /// are each at a guest and a device there. Probes stand behind the flows. The guests stand at
-    /// time zero.
+    /// The world of `scenario`, whose `hosts` are in these guests, which stand at time zero.
     pub fn new(
         scenario: &'a Scenario,
         layout: &Layout,
         seed: u64,
         guests: &'a mut [Guest],
-        hosts: &dyn Fn(usize, bool) -> (usize, u32),
+        hosts: &Hosts,
         records: Records<'a>,
     ) -> World<'a> {
         let counting = Counting {
@@ -109,12 +129,8 @@ impl<'a> World<'a> {
         let mut last_links = Vec::new();
         let addressed = (0..).zip(journeys.chain(probes));
         for (number, (flow, journey)) in addressed {
-            let place = |receiver| {
-                let (guest, device) = hosts(number, receiver);
-                Place { guest, device }
-            };
             ends[flow] = Some(Ends {
-                places: [place(false), place(true)],
+                places: hosts.places[number],
                 ports: ports(journey),
             });
             let [from, to] = [false, true].map(|receiver| address(number as u32, receiver));
@@ -135,22 +151,26 @@ impl<'a> World<'a> {
         let lookahead = ahead.min().unwrap_or(Time::ZERO);
         let way = least_way(layout);
         let traffic = Traffic::new(scenario, layout, seed, true);
-        let captures = Captures::new(scenario);
         let bottlenecks = 2 * layout.bottlenecks.len();
         let end = scenario.duration.unwrap_or(Time::NEVER);
         let starts = scenario.flows.iter().map(|flow| flow.start_time(seed));
         let mut world = World {
             sampler: Sampler::new(scenario, starts, end),
             sampled: None,
-            lookout: Lookout::new(captures.bottleneck.is_some()),
+            lookout: Lookout::new(scenario, layout, records.recorder),
             frames: Frames::new(routes),
             scenario,
             net,
             guests,
             traffic,
             records: Some(records),
-            captures,
+            captures: Captures::new(scenario),
+            news: hosts.news.clone(),
+            busy: hosts.with_flows,
+            one_has_ended: false,
             ends,
+            coming: Vec::new(),
+            asked: vec![Time::NEVER; timers.sampler as usize],
             lookahead,
             way,
             window: Time::NEVER,
@@ -249,6 +269,7 @@ impl<'a> World<'a> {
                             self.pump_traffic()?;
                         }
                         Some(guest) => {
+                            self.asked[guest as usize] = Time::NEVER;
                             self.act(guest as usize, progress)?;
                             windows += 1;
                             if windows.is_multiple_of(WINDOWS_PER_LOOK) {
@@ -275,23 +296,66 @@ impl<'a> World<'a> {
         let horizon = (now + self.lookahead).max(others.min(now + self.way));
         let horizon = horizon.min(now + self.window);
         self.guests[index].run(now, horizon, progress)?;
-        while let Some(departure) = self.guests[index].sent.pop_front() {
-            if departure.at > now {
-                self.guests[index].sent.push_front(departure);
-                break;
-            }
-            match departure.what {
-                Left::Frame(frame) => {
-                    if let Some(packet) = self.frames.keep(&frame) {
+        while let Some(left) = self.guests[index].next_sent(now) {
+            match left {
+                Left::Frame(mut frame) => {
+                    if let Some(packet) = self.frames.keep(&mut frame) {
                         self.send(&packet);
                     }
                     self.guests[index].reuse(frame);
                 }
-                Left::Mark => self.sample(),
-                Left::End => self.end = now,
+                Left::Mark if self.one_has_ended => {}
+                Left::Mark => {
+                    self.one_has_ended = true;
+                    self.sample();
+                    self.spread(News::OneHasEnded(now));
+                }
+                Left::End => {
+                    self.busy -= 1;
+                    if self.busy == 0 {
+                        self.end_when_all_know();
+                    }
+                }
             }
         }
         Ok(())
+    }
+
+    /// The last flow has ended. Until all guests can know it they go on, and so do the network and what
+    /// is recorded: the run ends for all of them at one instant.
+    fn end_when_all_know(&mut self) {
+        let over = self.net.now() + self.ahead();
+        // All know the run's duration.
+        if over < self.end {
+            self.end = over;
+            self.sample_at(self.sampler.next());
+            self.spread(News::End(over));
+        }
+    }
+
+    /// How long before the network the guests beside others may be, however long windows are; zero of
+    /// a guest that is alone.
+    fn ahead(&self) -> Time {
+        match self.news.iter().any(Option::is_some) {
+            true => self.lookahead.max(self.way).max(Time::from_nanos(1)),
+            false => Time::ZERO,
+        }
+    }
+
+    /// Tells all guests that have others beside them what happens now: the word comes when no guest can
+    /// have got further.
+    fn spread(&mut self, news: News) {
+        let at = self.net.now() + self.ahead();
+        let kept = news.to_frame();
+        let frame = Frame {
+            len: kept.len(),
+            kept,
+        };
+        for (guest, device) in self.guests.iter_mut().zip(&self.news) {
+            if let Some(device) = device {
+                guest.expect(at, *device, &frame);
+            }
+        }
     }
 
     /// A packet leaves a host.
@@ -325,13 +389,15 @@ impl<'a> World<'a> {
 
     /// Tells guests what will come.
     fn announce(&mut self) {
-        let coming: Vec<_> = self.net.announced().collect();
-        if self.lookahead == Time::ZERO {
-            return; // they are handed over as they come
+        let mut coming = std::mem::take(&mut self.coming);
+        coming.extend(self.net.announced());
+        for one in coming.drain(..) {
+            // Without lookahead they are handed over as they come.
+            if self.lookahead > Time::ZERO && one.packet.frame().is_some() {
+                self.hand_over(one.at, &one.packet);
+            }
         }
-        for one in coming.iter().filter(|one| one.packet.frame().is_some()) {
-            self.hand_over(one.at, &one.packet);
-        }
+        self.coming = coming;
     }
 
     fn hand_over(&mut self, at: Time, packet: &Packet) {
@@ -345,31 +411,24 @@ impl<'a> World<'a> {
 
     /// Each guest acts when it has to, after all that happens in the network at that instant.
     fn ask(&mut self) {
-        for (timer, guest) in (0..).zip(self.guests.iter()) {
-            self.net.act_last(timer, guest.deadline());
+        let guests = self.guests.iter().zip(&mut self.asked);
+        for (timer, (guest, asked)) in (0..).zip(guests) {
+            let deadline = guest.deadline();
+            if std::mem::replace(asked, deadline) != deadline {
+                self.net.act_last(timer, deadline);
+            }
         }
     }
 
     fn pump_traffic(&mut self) -> Result<(), RunError> {
-        let now = self.net.now();
-        for like in self.traffic.new_flows() {
-            self.net.add_flow_like(like);
-        }
-        loop {
-            let held = self.net.reserve();
-            let Some(port) = self.traffic.transmit(now, 0, self.net.packet_mut(&held)) else {
-                self.net.release(held);
-                break;
-            };
-            self.net.inject(port, held, &mut self.lookout);
-            self.tell();
-        }
+        let timer = self.timers.traffic;
+        self.traffic
+            .send_into(&mut self.net, timer, &mut self.lookout);
+        self.tell();
         let ended: Vec<_> = self.traffic.ended().collect();
         for (began, transfer) in ended {
             self.record(Event::Transfer(began, transfer));
         }
-        let deadline = self.traffic.deadline(0);
-        self.net.wake_by(self.timers.traffic, deadline);
         match self.traffic.fault.take() {
             Some(fault) => Err(RunError::Traffic(fault)),
             None => Ok(()),

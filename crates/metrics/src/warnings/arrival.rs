@@ -65,6 +65,50 @@ pub(super) fn incomplete_transfer(evidence: &Evidence<'_>) -> Option<(String, St
     })
 }
 
+/// An acknowledgement has some 66 bytes on a link. Where a hundred went back for each that arrived,
+/// they were no acknowledgements, were it of single bytes.
+const OF_THE_WAY_BACK: u64 = 100;
+
+/// Whether next to nothing arrived of the program at `index`, while the links of its own carried
+/// something back. What others send back as well tells nothing of it: on a chain, in a graph, and on a
+/// network of the kernel's own nobody knows.
+pub(super) fn is_received_by_sender(evidence: &Evidence<'_>, index: usize) -> bool {
+    let run = &evidence.trace.summary;
+    let of_program = |flow: &&FlowSummary| {
+        evidence.input.programs.contains(&flow.name) && !is_without_tcp(evidence, flow)
+    };
+    let Some(flow) = run.flows.get(index).filter(of_program) else {
+        return false;
+    };
+    let is_own = |name: &str| {
+        name.strip_prefix(&flow.name)
+            .is_some_and(|rest| rest.starts_with('.'))
+    };
+    let links = evidence.input.way_back(index).iter();
+    let own = links.filter_map(|&link| run.links.get(link).filter(|link| is_own(&link.name)));
+    let back = own.map(|link| link.tx_bytes).min().unwrap_or(0);
+    let received = flow.bytes_received;
+    !flow.aborted && received > 0 && received < back / OF_THE_WAY_BACK
+}
+
+pub(super) fn data_goes_back(evidence: &Evidence<'_>) -> Option<(String, String)> {
+    let flows = evidence.trace.summary.flows.iter().enumerate();
+    let back = flows
+        .filter(|&(index, _)| is_received_by_sender(evidence, index))
+        .map(|(_, flow)| format!("{} ({} bytes)", flow.name, flow.bytes_received));
+    joined(back).map(|flows| {
+        (
+            format!(
+                "the receiver got next to nothing of {flows}: what a program fetches, as iperf3 -R \
+                 does, goes from receiver to sender and is in no number of its flow"
+            ),
+            "turn the flow round, by `direction = \"reverse\"` or in a graph by another `from` and \
+             `to`, and let its program send to {dst}: iperf3 without -R"
+                .to_owned(),
+        )
+    })
+}
+
 pub(super) fn flow_stalled(evidence: &Evidence<'_>) -> Option<(String, String)> {
     let unacknowledged = |name: &str| {
         let flows = &evidence.trace.summary.flows;

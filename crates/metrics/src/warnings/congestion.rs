@@ -40,9 +40,11 @@ pub(super) fn in_force(flow: &FlowSummary) -> &str {
 }
 
 /// Whether the variant of `flow` waits for losses and marks; of an unknown one that is taken for
-/// granted.
-fn obeys_losses(flow: &FlowSummary) -> bool {
+/// granted, unless it is in a file of the study's.
+fn obeys_losses(evidence: &Evidence<'_>, flow: &FlowSummary) -> bool {
+    let files = &evidence.input.variant_files;
     is_tcp(flow)
+        && !files.iter().any(|file| file == in_force(flow))
         && cclab_cc::find(in_force(flow)).is_none_or(|variant| variant.signal == Signal::Losses)
 }
 
@@ -51,7 +53,7 @@ pub(super) fn no_congestion_signal(evidence: &Evidence<'_>) -> Option<(String, S
         return None;
     }
     let flows = evidence.trace.summary.flows.iter();
-    let waiting = flows.filter(|flow| flow.bytes_received > 0 && obeys_losses(flow));
+    let waiting = flows.filter(|flow| flow.bytes_received > 0 && obeys_losses(evidence, flow));
     let named = waiting.map(|flow| format!("{} ({})", flow.name, flow.cc));
     joined(named).map(|flows| {
         (

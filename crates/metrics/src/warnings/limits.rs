@@ -1,6 +1,6 @@
 //! Flows that something else than congestion control held back.
 
-use super::arrival::is_without_tcp;
+use super::arrival::{is_received_by_sender, is_without_tcp};
 use super::{Evidence, joined};
 use crate::flow::{FlowMetrics, LimitedShares};
 
@@ -40,9 +40,13 @@ pub(super) fn limited_by_application(evidence: &Evidence<'_>) -> Option<(String,
     let of_program = |name: &str| input.programs.iter().any(|program| program == name);
     // A program without a connection, such as ping, has no congestion control to be limited by.
     let flows = evidence.trace.summary.flows.iter();
-    let without_tcp: Vec<&str> = flows
-        .filter(|flow| is_without_tcp(evidence, flow))
-        .map(|flow| flow.name.as_str())
+    // One that fetches has nothing to send because it asks for it.
+    let held_by_nothing: Vec<&str> = flows
+        .enumerate()
+        .filter(|&(index, flow)| {
+            is_without_tcp(evidence, flow) || is_received_by_sender(evidence, index)
+        })
+        .map(|(_, flow)| flow.name.as_str())
         .collect();
     // The sender of a transfer has handed over all of it long before the last of it arrives.
     let handed_over = |name: &str| input.finite.iter().any(|one| one == name) && !of_program(name);
@@ -51,7 +55,7 @@ pub(super) fn limited_by_application(evidence: &Evidence<'_>) -> Option<(String,
         |limited| limited.application,
         |name| {
             let meant = input.meant_by_application.iter().any(|one| one == name);
-            !meant && !without_tcp.contains(&name) && !handed_over(name)
+            !meant && !held_by_nothing.contains(&name) && !handed_over(name)
         },
     )?;
     Some((

@@ -31,6 +31,20 @@ pub(super) fn variant_not_in_force(evidence: &Evidence<'_>) -> Option<(String, S
     )
 }
 
+pub(super) fn kernel_not_modelled(evidence: &Evidence<'_>) -> Option<(String, String)> {
+    let simulated = evidence.trace.summary.machines.is_empty();
+    let named = evidence.input.kernels.iter().filter(|_| simulated);
+    joined(named.cloned()).map(|kernels| {
+        (
+            format!(
+                "the study names kernels, and these hosts are simulated: all have the TCP of the \
+                 study's `stack`, and nothing is of {kernels}"
+            ),
+            "use backend = \"linux\", whose hosts have the kernels that the study names".to_owned(),
+        )
+    })
+}
+
 pub(super) fn cross_traffic_without_rtt(evidence: &Evidence<'_>) -> Option<(String, String)> {
     let flow = evidence.metrics.flows.first()?;
     foreseen::without_rtt(&evidence.input.nearby, &flow.name)

@@ -1,7 +1,7 @@
 //! Spans of time: whether flows lasted long enough, together, and were looked at often enough.
 
 use super::{Evidence, joined};
-use crate::flow::FlowMetrics;
+use crate::flow::{FlowMetrics, is_seen};
 use crate::window::Window;
 use cclab_trace::schema::FlowSummary;
 use cclab_units::Time;
@@ -26,6 +26,8 @@ pub(super) fn partial_overlap(evidence: &Evidence<'_>) -> Option<(String, String
     let active: Vec<(&FlowSummary, Window)> = run
         .flows
         .iter()
+        // What sent neither TCP nor UDP is in none of what is compared.
+        .filter(|flow| is_seen(flow))
         .filter_map(|flow| {
             let active = Window::active(flow, run.end)?;
             // One that was over by then is in none of it.

@@ -60,6 +60,28 @@ fn an_application_that_is_meant_to_limit_is_no_doubt() {
     assert_eq!((programs(""), programs("cubic")), (0, 1));
 }
 
+/// A study that names kernels is of them on the kernels alone.
+#[test]
+fn kernels_that_a_study_names_are_not_modelled() {
+    let message = |named: &[&str], machines: usize| {
+        let mut trace = trace();
+        trace.summary.machines = vec![Machine::default(); machines];
+        let input = MeasureInput {
+            kernels: named.iter().map(|&name| name.to_owned()).collect(),
+            ..WARMUP
+        };
+        let warnings = measure(&trace, &input).warnings;
+        let mut raised = warnings
+            .into_iter()
+            .filter(|w| w.code == "kernel-not-modelled");
+        raised.next().map(|warning| warning.message)
+    };
+    let told = message(&["6.1", "6.12"], 0).expect("a doubt");
+    assert!(told.ends_with("nothing is of 6.1, 6.12"), "{told}");
+    assert_eq!(message(&["6.1"], 1), None);
+    assert_eq!(message(&[], 0), None);
+}
+
 #[test]
 fn each_doubt_is_raised_alone_by_what_causes_it() {
     assert_eq!(warned(|_| ()), [""; 0]);
@@ -136,20 +158,27 @@ fn each_doubt_is_raised_alone_by_what_causes_it() {
         t.summary.flows[0].retransmits = 0;
     };
     assert_eq!(warned(silent), ["no-congestion-signal"]);
-    let obeying = |variants: [&str; 2]| {
+    let obeying = |variants: [&str; 2], files: &[&str]| {
         let mut trace = trace();
         silent(&mut trace);
         for (flow, cc) in trace.summary.flows.iter_mut().zip(variants) {
             (flow.cc, flow.cc_in_force) = (cc.into(), cc.into());
         }
-        let warnings = measure(&trace, &WARMUP).warnings.into_iter();
+        let input = MeasureInput {
+            variant_files: files.iter().map(|&file| file.to_owned()).collect(),
+            ..WARMUP
+        };
+        let warnings = measure(&trace, &input).warnings.into_iter();
         let mut raised = warnings.filter(|w| w.code == "no-congestion-signal");
         raised.next().map(|warning| warning.message)
     };
     // BBR goes by its model and Vegas by delay: neither waits for a loss.
-    assert_eq!(obeying(["bbr", "vegas"]), None);
-    let of_reno = obeying(["bbr", "reno"]).expect("reno was not put to the test");
+    assert_eq!(obeying(["bbr", "vegas"], &[]), None);
+    let of_reno = obeying(["bbr", "reno"], &[]).expect("reno was not put to the test");
     assert!(of_reno.ends_with("slow down: late (reno)"), "{of_reno}");
+    // What the variant of a file waits for is not known.
+    assert!(obeying(["bbr", "foo"], &[]).is_some());
+    assert_eq!(obeying(["bbr", "foo"], &["foo"]), None);
     let echoed = |t: &mut Trace| {
         silent(t);
         t.summary.flows[1].ecn_echoes = 1;
@@ -395,6 +424,27 @@ fn a_flow_that_was_over_before_the_warm_up_overlaps_with_nobody() {
     assert!(!codes(&metrics).contains(&"partial-overlap"));
     // One that saw a little of it does not overlap with the others for long.
     trace.summary.flows[2].ended = Some(seconds(12.0));
+    let metrics = measure(&trace, &WARMUP);
+    assert!(codes(&metrics).contains(&"partial-overlap"));
+}
+
+#[test]
+fn a_program_that_sends_neither_tcp_nor_udp_is_no_partial_overlap() {
+    let mut trace = trace();
+    trace.summary.flows[1].ended = None;
+    trace.summary.flows[1].started = Some(Time::ZERO);
+    let ping = FlowSummary {
+        name: "ping".into(),
+        transport: cclab_trace::schema::Carrier::Nothing,
+        started: Some(seconds(20.0)),
+        ended: Some(seconds(21.0)),
+        ..FlowSummary::default()
+    };
+    trace.summary.flows.push(ping);
+    let metrics = measure(&trace, &WARMUP);
+    assert!(!codes(&metrics).contains(&"partial-overlap"));
+    // What it would be as a flow that is measured.
+    trace.summary.flows[2].transport = cclab_trace::schema::Carrier::Tcp;
     let metrics = measure(&trace, &WARMUP);
     assert!(codes(&metrics).contains(&"partial-overlap"));
 }

@@ -5,12 +5,13 @@ mod doubts;
 mod groups;
 mod numbers;
 mod printed;
+mod programs;
 mod udp;
 
 use cclab_metrics::Verdict;
 use cclab_metrics::{BesideOthers, MeasureInput, RunMetrics, identical_repeats, markdown, measure};
 use cclab_trace::schema::{
-    Fidelity, FlowSample, FlowSummary, Limited, LinkSummary, QueueSample, RunSummary,
+    Fidelity, FlowSample, FlowSummary, Limited, LinkSummary, Machine, QueueSample, RunSummary,
     TrafficSummary,
 };
 use cclab_trace::{Histogram, Trace};
@@ -143,6 +144,8 @@ const WARMUP: MeasureInput = MeasureInput {
     ecn: Vec::new(),
     programs: Vec::new(),
     nearby: Vec::new(),
+    kernels: Vec::new(),
+    variant_files: Vec::new(),
     groups: Vec::new(),
     meant_by_application: Vec::new(),
     finite: Vec::new(),

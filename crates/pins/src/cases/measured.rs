@@ -3,7 +3,7 @@
 use cclab_metrics::{MeasureInput, RunMetrics, measure};
 use cclab_spec::Scenario;
 use cclab_trace::schema::{
-    Fidelity, FlowSample, FlowSummary, Kernel, Limited, LinkSummary, QueueSample, RunSummary,
+    Fidelity, FlowSample, FlowSummary, Limited, LinkSummary, Machine, QueueSample, RunSummary,
 };
 use cclab_trace::{Histogram, Trace};
 use cclab_units::{Rate, Time};
@@ -140,11 +140,11 @@ pub(super) fn written_down(scenario: &Scenario) -> RunMetrics {
             end,
             flows: flows.collect(),
             links: links.into(),
-            kernel: Some(Kernel {
+            machines: vec![Machine {
                 release: "6.12.0".to_owned(),
                 version: "#1".to_owned(),
-                config_sha256: None,
-            }),
+                ..Machine::default()
+            }],
             fidelity: Some(Fidelity {
                 timer_late_max_ns: 3_000_000,
                 timer_late_mean_ns: 40_000,

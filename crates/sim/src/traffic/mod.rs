@@ -15,7 +15,7 @@ mod setup;
 mod source;
 
 use cclab_layout::Layout;
-use cclab_net::{Host, Port, ROUTES, Side};
+use cclab_net::{Host, Network, Port, ROUTES, Side, Watch};
 use cclab_packet::Packet;
 use cclab_spec::Scenario;
 use cclab_trace::schema::{TrafficSummary, Transfer};
@@ -76,6 +76,23 @@ impl<'a> Traffic<'a> {
             traced,
             fault: None,
         }
+    }
+
+    /// Puts into `net` what its sources send now, and has `timer` be due when they act next.
+    pub fn send_into(&mut self, net: &mut Network, timer: u32, watch: &mut impl Watch) {
+        let now = net.now();
+        for like in self.new_flows() {
+            net.add_flow_like(like);
+        }
+        loop {
+            let held = net.reserve();
+            let Some(port) = self.transmit(now, 0, net.packet_mut(&held)) else {
+                net.release(held);
+                break;
+            };
+            net.inject(port, held, watch);
+        }
+        net.wake_by(timer, self.deadline(0));
     }
 
     /// For each flow number that is new since this was last asked, one that goes the same way.

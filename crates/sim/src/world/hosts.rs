@@ -132,11 +132,11 @@ impl<'a, P: Probe> World<'a, P> {
 
     /// Lets cross traffic send what it has.
     fn pump_traffic(&mut self) {
-        for like in self.hosts.traffic.new_flows() {
-            self.net.add_flow_like(like);
-        }
-        self.pump(|hosts| &mut hosts.traffic, 0, None);
+        let timer = self.timers.traffic;
+        let traffic = &mut self.hosts.traffic;
+        traffic.send_into(&mut self.net, timer, &mut self.lookout);
         if P::ON {
+            self.tell();
             let now = self.net.now();
             for (began, transfer) in self.hosts.traffic.ended() {
                 self.probe.record(now, Event::Transfer(began, transfer));
@@ -145,8 +145,6 @@ impl<'a, P: Probe> World<'a, P> {
         if self.hosts.traffic.fault.is_some() {
             self.faulty = Some(self.hosts.flows.len());
         }
-        let deadline = self.hosts.traffic.deadline(0);
-        self.net.wake_by(self.timers.traffic, deadline);
     }
 
     /// Puts into the network what `side` of a host sends now; `point` captures it.

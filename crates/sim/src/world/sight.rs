@@ -8,7 +8,7 @@ use cclab_units::Time;
 
 use super::World;
 use crate::flow::Flow;
-use crate::sight::{queue_event, traced_flow};
+use crate::sight::{End, queue_event, traced_flow};
 use crate::summary;
 use crate::udp_flow::UdpFlow;
 use crate::warmup::Counted;
@@ -56,6 +56,14 @@ impl<P: Probe> World<'_, P> {
         }
     }
 
+    /// A packet passes an end of a link.
+    fn capture_at(&mut self, link: u32, end: End, packet: &Packet) {
+        for index in 0..self.lookout.points(link, end).len() {
+            let point = self.lookout.points(link, end)[index];
+            self.capture(Some(point), packet);
+        }
+    }
+
     /// Tells the probe what the lookout has seen.
     pub(super) fn tell(&mut self) {
         if self.lookout.seen.is_empty() {
@@ -77,10 +85,10 @@ impl<P: Probe> World<'_, P> {
                 } => {
                     let waited = Some(waited);
                     self.trace_queue(link, &packet, QueueAction::Dequeue, backlog, waited);
-                    self.capture(self.captures.bottleneck, &packet);
+                    self.capture_at(link, End::Near, &packet);
                 }
                 Sight::Copied { .. } => {}
-                Sight::Arrived { packet, .. } => self.capture(self.captures.bottleneck, &packet),
+                Sight::Arrived { link, packet } => self.capture_at(link, End::Far, &packet),
                 Sight::Lost {
                     link,
                     reason,
@@ -105,7 +113,7 @@ impl<P: Probe> World<'_, P> {
         sojourn: Option<Time>,
     ) {
         let now = self.net.now();
-        if !self.probe.wants_queue(now) {
+        if !self.lookout.looks_at_queue(link) || !self.probe.wants_queue(now) {
             return;
         }
         let flow = self.traced_flow(packet);

@@ -10,8 +10,8 @@ pub mod log;
 use std::collections::BTreeMap;
 
 use cclab_spec::{
-    By, Direction, Flow, Graph, GraphLink, Limit, Link, Loss, Network, Outage, Place, Queue,
-    Scenario, Topology, TraceOptions,
+    Direction, Flow, Graph, GraphLink, Limit, Link, Loss, Network, Outage, Place, Queue, Scenario,
+    Topology, TraceOptions,
 };
 use cclab_trace::schema::{FlowSample, RunSummary};
 use cclab_trace::{Event, Probe};
@@ -58,8 +58,9 @@ pub fn dumbbell(stack: &str, bottleneck: Link, flows: Vec<Flow>, duration: Time)
         duration: Some(duration),
         warmup: Time::ZERO,
         stack: stack.into(),
+        kernel: None,
         network: Network {
-            by: By::Kernel,
+            by: None,
             topology: Topology::Dumbbell,
             bottleneck,
             access: link(None, Time::ZERO, Limit::Packets(1_000)),
@@ -70,6 +71,7 @@ pub fn dumbbell(stack: &str, bottleneck: Link, flows: Vec<Flow>, duration: Time)
         flows,
         traffic: Vec::new(),
         probes: Vec::new(),
+        variant_files: Vec::new(),
         trace: TraceOptions {
             interval: Time::ZERO,
             events: Vec::new(),
@@ -164,16 +166,9 @@ pub fn outage(at: Place, start: Time, duration: Time) -> Outage {
     }
 }
 
-/// Lets the scenario capture at every host, and at the bottleneck.
+/// Lets the scenario capture at every host, and at both ends of every link.
 pub fn capture_everywhere(scenario: &mut Scenario) {
-    let hosts = scenario
-        .flows
-        .iter()
-        .flat_map(|f| [format!("{}.sender", f.name), format!("{}.receiver", f.name)]);
-    scenario.trace.capture = ["bottleneck".to_string()]
-        .into_iter()
-        .chain(hosts)
-        .collect();
+    scenario.trace.capture = scenario.points();
 }
 
 /// Runs without a trace.

@@ -1,12 +1,15 @@
 //! Files that a study names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
 use crate::de::At;
 use crate::error::{Position, Problem, Sources};
+use crate::names::Names;
 use crate::opportunities::Opportunities;
+use crate::scenario::{Flow, Traffic};
+use crate::variant_file::{Loaded, VariantFile, Wrong, load};
 
 /// Larger files are no traces: this is some hours at 100 Mbit/s.
 const MAX_BYTES: u64 = 256 << 20;
@@ -17,6 +20,8 @@ pub(crate) struct Files<'a> {
     /// Where relative paths start: the folder of the study file.
     folder: PathBuf,
     traces: BTreeMap<String, Opportunities>,
+    /// The variants' files that can be read, by their paths as written.
+    variants: BTreeMap<String, Loaded>,
 }
 
 impl<'a> Files<'a> {
@@ -27,6 +32,7 @@ impl<'a> Files<'a> {
             sources,
             folder,
             traces: BTreeMap::new(),
+            variants: BTreeMap::new(),
         }
     }
 
@@ -68,6 +74,64 @@ impl<'a> Files<'a> {
         })
     }
 
+    /// Reads the variants' files at `paths`, all of a study, and gives each its label: the name that it
+    /// gives itself, unless a variant of `names` or another of the files has that; then its path as
+    /// written. What cannot be read is told of where it is used.
+    pub fn name_variants(&mut self, paths: &[String], names: &Names) {
+        let folder = &self.folder;
+        let load = |path: &String| Some((path.clone(), load(folder, path).ok()?));
+        let mut loaded: Vec<(String, Loaded)> = paths.iter().filter_map(load).collect();
+        let built_in = |name: &str| names.variants.iter().any(|known| known.name == name);
+        let labels: Vec<String> = loaded
+            .iter()
+            .map(|(path, one)| {
+                let name = &one.file.name;
+                let of_another =
+                    |(_, other): &(_, Loaded)| other.file.name == *name && other.file != one.file;
+                match built_in(name) || loaded.iter().any(of_another) {
+                    false => name.clone(),
+                    true => path_label(path, one, &loaded),
+                }
+            })
+            .collect();
+        for ((_, one), label) in loaded.iter_mut().zip(labels) {
+            one.file.label = label;
+        }
+        self.variants = loaded.into_iter().collect();
+    }
+
+    /// The variant's file at `path`.
+    pub fn variant(&self, path: &At<String>) -> Result<&Loaded, Problem> {
+        if let Some(loaded) = self.variants.get(&path.value) {
+            return Ok(loaded);
+        }
+        // What a study has beyond what it was asked for, or what cannot be read.
+        let Wrong { message, help } = match load(&self.folder, &path.value) {
+            Err(wrong) => wrong,
+            Ok(_) => Wrong {
+                message: format!(
+                    "the variant \"{}\" was written while it was read",
+                    path.value
+                ),
+                help: "try again".to_owned(),
+            },
+        };
+        Err(Problem::new(message, help).or_at(path.at))
+    }
+
+    /// The files of the variants that `flows` and `traffic` have.
+    pub fn variant_files(&self, flows: &[Flow], traffic: &[Traffic]) -> Vec<VariantFile> {
+        let flows = flows.iter().map(|flow| &flow.cc);
+        let used: BTreeSet<&String> = flows
+            .chain(traffic.iter().filter_map(|one| one.cc.as_ref()))
+            .collect();
+        let of = |label: &&String| {
+            let mut files = self.variants.values().map(|loaded| &loaded.file);
+            files.find(|file| file.label == **label).cloned()
+        };
+        used.iter().filter_map(of).collect()
+    }
+
     fn read(&self, path: &str) -> Result<String, String> {
         let full = self.folder.join(path);
         let facts = fs::metadata(&full).map_err(|error| error.to_string())?;
@@ -79,4 +143,16 @@ impl<'a> Files<'a> {
         }
         fs::read_to_string(&full).map_err(|error| error.to_string())
     }
+}
+
+/// The label of `one`, at `path`, whose own name is taken: the path as the study first writes it. One
+/// from the root of the file system says nothing of the file and is left out.
+fn path_label(path: &str, one: &Loaded, loaded: &[(String, Loaded)]) -> String {
+    let first = loaded.iter().find(|(_, other)| other.file == one.file);
+    let path = first.map_or(path, |(path, _)| path);
+    if !path.starts_with('/') {
+        return path.to_owned();
+    }
+    let file = path.rsplit('/').next().unwrap_or(path);
+    format!("{file}@{}", &one.file.sha256[..8])
 }

@@ -1,14 +1,16 @@
 //! Flows.
 
+use std::collections::BTreeMap;
+
 use cclab_units::Time;
 
 use super::application::application;
 use super::datagrams::datagrams;
 use super::layout::{self, Layout};
 use super::link::packet_rate;
-use super::params::params;
 use super::program::program;
-use super::{positive_time, relations};
+use super::variant::variant;
+use super::{Files, positive_time};
 use crate::de::At;
 use crate::error::Problem;
 use crate::names::Names;
@@ -16,9 +18,6 @@ use crate::path::default_name;
 use crate::scenario::{DelayAt, Flow, Start};
 use crate::text::{BriefOrFull, SizeText};
 use crate::written;
-
-/// IP and TCP headers without options: a packet is at least this much larger than its payload.
-const HEADERS: u64 = 40;
 
 /// Bytes of memory that the send buffer of a Linux socket can have, from `SOCK_MIN_SNDBUF` on.
 const SNDBUF: std::ops::RangeInclusive<u64> = 4_608..=1 << 30;
@@ -30,13 +29,24 @@ const DEFAULT_SPREAD: Time = Time::from_millis(100);
 /// The most flows a scenario may have.
 const MAX_FLOWS: u64 = 100_000;
 
-/// The flows, `count` unrolled, and the largest of their base RTTs. `run` is the study's
-/// duration.
+/// What flows are resolved beside.
+pub(super) struct Around<'a, 'f> {
+    pub names: &'a Names,
+    /// Bytes of a full packet beyond the MSS.
+    pub overhead: u32,
+    /// The study's duration.
+    pub run: Option<Time>,
+    pub layout: &'a Layout<'a>,
+    /// The name of the study's kernel.
+    pub kernel: Option<&'a str>,
+    /// The files beside the study.
+    pub files: &'a mut Files<'f>,
+}
+
+/// The flows, `count` unrolled, and the largest of their base RTTs.
 pub(super) fn flows(
     study: &written::Study,
-    names: &Names,
-    run: Option<Time>,
-    layout: &Layout<'_>,
+    around: &mut Around<'_, '_>,
 ) -> Result<(Vec<Flow>, Time), Problem> {
     let mut taken: Vec<&str> = Vec::new();
     let defaults: Vec<String> = (0..study.flow.len())
@@ -47,7 +57,7 @@ pub(super) fn flows(
     groups(&study.flow, &defaults)?;
     for (written, default) in study.flow.iter().zip(&defaults) {
         let name = unique_name(written.value.name.as_ref(), default, written.at, &mut taken)?;
-        let (flow, rtt) = flow(written, name, names, run, layout)?;
+        let (flow, rtt) = flow(written, name, around)?;
         let count = written.value.count.as_ref().map_or(1, |count| count.value);
         if count == 0 {
             continue;
@@ -74,7 +84,7 @@ pub(super) fn flows(
             }));
         }
     }
-    let alone = !(study.traffic.is_empty() && study.probe.is_empty()) && run.is_some();
+    let alone = !(study.traffic.is_empty() && study.probe.is_empty()) && around.run.is_some();
     if flows.is_empty() && !alone {
         return Err(match study.flow.first() {
             None => Problem::new("the study has no flow", "add a [[flow]]"),
@@ -154,10 +164,9 @@ pub(super) fn unique_name<'a>(
 fn flow(
     written: &At<written::Flow>,
     name: &str,
-    names: &Names,
-    run: Option<Time>,
-    layout: &Layout<'_>,
+    around: &mut Around<'_, '_>,
 ) -> Result<(Flow, Time), Problem> {
+    let (run, overhead) = (around.run, around.overhead);
     let At { at, value: flow } = written;
     let duration = flow.duration.as_ref().map(positive_time).transpose()?;
     if run.is_none() && duration.is_none() && flow.transfer.is_none() && flow.command.is_none() {
@@ -167,7 +176,7 @@ fn flow(
         )
         .or_at(*at));
     }
-    let ends = layout.ends(&layout::Written {
+    let ends = around.layout.ends(&layout::Written {
         at: *at,
         name,
         what: "flow",
@@ -194,16 +203,20 @@ fn flow(
     }
     let program = program(flow, run.is_some() || duration.is_some())?;
     let udp = datagrams(flow)?;
-    let cc = match udp {
-        None => super::variant(flow.cc.as_ref(), names)?,
-        Some(_) => String::new(),
+    let (cc, cc_params) = match udp {
+        None => variant(
+            flow.cc.as_ref(),
+            &flow.cc_params,
+            around.names,
+            around.files,
+        )?,
+        Some(_) => (String::new(), BTreeMap::new()),
     };
-    let cc_params = params(&flow.cc_params, &names.variants, &cc, &[])?;
-    relations::of_variant(&flow.cc_params, &cc_params, &cc, names)?;
     let resolved = Flow {
         name: name.to_owned(),
         group: flow.group.as_ref().map(|group| group.value.clone()),
         cc,
+        kernel: own_kernel(flow, around.kernel)?,
         cc_params,
         udp,
         extra_delay: ends.extra_delay,
@@ -216,7 +229,11 @@ fn flow(
             .as_ref()
             .map(|size| sndbuf(flow, size))
             .transpose()?,
-        mss: flow.mss.as_ref().map(mss).transpose()?,
+        mss: flow
+            .mss
+            .as_ref()
+            .map(|size| mss(size, overhead))
+            .transpose()?,
         write_size: flow.write_size.as_ref().map(|size| size.value.0),
         writes_per_second: flow.writes_per_second.as_ref().map(|writes| writes.value),
         nodelay: flow.nodelay.as_ref().is_some_and(|on| on.value),
@@ -242,6 +259,33 @@ fn flow(
             .collect(),
     };
     Ok((resolved, ends.own_rtt + ends.extra_delay * 2))
+}
+
+/// The kernel of a flow that has another than the study's.
+fn own_kernel(flow: &written::Flow, study: Option<&str>) -> Result<Option<String>, Problem> {
+    let own = flow.kernel.as_ref().map(kernel_name).transpose()?;
+    Ok(own.filter(|own| Some(own.as_str()) != study))
+}
+
+/// A kernel's name is no longer than this.
+const MAX_KERNEL_NAME: usize = 64;
+
+/// The name of a kernel.
+pub(super) fn kernel_name(written: &At<String>) -> Result<String, Problem> {
+    let name = &written.value;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric());
+    match begins && name.len() <= MAX_KERNEL_NAME && name.chars().all(plain) {
+        true => Ok(name.clone()),
+        false => Err(Problem::new(
+            format!("{name:?} cannot be the name of a kernel"),
+            format!(
+                "letters, digits, `.`, `_` and `-` can, up to {MAX_KERNEL_NAME}, the first a letter \
+                 or a digit, such as \"6.1\""
+            ),
+        )
+        .or_at(written.at)),
+    }
 }
 
 /// A send buffer within what Linux knows.
@@ -298,14 +342,15 @@ fn start(flow: &written::Flow) -> Start {
     }
 }
 
-/// IPv4's total length, 16 bits, bounds a segment.
-fn mss(written: &At<SizeText>) -> Result<u32, Problem> {
-    let largest = u64::from(u16::MAX) - HEADERS;
+/// Sizes of packets have 16 bits, as IPv4's total length has: with what the stack adds to it, its
+/// `overhead`, a full segment is one.
+fn mss(written: &At<SizeText>, overhead: u32) -> Result<u32, Problem> {
+    let largest = u64::from(u16::MAX) - u64::from(overhead);
     match u32::try_from(written.value.0) {
         Ok(mss) if u64::from(mss) <= largest => Ok(mss),
         _ => Err(Problem::new(
             format!(
-                "a segment of {} bytes does not fit an IP packet",
+                "a segment of {} bytes does not fit a packet: with headers and framing that has at most 65,535",
                 written.value.0
             ),
             format!("write at most \"{largest}B\""),

@@ -7,6 +7,7 @@ use crate::de::At;
 use crate::error::{Problem, unknown};
 use crate::graph::{Arc, Graph, GraphLink, Map};
 use crate::link::Place;
+use crate::path::link_name;
 use crate::scenario::Topology;
 use crate::text::BriefOrFull;
 use crate::written;
@@ -18,7 +19,7 @@ const MAX_LINKS: usize = 10_000;
 pub(super) fn link_names(network: &written::Network) -> Vec<String> {
     let name = |link: &At<written::GraphLink>| match &link.value.name {
         Some(name) => name.value.clone(),
-        None => format!("{}-{}", link.value.from.value, link.value.to.value),
+        None => link_name(&link.value.from.value, &link.value.to.value),
     };
     network.link.iter().map(name).collect()
 }

@@ -8,7 +8,7 @@ use super::files::Files;
 use super::network::{ENDLESS_QUEUE, PathFacts, queue};
 use super::positive_time;
 use crate::de::At;
-use crate::error::{Position, Problem};
+use crate::error::{Position, Problem, missing};
 use crate::link::{
     Change, Distribution, GilbertElliott, Jitter, Link, ListedPackets, Loss, LossModel, Outage,
     Place, Reorder, mirrored,
@@ -44,10 +44,7 @@ impl Links<'_, '_> {
         let trace = self.trace(written.trace.as_ref())?;
         let rate = rate_of(written.rate, trace.as_ref());
         let Some(rate) = rate else {
-            return Err(Problem {
-                missing: true,
-                ..Problem::new("`rate` is missing here", "").or_at(*at)
-            });
+            return Err(missing("rate").or_at(*at));
         };
         let delay = written.delay.map_or(Time::ZERO, |delay| delay.0);
         let queue = queue(&written.queue, Some(rate), &self.path, self.names)?;

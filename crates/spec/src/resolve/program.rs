@@ -3,6 +3,7 @@
 use crate::de::At;
 use crate::error::{Position, Problem, unknown};
 use crate::placeholder::{PLACEHOLDERS, Piece, pieces};
+use crate::text::Command;
 use crate::written;
 
 /// The programs of a flow; none: the flow is bulk.
@@ -15,8 +16,8 @@ pub(super) struct Program {
 
 /// The programs of `flow`; `ends` tells whether the study or the flow has a duration.
 pub(super) fn program(flow: &written::Flow, ends: bool) -> Result<Program, Problem> {
-    let check = |what: &str, written: &Option<At<Vec<At<String>>>>| {
-        let check = |command: &At<Vec<At<String>>>| arguments(what, command, ends);
+    let check = |what: &str, written: &Option<At<Command>>| {
+        let check = |command: &At<Command>| arguments(what, command, ends);
         written.as_ref().map(check).transpose()
     };
     let client = check("command", &flow.command)?;
@@ -59,15 +60,9 @@ fn conflict(flow: &written::Flow) -> Option<(&'static str, Position)> {
 }
 
 /// A program and its arguments, as written: their placeholders are known ones.
-fn arguments(
-    what: &str,
-    written: &At<Vec<At<String>>>,
-    ends: bool,
-) -> Result<Vec<String>, Problem> {
-    let program = written
-        .value
-        .first()
-        .filter(|first| !first.value.is_empty());
+fn arguments(what: &str, written: &At<Command>, ends: bool) -> Result<Vec<String>, Problem> {
+    let list = &written.value.0;
+    let program = list.first().filter(|first| !first.value.is_empty());
     if program.is_none() {
         let problem = Problem::new(
             format!("the {what} is empty"),
@@ -75,7 +70,7 @@ fn arguments(
         );
         return Err(problem.or_at(written.at));
     }
-    for argument in &written.value {
+    for argument in list {
         if argument.value.contains('\0') {
             let problem = Problem::new("an argument holds a zero byte", "no program can read it");
             return Err(problem.or_at(argument.at));
@@ -98,6 +93,6 @@ fn arguments(
             }
         }
     }
-    let texts = written.value.iter().map(|argument| argument.value.clone());
+    let texts = list.iter().map(|argument| argument.value.clone());
     Ok(texts.collect())
 }

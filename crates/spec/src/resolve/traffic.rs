@@ -6,10 +6,11 @@ use cclab_units::Rate;
 
 use super::files::Files;
 use super::flow::unique_name;
+use super::known;
 use super::layout::{self, Layout};
 use super::network::PathFacts;
 use super::params::params;
-use super::{known, relations};
+use super::variant::variant;
 use crate::de::At;
 use crate::error::{Position, Problem, unknown};
 use crate::names::Names;
@@ -112,10 +113,14 @@ fn fill(
         Err(problem.or_at(place))
     };
     if kind.tcp {
-        let cc = super::variant(value.cc.as_ref(), beside.names)?;
-        resolved.cc_params = params(&value.cc_params, &beside.names.variants, &cc, &[])?;
-        relations::of_variant(&value.cc_params, &resolved.cc_params, &cc, beside.names)?;
+        let (cc, cc_params) = variant(
+            value.cc.as_ref(),
+            &value.cc_params,
+            beside.names,
+            beside.files,
+        )?;
         resolved.cc = Some(cc);
+        resolved.cc_params = cc_params;
     } else if let Some(cc) = &value.cc {
         return misplaced("cc", cc.at);
     }

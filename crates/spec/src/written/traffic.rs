@@ -22,7 +22,7 @@ placed_table! {
         /// When it ends. Default: with the run.
         stop: Option<At<TimeText>>,
         /// The variant, of kinds that are TCP. Default: "cubic".
-        #[schemars(extend("enum" = names::variants()))]
+        #[schemars(extend("anyOf" = names::variants()))]
         cc: Option<At<String>>,
         /// Parameters of the variant.
         #[serde(default)]

@@ -3,7 +3,7 @@
 use cclab_packet::{Packet, address, flags, port};
 use etherparse::{IpNumber, Ipv4Header};
 
-use super::{Headers, MAX_HEADERS};
+use super::{Headers, MAX_HEADERS, checksum};
 
 /// Bytes of either header.
 const HEADER: u16 = 8;
@@ -33,7 +33,7 @@ pub(super) fn headers(packet: &Packet, identification: u16) -> Result<Headers, S
     let header = if echo {
         icmp(packet)
     } else {
-        udp(packet, payload)
+        udp(packet, &ip, payload)
     };
     let len = ip.header_len() + header.len();
     let mut bytes = [0; MAX_HEADERS];
@@ -46,12 +46,17 @@ pub(super) fn headers(packet: &Packet, identification: u16) -> Result<Headers, S
     })
 }
 
-/// RFC 768; a checksum of zero says that there is none.
-fn udp(packet: &Packet, len: u16) -> [u8; HEADER as usize] {
+/// RFC 768; a checksum of zero would say that there is none.
+fn udp(packet: &Packet, ip: &Ipv4Header, len: u16) -> [u8; HEADER as usize] {
     let mut header = [0; HEADER as usize];
     header[..2].copy_from_slice(&port(packet.flow, packet.backward).to_be_bytes());
     header[2..4].copy_from_slice(&port(packet.flow, !packet.backward).to_be_bytes());
     header[4..6].copy_from_slice(&len.to_be_bytes());
+    let sum = match checksum(ip, &header) {
+        [0, 0] => [0xff, 0xff],
+        sum => sum,
+    };
+    header[6..8].copy_from_slice(&sum);
     header
 }
 
@@ -73,10 +78,12 @@ fn icmp(packet: &Packet) -> [u8; HEADER as usize] {
 
 #[cfg(test)]
 mod tests {
+    use etherparse::UdpHeader;
+
     use super::*;
 
     #[test]
-    fn an_echo_has_a_checksum_and_a_datagram_its_length() {
+    fn echoes_and_datagrams_have_checksums() {
         let echo = Packet {
             flow: 3,
             seq: 9,
@@ -98,8 +105,14 @@ mod tests {
             flags: flags::DATAGRAM,
             ..Packet::default()
         };
-        let found = headers(&datagram, 1).expect("a possible packet");
-        let (ip, udp) = Ipv4Header::from_slice(found.bytes()).expect("an IPv4 header");
-        assert_eq!((ip.protocol, &udp[4..6]), (IpNumber::UDP, &[0, 108][..]));
+        for flow in 0..70_000 {
+            let found = headers(&Packet { flow, ..datagram }, 1).expect("a possible packet");
+            let (ip, rest) = Ipv4Header::from_slice(found.bytes()).expect("an IPv4 header");
+            let (udp, _) = UdpHeader::from_slice(rest).expect("a header");
+            assert_eq!((ip.protocol, udp.length), (IpNumber::UDP, 108));
+            let expected = udp.calc_checksum_ipv4(&ip, &[0; 100]);
+            assert_eq!(udp.checksum, expected.expect("a length that fits"));
+            assert_ne!(udp.checksum, 0);
+        }
     }
 }
