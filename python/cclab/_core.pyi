@@ -33,6 +33,7 @@ __all__ = [
     "kernels",
     "measure",
     "metrics",
+    "modules",
     "needs_of",
     "number",
     "parts",
@@ -47,6 +48,7 @@ __all__ = [
     "sync",
     "topologies",
     "traffic",
+    "variant_file",
     "variants",
 ]
 
