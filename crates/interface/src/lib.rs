@@ -1,0 +1,18 @@
+//! What a congestion control of Linux's stack meets: the connection that the stack keeps
+//! ([`Tcp`]), the hooks that the stack calls ([`CongestionOps`]), and what it tells with them.
+//!
+//! Names, units and order are those of `struct tcp_congestion_ops` of Linux 6.12
+//! (`include/net/tcp.h`): windows in segments, times in microseconds or ticks of a millisecond.
+//! The crate depends on nothing, so that a user's file is compiled against it alone.
+
+mod ops;
+mod sample;
+mod table;
+mod tcp;
+
+pub use ops::{CaEvent, CaState, CongestionOps, ack_flags};
+pub use sample::{AckSample, RateSample};
+#[doc(hidden)]
+pub use table::Declared;
+pub use table::{Given, INTERFACE_VERSION, Parameter, Start, Table, Text};
+pub use tcp::{HZ, PacingStatus, TCP_INFINITE_SSTHRESH, Tcp};
