@@ -27,6 +27,7 @@ pub(crate) const VARIANT: Variant = Variant {
     signal: Signal::Losses,
     departures: &[],
     relations: MOVING_RELATIONS,
+    ops: None,
     build: Some(|config| {
         let divisor = MovingDivisor::new(config);
         Box::new(Counted::new(config, AdaptiveB { divisor }))

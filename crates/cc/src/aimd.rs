@@ -5,6 +5,9 @@ mod bytes;
 mod per_ack_bytes;
 mod per_ack_segments;
 mod segments;
+mod stack;
+
+pub(crate) use stack::Reno;
 
 use crate::{Arithmetic, Config, CongestionControl};
 

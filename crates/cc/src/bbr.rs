@@ -98,6 +98,7 @@ pub(crate) const VARIANT: Variant = Variant {
         },
     ],
     relations: &[],
+    ops: None,
     build: Some(|config| Box::new(Bbr::new(config))),
 };
 

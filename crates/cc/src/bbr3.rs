@@ -53,6 +53,7 @@ pub(crate) const VARIANT: Variant = Variant {
     departures: &[],
     params: &PARAMS,
     relations: &[Relation::Below("probe_rtt_duration", "probe_rtt_interval")],
+    ops: None,
     build: Some(|config| Box::new(Bbr3::new(config))),
 };
 

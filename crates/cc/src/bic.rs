@@ -82,6 +82,7 @@ pub(crate) const VARIANT: Variant = Variant {
     signal: Signal::Losses,
     departures: &[],
     relations: &[],
+    ops: None,
     build: Some(|config| Box::new(Modular::new(config, Bic::new(config)))),
 };
 

@@ -23,5 +23,6 @@ pub(crate) const VARIANT: Variant = Variant {
     departures: &[],
     params: &[],
     relations: &[],
+    ops: None,
     build: None,
 };

@@ -51,6 +51,7 @@ pub(crate) const VARIANT: Variant = Variant {
         },
     ],
     relations: &[],
+    ops: None,
     build: Some(|config| Box::new(Copa::new(config))),
 };
 

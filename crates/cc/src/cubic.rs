@@ -87,6 +87,7 @@ pub(crate) const VARIANT: Variant = Variant {
     departures: &[],
     params: PARAMS,
     relations: &[],
+    ops: None,
     build: Some(build),
 };
 

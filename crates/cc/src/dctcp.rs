@@ -66,6 +66,7 @@ pub(crate) const VARIANT: Variant = Variant {
         },
     ],
     relations: &[],
+    ops: None,
     build: Some(|config| Box::new(Dctcp::new(config))),
 };
 

@@ -68,6 +68,7 @@ pub(crate) const VARIANT: Variant = Variant {
     signal: Signal::Losses,
     departures: &[],
     relations: &[Relation::Below(LOW_WINDOW, HIGH_WINDOW)],
+    ops: None,
     build: Some(build),
 };
 

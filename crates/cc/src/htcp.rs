@@ -63,6 +63,7 @@ pub(crate) const VARIANT: Variant = Variant {
     signal: Signal::Losses,
     departures: &[],
     relations: &[],
+    ops: None,
     build: Some(|config| Box::new(Modular::new(config, HTcp::new(config)))),
 };
 

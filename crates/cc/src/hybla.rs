@@ -39,6 +39,7 @@ pub(crate) const VARIANT: Variant = Variant {
     departures: &[],
     params: PARAMS,
     relations: &[],
+    ops: None,
     build: Some(|config| Box::new(Hybla::new(config))),
 };
 

@@ -50,6 +50,7 @@ pub(crate) const VARIANT: Variant = Variant {
     departures: &[],
     params: PARAMS,
     relations: &[],
+    ops: None,
     build: Some(|config| Box::new(Illinois::new(config))),
 };
 

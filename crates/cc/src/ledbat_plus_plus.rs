@@ -61,6 +61,7 @@ pub(crate) const VARIANT: Variant = Variant {
         },
     ],
     relations: &[],
+    ops: None,
     build: Some(|config| Box::new(LedbatPlusPlus::new(config))),
 };
 

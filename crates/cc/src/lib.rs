@@ -20,6 +20,7 @@ mod hybla;
 mod hystart;
 mod illinois;
 mod ledbat_plus_plus;
+mod lent;
 mod linear_rate;
 mod lp;
 mod module;
@@ -44,9 +45,13 @@ mod yeah;
 use cclab_units::parameter::Params;
 use cclab_units::{Rate, Stream, Time};
 
+pub use cclab_interface as interface;
+pub use cclab_interface::{CongestionOps, Tcp};
+pub use lent::Lent;
 pub use registry::{VARIANTS, build, find, find_simulated, of_kernel, simulated};
 pub use variant::{
-    Build, Departure, EcnFeedback, Near, RecoveryName, Signal, Variant, WindowInRecovery,
+    Build, BuildOps, Control, Departure, EcnFeedback, Maker, Near, RecoveryName, Signal, Variant,
+    WindowInRecovery,
 };
 
 /// What surrounds a call: the instant and the flow's own dice.

@@ -39,6 +39,7 @@ pub(crate) const VARIANT: Variant = Variant {
     signal: Signal::Losses,
     departures: &[],
     relations: &[],
+    ops: None,
     build: Some(|config| {
         let c = config.params.get("c") as u64;
         Box::new(Counted::new(config, LinearRate { c }))

@@ -74,6 +74,7 @@ pub(crate) const VARIANT: Variant = Variant {
     signal: Signal::Delay,
     departures: &[Departure::NarrowedByDelay],
     relations: &[],
+    ops: None,
     build: Some(|config| Box::new(Modular::new(config, Lp::new(config)))),
 };
 

@@ -21,5 +21,6 @@ pub(crate) const VARIANT: Variant = Variant {
     departures: &[],
     params: &[],
     relations: &[],
+    ops: Some(|_| Box::new(aimd::Reno)),
     build: Some(|config| aimd::build(config, OnLoss::Halve)),
 };

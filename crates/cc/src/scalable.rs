@@ -62,6 +62,7 @@ pub(crate) const VARIANT: Variant = Variant {
     signal: Signal::Losses,
     departures: &[],
     relations: &[],
+    ops: None,
     build: Some(build),
 };
 

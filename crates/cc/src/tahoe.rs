@@ -20,5 +20,6 @@ pub(crate) const VARIANT: Variant = Variant {
     departures: &[],
     params: &[],
     relations: &[],
+    ops: None,
     build: Some(|config| aimd::build(config, OnLoss::Restart)),
 };

@@ -1,9 +1,13 @@
 //! What a variant says of itself to the registry.
 
+use std::sync::Arc;
+
+use cclab_interface::CongestionOps;
 use cclab_units::InKernel;
 use cclab_units::parameter::{Parameter, Params, Relation};
 
-use crate::{Config, CongestionControl};
+use crate::lent::Lent;
+use crate::{Arithmetic, Config, CongestionControl};
 
 /// The parameter by which a flow asks for low latency (RFC 9331 section 4.1), of the variants that
 /// declare it.
@@ -72,6 +76,50 @@ pub enum Departure {
 /// Makes a variant at the start of a connection.
 pub type Build = fn(&Config) -> Box<dyn CongestionControl>;
 
+/// Makes a variant whose window the stack keeps, at the start of a connection.
+pub type BuildOps = fn(&Config) -> Box<dyn CongestionOps>;
+
+/// A variant at one connection.
+pub enum Control {
+    /// It keeps a window of its own.
+    Own(Box<dyn CongestionControl>),
+    /// The stack keeps the window and calls its hooks, as Linux does.
+    Stack(Box<dyn CongestionOps>),
+}
+
+impl Control {
+    /// The variant for a stack that keeps no window: one whose window the stack should keep is
+    /// lent one.
+    pub fn lent(self, config: &Config) -> Box<dyn CongestionControl> {
+        match self {
+            Control::Own(own) => own,
+            Control::Stack(ops) => Box::new(Lent::new(config, ops)),
+        }
+    }
+}
+
+/// What makes the variant of a connection.
+#[derive(Clone)]
+pub enum Maker {
+    /// One with a window of its own.
+    Own(Build),
+    /// One whose window the stack keeps.
+    Stack(BuildOps),
+    /// One of a file, whose window the stack keeps.
+    File(Arc<dyn Fn(&Config) -> Box<dyn CongestionOps> + Send + Sync>),
+}
+
+impl Maker {
+    /// The variant at the start of a connection.
+    pub fn make(&self, config: &Config) -> Control {
+        match self {
+            Maker::Own(build) => Control::Own(build(config)),
+            Maker::Stack(build) => Control::Stack(build(config)),
+            Maker::File(build) => Control::Stack(build(config)),
+        }
+    }
+}
+
 /// A variant, as study files, backends and lists know it: its one declaration.
 #[derive(Clone, Copy)]
 pub struct Variant {
@@ -105,7 +153,9 @@ pub struct Variant {
     pub params: &'static [Parameter],
     /// What the parameters have to do with each other.
     pub relations: &'static [Relation],
-    /// Makes one for the simulator; `None`: only kernels have it.
+    /// Makes one as Linux has it, whose window the stack keeps; `None`: it has none such.
+    pub ops: Option<BuildOps>,
+    /// Makes one for the simulator, with a window of its own; `None`: only kernels have it.
     pub build: Option<Build>,
 }
 
@@ -135,6 +185,12 @@ impl Variant {
     pub fn sends_ect1(&self, params: &Params) -> bool {
         let declared = self.params.iter().any(|known| known.name == ECT1);
         declared && params.get(ECT1) != 0.0
+    }
+
+    /// What makes one for a stack that counts windows so; `None`: only kernels have it.
+    pub fn maker(&self, arithmetic: Arithmetic) -> Option<Maker> {
+        let _ = arithmetic;
+        self.build.map(Maker::Own)
     }
 
     /// Whether it departs from the laws of windows in this way.

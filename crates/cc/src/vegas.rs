@@ -74,6 +74,7 @@ pub(crate) const VARIANT: Variant = Variant {
     ],
     params: PARAMS,
     relations: &[Relation::AtMost("alpha", "beta")],
+    ops: None,
     build: Some(build),
 };
 

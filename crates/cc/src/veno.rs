@@ -29,6 +29,7 @@ pub(crate) const VARIANT: Variant = Variant {
     departures: &[],
     params: &[],
     relations: &[],
+    ops: None,
     build: Some(|config| Box::new(Veno::new(config))),
 };
 

@@ -29,6 +29,7 @@ pub(crate) const VARIANT: Variant = Variant {
     departures: &[Departure::NarrowedByDelay, Departure::GrowsUnused],
     params: &[],
     relations: &[],
+    ops: None,
     build: Some(|config| Box::new(Westwood::new(config))),
 };
 

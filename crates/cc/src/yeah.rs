@@ -30,6 +30,7 @@ pub(crate) const VARIANT: Variant = Variant {
     departures: &[Departure::NarrowedByDelay],
     params: &[],
     relations: &[],
+    ops: None,
     build: Some(|config| Box::new(Yeah::new(config))),
 };
 

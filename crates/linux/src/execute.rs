@@ -71,7 +71,10 @@ pub fn unsupported(scenario: &Scenario, guest: bool) -> Vec<Unsupported> {
     let mut found = cclab_testbed::unsupported(scenario, target);
     if target == Target::Wire {
         let network = cclab_sim::unsupported_network(scenario).into_iter();
-        let beside = network.chain(cclab_sim::unsupported_traffic(scenario));
+        let beside = network.chain(cclab_sim::unsupported_traffic(
+            scenario,
+            &cclab_sim::OwnVariants::default(),
+        ));
         found.extend(beside.map(|one| Unsupported {
             path: one.path,
             what: one.what,

@@ -1,6 +1,6 @@
 //! From a flow of a study to the two ends of a connection.
 
-use cclab_cc::EcnFeedback;
+use cclab_cc::{EcnFeedback, Maker, Variant, WindowInRecovery};
 use cclab_packet::Ecn;
 use cclab_spec::{Flow as Spec, Scenario};
 use cclab_tcp::profile::{AckPolicy, InitialSsthresh, Profile};
@@ -8,6 +8,7 @@ use cclab_tcp::{Receiver, ReceiverConfig, Sender};
 use cclab_units::Stream;
 use cclab_units::parameter::Params;
 
+use crate::own::OwnVariants;
 use crate::stack::{self, Profiles};
 
 /// Both ends of a connection as `spec` describes it, and its payload bytes of a full segment.
@@ -21,21 +22,21 @@ pub fn ends(
     profiles: &mut Profiles,
 ) -> (Sender, Receiver, u32) {
     let profile = stack::profile_of(scenario, spec);
-    let variant =
-        cclab_cc::find_simulated(&spec.cc).expect("unknown variants are refused before a run");
+    let variant = cclab_cc::find_simulated(&spec.cc);
     let recovery = stack::recovery_of(variant, &profile);
     let mss = profile.payload_of(spec.mss.unwrap_or(profile.wire.mss));
     let rwnd = profile.rwnd_of(spec.rwnd, mss);
 
     let mut wire = profile.wire;
     wire.sack = recovery.uses_sack() && wire.sack;
-    let params = Params::new(variant.params, &spec.cc_params)
-        .expect("bad parameters are refused before a run");
-    let codepoint = match variant.sends_ect1(&params) {
-        true => Ecn::Ect1,
-        false => Ecn::Ect0,
-    };
-    let ecn = spec.ecn || variant.ecn == EcnFeedback::PerPacket;
+    let Chosen {
+        maker,
+        params,
+        window,
+        feedback,
+        codepoint,
+    } = chosen(spec, variant, &profile, &profiles.own);
+    let ecn = spec.ecn || feedback == EcnFeedback::PerPacket;
     let answers = ReceiverConfig {
         wire,
         ack: ack_policy_of(spec, &profile),
@@ -45,7 +46,7 @@ pub fn ends(
             .buffer()
             .filter(|_| spec.rwnd.is_none()),
         ecn,
-        feedback: variant.ecn,
+        feedback,
         codepoint,
         mss_payload: mss,
     };
@@ -70,9 +71,9 @@ pub fn ends(
         isn: sender_isn,
         ecn,
         cc,
-        build_cc: variant.build.expect("it is one of the simulator"),
-        window: variant.window,
-        feedback: variant.ecn,
+        maker,
+        window,
+        feedback,
         codepoint,
         rng: dice,
     });
@@ -85,6 +86,50 @@ pub fn ends(
     );
     sender.set_nodelay(spec.nodelay || at_once);
     (sender, receiver, mss)
+}
+
+/// What the variant of a flow makes of its stack.
+struct Chosen {
+    maker: Maker,
+    params: Params,
+    window: WindowInRecovery,
+    feedback: EcnFeedback,
+    codepoint: Ecn,
+}
+
+/// Chooses the variant of `spec`: the simulator's own, or one of a file.
+fn chosen(
+    spec: &Spec,
+    variant: Option<&'static Variant>,
+    profile: &Profile,
+    own: &OwnVariants,
+) -> Chosen {
+    let Some(variant) = variant else {
+        let own = own
+            .of(spec)
+            .expect("unknown variants are refused before a run");
+        return Chosen {
+            maker: own.maker(),
+            params: Params::defaults(&[]),
+            window: WindowInRecovery::Stack,
+            feedback: own.ecn,
+            codepoint: Ecn::Ect0,
+        };
+    };
+    let params = Params::new(variant.params, &spec.cc_params)
+        .expect("bad parameters are refused before a run");
+    Chosen {
+        maker: variant
+            .maker(profile.arithmetic)
+            .expect("it is one of the simulator"),
+        window: variant.window,
+        feedback: variant.ecn,
+        codepoint: match variant.sends_ect1(&params) {
+            true => Ecn::Ect1,
+            false => Ecn::Ect0,
+        },
+        params,
+    }
 }
 
 fn ack_policy_of(spec: &Spec, profile: &Profile) -> AckPolicy {

@@ -5,6 +5,7 @@ mod describe;
 mod ends;
 mod flow;
 pub mod fuzzing;
+mod own;
 mod probe;
 mod sampler;
 pub mod sight;
@@ -31,9 +32,11 @@ use cclab_trace::{Event, Probe};
 use cclab_units::Time;
 
 pub use describe::describe;
+pub use own::{MakeOps, OwnVariant, OwnVariants};
 pub use sampler::Sampler;
 pub use unsupported::{
-    Unsupported, disregarded, unsupported, unsupported_network, unsupported_traffic,
+    Unsupported, disregarded, unsupported, unsupported_beside, unsupported_network,
+    unsupported_traffic,
 };
 pub use version::{VERSION, determinants, determinants_of_network, version};
 pub use warmup::CountedQueues;
@@ -101,14 +104,29 @@ pub fn run<P: Probe>(
     probe: &mut P,
     progress: &Progress,
 ) -> Result<RunSummary, SimError> {
-    if let Some(Unsupported { path, what }) = unsupported(scenario).into_iter().next() {
+    run_with(scenario, seed, probe, progress, &OwnVariants::default())
+}
+
+/// As [`run`], with the variants that the scenario's files define.
+///
+/// # Errors
+/// As [`run`]; a file's variant that is not among `own` is not done.
+pub fn run_with<P: Probe>(
+    scenario: &Scenario,
+    seed: u64,
+    probe: &mut P,
+    progress: &Progress,
+    own: &OwnVariants,
+) -> Result<RunSummary, SimError> {
+    let mut refused = unsupported_beside(scenario, own).into_iter();
+    if let Some(Unsupported { path, what }) = refused.next() {
         return Err(SimError::Unsupported { path, what });
     }
     if !P::ON && scenario.flows.iter().any(|flow| flow.udp.is_some()) {
         // What became of each datagram is known from what is seen of losses.
-        return world::World::new(scenario, seed, &mut Onlooker).run(progress);
+        return world::World::new(scenario, seed, &mut Onlooker, own).run(progress);
     }
-    world::World::new(scenario, seed, probe).run(progress)
+    world::World::new(scenario, seed, probe, own).run(progress)
 }
 
 /// Wants nothing, but has what happens looked at.

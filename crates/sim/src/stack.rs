@@ -8,6 +8,8 @@ use cclab_tcp::ReceiverConfig;
 pub use cclab_tcp::profile::settings;
 use cclab_tcp::profile::{self, Profile, Recovery};
 
+use crate::own::OwnVariants;
+
 /// The profiles in use: flows that behave alike have one in common, so that it costs memory
 /// and cache once.
 #[derive(Default)]
@@ -15,9 +17,19 @@ pub struct Profiles {
     known: Vec<Arc<Profile>>,
     /// How receivers answer.
     answers: Vec<Arc<ReceiverConfig>>,
+    /// The variants of the scenario's own files.
+    pub own: OwnVariants,
 }
 
 impl Profiles {
+    /// None yet, of flows whose variants of files are `own`.
+    pub fn new(own: OwnVariants) -> Profiles {
+        Profiles {
+            own,
+            ..Profiles::default()
+        }
+    }
+
     /// `profile`, shared with the flows that have it already.
     pub fn share(&mut self, profile: Profile) -> Arc<Profile> {
         share(&mut self.known, profile)
@@ -58,9 +70,10 @@ pub fn profile_of(scenario: &Scenario, flow: &Flow) -> Profile {
     cclab_layout::profile_of(scenario, flow).expect("unknown stacks are refused before a run")
 }
 
-/// The form of recovery that `variant` gets on the stack of `profile`.
-pub fn recovery_of(variant: &Variant, profile: &Profile) -> Recovery {
-    let own = match variant.recovery {
+/// The form of recovery that `variant` gets on the stack of `profile`; `None`: one of a file, which
+/// takes the stack's.
+pub fn recovery_of(variant: Option<&Variant>, profile: &Profile) -> Recovery {
+    let own = match variant.and_then(|variant| variant.recovery) {
         // Tahoe is its recovery, on every stack.
         Some(RecoveryName::Tahoe) => Some(Recovery::Tahoe),
         Some(RecoveryName::Reno) if profile.classic_variants => Some(Recovery::Reno),

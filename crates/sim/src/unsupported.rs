@@ -5,6 +5,7 @@ use cclab_spec::{By, Language, Scenario};
 use cclab_tcp::profile;
 use cclab_units::parameter::Params;
 
+use crate::own::OwnVariants;
 use crate::stack;
 
 /// One thing that the simulator does not do.
@@ -18,6 +19,11 @@ pub struct Unsupported {
 
 /// Everything in `scenario` that the simulator does not do; empty if it can run.
 pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
+    unsupported_beside(scenario, &OwnVariants::default())
+}
+
+/// As [`unsupported`], where the variants of the scenario's files are `own`.
+pub fn unsupported_beside(scenario: &Scenario, own: &OwnVariants) -> Vec<Unsupported> {
     let mut found = Vec::new();
     if profile::find(&scenario.stack).is_none() {
         found.push(Unsupported {
@@ -26,8 +32,8 @@ pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
         });
     }
     found.extend(unsupported_network(scenario));
-    found.extend(unsupported_flows(scenario));
-    found.extend(unsupported_traffic(scenario));
+    found.extend(unsupported_flows(scenario, own));
+    found.extend(unsupported_traffic(scenario, own));
     found
 }
 
@@ -88,13 +94,13 @@ pub fn unsupported_network(scenario: &Scenario) -> Vec<Unsupported> {
     found
 }
 
-fn unsupported_flows(scenario: &Scenario) -> Vec<Unsupported> {
+fn unsupported_flows(scenario: &Scenario, own: &OwnVariants) -> Vec<Unsupported> {
     let mut found = Vec::new();
     let mut refuse = |path: String, what: String| found.push(Unsupported { path, what });
     for flow in &scenario.flows {
         let at = |key: &str| format!("flow.{}.{key}", flow.name);
         match cclab_cc::find_simulated(&flow.cc) {
-            _ if flow.udp.is_some() => {}
+            _ if flow.udp.is_some() || own.of(flow).is_some() => {}
             None => refuse(at("cc"), unsupported_variant(scenario, &flow.cc)),
             Some(variant) => {
                 if let Err(why) = Params::new(variant.params, &flow.cc_params) {
@@ -130,8 +136,9 @@ fn unsupported_variant(scenario: &Scenario, cc: &str) -> String {
     )
 }
 
-/// What of the cross traffic of `scenario` the simulator does not do.
-pub fn unsupported_traffic(scenario: &Scenario) -> Vec<Unsupported> {
+/// What of the cross traffic of `scenario` the simulator does not do, where the variants of its files
+/// are `own`.
+pub fn unsupported_traffic(scenario: &Scenario, own: &OwnVariants) -> Vec<Unsupported> {
     let mut found = Vec::new();
     let mut refuse = |path: String, what: String| found.push(Unsupported { path, what });
     for traffic in &scenario.traffic {
@@ -145,7 +152,7 @@ pub fn unsupported_traffic(scenario: &Scenario) -> Vec<Unsupported> {
         if let Some(cc) = traffic
             .cc
             .as_deref()
-            .filter(|cc| cclab_cc::find_simulated(cc).is_none())
+            .filter(|cc| cclab_cc::find_simulated(cc).is_none() && !own.knows(cc))
         {
             refuse(at("cc"), unsupported_variant(scenario, cc));
         }

@@ -8,7 +8,7 @@ use crate::stack;
 /// The options of each flow's SYN, in the scenario's order: what a recorder of captures needs.
 ///
 /// # Panics
-/// If the scenario names a stack or a variant that [`crate::unsupported`] refuses.
+/// If the scenario names a stack that [`crate::unsupported`] refuses.
 pub fn wire_options(scenario: &Scenario) -> Vec<WireOptions> {
     scenario
         .flows
@@ -18,9 +18,7 @@ pub fn wire_options(scenario: &Scenario) -> Vec<WireOptions> {
                 return WireOptions::default(); // datagrams announce nothing
             }
             let profile = stack::profile_of(scenario, flow);
-            let variant = cclab_cc::find_simulated(&flow.cc)
-                .expect("unknown variants are refused before a run");
-            let recovery = stack::recovery_of(variant, &profile);
+            let recovery = stack::recovery_of(cclab_cc::find_simulated(&flow.cc), &profile);
             WireOptions {
                 mss: flow
                     .mss

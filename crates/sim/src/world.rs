@@ -16,6 +16,7 @@ use cclab_units::Time;
 use cclab_units::memory::with_room_on_large_pages;
 
 use crate::flow::Flow;
+use crate::own::OwnVariants;
 use crate::probe::Probes;
 use crate::sampler::Sampler;
 use crate::sight::{Captures, Lookout};
@@ -62,8 +63,13 @@ struct Timers {
 }
 
 impl<'a, P: Probe> World<'a, P> {
-    /// The world of `scenario` at its beginning.
-    pub fn new(scenario: &'a Scenario, seed: u64, probe: &'a mut P) -> World<'a, P> {
+    /// The world of `scenario` at its beginning; `own` are the variants of its files.
+    pub fn new(
+        scenario: &'a Scenario,
+        seed: u64,
+        probe: &'a mut P,
+        own: &OwnVariants,
+    ) -> World<'a, P> {
         let profile =
             profile::find(&scenario.stack).expect("unknown stacks are refused before a run");
         let counting = Counting {
@@ -74,7 +80,7 @@ impl<'a, P: Probe> World<'a, P> {
         let count = layout.flows.len();
         let fetches = count >= FLOWS_BEYOND_THE_CACHE;
         let net = Network::of(&layout, counting, seed, count + 3, fetches);
-        let mut profiles = Profiles::default();
+        let mut profiles = Profiles::new(own.clone());
         let mut flows = with_room_on_large_pages(count);
         let entries = layout.flows.iter().map(ports).enumerate();
         flows.extend(
@@ -85,7 +91,7 @@ impl<'a, P: Probe> World<'a, P> {
             traffic: count as u32 + 1,
             probes: count as u32 + 2,
         };
-        let traffic = Traffic::new(scenario, &layout, seed, P::ON);
+        let traffic = Traffic::new(scenario, &layout, seed, P::ON, own);
         let behind_traffic = (count + ROUTES * scenario.traffic.len()) as u32;
         let probes = Probes::new(scenario, &layout, behind_traffic, counting.framing);
         // Cross traffic goes on until the run's end, if that is set. A run with flows ends with

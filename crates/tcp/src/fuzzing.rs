@@ -146,7 +146,9 @@ impl Connection {
                 arithmetic: profile.arithmetic,
                 params: Params::defaults(variant.params),
             },
-            build_cc: variant.build.expect("a variant of the simulator"),
+            maker: variant
+                .maker(profile.arithmetic)
+                .expect("a variant of the simulator"),
             window: variant.window,
             feedback: variant.ecn,
             codepoint: cclab_packet::Ecn::Ect0,

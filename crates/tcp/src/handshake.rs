@@ -51,7 +51,8 @@ impl Sender {
             && let Some(blueprint) = &mut self.blueprint
         {
             blueprint.config.initial_window = blueprint.config.mss;
-            self.flight.cc = (blueprint.build)(&blueprint.config);
+            let config = &blueprint.config;
+            self.flight.cc = blueprint.maker.make(config).lent(config);
         }
         self.flight.rtt.on_new_ack();
         match self.echoed_rtt(now, packet) {

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use cclab_cc::{Arithmetic, CongestionControl, EcnFeedback, RateSample, WindowInRecovery};
+use cclab_cc::{Arithmetic, CongestionControl, EcnFeedback, Maker, RateSample, WindowInRecovery};
 use cclab_packet::Ecn;
 use cclab_units::memory::prefetch;
 use cclab_units::{Stream, Time};
@@ -43,8 +43,8 @@ pub struct Config {
     /// Window control, and what it was built from: a lost SYN builds it again with a window of
     /// one segment (RFC 5681 section 3.1).
     pub cc: cclab_cc::Config,
-    /// Builds the window control.
-    pub build_cc: fn(&cclab_cc::Config) -> Box<dyn CongestionControl>,
+    /// Makes the window control.
+    pub maker: Maker,
     /// Whose window is in force while losses are repaired.
     pub window: WindowInRecovery,
     /// What the peer's echoes of marks mean.
@@ -135,7 +135,7 @@ pub struct Sender {
 /// From what a window control is built.
 pub(crate) struct Blueprint {
     pub config: cclab_cc::Config,
-    pub build: fn(&cclab_cc::Config) -> Box<dyn CongestionControl>,
+    pub maker: Maker,
 }
 
 /// A segment being timed.
@@ -172,7 +172,7 @@ impl Sender {
             isn,
             ecn,
             cc,
-            build_cc,
+            maker,
             window,
             feedback,
             codepoint,
@@ -218,7 +218,7 @@ impl Sender {
             flight: Flight {
                 recovery,
                 mss: u64::from(mss),
-                cc: build_cc(&cc),
+                cc: maker.make(&cc).lent(&cc),
                 rng,
                 window,
                 board,
@@ -235,10 +235,7 @@ impl Sender {
                 marked_until: None,
                 profile,
             },
-            blueprint: Some(Box::new(Blueprint {
-                config: cc,
-                build: build_cc,
-            })),
+            blueprint: Some(Box::new(Blueprint { config: cc, maker })),
         }
     }
 

@@ -6,8 +6,8 @@ mod common;
 use std::cell::RefCell;
 
 use cclab_cc::{
-    AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx, LostSegment, Repair,
-    WindowInRecovery,
+    AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx, LostSegment, Maker,
+    Repair, WindowInRecovery,
 };
 use cclab_tcp::profile::Recovery;
 use cclab_tcp::{Fault, Sender, sender::State};
@@ -48,7 +48,7 @@ fn script(window: WindowInRecovery) -> Script {
     let build = |_: &Config| -> Box<dyn CongestionControl> { Box::new(Twenty) };
     let sender = Sender::new(cclab_tcp::Config {
         window,
-        ..config(profile, Recovery::RackPrr, build, false, ISN)
+        ..config(profile, Recovery::RackPrr, Maker::Own(build), false, ISN)
     });
     let mut script = Script::establish(sender, false, 100);
     assert_eq!(script.sent(100), fresh(0..20));

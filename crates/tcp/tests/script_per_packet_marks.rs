@@ -5,7 +5,7 @@ mod common;
 
 use std::sync::Arc;
 
-use cclab_cc::{EcnFeedback, find};
+use cclab_cc::{EcnFeedback, Maker, find};
 use cclab_packet::{Ecn, Packet, flags};
 use cclab_tcp::profile::Recovery;
 use cclab_tcp::{Receiver, ReceiverConfig, Sender};
@@ -102,6 +102,7 @@ fn everything_is_capable() {
     let build = find("reno")
         .expect("a known variant")
         .build
+        .map(Maker::Own)
         .expect("it is of the simulator");
     let mut sender = Sender::new(cclab_tcp::Config {
         feedback: EcnFeedback::PerPacket,
@@ -132,6 +133,7 @@ fn everything_is_ect1_where_that_was_asked_for() {
     let build = find("reno")
         .expect("a known variant")
         .build
+        .map(Maker::Own)
         .expect("it is of the simulator");
     let mut sender = Sender::new(cclab_tcp::Config {
         feedback: EcnFeedback::PerPacket,
@@ -153,6 +155,7 @@ fn a_mark_does_not_hide_a_loss() {
     let build = find("reno")
         .expect("a known variant")
         .build
+        .map(Maker::Own)
         .expect("it is of the simulator");
     let sender = Sender::new(cclab_tcp::Config {
         feedback: EcnFeedback::PerPacket,

@@ -150,7 +150,13 @@ impl<'a> World<'a> {
         let ahead = last_links.into_iter().map(|link| net.announce(link));
         let lookahead = ahead.min().unwrap_or(Time::ZERO);
         let way = least_way(layout);
-        let traffic = Traffic::new(scenario, layout, seed, true);
+        let traffic = Traffic::new(
+            scenario,
+            layout,
+            seed,
+            true,
+            &cclab_sim::OwnVariants::default(),
+        );
         let bottlenecks = 2 * layout.bottlenecks.len();
         let end = scenario.duration.unwrap_or(Time::NEVER);
         let starts = scenario.flows.iter().map(|flow| flow.start_time(seed));

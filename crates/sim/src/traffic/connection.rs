@@ -12,6 +12,7 @@ use super::outbox::Outbox;
 use crate::application::Application;
 use crate::ends::ends;
 use crate::flow::{RECEIVER, SENDER};
+use crate::own::OwnVariants;
 use crate::stack::Profiles;
 
 /// Up to there an old packet can be mistaken for one of the connection that has its slot now.
@@ -80,15 +81,21 @@ pub enum Effect {
 }
 
 impl<'a> Connections<'a> {
-    /// None yet; `routes` routes may be used, and flow numbers from `first` up are free.
-    pub fn new(scenario: &'a Scenario, routes: usize, first: u32) -> Connections<'a> {
+    /// None yet; `routes` routes may be used, and flow numbers from `first` up are free. `own` are
+    /// the variants of the scenario's files.
+    pub fn new(
+        scenario: &'a Scenario,
+        routes: usize,
+        first: u32,
+        own: &OwnVariants,
+    ) -> Connections<'a> {
         Connections {
             scenario,
             first,
             slots: Vec::new(),
             free: vec![Vec::new(); routes],
             new: Vec::new(),
-            profiles: Profiles::default(),
+            profiles: Profiles::new(own.clone()),
         }
     }
 

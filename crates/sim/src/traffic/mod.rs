@@ -22,6 +22,7 @@ use cclab_trace::schema::{TrafficSummary, Transfer};
 use cclab_units::Time;
 
 use crate::SimError;
+use crate::own::OwnVariants;
 use agenda::{Agenda, Duty};
 use connection::{Connections, Effect, Purpose};
 use outbox::Outbox;
@@ -46,13 +47,20 @@ pub struct Traffic<'a> {
 }
 
 impl<'a> Traffic<'a> {
-    /// The traffic of `scenario` before it begins, on its ways over `layout`.
-    pub fn new(scenario: &'a Scenario, layout: &Layout, seed: u64, traced: bool) -> Traffic<'a> {
+    /// The traffic of `scenario` before it begins, on its ways over `layout`; `own` are the variants
+    /// of the scenario's files.
+    pub fn new(
+        scenario: &'a Scenario,
+        layout: &Layout,
+        seed: u64,
+        traced: bool,
+        own: &OwnVariants,
+    ) -> Traffic<'a> {
         let first = scenario.flows.len() as u32;
         let routes = ROUTES * scenario.traffic.len();
         // Those of probes lie between.
         let first_connection = first + (routes + scenario.probes.len()) as u32;
-        let mut connections = Connections::new(scenario, routes, first_connection);
+        let mut connections = Connections::new(scenario, routes, first_connection, own);
         let mut agenda = Agenda::default();
         let mut setup = Setup {
             scenario,

@@ -8,6 +8,7 @@ use cclab_spec::Limit;
 use cclab_units::{Rate, Time};
 
 use super::*;
+use crate::own::OwnVariants;
 use crate::stack;
 
 /// Nonsense that a variant may return.
@@ -75,7 +76,7 @@ fn end_of_a_run_with(build_cc: Build) -> Result<RunSummary, SimError> {
     let flows = vec![common::flow("good", "reno"), common::flow("bad", "cubic")];
     let scenario = common::dumbbell("rfc", bottleneck, flows, Time::from_secs(10));
     let mut probe = ();
-    let mut world = World::new(&scenario, 1, &mut probe);
+    let mut world = World::new(&scenario, 1, &mut probe, &OwnVariants::default());
     let profile = stack::profile_of(&scenario, &scenario.flows[1]);
     let Flow::Tcp(flow) = &mut world.hosts.flows[1] else {
         panic!("the flow is TCP");
@@ -95,7 +96,7 @@ fn end_of_a_run_with(build_cc: Build) -> Result<RunSummary, SimError> {
             arithmetic: profile.arithmetic,
             params: cclab_units::parameter::Params::defaults(&[]),
         },
-        build_cc,
+        maker: cclab_cc::Maker::Own(build_cc),
         window: WindowInRecovery::Stack,
         feedback: cclab_cc::EcnFeedback::Classic,
         codepoint: cclab_packet::Ecn::Ect0,

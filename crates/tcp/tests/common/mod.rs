@@ -12,7 +12,7 @@
 
 use std::ops::Range;
 
-use cclab_cc::{EcnFeedback, WindowInRecovery};
+use cclab_cc::{EcnFeedback, Maker, WindowInRecovery};
 use cclab_packet::{MAX_SACK_BLOCKS, Packet, flags};
 use cclab_tcp::profile::{self, InitialSsthresh, Profile, Recovery};
 use cclab_tcp::receiver::timestamp;
@@ -79,8 +79,10 @@ pub struct Script {
 /// A sender in `profile` with `recovery` that did not start; ten segments of initial window.
 pub fn sender(profile: Profile, recovery: Recovery, variant: &str, ecn: bool) -> Sender {
     let variant = cclab_cc::find(variant).expect("a known variant");
-    let build = variant.build.expect("a variant of the simulator");
-    let mut config = config(profile, recovery, build, ecn, ISN);
+    let maker = variant
+        .maker(profile.arithmetic)
+        .expect("a variant of the simulator");
+    let mut config = config(profile, recovery, maker, ecn, ISN);
     config.cc.params = Params::defaults(variant.params);
     Sender::new(config)
 }
@@ -93,14 +95,14 @@ pub fn sender_with(
     ecn: bool,
     isn: u32,
 ) -> Sender {
-    Sender::new(config(profile, recovery, build_cc, ecn, isn))
+    Sender::new(config(profile, recovery, Maker::Own(build_cc), ecn, isn))
 }
 
 /// What [`sender_with`] builds a sender from.
 pub fn config(
     mut profile: Profile,
     recovery: Recovery,
-    build_cc: fn(&cclab_cc::Config) -> Box<dyn cclab_cc::CongestionControl>,
+    maker: Maker,
     ecn: bool,
     isn: u32,
 ) -> Config {
@@ -122,7 +124,7 @@ pub fn config(
             arithmetic: profile.arithmetic,
             params: Params::defaults(&[]),
         },
-        build_cc,
+        maker,
         window: WindowInRecovery::Stack,
         feedback: EcnFeedback::Classic,
         codepoint: cclab_packet::Ecn::Ect0,
