@@ -15,4 +15,4 @@ pub use sample::{AckSample, RateSample};
 #[doc(hidden)]
 pub use table::Declared;
 pub use table::{Given, INTERFACE_VERSION, Parameter, Start, Table, Text};
-pub use tcp::{HZ, PacingStatus, TCP_INFINITE_SSTHRESH, Tcp};
+pub use tcp::{HZ, PacingStatus, TCP_INFINITE_SSTHRESH, Tcp, after, before, usecs_to_jiffies};

@@ -8,6 +8,21 @@ pub const HZ: u32 = 1_000;
 /// The slow-start threshold before it is known.
 pub const TCP_INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
+/// Whether the number `a` comes after `b` on the circle of 32 bits (`after`).
+pub const fn after(a: u32, b: u32) -> bool {
+    (b.wrapping_sub(a) as i32) < 0
+}
+
+/// Whether the number `a` comes before `b` on the circle of 32 bits (`before`).
+pub const fn before(a: u32, b: u32) -> bool {
+    after(b, a)
+}
+
+/// Microseconds in ticks, a part of a tick counted (`usecs_to_jiffies`).
+pub const fn usecs_to_jiffies(us: u32) -> u32 {
+    us.div_ceil(1_000_000 / HZ)
+}
+
 /// Who paces (`enum sk_pacing`).
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -354,6 +369,18 @@ mod tests {
         assert!(!tcp.is_cwnd_limited());
         tcp.is_cwnd_limited = 1;
         assert!(tcp.is_cwnd_limited());
+    }
+
+    #[test]
+    fn numbers_are_ordered_across_the_end_of_the_circle() {
+        assert!(after(1, 0) && before(0, 1) && !after(7, 7) && !before(7, 7));
+        assert!(after(3, u32::MAX - 3) && before(u32::MAX - 3, 3));
+    }
+
+    #[test]
+    fn a_part_of_a_tick_is_a_tick() {
+        let ticks = [0, 1, 1_000, 1_001, u32::MAX].map(usecs_to_jiffies);
+        assert_eq!(ticks, [0, 1, 1, 2, 4_294_968]);
     }
 
     #[test]
