@@ -9,19 +9,19 @@
 //! kernel's behaviour needs. ns-2 carries Linux's code; ns-3.22 had none and gets the
 //! standard's.
 
-mod linux;
 mod standard;
 
 use cclab_units::parameter::Parameter;
 use cclab_units::{InKernel, Measure};
 
+use crate::old::cubic::LinuxCubic;
 use crate::variant::{EcnFeedback, Near, Signal, Variant, WindowInRecovery};
 use crate::{Arithmetic, Config, CongestionControl, SlowStart};
 
-const BETA: &str = "beta";
-const C: &str = "c";
-const FAST_CONVERGENCE: &str = "fast_convergence";
-const TCP_FRIENDLINESS: &str = "tcp_friendliness";
+pub(crate) const BETA: &str = "beta";
+pub(crate) const C: &str = "c";
+pub(crate) const FAST_CONVERGENCE: &str = "fast_convergence";
+pub(crate) const TCP_FRIENDLINESS: &str = "tcp_friendliness";
 const HYSTART: &str = "hystart";
 
 /// What Linux has as parameters of its module; `beta` and `c` in the RFC's units.
@@ -99,13 +99,11 @@ fn build(config: &Config) -> Box<dyn CongestionControl> {
     let config = &config;
     match config.arithmetic {
         Arithmetic::Bytes | Arithmetic::PerAckBytes => Box::new(standard::Cubic::new(config)),
-        Arithmetic::Segments | Arithmetic::PerAckSegments => {
-            Box::new(linux::LinuxCubic::new(config))
-        }
+        Arithmetic::Segments | Arithmetic::PerAckSegments => Box::new(LinuxCubic::new(config)),
     }
 }
 
 /// Whether a parameter that is a switch is on.
-fn is_on(config: &Config, switch: &str) -> bool {
+pub(crate) fn is_on(config: &Config, switch: &str) -> bool {
     config.params.get(switch) >= 0.5
 }

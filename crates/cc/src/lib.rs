@@ -26,6 +26,7 @@ mod lp;
 mod module;
 mod newreno;
 mod nv;
+mod old;
 mod registry;
 mod reno;
 mod sack;

@@ -5,6 +5,7 @@
 
 use cclab_units::Time;
 
+use crate::cubic;
 use crate::hystart::LinuxHyStart;
 use crate::window::{Prior, SegmentWindow, may_grow, segments};
 use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx, SlowStart};
@@ -42,16 +43,16 @@ struct Rules {
 impl Rules {
     fn new(config: &Config) -> Rules {
         let given = |name| config.params.given(name);
-        let beta = given(super::BETA).map_or(BETA, |beta| (beta * BETA_SCALE as f64) as u64);
-        let scale = given(super::C).map_or(BIC_SCALE, |c| (c * 1_024.0 / 10.0) as u64);
+        let beta = given(cubic::BETA).map_or(BETA, |beta| (beta * BETA_SCALE as f64) as u64);
+        let scale = given(cubic::C).map_or(BIC_SCALE, |c| (c * 1_024.0 / 10.0) as u64);
         let cube_rtt_scale = scale.max(1) * 10;
         Rules {
             beta,
             cube_rtt_scale,
             cube_factor: (1 << (10 + 3 * TIME_SHIFT)) / cube_rtt_scale,
             reno_scale: 8 * (BETA_SCALE + beta) / 3 / (BETA_SCALE - beta),
-            fast_convergence: super::is_on(config, super::FAST_CONVERGENCE),
-            friendly: super::is_on(config, super::TCP_FRIENDLINESS),
+            fast_convergence: cubic::is_on(config, cubic::FAST_CONVERGENCE),
+            friendly: cubic::is_on(config, cubic::TCP_FRIENDLINESS),
         }
     }
 }
@@ -144,7 +145,7 @@ impl Curve {
 }
 
 /// The variant at one flow.
-pub(super) struct LinuxCubic {
+pub(crate) struct LinuxCubic {
     mss: u64,
     initial_window: u64,
     rules: Rules,
@@ -157,7 +158,7 @@ pub(super) struct LinuxCubic {
 }
 
 impl LinuxCubic {
-    pub(super) fn new(config: &Config) -> LinuxCubic {
+    pub(crate) fn new(config: &Config) -> LinuxCubic {
         let window = SegmentWindow::new(config);
         LinuxCubic {
             mss: config.mss,

@@ -1,0 +1,9 @@
+//! Variants of Linux with windows of their own.
+
+pub(crate) mod bic;
+pub(crate) mod cubic;
+pub(crate) mod dctcp;
+pub(crate) mod htcp;
+pub(crate) mod hybla;
+pub(crate) mod illinois;
+pub(crate) mod westwood;
