@@ -1,10 +1,14 @@
 //! General AIMD in real numbers: the window of `w` segments grows by `a(w)` for each window
 //! acknowledged and falls by the share `b(w)` at a loss.
 
+mod stack;
+
 use cclab_units::Time;
 
 use crate::window::{CountedSlowStart, MAX_WINDOW, Prior, may_grow};
 use crate::{AckSample, Arithmetic, Config, Congestion, CongestionControl, CongestionSample, Cx};
+
+pub(crate) use stack::StackAimd;
 
 /// `L` of RFC 3465 section 2.2.
 const SLOW_START_LIMIT: u64 = 2;

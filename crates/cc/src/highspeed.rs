@@ -9,13 +9,16 @@
 mod linux;
 mod standard;
 
+use cclab_interface::CongestionOps;
 use cclab_units::parameter::{Parameter, Relation};
 use cclab_units::{InKernel, Measure};
 
-use crate::gaimd::GeneralAimd;
+use crate::gaimd::{GeneralAimd, StackAimd};
 use crate::module::Modular;
 use crate::variant::{EcnFeedback, Near, Signal, Variant, WindowInRecovery};
-use crate::{Arithmetic, Config, CongestionControl};
+use crate::{Arithmetic, Config, CongestionControl, old};
+
+pub(crate) use linux::TABLE;
 
 const LOW_WINDOW: &str = "low_window";
 const HIGH_WINDOW: &str = "high_window";
@@ -68,21 +71,59 @@ pub(crate) const VARIANT: Variant = Variant {
     signal: Signal::Losses,
     departures: &[],
     relations: &[Relation::Below(LOW_WINDOW, HIGH_WINDOW)],
-    ops: None,
+    ops: Some(ops),
     build: Some(build),
 };
 
-fn build(config: &Config) -> Box<dyn CongestionControl> {
-    let of_the_table = PARAMS
+fn is_of_the_table(config: &Config) -> bool {
+    PARAMS
         .iter()
-        .all(|p| config.params.get(p.name) == p.default);
-    if config.arithmetic == Arithmetic::Segments && of_the_table {
-        return Box::new(Modular::new(config, linux::HighSpeed::new()));
-    }
-    let functions = standard::HighSpeed::new(
+        .all(|p| config.params.get(p.name) == p.default)
+}
+
+fn functions(config: &Config) -> standard::HighSpeed {
+    standard::HighSpeed::new(
         config.params.get(LOW_WINDOW),
         config.params.get(HIGH_WINDOW),
         config.params.get(HIGH_DECREASE),
-    );
-    Box::new(GeneralAimd::new(config, functions))
+    )
+}
+
+fn ops(config: &Config) -> Box<dyn CongestionOps> {
+    match is_of_the_table(config) {
+        true => Box::new(linux::HighSpeed::new()),
+        false => Box::new(StackAimd::new(functions(config))),
+    }
+}
+
+fn build(config: &Config) -> Box<dyn CongestionControl> {
+    if config.arithmetic == Arithmetic::Segments && is_of_the_table(config) {
+        return Box::new(Modular::new(config, old::highspeed::HighSpeed::new()));
+    }
+    Box::new(GeneralAimd::new(config, functions(config)))
+}
+
+#[cfg(test)]
+mod tests {
+    use cclab_units::parameter::Params;
+
+    use super::*;
+    use crate::SlowStart;
+    use crate::tests::{config_of, lent};
+
+    /// The table gives up half at 100 segments only by its first row; the functions, with
+    /// `high_window` at 100 segments, `high_decrease`.
+    #[test]
+    fn a_parameter_replaces_the_table() {
+        let table = config_of(&VARIANT, Arithmetic::Segments, SlowStart::Plain);
+        assert_eq!(ops(&table).ssthresh(&mut lent(100, 2)), 50);
+        let given = [(HIGH_WINDOW, 100.0), (HIGH_DECREASE, 0.2)];
+        let given = given.map(|(n, v)| (n.to_owned(), v)).into();
+        let set = Config {
+            params: Params::new(PARAMS, &given).expect("in range"),
+            ..table
+        };
+        let left = ops(&set).ssthresh(&mut lent(100, 2));
+        assert!((79..=80).contains(&left), "{left}");
+    }
 }

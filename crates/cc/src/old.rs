@@ -3,7 +3,10 @@
 pub(crate) mod bic;
 pub(crate) mod cubic;
 pub(crate) mod dctcp;
+pub(crate) mod highspeed;
 pub(crate) mod htcp;
 pub(crate) mod hybla;
 pub(crate) mod illinois;
+pub(crate) mod scalable;
+pub(crate) mod veno;
 pub(crate) mod westwood;

@@ -7,14 +7,14 @@
 //! Two forms: the paper's in real numbers, which is Reno up to 16 segments, and Linux's
 //! (`tcp_scalable.c`), which grows as Reno up to 100 and never gives up more than an eighth.
 
+use cclab_interface::{CongestionOps, Tcp};
 use cclab_units::parameter::Parameter;
-use cclab_units::{InKernel, Measure, Time};
+use cclab_units::{InKernel, Measure};
 
 use crate::gaimd::{GeneralAimd, Rule};
-use crate::module::{Modular, Module, past_slow_start};
+use crate::module::Modular;
 use crate::variant::{EcnFeedback, Near, Signal, Variant, WindowInRecovery};
-use crate::window::SegmentWindow;
-use crate::{Arithmetic, Config, CongestionControl};
+use crate::{Arithmetic, Config, CongestionControl, old};
 
 const PARAMS: &[Parameter] = &[
     Parameter {
@@ -62,7 +62,7 @@ pub(crate) const VARIANT: Variant = Variant {
     signal: Signal::Losses,
     departures: &[],
     relations: &[],
-    ops: None,
+    ops: Some(|config| Box::new(LinuxScalable::new(config))),
     build: Some(build),
 };
 
@@ -72,8 +72,8 @@ fn build(config: &Config) -> Box<dyn CongestionControl> {
     match config.arithmetic {
         Arithmetic::Segments => Box::new(Modular::new(
             config,
-            LinuxScalable {
-                per_segment: (1.0 / a).round() as u64, // TCP_SCALABLE_AI_CNT
+            old::scalable::LinuxScalable {
+                per_segment: (1.0 / a).round() as u64,
                 b,
             },
         )),
@@ -111,30 +111,49 @@ impl Rule for Scalable {
     }
 }
 
-/// The module of Linux.
+/// The module of Linux (`tcp_scalable.c`).
 struct LinuxScalable {
-    per_segment: u64,
+    /// Acknowledged segments per one of growth (`TCP_SCALABLE_AI_CNT`).
+    per_segment: u32,
+    /// The share given up; an eighth is `>> TCP_SCALABLE_MD_SCALE`.
     b: f64,
 }
 
-impl Module for LinuxScalable {
-    fn grow(&mut self, window: &mut SegmentWindow, acked: u64, _now: Time) {
-        let left = past_slow_start(window, acked);
-        if left > 0 {
-            window.avoid(window.cwnd.min(self.per_segment), left);
+impl LinuxScalable {
+    fn new(config: &Config) -> LinuxScalable {
+        LinuxScalable {
+            per_segment: (1.0 / config.params.get("a")).round() as u32,
+            b: config.params.get("b"),
         }
     }
+}
 
-    fn ssthresh(&mut self, window: &SegmentWindow, _now: Time) -> u64 {
-        let given_up = (window.cwnd as f64 * self.b) as u64; // cwnd >> 3 for an eighth
-        (window.cwnd - given_up).max(2)
+impl CongestionOps for LinuxScalable {
+    fn ssthresh(&mut self, tcp: &mut Tcp) -> u32 {
+        let given_up = (f64::from(tcp.snd_cwnd) * self.b) as u32;
+        (tcp.snd_cwnd - given_up).max(2)
+    }
+
+    fn cong_avoid(&mut self, tcp: &mut Tcp, _ack: u32, mut acked: u32) {
+        if !tcp.is_cwnd_limited() {
+            return;
+        }
+        if tcp.in_slow_start() {
+            acked = tcp.slow_start(acked);
+            if acked == 0 {
+                return;
+            }
+        }
+        tcp.cong_avoid_ai(tcp.snd_cwnd.min(self.per_segment), acked);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use cclab_units::parameter::Params;
+
     use super::*;
-    use crate::tests::{Bench, ack, config_of, congestion};
+    use crate::tests::{Bench, ack, config_of, congestion, lent};
     use crate::{Congestion, SlowStart};
 
     fn flow(arithmetic: Arithmetic, cwnd: u64) -> Bench<Box<dyn CongestionControl>> {
@@ -146,31 +165,62 @@ mod tests {
         Bench::new(build(&config))
     }
 
-    #[test]
-    fn linux_counts_a_hundred_to_a_segment() {
-        let mut flow = flow(Arithmetic::Segments, 200_000);
-        for _ in 0..49 {
-            flow.ack(&ack(2_000));
-        }
-        assert_eq!(flow.cc.cwnd(), 200_000);
-        flow.ack(&ack(2_000));
-        assert_eq!(flow.cc.cwnd(), 201_000);
-        // 201 >> 3 = 25.
-        flow.congestion(Congestion::Loss, &congestion(150_000));
-        assert_eq!((flow.cc.cwnd(), flow.cc.ssthresh()), (176_000, 176_000));
+    fn module(given: &[(&str, f64)]) -> LinuxScalable {
+        let given = given.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect();
+        LinuxScalable::new(&Config {
+            params: Params::new(PARAMS, &given).expect("in range"),
+            ..config_of(&VARIANT, Arithmetic::Segments, SlowStart::Plain)
+        })
     }
 
     #[test]
-    fn linux_is_no_slower_than_reno_in_a_small_window() {
-        let mut flow = flow(Arithmetic::Segments, 10_000);
-        for _ in 0..10 {
-            flow.ack(&ack(1_000));
+    fn linux_counts_a_hundred_to_a_segment() {
+        let mut module = module(&[]);
+        let mut tcp = lent(200, 2);
+        for _ in 0..49 {
+            module.cong_avoid(&mut tcp, 0, 2);
         }
-        assert_eq!(flow.cc.cwnd(), 11_000);
-        flow.congestion(Congestion::Ecn, &congestion(11_000));
-        assert_eq!(flow.cc.cwnd(), 10_000); // 11 >> 3 = 1
-        flow.congestion(Congestion::Rto, &congestion(10_000));
-        assert_eq!((flow.cc.cwnd(), flow.cc.ssthresh()), (1_000, 9_000));
+        assert_eq!((tcp.snd_cwnd, tcp.snd_cwnd_cnt), (200, 98));
+        module.cong_avoid(&mut tcp, 0, 2);
+        assert_eq!((tcp.snd_cwnd, tcp.snd_cwnd_cnt), (201, 0));
+        tcp.is_cwnd_limited = 0;
+        module.cong_avoid(&mut tcp, 0, 100);
+        assert_eq!((tcp.snd_cwnd, tcp.snd_cwnd_cnt), (201, 0));
+    }
+
+    /// Below a hundred segments the window itself is counted; slow start leaves 3 of 5.
+    #[test]
+    fn linux_is_no_slower_than_reno_in_a_small_window() {
+        let mut module = module(&[]);
+        let mut tcp = lent(8, 10);
+        module.cong_avoid(&mut tcp, 0, 5);
+        assert_eq!((tcp.snd_cwnd, tcp.snd_cwnd_cnt), (10, 3));
+        module.cong_avoid(&mut tcp, 0, 7);
+        assert_eq!((tcp.snd_cwnd, tcp.snd_cwnd_cnt), (11, 0));
+    }
+
+    /// 201 >> 3 = 25, 15 >> 3 = 1, 7 >> 3 = 0; two remain at least.
+    #[test]
+    fn linux_gives_up_an_eighth_and_undo_takes_the_larger_window() {
+        let mut module = module(&[]);
+        for (cwnd, left) in [(201, 176), (15, 14), (7, 7), (1, 2)] {
+            assert_eq!(module.ssthresh(&mut lent(cwnd, 2)), left, "{cwnd}");
+        }
+        let mut tcp = lent(176, 176);
+        tcp.prior_cwnd = 201;
+        assert_eq!(module.undo_cwnd(&mut tcp), 201);
+        tcp.snd_cwnd = 202;
+        assert_eq!(module.undo_cwnd(&mut tcp), 202);
+    }
+
+    /// An `a` of 0.02 counts 50 to a segment; a `b` of 0.25 leaves 75 of 100.
+    #[test]
+    fn parameters_set_both_of_linuxs_constants() {
+        let mut module = module(&[("a", 0.02), ("b", 0.25)]);
+        let mut tcp = lent(100, 2);
+        module.cong_avoid(&mut tcp, 0, 50);
+        assert_eq!(tcp.snd_cwnd, 101);
+        assert_eq!(module.ssthresh(&mut lent(100, 2)), 75);
     }
 
     #[test]

@@ -30,6 +30,16 @@ pub(crate) fn config_of(
     }
 }
 
+/// A window of the stack that was filled, lent to a variant.
+pub(crate) fn lent(cwnd: u32, ssthresh: u32) -> Tcp {
+    Tcp {
+        snd_cwnd: cwnd,
+        snd_ssthresh: ssthresh,
+        is_cwnd_limited: 1,
+        ..Tcp::default()
+    }
+}
+
 /// `variant` of the simulator at the start of a connection.
 pub(crate) fn started(variant: &Variant, config: &Config) -> Box<dyn CongestionControl> {
     (variant.build.expect("a variant of the simulator"))(config)

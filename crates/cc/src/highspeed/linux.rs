@@ -1,15 +1,12 @@
 //! HighSpeed TCP as Linux 6.12 has it (`tcp_highspeed.c`): the table of RFC 3649 appendix B,
 //! one step per acknowledgement whatever it covers.
 
-use cclab_units::Time;
-
-use crate::module::Module;
-use crate::window::SegmentWindow;
+use cclab_interface::{CongestionOps, Tcp};
 
 /// Table 12 of RFC 3649: row `i` holds for windows up to its own, adds `i + 1` segments per
 /// window of acknowledgements, and gives up its share, here in 256ths.
 #[rustfmt::skip]
-const TABLE: [(u64, u64); 72] = [
+pub(crate) const TABLE: [(u32, u32); 72] = [
     (38, 128), (118, 112), (221, 104), (347, 98), (495, 93), (663, 89), (851, 86), (1058, 83),
     (1284, 81), (1529, 78), (1793, 76), (2076, 74), (2378, 72), (2699, 71), (3039, 69), (3399, 68),
     (3778, 66), (4177, 65), (4596, 64), (5036, 62), (5497, 61), (5979, 60), (6483, 59), (7009, 58),
@@ -21,7 +18,10 @@ const TABLE: [(u64, u64); 72] = [
     (61799, 29), (64851, 28), (68113, 28), (71617, 27), (75401, 26), (79517, 26), (84035, 25), (89053, 24),
 ];
 
-/// The module's state.
+/// No window is larger (`hstcp_init`): its product with a share of the table fits 32 bits.
+const LARGEST: u32 = u32::MAX / 128;
+
+/// The module's state (`struct hstcp`).
 pub(super) struct HighSpeed {
     /// The row in force (`ai`).
     row: usize,
@@ -32,7 +32,7 @@ impl HighSpeed {
         HighSpeed { row: 0 }
     }
 
-    fn look_up(&mut self, cwnd: u64) {
+    fn look_up(&mut self, cwnd: u32) {
         while self.row + 1 < TABLE.len() && cwnd > TABLE[self.row].0 {
             self.row += 1;
         }
@@ -42,45 +42,41 @@ impl HighSpeed {
     }
 }
 
-impl Module for HighSpeed {
-    fn grow(&mut self, window: &mut SegmentWindow, acked: u64, _now: Time) {
-        if window.in_slow_start() {
-            window.slow_start(acked); // what it leaves is not used
-            return;
-        }
-        self.look_up(window.cwnd);
-        window.counter += self.row as u64 + 1;
-        if window.counter >= window.cwnd {
-            window.counter -= window.cwnd;
-            window.cwnd += 1;
-        }
+impl CongestionOps for HighSpeed {
+    fn init(&mut self, tcp: &mut Tcp) {
+        self.row = 0;
+        tcp.snd_cwnd_clamp = tcp.snd_cwnd_clamp.min(LARGEST);
     }
 
     /// By the row of the last growth, which may be another than the window's after slow start.
-    fn ssthresh(&mut self, window: &SegmentWindow, _now: Time) -> u64 {
-        let given_up = (window.cwnd * TABLE[self.row].1) >> 8;
-        (window.cwnd - given_up).max(2)
+    fn ssthresh(&mut self, tcp: &mut Tcp) -> u32 {
+        let given_up = tcp.snd_cwnd.wrapping_mul(TABLE[self.row].1) >> 8;
+        tcp.snd_cwnd.wrapping_sub(given_up).max(2)
+    }
+
+    fn cong_avoid(&mut self, tcp: &mut Tcp, _ack: u32, acked: u32) {
+        if !tcp.is_cwnd_limited() {
+            return;
+        }
+        if tcp.in_slow_start() {
+            tcp.slow_start(acked); // what it leaves is not used
+            return;
+        }
+        self.look_up(tcp.snd_cwnd);
+        if tcp.snd_cwnd < tcp.snd_cwnd_clamp {
+            tcp.snd_cwnd_cnt = tcp.snd_cwnd_cnt.wrapping_add(self.row as u32 + 1);
+            if tcp.snd_cwnd_cnt >= tcp.snd_cwnd {
+                tcp.snd_cwnd_cnt -= tcp.snd_cwnd;
+                tcp.snd_cwnd += 1;
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::module::Modular;
-    use crate::tests::{Bench, ack, config_of, congestion};
-    use crate::{Arithmetic, Congestion, CongestionControl, SlowStart};
-
-    fn flow(cwnd: u64) -> Bench<Modular<HighSpeed>> {
-        let config = config_of(
-            &crate::highspeed::VARIANT,
-            Arithmetic::Segments,
-            SlowStart::Plain,
-        );
-        let mut flow = Bench::new(Modular::new(&config, HighSpeed::new()));
-        flow.cc.stack.window.cwnd = cwnd;
-        flow.cc.stack.window.ssthresh = 2;
-        flow
-    }
+    use crate::tests::lent;
 
     #[test]
     fn rows_hold_up_to_their_window() {
@@ -101,34 +97,63 @@ mod tests {
         assert_eq!(TABLE[71], (89_053, 24));
     }
 
+    /// Row 1 adds two per acknowledgement, so that 50 of them are a window of 100.
     #[test]
     fn a_step_is_an_acknowledgement_not_a_segment() {
-        let mut flow = flow(100);
-        // Row 1: two per ACK, so that 50 ACKs of two segments each are one segment.
+        let mut module = HighSpeed::new();
+        let mut tcp = lent(100, 2);
         for _ in 0..49 {
-            flow.ack(&ack(2_000));
+            module.cong_avoid(&mut tcp, 0, 2);
         }
-        assert_eq!(flow.cc.cwnd(), 100_000);
-        flow.ack(&ack(2_000));
-        assert_eq!(flow.cc.cwnd(), 101_000);
-        // 101 * 112 / 256 = 44 are given up.
-        flow.congestion(Congestion::Loss, &congestion(101_000));
-        assert_eq!((flow.cc.cwnd(), flow.cc.ssthresh()), (57_000, 57_000));
-        // Row 1 is still in force: 57 * 112 / 256 = 24.
-        flow.congestion(Congestion::Rto, &congestion(57_000));
-        assert_eq!((flow.cc.cwnd(), flow.cc.ssthresh()), (1_000, 33_000));
-        flow.undo();
-        assert_eq!((flow.cc.cwnd(), flow.cc.ssthresh()), (57_000, 57_000));
+        assert_eq!((tcp.snd_cwnd, tcp.snd_cwnd_cnt), (100, 98));
+        module.cong_avoid(&mut tcp, 0, 2);
+        assert_eq!((tcp.snd_cwnd, tcp.snd_cwnd_cnt), (101, 0));
+        // At the clamp nothing is counted either.
+        tcp.snd_cwnd_clamp = 101;
+        module.cong_avoid(&mut tcp, 0, 2);
+        assert_eq!((tcp.snd_cwnd, tcp.snd_cwnd_cnt), (101, 0));
+        tcp.is_cwnd_limited = 0;
+        tcp.snd_cwnd_clamp = 200;
+        module.cong_avoid(&mut tcp, 0, 2);
+        assert_eq!(tcp.snd_cwnd_cnt, 0);
+    }
+
+    /// Row 1: 101 * 112 >> 8 = 44 are given up, of 57 then 24, though 57 is a window of row 1
+    /// too; of 30, which is row 0's, 30 * 112 >> 8 = 13 until the window grows.
+    #[test]
+    fn a_loss_costs_the_row_of_the_last_growth() {
+        let mut module = HighSpeed::new();
+        let mut tcp = lent(101, 2);
+        assert_eq!(module.ssthresh(&mut tcp), 51); // 101 >> 1 = 50: no growth yet
+        module.cong_avoid(&mut tcp, 0, 1);
+        assert_eq!(module.ssthresh(&mut tcp), 57);
+        tcp.snd_cwnd = 57;
+        assert_eq!(module.ssthresh(&mut tcp), 33);
+        tcp.snd_cwnd = 30;
+        assert_eq!(module.ssthresh(&mut tcp), 17);
+        module.cong_avoid(&mut tcp, 0, 1);
+        assert_eq!(module.ssthresh(&mut tcp), 15);
+        tcp.prior_cwnd = 101;
+        assert_eq!(module.undo_cwnd(&mut tcp), 101);
+    }
+
+    /// Of 12 acknowledged 4 lead to the threshold; the 8 left over are lost.
+    #[test]
+    fn slow_start_hands_nothing_on() {
+        let mut module = HighSpeed::new();
+        let mut tcp = lent(10, 14);
+        module.cong_avoid(&mut tcp, 0, 12);
+        assert_eq!((tcp.snd_cwnd, tcp.snd_cwnd_cnt), (14, 0));
     }
 
     #[test]
-    fn the_first_loss_after_slow_start_halves() {
-        let mut flow = flow(10);
-        flow.cc.stack.window.ssthresh = u64::MAX;
-        for _ in 0..100 {
-            flow.ack(&ack(10_000));
-        }
-        flow.congestion(Congestion::Loss, &congestion(0));
-        assert_eq!(flow.cc.cwnd(), 505_000); // no avoidance yet: the first row
+    fn the_window_is_limited_from_the_start() {
+        let mut module = HighSpeed { row: 5 };
+        let mut tcp = lent(10, 14);
+        module.init(&mut tcp);
+        assert_eq!((module.row, tcp.snd_cwnd_clamp), (0, 33_554_431));
+        tcp.snd_cwnd_clamp = 1_000;
+        module.init(&mut tcp);
+        assert_eq!(tcp.snd_cwnd_clamp, 1_000);
     }
 }
