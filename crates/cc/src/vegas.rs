@@ -18,9 +18,9 @@ use cclab_units::{InKernel, Measure};
 use crate::variant::{
     Departure, EcnFeedback, Near, RecoveryName, Signal, Variant, WindowInRecovery,
 };
-use crate::{Arithmetic, Config, CongestionControl};
+use crate::{Arithmetic, Config, CongestionControl, old};
 
-pub(crate) use round::Rounds;
+pub(crate) use round::Round;
 
 const PARAMS: &[Parameter] = &[
     Parameter {
@@ -74,14 +74,14 @@ pub(crate) const VARIANT: Variant = Variant {
     ],
     params: PARAMS,
     relations: &[Relation::AtMost("alpha", "beta")],
-    ops: None,
+    ops: Some(|config| Box::new(linux::Vegas::new(config))),
     build: Some(build),
 };
 
 fn build(config: &Config) -> Box<dyn CongestionControl> {
     match config.arithmetic {
         Arithmetic::Bytes | Arithmetic::Segments | Arithmetic::PerAckBytes => {
-            Box::new(linux::LinuxVegas::new(config))
+            Box::new(old::vegas::LinuxVegas::new(config))
         }
         Arithmetic::PerAckSegments => Box::new(ns2::Vegas::new(config)),
     }

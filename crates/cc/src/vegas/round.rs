@@ -1,96 +1,147 @@
 //! The round-trip times of one round and of all, as Linux's Vegas and YeAH measure them.
 
-use cclab_units::Time;
+use cclab_interface::{AckSample, CaEvent, CaState, Tcp, after};
 
-use crate::window::StackWindow;
-use crate::{AckSample, Config};
+/// Up to so many samples may all be of delayed acknowledgements.
+const FEW_SAMPLES: u16 = 2;
 
-/// Fewer samples than these may all be of delayed acknowledgements.
-const ENOUGH_SAMPLES: u32 = 3;
-
-/// `struct vegas`. Times are in microseconds and one more, so that none is zero.
-#[derive(Clone, Copy, Debug)]
+/// `struct vegas`. Round-trip times are in microseconds and one more, so that none is zero.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Round {
-    /// Smallest of all (`baseRTT`); `u64::MAX` before the first.
-    pub(crate) base: u64,
-    /// Smallest of the round (`minRTT`); `u64::MAX` before the first.
-    pub(crate) min: u64,
-    /// Samples in the round (`cntRTT`).
-    pub(crate) samples: u32,
-    /// Past this offset the round is over (`beg_snd_nxt`).
-    end: u64,
+    /// Past this number the round is over (`beg_snd_nxt`).
+    pub(crate) end: u32,
+    /// Whether the stack is Open (`doing_vegas_now`).
+    pub(crate) enabled: bool,
+    /// Samples in the round (`cntRTT`), 16 bits of them.
+    pub(crate) samples: u16,
+    /// Smallest of the round (`minRTT`).
+    pub(crate) min: u32,
+    /// Smallest since the connection was last idle (`baseRTT`).
+    pub(crate) base: u32,
 }
 
 impl Round {
-    pub(crate) fn new() -> Round {
-        Round {
-            base: u64::MAX,
-            min: u64::MAX,
-            samples: 0,
-            end: 0,
-        }
+    /// A round-trip time before there is one.
+    pub(crate) const UNKNOWN: u32 = 0x7fff_ffff;
+
+    /// `tcp_vegas_init`: the path is learnt anew.
+    pub(crate) fn forget(&mut self, tcp: &Tcp) {
+        self.base = Round::UNKNOWN;
+        self.enable(tcp);
     }
 
-    /// `tcp_vegas_pkts_acked`.
-    pub(crate) fn take(&mut self, ack: &AckSample) {
-        let Some(rtt) = ack.rtt else { return };
-        let micros = rtt.as_micros() + 1;
-        self.base = self.base.min(micros);
-        self.min = self.min.min(micros);
-        self.samples = self.samples.saturating_add(1);
+    /// `vegas_enable`.
+    fn enable(&mut self, tcp: &Tcp) {
+        self.enabled = true;
+        self.begin(tcp);
     }
 
-    /// Starts a round that ends when what is sent so far is acknowledged.
-    pub(crate) fn begin(&mut self, snd_nxt: u64) {
-        self.end = snd_nxt;
-        self.min = u64::MAX;
+    /// Begins a round, which ends when what is sent so far is acknowledged.
+    pub(crate) fn begin(&mut self, tcp: &Tcp) {
+        self.end = tcp.snd_nxt;
         self.samples = 0;
+        self.min = Round::UNKNOWN;
     }
 
-    pub(crate) fn is_over(&self, ack: &AckSample) -> bool {
-        ack.snd_una > self.end
+    pub(crate) fn is_over(&self, ack: u32) -> bool {
+        after(ack, self.end)
     }
 
     pub(crate) fn is_measured(&self) -> bool {
-        self.samples >= ENOUGH_SAMPLES
+        self.samples > FEW_SAMPLES
     }
-}
 
-/// A window of Linux's stack that is decided upon round by round.
-pub(crate) struct Rounds {
-    pub(crate) stack: StackWindow,
-    pub(crate) round: Round,
-    /// Where a round begins that follows an idle time or a mistake.
-    pub(crate) snd_nxt: u64,
-}
+    /// `tcp_vegas_pkts_acked`.
+    pub(crate) fn pkts_acked(&mut self, sample: &AckSample) {
+        if sample.rtt_us < 0 {
+            return;
+        }
+        let rtt = sample.rtt_us as u32 + 1;
+        self.base = self.base.min(rtt);
+        self.min = self.min.min(rtt);
+        self.samples = self.samples.wrapping_add(1);
+    }
 
-impl Rounds {
-    pub(crate) fn new(config: &Config) -> Rounds {
-        Rounds {
-            stack: StackWindow::new(config),
-            round: Round::new(),
-            snd_nxt: 0,
+    /// `tcp_vegas_state`.
+    pub(crate) fn set_state(&mut self, tcp: &Tcp, new: CaState) {
+        match new {
+            CaState::Open => self.enable(tcp),
+            _ => self.enabled = false,
         }
     }
 
-    /// Takes in an acknowledgement; measuring begins anew when the stack is Open again.
-    pub(crate) fn take(&mut self, ack: &AckSample) {
-        self.round.take(ack);
-        self.snd_nxt = ack.snd_nxt;
-        if self.stack.reopens(ack) {
-            self.round.begin(ack.snd_nxt);
+    /// `tcp_vegas_cwnd_event`: the path may have changed while nothing was sent.
+    pub(crate) fn cwnd_event(&mut self, tcp: &Tcp, event: CaEvent) {
+        if matches!(event, CaEvent::CwndRestart | CaEvent::TxStart) {
+            self.forget(tcp);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::lent;
+
+    fn sample(rtt_us: i32) -> AckSample {
+        AckSample {
+            rtt_us,
+            ..AckSample::default()
         }
     }
 
-    pub(crate) fn undo(&mut self) {
-        self.stack.undo();
-        self.round.begin(self.snd_nxt);
+    #[test]
+    fn a_round_takes_the_smallest_of_three_samples_and_more() {
+        let mut tcp = lent(10, 2);
+        let mut round = Round::default();
+        round.forget(&tcp);
+        let mut seen = Vec::new();
+        for rtt in [40_000, -1, 30_000, 50_000] {
+            round.pkts_acked(&sample(rtt));
+            seen.push((round.min, round.is_measured()));
+        }
+        let expected = [
+            (40_001, false),
+            (40_001, false),
+            (30_001, false),
+            (30_001, true),
+        ];
+        assert_eq!(seen, expected);
+        // The numbers wrap: 5 comes after 2^32 - 5, which ends the round no more than itself.
+        tcp.snd_nxt = u32::MAX - 4;
+        round.begin(&tcp);
+        assert!(round.is_over(5) && !round.is_over(u32::MAX - 4));
+        assert_eq!((round.min, round.base), (Round::UNKNOWN, 30_001));
+        round.samples = u16::MAX;
+        round.pkts_acked(&sample(1));
+        assert!(!round.is_measured());
     }
 
-    /// The path may have changed while nothing was sent: its delay is learnt anew.
-    pub(crate) fn restart(&mut self, idle: Time, rto: Time) {
-        self.stack.restart(idle, rto);
-        self.round = Round::new();
-        self.round.begin(self.snd_nxt);
+    #[test]
+    fn open_begins_a_round_and_an_idle_time_forgets_the_base() {
+        let mut tcp = lent(10, 2);
+        let mut round = Round::default();
+        round.forget(&tcp);
+        round.pkts_acked(&sample(40_000));
+        tcp.snd_nxt = 7_000;
+        for state in [
+            CaState::Disorder,
+            CaState::Cwr,
+            CaState::Recovery,
+            CaState::Loss,
+        ] {
+            round.set_state(&tcp, CaState::Open);
+            round.set_state(&tcp, state);
+            assert!(!round.enabled, "{state:?}");
+        }
+        assert_eq!((round.end, round.samples, round.base), (7_000, 0, 40_001));
+        round.cwnd_event(&tcp, CaEvent::CompleteCwr);
+        assert_eq!((round.enabled, round.base), (false, 40_001));
+        for event in [CaEvent::CwndRestart, CaEvent::TxStart] {
+            round.pkts_acked(&sample(40_000));
+            round.set_state(&tcp, CaState::Loss);
+            round.cwnd_event(&tcp, event);
+            assert_eq!((round.enabled, round.base), (true, Round::UNKNOWN));
+        }
     }
 }
