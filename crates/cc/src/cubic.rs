@@ -9,6 +9,7 @@
 //! kernel's behaviour needs. ns-2 carries Linux's code; ns-3.22 had none and gets the
 //! standard's.
 
+mod linux;
 mod standard;
 
 use cclab_units::parameter::Parameter;
@@ -87,7 +88,7 @@ pub(crate) const VARIANT: Variant = Variant {
     departures: &[],
     params: PARAMS,
     relations: &[],
-    ops: None,
+    ops: Some(|config| Box::new(linux::Cubic::new(config))),
     build: Some(build),
 };
 

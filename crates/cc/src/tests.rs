@@ -40,6 +40,18 @@ pub(crate) fn lent(cwnd: u32, ssthresh: u32) -> Tcp {
     }
 }
 
+/// As [`config_of`] for stacks that count segments, with some parameters given.
+pub(crate) fn config_with(variant: &Variant, given: &[(&str, f64)]) -> Config {
+    let given = given
+        .iter()
+        .map(|&(name, value)| (name.to_owned(), value))
+        .collect();
+    Config {
+        params: Params::new(variant.params, &given).expect("values in their ranges"),
+        ..config(Arithmetic::Segments, SlowStart::Plain)
+    }
+}
+
 /// `variant` of the simulator at the start of a connection.
 pub(crate) fn started(variant: &Variant, config: &Config) -> Box<dyn CongestionControl> {
     (variant.build.expect("a variant of the simulator"))(config)
