@@ -8,7 +8,9 @@ use cclab_interface::{
 use cclab_units::{Rate, Time};
 
 use crate::window::{MAX_WINDOW, segments};
-use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx, Repair};
+use crate::{
+    AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx, Repair, StampClocks,
+};
 
 /// A variant whose window is lent to it, at one flow.
 pub struct Lent<O> {
@@ -17,6 +19,7 @@ pub struct Lent<O> {
     pub(crate) ops: O,
     mss: u64,
     initial: u32,
+    clocks: StampClocks,
     /// Where the episode ends that keeps the stack out of its state Open.
     open_from: Option<u64>,
     /// `ssthresh` was asked for in this episode: undo gives back what was before.
@@ -42,6 +45,7 @@ impl<O: CongestionOps> Lent<O> {
             ops,
             mss: config.mss,
             initial,
+            clocks: StampClocks::of(&config.params),
             open_from: None,
             may_undo: false,
         }
@@ -53,7 +57,7 @@ impl<O: CongestionOps> Lent<O> {
     }
 
     fn set_clock(&mut self, now: Time) {
-        self.tcp.tcp_mstamp = now.as_micros();
+        self.tcp.tcp_mstamp = now.as_micros() + self.clocks.uptime_us();
         self.tcp.tcp_clock_cache = now.as_nanos();
         self.tcp.jiffies = now.as_millis();
     }
@@ -89,8 +93,7 @@ impl<O: CongestionOps> Lent<O> {
         tcp.max_packets_out = 0;
         tcp.saw_tstamp = u32::from(ack.stamps.is_some());
         if let Some(stamps) = ack.stamps {
-            tcp.rcv_tsval = stamps.value;
-            tcp.rcv_tsecr = stamps.echo;
+            self.clocks.stamp(tcp, stamps.value, stamps.echo);
         }
         tcp.ecn_flags |= u32::from(ack.ece);
     }

@@ -31,6 +31,7 @@ mod registry;
 mod reno;
 mod sack;
 mod scalable;
+mod stamps;
 mod step_rule;
 mod tahoe;
 #[cfg(test)]
@@ -50,6 +51,7 @@ pub use cclab_interface as interface;
 pub use cclab_interface::{CongestionOps, Tcp};
 pub use lent::Lent;
 pub use registry::{VARIANTS, build, find, find_simulated, of_kernel, simulated};
+pub use stamps::StampClocks;
 pub use variant::{
     Build, BuildOps, Control, Departure, EcnFeedback, Maker, Near, RecoveryName, Signal, Variant,
     WindowInRecovery,

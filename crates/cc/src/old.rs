@@ -7,6 +7,7 @@ pub(crate) mod highspeed;
 pub(crate) mod htcp;
 pub(crate) mod hybla;
 pub(crate) mod illinois;
+pub(crate) mod lp;
 mod round;
 pub(crate) mod scalable;
 pub(crate) mod vegas;

@@ -123,6 +123,11 @@ impl Params {
         self.values[index.unwrap_or_else(|| panic!("parameter {name} is not declared"))]
     }
 
+    /// Whether the algorithm has a parameter called `name`.
+    pub fn declares(&self, name: &str) -> bool {
+        self.declared.iter().any(|known| known.name == name)
+    }
+
     /// The value of `name`; `None` where the algorithm is to derive it.
     ///
     /// # Panics
