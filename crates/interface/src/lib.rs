@@ -5,14 +5,17 @@
 //! (`include/net/tcp.h`): windows in segments, times in microseconds or ticks of a millisecond.
 //! The crate depends on nothing, so that a user's file is compiled against it alone.
 
+mod declare;
+mod fault;
 mod ops;
 mod sample;
 mod table;
 mod tcp;
 
+#[doc(hidden)]
+pub use declare::Declared;
+pub use declare::{Given, Start};
 pub use ops::{CaEvent, CaState, CongestionOps, ack_flags};
 pub use sample::{AckSample, RateSample};
-#[doc(hidden)]
-pub use table::Declared;
-pub use table::{Given, INTERFACE_VERSION, Parameter, Start, Table, Text};
+pub use table::{Fault, INTERFACE_VERSION, Parameter, Table, Tell, Text};
 pub use tcp::{HZ, PacingStatus, TCP_INFINITE_SSTHRESH, Tcp, after, before, usecs_to_jiffies};

@@ -11,38 +11,50 @@
 
 use std::ffi::c_void;
 
-use crate::{AckSample, CaEvent, CaState, CongestionOps, RateSample, Tcp};
+use crate::{AckSample, RateSample, Tcp};
 
 /// Raised whenever [`Table`], [`Tcp`] or a sample changes its layout or meaning.
 pub const INTERFACE_VERSION: u32 = 1;
 
-/// UTF-8 text that lives as long as the shared object.
+/// UTF-8 text that lives as long as what tells it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Text {
-    /// Its first byte.
-    pub start: *const u8,
-    /// Its length in bytes.
-    pub len: usize,
+    start: *const u8,
+    len: usize,
 }
 
 impl Text {
     /// Of a literal.
     pub const fn of(text: &'static str) -> Text {
+        Text::lent(text)
+    }
+
+    /// Of a text that outlives whoever is told it.
+    pub(crate) const fn lent(text: &str) -> Text {
         Text {
             start: text.as_ptr(),
             len: text.len(),
         }
     }
 
+    /// Its bytes.
+    ///
+    /// # Safety
+    /// The text comes from a shared object that is still loaded, or from a [`Fault`] that is being
+    /// told.
+    pub unsafe fn bytes(&self) -> &[u8] {
+        // SAFETY: the caller's promise; an empty slice has an address, too.
+        unsafe { std::slice::from_raw_parts(self.start, self.len) }
+    }
+
     /// As a string.
     ///
     /// # Safety
-    /// The text comes from a table of a shared object that is still loaded.
+    /// See [`Text::bytes`].
     pub unsafe fn read(&self) -> String {
         // SAFETY: the caller's promise.
-        let bytes = unsafe { std::slice::from_raw_parts(self.start, self.len) };
-        String::from_utf8_lossy(bytes).into_owned()
+        String::from_utf8_lossy(unsafe { self.bytes() }).into_owned()
     }
 }
 
@@ -66,7 +78,7 @@ pub struct Parameter {
 unsafe impl Sync for Parameter {}
 
 impl Parameter {
-    /// A parameter called `name`.
+    /// A parameter called `name`, between `least` and `most`.
     pub const fn new(
         name: &'static str,
         meaning: &'static str,
@@ -83,27 +95,29 @@ impl Parameter {
     }
 }
 
-/// The values of a variant's parameters, in the order in which it declares them.
+/// A panic of a variant.
+#[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct Given<'a>(pub &'a [f64]);
-
-impl Given<'_> {
-    /// The value of the parameter at `index` of the declaration.
-    ///
-    /// # Panics
-    /// If so many are not declared.
-    pub fn at(&self, index: usize) -> f64 {
-        self.0[index]
-    }
+pub struct Fault {
+    /// The hook that was called, `start` or `end`.
+    pub hook: Text,
+    /// What the panic said.
+    pub message: Text,
+    /// The source file; empty: not known.
+    pub file: Text,
+    /// Its line, from 1.
+    pub line: u32,
+    /// Its column, from 1.
+    pub column: u32,
 }
 
-/// How a variant begins.
-pub type Start<V> = fn(Given<'_>) -> V;
+/// Whom a variant tells its panic: it does not return to the hook, but may unwind through it.
+pub type Tell = unsafe extern "C-unwind" fn(*const Fault) -> !;
 
-/// A variant that was compiled apart.
+/// A variant that was compiled apart. A hook that panics tells whoever watches and does not return.
 #[repr(C)]
 pub struct Table {
-    /// [`INTERFACE_VERSION`] of the crate that it was compiled against.
+    /// [`INTERFACE_VERSION`] of the crate that it was compiled against, or which the file asks for.
     pub interface: u32,
     /// Its name.
     pub name: Text,
@@ -113,163 +127,40 @@ pub struct Table {
     pub params_len: usize,
     /// Whether the flow always negotiates ECN (`TCP_CONG_NEEDS_ECN`).
     pub needs_ecn: bool,
+    /// Says whom panics are told, before anything else is called; without it they end the process.
+    pub watch: unsafe extern "C" fn(Tell),
     /// Makes one for a flow, with a value for each parameter.
-    pub start: unsafe extern "C" fn(values: *const f64, len: usize) -> *mut c_void,
+    pub start: unsafe extern "C-unwind" fn(values: *const f64, len: usize) -> *mut c_void,
     /// Ends it.
-    pub end: unsafe extern "C" fn(*mut c_void),
-    /// [`CongestionOps::init`].
-    pub init: unsafe extern "C" fn(*mut c_void, *mut Tcp),
-    /// [`CongestionOps::ssthresh`].
-    pub ssthresh: unsafe extern "C" fn(*mut c_void, *mut Tcp) -> u32,
-    /// [`CongestionOps::cong_avoid`].
-    pub cong_avoid: unsafe extern "C" fn(*mut c_void, *mut Tcp, u32, u32),
-    /// [`CongestionOps::set_state`].
-    pub set_state: unsafe extern "C" fn(*mut c_void, *mut Tcp, u8),
-    /// [`CongestionOps::cwnd_event`].
-    pub cwnd_event: unsafe extern "C" fn(*mut c_void, *mut Tcp, u8),
-    /// [`CongestionOps::in_ack_event`].
-    pub in_ack_event: unsafe extern "C" fn(*mut c_void, *mut Tcp, u32),
-    /// [`CongestionOps::pkts_acked`].
-    pub pkts_acked: unsafe extern "C" fn(*mut c_void, *mut Tcp, *const AckSample),
-    /// [`CongestionOps::has_cong_control`].
-    pub has_cong_control: unsafe extern "C" fn(*mut c_void) -> bool,
-    /// [`CongestionOps::cong_control`].
-    pub cong_control: unsafe extern "C" fn(*mut c_void, *mut Tcp, u32, u32, *const RateSample),
-    /// [`CongestionOps::undo_cwnd`].
-    pub undo_cwnd: unsafe extern "C" fn(*mut c_void, *mut Tcp) -> u32,
-    /// [`CongestionOps::min_tso_segs`]; zero: no say.
-    pub min_tso_segs: unsafe extern "C" fn(*mut c_void, *mut Tcp) -> u32,
-    /// [`CongestionOps::sndbuf_expand`]; zero: no say.
-    pub sndbuf_expand: unsafe extern "C" fn(*mut c_void, *mut Tcp) -> u32,
+    pub end: unsafe extern "C-unwind" fn(*mut c_void),
+    /// [`init`](crate::CongestionOps::init).
+    pub init: unsafe extern "C-unwind" fn(*mut c_void, *mut Tcp),
+    /// [`ssthresh`](crate::CongestionOps::ssthresh).
+    pub ssthresh: unsafe extern "C-unwind" fn(*mut c_void, *mut Tcp) -> u32,
+    /// [`cong_avoid`](crate::CongestionOps::cong_avoid).
+    pub cong_avoid: unsafe extern "C-unwind" fn(*mut c_void, *mut Tcp, u32, u32),
+    /// [`set_state`](crate::CongestionOps::set_state).
+    pub set_state: unsafe extern "C-unwind" fn(*mut c_void, *mut Tcp, u8),
+    /// [`cwnd_event`](crate::CongestionOps::cwnd_event).
+    pub cwnd_event: unsafe extern "C-unwind" fn(*mut c_void, *mut Tcp, u8),
+    /// [`in_ack_event`](crate::CongestionOps::in_ack_event).
+    pub in_ack_event: unsafe extern "C-unwind" fn(*mut c_void, *mut Tcp, u32),
+    /// [`pkts_acked`](crate::CongestionOps::pkts_acked).
+    pub pkts_acked: unsafe extern "C-unwind" fn(*mut c_void, *mut Tcp, *const AckSample),
+    /// [`has_cong_control`](crate::CongestionOps::has_cong_control).
+    pub has_cong_control: unsafe extern "C-unwind" fn(*mut c_void) -> bool,
+    /// [`cong_control`](crate::CongestionOps::cong_control).
+    pub cong_control:
+        unsafe extern "C-unwind" fn(*mut c_void, *mut Tcp, u32, u32, *const RateSample),
+    /// [`undo_cwnd`](crate::CongestionOps::undo_cwnd).
+    pub undo_cwnd: unsafe extern "C-unwind" fn(*mut c_void, *mut Tcp) -> u32,
+    /// [`min_tso_segs`](crate::CongestionOps::min_tso_segs); zero: no say.
+    pub min_tso_segs: unsafe extern "C-unwind" fn(*mut c_void, *mut Tcp) -> u32,
+    /// [`sndbuf_expand`](crate::CongestionOps::sndbuf_expand); zero: no say.
+    pub sndbuf_expand: unsafe extern "C-unwind" fn(*mut c_void, *mut Tcp) -> u32,
 }
 
 // SAFETY: a table is made of constants.
 unsafe impl Sync for Table {}
 // SAFETY: see above.
 unsafe impl Send for Table {}
-
-/// What a variant says of itself beside its hooks.
-#[doc(hidden)]
-pub trait Declared: CongestionOps + Sized + 'static {
-    const START: Start<Self>;
-}
-
-impl Table {
-    /// The table of variant `V`.
-    #[doc(hidden)]
-    pub const fn of<V: Declared>(
-        name: &'static str,
-        params: &'static [Parameter],
-        needs_ecn: bool,
-    ) -> Table {
-        Table {
-            interface: INTERFACE_VERSION,
-            name: Text::of(name),
-            params: params.as_ptr(),
-            params_len: params.len(),
-            needs_ecn,
-            start: start::<V>,
-            end: end::<V>,
-            init: init::<V>,
-            ssthresh: ssthresh::<V>,
-            cong_avoid: cong_avoid::<V>,
-            set_state: set_state::<V>,
-            cwnd_event: cwnd_event::<V>,
-            in_ack_event: in_ack_event::<V>,
-            pkts_acked: pkts_acked::<V>,
-            has_cong_control: has_cong_control::<V>,
-            cong_control: cong_control::<V>,
-            undo_cwnd: undo_cwnd::<V>,
-            min_tso_segs: min_tso_segs::<V>,
-            sndbuf_expand: sndbuf_expand::<V>,
-        }
-    }
-}
-
-unsafe extern "C" fn start<V: Declared>(values: *const f64, len: usize) -> *mut c_void {
-    let given = match len {
-        0 => &[][..],
-        // SAFETY: the host passes as many values as it says.
-        _ => unsafe { std::slice::from_raw_parts(values, len) },
-    };
-    Box::into_raw(Box::new(V::START(Given(given)))).cast()
-}
-
-unsafe extern "C" fn end<V: Declared>(variant: *mut c_void) {
-    // SAFETY: `start` made it, and the host ends it once.
-    drop(unsafe { Box::from_raw(variant.cast::<V>()) });
-}
-
-/// Defines the functions of the table that hand on to a hook.
-macro_rules! hooks {
-    ($($hook:ident($($arg:ident: $given:ty => $told:expr),*) $(-> $result:ty)? $(, $with:expr)?;)*) => {$(
-        unsafe extern "C" fn $hook<V: Declared>(
-            variant: *mut c_void,
-            tcp: *mut Tcp,
-            $($arg: $given),*
-        ) $(-> $result)? {
-            // SAFETY: `start` made the variant, and the host lends it and the connection for the
-            // time of the call.
-            let (variant, tcp) = unsafe { (&mut *variant.cast::<V>(), &mut *tcp) };
-            let said = variant.$hook(tcp, $($told),*);
-            $(let said = $with(said);)?
-            said
-        }
-    )*};
-}
-
-hooks! {
-    init();
-    ssthresh() -> u32;
-    cong_avoid(ack: u32 => ack, acked: u32 => acked);
-    set_state(new: u8 => CaState::of(new));
-    in_ack_event(flags: u32 => flags);
-    undo_cwnd() -> u32;
-    // SAFETY: the host lends the sample for the time of the call.
-    pkts_acked(sample: *const AckSample => unsafe { &*sample });
-    // SAFETY: see above.
-    cong_control(ack: u32 => ack, flag: u32 => flag, sample: *const RateSample => unsafe { &*sample });
-    min_tso_segs() -> u32, |said: Option<u32>| said.unwrap_or(0);
-    sndbuf_expand() -> u32, |said: Option<u32>| said.unwrap_or(0);
-}
-
-unsafe extern "C" fn cwnd_event<V: Declared>(variant: *mut c_void, tcp: *mut Tcp, event: u8) {
-    // SAFETY: as the other hooks.
-    let (variant, tcp) = unsafe { (&mut *variant.cast::<V>(), &mut *tcp) };
-    if let Some(event) = CaEvent::of(event) {
-        variant.cwnd_event(tcp, event);
-    }
-}
-
-unsafe extern "C" fn has_cong_control<V: Declared>(variant: *mut c_void) -> bool {
-    // SAFETY: as the other hooks.
-    unsafe { &*variant.cast::<V>() }.has_cong_control()
-}
-
-/// Declares the variant of a file: its name, how it begins, and its parameters.
-///
-/// ```text
-/// cclab::variant! { name: "mine", start: Mine::new, params: [
-///     cclab::Parameter::new("beta", "what remains of the window at a loss", 0.7, [0.1, 0.9]),
-/// ] }
-/// ```
-#[macro_export]
-macro_rules! variant {
-    (name: $name:literal, start: $variant:ident :: $start:ident
-     $(, needs_ecn: $ecn:literal)? $(, params: [$($param:expr),* $(,)?])? $(,)?) => {
-        impl $crate::Declared for $variant {
-            const START: $crate::Start<$variant> = $variant::$start;
-        }
-
-        static PARAMS: &[$crate::Parameter] = &[$($($param),*)?];
-
-        /// What cclab asks a file for.
-        #[unsafe(no_mangle)]
-        pub extern "C" fn cclab_variant() -> *const $crate::Table {
-            static TABLE: $crate::Table = $crate::Table::of::<$variant>(
-                $name, PARAMS, false $(|| $ecn)?,
-            );
-            &TABLE
-        }
-    };
-}

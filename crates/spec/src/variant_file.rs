@@ -3,6 +3,7 @@
 mod beside;
 mod c;
 mod load;
+mod rust;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -46,7 +47,8 @@ pub struct VariantFile {
     pub language: Language,
     /// The file's name, without its folder.
     pub file: String,
-    /// What it calls itself: what the C file registers, the Python class, the Rust file's stem.
+    /// What it calls itself: what the C file registers, the Python class, the name
+    /// that the Rust file declares.
     pub name: String,
     /// SHA-256 of the names and texts of `texts`, in hexadecimal digits.
     pub sha256: String,

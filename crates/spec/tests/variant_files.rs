@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use cclab_spec::{Language, Overrides, Plan, Scenario, Study};
 
+const RUST: &str = "cclab::variant! { interface: 1, name: \"quick\", start: Quick::new }\n";
 const MODULE: &str = "#include <net/tcp.h>\n#include \"foo.h\"\n\
     static int beta = BETA;\nmodule_param(beta, int, 0644);\n\
     static bool fast;\nmodule_param(fast, bool, 0644);\n\
@@ -122,14 +123,14 @@ fn a_label_is_the_files_own_name_unless_that_is_taken() {
         "mine.py",
         "class Mine(Base):\n    pass\n\nclass Cubic:\n    pass\n",
     );
-    folder.write("quick.rs", "// Rust\n");
+    folder.write("file.rs", RUST);
     let paths = [
         "./tcp_foo.c",
         "b/tcp_foo.c",
         "cubic.c",
         "./own.c",
         "./mine.py:Mine",
-        "./quick.rs",
+        "./file.rs",
         "reno",
     ];
     let swept = format!("[[flow]]\nname = \"a\"\n[sweep]\n\"flow.a.cc\" = {paths:?}\n");
@@ -204,6 +205,8 @@ fn bad_files_are_told_at_the_studys_key() {
     folder.write("long.c", &MODULE.replace("NAME", "longer_than_fifteen"));
     folder.write("outside/in.c", &MODULE.replace("foo.h", "../foo.h"));
     folder.write("mine.py", "class Mine:\n    pass\n");
+    folder.write("none.rs", "fn main() {}\n");
+    folder.write("named.rs", &RUST.replace("quick", "a b"));
     fs::create_dir(folder.0.join("folder.c")).expect("a folder");
     fs::write(folder.0.join("binary.c"), [0xff, 0xfe]).expect("a file");
     let cases = [
@@ -254,6 +257,16 @@ fn bad_files_are_told_at_the_studys_key() {
         (
             "./mine.py:Mien",
             "unknown class of \"./mine.py\" `Mien`; did you mean `Mine`?",
+        ),
+        (
+            "./none.rs",
+            "the Rust file \"./none.rs\" declares no variant; it says cclab::variant! { name: \
+             \"mine\", start: Mine::new }, the name first",
+        ),
+        (
+            "./named.rs",
+            "the Rust file \"./named.rs\" declares \"a b\", which cannot be a name; it has 1 to 15 \
+             letters, digits, `-`, `_`, `.` and `+`",
         ),
     ];
     for (path, message) in cases {

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::beside;
 use super::c::{Module, ModuleParam};
-use super::{Language, VariantFile};
+use super::{Language, VariantFile, rust};
 use crate::error::{nearest, unknown};
 
 /// Larger files are no variants.
@@ -83,7 +83,7 @@ pub(crate) fn load(folder: &Path, path: &str) -> Result<Loaded, Wrong> {
             (name, Some(module.params))
         }
         Language::Python => (class_of(path, &place, class, &text)?, None),
-        Language::Rust => (file.trim_end_matches(".rs").to_owned(), None),
+        Language::Rust => (of_rust(path, &text)?, None),
     };
     let beside = full.parent().unwrap_or(Path::new(""));
     let texts = beside::texts(beside, file, text, language)
@@ -158,23 +158,37 @@ fn registered(path: &str, module: &Module) -> Result<String, Wrong> {
             format!("the C file \"{path}\" does not show the name that it registers"),
             "write it into the initializer of its struct tcp_congestion_ops: .name = \"foo\"",
         )),
-        [Some(name)] => {
-            let plain = |c: char| c.is_ascii_alphanumeric() || "-_.+".contains(c);
-            let fits = !name.is_empty() && name.len() <= MAX_NAME && !is_path(name);
-            match fits && name.chars().all(plain) {
-                true => Ok(name.clone()),
-                false => Err(wrong(
-                    format!("the C file \"{path}\" registers {name:?}, which cannot be a name"),
-                    format!("it has 1 to {MAX_NAME} letters, digits, `-`, `_`, `.` and `+`"),
-                )),
-            }
-        }
+        [Some(name)] => fitting(name, || format!("the C file \"{path}\" registers")),
         several => Err(wrong(
             format!(
                 "the C file \"{path}\" registers {} congestion controls",
                 several.len()
             ),
             "a study knows a file by the one that it registers: write a file for each",
+        )),
+    }
+}
+
+/// The name that the Rust file at `path` declares.
+fn of_rust(path: &str, text: &str) -> Result<String, Wrong> {
+    match rust::declared(text) {
+        Some(name) => fitting(&name, || format!("the Rust file \"{path}\" declares")),
+        None => Err(wrong(
+            format!("the Rust file \"{path}\" declares no variant"),
+            "it says cclab::variant! { name: \"mine\", start: Mine::new }, the name first",
+        )),
+    }
+}
+
+/// `name`, if tables can show it and a kernel can know it.
+fn fitting(name: &str, says: impl Fn() -> String) -> Result<String, Wrong> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.+".contains(c);
+    let fits = !name.is_empty() && name.len() <= MAX_NAME && !is_path(name);
+    match fits && name.chars().all(plain) {
+        true => Ok(name.to_owned()),
+        false => Err(wrong(
+            format!("{} {name:?}, which cannot be a name", says()),
+            format!("it has 1 to {MAX_NAME} letters, digits, `-`, `_`, `.` and `+`"),
         )),
     }
 }
