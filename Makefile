@@ -132,6 +132,10 @@ oracles: .venv/.core-release ## The simulator beside ns-2 and the kernel (ORACLE
 	$(BIN)/python studies/oracles/oracles.py $(ORACLES_FLAGS)
 	$(BIN)/python studies/four-flavors-2009/ns2.py
 
+.PHONY: acknowledgements
+acknowledgements: kernel ## Share of acknowledgements at which simulator and kernel agree (ORACLES_FLAGS="--variant reno --first")
+	$(BIN)/python studies/oracles/acknowledgements.py $(ORACLES_FLAGS)
+
 .PHONY: agreement
 agreement: .venv/.core-release ## cclab analyze, tcptrace and tshark on the same captures: docs/analyze-agreement.md
 	cd tests && ../$(BIN)/python -m agreement
@@ -151,6 +155,10 @@ bench-analyze: .venv/.core-release ## Speed and memory of `cclab analyze` beside
 	cargo build --release -p cclab-analyze --example bulk
 	$(BIN)/python benches/analyze.py --cclab $(BIN)/cclab \
 		--bulk $(TARGET)/release/examples/bulk $(BENCH_FLAGS)
+
+.PHONY: bench-learn
+bench-learn: .venv/.core-release ## Steps per second of a random agent in the environment for learning
+	$(BIN)/python benches/learn.py
 
 .PHONY: bench-sweep
 bench-sweep: .venv/.core-release ## What a sweep of 10,000 short runs costs beside its runs

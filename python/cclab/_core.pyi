@@ -13,6 +13,7 @@ __all__ = [
     "CaptureError",
     "Progress",
     "RunError",
+    "Steps",
     "StudyError",
     "analyze",
     "applications",
@@ -75,6 +76,38 @@ class RunError(RuntimeError):
 
 class CaptureError(ValueError):
     """A file is no packet capture, or cannot be read: the message names it and says why."""
+
+@final
+class Steps:
+    """A run that stands still between intervals of its owner's choice."""
+
+    def __new__(cls, scenario: str, seed: int, steered: Sequence[int]) -> Steps:
+        """The run of `scenario` (JSON) with `seed`, at its beginning.
+
+        The variants of the flows at the indices `steered` are replaced by one that `steer` sets.
+        Raises `StudyError` for text that is no scenario, `RunError` for one that the simulator
+        does not run, and `ValueError` for a flow that is not there.
+        """
+    @property
+    def now_s(self) -> float:
+        """Virtual seconds that have passed."""
+    @property
+    def over(self) -> bool:
+        """Whether the run has come to its end."""
+    def steer(self, number: int, cwnd: int, pacing_rate: int) -> None:
+        """Sets window (segments) and rate (bytes of payload a second; 0: none) of the steered flow
+        `number`, from its next acknowledgement on. Raises `ValueError` if there is no such flow."""
+    def advance(
+        self, seconds: float
+    ) -> list[tuple[bool, int, int, int, int, float, int, float, float, int, int, float]]:
+        """Lets the run go on for `seconds` of virtual time, or to its end.
+
+        A row for each flow: whether it runs; segments sent, bytes delivered and lost so
+        far; congestion window in bytes; pacing rate in bit/s (0: none); bytes in flight;
+        srtt and smallest round-trip time in seconds (0: none yet); payload bytes of a full
+        segment; acknowledgements, and mean round-trip time in seconds (NaN: none), of the
+        interval. Raises `RunError` if the run fails or is over.
+        """
 
 @final
 class Progress:

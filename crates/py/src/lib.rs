@@ -9,6 +9,7 @@ mod linux;
 mod measure;
 mod names;
 mod plan;
+mod steps;
 
 use pyo3::prelude::*;
 
@@ -27,6 +28,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.py().get_type::<error::CaptureError>(),
     )?;
     module.add_class::<execute::Progress>()?;
+    module.add_class::<steps::Steps>()?;
     module.add_function(wrap_pyfunction!(plan::check, module)?)?;
     module.add_function(wrap_pyfunction!(plan::plan, module)?)?;
     module.add_function(wrap_pyfunction!(plan::schema, module)?)?;

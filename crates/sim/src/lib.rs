@@ -10,6 +10,8 @@ mod probe;
 mod sampler;
 pub mod sight;
 mod stack;
+mod steered;
+mod steps;
 mod summary;
 mod tcp_flow;
 pub mod traffic;
@@ -34,6 +36,8 @@ use cclab_units::Time;
 pub use describe::describe;
 pub use own::{MakeOps, OwnVariant, OwnVariants};
 pub use sampler::Sampler;
+pub use steered::{Steered, Steering};
+pub use steps::{FlowStanding, Standing, in_steps};
 pub use unsupported::{
     Unsupported, disregarded, unsupported, unsupported_beside, unsupported_network,
     unsupported_traffic,

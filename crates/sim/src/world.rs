@@ -51,6 +51,8 @@ pub struct World<'a, P> {
     active: usize,
     /// A flow whose variant returned nonsense.
     faulty: Option<usize>,
+    /// How much has happened.
+    events: u64,
     end: Time,
 }
 
@@ -111,6 +113,7 @@ impl<'a, P: Probe> World<'a, P> {
             warm: None,
             active: count + lasting,
             faulty: None,
+            events: 0,
             end,
             hosts: Hosts {
                 flows,
@@ -139,28 +142,59 @@ impl<'a, P: Probe> World<'a, P> {
 
     /// Runs to the end.
     pub fn run(mut self, progress: &Progress) -> Result<RunSummary, SimError> {
-        let mut events: u64 = 0;
-        loop {
+        self.advance(self.end, progress)?;
+        self.finish(progress)
+    }
+
+    /// Runs until everything has happened that happens up to `until`, or the run is over; returns
+    /// whether it is.
+    pub(crate) fn advance(&mut self, until: Time, progress: &Progress) -> Result<bool, SimError> {
+        let until = until.min(self.end);
+        let mut over = loop {
             let (time, next) = self.net.next();
-            if time > self.end || time == Time::NEVER {
-                break;
+            if time > until || time == Time::NEVER {
+                break time == Time::NEVER;
             }
             self.net.pass_time(time);
             match next {
                 Next::Arrival => self.on_arrival(),
                 Next::Act(element) => self.on_act(element),
             }
-            events += 1;
-            if events.is_multiple_of(EVENTS_PER_REPORT) && progress.report(time) {
+            self.events += 1;
+            if self.events.is_multiple_of(EVENTS_PER_REPORT) && progress.report(time) {
                 return Err(SimError::Cancelled { at: time });
             }
             if self.active == 0 || self.faulty.is_some() {
-                break;
+                break true;
             }
-        }
+        };
         if let Some(error) = self.faulty.and_then(|index| self.variant_error(index)) {
             return Err(error);
         }
+        if !over && until < self.end {
+            self.net.pass_time(until);
+        }
+        over |= until == self.end;
+        Ok(over)
+    }
+
+    /// Virtual time.
+    pub(crate) fn now(&self) -> Time {
+        self.net.now()
+    }
+
+    /// The flows, as they stand.
+    pub(crate) fn flows(&self) -> &[Flow] {
+        &self.hosts.flows
+    }
+
+    /// What sees the run.
+    pub(crate) fn probe(&mut self) -> &mut P {
+        self.probe
+    }
+
+    /// The run is over: what it was.
+    pub(crate) fn finish(mut self, progress: &Progress) -> Result<RunSummary, SimError> {
         if self.end != Time::NEVER && self.active > 0 {
             self.net.pass_time(self.end);
         }
@@ -180,7 +214,7 @@ impl<'a, P: Probe> World<'a, P> {
         let specs = &self.scenario.flows;
         Ok(RunSummary {
             end: now,
-            events,
+            events: self.events,
             flows: summary::flow_summaries(self.hosts.flows, specs, warm, now),
             links,
             traffic: self.hosts.traffic.summaries(),

@@ -339,6 +339,11 @@ impl Sender {
         self.flight.snd_una.min(self.flight.written)
     }
 
+    /// Bytes of data delivered, cumulatively or by SACK.
+    pub fn delivered(&self) -> u64 {
+        self.rate.delivered()
+    }
+
     /// Whether losses are being repaired, whether acknowledgements or the timer found them.
     pub fn in_recovery(&self) -> bool {
         self.flight.in_recovery()

@@ -1,0 +1,121 @@
+"""At which share of acknowledgements the simulator and the kernel agree, as a Markdown table.
+
+    .venv/bin/python studies/oracles/acknowledgements.py [--variant NAME]... [--first] [--jobs N]
+
+The grid is `acknowledgements.toml`: one flow alone, on both backends. Acknowledgements are paired
+by what they acknowledge: the n-th with the same `snd_una` on either side. They agree where cwnd and
+ssthresh do, to the byte; one that the other side has not counts as a disagreement. `--first` tells
+the first disagreement of every scenario. The kernel's runs are kept in results/acknowledgements;
+the simulator's are made anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from cclab import _core, api, trace
+
+HERE = Path(__file__).parent
+STUDY = HERE / "acknowledgements.toml"
+KEPT = Path("results/acknowledgements")
+SAME = ("cwnd_bytes", "ssthresh_bytes")
+VARIANTS = (
+    "reno", "cubic", "bic", "htcp", "highspeed", "scalable", "hybla", "illinois", "vegas", "veno",
+    "westwood", "yeah", "lp", "dctcp", "bbr",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """One scenario of one variant."""
+
+    label: str
+    share: float
+    """Acknowledgements that agree, of all that either side has."""
+    first: str
+    """The first that does not, in words; empty if all do."""
+
+
+def acknowledgements(store: Path) -> dict[str, pl.DataFrame]:
+    """The acknowledgements of every run of a store, by the label of its sweep point."""
+    results = api.load(store)
+    rows = {}
+    for point in results.plan.points:
+        for run in point.runs:
+            frame = trace.table(store / "runs" / run.id, "acks")
+            nth = pl.int_range(pl.len()).over("snd_una_bytes").alias("nth")
+            rows[point.label] = frame.with_columns(nth, pl.col("ssthresh_bytes").fill_null(0))
+    return rows
+
+
+def agreement(label: str, kernel: pl.DataFrame, simulator: pl.DataFrame) -> Agreement:
+    """How far two sides of a scenario agree."""
+    pairs = kernel.join(simulator, on=["snd_una_bytes", "nth"], how="full", suffix="_sim")
+    same = pl.all_horizontal(pl.col(name).eq_missing(pl.col(f"{name}_sim")) for name in SAME)
+    pairs = pairs.with_columns(same.alias("same")).sort(
+        pl.coalesce("snd_una_bytes", "snd_una_bytes_sim"), pl.coalesce("nth", "nth_sim")
+    )
+    other = pairs.filter(~pl.col("same")).head(1).to_dicts()
+    first = ""
+    if other:
+        row = other[0]
+        una = row["snd_una_bytes"] if row["snd_una_bytes"] is not None else row["snd_una_bytes_sim"]
+        sides = [
+            "no such acknowledgement"
+            if row[f"snd_una_bytes{side}"] is None
+            else f"cwnd {row[f'cwnd_bytes{side}']}, ssthresh {row[f'ssthresh_bytes{side}']}"
+            for side in ("", "_sim")
+        ]
+        first = f"{una} bytes acknowledged: kernel {sides[0]}; simulator {sides[1]}"
+    return Agreement(label, float(pairs["same"].mean() or 0.0), first)
+
+
+def of_variant(variant: str, jobs: int | None) -> list[Agreement]:
+    """Every scenario of `variant`."""
+    chosen = [f"flow.cc={variant}"]
+    if variant == "dctcp":
+        chosen.append("flow.ecn=true")
+    kernel = KEPT / variant
+    api.run(STUDY, out=kernel, backend="linux", set=chosen, jobs=jobs)
+    with tempfile.TemporaryDirectory() as folder:
+        simulated = Path(folder) / "sim"
+        api.run(STUDY, out=simulated, backend="sim", set=chosen, jobs=jobs)
+        ours = acknowledgements(simulated)
+    theirs = acknowledgements(kernel)
+    return [agreement(label, theirs[label], ours[label]) for label in theirs]
+
+
+def main() -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--variant", action="append", choices=VARIANTS)
+    parser.add_argument("--first", action="store_true")
+    parser.add_argument("--jobs", type=int)
+    options = parser.parse_args()
+    print(f"Simulator of version {_core.CORE_VERSION}.\n")
+    print("| variant | all scenarios | median | worst | identical |")
+    print("| --- | ---: | ---: | ---: | ---: |")
+    told: list[str] = []
+    for variant in options.variant or VARIANTS:
+        scenarios = of_variant(variant, options.jobs)
+        shares = [each.share for each in scenarios]
+        whole = sum(share == 1.0 for share in shares)
+        print(
+            f"| {variant} | {statistics.mean(shares):.2%} | {statistics.median(shares):.2%} "
+            f"| {min(shares):.2%} | {whole} of {len(shares)} |",
+            flush=True,
+        )
+        told += [f"- {variant}, {each.label}: {each.first}" for each in scenarios if each.first]
+    if options.first:
+        print("\nThe first disagreements:\n")
+        print("\n".join(told))
+
+
+if __name__ == "__main__":
+    main()
