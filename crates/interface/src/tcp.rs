@@ -40,6 +40,10 @@ pub enum PacingStatus {
 /// `struct sock` that congestion controls read and write). The stack fills it before each hook.
 ///
 /// Counts are in segments, unless a field says otherwise. Sequence numbers are those of the wire.
+///
+/// In memory it is `struct tcp_sock` of the headers that modules in C are compiled against
+/// (`crates/module/include`): an `inet_connection_sock`, which begins with a `sock`. Each of the two
+/// ends at a multiple of eight bytes.
 #[repr(C)]
 #[derive(Clone, Debug)]
 pub struct Tcp {
@@ -56,14 +60,23 @@ pub struct Tcp {
     pub pacing_shift: u8,
     /// `sk_state`: 1 is established.
     pub state: u8,
+    #[doc(hidden)]
+    pub sock_end: [u8; 6],
 
     // struct inet_connection_sock
-    /// `icsk_ca_state`: a [`CaState`].
+    /// `icsk_ca_state`: a [`CaState`]. It is the stack's, but a hook that calls `tcp_enter_cwr`
+    /// leaves [`CaState::Cwr`] here, with what begins there: `high_seq`, `prior_cwnd`,
+    /// `snd_ssthresh`, `prr_delivered`, `prr_out` and `undo_marker`, and asks for
+    /// `TCP_ECN_QUEUE_CWR` in `ecn_flags`.
     pub ca_state: u8,
     /// `icsk_ack.pending`.
     pub ack_pending: u8,
+    #[doc(hidden)]
+    pub before_rto: [u8; 2],
     /// `icsk_rto`, in ticks.
     pub rto: u32,
+    /// Address of `icsk_ca_ops`, for modules in C; others leave it alone.
+    pub ca_ops: u64,
     /// Address of `icsk_ca_priv`, for modules in C; others leave it alone.
     pub ca_priv: u64,
 
@@ -118,8 +131,12 @@ pub struct Tcp {
     pub srtt_us: u32,
     /// Variation of the round-trip time in quarters of a microsecond (`mdev_us`).
     pub mdev_us: u32,
+    #[doc(hidden)]
+    pub rtt_min_time: u32,
     /// Smallest round-trip time of the last minutes, in microseconds; all ones: none yet.
     pub rtt_min_us: u32,
+    #[doc(hidden)]
+    pub rtt_min_others: [u32; 4],
     /// When data last left, in ticks.
     pub lsndtime: u32,
     /// Payload bytes of a full segment.
@@ -130,6 +147,12 @@ pub struct Tcp {
     pub snd_nxt: u32,
     /// `snd_nxt` when the present episode began.
     pub high_seq: u32,
+    /// First number of what may yet turn out to have been repeated in vain; zero: nothing is.
+    pub undo_marker: u32,
+    /// Segments delivered since the window began to fall.
+    pub prr_delivered: u32,
+    /// Segments sent since the window began to fall.
+    pub prr_out: u32,
     /// Next number expected from the peer.
     pub rcv_nxt: u32,
     /// `TCP_ECN_` flags; bit 0: ECN is in use.
@@ -155,7 +178,10 @@ impl Default for Tcp {
             state: 1,
             ca_state: CaState::Open as u8,
             ack_pending: 0,
+            sock_end: [0; 6],
+            before_rto: [0; 2],
             rto: HZ,
+            ca_ops: 0,
             ca_priv: 0,
             tcp_mstamp: 0,
             tcp_clock_cache: 0,
@@ -182,12 +208,17 @@ impl Default for Tcp {
             app_limited: 0,
             srtt_us: 0,
             mdev_us: HZ * 1_000,
+            rtt_min_time: 0,
             rtt_min_us: u32::MAX,
+            rtt_min_others: [0; 4],
             lsndtime: 0,
             mss_cache: 1_448,
             snd_una: 0,
             snd_nxt: 0,
             high_seq: 0,
+            undo_marker: 0,
+            prr_delivered: 0,
+            prr_out: 0,
             rcv_nxt: 0,
             ecn_flags: 0,
             rcv_tsval: 0,

@@ -1,0 +1,267 @@
+//! What a module does that it must not ends its process, with a word on which module and hook did it.
+//!
+//! [`install`] is for a process that runs one simulation, in one thread. A division by zero, memory
+//! that is not the module's, an instruction that is none and a hook that does not come back are
+//! told as `FILE: HOOK: WHAT` and a newline to the file descriptor given, and the process ends with
+//! [`EXIT`]. Faults elsewhere take the course that they took before.
+
+#![allow(unsafe_code, reason = "signal handlers are set and run")]
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::io;
+use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering::Relaxed};
+use std::time::Duration;
+
+use crate::hook::Hook;
+
+/// How a process ends that a module has ended.
+pub const EXIT: i32 = 86;
+
+/// Signals of faults, in the order of `PREVIOUS`.
+const FAULTS: [c_int; 6] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGFPE,
+    libc::SIGILL,
+    libc::SIGTRAP,
+    libc::SIGABRT,
+];
+/// The signal of the clock, which counts the processor's time that the process takes itself.
+const TICK: c_int = libc::SIGVTALRM;
+/// A hook that is there at so many ticks in a row does not come back.
+const TICKS: u32 = 4;
+/// Where `HOOK` counts the ticks that the present call has seen.
+const SEEN: u32 = 1 << 8;
+
+/// The module and the hook whose call is under way: zero, or one more than the hook's number. They
+/// are of the process, not of a thread: two stores a call.
+static MODULE: AtomicPtr<c_char> = AtomicPtr::new(std::ptr::null_mut());
+static HOOK: AtomicU32 = AtomicU32::new(0);
+/// Where faults are told; negative: they are not.
+static REPORT: AtomicI32 = AtomicI32::new(-1);
+/// What faults led to before.
+static PREVIOUS: Handlers = Handlers(std::sync::OnceLock::new());
+
+struct Handlers(std::sync::OnceLock<[libc::sigaction; FAULTS.len()]>);
+
+// SAFETY: a sigaction is plain data, written once.
+unsafe impl Sync for Handlers {}
+// SAFETY: see above.
+unsafe impl Send for Handlers {}
+
+/// From now on what modules do that they must not is told to the file descriptor `report`. A hook
+/// may take `limit` of the processor's time; it has at most a third more.
+///
+/// It is called in the thread that runs the simulation, whose stack for signals it sets, and once:
+/// a second call changes `report` and `limit`.
+///
+/// # Errors
+/// The system refuses a handler or a clock.
+pub fn install(report: RawFd, limit: Duration) -> io::Result<()> {
+    signal_stack()?;
+    let mut previous = Vec::new();
+    for signal in FAULTS {
+        previous.push(handle(signal, on_fault, libc::SA_ONSTACK)?);
+    }
+    if let Ok(previous) = previous.try_into() {
+        // A second call finds what the first has kept.
+        let _ = PREVIOUS.0.set(previous);
+    }
+    handle(TICK, on_tick, libc::SA_ONSTACK | libc::SA_RESTART)?;
+    let tick = limit.max(Duration::from_millis(40)) / (TICKS - 1);
+    let tick = libc::timeval {
+        tv_sec: tick.as_secs() as libc::time_t,
+        tv_usec: tick.subsec_micros() as libc::suseconds_t,
+    };
+    let timer = libc::itimerval {
+        it_interval: tick,
+        it_value: tick,
+    };
+    // SAFETY: the timer lives through the call.
+    checked(unsafe { libc::setitimer(libc::ITIMER_VIRTUAL, &timer, std::ptr::null_mut()) })?;
+    REPORT.store(report, Relaxed);
+    Ok(())
+}
+
+fn checked(done: c_int) -> io::Result<()> {
+    match done {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Gives this thread a stack for signals: its own may be what is used up.
+fn signal_stack() -> io::Result<()> {
+    let size = libc::SIGSTKSZ.max(64 * 1024);
+    let stack = libc::stack_t {
+        // It serves the thread to its end.
+        ss_sp: Box::leak(vec![0_u8; size].into_boxed_slice())
+            .as_mut_ptr()
+            .cast(),
+        ss_flags: 0,
+        ss_size: size,
+    };
+    // SAFETY: the memory is never freed.
+    checked(unsafe { libc::sigaltstack(&stack, std::ptr::null_mut()) })
+}
+
+type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
+
+fn handle(signal: c_int, by: Handler, flags: c_int) -> io::Result<libc::sigaction> {
+    // SAFETY: zero is a value of these structures; the handler has the signature of SA_SIGINFO.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        let mut previous: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = by as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | flags;
+        checked(libc::sigaction(signal, &action, &mut previous))?;
+        Ok(previous)
+    }
+}
+
+/// A hook begins; `module` is the name of its file and lives for ever.
+#[inline]
+pub(crate) fn enter(module: &'static CStr, hook: Hook) {
+    MODULE.store(module.as_ptr().cast_mut(), Relaxed);
+    HOOK.store(hook as u32 + 1, Relaxed);
+}
+
+/// The hook has ended.
+#[inline]
+pub(crate) fn leave() {
+    HOOK.store(0, Relaxed);
+}
+
+/// Tells what `hook` of `module` did, and ends the process if it is guarded.
+///
+/// # Panics
+/// The process is not guarded.
+#[cold]
+pub(crate) fn told(module: &'static CStr, hook: Hook, what: &str) -> ! {
+    if REPORT.load(Relaxed) >= 0 {
+        enter(module, hook);
+        end(what, None);
+    }
+    panic!("{}: {}: {what}", module.to_string_lossy(), hook.name());
+}
+
+/// What a module calls that found its own condition broken (`BUG_ON`).
+pub(crate) extern "C" fn on_bug(what: *const c_char) {
+    // SAFETY: the module gives a literal.
+    let what = unsafe { CStr::from_ptr(what) };
+    let what = what.to_str().unwrap_or("BUG");
+    if REPORT.load(Relaxed) >= 0 {
+        end(what, None);
+    }
+    eprintln!("{what}");
+    std::process::abort();
+}
+
+/// What `signal` says of the code that it stopped.
+pub(crate) fn what(signal: c_int) -> &'static str {
+    match signal {
+        libc::SIGFPE => "it divides by zero",
+        libc::SIGSEGV | libc::SIGBUS => "it reads or writes memory that is not its own",
+        libc::SIGILL | libc::SIGTRAP => {
+            "it comes to a place where its compiler put no code, as after a division by zero or a BUG"
+        }
+        libc::SIGABRT => {
+            "it writes beyond the end of a variable on the stack, or frees what it does not have"
+        }
+        libc::SIGXCPU | libc::SIGKILL => {
+            "it does not come back: it took 5 s of the processor's time"
+        }
+        _ => "it ends its process",
+    }
+}
+
+extern "C" fn on_fault(signal: c_int, told: *mut libc::siginfo_t, _: *mut c_void) {
+    if HOOK.load(Relaxed) == 0 || REPORT.load(Relaxed) < 0 {
+        // Not a module's: the instruction runs again, under the handler that was there.
+        let index = FAULTS.iter().position(|known| *known == signal);
+        if let (Some(index), Some(previous)) = (index, PREVIOUS.0.get()) {
+            // SAFETY: `previous` came from sigaction.
+            unsafe { libc::sigaction(signal, &previous[index], std::ptr::null_mut()) };
+        }
+        if signal == libc::SIGABRT {
+            // SAFETY: raising a signal is allowed in a handler.
+            unsafe { libc::raise(signal) };
+        }
+        return;
+    }
+    let address = match signal {
+        // SAFETY: the kernel fills the address of these signals.
+        libc::SIGSEGV | libc::SIGBUS => Some(unsafe { (*told).si_addr() } as usize),
+        _ => None,
+    };
+    end(what(signal), address);
+}
+
+extern "C" fn on_tick(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
+    let seen = HOOK.load(Relaxed);
+    if seen == 0 {
+        return;
+    }
+    if seen / SEEN + 1 >= TICKS {
+        end("it does not come back", None);
+    }
+    // The call may have ended in another thread meanwhile.
+    let _ = HOOK.compare_exchange(seen, seen + SEEN, Relaxed, Relaxed);
+}
+
+/// Writes what the present call did and ends the process: in a handler, too.
+fn end(what: &str, address: Option<usize>) -> ! {
+    let report = REPORT.load(Relaxed);
+    let write = |text: &[u8]| {
+        // SAFETY: the text lives through the call; write is allowed in handlers. Whom it cannot
+        // reach, the code of the exit still tells.
+        unsafe { libc::write(report, text.as_ptr().cast(), text.len()) };
+    };
+    let module = MODULE.load(Relaxed);
+    if !module.is_null() {
+        // SAFETY: `enter` stored a string that lives for ever.
+        write(unsafe { CStr::from_ptr(module) }.to_bytes());
+    }
+    write(b": ");
+    let hook = (HOOK.load(Relaxed) % SEEN).wrapping_sub(1);
+    write(Hook::name_at(hook as u8).as_bytes());
+    write(b": ");
+    write(what.as_bytes());
+    if let Some(address) = address {
+        let mut digits = [0_u8; 16];
+        write(b", at address 0x");
+        write(hexadecimal(address, &mut digits));
+        if address < 4_096 {
+            write(b" (through a pointer that is NULL)");
+        }
+    }
+    write(b"\n");
+    // SAFETY: it ends the process at once.
+    unsafe { libc::_exit(EXIT) }
+}
+
+fn hexadecimal(mut number: usize, room: &mut [u8; 16]) -> &[u8] {
+    let mut at = room.len();
+    loop {
+        at -= 1;
+        room[at] = b"0123456789abcdef"[number % 16];
+        number /= 16;
+        if number == 0 || at == 0 {
+            return &room[at..];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_written_without_memory() {
+        let mut room = [0; 16];
+        assert_eq!(hexadecimal(0, &mut room), b"0");
+        assert_eq!(hexadecimal(0x1f, &mut room), b"1f");
+        assert_eq!(hexadecimal(usize::MAX, &mut room), b"ffffffffffffffff");
+    }
+}

@@ -1,0 +1,229 @@
+//! A module in this process, with values of its parameters.
+
+#![allow(
+    unsafe_code,
+    reason = "a shared object is loaded and its functions are called"
+)]
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::sync::Arc;
+
+use cclab_interface::{AckSample, RateSample, Tcp};
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+
+use crate::cache::Compiled;
+use crate::guard;
+use crate::hook::Hook;
+use crate::message::ModuleError;
+use crate::module::Module;
+
+/// A module that has begun. It is a copy of its own: another of the same file has other parameters
+/// and other variables. It ends with the last of its flows.
+#[derive(Clone)]
+pub struct Loaded(Arc<Instance>);
+
+/// A shared object and its functions.
+pub(crate) struct Instance {
+    /// The name of the user's file; it lives for ever, as faults are told with it.
+    pub file: &'static CStr,
+    pub functions: Functions,
+    /// The `struct tcp_congestion_ops` that it registered.
+    pub ops: u64,
+    end: unsafe extern "C" fn(),
+    _library: Library,
+}
+
+/// What `cclab_begin` tells (`struct told` of glue/hooks.c).
+#[repr(C)]
+struct Told {
+    ops: *const c_void,
+    lacking: *const c_char,
+    registrations: c_int,
+}
+
+/// `cclab_host` of glue/hooks.c.
+#[repr(C)]
+struct Host {
+    file: *const c_char,
+    fatal: extern "C" fn(*const c_char),
+    print: extern "C" fn(*const c_char, *const c_char, usize),
+}
+
+macro_rules! functions {
+    ($($name:ident: $symbol:literal fn($($arg:ty),*) $(-> $result:ty)?;)*) => {
+        /// The functions of glue/hooks.c.
+        pub(crate) struct Functions {
+            $(pub $name: unsafe extern "C" fn($($arg),*) $(-> $result)?,)*
+        }
+
+        impl Functions {
+            /// # Safety
+            /// `library` is linked with the parts of this crate.
+            unsafe fn of(library: &Library) -> Result<Functions, libloading::Error> {
+                // SAFETY: the signatures are those of glue/hooks.c.
+                Ok(unsafe { Functions { $($name: *library.get($symbol)?,)* } })
+            }
+        }
+    };
+}
+
+functions! {
+    hooks: b"cclab_hooks" fn(u64) -> u32;
+    init: b"cclab_init" fn(*mut Tcp);
+    release: b"cclab_release" fn(*mut Tcp);
+    ssthresh: b"cclab_ssthresh" fn(*mut Tcp) -> u32;
+    cong_avoid: b"cclab_cong_avoid" fn(*mut Tcp, u32, u32);
+    set_state: b"cclab_set_state" fn(*mut Tcp, u8);
+    cwnd_event: b"cclab_cwnd_event" fn(*mut Tcp, u32);
+    in_ack_event: b"cclab_in_ack_event" fn(*mut Tcp, u32);
+    pkts_acked: b"cclab_pkts_acked" fn(*mut Tcp, *const AckSample);
+    min_tso_segs: b"cclab_min_tso_segs" fn(*mut Tcp) -> u32;
+    cong_control: b"cclab_cong_control" fn(*mut Tcp, u32, c_int, *const RateSample);
+    undo_cwnd: b"cclab_undo_cwnd" fn(*mut Tcp) -> u32;
+    sndbuf_expand: b"cclab_sndbuf_expand" fn(*mut Tcp) -> u32;
+}
+
+impl Compiled {
+    /// Loads the module and begins it, with `values` for those of its parameters that they name.
+    ///
+    /// # Errors
+    /// It has no parameter of that name, or it does not take the value; it cannot be loaded.
+    pub fn load(&self, values: &BTreeMap<String, f64>) -> Result<Loaded, ModuleError> {
+        let wrong = |what: String| ModuleError::of(&self.file, what);
+        let library = self.open()?;
+        let unfit = |why: libloading::Error| wrong(format!("cannot be loaded: {why}"));
+        // A name for each module that is loaded, which are few.
+        let file: &'static CStr = Box::leak(
+            CString::new(self.file.clone())
+                .map_err(|_| wrong("its name has a zero byte".to_owned()))?
+                .into_boxed_c_str(),
+        );
+        // SAFETY: `Compiled` linked it with the parts of this crate, whose functions and variables
+        // have these types.
+        let (functions, begin, end) = unsafe {
+            let host = library.get::<*mut Host>(b"cclab_host").map_err(unfit)?;
+            host.write(Host {
+                file: file.as_ptr(),
+                fatal: guard::on_bug,
+                print,
+            });
+            let begin = library
+                .get::<unsafe extern "C" fn(*mut Told) -> c_int>(b"cclab_begin")
+                .map_err(unfit)?;
+            let end = library
+                .get::<unsafe extern "C" fn()>(b"cclab_end")
+                .map_err(unfit)?;
+            let functions = Functions::of(&library).map_err(unfit)?;
+            (functions, *begin, *end)
+        };
+        self.set(&library, values)?;
+        let mut told = Told {
+            ops: std::ptr::null(),
+            lacking: c"".as_ptr(),
+            registrations: 0,
+        };
+        guard::enter(file, Hook::ModuleInit);
+        // SAFETY: `told` lives through the call.
+        let said = unsafe { begin(&mut told) };
+        guard::leave();
+        if said < 0 || told.ops.is_null() {
+            return Err(wrong(format!(
+                "its module_init function fails with these parameters: it returned {said}"
+            )));
+        }
+        Ok(Loaded(Arc::new(Instance {
+            file,
+            functions,
+            ops: told.ops as u64,
+            end,
+            _library: library,
+        })))
+    }
+
+    /// Loads a copy of the shared object: a second one of the same file would be the first.
+    fn open(&self) -> Result<Library, ModuleError> {
+        let folder = self.object.parent().unwrap_or(std::path::Path::new("."));
+        let copy = tempfile::Builder::new()
+            .prefix("loading-")
+            .suffix(".so")
+            .tempfile_in(folder)
+            .map_err(ModuleError::io(folder))?;
+        std::fs::copy(&self.object, copy.path()).map_err(ModuleError::io(&self.object))?;
+        // SAFETY: its constructors are those of C, which has none.
+        let library = unsafe { Library::open(Some(copy.path()), RTLD_NOW | RTLD_LOCAL) };
+        library.map_err(|why| ModuleError::of(&self.file, format!("cannot be loaded: {why}")))
+    }
+
+    fn set(&self, library: &Library, values: &BTreeMap<String, f64>) -> Result<(), ModuleError> {
+        let params = &self.description().params;
+        for (name, value) in values {
+            let wrong = |what: String| Err(ModuleError::of(&self.file, what));
+            let Some(param) = params.iter().find(|param| param.name == *name) else {
+                let known: Vec<&str> = params.iter().map(|param| &*param.name).collect();
+                return wrong(match known.is_empty() {
+                    true => format!("has no parameter {name}: it has none"),
+                    false => format!("has no parameter {name}: it has {}", known.join(", ")),
+                });
+            };
+            if value.fract() != 0.0 || !value.is_finite() {
+                return wrong(format!(
+                    "takes whole numbers: its parameter {name} cannot be {value}"
+                ));
+            }
+            let text = CString::new(format!("{value:.0}")).unwrap_or_default();
+            // SAFETY: the type is that of glue/params.c; the index is one of the module's.
+            let said = unsafe {
+                match library
+                    .get::<unsafe extern "C" fn(u32, *const c_char) -> c_int>(b"cclab_param_set")
+                {
+                    Ok(set) => set(param.index as u32, text.as_ptr()),
+                    Err(why) => return wrong(format!("cannot be loaded: {why}")),
+                }
+            };
+            if said < 0 {
+                let kind = match param.kind.as_str() {
+                    "" => String::new(),
+                    kind => format!(", which is {kind}"),
+                };
+                return wrong(format!(
+                    "does not take {value} for its parameter {name}{kind}"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a module prints goes to standard error.
+extern "C" fn print(file: *const c_char, text: *const c_char, length: usize) {
+    // SAFETY: the name lives for ever, and the text through the call.
+    let (file, text) = unsafe {
+        let text = std::slice::from_raw_parts(text.cast::<u8>(), length);
+        (CStr::from_ptr(file), text)
+    };
+    let (file, text) = (file.to_string_lossy(), String::from_utf8_lossy(text));
+    eprintln!("{file}: {}", text.trim_end());
+}
+
+impl Loaded {
+    /// A congestion control for a flow.
+    pub fn module(&self) -> Module {
+        Module::new(Arc::clone(&self.0))
+    }
+
+    /// What makes a congestion control for each flow.
+    pub fn make(&self) -> impl Fn() -> Module + Clone + Send + Sync + 'static {
+        let instance = Arc::clone(&self.0);
+        move || Module::new(Arc::clone(&instance))
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        guard::enter(self.file, Hook::ModuleExit);
+        // SAFETY: it has begun, and its last flow is gone.
+        unsafe { (self.end)() };
+        guard::leave();
+    }
+}
