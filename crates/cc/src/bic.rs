@@ -222,7 +222,7 @@ impl CongestionOps for Bic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::config_with;
+    use crate::tests::{config_with, lent};
 
     fn bic() -> Bic {
         Bic::new(&config_with(&VARIANT, &[]))
@@ -231,11 +231,8 @@ mod tests {
     /// A full window past slow start.
     fn full(cwnd: u32) -> Tcp {
         Tcp {
-            snd_cwnd: cwnd,
-            snd_ssthresh: 2,
-            is_cwnd_limited: 1,
             jiffies: 1_000,
-            ..Tcp::default()
+            ..lent(cwnd, 2)
         }
     }
 

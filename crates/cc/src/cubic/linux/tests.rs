@@ -1,7 +1,7 @@
 use super::*;
 use crate::Arithmetic;
 use crate::cubic::VARIANT;
-use crate::tests::{config_of, config_with};
+use crate::tests::{config_of, config_with, lent};
 
 fn cubic(slow_start: SlowStart) -> Cubic {
     Cubic::new(&config_of(&VARIANT, Arithmetic::Segments, slow_start))
@@ -10,12 +10,9 @@ fn cubic(slow_start: SlowStart) -> Cubic {
 /// A full window past slow start, a second into the connection.
 fn full(cwnd: u32) -> Tcp {
     Tcp {
-        snd_cwnd: cwnd,
-        snd_ssthresh: 2,
-        is_cwnd_limited: 1,
         jiffies: 1_000,
         tcp_mstamp: 1_000_000,
-        ..Tcp::default()
+        ..lent(cwnd, 2)
     }
 }
 
