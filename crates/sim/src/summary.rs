@@ -13,7 +13,7 @@ use crate::warmup::{Counted, RoundTrips};
 
 /// The threshold, unless it is still unlimited.
 pub fn known_ssthresh(sender: &Sender) -> Option<u64> {
-    Some(sender.cc().ssthresh()).filter(|&ssthresh| ssthresh != u64::MAX)
+    Some(sender.ssthresh()).filter(|&ssthresh| ssthresh != u64::MAX)
 }
 
 /// The state of a flow now.
@@ -35,7 +35,7 @@ fn tcp_sample(index: usize, flow: &TcpFlow) -> FlowSample {
         in_flight: sender.board().in_flight(),
         rwnd: sender.rwnd(),
         delivery_rate: sender.last_ack().rate.and_then(|rate| rate.rate()),
-        pacing_rate: sender.cc().pacing_rate(),
+        pacing_rate: sender.pacing_rate(),
         snd_una: sender.snd_una(),
         snd_nxt: sender.snd_nxt(),
         bytes_received: flow.receiver.bytes_received(),

@@ -27,6 +27,10 @@ impl Sender {
             return;
         }
         let ack = self.offset_of(packet.ack);
+        if self.flight.cc.is_linux() {
+            self.on_ack_linux(now, packet, ack);
+            return;
+        }
         if !packet.has(flags::ACK) || ack > self.flight.snd_nxt || ack < self.flight.snd_una {
             return; // never sent, or older than what is known (RFC 9293 section 3.10.7.4)
         }
@@ -111,7 +115,7 @@ impl Sender {
                 ece,
             };
             let rng = &mut self.flight.rng;
-            self.flight.cc.on_ack(&sample, &mut Cx { now, rng });
+            self.flight.cc.own().on_ack(&sample, &mut Cx { now, rng });
         }
         if ece && self.flight.feedback == EcnFeedback::PerPacket {
             self.flight.on_ecn_echo(now); // by the marks counted, this acknowledgement's included
@@ -128,7 +132,7 @@ impl Sender {
     }
 
     /// Takes in the advertised window and the timestamp; returns whether the window is as it was.
-    fn update_window(&mut self, packet: &Packet) -> bool {
+    pub(crate) fn update_window(&mut self, packet: &Packet) -> bool {
         let rwnd = u64::from(packet.window) << self.window_shift;
         let same = rwnd == self.rwnd;
         self.rwnd = rwnd;

@@ -9,6 +9,7 @@ use cclab_units::Time;
 
 use crate::limits::Limit;
 use crate::profile::Bursts;
+use crate::recovery::control::Control;
 use crate::sender::Sender;
 
 /// Microseconds in a second.
@@ -17,12 +18,12 @@ const MICROSECONDS: u64 = 1_000_000;
 impl Sender {
     /// The segments of new data that may leave at once, or what holds them back.
     #[inline]
-    pub(crate) fn burst(&self, now: Time, window: u64) -> Result<u64, Limit> {
-        let Some(rules) = &self.flight.profile.bursts else {
+    pub(crate) fn burst(&mut self, now: Time, window: u64) -> Result<u64, Limit> {
+        let Some(rules) = self.flight.profile.bursts else {
             return Ok(1); // each segment is judged, and paced, by itself
         };
-        let most = self.full_burst(rules);
-        match self.deferred(now, window, most, rules) {
+        let most = self.full_burst(&rules);
+        match self.deferred(now, window, most, &rules) {
             Some(limit) => Err(limit),
             // No more than half of the window at once (`tcp_cwnd_test`).
             None => {
@@ -42,18 +43,27 @@ impl Sender {
     }
 
     /// Bytes of a full burst, of one segment where the stack sends none.
-    pub(crate) fn burst_bytes(&self) -> u64 {
-        let segments = self.flight.profile.bursts.as_ref();
-        segments.map_or(1, |rules| self.full_burst(rules).max(1)) * self.flight.mss
+    pub(crate) fn burst_bytes(&mut self) -> u64 {
+        let segments = self.flight.profile.bursts;
+        segments.map_or(1, |rules| self.full_burst(&rules).max(1)) * self.flight.mss
     }
 
     /// Segments of a full burst.
-    fn full_burst(&self, rules: &Bursts) -> u64 {
-        let rate = match self.flight.cc.pacing_rate() {
-            Some(rate) => rate.bps() / 8,
-            None => self.estimated_rate(rules),
+    fn full_burst(&mut self, rules: &Bursts) -> u64 {
+        let (rate, min_rtt_us, least) = match &mut self.flight.cc {
+            Control::Linux(linux) => {
+                let least = linux.least_burst();
+                (linux.burst_rate(), linux.min_rtt_us(), least)
+            }
+            Control::Own(own) => {
+                let least = own.least_burst();
+                let rate = match own.pacing_rate() {
+                    Some(rate) => rate.bps() / 8,
+                    None => self.estimated_rate(rules),
+                };
+                (rate, self.flight.rtt.min_rtt().as_nanos() / 1_000, least)
+            }
         };
-        let min_rtt_us = self.flight.rtt.min_rtt().as_nanos() / 1_000;
         // Short paths get more (`tcp_tso_rtt_log`).
         let halvings = min_rtt_us >> rules.rtt_log;
         let extra = if halvings < 32 {
@@ -62,7 +72,7 @@ impl Sender {
             0
         };
         let bytes = ((rate >> rules.rate_shift) + extra).min(rules.most);
-        (bytes / self.flight.mss).max(self.flight.cc.least_burst().unwrap_or(rules.least))
+        (bytes / self.flight.mss).max(least.unwrap_or(rules.least))
     }
 
     /// Bytes per second by the window and the round-trip time (`tcp_update_pacing_rate`).

@@ -4,12 +4,12 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use cclab_cc::{Variant, simulated};
+use cclab_cc::{Maker, Variant, simulated};
 use cclab_packet::{Ecn, MAX_SACK_BLOCKS, Packet, flags};
 use cclab_units::parameter::Params;
 use cclab_units::{Stream, Time};
 
-use crate::profile::{InitialSsthresh, PROFILES, Profile, Recovery};
+use crate::profile::{self, InitialSsthresh, PROFILES, Profile, Recovery};
 use crate::sender::State;
 use crate::{Config, Receiver, ReceiverConfig, Sender};
 
@@ -45,13 +45,17 @@ const MOST_OF_DECEIVED: usize = 3_000;
 /// stream.
 pub fn fuzz_connection(data: &[u8]) {
     let mut bytes = Bytes(data);
-    let mut connection = Connection::new(&mut bytes);
-    while !bytes.0.is_empty() {
-        connection.step(&mut bytes);
-        connection.settle();
-        connection.check();
-    }
-    connection.finish();
+    Connection::new(&mut bytes).run(bytes);
+}
+
+/// As [`fuzz_connection`], of Linux's stack where it keeps the window.
+///
+/// # Panics
+///
+/// As [`fuzz_connection`].
+pub fn fuzz_linux_stack(data: &[u8]) {
+    let mut bytes = Bytes(data);
+    Connection::of_stack(&mut bytes).run(bytes);
 }
 
 /// Bytes that spell numbers; zeros when used up.
@@ -68,6 +72,10 @@ impl Bytes<'_> {
 
     fn number(&mut self) -> u32 {
         u32::from_le_bytes([self.next(), self.next(), self.next(), self.next()])
+    }
+
+    fn pick(&mut self, len: usize) -> usize {
+        usize::from(self.next()) % len
     }
 
     /// A number near `anchor` three times of four, any number else.
@@ -93,12 +101,39 @@ struct Connection {
 }
 
 impl Connection {
+    fn run(mut self, mut bytes: Bytes<'_>) {
+        while !bytes.0.is_empty() {
+            self.step(&mut bytes);
+            self.settle();
+            self.check();
+        }
+        self.finish();
+    }
+
     fn new(bytes: &mut Bytes<'_>) -> Connection {
-        let pick = |byte: u8, len: usize| usize::from(byte) % len;
-        let base = PROFILES[pick(bytes.next(), PROFILES.len())];
+        let base = PROFILES[bytes.pick(PROFILES.len())];
         let variants: Vec<&Variant> = simulated().collect();
-        let variant = variants[pick(bytes.next(), variants.len())];
-        let recovery = RECOVERIES[pick(bytes.next(), RECOVERIES.len())];
+        let variant = variants[bytes.pick(variants.len())];
+        let recovery = RECOVERIES[bytes.pick(RECOVERIES.len())];
+        let maker = variant.maker(base.arithmetic);
+        let maker = maker.expect("a variant of the simulator");
+        Connection::begin(bytes, base, variant, maker, recovery)
+    }
+
+    fn of_stack(bytes: &mut Bytes<'_>) -> Connection {
+        let base = profile::find("linux-6.12").expect("a known profile");
+        let variants: Vec<_> = simulated().filter_map(|v| v.ops.zip(Some(v))).collect();
+        let (ops, variant) = variants[bytes.pick(variants.len())];
+        Connection::begin(bytes, base, variant, Maker::Stack(ops), Recovery::RackPrr)
+    }
+
+    fn begin(
+        bytes: &mut Bytes<'_>,
+        base: &Profile,
+        variant: &Variant,
+        maker: Maker,
+        recovery: Recovery,
+    ) -> Connection {
         let options = bytes.next();
         let mut profile: Profile = base.clone();
         profile.wire.sack = recovery.uses_sack();
@@ -146,9 +181,7 @@ impl Connection {
                 arithmetic: profile.arithmetic,
                 params: Params::defaults(variant.params),
             },
-            maker: variant
-                .maker(profile.arithmetic)
-                .expect("a variant of the simulator"),
+            maker,
             window: variant.window,
             feedback: variant.ecn,
             codepoint: cclab_packet::Ecn::Ect0,

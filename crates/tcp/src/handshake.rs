@@ -4,6 +4,7 @@ use cclab_cc::Cx;
 use cclab_packet::{Packet, flags};
 use cclab_units::Time;
 
+use crate::recovery::control::Control;
 use crate::sender::{Sender, State};
 
 impl Sender {
@@ -37,10 +38,17 @@ impl Sender {
         }
         self.blueprint = None;
         let measured = Some(self.flight.rtt.srtt()).filter(|&srtt| srtt > Time::ZERO);
-        let rng = &mut self.flight.rng;
-        self.flight
-            .cc
-            .on_established(measured, &mut Cx { now, rng });
+        let isn = self.isn;
+        if self.flight.cc.is_linux() {
+            let dice = self.flight.rng.fork().bits();
+            if let Some((linux, mut line)) = self.flight.linux(now) {
+                linux.on_established(&mut line, measured, dice, isn);
+            }
+        } else {
+            let rng = &mut self.flight.rng;
+            let cc = self.flight.cc.own();
+            cc.on_established(measured, &mut Cx { now, rng });
+        }
         self.note_window(now);
     }
 
@@ -50,9 +58,14 @@ impl Sender {
         if self.syn_tries > self.flight.profile.syn.restart_from
             && let Some(blueprint) = &mut self.blueprint
         {
-            blueprint.config.initial_window = blueprint.config.mss;
-            let config = &blueprint.config;
-            self.flight.cc = blueprint.maker.make(config).lent(config);
+            if let Control::Linux(linux) = &mut self.flight.cc {
+                linux.begin_with_one();
+            } else {
+                blueprint.config.initial_window = blueprint.config.mss;
+                let (config, flight) = (&blueprint.config, &mut self.flight);
+                let recovery = flight.recovery;
+                flight.cc = Control::new(&blueprint.maker, config, &flight.profile, recovery);
+            }
         }
         self.flight.rtt.on_new_ack();
         match self.echoed_rtt(now, packet) {

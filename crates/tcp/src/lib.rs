@@ -3,6 +3,7 @@
 //! in a [`profile::Profile`].
 
 mod acknowledge;
+mod acknowledge_linux;
 mod bursts;
 mod fault;
 pub mod fuzzing;

@@ -211,6 +211,12 @@ impl RttEstimator {
         Time::from_nanos((self.srtt_x8 >> 3).saturating_mul(self.unit_ns))
     }
 
+    /// Eight times the smoothed round-trip time and four times its mean deviation, in the
+    /// estimator's units.
+    pub(crate) fn scaled(&self) -> (u64, u64) {
+        (self.srtt_x8, self.rttvar_x4)
+    }
+
     /// Smallest sample so far; zero before the first.
     pub fn min_rtt(&self) -> Time {
         self.min_rtt

@@ -32,11 +32,14 @@ pub struct Segment {
     pub tx_in_flight: u32,
     /// [`Scoreboard::lost_ever`] when it last left, its low 32 bits.
     pub lost_ever: u32,
+    /// Segments delivered with a mark when it last left, where the stack counts them.
+    pub delivered_ce: u32,
     /// Acknowledged selectively.
     pub sacked: bool,
     /// Taken for lost.
     pub lost: bool,
-    /// Retransmitted since it was last taken for lost: that copy is in the network.
+    /// Retransmitted since it was last taken for lost: that copy is in the network, even if the loss
+    /// was taken back.
     pub resent: bool,
     /// Retransmitted at least once.
     pub ever_resent: bool,
@@ -46,6 +49,8 @@ pub struct Segment {
     pub app_limited: bool,
     /// Carries the FIN, which takes the last byte of `len`.
     pub fin: bool,
+    /// The detector of losses by time has done with it, until it leaves again.
+    pub judged: bool,
 }
 
 impl Segment {
@@ -67,6 +72,19 @@ impl Segment {
 
 const _: () = assert!(size_of::<Segment>() <= 64, "a segment is one cache line");
 
+/// Segments where [`Scoreboard`] counts bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Taken for lost.
+    pub lost: u32,
+    /// Retransmitted and in the network.
+    pub resent: u32,
+    /// Taken for lost and not retransmitted since.
+    pub waiting: u32,
+    /// Taken for lost over the connection's life, modulo 2^32.
+    pub lost_ever: u32,
+}
+
 /// The segments between `snd_una` and `snd_nxt`.
 #[derive(Debug)]
 pub struct Scoreboard {
@@ -82,6 +100,7 @@ pub struct Scoreboard {
     pub(crate) just_lost: Vec<LostSegment>,
     tells_losses: bool,
     resent: u64,
+    counts: Counts,
     /// No segment before this one is lost and waiting to be retransmitted.
     lost_hint: SegmentId,
     highest_sacked: SegmentId,
@@ -103,6 +122,7 @@ impl Default for Scoreboard {
             just_lost: Vec::new(),
             tells_losses: false,
             resent: 0,
+            counts: Counts::default(),
             lost_hint: 0,
             highest_sacked: 0,
             previous_blocks: Vec::new(),
@@ -171,6 +191,23 @@ impl Scoreboard {
         self.resent
     }
 
+    /// Segments lost and resent.
+    pub(crate) fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Segments between `snd_una` and `snd_nxt`.
+    pub(crate) fn segments(&self) -> u64 {
+        self.tail - self.head
+    }
+
+    /// Segments estimated to be in the network.
+    pub(crate) fn segments_in_flight(&self) -> u64 {
+        self.segments() + u64::from(self.counts.resent)
+            - self.sacked_segments
+            - u64::from(self.counts.lost)
+    }
+
     /// Bytes taken for lost over the connection's life, a segment as often as it was.
     pub fn lost_ever(&self) -> u64 {
         self.lost_ever
@@ -212,6 +249,16 @@ impl Scoreboard {
     /// not been acknowledged selectively before. A segment covered in part loses that part.
     #[inline]
     pub fn acknowledge(&mut self, ack: u64, mut delivered: impl FnMut(&Segment)) {
+        self.acknowledge_each(ack, |segment| {
+            if !segment.sacked {
+                delivered(segment);
+            }
+        });
+    }
+
+    /// As [`Scoreboard::acknowledge`], calling `gone` with each segment that is gone.
+    #[inline]
+    pub(crate) fn acknowledge_each(&mut self, ack: u64, mut gone: impl FnMut(&Segment)) {
         while self.head < self.tail {
             let segment = *self.get(self.head);
             if segment.end() > ack {
@@ -225,14 +272,12 @@ impl Scoreboard {
             if segment.sacked {
                 self.sacked -= len;
                 self.sacked_segments -= 1;
-            } else {
-                if segment.lost {
-                    self.lost -= len;
-                    if segment.resent {
-                        self.resent -= len;
-                    }
-                }
-                delivered(&segment);
+            } else if segment.lost {
+                self.no_longer_lost(&segment);
+            }
+            gone(&segment);
+            if segment.resent {
+                self.no_longer_resent(&segment);
             }
             self.head += 1;
         }
@@ -251,14 +296,25 @@ impl Scoreboard {
             self.sacked -= cut;
         } else if segment.lost {
             self.lost -= cut;
-            if segment.resent {
-                self.resent -= cut;
-            }
+        }
+        if segment.resent {
+            self.resent -= cut;
         }
     }
 
+    fn no_longer_lost(&mut self, segment: &Segment) {
+        self.lost -= u64::from(segment.len);
+        self.counts.lost -= 1;
+        self.counts.waiting -= u32::from(!segment.resent);
+    }
+
+    fn no_longer_resent(&mut self, segment: &Segment) {
+        self.resent -= u64::from(segment.len);
+        self.counts.resent -= 1;
+    }
+
     /// The first segment that ends after `offset`.
-    fn find(&self, offset: u64) -> SegmentId {
+    pub(crate) fn find(&self, offset: u64) -> SegmentId {
         let (mut low, mut high) = (self.head, self.tail);
         while low < high {
             let middle = low + (high - low) / 2;
@@ -321,15 +377,15 @@ impl Scoreboard {
             }
             let len = u64::from(segment.len);
             if segment.lost {
-                self.lost -= len;
+                self.no_longer_lost(&segment);
                 if segment.resent {
-                    self.resent -= len;
+                    self.no_longer_resent(&segment);
                 }
             }
             let slot = self.get_mut(id);
             slot.sacked = true;
+            slot.resent &= !segment.lost;
             slot.lost = false;
-            slot.resent = false;
             self.highest_sacked = if self.sacked_segments == 0 {
                 id
             } else {
@@ -348,11 +404,12 @@ impl Scoreboard {
         if segment.sacked || (segment.lost && !segment.resent) {
             return 0;
         }
-        let (was_lost, was_resent) = (segment.lost, segment.resent);
+        let was = *segment;
         segment.lost = true;
-        segment.resent = false;
+        segment.resent &= !was.lost;
         let segment = *segment;
         self.lost_ever += len;
+        self.counts.lost_ever = self.counts.lost_ever.wrapping_add(1);
         if self.tells_losses {
             self.just_lost.push(LostSegment {
                 len,
@@ -361,12 +418,13 @@ impl Scoreboard {
                 app_limited: segment.app_limited,
             });
         }
-        if !was_lost {
+        if !was.lost {
             self.lost += len;
+            self.counts.lost += 1;
+        } else if was.resent {
+            self.no_longer_resent(&was);
         }
-        if was_resent {
-            self.resent -= len;
-        }
+        self.counts.waiting += u32::from(!segment.resent);
         self.lost_hint = self.lost_hint.min(id);
         len
     }
@@ -382,16 +440,41 @@ impl Scoreboard {
         for id in self.ids() {
             let segment = self.get_mut(id);
             if segment.lost {
-                let len = u64::from(segment.len);
-                let resent = segment.resent;
+                let was = *segment;
                 segment.lost = false;
                 segment.resent = false;
-                self.lost -= len;
-                if resent {
-                    self.resent -= len;
+                self.no_longer_lost(&was);
+                if was.resent {
+                    self.no_longer_resent(&was);
                 }
             }
         }
+    }
+
+    /// Nothing is lost after all; what left again is in the network all the same.
+    pub(crate) fn unmark_lost(&mut self) {
+        for id in self.ids() {
+            self.get_mut(id).lost = false;
+        }
+        self.lost = 0;
+        self.counts.lost = 0;
+        self.counts.waiting = 0;
+    }
+
+    /// The copy of a segment that left again is out of the network.
+    pub(crate) fn forget_resent(&mut self, id: SegmentId) {
+        let segment = self.get_mut(id);
+        let was = *segment;
+        segment.resent = false;
+        if was.resent {
+            self.no_longer_resent(&was);
+            self.counts.waiting += u32::from(was.lost);
+        }
+    }
+
+    /// The detector of losses by time has done with a segment.
+    pub(crate) fn set_judged(&mut self, id: SegmentId) {
+        self.get_mut(id).judged = true;
     }
 
     /// Forgets all selective acknowledgements: the receiver may renege (RFC 2018 section 8).
@@ -406,7 +489,7 @@ impl Scoreboard {
 
     /// The first segment that is lost and not yet retransmitted.
     pub fn next_lost(&mut self) -> Option<SegmentId> {
-        if self.lost == self.resent {
+        if self.counts.waiting == 0 {
             return None;
         }
         while self.lost_hint < self.tail {
@@ -428,10 +511,13 @@ impl Scoreboard {
         segment.resent |= segment.lost;
         segment.ever_resent = true;
         segment.no_rtt = true;
+        segment.judged = false;
         update(segment);
         let segment = *segment;
         if newly {
             self.resent += len;
+            self.counts.resent += 1;
+            self.counts.waiting -= 1;
         }
         segment
     }
@@ -439,6 +525,10 @@ impl Scoreboard {
     /// Recounts everything from the segments: the invariant behind the running counts.
     pub fn is_consistent(&self) -> bool {
         let mut counts = [0_u64; 5];
+        let mut segments = Counts {
+            lost_ever: self.counts.lost_ever,
+            ..Counts::default()
+        };
         let mut expected = None;
         let mut contiguous = true;
         for id in self.ids() {
@@ -451,9 +541,13 @@ impl Scoreboard {
             counts[2] += u64::from(segment.sacked);
             counts[3] += if segment.lost { len } else { 0 };
             counts[4] += if segment.resent { len } else { 0 };
-            contiguous &= !(segment.sacked && segment.lost) && (segment.lost || !segment.resent);
+            segments.lost += u32::from(segment.lost);
+            segments.resent += u32::from(segment.resent);
+            segments.waiting += u32::from(segment.lost && !segment.resent);
+            contiguous &= !(segment.sacked && segment.lost);
         }
         contiguous
+            && segments == self.counts
             && counts
                 == [
                     self.outstanding,

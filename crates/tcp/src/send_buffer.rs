@@ -5,10 +5,21 @@
 //! again when a third of it is free (`sk_stream_is_writeable`), so that a flow whose window comes
 //! near its size sends in gushes, with pauses between.
 
+use cclab_units::Time;
+
 use crate::profile::SendBuffer;
 use crate::sender::Sender;
 
 impl Sender {
+    /// Nothing is left to send although the window allows it: samples of the rate are not the
+    /// path's.
+    pub(crate) fn note_app_limited(&mut self) {
+        match self.flight.linux(Time::ZERO) {
+            Some((linux, line)) => linux.on_app_limited(&line),
+            None => self.rate.on_app_limited(self.flight.board.in_flight()),
+        }
+    }
+
     /// Lets the application write if there is room, after `snd_una` moved.
     #[inline]
     pub(crate) fn refill(&mut self) {
@@ -41,7 +52,7 @@ impl Sender {
                 .flight
                 .fits(self.flight.mss, self.flight.window_in_force())
         {
-            self.rate.on_app_limited(self.flight.board.in_flight());
+            self.note_app_limited();
         }
         self.buffered = self.flight.snd_nxt + waiting + buffer.fill(buffer.most - used);
     }

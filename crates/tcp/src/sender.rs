@@ -9,16 +9,17 @@
 
 use std::sync::Arc;
 
-use cclab_cc::{Arithmetic, CongestionControl, EcnFeedback, Maker, RateSample, WindowInRecovery};
+use cclab_cc::{Arithmetic, EcnFeedback, Maker, RateSample, WindowInRecovery};
 use cclab_packet::Ecn;
 use cclab_units::memory::prefetch;
-use cclab_units::{Stream, Time};
+use cclab_units::{Rate, Stream, Time};
 
 use crate::fault::Fault;
 use crate::limits::Limits;
 use crate::pacing::Pacer;
 use crate::profile::{Profile, Recovery};
 use crate::rate::RateEstimator;
+use crate::recovery::control::Control;
 use crate::recovery::episode::Episode;
 pub use crate::recovery::flight::Counters;
 use crate::recovery::flight::Flight;
@@ -158,7 +159,10 @@ impl Sender {
     /// Has the memory fetched that an acknowledgement will touch beyond the sender itself.
     #[inline]
     pub fn fetch_parts(&self) {
-        prefetch(&*self.flight.cc);
+        match &self.flight.cc {
+            Control::Own(own) => prefetch(&**own),
+            Control::Linux(linux) => prefetch(&**linux),
+        }
         self.flight.board.fetch_ends();
     }
 
@@ -218,7 +222,7 @@ impl Sender {
             flight: Flight {
                 recovery,
                 mss: u64::from(mss),
-                cc: maker.make(&cc).lent(&cc),
+                cc: Control::new(&maker, &cc, &profile, recovery),
                 rng,
                 window,
                 board,
@@ -309,9 +313,19 @@ impl Sender {
         &self.flight.rtt
     }
 
-    /// The window control.
-    pub fn cc(&self) -> &dyn CongestionControl {
-        &*self.flight.cc
+    /// The congestion window in bytes: the variant's, or the stack's where that keeps it.
+    pub fn cwnd(&self) -> u64 {
+        self.flight.cc.cwnd()
+    }
+
+    /// The slow-start threshold in bytes; `u64::MAX` before it is known.
+    pub fn ssthresh(&self) -> u64 {
+        self.flight.cc.ssthresh()
+    }
+
+    /// The rate at which the variant asks payload to leave; `None`: as the stack decides.
+    pub fn pacing_rate(&self) -> Option<Rate> {
+        self.flight.cc.pacing_rate()
     }
 
     /// The scoreboard.
@@ -402,7 +416,15 @@ impl Sender {
         usage.limited
     }
 
-    pub(crate) fn note_cwnd_usage(&mut self, limited: bool) {
+    /// Nothing more leaves now. `limited` tells that the window is why.
+    pub(crate) fn note_cwnd_usage(&mut self, now: Time, limited: bool) {
+        let buffered = self.flight.written.min(self.buffered);
+        let waiting = self.flight.snd_nxt < buffered;
+        let writer_waits = buffered < self.flight.written;
+        if let Some((linux, line)) = self.flight.linux(now) {
+            linux.on_pause(&line, limited, waiting, writer_waits);
+            return;
+        }
         let usage = &mut self.cwnd_usage;
         let in_flight = self.flight.board.outstanding();
         if self.flight.snd_una >= usage.round_end

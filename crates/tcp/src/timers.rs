@@ -23,11 +23,17 @@ impl Sender {
         self.pacer.on_timer(now);
         if self.flight.episode.reorder_at <= now {
             self.flight.episode.reorder_at = Time::NEVER;
-            self.flight.on_reorder_timer(now);
+            match self.flight.linux(now) {
+                Some((linux, mut line)) => linux.on_reorder_timer(&mut line),
+                None => self.flight.on_reorder_timer(now),
+            }
         }
         if self.flight.episode.probe_at <= now {
             self.flight.episode.probe_at = Time::NEVER;
-            self.flight.on_probe_timer(now);
+            match self.flight.linux(now) {
+                Some((linux, mut line)) => linux.on_probe_timer(&mut line),
+                None => self.flight.on_probe_timer(now),
+            }
         }
         if self.persist_at <= now {
             self.on_persist_timer(now);
@@ -49,7 +55,10 @@ impl Sender {
                 }
                 State::Established => {
                     self.timeouts_in_row += 1;
-                    self.flight.on_rto(now);
+                    match self.flight.linux(now) {
+                        Some((linux, mut line)) => linux.on_rto(&mut line),
+                        None => self.flight.on_rto(now),
+                    }
                 }
                 State::Closed | State::Finished | State::Aborted => {}
             }

@@ -7,7 +7,9 @@ use cclab_units::Time;
 use crate::limits::Limit;
 use crate::profile::{Recovery, RttClock};
 use crate::receiver::{syn_options_len, timestamp};
+use crate::recovery::control::Control;
 use crate::recovery::episode::Frto;
+use crate::recovery::linux::Resend;
 use crate::scoreboard::{Segment, SegmentId};
 use crate::sender::{Sender, State, Timed};
 
@@ -48,10 +50,23 @@ impl Sender {
         if self.flight.episode.probe.due {
             return self.loss_probe(now, packet);
         }
+        if let Control::Linux(linux) = &self.flight.cc {
+            if linux.probe_due {
+                return self.loss_probe(now, packet);
+            }
+            if linux.head_due && !self.flight.board.is_empty() {
+                let head = self.flight.board.ids().start;
+                self.resend(now, head, packet);
+                return true;
+            }
+        }
         let pacing_rate = self.flight.cc.pacing_rate();
         // A burst that has begun leaves at once.
         if self.burst_left == 0 && !self.pacer.may_send(now, pacing_rate) {
             self.limits.on_limit(now, Limit::Pacing);
+            if self.flight.cc.is_linux() {
+                self.note_cwnd_usage(now, false);
+            }
             return false;
         }
         if !self.next_data(now, packet) {
@@ -76,21 +91,29 @@ impl Sender {
 
     /// Data by the rules of the window: lost segments first, then new ones.
     fn next_data(&mut self, now: Time, packet: &mut Packet) -> bool {
+        let resend = match &self.flight.cc {
+            Control::Linux(linux) => linux.resend,
+            Control::Own(_) if self.flight.episode.frto == Frto::Probing => Resend::New,
+            Control::Own(_) => Resend::Lost,
+        };
         let window = self.flight.window_in_force();
-        let new_first = self.flight.episode.frto == Frto::Probing;
-        if !new_first && let Some(id) = self.flight.board.next_lost() {
+        let new_first = resend == Resend::New;
+        if resend == Resend::Lost
+            && let Some(id) = self.flight.board.next_lost()
+        {
             let len = u64::from(self.flight.board.get(id).len);
             if self.flight.episode.retransmit_first || self.flight.fits(len, window) {
                 self.resend(now, id, packet);
                 return true;
             }
             self.limits.on_limit(now, Limit::Cwnd);
-            self.note_cwnd_usage(true);
+            self.note_cwnd_usage(now, true);
             return false;
         }
         match self.next_new(window) {
             Ok((len, fin)) => {
                 if self.burst_left == 0 {
+                    let window = self.window_after_idle(now, window);
                     match self.burst(now, window) {
                         Ok(segments) => {
                             self.burst_left = segments;
@@ -98,7 +121,7 @@ impl Sender {
                         }
                         Err(limit) => {
                             self.limits.on_limit(now, limit);
-                            self.note_cwnd_usage(limit == Limit::Cwnd);
+                            self.note_cwnd_usage(now, limit == Limit::Cwnd);
                             return false;
                         }
                     }
@@ -121,8 +144,30 @@ impl Sender {
         }
     }
 
+    /// Linux shrinks the window of a connection that was idle when the application writes.
+    fn window_after_idle(&mut self, now: Time, window: u64) -> u64 {
+        if !self.flight.board.is_empty() {
+            return window;
+        }
+        match self.flight.linux(now) {
+            Some((linux, line)) => {
+                linux.on_written(&line);
+                linux.cwnd()
+            }
+            None => window,
+        }
+    }
+
     /// What else may leave when nothing new can.
     fn next_despite(&mut self, limit: Limit, new_first: bool, window: u64) -> Option<SegmentId> {
+        if let Control::Linux(linux) = &mut self.flight.cc
+            && new_first
+        {
+            if linux.sent_beyond(self.flight.snd_nxt) {
+                return None;
+            }
+            linux.give_up_on_new();
+        }
         if limit == Limit::Cwnd || !self.flight.fits(self.flight.mss, window) {
             return None;
         }
@@ -191,10 +236,10 @@ impl Sender {
 
     fn on_blocked(&mut self, now: Time, limit: Limit, window: u64) {
         self.limits.on_limit(now, limit);
-        self.note_cwnd_usage(limit == Limit::Cwnd);
+        self.note_cwnd_usage(now, limit == Limit::Cwnd);
         match limit {
             Limit::Application if self.flight.fits(self.flight.mss, window) => {
-                self.rate.on_app_limited(self.flight.board.in_flight());
+                self.note_app_limited();
             }
             Limit::Rwnd if self.flight.board.is_empty() => self.start_persist(now),
             _ => {}
@@ -203,7 +248,11 @@ impl Sender {
 
     fn send_new(&mut self, now: Time, payload: u64, fin: bool, packet: &mut Packet) {
         let nothing_in_flight = self.flight.board.is_empty();
-        if nothing_in_flight && self.last_sent > Time::ZERO {
+        if let Some((linux, line)) = self.flight.linux(now) {
+            if payload > 0 {
+                linux.on_departure(&line);
+            }
+        } else if nothing_in_flight && self.last_sent > Time::ZERO {
             self.on_restart(now);
         }
         let len = payload + u64::from(fin);
@@ -217,7 +266,10 @@ impl Sender {
                 && matches!(self.flight.profile.rto.clock, RttClock::Echo(_)),
             ..Segment::default()
         };
-        self.rate.on_send(&mut segment, now, nothing_in_flight);
+        match self.flight.linux(now) {
+            Some((linux, line)) => linux.stamp(&mut segment, &line),
+            None => self.rate.on_send(&mut segment, now, nothing_in_flight),
+        }
         self.flight.board.push(segment);
         self.flight.snd_nxt += len;
         self.timed = self.timed.or(Some(Timed {
@@ -229,7 +281,10 @@ impl Sender {
         }
         *packet = self.data_packet(now, &segment);
         self.on_data_sent(now, &segment);
-        self.flight.arm_loss_probe(now);
+        match self.flight.linux(now) {
+            Some((linux, mut line)) => linux.on_new_sent(&mut line),
+            None => self.flight.arm_loss_probe(now),
+        }
     }
 
     /// Data leaves after the pipe was empty. Where the window is to outlive idle times, no idle
@@ -246,10 +301,15 @@ impl Sender {
         };
         self.flight
             .cc
+            .own()
             .on_restart(now - self.last_sent, patience, &mut cx);
     }
 
     fn resend(&mut self, now: Time, id: SegmentId, packet: &mut Packet) {
+        if self.flight.cc.is_linux() {
+            self.resend_linux(now, id, packet);
+            return;
+        }
         self.flight.episode.retransmit_first = false;
         let is_first = id == self.flight.board.ids().start;
         let nothing_in_flight = self.flight.board.in_flight() == 0;
@@ -279,12 +339,55 @@ impl Sender {
         }
     }
 
+    /// As [`Sender::resend`], where Linux's stack keeps the window.
+    fn resend_linux(&mut self, now: Time, id: SegmentId, packet: &mut Packet) {
+        let is_head = id == self.flight.board.ids().start;
+        let stamp = timestamp(now);
+        let Some((linux, line)) = self.flight.linux(now) else {
+            return;
+        };
+        if line.board.get(id).payload() > 0 {
+            linux.on_departure(&line);
+        }
+        let mut stamped = *line.board.get(id);
+        linux.stamp(&mut stamped, &line);
+        let segment = line.board.mark_resent(id, |segment| {
+            *segment = Segment {
+                resent: segment.resent,
+                ever_resent: true,
+                no_rtt: true,
+                judged: false,
+                ..stamped
+            }
+        });
+        line.rack.on_resent(id, now);
+        self.timed = None;
+        *packet = self.data_packet(now, &segment);
+        packet.notes |= notes::RETRANSMISSION;
+        packet.ecn = self.control_ecn(); // RFC 3168 section 6.1.5
+        self.flight.counters.retransmits += u64::from(segment.payload() > 0);
+        self.on_data_sent(now, &segment);
+        if let Some((linux, mut line)) = self.flight.linux(now) {
+            linux.on_resent(&mut line, stamp, is_head);
+        }
+    }
+
     /// RFC 8985 section 7.3: new data if there is any, else the last segment again.
     fn loss_probe(&mut self, now: Time, packet: &mut Packet) -> bool {
         let new = self.next_new(u64::MAX);
         let Some(last) = self.flight.board.ids().end.checked_sub(1) else {
             return false;
         };
+        if self.flight.cc.is_linux() {
+            match new {
+                Ok((len, fin)) => self.send_new(now, len, fin, packet),
+                Err(_) => self.resend(now, last, packet),
+            }
+            if let Some((linux, mut line)) = self.flight.linux(now) {
+                linux.on_probe_sent(&mut line, new.is_err());
+            }
+            return true;
+        }
         match new {
             Ok((len, fin)) => {
                 self.send_new(now, len, fin, packet);
@@ -310,7 +413,7 @@ impl Sender {
     fn on_data_sent(&mut self, now: Time, segment: &Segment) {
         self.flight.counters.segments_sent += u64::from(segment.payload() > 0);
         self.last_sent = now;
-        if self.flight.rto_at == Time::NEVER {
+        if self.flight.rto_at == Time::NEVER && !self.flight.cc.is_linux() {
             self.flight.rto_at = now + self.flight.rtt.rto(); // RFC 6298 section 5.1
         }
     }

@@ -1,6 +1,6 @@
 //! Connections under random operations: the fuzz target's laws, from seeds that stay.
 
-use cclab_tcp::fuzzing::fuzz_connection;
+use cclab_tcp::fuzzing::{fuzz_connection, fuzz_linux_stack};
 use cclab_units::Stream;
 
 const SEEDS: u64 = 2_000;
@@ -24,14 +24,27 @@ fn random_operations_break_no_law() {
 fn honest_connections_complete() {
     for seed in 0..SEEDS {
         println!("seed {seed}");
-        let mut operations =
-            operations(seed.wrapping_add(1 << 32), 200 + 4 * (seed % 600) as usize);
-        for operation in &mut operations {
-            if matches!(*operation % 40, 37 | 38) {
-                *operation -= 37;
-            }
+        fuzz_connection(&honest_operations(seed));
+    }
+}
+
+fn honest_operations(seed: u64) -> Vec<u8> {
+    let mut operations = operations(seed.wrapping_add(1 << 32), 200 + 4 * (seed % 600) as usize);
+    for operation in &mut operations {
+        if matches!(*operation % 40, 37 | 38) {
+            *operation -= 37;
         }
-        fuzz_connection(&operations);
+    }
+    operations
+}
+
+/// The same where the stack keeps the window.
+#[test]
+fn linux_connections_break_no_law_and_complete() {
+    for seed in 0..SEEDS {
+        println!("seed {seed}");
+        fuzz_linux_stack(&operations(seed, 200 + 4 * (seed % 600) as usize));
+        fuzz_linux_stack(&honest_operations(seed));
     }
 }
 

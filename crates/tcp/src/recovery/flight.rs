@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use cclab_cc::{
-    Congestion, CongestionControl, CongestionSample, Cx, EcnFeedback, WindowInRecovery,
-};
+use cclab_cc::{Congestion, CongestionSample, Cx, EcnFeedback, WindowInRecovery};
 use cclab_units::{Stream, Time};
 
+use super::control::Control;
 use super::episode::{Episode, Phase};
+use super::linux::{Line, Linux};
 use super::news::DUP_THRESH;
 use crate::profile::{Profile, Recovery};
 use crate::rtt::RttEstimator;
@@ -42,7 +42,7 @@ pub(crate) struct Flight {
     pub recovery: Recovery,
     pub mss: u64,
 
-    pub cc: Box<dyn CongestionControl>,
+    pub cc: Control,
     pub rng: Stream,
     pub window: WindowInRecovery,
 
@@ -73,6 +73,9 @@ impl Flight {
     }
 
     pub fn window_of(&self, cwnd: u64) -> u64 {
+        if self.cc.is_linux() {
+            return cwnd;
+        }
         match (self.window, self.recovery) {
             (WindowInRecovery::Own, Recovery::RackPrr) => cwnd,
             // Without SACK what inflates the window stands for what has left the network: it
@@ -99,13 +102,43 @@ impl Flight {
 
     #[inline]
     pub fn fits(&self, len: u64, window: u64) -> bool {
+        if self.cc.is_linux() {
+            return self.board.segments_in_flight() < window / self.mss;
+        }
         let in_flight = self.board.in_flight();
         in_flight + len <= window || in_flight == 0
     }
 
+    /// Linux's stack, where it keeps the window, and what it works on.
+    #[inline]
+    pub fn linux(&mut self, now: Time) -> Option<(&mut Linux, Line<'_>)> {
+        let Control::Linux(linux) = &mut self.cc else {
+            return None;
+        };
+        let line = Line {
+            now,
+            board: &mut self.board,
+            rack: &mut self.episode.rack,
+            rtt: &mut self.rtt,
+            counters: &mut self.counters,
+            cwr_due: &mut self.cwr_due,
+            rto_at: &mut self.rto_at,
+            probe_at: &mut self.episode.probe_at,
+            reorder_at: &mut self.episode.reorder_at,
+            profile: &self.profile,
+            ecn: self.ecn,
+            snd_una: &mut self.snd_una,
+            snd_nxt: self.snd_nxt,
+        };
+        Some((linux, line))
+    }
+
     /// Whether losses are being repaired, whether acknowledgements or the timer found them.
     pub fn in_recovery(&self) -> bool {
-        self.episode.phase() != Phase::Open
+        match &self.cc {
+            Control::Linux(linux) => linux.in_recovery(),
+            Control::Own(_) => self.episode.phase() != Phase::Open,
+        }
     }
 
     /// Tells the variant of congestion.
@@ -117,7 +150,7 @@ impl Flight {
             snd_nxt: self.snd_nxt,
             repeated,
         };
-        self.cc.on_congestion(
+        self.cc.own().on_congestion(
             kind,
             &at,
             &mut Cx {
@@ -131,7 +164,7 @@ impl Flight {
     pub fn tell_losses(&mut self, now: Time) {
         for segment in self.board.just_lost.drain(..) {
             let rng = &mut self.rng;
-            self.cc.on_lost(&segment, &mut Cx { now, rng });
+            self.cc.own().on_lost(&segment, &mut Cx { now, rng });
         }
     }
 }

@@ -9,10 +9,15 @@
 //! - `sack`: RFC 6675;
 //! - `rack_prr`: RFC 8985 with its tail loss probes, and RFC 9937;
 //! - `timeout`: the retransmission timer.
+//!
+//! Where the stack is Linux's and keeps the window itself, `linux` does all of that in the kernel's
+//! order; `control` says which it is.
 
 mod classic;
+pub(crate) mod control;
 pub(crate) mod episode;
 pub(crate) mod flight;
+pub(crate) mod linux;
 mod marks;
 pub(crate) mod news;
 mod rack_prr;

@@ -34,7 +34,7 @@ impl Flight {
         self.counters.undos += 1;
         self.board.clear_lost();
         self.episode.take_back();
-        self.cc.on_undo(&mut Cx {
+        self.cc.own().on_undo(&mut Cx {
             now,
             rng: &mut self.rng,
         });

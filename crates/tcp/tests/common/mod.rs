@@ -243,11 +243,11 @@ impl Script {
 
     /// The variant's window in bytes.
     pub fn cwnd(&self) -> u64 {
-        self.sender.cc().cwnd()
+        self.sender.cwnd()
     }
 
     /// The variant's slow-start threshold in bytes.
     pub fn ssthresh(&self) -> u64 {
-        self.sender.cc().ssthresh()
+        self.sender.ssthresh()
     }
 }

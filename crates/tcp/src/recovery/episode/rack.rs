@@ -33,6 +33,11 @@ pub struct Rack {
     reo_wnd_mult: u64,
     reo_wnd_persist: u32,
     dsack_round_end: Option<u64>,
+    /// Something was delivered since losses were last looked for.
+    advanced: bool,
+    /// A duplicate was reported, and what had been delivered when the window was last widened.
+    dsack_seen: bool,
+    widened_at: u32,
     /// Every original before this one is decided.
     originals: SegmentId,
     resent: VecDeque<(SegmentId, Time)>,
@@ -49,6 +54,9 @@ impl Default for Rack {
             reo_wnd_mult: 1,
             reo_wnd_persist: 0,
             dsack_round_end: None,
+            advanced: false,
+            dsack_seen: false,
+            widened_at: 0,
             originals: 0,
             resent: VecDeque::new(),
         }
@@ -63,6 +71,7 @@ impl Rack {
         if segment.ever_resent && rtt < min_rtt {
             return; // the acknowledgement is of the original, not of what was sent last
         }
+        self.advanced = true;
         self.rtt = rtt;
         if (segment.sent, segment.end()) > (self.sent, self.end) {
             self.sent = segment.sent;
@@ -193,7 +202,100 @@ impl Rack {
 
     /// After an undo the originals are looked at afresh.
     pub fn restart(&mut self) {
+        self.advanced = true;
         self.originals = 0;
+    }
+
+    /// Whether something was delivered since this was asked last.
+    pub(crate) fn take_advanced(&mut self) -> bool {
+        std::mem::take(&mut self.advanced)
+    }
+
+    /// A duplicate was reported; the window widens when a round trip has passed since it last did.
+    pub(crate) fn note_dsack(&mut self) {
+        self.dsack_seen |= self.reordering_seen;
+    }
+
+    /// `tcp_rack_update_reo_wnd`: `prior` segments were delivered when what is now acknowledged
+    /// left, and `delivered` are now.
+    pub(crate) fn update_window(&mut self, prior: u32, delivered: u32) {
+        if prior == 0 {
+            return;
+        }
+        if (prior.wrapping_sub(self.widened_at) as i32) < 0 {
+            self.dsack_seen = false;
+        }
+        if std::mem::take(&mut self.dsack_seen) {
+            self.reo_wnd_mult = (self.reo_wnd_mult + 1).min(255);
+            self.widened_at = delivered;
+            self.reo_wnd_persist = REO_WND_PERSIST;
+        } else if self.reo_wnd_persist == 0 {
+            self.reo_wnd_mult = 1;
+        }
+    }
+
+    /// An episode was no mistake: a wide window is kept for one fewer.
+    pub(crate) fn on_genuine(&mut self) {
+        self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
+    }
+
+    /// An episode was a mistake by duplicates: a wide window is kept for one more.
+    pub(crate) fn on_mistaken(&mut self) {
+        self.reo_wnd_persist = (self.reo_wnd_persist + 1).min(REO_WND_PERSIST);
+    }
+
+    /// As [`Rack::detect`], as `tcp_rack_detect_loss` does it: of all that is overdue but within the
+    /// reordering window it waits for the last, and what was taken for lost is not looked at again
+    /// before it leaves again. Returns when to look again.
+    pub(crate) fn mark_overdue(
+        &mut self,
+        board: &mut Scoreboard,
+        now: Time,
+        in_recovery: bool,
+        rtts: (Time, Time),
+    ) -> Time {
+        let patience = self.rtt + self.reo_wnd(board, in_recovery, rtts.0, rtts.1);
+        let mut latest = None;
+        let ids = board.ids();
+        self.originals = self.originals.max(ids.start);
+        for id in self.originals..ids.end {
+            let segment = *board.get(id);
+            let decided = segment.sacked || segment.lost || segment.ever_resent || segment.judged;
+            if !decided {
+                if (self.sent, self.end) <= (segment.sent, segment.end()) {
+                    break;
+                }
+                if segment.sent + patience > now {
+                    latest = latest.max(Some(segment.sent + patience));
+                } else {
+                    board.mark_lost(id);
+                    board.set_judged(id);
+                }
+            }
+            if latest.is_none() {
+                self.originals = id + 1;
+            }
+        }
+        let mut place = 0;
+        while let Some(&(id, sent)) = self.resent.get(place) {
+            let current = ids.contains(&id).then(|| *board.get(id));
+            let waiting = current
+                .filter(|s| s.sent == sent && !s.sacked && !s.judged && (s.resent || !s.lost));
+            if let Some(segment) = waiting {
+                if !self.left_after(sent, segment.end()) {
+                    break;
+                }
+                if sent + patience > now {
+                    latest = latest.max(Some(sent + patience));
+                    place += 1;
+                    continue;
+                }
+                board.mark_lost(id);
+                board.set_judged(id);
+            }
+            self.resent.remove(place);
+        }
+        latest.unwrap_or(Time::NEVER)
     }
 }
 

@@ -1,0 +1,106 @@
+//! An acknowledgement where Linux's stack keeps the window: from the packet to what the stack makes
+//! of it, and what is beyond it (receiver's window, send buffer, end of the connection).
+
+use cclab_cc::RateSample;
+use cclab_packet::{MAX_SACK_BLOCKS, Packet, flags};
+use cclab_units::Time;
+
+use crate::recovery::linux::Ack;
+use crate::sender::{LastAck, Sender, State};
+
+/// The SACK blocks of an acknowledgement.
+#[derive(Default)]
+struct Blocks {
+    above: [(u64, u64); MAX_SACK_BLOCKS],
+    len: usize,
+    dsack: Option<(u64, u64)>,
+}
+
+impl Sender {
+    pub(crate) fn on_ack_linux(&mut self, now: Time, packet: &Packet, ack: u64) {
+        let prior_una = self.flight.snd_una;
+        if !packet.has(flags::ACK) || ack > self.flight.snd_nxt {
+            return; // never sent (RFC 9293 section 3.10.7.4)
+        }
+        if packet.has(flags::FIN) {
+            self.peer_seq = packet.seq.wrapping_add(1);
+            self.ack_due = true;
+        }
+        let prior_rwnd = self.rwnd;
+        let mut same_window = true;
+        if ack >= prior_una {
+            same_window = self.update_window(packet);
+        }
+        let blocks = self.blocks(packet, ack);
+        let ece = packet.has(flags::ECE) && self.flight.ecn;
+        let buffered = self.flight.written.min(self.buffered);
+        let ack = Ack {
+            ack,
+            blocks: &blocks.above[..blocks.len],
+            dsack: blocks.dsack,
+            ece,
+            window_changed: self.rwnd > prior_rwnd || (!same_window && self.rwnd == 0),
+            slow_path: !same_window
+                || packet.sack_len > 0
+                || packet.has(flags::ECE)
+                || packet.has(flags::FIN),
+            tsval: packet.tsval,
+            tsecr: packet.tsecr,
+            echoed_rtt: self.echoed_rtt(now, packet),
+            until_departure: self.pacer.until_departure(now),
+            data_left: self.flight.snd_nxt < buffered && self.flight.snd_nxt < ack + self.rwnd,
+        };
+        let Some((linux, mut line)) = self.flight.linux(now) else {
+            return;
+        };
+        let took = linux.on_ack(&mut line, &ack);
+        let advanced = self.flight.snd_una > prior_una;
+        let mss = self.flight.mss;
+        let sample = took.sample;
+        self.last_ack = LastAck {
+            newly_acked: self.flight.snd_una - prior_una,
+            rtt: took.rtt,
+            rate: (sample.interval_us > 0 && sample.delivered > 0).then(|| RateSample {
+                delivered: sample.delivered as u64 * mss,
+                interval: Time::from_micros(sample.interval_us as u64),
+                prior_delivered: u64::from(sample.prior_delivered) * mss,
+                app_limited: sample.is_app_limited != 0,
+                tx_in_flight: 0,
+                lost: 0,
+            }),
+        };
+        if advanced {
+            self.timeouts_in_row = 0;
+            if self.closed && self.flight.snd_una > self.flight.written {
+                self.stop(now, State::Finished);
+            }
+        }
+        self.cwnd_most = self.cwnd_most.max(self.flight.cc.cwnd());
+        self.note_window(now);
+        if advanced {
+            self.refill();
+        }
+    }
+
+    /// The SACK blocks of `packet`, which acknowledges all before `ack`: what lies below, or inside
+    /// the second block, reports a duplicate (RFC 2883 section 4).
+    fn blocks(&self, packet: &Packet, ack: u64) -> Blocks {
+        let mut blocks = Blocks::default();
+        let offsets = |&(left, right): &(u32, u32)| (self.offset_of(left), self.offset_of(right));
+        for (i, block) in packet.sack_blocks().iter().enumerate() {
+            let (left, right) = offsets(block);
+            if left >= right {
+                continue;
+            }
+            let second = packet.sack_blocks().get(1).filter(|_| i == 0).map(offsets);
+            let inside = second.is_some_and(|(l, r)| l <= left && right <= r);
+            if i == 0 && (left < ack || inside) {
+                blocks.dsack = Some((left, right));
+            } else if left > self.flight.snd_una.max(ack) && right <= self.flight.snd_nxt {
+                blocks.above[blocks.len] = (left, right);
+                blocks.len += 1;
+            }
+        }
+        blocks
+    }
+}

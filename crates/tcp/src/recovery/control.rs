@@ -1,0 +1,73 @@
+//! Who keeps the window of a flow.
+
+use cclab_cc::{Arithmetic, Config, CongestionControl, Maker};
+use cclab_units::Rate;
+
+use super::linux::Linux;
+use crate::profile::{Profile, Recovery};
+
+/// Who keeps the window.
+pub(crate) enum Control {
+    /// The variant.
+    Own(Box<dyn CongestionControl>),
+    /// Linux's stack, which calls the variant's hooks.
+    Linux(Box<Linux>),
+}
+
+impl Control {
+    /// What `maker` makes, for a flow that repairs losses by `recovery`. Only Linux's own form of
+    /// recovery keeps the window; for others a variant without one is lent one.
+    pub fn new(maker: &Maker, config: &Config, profile: &Profile, recovery: Recovery) -> Control {
+        let keeps = profile.arithmetic == Arithmetic::Segments && recovery == Recovery::RackPrr;
+        match maker.make(config) {
+            cclab_cc::Control::Stack(ops) if keeps => {
+                Control::Linux(Box::new(Linux::new(config, ops)))
+            }
+            made => Control::Own(made.lent(config)),
+        }
+    }
+
+    /// Whether the stack keeps the window.
+    #[inline]
+    pub fn is_linux(&self) -> bool {
+        matches!(self, Control::Linux(_))
+    }
+
+    /// The variant that keeps its window.
+    ///
+    /// # Panics
+    /// If the stack does: its events never come here.
+    #[inline]
+    pub fn own(&mut self) -> &mut dyn CongestionControl {
+        match self {
+            Control::Own(own) => &mut **own,
+            Control::Linux(_) => unreachable!("the stack keeps the window"),
+        }
+    }
+
+    /// The congestion window in bytes.
+    #[inline]
+    pub fn cwnd(&self) -> u64 {
+        match self {
+            Control::Own(own) => own.cwnd(),
+            Control::Linux(linux) => linux.cwnd(),
+        }
+    }
+
+    /// The slow-start threshold in bytes; `u64::MAX` before it is known.
+    pub fn ssthresh(&self) -> u64 {
+        match self {
+            Control::Own(own) => own.ssthresh(),
+            Control::Linux(linux) => linux.ssthresh(),
+        }
+    }
+
+    /// The rate at which the variant asks payload to leave.
+    #[inline]
+    pub fn pacing_rate(&self) -> Option<Rate> {
+        match self {
+            Control::Own(own) => own.pacing_rate(),
+            Control::Linux(linux) => linux.pacing_rate(),
+        }
+    }
+}
