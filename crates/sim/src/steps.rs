@@ -103,7 +103,7 @@ fn look(world: &mut World<'_, Tally>, standing: &mut Standing) {
                 bytes_delivered: sender.delivered(),
                 bytes_lost: sender.board().lost_ever(),
                 cwnd: sender.window(),
-                pacing_rate: sender.cc().pacing_rate(),
+                pacing_rate: sender.pacing_rate(),
                 in_flight: sender.board().in_flight(),
                 srtt: sender.rtt().srtt(),
                 min_rtt: sender.rtt().min_rtt(),
