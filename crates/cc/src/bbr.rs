@@ -23,12 +23,14 @@ mod startup;
 #[cfg(test)]
 mod tests;
 
+use cclab_interface::{
+    CaEvent, CaState, CongestionOps, PacingStatus, RateSample, TCP_INFINITE_SSTHRESH, Tcp,
+};
 use cclab_units::parameter::Parameter;
-use cclab_units::{InKernel, Measure, Rate, Time};
+use cclab_units::{InKernel, Measure};
 
 use crate::variant::{EcnFeedback, Near, Signal, Variant, WindowInRecovery};
-use crate::window::{MAX_WINDOW, segments};
-use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx};
+use crate::{Config, old};
 
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
@@ -98,20 +100,22 @@ pub(crate) const VARIANT: Variant = Variant {
         },
     ],
     relations: &[],
-    ops: None,
-    build: Some(|config| Box::new(Bbr::new(config))),
+    ops: Some(|config| Box::new(Bbr::new(config))),
+    build: Some(|config| Box::new(old::bbr::Bbr::new(config))),
 };
 
 /// `BBR_SCALE`: gains are in 1/256.
 const GAIN_SHIFT: u32 = 8;
 /// `BBR_UNIT`: a gain of one.
-const UNIT: u64 = 1 << GAIN_SHIFT;
-/// `BW_SCALE`: bandwidths are in segments per microsecond and 2^-24.
+const UNIT: u32 = 1 << GAIN_SHIFT;
+/// `BW_SCALE`: bandwidths are in segments per microsecond and 2^-24, of 32 bits.
 const BW_SHIFT: u32 = 24;
 /// `BW_UNIT`.
 const BW_UNIT: u64 = 1 << BW_SHIFT;
 /// `bbr_cwnd_min_target`: the least window, in segments.
-const LEAST_CWND: u64 = 4;
+const LEAST_CWND: u32 = 4;
+/// Windows' worth of data that the send buffer holds (`bbr_sndbuf_expand`).
+const SEND_BUFFER: u32 = 3;
 
 /// Where the state machine is (`enum bbr_mode`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,47 +130,49 @@ enum Mode {
     ProbeRtt,
 }
 
-/// What one acknowledgement tells, in the units of the model.
+/// The gains in force; zero before the first acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sample {
-    /// Microseconds; `delivered_mstamp` of the kernel.
-    now: u64,
-    /// Segments delivered by this acknowledgement (`acked_sacked`).
-    acked: u64,
-    /// Segments taken for lost by it (`losses`).
-    losses: u64,
-    /// Segments in flight before and after.
-    prior_in_flight: u64,
-    in_flight: u64,
-    /// Segments delivered and lost over the connection's life.
-    delivered: u64,
-    lost: u64,
-    /// The delivery rate: segments, over microseconds, those delivered when it began, and
-    /// whether the application was the limit. `None`: not valid.
-    rate: Option<RateOfAck>,
-    /// How long, in microseconds, until the pacer lets the next segment go.
-    until_departure: u64,
+struct Gains {
+    pacing: u32,
+    cwnd: u32,
 }
 
-/// See [`Sample::rate`].
+/// Gains and lengths that parameters set.
 #[derive(Clone, Copy, Debug)]
-struct RateOfAck {
-    delivered: u64,
-    interval: u64,
-    prior_delivered: u64,
-    app_limited: bool,
+struct Constants {
+    high_gain: u32,
+    drain_gain: u32,
+    cwnd_gain: u32,
+    bw_rtts: u32,
+    /// Ticks for which a round-trip time holds, and for which a dip lasts.
+    min_rtt_window: u32,
+    dip: u32,
+    /// Per cent.
+    margin: u64,
 }
 
-/// The variant at one flow.
+impl Constants {
+    fn of(config: &Config) -> Constants {
+        let get = |name| config.params.get(name);
+        let ticks = |seconds: f64| (seconds * f64::from(cclab_interface::HZ)) as u32;
+        let high_gain = get("high_gain");
+        Constants {
+            high_gain: (high_gain * f64::from(UNIT)) as u32 + 1,
+            drain_gain: (f64::from(UNIT) / high_gain) as u32,
+            cwnd_gain: (get("cwnd_gain") * f64::from(UNIT)) as u32,
+            bw_rtts: get("bw_rtts") as u32,
+            min_rtt_window: ticks(get("min_rtt_win_sec")),
+            dip: ticks(get("probe_rtt_mode_ms") / 1e3),
+            margin: get("pacing_margin_percent") as u64,
+        }
+    }
+}
+
+/// The module's state (`struct bbr`).
 struct Bbr {
-    mss: u64,
-    /// Segments; `most` is the largest window.
-    cwnd: u64,
-    most: u64,
-    ssthresh: u64,
+    constants: Constants,
     mode: Mode,
     gains: Gains,
-    constants: Constants,
     bandwidth: bandwidth::Bandwidth,
     policer: policer::Policer,
     aggregation: aggregation::Aggregation,
@@ -175,91 +181,38 @@ struct Bbr {
     rtt: probe_rtt::MinRtt,
     /// Whether the connection restarts after an idle time.
     idle_restart: bool,
-    pacing: control::Pacing,
+    /// Whether a round-trip time has been used for the pacing rate.
+    has_seen_rtt: bool,
     recovery: control::Recovery,
-}
-
-/// The gains in force.
-#[derive(Clone, Copy, Debug)]
-struct Gains {
-    pacing: u64,
-    cwnd: u64,
-}
-
-/// Gains and lengths that parameters set.
-#[derive(Clone, Copy, Debug)]
-struct Constants {
-    high_gain: u64,
-    drain_gain: u64,
-    cwnd_gain: u64,
-    bw_rtts: u64,
-    margin: u64,
 }
 
 impl Bbr {
     fn new(config: &Config) -> Bbr {
-        let get = |name| config.params.get(name);
-        let high_gain = (get("high_gain") * UNIT as f64) as u64 + 1;
-        let mut bbr = Bbr {
-            mss: config.mss,
-            cwnd: segments(config.initial_window, config.mss).max(1),
-            most: MAX_WINDOW / config.mss,
-            ssthresh: match config.initial_ssthresh {
-                u64::MAX => u64::MAX,
-                bytes => (bytes / config.mss).max(2),
-            },
+        Bbr::of(Constants::of(config))
+    }
+
+    fn of(constants: Constants) -> Bbr {
+        Bbr {
+            constants,
             mode: Mode::Startup,
-            gains: Gains {
-                pacing: high_gain,
-                cwnd: high_gain,
-            },
-            constants: Constants {
-                high_gain,
-                drain_gain: (UNIT as f64 / get("high_gain")) as u64,
-                cwnd_gain: (get("cwnd_gain") * UNIT as f64) as u64,
-                bw_rtts: get("bw_rtts") as u64,
-                margin: get("pacing_margin_percent") as u64,
-            },
+            gains: Gains::default(),
             bandwidth: bandwidth::Bandwidth::default(),
             policer: policer::Policer::default(),
             aggregation: aggregation::Aggregation::default(),
             pipe: startup::Pipe::default(),
             cycle: probe_bw::Cycle::default(),
-            rtt: probe_rtt::MinRtt::new(get("min_rtt_win_sec"), get("probe_rtt_mode_ms")),
+            rtt: probe_rtt::MinRtt::default(),
             idle_restart: false,
-            pacing: control::Pacing::default(),
+            has_seen_rtt: false,
             recovery: control::Recovery::default(),
-        };
-        bbr.init_pacing_rate(None);
-        bbr
-    }
-
-    /// `bbr_bw`: the bandwidth in force.
-    fn bw(&self) -> u64 {
-        match self.policer.in_use() {
-            Some(bw) => bw,
-            None => self.bandwidth.max(),
         }
     }
 
-    fn sample(&self, ack: &AckSample, now: Time) -> Sample {
-        let whole = |bytes| segments(bytes, self.mss);
-        let rate = ack.rate.map(|rate| RateOfAck {
-            delivered: whole(rate.delivered),
-            interval: rate.interval.as_micros(),
-            prior_delivered: rate.prior_delivered,
-            app_limited: rate.app_limited || self.rtt.limits(rate.prior_delivered),
-        });
-        Sample {
-            now: now.as_micros(),
-            acked: whole(ack.newly_delivered),
-            losses: whole(ack.newly_lost),
-            prior_in_flight: whole(ack.prior_in_flight),
-            in_flight: whole(ack.in_flight),
-            delivered: ack.delivered,
-            lost: whole(ack.lost),
-            rate: rate.filter(|rate| rate.interval > 0),
-            until_departure: ack.until_departure.as_micros(),
+    /// `bbr_bw`: the bandwidth in force.
+    fn bw(&self) -> u32 {
+        match self.policer.in_use() {
+            Some(bw) => bw,
+            None => self.bandwidth.max(),
         }
     }
 
@@ -282,74 +235,89 @@ impl Bbr {
     }
 }
 
-impl CongestionControl for Bbr {
-    fn on_established(&mut self, rtt: Option<Time>, cx: &mut Cx<'_>) {
-        self.rtt.begin(rtt, cx.now);
-        self.aggregation.restart(cx.now.as_micros());
-        self.policer.restart(cx.now.as_micros(), 0, 0);
-        self.init_pacing_rate(rtt);
-    }
-
-    /// `bbr_main`.
-    fn on_ack(&mut self, ack: &AckSample, cx: &mut Cx<'_>) {
-        let sample = self.sample(ack, cx.now);
-        self.update_bandwidth(&sample, cx);
-        self.update_aggregation(&sample);
-        self.update_cycle(&sample);
-        self.check_full_pipe(&sample);
-        self.check_drain(&sample, cx);
-        self.update_min_rtt(ack, &sample, cx);
-        self.update_gains();
-        let bw = self.bw();
-        self.set_pacing_rate(bw, self.gains.pacing, ack.srtt);
-        self.set_cwnd(&sample, ack.repair, bw);
-    }
-
-    /// `bbr_ssthresh` saves the window; a timeout leaves one segment more than is in flight
-    /// (`tcp_enter_loss`) and ends a round (`bbr_set_state`). A mark is nothing to BBR.
-    fn on_congestion(&mut self, kind: Congestion, at: &CongestionSample, cx: &mut Cx<'_>) {
-        let timeout = kind == Congestion::Rto;
-        if !(timeout && at.repeated) {
-            self.save_cwnd();
+impl CongestionOps for Bbr {
+    fn init(&mut self, tcp: &mut Tcp) {
+        *self = Bbr::of(self.constants);
+        tcp.snd_ssthresh = TCP_INFINITE_SSTHRESH;
+        self.bandwidth.begin_round(tcp.delivered);
+        self.rtt.begin(tcp);
+        self.init_pacing_rate(tcp);
+        self.policer.forget(tcp);
+        self.aggregation.restart(tcp.tcp_mstamp);
+        if tcp.pacing_status == PacingStatus::None as u32 {
+            tcp.pacing_status = PacingStatus::Needed as u32;
         }
-        if timeout {
+    }
+
+    /// Saves the window, for when recovery ends; the threshold stays.
+    fn ssthresh(&mut self, tcp: &mut Tcp) -> u32 {
+        self.save_cwnd(tcp);
+        tcp.snd_ssthresh
+    }
+
+    /// Not asked of it: it has `cong_control`.
+    fn cong_avoid(&mut self, _tcp: &mut Tcp, _ack: u32, _acked: u32) {}
+
+    /// A timeout ends a round, and what was measured before it is no growth to compare with.
+    fn set_state(&mut self, tcp: &mut Tcp, new: CaState) {
+        if new == CaState::Loss {
             self.recovery.on_timeout();
             self.pipe.forget_rate();
-            self.on_timeout(cx);
-            self.cwnd = (segments(at.in_flight, self.mss) + 1).min(self.cwnd);
+            self.bandwidth.round_start = true;
+            let loss = RateSample {
+                losses: 1,
+                ..RateSample::default()
+            };
+            self.sample_policer(tcp, &loss);
         }
     }
 
-    /// `bbr_undo_cwnd`: the slow-down was spurious; the window comes back as recovery ends.
-    fn on_undo(&mut self, cx: &mut Cx<'_>) {
-        self.pipe.forget_growth();
-        self.policer.forget(cx.now.as_micros());
-    }
-
-    /// `bbr_cwnd_event`, on a transmission with nothing in flight: what was sent before ran out.
-    fn on_restart(&mut self, _idle: Time, _rto: Time, cx: &mut Cx<'_>) {
+    /// A transmission with nothing in flight, once the application had limited the sender.
+    fn cwnd_event(&mut self, tcp: &mut Tcp, event: CaEvent) {
+        if event != CaEvent::TxStart || tcp.app_limited == 0 {
+            return;
+        }
         self.idle_restart = true;
-        self.aggregation.restart(cx.now.as_micros());
+        self.aggregation.restart(tcp.tcp_mstamp);
         match self.mode {
-            Mode::ProbeBw => self.set_pacing_rate(self.bw(), UNIT, Time::ZERO),
-            Mode::ProbeRtt => self.check_probe_rtt_done(cx),
+            // No faster than was measured, as long as no more is needed.
+            Mode::ProbeBw => self.set_pacing_rate(tcp, self.bw(), UNIT),
+            Mode::ProbeRtt => self.check_probe_rtt_done(tcp),
             Mode::Startup | Mode::Drain => {}
         }
     }
 
-    fn cwnd(&self) -> u64 {
-        self.cwnd * self.mss
+    fn has_cong_control(&self) -> bool {
+        true
     }
 
-    fn ssthresh(&self) -> u64 {
-        self.ssthresh.saturating_mul(self.mss)
+    /// `bbr_main`.
+    fn cong_control(&mut self, tcp: &mut Tcp, _ack: u32, _flag: u32, sample: &RateSample) {
+        self.update_bandwidth(tcp, sample);
+        self.update_aggregation(tcp, sample);
+        self.update_cycle(tcp, sample);
+        self.check_full_pipe(sample);
+        self.check_drain(tcp);
+        self.update_min_rtt(tcp, sample);
+        self.update_gains();
+        let bw = self.bw();
+        self.set_pacing_rate(tcp, bw, self.gains.pacing);
+        self.set_cwnd(tcp, sample, bw);
     }
 
-    fn pacing_rate(&self) -> Option<Rate> {
-        self.pacing.rate()
+    /// The slow-down was spurious: growth and policers are looked for anew. The window comes back
+    /// as recovery ends.
+    fn undo_cwnd(&mut self, tcp: &mut Tcp) -> u32 {
+        self.pipe.forget_growth();
+        self.policer.forget(tcp);
+        tcp.snd_cwnd
     }
 
-    fn least_burst(&self) -> Option<u64> {
-        Some(self.least_burst_segments())
+    fn min_tso_segs(&mut self, tcp: &mut Tcp) -> Option<u32> {
+        Some(control::least_burst(tcp))
+    }
+
+    fn sndbuf_expand(&mut self, _tcp: &mut Tcp) -> Option<u32> {
+        Some(SEND_BUFFER)
     }
 }

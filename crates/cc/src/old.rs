@@ -1,5 +1,6 @@
 //! Variants of Linux with windows of their own.
 
+pub(crate) mod bbr;
 pub(crate) mod bic;
 pub(crate) mod cubic;
 pub(crate) mod dctcp;
