@@ -120,16 +120,21 @@ fn handle(signal: c_int, by: Handler, flags: c_int) -> io::Result<libc::sigactio
     }
 }
 
+/// Whether faults are told: [`install`] was called.
+pub fn is_installed() -> bool {
+    REPORT.load(Relaxed) >= 0
+}
+
 /// A hook begins; `module` is the name of its file and lives for ever.
 #[inline]
-pub(crate) fn enter(module: &'static CStr, hook: Hook) {
+pub fn enter(module: &'static CStr, hook: Hook) {
     MODULE.store(module.as_ptr().cast_mut(), Relaxed);
     HOOK.store(hook as u32 + 1, Relaxed);
 }
 
 /// The hook has ended.
 #[inline]
-pub(crate) fn leave() {
+pub fn leave() {
     HOOK.store(0, Relaxed);
 }
 
@@ -138,8 +143,8 @@ pub(crate) fn leave() {
 /// # Panics
 /// The process is not guarded.
 #[cold]
-pub(crate) fn told(module: &'static CStr, hook: Hook, what: &str) -> ! {
-    if REPORT.load(Relaxed) >= 0 {
+pub fn told(module: &'static CStr, hook: Hook, what: &str) -> ! {
+    if is_installed() {
         enter(module, hook);
         end(what, None);
     }
@@ -151,7 +156,7 @@ pub(crate) extern "C" fn on_bug(what: *const c_char) {
     // SAFETY: the module gives a literal.
     let what = unsafe { CStr::from_ptr(what) };
     let what = what.to_str().unwrap_or("BUG");
-    if REPORT.load(Relaxed) >= 0 {
+    if is_installed() {
         end(what, None);
     }
     eprintln!("{what}");

@@ -23,6 +23,7 @@ mod loaded;
 mod message;
 mod module;
 mod private;
+pub mod windows;
 
 pub use cache::{Compiled, Sources, cache_folder};
 pub use description::{Description, Param};

@@ -10,6 +10,7 @@ use crate::guard;
 use crate::hook::Hook;
 use crate::loaded::Instance;
 use crate::private::Private;
+use crate::windows;
 
 /// The congestion control of a module at a flow. Where the module has no hook, what the kernel does
 /// without it happens.
@@ -66,46 +67,14 @@ impl Module {
             // SAFETY: the address came from the module.
             self.hooks = unsafe { (self.of.functions.hooks)(self.ops) };
         }
-        // Neither zero nor negative, as Linux reads them.
-        let fits = |segments: u32| segments.wrapping_sub(1) < i32::MAX as u32;
-        if !(fits(tcp.snd_cwnd) && fits(tcp.snd_ssthresh)) {
-            self.absurd(hook, tcp);
-        }
+        windows::check(self.of.file, hook, tcp);
         said
-    }
-
-    #[cold]
-    fn absurd(&self, hook: Hook, tcp: &Tcp) -> ! {
-        let (name, value) = match tcp.snd_cwnd as i32 {
-            ..=0 => ("snd_cwnd", tcp.snd_cwnd),
-            _ => ("snd_ssthresh", tcp.snd_ssthresh),
-        };
-        guard::told(
-            self.of.file,
-            hook,
-            &format!("it leaves {name} at {}", signed(value)),
-        );
     }
 
     /// A number of segments that a hook returned.
     #[inline]
     fn segments(&self, hook: Hook, said: u32) -> u32 {
-        if said as i32 <= 0 {
-            guard::told(
-                self.of.file,
-                hook,
-                &format!("it returns {} segments", signed(said)),
-            );
-        }
-        said
-    }
-}
-
-/// A count with what it is as a negative number.
-fn signed(count: u32) -> String {
-    match count as i32 {
-        negative @ ..0 => format!("{count} ({negative})"),
-        _ => count.to_string(),
+        windows::segments(self.of.file, hook, said)
     }
 }
 

@@ -2,14 +2,17 @@
 
 #![allow(unsafe_code, reason = "the functions of a table take pointers")]
 
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 
 use cclab_cc::interface::{AckSample, CaEvent, CaState, CongestionOps, RateSample, Table, Tcp};
+use cclab_module::{Hook, guard, windows};
 
 /// One that its table made.
 pub(crate) struct Foreign {
     variant: *mut c_void,
     table: &'static Table,
+    /// The name of its file.
+    file: &'static CStr,
     has_cong_control: bool,
 }
 
@@ -19,25 +22,44 @@ unsafe impl Send for Foreign {}
 
 impl Foreign {
     /// One with a value for each parameter that the table declares.
-    pub(crate) fn start(table: &'static Table, values: &[f64]) -> Foreign {
+    pub(crate) fn start(table: &'static Table, file: &'static CStr, values: &[f64]) -> Foreign {
         debug_assert_eq!(values.len(), table.params_len);
+        guard::enter(file, Hook::Init);
         // SAFETY: the table's library stays loaded, and there is a value for each parameter.
         let variant = unsafe { (table.start)(values.as_ptr(), values.len()) };
-        let mut foreign = Foreign {
+        // SAFETY: `start` made the variant.
+        let has_cong_control = unsafe { (table.has_cong_control)(variant) };
+        guard::leave();
+        Foreign {
             variant,
             table,
-            has_cong_control: false,
-        };
-        // SAFETY: `start` made the variant.
-        foreign.has_cong_control = unsafe { (table.has_cong_control)(foreign.variant) };
-        foreign
+            file,
+            has_cong_control,
+        }
+    }
+
+    /// Calls `hook`, and looks at the windows that it leaves.
+    #[inline]
+    fn call<R>(
+        &mut self,
+        hook: Hook,
+        tcp: &mut Tcp,
+        by: impl FnOnce(&Table, *mut c_void, *mut Tcp) -> R,
+    ) -> R {
+        guard::enter(self.file, hook);
+        let said = by(self.table, self.variant, tcp);
+        guard::leave();
+        windows::check(self.file, hook, tcp);
+        said
     }
 }
 
 impl Drop for Foreign {
     fn drop(&mut self) {
+        guard::enter(self.file, Hook::Release);
         // SAFETY: `start` made the variant, which ends here.
         unsafe { (self.table.end)(self.variant) };
+        guard::leave();
     }
 }
 
@@ -46,41 +68,57 @@ fn say(segments: u32) -> Option<u32> {
     (segments != 0).then_some(segments)
 }
 
-// Each hook lends the connection, and the sample if there is one, for the time of the call.
+// SAFETY, of all hooks: `start` made the variant, which nobody else uses; the connection, and the sample
+// if there is one, are lent for the time of the call.
 impl CongestionOps for Foreign {
     fn init(&mut self, tcp: &mut Tcp) {
-        // SAFETY: `start` made the variant, which nobody else uses.
-        unsafe { (self.table.init)(self.variant, tcp) }
+        // SAFETY: see above.
+        self.call(Hook::Init, tcp, |table, own, tcp| unsafe {
+            (table.init)(own, tcp)
+        })
     }
 
     fn ssthresh(&mut self, tcp: &mut Tcp) -> u32 {
-        // SAFETY: see `init`.
-        unsafe { (self.table.ssthresh)(self.variant, tcp) }
+        // SAFETY: see above.
+        let said = self.call(Hook::Ssthresh, tcp, |table, own, tcp| unsafe {
+            (table.ssthresh)(own, tcp)
+        });
+        windows::segments(self.file, Hook::Ssthresh, said)
     }
 
     fn cong_avoid(&mut self, tcp: &mut Tcp, ack: u32, acked: u32) {
-        // SAFETY: see `init`.
-        unsafe { (self.table.cong_avoid)(self.variant, tcp, ack, acked) }
+        // SAFETY: see above.
+        self.call(Hook::CongAvoid, tcp, |table, own, tcp| unsafe {
+            (table.cong_avoid)(own, tcp, ack, acked)
+        })
     }
 
     fn set_state(&mut self, tcp: &mut Tcp, new: CaState) {
-        // SAFETY: see `init`.
-        unsafe { (self.table.set_state)(self.variant, tcp, new as u8) }
+        // SAFETY: see above.
+        self.call(Hook::SetState, tcp, |table, own, tcp| unsafe {
+            (table.set_state)(own, tcp, new as u8)
+        })
     }
 
     fn cwnd_event(&mut self, tcp: &mut Tcp, event: CaEvent) {
-        // SAFETY: see `init`.
-        unsafe { (self.table.cwnd_event)(self.variant, tcp, event as u8) }
+        // SAFETY: see above.
+        self.call(Hook::CwndEvent, tcp, |table, own, tcp| unsafe {
+            (table.cwnd_event)(own, tcp, event as u8)
+        })
     }
 
     fn in_ack_event(&mut self, tcp: &mut Tcp, flags: u32) {
-        // SAFETY: see `init`.
-        unsafe { (self.table.in_ack_event)(self.variant, tcp, flags) }
+        // SAFETY: see above.
+        self.call(Hook::InAckEvent, tcp, |table, own, tcp| unsafe {
+            (table.in_ack_event)(own, tcp, flags)
+        })
     }
 
     fn pkts_acked(&mut self, tcp: &mut Tcp, sample: &AckSample) {
-        // SAFETY: see `init`.
-        unsafe { (self.table.pkts_acked)(self.variant, tcp, sample) }
+        // SAFETY: see above.
+        self.call(Hook::PktsAcked, tcp, |table, own, tcp| unsafe {
+            (table.pkts_acked)(own, tcp, sample)
+        })
     }
 
     fn has_cong_control(&self) -> bool {
@@ -88,22 +126,33 @@ impl CongestionOps for Foreign {
     }
 
     fn cong_control(&mut self, tcp: &mut Tcp, ack: u32, flag: u32, sample: &RateSample) {
-        // SAFETY: see `init`.
-        unsafe { (self.table.cong_control)(self.variant, tcp, ack, flag, sample) }
+        // SAFETY: see above.
+        self.call(Hook::CongControl, tcp, |table, own, tcp| unsafe {
+            (table.cong_control)(own, tcp, ack, flag, sample)
+        })
     }
 
     fn undo_cwnd(&mut self, tcp: &mut Tcp) -> u32 {
-        // SAFETY: see `init`.
-        unsafe { (self.table.undo_cwnd)(self.variant, tcp) }
+        // SAFETY: see above.
+        let said = self.call(Hook::UndoCwnd, tcp, |table, own, tcp| unsafe {
+            (table.undo_cwnd)(own, tcp)
+        });
+        windows::segments(self.file, Hook::UndoCwnd, said)
     }
 
     fn min_tso_segs(&mut self, tcp: &mut Tcp) -> Option<u32> {
-        // SAFETY: see `init`.
-        say(unsafe { (self.table.min_tso_segs)(self.variant, tcp) })
+        // SAFETY: see above.
+        let said = self.call(Hook::MinTsoSegs, tcp, |table, own, tcp| unsafe {
+            (table.min_tso_segs)(own, tcp)
+        });
+        say(said)
     }
 
     fn sndbuf_expand(&mut self, tcp: &mut Tcp) -> Option<u32> {
-        // SAFETY: see `init`.
-        say(unsafe { (self.table.sndbuf_expand)(self.variant, tcp) })
+        // SAFETY: see above.
+        let said = self.call(Hook::SndbufExpand, tcp, |table, own, tcp| unsafe {
+            (table.sndbuf_expand)(own, tcp)
+        });
+        say(said)
     }
 }

@@ -5,9 +5,9 @@
 //! into a shared object, kept by the hashes of both and of the compiler's version, which is loaded
 //! into the process and never unloaded.
 //!
-//! A panic of the file unwinds out of the hook that was called, with a [`Fault`] as its payload.
-//! What else a file does, such as a loop without end or a write through a pointer, ends or keeps
-//! the process: run it in one of its own.
+//! A panic of the file, windows that cannot be, a loop without end and a write through a pointer end a
+//! process that is guarded by [`cclab_module::guard`], with a word on the file and the hook. In one that
+//! is not, a panic unwinds out of the hook that was called, with a [`Fault`] as its payload.
 
 mod cache;
 mod compiler;

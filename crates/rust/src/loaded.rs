@@ -6,6 +6,7 @@
 )]
 
 use std::collections::BTreeMap;
+use std::ffi::{CStr, CString};
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -14,6 +15,7 @@ use std::slice;
 
 use cclab_cc::Config;
 use cclab_cc::interface::{self, CongestionOps, INTERFACE_VERSION, Table};
+use cclab_module::{Hook, guard};
 use cclab_spec::{StudyError, VariantFile};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
@@ -96,6 +98,16 @@ unsafe extern "C-unwind" fn tell(fault: *const interface::Fault) -> ! {
         hook,
         message,
     };
+    if guard::is_installed() {
+        let place = format!("{}:{line}:{column}", fault.file);
+        let place = CString::new(place).unwrap_or_default();
+        guard::told(
+            Box::leak(place.into_boxed_c_str()),
+            fault.hook(),
+            &fault.message,
+        );
+    }
+    guard::leave();
     // The file's own panic was the first; nothing is to be printed of this one.
     resume_unwind(Box::new(fault))
 }
@@ -113,6 +125,21 @@ pub struct Fault {
     pub hook: String,
     /// What the panic said.
     pub message: String,
+}
+
+impl Fault {
+    /// The hook, as a guarded process names it.
+    fn hook(&self) -> Hook {
+        match self.hook.as_str() {
+            "start" => Hook::Init,
+            name => {
+                let mut hooks = Hook::OF_OPS.into_iter();
+                hooks
+                    .find(|hook| hook.name() == name)
+                    .unwrap_or(Hook::Release)
+            }
+        }
+    }
 }
 
 impl fmt::Display for Fault {
@@ -158,6 +185,8 @@ pub struct Parameter {
 #[derive(Clone)]
 pub struct Loaded {
     file: String,
+    /// The same, as faults are told with it.
+    told_as: &'static CStr,
     description: Description,
     table: &'static Table,
 }
@@ -187,6 +216,12 @@ impl Loaded {
         }
         let loaded = Loaded {
             file: file.file.clone(),
+            // A name for each file that is loaded, which are few.
+            told_as: Box::leak(
+                CString::new(file.file.as_str())
+                    .unwrap_or_default()
+                    .into_boxed_c_str(),
+            ),
             description,
             table,
         };
@@ -241,8 +276,8 @@ impl Loaded {
             }
         };
         let values: Vec<f64> = declared.iter().map(value).collect::<Result<_, _>>()?;
-        let table = self.table;
-        let make = move || Foreign::start(table, &values);
+        let (table, file) = (self.table, self.told_as);
+        let make = move || Foreign::start(table, file, &values);
         // A value that the file does not bear is told before a run begins.
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(make()))) {
             let fault = match payload.downcast::<Fault>() {
