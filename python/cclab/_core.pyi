@@ -1,8 +1,13 @@
 """The laboratory's core: studies, the simulator, traces and metrics, in Rust."""
 
+import random
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Literal, final
+from typing import Final, Literal, Self, final
+
+from typing_extensions import disjoint_base
+
+from cclab.variant.files import Class
 
 __all__ = [
     "CORE_VERSION",
@@ -10,11 +15,15 @@ __all__ = [
     "METRICS_VERSION",
     "TESTBED_VERSION",
     "VERSION",
+    "Ack",
     "CaptureError",
+    "Congestion",
     "Progress",
+    "Report",
     "RunError",
     "Steps",
     "StudyError",
+    "Window",
     "analyze",
     "applications",
     "baselines",
@@ -25,7 +34,9 @@ __all__ = [
     "describe",
     "determinants",
     "dimension",
+    "end_with",
     "execute",
+    "execute_alone",
     "execute_on_kernel",
     "finish",
     "foreseen",
@@ -122,8 +133,120 @@ class Progress:
     def fraction(self) -> float:
         """Done part, from 0 to 1; 0 until the end if the run has no set duration."""
 
+    @property
+    def cancelled(self) -> bool:
+        """Whether the run was asked to stop."""
+
+    def tell(self, now_s: float, fraction: float) -> None:
+        """A process of its own, which does the run, is so far: `now_s` and `fraction` are what it
+        says of its own progress."""
+
     def cancel(self) -> None:
         """Asks the run to stop soon; `execute` then raises `RunError`."""
+
+@disjoint_base
+class Window:
+    """What a connection obeys, set by the class that inherits from this: `cclab.variant.Variant`.
+
+    What is no number that makes sense raises `ValueError` or `TypeError` where it is set.
+    """
+
+    def __new__(cls, *args: object, **kwargs: object) -> Self: ...
+    cwnd: float
+    """The congestion window in segments, of which the stack counts whole ones, one at least. The
+    stack may have changed it since it was set: after a loss, a timeout, an idle time."""
+    ssthresh: float
+    """The slow-start threshold in segments; infinite before it is known. What the stack comes down
+    to after a loss."""
+    pacing_rate: float | None
+    """Bytes of payload a second at which packets leave; None: as the window lets them."""
+    timer: float | None
+    """When `on_timer` is wanted, in seconds since the run began; None: never."""
+
+    @property
+    def mss(self) -> int:
+        """Bytes of payload of a full segment."""
+
+    @property
+    def now(self) -> float:
+        """Seconds since the run began."""
+
+    @property
+    def random(self) -> random.Random:
+        """The connection's own dice: the same in each repetition of a run."""
+
+@final
+class Ack:
+    """An acknowledgement."""
+
+    now: Final[float]
+    """Seconds since the run began."""
+    acked: Final[int]
+    """Segments that it delivered: cumulatively, and by SACK those that were not before."""
+    rtt: Final[float | None]
+    """The round-trip time that it measured, in seconds."""
+    srtt: Final[float]
+    """Smoothed round-trip time in seconds."""
+    min_rtt: Final[float]
+    """Smallest round-trip time of the last minutes in seconds."""
+    in_flight: Final[int]
+    """Segments in flight once it is taken in."""
+    cwnd_limited: Final[bool]
+    """Whether the window is what limits the sender: one that is not used should not grow."""
+    delivered: Final[int]
+    """Segments delivered since the connection began."""
+    lost: Final[int]
+    """Segments taken for lost since the connection began."""
+    ece: Final[bool]
+    """Whether it carries an ECN echo."""
+    in_recovery: Final[bool]
+    """Whether the stack repairs losses: of a class with `own_recovery` alone."""
+    delivery_rate: Final[float | None]
+    """Bytes a second delivered over the sampled interval: of a class with `own_recovery` alone."""
+    app_limited: Final[bool]
+    """Whether the application may have limited that sample."""
+
+@final
+class Congestion:
+    """A sign of congestion."""
+
+    now: Final[float]
+    """Seconds since the run began."""
+    kind: Final[Literal["loss", "ecn", "timeout"]]
+    """A loss that acknowledgements showed, a mark, or the retransmission timer."""
+    in_flight: Final[int]
+    """Segments in flight."""
+    lost: Final[int]
+    """Segments taken for lost since the connection began."""
+
+@final
+class Report:
+    """What a round trip showed."""
+
+    now: Final[float]
+    """Seconds since the run began."""
+    interval: Final[float]
+    """Seconds since the last report."""
+    acked: Final[int]
+    """Segments delivered meanwhile."""
+    lost: Final[int]
+    """Segments taken for lost meanwhile."""
+    marked: Final[int]
+    """Segments acknowledged with a mark meanwhile."""
+    rtt: Final[float | None]
+    """Mean of the round-trip times measured meanwhile, in seconds."""
+    rtt_min: Final[float | None]
+    """The shortest of them."""
+    rtt_max: Final[float | None]
+    """The longest of them."""
+    min_rtt: Final[float]
+    """Smallest round-trip time of the last minutes in seconds."""
+    delivery_rate: Final[float]
+    """Bytes a second delivered meanwhile."""
+    in_flight: Final[int]
+    """Segments in flight now."""
+    cwnd_limited: Final[bool]
+    """Whether the window is what limits the sender."""
 
 def describe(scenario: str) -> str:
     """The network and the flows of a scenario (JSON), as JSON.
@@ -236,6 +359,26 @@ def execute(
     folder in `directory` called by its id.
 
     Gives for each None, or why it failed or that it was cancelled. Other threads go on meanwhile.
+    """
+
+def end_with(parent: int) -> None:
+    """Has this process end with the process `parent` that started it. Raises `RuntimeError` if that
+    is gone, and `OSError` if the system refuses."""
+
+def execute_alone(
+    run_json: str,
+    directory: str | PathLike[str],
+    classes: Sequence[Class],
+    told: int,
+    limit_s: float,
+) -> tuple[str | None, tuple[str, str, BaseException] | None]:
+    """Simulates a run, the variants of whose Python files are `classes`, as `execute` does, in this
+    thread: no other one runs Python meanwhile, but while a class lets it.
+
+    How far it is goes to the pipe `told` as lines of JSON; when that is closed, the process ends.
+    In a call of users' code that takes more than `limit_s` seconds of the processor, the process
+    gets `SIGALRM`. Gives None, or what failed; and what flows call the variant that raised an
+    exception, the name of its hook, and the exception.
     """
 
 def finish(

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use cclab_sim::OwnVariants;
 use cclab_spec::Run;
 use cclab_trace::{Recorder, Recording};
 use cclab_units::Time;
@@ -33,19 +34,41 @@ impl Progress {
 
     /// Virtual seconds simulated so far.
     #[getter]
-    fn now_s(&self) -> f64 {
+    pub fn now_s(&self) -> f64 {
         self.told.now().as_secs_f64()
     }
 
     /// Done part, from 0 to 1; 0 until the end if the run has no set duration.
     #[getter]
-    fn fraction(&self) -> f64 {
+    pub fn fraction(&self) -> f64 {
         if self.done.load(Ordering::Relaxed) != 0 {
             return 1.0;
         }
         match self.end_ns.load(Ordering::Relaxed) {
             0 | u64::MAX => 0.0,
             end => (self.told.now().as_nanos() as f64 / end as f64).min(1.0),
+        }
+    }
+
+    /// Whether the run was asked to stop.
+    #[getter]
+    fn cancelled(&self) -> bool {
+        self.told.is_cancelled()
+    }
+
+    /// A process of its own, which does the run, is so far: `now_s` and `fraction` are what it says.
+    fn tell(&self, now_s: f64, fraction: f64) {
+        let now = Time::from_secs_f64(now_s);
+        self.told.report(now);
+        let end = now.as_nanos() as f64 / fraction;
+        let end = if end.is_finite() {
+            end as u64
+        } else {
+            u64::MAX
+        };
+        self.end_ns.store(end, Ordering::Relaxed);
+        if fraction >= 1.0 {
+            self.end();
         }
     }
 
@@ -56,6 +79,11 @@ impl Progress {
 }
 
 impl Progress {
+    /// What the run is told to stop by.
+    pub fn told(&self) -> Arc<cclab_trace::Progress> {
+        Arc::clone(&self.told)
+    }
+
     /// A run begins, which ends at `end` at the latest; what it tells its progress to.
     pub fn begin(&self, end: Option<Time>) -> Arc<cclab_trace::Progress> {
         let end = end.map_or(u64::MAX, Time::as_nanos);
@@ -86,16 +114,24 @@ pub fn execute(
     py.detach(|| {
         let outcomes = runs.iter().zip(progresses).map(|(text, progress)| {
             let run: Run = serde_json::from_str(text).map_err(error::study)?;
-            Ok(simulate(&run, &directory.join(&run.id), progress).err())
+            let own = OwnVariants::default();
+            Ok(simulate(&run, &directory.join(&run.id), progress, &own).err())
         });
         outcomes.collect()
     })
 }
 
-/// Simulates `run` and writes its entry's files into the new folder `folder`.
-fn simulate(run: &Run, folder: &Path, progress: &Progress) -> Result<(), String> {
+/// Simulates `run`, the variants of whose files are `own`, and writes its entry's files into the new
+/// folder `folder`.
+pub fn simulate(
+    run: &Run,
+    folder: &Path,
+    progress: &Progress,
+    own: &OwnVariants,
+) -> Result<(), String> {
     // A scenario that the simulator refuses must not reach what relies on its names.
-    if let Some(reason) = cclab_sim::unsupported(&run.scenario).into_iter().next() {
+    let refused = cclab_sim::unsupported_beside(&run.scenario, own);
+    if let Some(reason) = refused.into_iter().next() {
         return Err(format!(
             "the simulator does not do {} ({})",
             reason.what, reason.path
@@ -108,8 +144,8 @@ fn simulate(run: &Run, folder: &Path, progress: &Progress) -> Result<(), String>
         .and_then(|()| fs::write(&file, text + "\n"))
         .map_err(|e| format!("{}: {e}", file.display()))?;
     let mut recorder = Recorder::create(folder, recording(run)).map_err(|e| e.to_string())?;
-    let summary =
-        cclab_sim::run(&run.scenario, run.seed, &mut recorder, &told).map_err(|e| e.to_string())?;
+    let summary = cclab_sim::run_with(&run.scenario, run.seed, &mut recorder, &told, own)
+        .map_err(|e| e.to_string())?;
     recorder.finish(&summary).map_err(|e| e.to_string())?;
     progress.end();
     Ok(())

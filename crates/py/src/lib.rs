@@ -1,6 +1,7 @@
 //! `cclab._core`: the laboratory for Python. Bindings only: JSON text and paths cross the
 //! border, `_core.pyi` beside the package describes it, and nothing is decided here.
 
+mod alone;
 mod analyze;
 mod entry;
 mod error;
@@ -10,6 +11,7 @@ mod measure;
 mod names;
 mod plan;
 mod steps;
+mod variant;
 
 use pyo3::prelude::*;
 
@@ -29,6 +31,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     )?;
     module.add_class::<execute::Progress>()?;
     module.add_class::<steps::Steps>()?;
+    module.add_class::<variant::Window>()?;
+    module.add_class::<variant::Ack>()?;
+    module.add_class::<variant::Congestion>()?;
+    module.add_class::<variant::Report>()?;
     module.add_function(wrap_pyfunction!(plan::check, module)?)?;
     module.add_function(wrap_pyfunction!(plan::plan, module)?)?;
     module.add_function(wrap_pyfunction!(plan::schema, module)?)?;
@@ -43,6 +49,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plan::number, module)?)?;
     module.add_function(wrap_pyfunction!(plan::dimension, module)?)?;
     module.add_function(wrap_pyfunction!(execute::execute, module)?)?;
+    module.add_function(wrap_pyfunction!(alone::end_with, module)?)?;
+    module.add_function(wrap_pyfunction!(alone::execute_alone, module)?)?;
     module.add_function(wrap_pyfunction!(linux::execute_on_kernel, module)?)?;
     module.add_function(wrap_pyfunction!(linux::needs_of, module)?)?;
     module.add_function(wrap_pyfunction!(entry::finish, module)?)?;

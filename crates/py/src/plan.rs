@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::error;
+use crate::variant;
 
 /// Reads the study in `text`: its keys and the types of their values. What only shows when keys
 /// are seen together, with what is set beside the file, is for `plan` to find.
@@ -280,7 +281,7 @@ pub(crate) fn unsupported(scenario: &Scenario, backend: &str) -> Vec<Reason> {
     let found: Vec<(String, String)> = match backend {
         "linux" => on_kernel(true),
         "netns" => on_kernel(false),
-        _ => cclab_sim::unsupported(scenario)
+        _ => cclab_sim::unsupported_but_files(scenario, &variant::runs)
             .into_iter()
             .map(|reason| (reason.path, reason.what))
             .collect(),

@@ -39,8 +39,8 @@ pub use sampler::Sampler;
 pub use steered::{Steered, Steering};
 pub use steps::{FlowStanding, Standing, in_steps};
 pub use unsupported::{
-    Unsupported, disregarded, unsupported, unsupported_beside, unsupported_network,
-    unsupported_traffic,
+    Unsupported, disregarded, unsupported, unsupported_beside, unsupported_but_files,
+    unsupported_network, unsupported_traffic,
 };
 pub use version::{VERSION, determinants, determinants_of_network, version};
 pub use warmup::CountedQueues;

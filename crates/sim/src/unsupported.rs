@@ -1,7 +1,7 @@
 //! What a scenario asks for that this simulator does not do: found before a run, by name.
 
 use cclab_layout::{Layout, Role};
-use cclab_spec::{By, Language, Scenario};
+use cclab_spec::{By, Flow, Language, Scenario, VariantFile};
 use cclab_tcp::profile;
 use cclab_units::parameter::Params;
 
@@ -24,6 +24,39 @@ pub fn unsupported(scenario: &Scenario) -> Vec<Unsupported> {
 
 /// As [`unsupported`], where the variants of the scenario's files are `own`.
 pub fn unsupported_beside(scenario: &Scenario, own: &OwnVariants) -> Vec<Unsupported> {
+    unsupported_with(scenario, &Known::Made(own))
+}
+
+/// As [`unsupported`], where the variants of the scenario's files that `runs` holds of will be made
+/// for the run.
+pub fn unsupported_but_files(
+    scenario: &Scenario,
+    runs: &dyn Fn(&VariantFile) -> bool,
+) -> Vec<Unsupported> {
+    unsupported_with(scenario, &Known::ToBe(runs))
+}
+
+/// Which variants of files there are.
+enum Known<'a> {
+    /// These.
+    Made(&'a OwnVariants),
+    /// Those of the files that this holds of.
+    ToBe(&'a dyn Fn(&VariantFile) -> bool),
+}
+
+impl Known<'_> {
+    /// Whether the variant that flows of `scenario` call `cc` is among them, with these parameters if
+    /// they are given.
+    fn has(&self, scenario: &Scenario, cc: &str, flow: Option<&Flow>) -> bool {
+        match (self, flow) {
+            (Known::Made(own), Some(flow)) => own.of(flow).is_some(),
+            (Known::Made(own), None) => own.knows(cc),
+            (Known::ToBe(runs), _) => scenario.variant_file(cc).is_some_and(runs),
+        }
+    }
+}
+
+fn unsupported_with(scenario: &Scenario, known: &Known<'_>) -> Vec<Unsupported> {
     let mut found = Vec::new();
     if profile::find(&scenario.stack).is_none() {
         found.push(Unsupported {
@@ -32,8 +65,8 @@ pub fn unsupported_beside(scenario: &Scenario, own: &OwnVariants) -> Vec<Unsuppo
         });
     }
     found.extend(unsupported_network(scenario));
-    found.extend(unsupported_flows(scenario, own));
-    found.extend(unsupported_traffic(scenario, own));
+    found.extend(unsupported_flows(scenario, known));
+    found.extend(traffic_refused(scenario, known));
     found
 }
 
@@ -94,13 +127,13 @@ pub fn unsupported_network(scenario: &Scenario) -> Vec<Unsupported> {
     found
 }
 
-fn unsupported_flows(scenario: &Scenario, own: &OwnVariants) -> Vec<Unsupported> {
+fn unsupported_flows(scenario: &Scenario, known: &Known<'_>) -> Vec<Unsupported> {
     let mut found = Vec::new();
     let mut refuse = |path: String, what: String| found.push(Unsupported { path, what });
     for flow in &scenario.flows {
         let at = |key: &str| format!("flow.{}.{key}", flow.name);
         match cclab_cc::find_simulated(&flow.cc) {
-            _ if flow.udp.is_some() || own.of(flow).is_some() => {}
+            _ if flow.udp.is_some() || known.has(scenario, &flow.cc, Some(flow)) => {}
             None => refuse(at("cc"), unsupported_variant(scenario, &flow.cc)),
             Some(variant) => {
                 if let Err(why) = Params::new(variant.params, &flow.cc_params) {
@@ -139,6 +172,10 @@ fn unsupported_variant(scenario: &Scenario, cc: &str) -> String {
 /// What of the cross traffic of `scenario` the simulator does not do, where the variants of its files
 /// are `own`.
 pub fn unsupported_traffic(scenario: &Scenario, own: &OwnVariants) -> Vec<Unsupported> {
+    traffic_refused(scenario, &Known::Made(own))
+}
+
+fn traffic_refused(scenario: &Scenario, known: &Known<'_>) -> Vec<Unsupported> {
     let mut found = Vec::new();
     let mut refuse = |path: String, what: String| found.push(Unsupported { path, what });
     for traffic in &scenario.traffic {
@@ -152,7 +189,7 @@ pub fn unsupported_traffic(scenario: &Scenario, own: &OwnVariants) -> Vec<Unsupp
         if let Some(cc) = traffic
             .cc
             .as_deref()
-            .filter(|cc| cclab_cc::find_simulated(cc).is_none() && !own.knows(cc))
+            .filter(|cc| cclab_cc::find_simulated(cc).is_none() && !known.has(scenario, cc, None))
         {
             refuse(at("cc"), unsupported_variant(scenario, cc));
         }

@@ -22,6 +22,11 @@ impl Progress {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
+    /// Whether the run was asked to stop.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
     /// Says that the run has reached `now`; true if it should stop.
     pub fn report(&self, now: Time) -> bool {
         self.now_ns.store(now.as_nanos(), Ordering::Relaxed);

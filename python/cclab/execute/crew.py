@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from cclab import _core
+from cclab.backends.alone import is_alone
 from cclab.errors import OF_THE_DISK
 from cclab.store.writer import Sealed
 
@@ -141,7 +142,8 @@ def work(
 
     Gives what succeeded, which is yet to be saved. A run whose trace cannot be measured has failed.
     """
-    clock: Callable[[], float] = time.thread_time if backend.in_thread else time.monotonic
+    here = backend.in_thread and not any(map(is_alone, batch))
+    clock: Callable[[], float] = time.thread_time if here else time.monotonic
     began = clock()
     outcomes = backend.execute(batch, folder, progresses)
     failed = [(run, why) for run, why in zip(batch, outcomes, strict=True) if why is not None]

@@ -1,0 +1,121 @@
+//! A run that a process does alone: users' code that crashes, loops or ends ends nothing else.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use cclab_spec::Run;
+use nix::sys::prctl;
+use nix::sys::signal::{Signal, kill};
+use nix::time::{ClockId, clock_gettime};
+use nix::unistd::{Pid, getppid};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+use crate::error;
+use crate::execute::{Progress, simulate};
+use crate::variant::{self, Class, Failure, Watch};
+
+/// How often progress is told, and whoever does not come back looked for.
+const TICK: Duration = Duration::from_millis(100);
+
+/// What flows call a variant, its hook, and the exception that this raised.
+type Raised = (String, &'static str, Py<PyAny>);
+
+/// Has this process end with the process `parent` that started it.
+#[pyfunction]
+pub fn end_with(parent: i32) -> PyResult<()> {
+    prctl::set_pdeathsig(Signal::SIGKILL).map_err(|errno| error::system(errno.into()))?;
+    // A parent that ended before that is not told of.
+    match getppid().as_raw() == parent {
+        true => Ok(()),
+        false => Err(PyRuntimeError::new_err("whoever started it is gone")),
+    }
+}
+
+/// Simulates the run `run_json`, the variants of whose Python files are `classes`, as `execute` does,
+/// in this thread: no other one runs Python meanwhile, but while a class lets it. How far it is goes to
+/// the pipe `told` as lines of JSON; when that is closed, the process ends. In a call of users' code
+/// that takes more than `limit_s` seconds of the processor, the process gets `SIGALRM`.
+///
+/// Gives None, or what failed; where users' code raised an exception, what flows call the variant, the hook's name, and it.
+#[pyfunction]
+pub fn execute_alone(
+    py: Python<'_>,
+    run_json: &str,
+    directory: PathBuf,
+    classes: Vec<Class>,
+    told: i32,
+    limit_s: f64,
+) -> PyResult<(Option<String>, Option<Raised>)> {
+    let run: Run = serde_json::from_str(run_json).map_err(error::study)?;
+    let progress = Progress::default();
+    let failure = Failure::of(progress.told());
+    let watch = Watch::default();
+    let own = variant::own(classes, &failure, &watch);
+    // The descriptor stays Python's.
+    let told = OpenOptions::new()
+        .write(true)
+        .open(format!("/proc/self/fd/{told}"))
+        .map_err(error::system)?;
+    let over = AtomicBool::new(false);
+    let failed = thread::scope(|scope| {
+        scope.spawn(|| attend(&told, &progress, &watch, limit_s, &over));
+        let outcome = simulate(&run, &directory.join(&run.id), &progress, &own);
+        over.store(true, Ordering::Relaxed);
+        outcome.err()
+    });
+    let raised = failure.take().map(|raised| {
+        (
+            raised.label,
+            raised.hook,
+            raised.error.into_value(py).into_any(),
+        )
+    });
+    Ok((failed, raised))
+}
+
+/// Tells how far the run is, and sees to it that users' code comes back, until the run is `over`.
+fn attend(mut told: &File, progress: &Progress, watch: &Watch, limit_s: f64, over: &AtomicBool) {
+    let mut call = None;
+    let mut since_s = 0.0;
+    let mut warned = false;
+    while !over.load(Ordering::Relaxed) {
+        thread::park_timeout(TICK);
+        let line = format!(
+            "{{\"now_s\": {:?}, \"fraction\": {:?}}}\n",
+            progress.now_s(),
+            progress.fraction()
+        );
+        if told.write_all(line.as_bytes()).is_err() {
+            std::process::exit(1);
+        }
+        let now = watch.under_way();
+        let used_s = processor_s();
+        if now.is_none() || now != call {
+            (call, since_s, warned) = (now, used_s, false);
+        } else if used_s - since_s > limit_s {
+            if warned {
+                // Python could not say where: it does not get its turn.
+                let hook = now.map_or("", |(_, hook)| hook);
+                let line = format!("{{\"stuck\": \"{hook}\"}}\n");
+                let _ = told.write_all(line.as_bytes());
+                std::process::exit(1);
+            }
+            warned = true;
+            since_s = used_s - limit_s / 2.0;
+            // To the process: the system gives it to the main thread, which alone heeds signals in Python.
+            let _ = kill(Pid::this(), Signal::SIGALRM);
+        }
+    }
+}
+
+/// Seconds of a processor that this process has used.
+fn processor_s() -> f64 {
+    clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(0.0, |time| {
+        time.tv_sec() as f64 + time.tv_nsec() as f64 * 1e-9
+    })
+}

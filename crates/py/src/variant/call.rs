@@ -1,0 +1,69 @@
+//! What users' code is at, for whoever watches that it comes back.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// The hooks of a variant, as users' files call them.
+pub const HOOKS: [&str; 7] = [
+    "",
+    "__init__",
+    "on_ack",
+    "on_congestion",
+    "on_report",
+    "on_timer",
+    "on_undo",
+];
+
+/// Where in [`HOOKS`] a hook is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Hook {
+    Init = 1,
+    Ack = 2,
+    Congestion = 3,
+    Report = 4,
+    Timer = 5,
+    Undo = 6,
+}
+
+impl Hook {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        HOOKS[self as usize]
+    }
+}
+
+/// The call of a hook that is under way, if one is.
+#[derive(Clone, Default)]
+pub struct Watch(Arc<Calls>);
+
+#[derive(Default)]
+struct Calls {
+    /// Calls begun so far.
+    begun: AtomicU64,
+    /// The hook of the call under way; zero: none.
+    hook: AtomicUsize,
+}
+
+impl Watch {
+    /// A call of `hook` begins.
+    pub fn begin(&self, hook: Hook) {
+        // One thread writes; another reads late at worst.
+        let begun = self.0.begun.load(Ordering::Relaxed) + 1;
+        self.0.begun.store(begun, Ordering::Relaxed);
+        self.0.hook.store(hook as usize, Ordering::Relaxed);
+    }
+
+    /// It is over.
+    pub fn end(&self) {
+        self.0.hook.store(0, Ordering::Relaxed);
+    }
+
+    /// The number of the call under way, and its hook.
+    pub fn under_way(&self) -> Option<(u64, &'static str)> {
+        match self.0.hook.load(Ordering::Relaxed) {
+            0 => None,
+            hook => Some((self.0.begun.load(Ordering::Relaxed), HOOKS[hook])),
+        }
+    }
+}

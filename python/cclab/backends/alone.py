@@ -1,0 +1,192 @@
+"""Runs with code of users', each in a process of its own.
+
+What that code does to its process (a crash, a loop, an end) ends that run, and nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from cclab._core import Progress
+    from cclab.plan import Run
+
+HOOK_S = 30.0
+"""Seconds of a processor that one call of users' code may take, its import too: a compiler may be
+among what it calls."""
+
+_TICK_S = 0.1
+"""How often a run is asked whether it was cancelled."""
+
+_TAIL = 2_000
+"""Characters of what users' code printed that a failure shows."""
+
+_CODE = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from cclab.backends import child; "
+    "child.main(*map(int, sys.argv[2:]))"
+)
+
+
+def is_alone(run: Run) -> bool:
+    """Whether `run` has code of users'."""
+    return bool(run.scenario.get("variant_files"))
+
+
+def execute(run: Run, directory: Path, progress: Progress) -> str | None:
+    """Writes the trace of `run` into a folder in `directory`, as `Backend.execute` does.
+
+    Gives None, or why it failed or that it was cancelled.
+    """
+    work = {"run": run.to_json(), "directory": str(directory)}
+
+    def heard(line: dict[str, Any]) -> None:
+        if "now_s" in line:
+            progress.tell(line["now_s"], line["fraction"])
+
+    answer, died = _done(work, heard, lambda: progress.cancelled)
+    if died == _CANCELLED:
+        return f"cancelled at {progress.now_s:.3f} s of virtual time"
+    if died is not None:
+        names = ", ".join(file["file"] for file in run.scenario["variant_files"])
+        return died if re.match(r"\S+:\d+: ", died) else f"{names}: {died}"
+    failed: str | None = answer["over"]
+    if failed is None:
+        progress.tell(progress.now_s, 1.0)
+    return failed
+
+
+def wrong_files(runs: Sequence[Run]) -> list[str]:
+    """What is wrong with the files of `runs`: each is imported in another process."""
+    scenarios = {id(run.scenario): run.scenario for run in runs if is_alone(run)}
+    if not scenarios:
+        return []
+    # What matters of a scenario: not its traces, which may be large.
+    keys = ("variant_files", "flows", "traffic")
+    check = [{key: one.get(key, []) for key in keys} for one in scenarios.values()]
+    answer, died = _done({"check": check}, lambda line: None, lambda: False)
+    if died is not None:
+        return [died]
+    wrong: list[str] = answer["wrong"]
+    return wrong
+
+
+_CANCELLED = "cancelled"
+
+
+def _done(
+    work: dict[str, Any], heard: Callable[[dict[str, Any]], None], cancelled: Callable[[], bool]
+) -> tuple[dict[str, Any], str | None]:
+    """What a process says at the end of `work`; or how it died, `_CANCELLED` if it was ended as
+    `cancelled` held."""
+    answer: dict[str, Any] = {}
+    stuck = None
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8") as asked,
+        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output,
+        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as crash,
+    ):
+        json.dump({**work, "limit_s": HOOK_S}, asked)
+        asked.flush()
+        asked.seek(0)
+        with _process(asked, output, crash) as (process, told):
+            for line in _lines(told, cancelled):
+                if "over" in line or "wrong" in line:
+                    answer = line
+                elif "stuck" in line:
+                    stuck = line["stuck"]
+                else:
+                    heard(line)
+            if cancelled():
+                return answer, _CANCELLED
+            code = process.wait()
+        if answer:
+            return answer, None
+        if stuck is not None:
+            return answer, f"{stuck} did not come back within {HOOK_S:g} s of the processor"
+        return answer, _death(code, _tail(crash), _tail(output))
+
+
+@contextlib.contextmanager
+def _process(
+    asked: IO[str], output: IO[str], crash: IO[str]
+) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """The process, and where it tells how it goes; it ends with the context."""
+    told, tells = os.pipe()
+    descriptors = (asked.fileno(), tells, crash.fileno())
+    root = Path(__file__).parent.parent.parent
+    words = [sys.executable, "-P", "-c", _CODE, str(root), *map(str, (os.getpid(), *descriptors))]
+    try:
+        # In a group of its own: Ctrl-C is for whoever watches it.
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            pass_fds=descriptors,
+            process_group=0,
+            # The order of sets is that of hashes.
+            env={**os.environ, "PYTHONHASHSEED": "0"},
+        )
+    except BaseException:
+        os.close(told)
+        raise
+    finally:
+        os.close(tells)
+    try:
+        yield process, told
+    finally:
+        os.close(told)
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+
+def _lines(told: int, cancelled: Callable[[], bool]) -> Iterator[dict[str, Any]]:
+    """What comes in from the process, until it closes its end or `cancelled` holds."""
+    rest = b""
+    with selectors.DefaultSelector() as selector:
+        selector.register(told, selectors.EVENT_READ)
+        while not cancelled():
+            if not selector.select(_TICK_S):
+                continue
+            chunk = os.read(told, 1 << 16)
+            if not chunk:
+                return
+            *lines, rest = (rest + chunk).split(b"\n")
+            yield from map(json.loads, lines)
+
+
+def _tail(file: IO[str]) -> str:
+    file.seek(0)
+    return file.read()[-_TAIL:].strip()
+
+
+_FRAME = re.compile(r'File "([^"]+)", line (\d+) in (\S+)')
+
+
+def _death(code: int, crash: str, output: str) -> str:
+    """How to say that a process died: where it was, as far as that is known."""
+    if code < 0:
+        with contextlib.suppress(ValueError):
+            name = signal.Signals(-code).name
+            why = f"ended by {name} ({signal.strsignal(-code)})"
+            # The interpreter's own frames, and ours, are no place in users' files.
+            frames = [f for f in _FRAME.findall(crash) if not Path(f[0]).is_absolute()]
+            if frames and frames[0][0] != "<string>":
+                file, line, hook = frames[0]
+                return f"{file}:{line}: {hook}: {why}"
+            return f"its process was {why}"
+    last = f": {output.splitlines()[-1]}" if output else ""
+    return f"its process ended with exit code {code}{last}"
