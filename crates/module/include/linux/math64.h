@@ -92,9 +92,16 @@ static inline u64 mul_u64_u32_div(u64 a, u32 b, u32 by)
 	})
 #define upper_32_bits(x) ((u32)((u64)(x) >> 32))
 #define lower_32_bits(x) ((u32)(x))
+/* Of a number without a sign, too: its bits are read as those of one with a sign. */
 #define abs(x)                                                                 \
 	({                                                                     \
-		__auto_type cclab_a = (x);                                     \
+		__typeof__(_Generic((x),                                       \
+				    unsigned char: (s8)0,                      \
+				    unsigned short: (s16)0,                    \
+				    unsigned int: 0,                           \
+				    unsigned long: 0L,                         \
+				    unsigned long long: 0LL,                   \
+				    default: (x))) cclab_a = (x);              \
 		cclab_a < 0 ? -cclab_a : cclab_a;                              \
 	})
 #define abs_diff(a, b) ({ __auto_type cclab_p = (a); __auto_type cclab_q = (b); \
