@@ -221,7 +221,10 @@ impl CongestionOps for Dctcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{config_with, lent};
+    use cclab_units::Time;
+
+    use crate::Lent;
+    use crate::tests::{Bench, ack, config_with, lent};
 
     /// A flow with ECN and a window of `cwnd` in use.
     fn flow_with(given: &[(&str, f64)], cwnd: u32) -> (Dctcp, Tcp) {
@@ -353,6 +356,27 @@ mod tests {
         tcp.state = 10;
         dctcp.init(&mut tcp);
         assert!(!dctcp.is_reno);
+    }
+
+    /// On a stack that lends the window: half of a round marked, and of the estimate 960.
+    #[test]
+    fn a_window_that_is_lent_knows_marks() {
+        let config = config_with(&VARIANT, &[]);
+        let mut flow = Bench::new(Lent::new(&config, Dctcp::new(&config)));
+        flow.established(Time::from_millis(10));
+        let mut told = |una: u64, ece| {
+            flow.ack(&crate::AckSample {
+                snd_una: una * 1_000,
+                snd_nxt: 10_000,
+                delivered: una * 1_000,
+                ece,
+                ..ack(5_000)
+            });
+            flow.cc.ops.alpha
+        };
+        assert_eq!(told(0, false), 960); // the first round ends at once, without a mark
+        assert_eq!(told(5, true), 960);
+        assert_eq!(told(10, false), 932); // 960 - 60 + 32
     }
 
     #[test]

@@ -12,6 +12,9 @@ use crate::{
     AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx, Repair, StampClocks,
 };
 
+/// `TCP_ECN_OK` of [`Tcp::ecn_flags`].
+const ECN_OK: u32 = 1;
+
 /// A variant whose window is lent to it, at one flow.
 pub struct Lent<O> {
     /// The connection as the variant sees it.
@@ -38,6 +41,8 @@ impl<O: CongestionOps> Lent<O> {
                 bytes => (bytes / config.mss).clamp(2, u64::from(TCP_INFINITE_SSTHRESH)) as u32,
             },
             mss_cache: config.mss as u32,
+            // Where the flow negotiated no ECN, no mark comes.
+            ecn_flags: ECN_OK,
             ..Tcp::default()
         };
         Lent {
@@ -71,6 +76,7 @@ impl<O: CongestionOps> Lent<O> {
     fn observe(&mut self, ack: &AckSample, now: Time) {
         self.set_clock(now);
         let lost = self.whole(ack.lost);
+        let newly = self.whole(ack.newly_delivered);
         let out = self.whole(ack.snd_nxt.saturating_sub(ack.snd_una));
         let in_flight = self.whole(ack.in_flight);
         let tcp = &mut self.tcp;
@@ -95,7 +101,9 @@ impl<O: CongestionOps> Lent<O> {
         if let Some(stamps) = ack.stamps {
             self.clocks.stamp(tcp, stamps.value, stamps.echo);
         }
-        tcp.ecn_flags |= u32::from(ack.ece);
+        if ack.ece {
+            tcp.delivered_ce = tcp.delivered_ce.wrapping_add(newly);
+        }
     }
 
     /// The state that the acknowledgement finds.
@@ -206,7 +214,6 @@ impl<O: CongestionOps> CongestionControl for Lent<O> {
             self.tcp.snd_cwnd_stamp = self.tcp.jiffies32();
         }
         self.tcp.snd_cwnd = self.tcp.snd_cwnd.min(self.tcp.snd_cwnd_clamp);
-        self.tcp.ecn_flags &= !u32::from(ack.ece);
     }
 
     fn on_congestion(&mut self, kind: Congestion, at: &CongestionSample, cx: &mut Cx<'_>) {
