@@ -176,6 +176,11 @@ impl Scoreboard {
         self.outstanding - self.sacked - self.lost + self.resent
     }
 
+    /// Bytes acknowledged selectively.
+    pub(crate) fn sacked(&self) -> u64 {
+        self.sacked
+    }
+
     /// Segments acknowledged selectively.
     pub fn sacked_segments(&self) -> u64 {
         self.sacked_segments

@@ -355,7 +355,10 @@ impl Sender {
 
     /// Bytes of data delivered, cumulatively or by SACK.
     pub fn delivered(&self) -> u64 {
-        self.rate.delivered()
+        match self.flight.cc {
+            Control::Own(_) => self.rate.delivered(),
+            Control::Linux(_) => self.flight.snd_una + self.flight.board.sacked(),
+        }
     }
 
     /// Whether losses are being repaired, whether acknowledgements or the timer found them.
