@@ -21,6 +21,7 @@ pub mod sender;
 pub mod seq;
 mod timers;
 mod transmit;
+mod transmit_linux;
 
 pub use fault::Fault;
 pub use receiver::{Receiver, ReceiverConfig};

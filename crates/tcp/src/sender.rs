@@ -183,7 +183,8 @@ impl Sender {
             rng,
         } = config;
         let mut board = Scoreboard::default();
-        if window == WindowInRecovery::Own {
+        let control = Control::new(&maker, &cc, &profile, recovery);
+        if window == WindowInRecovery::Own && !control.is_linux() {
             board.tell_losses();
         }
         Sender {
@@ -222,7 +223,7 @@ impl Sender {
             flight: Flight {
                 recovery,
                 mss: u64::from(mss),
-                cc: Control::new(&maker, &cc, &profile, recovery),
+                cc: control,
                 rng,
                 window,
                 board,

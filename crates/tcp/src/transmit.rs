@@ -144,20 +144,6 @@ impl Sender {
         }
     }
 
-    /// Linux shrinks the window of a connection that was idle when the application writes.
-    fn window_after_idle(&mut self, now: Time, window: u64) -> u64 {
-        if !self.flight.board.is_empty() {
-            return window;
-        }
-        match self.flight.linux(now) {
-            Some((linux, line)) => {
-                linux.on_written(&line);
-                linux.cwnd()
-            }
-            None => window,
-        }
-    }
-
     /// What else may leave when nothing new can.
     fn next_despite(&mut self, limit: Limit, new_first: bool, window: u64) -> Option<SegmentId> {
         if let Control::Linux(linux) = &mut self.flight.cc
@@ -339,39 +325,6 @@ impl Sender {
         }
     }
 
-    /// As [`Sender::resend`], where Linux's stack keeps the window.
-    fn resend_linux(&mut self, now: Time, id: SegmentId, packet: &mut Packet) {
-        let is_head = id == self.flight.board.ids().start;
-        let stamp = timestamp(now);
-        let Some((linux, line)) = self.flight.linux(now) else {
-            return;
-        };
-        if line.board.get(id).payload() > 0 {
-            linux.on_departure(&line);
-        }
-        let mut stamped = *line.board.get(id);
-        linux.stamp(&mut stamped, &line);
-        let segment = line.board.mark_resent(id, |segment| {
-            *segment = Segment {
-                resent: segment.resent,
-                ever_resent: true,
-                no_rtt: true,
-                judged: false,
-                ..stamped
-            }
-        });
-        line.rack.on_resent(id, now);
-        self.timed = None;
-        *packet = self.data_packet(now, &segment);
-        packet.notes |= notes::RETRANSMISSION;
-        packet.ecn = self.control_ecn(); // RFC 3168 section 6.1.5
-        self.flight.counters.retransmits += u64::from(segment.payload() > 0);
-        self.on_data_sent(now, &segment);
-        if let Some((linux, mut line)) = self.flight.linux(now) {
-            linux.on_resent(&mut line, stamp, is_head);
-        }
-    }
-
     /// RFC 8985 section 7.3: new data if there is any, else the last segment again.
     fn loss_probe(&mut self, now: Time, packet: &mut Packet) -> bool {
         let new = self.next_new(u64::MAX);
@@ -410,7 +363,7 @@ impl Sender {
         u32::try_from(self.flight.board.in_flight() + len).unwrap_or(u32::MAX)
     }
 
-    fn on_data_sent(&mut self, now: Time, segment: &Segment) {
+    pub(crate) fn on_data_sent(&mut self, now: Time, segment: &Segment) {
         self.flight.counters.segments_sent += u64::from(segment.payload() > 0);
         self.last_sent = now;
         if self.flight.rto_at == Time::NEVER && !self.flight.cc.is_linux() {
@@ -425,7 +378,7 @@ impl Sender {
         wire.ip_header + wire.tcp_header + wire.framing + options
     }
 
-    fn tsval(&self, now: Time) -> u32 {
+    pub(crate) fn tsval(&self, now: Time) -> u32 {
         if self.flight.profile.wire.timestamps {
             timestamp(now)
         } else {
@@ -434,7 +387,7 @@ impl Sender {
     }
 
     #[inline(always)] // into its place, see `transmit`
-    fn data_packet(&mut self, now: Time, segment: &Segment) -> Packet {
+    pub(crate) fn data_packet(&mut self, now: Time, segment: &Segment) -> Packet {
         let mut cwr = 0;
         if self.flight.cwr_due && !segment.ever_resent {
             cwr = flags::CWR; // on new data only (RFC 3168 section 6.1.2)
@@ -482,7 +435,7 @@ impl Sender {
     /// The codepoint of what is not new data: none may be capable (RFC 3168 sections 6.1.1, 6.1.4
     /// and 6.1.5), except where all the network marks alike (RFC 8257 section 3.6; Linux sets it
     /// on every packet).
-    fn control_ecn(&self) -> Ecn {
+    pub(crate) fn control_ecn(&self) -> Ecn {
         match self.flight.feedback {
             EcnFeedback::PerPacket if self.flight.ecn => self.codepoint,
             _ => Ecn::NotEct,

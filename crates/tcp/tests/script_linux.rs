@@ -6,7 +6,7 @@ mod common;
 use std::sync::{Arc, Mutex};
 
 use cclab_cc::Maker;
-use cclab_interface::{AckSample, CaEvent, CaState, CongestionOps, Tcp};
+use cclab_interface::{AckSample, CaEvent, CaState, CongestionOps, PacingStatus, RateSample, Tcp};
 use cclab_tcp::Sender;
 use cclab_tcp::profile::{CoarseTimer, Profile, Recovery};
 use common::*;
@@ -372,4 +372,137 @@ fn a_loss_that_a_probe_repaired() {
         ]
     );
     assert_eq!(l.window().1, before / 2);
+}
+
+/// F-RTO: an acknowledgement after the timeout lets new data go first (`REXMIT_NEW`), two by slow
+/// start; then 1 arrives, which left once: the timeout was a mistake (`tcp_process_loss`, step 3.b).
+/// The window of before, 10, grows by what is delivered.
+#[test]
+fn a_spurious_timeout_shows_by_what_left_once() {
+    let mut l = Linux::new(100);
+    assert_eq!(l.s.timer(302), fresh(10..11));
+    assert_eq!(l.s.timer(602), again(&[0]));
+    l.s.ack(700, 1, &[]);
+    assert_eq!((l.window(), l.s.sent(700)), ((2, 5), fresh(11..13)));
+    l.calls();
+    l.s.ack(701, 2, &[]);
+    assert_eq!(
+        l.calls()[2..],
+        ["undo", "Loss to Open", "cong_avoid 1"].map(String::from)
+    );
+    assert_eq!(l.window(), (11, UNLIMITED));
+    assert_eq!(l.s.sent(701), nothing());
+    assert_eq!(l.s.sender.board().lost(), 0);
+}
+
+/// F-RTO, step 3.a: after the new data a duplicate shows that the timeout was genuine, and what was
+/// lost leaves again. 11 left before 12, a round trip ago, and is lost, too: nothing is in flight.
+#[test]
+fn a_genuine_timeout_shows_by_a_sack_of_the_new_data() {
+    let mut l = Linux::new(100);
+    assert_eq!(l.s.timer(302), fresh(10..11));
+    assert_eq!(l.s.timer(602), again(&[0]));
+    l.s.ack(700, 1, &[]);
+    assert_eq!(l.s.sent(700), fresh(11..13));
+    l.s.ack(800, 1, &[(12, 13)]);
+    assert_eq!(l.window(), (2, 5));
+    assert_eq!(l.s.sent(800), again(&[1, 2]));
+    assert!(l.s.sender.in_recovery());
+}
+
+/// A SYN that left three times leaves a window of one segment (`tcp_init_transfer`); `init` is told
+/// once, of that.
+#[test]
+fn a_lost_syn_leaves_one_segment() {
+    let calls = Calls::default();
+    let log = calls.clone();
+    let maker = Maker::File(Arc::new(move |_| Box::new(Recorder(log.clone()))));
+    let mut sender = Sender::new(config(
+        profile("linux-6.12"),
+        Recovery::RackPrr,
+        maker,
+        false,
+        ISN,
+    ));
+    sender.connect(ms(0));
+    for at in [0, 1_000, 2_000] {
+        sender.on_timer(ms(at));
+        assert!(sender.poll_transmit(ms(at)).is_some());
+    }
+    sender.on_packet(ms(2_100), &syn_ack(false, ms(2_000)));
+    assert_eq!(sender.cwnd(), MSS);
+    assert_eq!(*calls.lock().expect("one thread"), ["init 1"]);
+}
+
+/// A variant that controls window and rate itself.
+struct Controller(Arc<Mutex<Vec<RateSample>>>);
+
+impl CongestionOps for Controller {
+    fn init(&mut self, tcp: &mut Tcp) {
+        tcp.pacing_status = PacingStatus::Needed as u32;
+        tcp.pacing_rate = 1_000_000;
+    }
+
+    fn ssthresh(&mut self, tcp: &mut Tcp) -> u32 {
+        tcp.snd_ssthresh
+    }
+
+    fn cong_avoid(&mut self, _tcp: &mut Tcp, _ack: u32, _acked: u32) {
+        unreachable!("it controls");
+    }
+
+    fn has_cong_control(&self) -> bool {
+        true
+    }
+
+    fn cong_control(&mut self, tcp: &mut Tcp, _ack: u32, _flag: u32, sample: &RateSample) {
+        tcp.snd_cwnd = 12;
+        self.0.lock().expect("one thread").push(*sample);
+    }
+}
+
+/// `tcp_rate_gen`: two of ten that left together 100 ms ago; the SYN is the first delivered. The
+/// stack leaves the window alone, in Recovery too (`tcp_cong_control`): 12 out, 3 lost.
+#[test]
+fn a_variant_that_controls_is_told_rates() {
+    let samples = Arc::new(Mutex::new(Vec::new()));
+    let log = samples.clone();
+    let maker = Maker::File(Arc::new(move |_| Box::new(Controller(log.clone()))));
+    let mut profile = profile("linux-6.12");
+    profile.bursts = None;
+    profile.reorder_timer = CoarseTimer::EXACT;
+    let sender = Sender::new(config(profile, Recovery::RackPrr, maker, false, ISN));
+    let mut s = Script::establish(sender, false, 100);
+    assert_eq!(s.sent(100), fresh(0..10)); // the first ten are not paced
+    assert_eq!(
+        s.sender.pacing_rate().map(|rate| rate.bps()),
+        Some(8_000_000)
+    );
+    s.ack(200, 2, &[]);
+    let sample = samples.lock().expect("one thread")[0];
+    assert_eq!(
+        sample,
+        RateSample {
+            prior_mstamp: 100_000,
+            prior_delivered: 1,
+            delivered: 2,
+            interval_us: 100_000,
+            rcv_interval_us: 100_000,
+            rtt_us: 100_000,
+            acked_sacked: 2,
+            prior_in_flight: 10,
+            last_end_seq: ISN.wrapping_add(1 + 2 * MSS as u32),
+            ..RateSample::default()
+        }
+    );
+    assert_eq!(s.cwnd(), 12 * MSS);
+    s.ack(201, 2, &[(5, 10)]);
+    assert!(s.sender.in_recovery());
+    let sample = *samples
+        .lock()
+        .expect("one thread")
+        .last()
+        .expect("one more");
+    assert_eq!((sample.losses, sample.acked_sacked), (3, 5));
+    assert_eq!(s.cwnd(), 12 * MSS);
 }
