@@ -188,7 +188,9 @@ fn make(
     let user = workshop.path().join("user.o");
     let said = compiler.compile(&folder, sources.file, &include, &user)?;
     let wrong = |text: &str| {
-        let found = errors(text, sources.file, &ours_absolute.to_string_lossy());
+        // The linker has whole paths.
+        let text = text.replace(&format!("{}/", folder.display()), "");
+        let found = errors(&text, sources.file, &ours_absolute.to_string_lossy());
         match found.is_empty() {
             true => ModuleError::of(sources.file, format!("the compiler refuses it:\n{text}")),
             false => ModuleError::Wrong(found),

@@ -10,7 +10,7 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::io;
 use std::os::fd::RawFd;
-use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use crate::hook::Hook;
@@ -30,14 +30,16 @@ const FAULTS: [c_int; 6] = [
 /// The signal of the clock, which counts the processor's time that the process takes itself.
 const TICK: c_int = libc::SIGVTALRM;
 /// A hook that is there at so many ticks in a row does not come back.
-const TICKS: u32 = 4;
-/// Where `HOOK` counts the ticks that the present call has seen.
-const SEEN: u32 = 1 << 8;
+const TICKS: u64 = 4;
+/// Bits of `CALL`: the hook's number and one, the ticks that the call has seen, and the address of
+/// the module's name, of which the highest byte is zero.
+const HOOK_BITS: u64 = 0xf;
+const TICK_ONE: u64 = 0x10;
+const NAME_SHIFT: u32 = 8;
 
-/// The module and the hook whose call is under way: zero, or one more than the hook's number. They
-/// are of the process, not of a thread: two stores a call.
-static MODULE: AtomicPtr<c_char> = AtomicPtr::new(std::ptr::null_mut());
-static HOOK: AtomicU32 = AtomicU32::new(0);
+/// The call that is under way; zero: none is. It is of the process, not of a thread: one store as a
+/// hook begins and one as it ends.
+static CALL: AtomicU64 = AtomicU64::new(0);
 /// Where faults are told; negative: they are not.
 static REPORT: AtomicI32 = AtomicI32::new(-1);
 /// What faults led to before.
@@ -69,7 +71,7 @@ pub fn install(report: RawFd, limit: Duration) -> io::Result<()> {
         let _ = PREVIOUS.0.set(previous);
     }
     handle(TICK, on_tick, libc::SA_ONSTACK | libc::SA_RESTART)?;
-    let tick = limit.max(Duration::from_millis(40)) / (TICKS - 1);
+    let tick = limit.max(Duration::from_millis(40)) / (TICKS - 1) as u32;
     let tick = libc::timeval {
         tv_sec: tick.as_secs() as libc::time_t,
         tv_usec: tick.subsec_micros() as libc::suseconds_t,
@@ -128,14 +130,14 @@ pub fn is_installed() -> bool {
 /// A hook begins; `module` is the name of its file and lives for ever.
 #[inline]
 pub fn enter(module: &'static CStr, hook: Hook) {
-    MODULE.store(module.as_ptr().cast_mut(), Relaxed);
-    HOOK.store(hook as u32 + 1, Relaxed);
+    let name = (module.as_ptr() as u64) << NAME_SHIFT;
+    CALL.store(name | (hook as u64 + 1), Relaxed);
 }
 
 /// The hook has ended.
 #[inline]
 pub fn leave() {
-    HOOK.store(0, Relaxed);
+    CALL.store(0, Relaxed);
 }
 
 /// Tells what `hook` of `module` did, and ends the process if it is guarded.
@@ -182,7 +184,7 @@ pub(crate) fn what(signal: c_int) -> &'static str {
 }
 
 extern "C" fn on_fault(signal: c_int, told: *mut libc::siginfo_t, _: *mut c_void) {
-    if HOOK.load(Relaxed) == 0 || REPORT.load(Relaxed) < 0 {
+    if CALL.load(Relaxed) == 0 || REPORT.load(Relaxed) < 0 {
         // Not a module's: the instruction runs again, under the handler that was there.
         let index = FAULTS.iter().position(|known| *known == signal);
         if let (Some(index), Some(previous)) = (index, PREVIOUS.0.get()) {
@@ -204,15 +206,15 @@ extern "C" fn on_fault(signal: c_int, told: *mut libc::siginfo_t, _: *mut c_void
 }
 
 extern "C" fn on_tick(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
-    let seen = HOOK.load(Relaxed);
-    if seen == 0 {
+    let call = CALL.load(Relaxed);
+    if call == 0 {
         return;
     }
-    if seen / SEEN + 1 >= TICKS {
+    if call / TICK_ONE % 16 + 1 >= TICKS {
         end("it does not come back", None);
     }
     // The call may have ended in another thread meanwhile.
-    let _ = HOOK.compare_exchange(seen, seen + SEEN, Relaxed, Relaxed);
+    let _ = CALL.compare_exchange(call, call + TICK_ONE, Relaxed, Relaxed);
 }
 
 /// Writes what the present call did and ends the process: in a handler, too.
@@ -223,13 +225,14 @@ fn end(what: &str, address: Option<usize>) -> ! {
         // reach, the code of the exit still tells.
         unsafe { libc::write(report, text.as_ptr().cast(), text.len()) };
     };
-    let module = MODULE.load(Relaxed);
+    let call = CALL.load(Relaxed);
+    let module = (call >> NAME_SHIFT) as *const c_char;
     if !module.is_null() {
         // SAFETY: `enter` stored a string that lives for ever.
         write(unsafe { CStr::from_ptr(module) }.to_bytes());
     }
     write(b": ");
-    let hook = (HOOK.load(Relaxed) % SEEN).wrapping_sub(1);
+    let hook = (call & HOOK_BITS).wrapping_sub(1);
     write(Hook::name_at(hook as u8).as_bytes());
     write(b": ");
     write(what.as_bytes());

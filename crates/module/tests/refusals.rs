@@ -1,0 +1,241 @@
+//! Files that are no modules are refused with what is wrong and where.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use cclab_interface::{CongestionOps, Tcp};
+use cclab_module::{Compiled, ModuleError, Sources};
+use common::{own, reno_but};
+
+fn refused(text: &str) -> String {
+    own(text).expect_err("it is refused").to_string()
+}
+
+#[test]
+fn the_compilers_words_come_with_the_users_file_line_and_column() {
+    let text = reno_but("static int unfinished(void) { return }", "");
+    assert_eq!(
+        refused(&text),
+        "tcp_own.c:3:38: expected expression before '}' token"
+    );
+    let told = refused(&reno_but(
+        "static u32 own_ssthresh(struct sock *sk)\n{ return tcp_sk(sk)->snd_wnd / 2; }",
+        ".ssthresh = own_ssthresh,",
+    ));
+    let expected = "tcp_own.c:4:22: 'struct tcp_sock' has no member named 'snd_wnd'";
+    assert!(told.starts_with(expected), "{told}");
+    let told = refused("#include <linux/no_such.h>\n");
+    assert!(
+        told.starts_with("tcp_own.c:1:10: linux/no_such.h: No such file"),
+        "{told}"
+    );
+    // One that is declared by the file itself is missed by the linker only.
+    let text = reno_but(
+        "void tcp_v4_own(struct sock *sk);\n\
+         static void own_init(struct sock *sk)\n{\n\ttcp_v4_own(sk);\n}",
+        ".init = own_init,",
+    );
+    assert_eq!(
+        refused(&text),
+        "tcp_own.c:6: the simulator has no tcp_v4_own, which the file calls"
+    );
+    let told = refused(&reno_but(
+        "struct big { u64 words[14]; };\n\
+         static void own_init(struct sock *sk)\n\
+         {\n\tBUILD_BUG_ON(sizeof(struct big) > ICSK_CA_PRIV_SIZE);\n}",
+        ".init = own_init,",
+    ));
+    assert!(told.starts_with("tcp_own.c:6:"), "{told}");
+    assert!(told.contains("BUILD_BUG_ON: sizeof(struct big)"), "{told}");
+}
+
+#[test]
+fn what_is_included_by_quotes_is_found_and_told_of() {
+    let texts = |header: &str| {
+        BTreeMap::from([
+            (
+                "tcp_own.c".to_owned(),
+                reno_but("#include \"parts/own.h\"", ".init = own_init,"),
+            ),
+            ("parts/own.h".to_owned(), header.to_owned()),
+        ])
+    };
+    let of = |header: &str| {
+        let texts = texts(header);
+        let sources = Sources {
+            file: "tcp_own.c",
+            texts: &texts,
+        };
+        Compiled::of(&sources, &common::cache())
+    };
+    assert!(of("static void own_init(struct sock *sk) { }\n").is_ok());
+    let told = of("static void own_init(struct sock *sk) { none; }\n");
+    let told = told.expect_err("it is refused").to_string();
+    assert!(
+        told.starts_with("parts/own.h:1:41: 'none' undeclared"),
+        "{told}"
+    );
+}
+
+#[test]
+fn what_linux_would_not_register_is_refused() {
+    let lacks = |parts: &str| refused(&reno_but("", parts));
+    for (parts, what) in [
+        (".ssthresh = NULL,", "ssthresh"),
+        (".undo_cwnd = NULL,", "undo_cwnd"),
+        (".cong_avoid = NULL,", "cong_avoid or cong_control"),
+    ] {
+        let expected = format!("tcp_own.c: registers a congestion control without {what}: Linux");
+        assert!(lacks(parts).starts_with(&expected), "{parts}");
+    }
+    let none = "#include <linux/module.h>\nstatic int b(void) { return 0; }\nmodule_init(b);\n";
+    assert!(refused(none).starts_with("tcp_own.c: registers no congestion control"));
+    let fails = "#include <linux/module.h>\nstatic int b(void) { return -ENOMEM; }\n\
+                 module_init(b);\n";
+    assert_eq!(
+        refused(fails),
+        "tcp_own.c: its module_init function failed: it returned -12"
+    );
+    let crashes = "#include <linux/module.h>\nstatic int none;\n\
+                   static int b(void) { return 1000 / READ_ONCE(none); }\nmodule_init(b);\n";
+    assert_eq!(
+        refused(crashes),
+        "tcp_own.c: module_init: it divides by zero"
+    );
+}
+
+#[test]
+fn values_of_parameters_are_of_each_load() {
+    let text = reno_but(
+        "static int share = 2;\nmodule_param(share, int, 0644);\n\
+         MODULE_PARM_DESC(share, \"what a loss divides by\");\n\
+         static int begun;\n\
+         static u32 own_ssthresh(struct sock *sk)\n\
+         { begun++; return tcp_sk(sk)->snd_cwnd / share + begun; }",
+        ".ssthresh = own_ssthresh,",
+    );
+    let compiled = own(&text).expect("it compiles");
+    let load = |share: f64| {
+        let values = BTreeMap::from([("share".to_owned(), share)]);
+        compiled.load(&values).expect("it loads")
+    };
+    let (half, fifth) = (load(2.0), load(5.0));
+    let mut tcp = Tcp {
+        snd_cwnd: 100,
+        ..Tcp::default()
+    };
+    // Variables are of a load, too: its flows share them.
+    assert_eq!(half.module().ssthresh(&mut tcp), 51);
+    assert_eq!(half.module().ssthresh(&mut tcp), 52);
+    assert_eq!(fifth.module().ssthresh(&mut tcp), 21);
+}
+
+/// What a module has of a flow is the flow's, and zero at first.
+#[test]
+fn private_bytes_are_of_each_flow() {
+    let text = reno_but(
+        "struct own { u32 seen; u32 rest[25]; };\n\
+         static void own_init(struct sock *sk)\n\
+         { struct own *own = inet_csk_ca(sk);\n\
+           BUILD_BUG_ON(sizeof(*own) != ICSK_CA_PRIV_SIZE);\n\
+           if (own->seen || own->rest[24]) BUG();\n\
+           own->rest[24] = get_random_u32_below(1000) + 1; }\n\
+         static u32 own_ssthresh(struct sock *sk)\n\
+         { struct own *own = (void *)inet_csk(sk)->icsk_ca_priv;\n\
+           return ++own->seen * 1000000 + own->rest[24] * 1000 + jiffies; }",
+        ".init = own_init, .ssthresh = own_ssthresh,",
+    );
+    let loaded = own(&text).expect("it compiles").load(&BTreeMap::new());
+    let loaded = loaded.expect("it loads");
+    let mut flows: Vec<_> = (0..3)
+        .map(|number| {
+            let tcp = Tcp {
+                jiffies: 100 + number,
+                dice: number,
+                ..Tcp::default()
+            };
+            (loaded.module(), tcp)
+        })
+        .collect();
+    let mut expected: Vec<u32> = Vec::new();
+    for (module, tcp) in &mut flows {
+        let drawn = tcp.clone().random_u32_below(1_000) + 1;
+        expected.push(drawn * 1_000 + tcp.jiffies as u32);
+        module.init(tcp);
+    }
+    for seen in 1..=2 {
+        for ((module, tcp), expected) in flows.iter_mut().zip(&expected) {
+            assert_eq!(module.ssthresh(tcp), seen * 1_000_000 + expected);
+        }
+    }
+}
+
+/// The variable that makes `compile_when_asked` a child.
+const ASKED: &str = "CCLAB_TEST_COMPILE";
+
+/// In a child process: compiles into the folder that the environment names.
+#[test]
+fn compile_when_asked() {
+    let Ok(folder) = std::env::var(ASKED) else {
+        return;
+    };
+    let texts = BTreeMap::from([("tcp_own.c".to_owned(), reno_but("", ""))]);
+    let sources = Sources {
+        file: "tcp_own.c",
+        texts: &texts,
+    };
+    match Compiled::of(&sources, folder.as_ref()) {
+        Ok(compiled) => println!("compiled {}", compiled.description().name),
+        Err(why @ ModuleError::NoCompiler { .. }) => println!("no compiler: {why}"),
+        Err(why) => println!("{why}"),
+    }
+}
+
+fn child(folder: &std::path::Path) -> Command {
+    let mut child = Command::new(std::env::current_exe().expect("this program"));
+    child
+        .args(["--exact", "compile_when_asked", "--nocapture"])
+        .env(ASKED, folder)
+        .stdout(std::process::Stdio::piped());
+    child
+}
+
+#[test]
+fn without_a_compiler_the_package_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let child = child(folder.path()).env("CC", "no-such-cc -m64").output();
+    let said = String::from_utf8(child.expect("a child").stdout).expect("text");
+    let expected = "no compiler: compiling tcp_own.c needs a C compiler, and `no-such-cc -m64` is \
+                    none: install one (Debian: apt install gcc libc6-dev), or name yours in the \
+                    environment variable CC";
+    assert!(said.contains(expected), "{said}");
+}
+
+/// What two processes make at once in one folder is whole for both, and nothing else stays there.
+#[test]
+fn two_processes_may_compile_the_same_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let children: Vec<_> = (0..3)
+        .map(|_| child(folder.path()).spawn().expect("a child"))
+        .collect();
+    for child in children {
+        let output = child.wait_with_output().expect("a child");
+        let said = String::from_utf8(output.stdout).expect("text");
+        assert!(said.contains("compiled own"), "{said}");
+    }
+    let mut endings: Vec<String> = std::fs::read_dir(folder.path())
+        .expect("the folder")
+        .map(|entry| {
+            let name = entry.expect("a file").file_name();
+            let name = name.to_string_lossy().into_owned();
+            match name.rsplit_once('.') {
+                Some((_, ending)) => ending.to_owned(),
+                None => name.split('-').next().unwrap_or_default().to_owned(),
+            }
+        })
+        .collect();
+    endings.sort();
+    assert_eq!(endings, ["ours", "so", "told"]);
+}
