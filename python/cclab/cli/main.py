@@ -21,6 +21,7 @@ from cclab.cli import (
     explain,
     kernel,
     listing,
+    new,
     plan,
     query,
     report,
@@ -71,6 +72,7 @@ app.command("verify")(verify.verify)
 app.command("query")(query.query)
 app.command("list")(listing.listing)
 app.command("doctor")(doctor.doctor)
+app.add_typer(new.app, name="new")
 app.add_typer(store.app, name="store")
 app.add_typer(kernel.app, name="kernel")
 app.add_typer(cluster.app, name="cluster")

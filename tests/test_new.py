@@ -1,0 +1,107 @@
+"""`cclab new variant`: files that work, in the place of nothing."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+import cclab
+from cclab import starts
+from cclab.cli.exits import DONE, WRONG_INPUT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Cli
+
+ENDINGS = {"c": "c", "python": "py", "rust": "rs"}
+PATHS = {"c": "./soft.c", "python": "./soft.py:Soft", "rust": "./soft.rs"}
+LABELS = {"c": "soft", "python": "Soft", "rust": "soft"}
+
+
+def test_every_language_has_a_start() -> None:
+    assert set(starts.LANGUAGES) == set(ENDINGS)
+
+
+@pytest.mark.parametrize("language", ENDINGS)
+def test_what_is_written_has_the_name_everywhere(cli: Cli, tmp_path: Path, language: str) -> None:
+    done = cli("new", "variant", "soft", "--language", language, cwd=tmp_path)
+    assert done.returncode == DONE, done.stderr
+    folder = tmp_path / "soft"
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == sorted([f"soft.{ENDINGS[language]}", "study.toml", "test_soft.py"])
+    for name in names:
+        assert f"soft/{name}" in done.stdout
+        text = (folder / name).read_text()
+        assert "gentle" not in text.lower().replace("gentler", "")
+    study = cclab.Study.load(folder / "study.toml")
+    plan = study.plan()
+    first = plan.points[0].scenario
+    assert first["flows"][0]["cc"] == LABELS[language]
+    assert [file["label"] for file in first["variant_files"]] == [LABELS[language]]
+    ccs = [point.params["flow.mine.cc"] for point in plan.points]
+    assert ccs == [PATHS[language], "cubic", "reno"]
+    assert cli("plan", "study.toml", cwd=folder).returncode == DONE
+    listed = cli("list", "variants", PATHS[language], "--json", cwd=folder)
+    assert json.loads(listed.stdout)["variants"][0]["name"] == LABELS[language]
+
+
+def test_a_name_of_several_words_is_a_class_in_one() -> None:
+    texts = starts.texts("slow_reno2", "python")
+    assert "class SlowReno2(Variant):" in texts["slow_reno2.py"]
+    assert '"./slow_reno2.py:SlowReno2"' in texts["study.toml"]
+    assert "u32 slow_reno2_ssthresh(" in starts.texts("slow_reno2", "c")["slow_reno2.c"]
+
+
+def test_nothing_is_overwritten(cli: Cli, tmp_path: Path) -> None:
+    out = tmp_path / "mine"
+    out.mkdir()
+    (out / "study.toml").write_text("mine")
+    done = cli("new", "variant", "soft", "--language", "rust", "--out", str(out))
+    assert done.returncode == WRONG_INPUT
+    assert done.stderr == (
+        f"error: {out} has study.toml already, which stays: name another folder by --out\n"
+    )
+    assert [path.name for path in out.iterdir()] == ["study.toml"]
+    assert (out / "study.toml").read_text() == "mine"
+    # A folder with other files in it will do.
+    (out / "study.toml").rename(out / "other.toml")
+    assert cli("new", "variant", "soft", "--language", "rust", "--out", str(out)).returncode == DONE
+    file = tmp_path / "file"
+    file.write_text("")
+    done = cli("new", "variant", "soft", "--language", "c", "--out", str(file))
+    assert (done.returncode, done.stderr) == (
+        WRONG_INPUT,
+        f"error: {file} is no folder, or has one of these files by now\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "language", "told"),
+    [
+        ("cubic", "c", "cubic is a variant of cclab (cclab list variants): choose another name"),
+        ("soft", "java", "--language java: one of c, python, rust"),
+        ("soft", "Rust", "--language Rust: one of c, python, rust; did you mean rust?"),
+        ("tcp", "rust", "tcp: the file means something else by Tcp: choose another name"),
+        ("none", "python", "none: the file means something else by None: choose another name"),
+        ("random", "python", "random: Python has a module of that name: choose another name"),
+        ("tcp_reno", "c", "tcp_reno: the kernel has names that begin so: choose another name"),
+        *(
+            (
+                name,
+                "c",
+                f"'{name}' cannot be the name of a variant: it has up to 15 small letters, "
+                "digits and single `_` between them, and begins with a letter",
+            )
+            for name in ("Soft", "2soft", "soft-er", "soft__er", "soft_", "sixteen_letters_", "é")
+        ),
+    ],
+)
+def test_names_that_cannot_be_are_refused(
+    cli: Cli, tmp_path: Path, name: str, language: str, told: str
+) -> None:
+    done = cli("new", "variant", name, "--language", language, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (WRONG_INPUT, f"error: {told}\n")
+    assert list(tmp_path.iterdir()) == []
