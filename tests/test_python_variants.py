@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,10 +18,10 @@ from cclab.errors import InputError, RunsFailedError
 from waiting import await_that
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from cclab import Results
     from conftest import Cli
+
+RUST = (Path(__file__).parent.parent / "crates/rust/tests/variants/reno.rs").read_text()
 
 STUDY = """
 duration = "DURATION"
@@ -130,7 +131,7 @@ def why(folder: Path, body: str, **given: str) -> str:
     return reason
 
 
-def test_reno_as_a_class_is_the_built_in_reno_byte_for_byte(tmp_path: Path) -> None:
+def test_reno_as_a_class_is_reno_in_rust_byte_for_byte(tmp_path: Path) -> None:
     # Losses, timeouts, and marks.
     lossy = STUDY.replace('limit = "1bdp" }', 'limit = "1bdp" }\nloss = 0.1')
     marking = STUDY.replace('"droptail", limit = "1bdp"', '"codel", ecn = true, limit = "1000p"')
@@ -139,9 +140,10 @@ def test_reno_as_a_class_is_the_built_in_reno_byte_for_byte(tmp_path: Path) -> N
     seen = {}
     for name, study in (("plain", STUDY), ("lossy", lossy), ("marking", marking)):
         found: list[dict[str, bytes]] = []
-        for cc in ("reno", "./reno.py:Reno"):
+        for cc in ("./own.rs", "./reno.py:Reno"):
             folder = tmp_path / f"{name} {len(found)}"
             file = written(folder, cc, duration="20s", reno=RENO, steps=STEPS)
+            (folder / "own.rs").write_text(RUST)
             text = study.replace("CC", cc).replace("MORE", "").replace("DURATION", "20s")
             file.write_text(text)
             results = cclab.run(file, out=folder / "out")

@@ -40,6 +40,7 @@ __all__ = [
     "execute_on_kernel",
     "finish",
     "foreseen",
+    "guard",
     "holds",
     "impairments",
     "kernels",
@@ -62,6 +63,7 @@ __all__ = [
     "traffic",
     "variant_file",
     "variants",
+    "wrong_files",
 ]
 
 VERSION: str
@@ -364,6 +366,15 @@ def execute(
 def end_with(parent: int) -> None:
     """Has this process end with the process `parent` that started it. Raises `RuntimeError` if that
     is gone, and `OSError` if the system refuses."""
+
+def guard(report: int, limit_s: float) -> None:
+    """Has a call of a C or Rust file's code that crashes, or does not come back within `limit_s`
+    seconds of the processor, end this process, with a word on file and hook to the descriptor
+    `report`. Raises `OSError` if the system refuses."""
+
+def wrong_files(scenario: str) -> str | None:
+    """What is wrong with the C and Rust files of `scenario` (JSON), if anything is: they are
+    compiled and loaded, and their code begins to run."""
 
 def execute_alone(
     run_json: str,

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use cclab_spec::Run;
+use cclab_spec::{Run, Scenario};
 use nix::sys::prctl;
 use nix::sys::signal::{Signal, kill};
 use nix::time::{ClockId, clock_gettime};
@@ -36,6 +36,22 @@ pub fn end_with(parent: i32) -> PyResult<()> {
     }
 }
 
+/// Has a call of a C or Rust file's code that crashes or does not come back within `limit_s` seconds of the
+/// processor end this process, with a word on file and hook to the descriptor `report`.
+#[pyfunction]
+pub fn guard(report: i32, limit_s: f64) -> PyResult<()> {
+    let limit = Duration::from_secs_f64(limit_s);
+    cclab_module::guard::install(report, limit).map_err(error::system)
+}
+
+/// What is wrong with the C and Rust files of `scenario` (JSON), if anything is: they are compiled and
+/// loaded, and their code begins to run.
+#[pyfunction]
+pub fn wrong_files(scenario: &str) -> PyResult<Option<String>> {
+    let scenario: Scenario = serde_json::from_str(scenario).map_err(error::study)?;
+    Ok(variant::wrong(&scenario))
+}
+
 /// Simulates the run `run_json`, the variants of whose Python files are `classes`, as `execute` does,
 /// in this thread: no other one runs Python meanwhile, but while a class lets it. How far it is goes to
 /// the pipe `told` as lines of JSON; when that is closed, the process ends. In a call of users' code
@@ -55,7 +71,10 @@ pub fn execute_alone(
     let progress = Progress::default();
     let failure = Failure::of(progress.told());
     let watch = Watch::default();
-    let own = variant::own(classes, &failure, &watch);
+    let own = match variant::own(&run.scenario, classes, &failure, &watch) {
+        Ok(own) => own,
+        Err(wrong) => return Ok((Some(wrong), None)),
+    };
     // The descriptor stays Python's.
     let told = OpenOptions::new()
         .write(true)

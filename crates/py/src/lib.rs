@@ -50,6 +50,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plan::dimension, module)?)?;
     module.add_function(wrap_pyfunction!(execute::execute, module)?)?;
     module.add_function(wrap_pyfunction!(alone::end_with, module)?)?;
+    module.add_function(wrap_pyfunction!(alone::guard, module)?)?;
+    module.add_function(wrap_pyfunction!(alone::wrong_files, module)?)?;
     module.add_function(wrap_pyfunction!(alone::execute_alone, module)?)?;
     module.add_function(wrap_pyfunction!(linux::execute_on_kernel, module)?)?;
     module.add_function(wrap_pyfunction!(linux::needs_of, module)?)?;

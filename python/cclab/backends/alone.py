@@ -49,7 +49,7 @@ def execute(run: Run, directory: Path, progress: Progress) -> str | None:
 
     Gives None, or why it failed or that it was cancelled.
     """
-    work = {"run": run.to_json(), "directory": str(directory)}
+    work = {"run": run.to_json(), "directory": str(directory), "languages": _languages([run])}
 
     def heard(line: dict[str, Any]) -> None:
         if "now_s" in line:
@@ -60,7 +60,7 @@ def execute(run: Run, directory: Path, progress: Progress) -> str | None:
         return f"cancelled at {progress.now_s:.3f} s of virtual time"
     if died is not None:
         names = ", ".join(file["file"] for file in run.scenario["variant_files"])
-        return died if re.match(r"\S+:\d+: ", died) else f"{names}: {died}"
+        return died if _NAMES_FILE.match(died) else f"{names}: {died}"
     failed: str | None = answer["over"]
     if failed is None:
         progress.tell(progress.now_s, 1.0)
@@ -72,14 +72,19 @@ def wrong_files(runs: Sequence[Run]) -> list[str]:
     scenarios = {id(run.scenario): run.scenario for run in runs if is_alone(run)}
     if not scenarios:
         return []
-    # What matters of a scenario: not its traces, which may be large.
-    keys = ("variant_files", "flows", "traffic")
-    check = [{key: one.get(key, []) for key in keys} for one in scenarios.values()]
-    answer, died = _done({"check": check}, lambda line: None, lambda: False)
+    check = [*scenarios.values()]
+    work = {"check": check, "languages": _languages(runs)}
+    answer, died = _done(work, lambda line: None, lambda: False)
     if died is not None:
         return [died]
     wrong: list[str] = answer["wrong"]
     return wrong
+
+
+def _languages(runs: Sequence[Run]) -> list[str]:
+    """What the files of `runs` are written in."""
+    files = [file for run in runs for file in run.scenario.get("variant_files", [])]
+    return sorted({file["language"] for file in files})
 
 
 _CANCELLED = "cancelled"
@@ -173,11 +178,18 @@ def _tail(file: IO[str]) -> str:
     return file.read()[-_TAIL:].strip()
 
 
+_GUARDED = 86
+"""How a process ends that its guard has ended (crates/module/src/guard.rs)."""
+
+_NAMES_FILE = re.compile(r"\S+?\.(c|py|rs):")
+
 _FRAME = re.compile(r'File "([^"]+)", line (\d+) in (\S+)')
 
 
 def _death(code: int, crash: str, output: str) -> str:
     """How to say that a process died: where it was, as far as that is known."""
+    if code == _GUARDED and crash:
+        return crash.splitlines()[-1]
     if code < 0:
         with contextlib.suppress(ValueError):
             name = signal.Signals(-code).name

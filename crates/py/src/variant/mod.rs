@@ -3,12 +3,13 @@
 mod call;
 mod class;
 mod failure;
+mod native;
 mod report;
 mod told;
 mod window;
 
 use cclab_sim::OwnVariants;
-use cclab_spec::{Language, VariantFile};
+use cclab_spec::{Language, Scenario, VariantFile};
 
 pub use call::Watch;
 pub use class::Class;
@@ -19,18 +20,29 @@ pub use window::Window;
 /// Whether the simulator runs variants of files like `file`.
 pub fn runs(file: &VariantFile) -> bool {
     match file.language {
-        Language::Python => true,
-        Language::C | Language::Rust => false,
+        Language::C | Language::Python | Language::Rust => true,
     }
 }
 
-/// The variants of the files of a run: those of Python files are `classes`. What users' code raises is
-/// told to `failure`, what it is at to `watch`.
-pub fn own(classes: Vec<Class>, failure: &Failure, watch: &Watch) -> OwnVariants {
+/// What is wrong with the C and Rust files of `scenario`, and with the parameters that they are given; it
+/// may end the process, which has to be guarded.
+pub fn wrong(scenario: &Scenario) -> Option<String> {
+    native::of(scenario).err()
+}
+
+/// The variants of the files of `scenario`: those of Python files are `classes`. What users' Python code
+/// raises is told to `failure`, what it is at to `watch`.
+///
+/// # Errors
+/// What is wrong with a C or Rust file.
+pub fn own(
+    scenario: &Scenario,
+    classes: Vec<Class>,
+    failure: &Failure,
+    watch: &Watch,
+) -> Result<OwnVariants, String> {
+    let mut made = native::of(scenario)?;
     let classes = classes.into_iter();
-    OwnVariants::new(
-        classes
-            .map(|class| class.into_variant(failure, watch))
-            .collect(),
-    )
+    made.extend(classes.map(|class| class.into_variant(failure, watch)));
+    Ok(OwnVariants::new(made))
 }

@@ -1,0 +1,113 @@
+"""C and Rust files in the simulator: they run, and what they do wrong ends their run alone."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+import cclab
+from cclab.backends import alone
+from cclab.errors import InputError, RunsFailedError
+from test_python_variants import RENO, RUST, STEPS, ran, traces, written
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+C = """\
+#include <linux/module.h>
+#include <net/tcp.h>
+
+static int divisor __read_mostly = 2;
+module_param(divisor, int, 0644);
+
+static u32 own_ssthresh(struct sock *sk)
+{
+	BODY
+	return max(tcp_snd_cwnd(tcp_sk(sk)) / divisor, 2U);
+}
+
+static struct tcp_congestion_ops own __read_mostly = {
+	.ssthresh = own_ssthresh,
+	.undo_cwnd = tcp_reno_undo_cwnd,
+	.cong_avoid = tcp_reno_cong_avoid,
+	.owner = THIS_MODULE,
+	.name = "own",
+};
+
+static int __init own_register(void)
+{
+	return tcp_register_congestion_control(&own);
+}
+
+static void __exit own_unregister(void)
+{
+	tcp_unregister_congestion_control(&own);
+}
+
+module_init(own_register);
+module_exit(own_unregister);
+MODULE_LICENSE("GPL");
+"""
+
+
+def beside(folder: Path, name: str, text: str) -> str:
+    """The path of a file in the folder of a study."""
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(text)
+    return f"./{name}"
+
+
+def test_reno_in_each_language_is_the_same_run(tmp_path: Path) -> None:
+    classes = ran(tmp_path / "classes", "./reno.py:Reno", reno=RENO, steps=STEPS)
+    for name, text in (("own.c", C.replace("BODY", "")), ("own.rs", RUST)):
+        folder = tmp_path / name
+        assert traces(ran(folder, beside(folder, name, text))) == traces(classes), name
+
+
+def test_a_parameter_of_a_module_is_set_for_the_flows_that_ask(tmp_path: Path) -> None:
+    cc = beside(tmp_path, "own.c", C.replace("BODY", ""))
+    file = written(tmp_path, cc, duration="20s", more="cc_params = { divisor = 5 }")
+    second = f'[[flow]]\nname = "b"\ncc = "{cc}"\n[trace]'
+    file.write_text(file.read_text().replace("[trace]", second))
+    rows = cclab.run(file, out=tmp_path / "out").flows.to_dicts()
+    assert rows[1]["goodput_bps"] > 1.3 * rows[0]["goodput_bps"]
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("*(volatile int *)0 = 1;", r"own.c: ssthresh: it reads or writes memory"),
+        ("divisor = 0;", r"own.c: ssthresh: .*divi"),
+        ("for (;;) barrier();", r"own.c: ssthresh: "),
+    ],
+)
+def test_a_module_that_does_what_it_must_not_ends_its_run(
+    tmp_path: Path, body: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alone, "HOOK_S", 1.0)
+    cc = beside(tmp_path, "own.c", C.replace("BODY", body))
+    file = written(tmp_path, cc)
+    file.write_text(file.read_text() + f'[sweep]\n"flow.a.cc" = {json.dumps([cc, "cubic"])}\n')
+    with pytest.raises(RunsFailedError) as raised:
+        cclab.run(file, out=tmp_path / "out")
+    ((_, why),) = raised.value.failed
+    assert cclab.load(tmp_path / "out").flows["cc"].to_list() == ["cubic"]
+    with pytest.raises(AssertionError, match=told):
+        raise AssertionError(why)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("own.c", C.replace("BODY", "nothing();"), r"^own.c:9:9: "),
+        ("own.rs", RUST.replace("fn cong_avoid", "fn cong_avid"), r"own.rs:\d+:\d+: "),
+    ],
+)
+def test_a_file_that_does_not_compile_is_refused_before_any_run(
+    tmp_path: Path, name: str, text: str, told: str
+) -> None:
+    with pytest.raises(InputError, match=told):
+        ran(tmp_path, beside(tmp_path, name, text))
+    assert not (tmp_path / "out").exists()
