@@ -97,7 +97,7 @@ fn call(
 ) {
     ops.pkts_acked(tcp, sample);
     ops.in_ack_event(tcp, ack_flags::WIN_UPDATE);
-    if ack % EPISODE == 0 {
+    if ack.is_multiple_of(EPISODE) {
         tcp.prior_ssthresh = tcp.current_ssthresh();
         tcp.prior_cwnd = tcp.snd_cwnd;
         tcp.snd_ssthresh = ops.ssthresh(tcp);

@@ -50,6 +50,31 @@ impl Script {
     };
 }
 
+impl Script {
+    /// One whose every number is drawn.
+    pub fn drawn(seed: u64) -> Script {
+        let draw = |what: u64, choices: &[u64]| {
+            choices[dice(100 + what, seed, 0) as usize % choices.len()]
+        };
+        Script {
+            name: "drawn",
+            delay: draw(1, &[200, 2_000, 10_000, 40_000, 125_000]),
+            service: draw(2, &[60, 250, 1_000, 4_000]),
+            queue: draw(3, &[8, 25, 60, 200, 500]),
+            mark_at: draw(4, &[0, 0, 5, 20, 100]),
+            loss_per_10k: draw(5, &[0, 0, 5, 50, 200, 800]),
+            late_per_10k: draw(6, &[0, 0, 20, 300]),
+            late_by: draw(7, &[500, 5_000, 50_000, 300_000]),
+            jitter: draw(8, &[0, 0, 1_000, 20_000]),
+            ack_every: draw(9, &[1, 2, 2, 4, 16]),
+            burst: draw(10, &[0, 0, 3, 40, 900]),
+            idle: draw(11, &[1_000, 30_000, 400_000, 2_500_000]),
+            outage_every: draw(12, &[0, 0, 3_000_000, 17_000_000]),
+            outage: draw(13, &[50_000, 400_000, 2_000_000]),
+        }
+    }
+}
+
 /// The time after which an acknowledgement waits for no further segment.
 const DELAYED_ACK: u64 = 40_000;
 

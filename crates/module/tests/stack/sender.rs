@@ -14,6 +14,8 @@ const MSS: u32 = 1_448;
 const REORDERING: u64 = 3;
 const INITIAL_WINDOW: u32 = 10;
 const LEAST_RTO: u64 = 200_000;
+/// Some two minutes, and no multiple of the time from one outage to the next.
+const MOST_RTO: u64 = 119_700_001;
 
 /// A segment that is not acknowledged cumulatively.
 #[derive(Clone, Debug)]
@@ -357,6 +359,7 @@ impl<O: CongestionOps> Connection<O> {
             self.tcp.srtt_us = (srtt - (srtt >> 3) + rtt) as u32;
         }
         self.rto = u64::from(self.tcp.srtt_us >> 3) + (4 * self.rttvar).max(LEAST_RTO);
+        self.rto = self.rto.min(MOST_RTO);
         self.tcp.rto = self.rto.div_ceil(1_000) as u32;
     }
 
@@ -627,7 +630,7 @@ impl<O: CongestionOps> Connection<O> {
         self.set_state(CaState::Loss);
         self.set_high();
         self.retransmits += 1;
-        self.rto = (2 * self.rto).min(120_000_000);
+        self.rto = (2 * self.rto).min(MOST_RTO);
         self.tcp.rto = self.rto.div_ceil(1_000) as u32;
         self.send();
         self.tcp_timer();
