@@ -410,6 +410,44 @@ fn a_genuine_timeout_shows_by_a_sack_of_the_new_data() {
     assert!(l.s.sender.in_recovery());
 }
 
+/// `tcp_may_raise_cwnd`: where what is late was late by more than three segments
+/// (`tcp_check_sack_reordering`: 0 arrived after 5), any delivery lets the window grow, not only
+/// what is acknowledged cumulatively.
+#[test]
+fn a_sack_lets_the_window_grow_where_reordering_is_large() {
+    let mut l = Linux::new(100);
+    l.s.ack(201, 0, &[(5, 6)]);
+    assert_eq!(l.calls().last().expect("calls"), "Open to Disorder");
+    l.s.sent(201);
+    l.s.ack(202, 1, &[(5, 6)]);
+    l.s.sent(202);
+    l.calls();
+    let before = l.window().0;
+    l.s.ack(203, 1, &[(7, 8), (5, 6)]);
+    assert_eq!(
+        l.calls(),
+        ["acked 0 in 103000 Disorder", "flags 1", "cong_avoid 1"]
+    );
+    assert_eq!(l.window().0, before + 1);
+}
+
+/// `tcp_enter_loss` in CWR: the mark reduced the window for the data that is outstanding, and
+/// `high_seq` is not reached: no further reduction.
+#[test]
+fn a_timeout_after_a_mark_keeps_the_threshold() {
+    let mut l = Linux::of(profile("linux-6.12"), true, 10);
+    assert_eq!(l.s.sent(100), fresh(0..10));
+    l.s.ece = true;
+    l.s.ack(200, 1, &[]);
+    assert_eq!(l.window(), (10, 5));
+    assert_eq!(l.s.timer(402), again(&[9])); // probes leave in CWR, too
+    l.calls();
+    let due = l.s.due().expect("the timer");
+    assert_eq!(l.s.timer(due), again(&[1]));
+    assert_eq!(l.calls(), ["Cwr to Loss", "TxStart 1"]);
+    assert_eq!(l.window(), (1, 5));
+}
+
 /// A SYN that left three times leaves a window of one segment (`tcp_init_transfer`); `init` is told
 /// once, of that.
 #[test]

@@ -128,7 +128,7 @@ impl Linux {
             let used = self.cwnd_used.max(self.initial);
             if used < tcp.snd_cwnd {
                 tcp.snd_ssthresh = tcp.current_ssthresh();
-                tcp.snd_cwnd = (tcp.snd_cwnd + used) >> 1;
+                tcp.snd_cwnd = tcp.snd_cwnd.midpoint(used);
             }
             self.cwnd_used = 0;
         }
