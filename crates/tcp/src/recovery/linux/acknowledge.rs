@@ -53,6 +53,16 @@ struct Cleaned {
     lowest: Option<u64>,
 }
 
+/// All that an acknowledgement delivered.
+struct Found {
+    cleaned: Cleaned,
+    sacked: Sacked,
+    /// Bytes acknowledged cumulatively.
+    bytes: u64,
+    /// Segments known by SACK before.
+    prior_sacked: u64,
+}
+
 impl Linux {
     /// Takes in an acknowledgement of data sent, or an older one with SACK blocks.
     pub fn on_ack(&mut self, line: &mut Line<'_>, ack: &Ack<'_>) -> Took {
@@ -108,16 +118,13 @@ impl Linux {
 
         let cleaned = self.clean(line, ack, prior_sacked, &mut sample);
         flags |= cleaned.flags;
-        let whole = ack.ack - prior_una;
-        flags |= self.measure(
-            line,
-            ack,
-            &cleaned,
-            &sacked,
-            whole,
+        let found = Found {
+            cleaned,
+            sacked,
+            bytes: ack.ack - prior_una,
             prior_sacked,
-            &mut sample,
-        );
+        };
+        flags |= self.measure(line, ack, &found, &mut sample);
         if cleaned.flags & flag::DATA_ACKED != 0
             && let Some(low) = cleaned.lowest.filter(|&low| low < prior_fack)
         {
@@ -273,17 +280,16 @@ impl Linux {
 
     /// The round-trip times of an acknowledgement (the end of `tcp_clean_rtx_queue`, and
     /// `tcp_ack_update_rtt`). Returns further flags.
-    #[expect(clippy::too_many_arguments, reason = "the kernel's locals")]
     fn measure(
         &mut self,
         line: &mut Line<'_>,
         ack: &Ack<'_>,
-        cleaned: &Cleaned,
-        sacked: &Sacked,
-        bytes: u64,
-        prior_sacked: u64,
+        found: &Found,
         sample: &mut RateSample,
     ) -> u32 {
+        let Found {
+            cleaned, sacked, ..
+        } = found;
         let mut flags = 0;
         let now = self.tcp.tcp_mstamp;
         let since = |sent: Time| now - sent.as_micros();
@@ -291,7 +297,7 @@ impl Linux {
         if cleaned.flags & flag::RETRANS_DATA_ACKED == 0 {
             seq_rtt = cleaned.first.map(since);
             ca_rtt = cleaned.last.map(since);
-            let lone = cleaned.acked == 1 && prior_sacked == 0 && bytes < self.mss;
+            let lone = cleaned.acked == 1 && found.prior_sacked == 0 && found.bytes < self.mss;
             if seq_rtt.is_some()
                 && lone
                 && sample.prior_delivered.wrapping_add(1) == self.tcp.delivered
