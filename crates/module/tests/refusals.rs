@@ -239,3 +239,16 @@ fn two_processes_may_compile_the_same_at_once() {
     endings.sort();
     assert_eq!(endings, ["ours", "so", "told"]);
 }
+
+/// A sweep's run may have many files and values: each is a copy of its own in the process.
+#[test]
+fn many_copies_are_loaded_at_once() {
+    let compiled = own(&reno_but("", "")).expect("it compiles");
+    let loaded: Vec<_> = (0..200)
+        .map(|_| compiled.load(&BTreeMap::new()).expect("it loads"))
+        .collect();
+    let mut tcp = Tcp::default();
+    for loaded in &loaded {
+        assert_eq!(loaded.module().ssthresh(&mut tcp), 5);
+    }
+}
