@@ -2,8 +2,8 @@
 //!
 //! [`install`] is for a process that runs one simulation, in one thread. A division by zero, memory
 //! that is not the module's, an instruction that is none and a hook that does not come back are
-//! told as `FILE: HOOK: WHAT` and a newline to the file descriptor given, and the process ends with
-//! [`EXIT`]. Faults elsewhere take the course that they took before.
+//! told as `FILE: HOOK: WHAT`, ` (line N)` where that is known, and a newline to the file descriptor
+//! given, and the process ends with [`EXIT`]. Faults elsewhere take the course that they took before.
 
 #![allow(unsafe_code, reason = "signal handlers are set and run")]
 
@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use crate::hook::Hook;
+use crate::place;
 
 /// How a process ends that a module has ended.
 pub const EXIT: i32 = 86;
@@ -148,7 +149,7 @@ pub fn leave() {
 pub fn told(module: &'static CStr, hook: Hook, what: &str) -> ! {
     if is_installed() {
         enter(module, hook);
-        end(what, None);
+        end(what, None, None);
     }
     panic!("{}: {}: {what}", module.to_string_lossy(), hook.name());
 }
@@ -159,7 +160,7 @@ pub(crate) extern "C" fn on_bug(what: *const c_char) {
     let what = unsafe { CStr::from_ptr(what) };
     let what = what.to_str().unwrap_or("BUG");
     if is_installed() {
-        end(what, None);
+        end(what, None, None);
     }
     eprintln!("{what}");
     std::process::abort();
@@ -183,7 +184,7 @@ pub(crate) fn what(signal: c_int) -> &'static str {
     }
 }
 
-extern "C" fn on_fault(signal: c_int, told: *mut libc::siginfo_t, _: *mut c_void) {
+extern "C" fn on_fault(signal: c_int, told: *mut libc::siginfo_t, context: *mut c_void) {
     if CALL.load(Relaxed) == 0 || REPORT.load(Relaxed) < 0 {
         // Not a module's: the instruction runs again, under the handler that was there.
         let index = FAULTS.iter().position(|known| *known == signal);
@@ -202,23 +203,23 @@ extern "C" fn on_fault(signal: c_int, told: *mut libc::siginfo_t, _: *mut c_void
         libc::SIGSEGV | libc::SIGBUS => Some(unsafe { (*told).si_addr() } as usize),
         _ => None,
     };
-    end(what(signal), address);
+    end(what(signal), address, place::instruction(context));
 }
 
-extern "C" fn on_tick(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
+extern "C" fn on_tick(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
     let call = CALL.load(Relaxed);
     if call == 0 {
         return;
     }
     if call / TICK_ONE % 16 + 1 >= TICKS {
-        end("it does not come back", None);
+        end("it does not come back", None, place::instruction(context));
     }
     // The call may have ended in another thread meanwhile.
     let _ = CALL.compare_exchange(call, call + TICK_ONE, Relaxed, Relaxed);
 }
 
-/// Writes what the present call did and ends the process: in a handler, too.
-fn end(what: &str, address: Option<usize>) -> ! {
+/// Writes what the present call did, at which instruction, and ends the process: in a handler, too.
+fn end(what: &str, address: Option<usize>, instruction: Option<usize>) -> ! {
     let report = REPORT.load(Relaxed);
     let write = |text: &[u8]| {
         // SAFETY: the text lives through the call; write is allowed in handlers. Whom it cannot
@@ -243,6 +244,12 @@ fn end(what: &str, address: Option<usize>) -> ! {
         if address < 4_096 {
             write(b" (through a pointer that is NULL)");
         }
+    }
+    let mut room = [0; 512];
+    if let Some(line) = instruction.and_then(|at| place::line(at, &mut room)) {
+        write(b" (line ");
+        write(line);
+        write(b")");
     }
     write(b"\n");
     // SAFETY: it ends the process at once.

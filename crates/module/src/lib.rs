@@ -22,6 +22,7 @@ mod hook;
 mod loaded;
 mod message;
 mod module;
+mod place;
 mod private;
 pub mod windows;
 

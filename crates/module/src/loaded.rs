@@ -17,6 +17,7 @@ use crate::guard;
 use crate::hook::Hook;
 use crate::message::ModuleError;
 use crate::module::Module;
+use crate::place;
 
 /// A module that has begun. It is a copy of its own: another of the same file has other parameters
 /// and other variables. It ends with the last of its flows.
@@ -117,6 +118,7 @@ impl Compiled {
             let functions = Functions::of(&library).map_err(unfit)?;
             (functions, *begin, *end)
         };
+        place::add(&self.object, begin as *const c_void);
         self.set(&library, values)?;
         let mut told = Told {
             ops: std::ptr::null(),

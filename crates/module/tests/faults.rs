@@ -21,14 +21,14 @@ const FAULTS: [(&str, &str, &str, &str); 11] = [
         "static void own_avoid(struct sock *sk, u32 ack, u32 acked)\n\
          { u32 none = tcp_sk(sk)->sacked_out; tcp_sk(sk)->snd_cwnd += acked / none; }",
         ".cong_avoid = own_avoid,",
-        "tcp_own.c: cong_avoid: it divides by zero",
+        "tcp_own.c: cong_avoid: it divides by zero (line 4)",
     ),
     (
         "do_div",
         "static u32 own_ssthresh(struct sock *sk)\n\
          { u64 x = 1000; do_div(x, tcp_sk(sk)->sacked_out); return x; }",
         ".ssthresh = own_ssthresh,",
-        "tcp_own.c: ssthresh: it divides by zero",
+        "tcp_own.c: ssthresh: it divides by zero (line 4)",
     ),
     (
         "null",
@@ -37,7 +37,7 @@ const FAULTS: [(&str, &str, &str, &str); 11] = [
          { struct own *own = inet_csk_ca(sk); own->count[2] = 1; }",
         ".pkts_acked = own_acked,",
         "tcp_own.c: pkts_acked: it reads or writes memory that is not its own, at address 0x8 \
-         (through a pointer that is NULL)",
+         (through a pointer that is NULL) (line 5)",
     ),
     (
         "beyond",
@@ -51,7 +51,7 @@ const FAULTS: [(&str, &str, &str, &str); 11] = [
         "static volatile int forever = 1;\n\
          static void own_state(struct sock *sk, u8 state) { while (forever) ; }",
         ".set_state = own_state,",
-        "tcp_own.c: set_state: it does not come back",
+        "tcp_own.c: set_state: it does not come back (line 4)",
     ),
     (
         "recursion",
