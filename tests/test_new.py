@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from statistics import fmean
 from typing import TYPE_CHECKING
 
+import polars as pl
 import pytest
 
 import cclab
@@ -105,3 +109,35 @@ def test_names_that_cannot_be_are_refused(
     done = cli("new", "variant", name, "--language", language, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (WRONG_INPUT, f"error: {told}\n")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("language", ENDINGS)
+def test_what_is_written_passes_its_own_test(cli: Cli, tmp_path: Path, language: str) -> None:
+    """From the command to numbers, in a folder outside of the checkout."""
+    assert cli("new", "variant", "soft", "--language", language, cwd=tmp_path).returncode == DONE
+    folder = tmp_path / "soft"
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder)]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "3 passed" in done.stdout
+
+
+@pytest.mark.parametrize("language", ENDINGS)
+def test_its_parameter_is_what_remains_of_the_window(
+    cli: Cli, tmp_path: Path, language: str
+) -> None:
+    assert cli("new", "variant", "soft", "--language", language, cwd=tmp_path).returncode == DONE
+    study = tmp_path / "soft/study.toml"
+    text = study.read_text().replace("[sweep]", '[sweep]\n"flow.mine.cc_params.beta" = BETAS')
+    text = text.replace(f'["{PATHS[language]}", "cubic", "reno"]', f'["{PATHS[language]}"]')
+    betas = [512, 896] if language == "c" else [0.5, 0.875]
+    study.write_text(text.replace("BETAS", str(betas)))
+    results = cclab.run(study, out=tmp_path / "out", set="duration=30s", repeat=2)
+    rows = results.flows.filter(name="mine")
+    reno, gentle = (
+        fmean(rows.filter(pl.col("flow.mine.cc_params.beta") == beta)["goodput_bps"].to_list())
+        for beta in betas
+    )
+    # Half is Reno's own: 10 Mbit/s each, give or take what two runs of it do.
+    assert 0.8 < reno / 10e6 < 1.2
+    assert gentle > 1.2 * reno
