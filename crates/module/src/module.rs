@@ -23,7 +23,9 @@ pub struct Module {
     /// Its `struct tcp_congestion_ops`: a module may give a flow another of its own.
     ops: u64,
     hooks: u32,
-    private: Private,
+    _private: Private,
+    /// Where its bytes begin.
+    private_at: u64,
     /// `init` has been called, and `release` has to be.
     begun: bool,
     /// What `release` reads of the clock.
@@ -34,10 +36,12 @@ impl Module {
     pub(crate) fn new(of: Arc<Instance>) -> Module {
         // SAFETY: the address came from the module.
         let hooks = unsafe { (of.functions.hooks)(of.ops) };
+        let private = Private::new();
         Module {
             ops: of.ops,
             hooks,
-            private: Private::new(),
+            private_at: private.address(),
+            _private: private,
             begun: false,
             clock: [0; 2],
             of,
@@ -58,17 +62,23 @@ impl Module {
         by: impl FnOnce(&Instance, *mut Tcp) -> R,
     ) -> R {
         tcp.ca_ops = self.ops;
-        tcp.ca_priv = self.private.address();
+        tcp.ca_priv = self.private_at;
         guard::enter(self.of.file, hook);
         let said = by(&self.of, tcp);
         guard::leave();
         if tcp.ca_ops != self.ops {
-            self.ops = tcp.ca_ops;
-            // SAFETY: the address came from the module.
-            self.hooks = unsafe { (self.of.functions.hooks)(self.ops) };
+            self.change(tcp.ca_ops);
         }
         windows::check(self.of.file, hook, tcp);
         said
+    }
+
+    /// The module has given the flow other hooks of its own.
+    #[cold]
+    fn change(&mut self, ops: u64) {
+        self.ops = ops;
+        // SAFETY: the address came from the module.
+        self.hooks = unsafe { (self.of.functions.hooks)(ops) };
     }
 
     /// A number of segments that a hook returned.
