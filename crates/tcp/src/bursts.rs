@@ -94,7 +94,12 @@ impl Sender {
     /// What holds back less than a full burst, if it is to wait for the next acknowledgement.
     fn deferred(&self, now: Time, window: u64, most: u64, rules: &Bursts) -> Option<Limit> {
         let available = self.flight.written.saturating_sub(self.flight.snd_nxt);
-        let recent = now <= self.last_sent + rules.patience;
+        // Linux counts from when the pacer lets the next segment go (`tcp_wstamp_ns`).
+        let last = match self.flight.cc.is_linux() {
+            true => self.last_sent.max(self.pacer.next_departure()),
+            false => self.last_sent,
+        };
+        let recent = now <= last + rules.patience;
         if self.flight.in_recovery()
             || !recent
             || self.flight.board.is_empty()

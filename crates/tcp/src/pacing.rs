@@ -61,6 +61,11 @@ impl Pacer {
         self.next.max(now) - now
     }
 
+    /// When the next packet may leave, whether one is waiting or not.
+    pub(crate) fn next_departure(&self) -> Time {
+        self.next
+    }
+
     /// When the next packet may leave, if one is waiting.
     pub fn deadline(&self) -> Time {
         if self.waiting { self.next } else { Time::NEVER }
