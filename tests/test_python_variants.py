@@ -282,6 +282,27 @@ class Random:
     assert traces(cclab.run(other, out=tmp_path / "c" / "out")) != first
 
 
+def test_a_clock_from_outside_is_found_by_doing_the_first_run_twice(tmp_path: Path) -> None:
+    text = """
+import CLOCK
+
+class Clock:
+    def on_ack(self, ack):
+        self.cwnd = 10 + VALUE
+"""
+    cases = {
+        "time": "time.perf_counter_ns() % 7",
+        "random": "random.randrange(7)",
+        "math": "math.floor(self.random.random() * 7)",
+    }
+    for module, value in cases.items():
+        clock = text.replace("CLOCK", module).replace("VALUE", value)
+        results = ran(tmp_path / module, "./c.py:Clock", c=clock)
+        found = [warning for warning in results.warnings if warning.code == "not-repeatable"]
+        assert len(found) == (module != "math"), module
+        assert all("acks.parquet" in warning.message for warning in found)
+
+
 def test_a_class_may_decide_once_a_round_trip_and_by_a_timer(tmp_path: Path) -> None:
     text = """
 class Report:

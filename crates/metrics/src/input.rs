@@ -37,6 +37,8 @@ pub struct MeasureInput {
     pub variant_files: Vec<String>,
     /// The group of each flow, if it is in one.
     pub groups: Vec<Option<String>>,
+    /// The files of the trace that were others when the run was done a second time.
+    pub differs: Vec<String>,
     /// Who shares which link; absent: what depends on it is not measured.
     pub paths: Option<Paths>,
 }
@@ -115,6 +117,7 @@ impl From<&Scenario> for MeasureInput {
                 let group = |flow: &Flow| flow.group().map(str::to_owned);
                 scenario.flows.iter().map(group).collect()
             },
+            differs: Vec::new(),
             paths,
         }
     }

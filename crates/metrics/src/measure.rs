@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cclab_spec::{Direction, Run};
 use cclab_trace::Trace;
 use cclab_units::Time;
+use serde::de::DeserializeOwned;
 
 use crate::contest::Contest;
 use crate::error::MeasureError;
@@ -89,20 +90,31 @@ pub fn measure(trace: &Trace, input: &MeasureInput) -> RunMetrics {
     metrics
 }
 
+/// Beside a trace: which of its files were others when the run was done a second time. Not there: none
+/// was, or it was done once.
+const DIFFERS: &str = "differs.json";
+
 /// The numbers of the run in `dir`: its trace, and `run.json` beside it.
 ///
 /// # Errors
 /// If a file is missing or damaged; the message names it.
 pub fn measure_dir(dir: &Path) -> Result<RunMetrics, MeasureError> {
-    let path = dir.join("run.json");
+    let run: Run = read(dir.join("run.json"))?;
+    let differs = dir.join(DIFFERS);
+    let input = MeasureInput {
+        differs: match differs.exists() {
+            true => read(differs)?,
+            false => Vec::new(),
+        },
+        ..MeasureInput::from(&run.scenario)
+    };
+    Ok(measure(&cclab_trace::read(dir)?, &input))
+}
+
+fn read<T: DeserializeOwned>(path: PathBuf) -> Result<T, MeasureError> {
     let text = fs::read_to_string(&path).map_err(|source| MeasureError::Io {
         path: path.clone(),
         source,
     })?;
-    let run: Run =
-        serde_json::from_str(&text).map_err(|source| MeasureError::Run { path, source })?;
-    Ok(measure(
-        &cclab_trace::read(dir)?,
-        &MeasureInput::from(&run.scenario),
-    ))
+    serde_json::from_str(&text).map_err(|source| MeasureError::Run { path, source })
 }

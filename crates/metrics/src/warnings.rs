@@ -45,7 +45,7 @@ pub struct Rule {
 }
 
 /// Every doubt about a single run, in the order of printing.
-pub const RULES: [Rule; 22] = [
+pub const RULES: [Rule; 23] = [
     Rule {
         code: "host-too-slow",
         when: "in real time: timers more than 1 ms or a tenth of a flow's mean RTT late, processors busy for more than 90% of the run, packets put off or dropped between interfaces, or a bottleneck that sends at less than 98% of its rate while packets wait",
@@ -60,6 +60,11 @@ pub const RULES: [Rule; 22] = [
         code: "kernel-not-modelled",
         when: "of a simulation: the study names a kernel, and the simulator models the TCP of its stack alone",
         check: setting::kernel_not_modelled,
+    },
+    Rule {
+        code: "not-repeatable",
+        when: "the code of a variant's file, in a run that was done twice, did not do the same: the first run of each such file is",
+        check: setting::not_repeatable,
     },
     Rule {
         code: "never-started",

@@ -3,14 +3,14 @@
 use cclab_layout::Description;
 use cclab_spec::Scenario;
 
-use crate::{SimError, Unsupported, unsupported};
+use crate::{SimError, Unsupported, unsupported_but_files};
 
 /// Describes `scenario`. A variant that only the kernel has changes nothing of the network.
 ///
 /// # Errors
 /// What [`crate::unsupported`] names first but for variants: such a network is not simulated.
 pub fn describe(scenario: &Scenario) -> Result<Description, SimError> {
-    match unsupported(&with_variants_of_its_own(scenario))
+    match unsupported_but_files(&with_variants_of_its_own(scenario), &|_| true)
         .into_iter()
         .next()
     {

@@ -1,7 +1,7 @@
 //! What a scenario asks for that this simulator does not do: found before a run, by name.
 
 use cclab_layout::{Layout, Role};
-use cclab_spec::{By, Flow, Language, Scenario, VariantFile};
+use cclab_spec::{By, Flow, Scenario, VariantFile};
 use cclab_tcp::profile;
 use cclab_units::parameter::Params;
 
@@ -158,13 +158,8 @@ fn unsupported_variant(scenario: &Scenario, cc: &str) -> String {
     let Some(file) = scenario.variant_file(cc) else {
         return format!("variant {cc}");
     };
-    let kind = match file.language {
-        Language::C => "C modules",
-        Language::Python => "Python classes",
-        Language::Rust => "Rust files",
-    };
     format!(
-        "the variant {cc} of {} (the simulator does not run {kind} yet)",
+        "the variant {cc} of {} (backend sim alone runs the files of simulated hosts)",
         file.file
     )
 }

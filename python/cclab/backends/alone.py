@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -47,23 +48,77 @@ def is_alone(run: Run) -> bool:
 def execute(run: Run, directory: Path, progress: Progress) -> str | None:
     """Writes the trace of `run` into a folder in `directory`, as `Backend.execute` does.
 
-    Gives None, or why it failed or that it was cancelled.
+    Gives None, or why it failed or that it was cancelled. The first run of each set of files is done
+    a second time, and the entry says what was other then.
     """
+    failed = _executed(run, directory, progress)
+    if failed is None and _is_first(run):
+        with tempfile.TemporaryDirectory(dir=directory) as again:
+            if _executed(run, Path(again), progress) is None:
+                differs = _differing(directory / run.id, Path(again) / run.id)
+                if differs:
+                    (directory / run.id / _DIFFERS).write_text(json.dumps(differs) + "\n")
+            elif progress.cancelled:
+                return _cancelled(progress)
+            else:
+                # It cannot be said what differs; that it does is certain.
+                (directory / run.id / _DIFFERS).write_text(json.dumps(["all files"]) + "\n")
+    if failed is None:
+        progress.tell(progress.now_s, 1.0)
+    return failed
+
+
+_DIFFERS = "differs.json"
+"""As crates/metrics reads it."""
+
+_tried: set[str] = set()
+"""The files of which a run was done twice by this process, by their hashes."""
+_trying = threading.Lock()
+
+
+def _is_first(run: Run) -> bool:
+    """Whether no run with the files of `run` was done by this process. C files call nothing of the
+    system's: they have neither its clock nor its random numbers."""
+    files = run.scenario["variant_files"]
+    hashes = sorted(file["sha256"] for file in files if file["language"] != "c")
+    key = " ".join(hashes)
+    with _trying:
+        first = bool(hashes) and key not in _tried
+        _tried.add(key)
+    return first
+
+
+def _differing(one: Path, other: Path) -> list[str]:
+    """The names of the files that are not the same in both folders."""
+    names = sorted({file.name for folder in (one, other) for file in folder.iterdir()})
+
+    def content(folder: Path, name: str) -> bytes | None:
+        file = folder / name
+        return file.read_bytes() if file.exists() else None
+
+    return [name for name in names if content(one, name) != content(other, name)]
+
+
+def _cancelled(progress: Progress) -> str:
+    return f"cancelled at {progress.now_s:.3f} s of virtual time"
+
+
+def _executed(run: Run, directory: Path, progress: Progress) -> str | None:
+    """Does `run` once; None, or why it failed or that it was cancelled."""
     work = {"run": run.to_json(), "directory": str(directory), "languages": _languages([run])}
 
     def heard(line: dict[str, Any]) -> None:
         if "now_s" in line:
-            progress.tell(line["now_s"], line["fraction"])
+            # The end is told once all is over.
+            progress.tell(line["now_s"], min(line["fraction"], 0.99))
 
     answer, died = _done(work, heard, lambda: progress.cancelled)
     if died == _CANCELLED:
-        return f"cancelled at {progress.now_s:.3f} s of virtual time"
+        return _cancelled(progress)
     if died is not None:
         names = ", ".join(file["file"] for file in run.scenario["variant_files"])
         return died if _NAMES_FILE.match(died) else f"{names}: {died}"
     failed: str | None = answer["over"]
-    if failed is None:
-        progress.tell(progress.now_s, 1.0)
     return failed
 
 

@@ -45,6 +45,17 @@ pub(super) fn kernel_not_modelled(evidence: &Evidence<'_>) -> Option<(String, St
     })
 }
 
+pub(super) fn not_repeatable(evidence: &Evidence<'_>) -> Option<(String, String)> {
+    let files = joined(evidence.input.differs.iter().cloned())?;
+    let variants = joined(evidence.input.variant_files.iter().cloned())?;
+    Some((
+        format!("done a second time, the run was another one: {files} differ by what {variants} did"),
+        "have the variant take its time and its random numbers from the connection (of a Python class: \
+         self.now, self.random), and keep nothing between runs"
+            .to_owned(),
+    ))
+}
+
 pub(super) fn cross_traffic_without_rtt(evidence: &Evidence<'_>) -> Option<(String, String)> {
     let flow = evidence.metrics.flows.first()?;
     foreseen::without_rtt(&evidence.input.nearby, &flow.name)

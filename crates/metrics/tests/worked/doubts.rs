@@ -60,6 +60,27 @@ fn an_application_that_is_meant_to_limit_is_no_doubt() {
     assert_eq!((programs(""), programs("cubic")), (0, 1));
 }
 
+/// A run that was another one when it was done again is told of, with what differed and by whom.
+#[test]
+fn a_run_that_does_not_repeat_is_told_of() {
+    let message = |differs: &[&str]| {
+        let input = MeasureInput {
+            differs: differs.iter().map(|&name| name.to_owned()).collect(),
+            variant_files: vec!["Mine".to_owned()],
+            ..WARMUP
+        };
+        let warnings = measure(&trace(), &input).warnings;
+        let mut raised = warnings.into_iter().filter(|w| w.code == "not-repeatable");
+        raised.next().map(|warning| warning.message)
+    };
+    assert_eq!(message(&[]), None);
+    let told = message(&["acks.parquet"]).expect("a doubt");
+    assert!(
+        told.ends_with("acks.parquet differ by what Mine did"),
+        "{told}"
+    );
+}
+
 /// A study that names kernels is of them on the kernels alone.
 #[test]
 fn kernels_that_a_study_names_are_not_modelled() {

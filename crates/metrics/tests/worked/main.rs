@@ -149,6 +149,7 @@ const WARMUP: MeasureInput = MeasureInput {
     groups: Vec::new(),
     meant_by_application: Vec::new(),
     finite: Vec::new(),
+    differs: Vec::new(),
     paths: None,
 };
 
