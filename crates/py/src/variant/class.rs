@@ -251,7 +251,7 @@ impl Flow {
                 let ack = Ack {
                     now: seconds(tcp.tcp_clock_cache),
                     acked,
-                    rtt: (rtt_us >= 0).then(|| rtt_us as f64 * 1e-6),
+                    rtt: (rtt_us >= 0).then_some(rtt_us as f64 * 1e-6),
                     srtt: f64::from(tcp.srtt_us) * 0.125e-6,
                     min_rtt: f64::from(tcp.rtt_min_us) * 1e-6,
                     in_flight: tcp.packets_in_flight(),
