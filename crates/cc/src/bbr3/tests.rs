@@ -488,8 +488,6 @@ fn the_bandwidth_is_the_largest_of_two_cycles() {
     assert_eq!(take(120.0, true, true), 120.0);
 }
 
-/// 5.6.3 and 5.5.8.1: a millisecond at the pacing rate, two segments at least and 64 KiB at most; three
-/// of them are room for what waits in the hosts, and four segments.
 /// 5.3.3.6 and 5.5.6 by hand. A rate is forgotten a round after each of two probes, and a probe comes
 /// after 2 to 3 s, a round of refilling and three without growth; the dip, 5 s after the last one
 /// ended (5.3.4.3), puts an end to a cycle that is not done by then, and the round behind a dip is
@@ -522,6 +520,8 @@ fn a_rate_is_forgotten_only_where_a_cycle_ends_before_the_next_dip() {
     }
 }
 
+/// 5.6.3 and 5.5.8.1: a millisecond at the pacing rate, two segments at least and 64 KiB at most; three
+/// of them are room for what waits in the hosts, and four segments.
 #[test]
 fn bursts_have_their_room_in_the_window() {
     let room = |bytes, state, inflight| {
