@@ -78,8 +78,9 @@ test: lint test-rust test-python ## Check everything: lint, the Rust tests, the 
 
 .PHONY: test-rust
 test-rust: .venv/.tools
-	# tcptrace and tshark judge the captures.
-	@tests/install-packages.sh tcptrace:tcptrace tshark:tshark
+	# tcptrace and tshark judge the captures; the kernel's modules are compiled as they are.
+	@tests/install-packages.sh tcptrace:tcptrace tshark:tshark linux-source-6.12 gcc:gcc libc6-dev \
+		binutils:addr2line xz-utils:xz
 	@echo "== cargo test"
 	# The bindings, whose tests are in Python, are among them for the features that they ask of
 	# dependencies: with others, all would be compiled once more.

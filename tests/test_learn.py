@@ -10,8 +10,17 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import parallel_api_test
 
+import cclab
 from cclab import InputError
-from cclab.learn import FlowEnv, FlowsEnv, Interval, RateAction, WindowAction, rollout
+from cclab.learn import (
+    FlowEnv,
+    FlowsEnv,
+    Interval,
+    RateAction,
+    WindowAction,
+    rollout,
+    save_policy,
+)
 from cclab.learn.action import factor
 
 if TYPE_CHECKING:
@@ -146,6 +155,10 @@ def test_sweep_points_are_drawn(tmp_path: Path) -> None:
             lambda study: FlowEnv(study, set="duration=1ms").reset(),
             "the run ends before one measured a round trip",
         ),
+        (
+            lambda study: FlowEnv(study).reset(options={"point": 1}),
+            "there is no sweep point 1: the study has 0 to 0",
+        ),
         (lambda study: FlowEnv(study).step(np.zeros(1, np.float32)), "reset the environment"),
     ],
 )
@@ -154,6 +167,43 @@ def test_what_is_wrong_is_told(two: Path, make: Callable[[Path], object], what: 
         make(two)
 
 
+def test_variants_of_files_are_no_part_of_an_environment(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text("class Own:\n    def on_ack(self, ack):\n        pass\n")
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY.replace('"reno"', '"./own.py:Own"'))
+    with pytest.raises(InputError, match=r"^two has the variant of own.py: "):
+        FlowEnv(path).reset()
+    FlowEnv(path, "two").reset()  # whose variant nobody asks
+
+
 def test_a_factor_and_its_inverse() -> None:
     """1 + 0.5 and 1 / (1 + 0.5); beyond -1..1 nothing is added."""
     assert (factor(1, 0.5), factor(-1, 0.5), factor(3, 0.5)) == (1.5, 1 / 1.5, 1.5)
+
+
+@pytest.mark.parametrize("action", [RateAction(0.1), WindowAction(0.1)])
+def test_a_policy_that_is_saved_is_a_variant(
+    alone: Path, action: RateAction | WindowAction
+) -> None:
+    """The action follows the delay: up while a round trip is below 1.3 of the smallest."""
+    history = 3
+    weights = np.zeros((1, 3 * history))
+    weights[0, -2] = -5.0  # the latest latency ratio less 1
+    save_policy(alone.parent / "policy.py", [(weights, [1.5])], history=history, action=action)
+    alone.write_text(ALONE.replace('cc = "cubic"', 'cc = "./policy.py:Policy"'))
+    (row,) = cclab.run(alone).flows.to_dicts()
+    alone.write_text(ALONE)
+    env = FlowEnv(alone, action=action, history=history)
+    taught = rollout(env, lambda seen: (weights @ seen + 1.5).astype(np.float32), seed=1)
+    assert row["goodput_bps"] == pytest.approx(taught.throughput_bps, rel=0.1)
+    assert row["srtt_mean_s"] == pytest.approx(taught.rtt_s, rel=0.15)
+
+
+def test_a_policy_of_another_shape_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"layer 1 has weights of shape \(1, 4\)"):
+        save_policy(tmp_path / "policy.py", [(np.zeros((1, 4)), [0.0])])
+    with pytest.raises(InputError, match="the last layer has one output"):
+        save_policy(tmp_path / "policy.py", [(np.zeros((2, 30)), [0.0, 0.0])])
+    with pytest.raises(InputError, match="not finite"):
+        save_policy(tmp_path / "policy.py", [(np.full((1, 30), np.nan), [0.0])])
+    assert not (tmp_path / "policy.py").exists()

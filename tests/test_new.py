@@ -59,6 +59,12 @@ def test_a_name_of_several_words_is_a_class_in_one() -> None:
     assert "u32 slow_reno2_ssthresh(" in starts.texts("slow_reno2", "c")["slow_reno2.c"]
 
 
+@pytest.mark.parametrize("language", ENDINGS)
+def test_a_name_may_hold_that_of_the_start(language: str) -> None:
+    study = starts.texts("my_gentle2", language)["study.toml"]
+    assert study.count(f'"{starts.path_of("my_gentle2", language)}"') == 2
+
+
 def test_nothing_is_overwritten(cli: Cli, tmp_path: Path) -> None:
     out = tmp_path / "mine"
     out.mkdir()

@@ -121,7 +121,8 @@ def test_what_was_sent_in_the_warm_up_does_not_count(probed: Results) -> None:
     assert len(samples) == 240
     assert measured["sent"] - measured["lost"] == len(known)
     assert measured["rtt_mean_s"] == pytest.approx(known["rtt_s"].mean())
-    assert measured["rtt_p50_s"] in known["rtt_s"].to_list()
+    # It is one of them, to the nanosecond in which either is told.
+    assert (known["rtt_s"] - measured["rtt_p50_s"]).abs().min() < 1e-9
     # A queue of 100 full packets, and the one that is being sent.
     full = 0.02 + 101 * 1514 * 8 / 10e6
     assert 0.5 * full < measured["rtt_p99_s"] <= full + 1e-3

@@ -131,7 +131,7 @@ def why(folder: Path, body: str, **given: str) -> str:
     return reason
 
 
-def test_reno_as_a_class_is_reno_in_rust_byte_for_byte(tmp_path: Path) -> None:
+def test_reno_as_a_class_is_the_built_in_one_byte_for_byte(tmp_path: Path) -> None:
     # Losses, timeouts, and marks.
     lossy = STUDY.replace('limit = "1bdp" }', 'limit = "1bdp" }\nloss = 0.1')
     marking = STUDY.replace('"droptail", limit = "1bdp"', '"codel", ecn = true, limit = "1000p"')
@@ -140,7 +140,7 @@ def test_reno_as_a_class_is_reno_in_rust_byte_for_byte(tmp_path: Path) -> None:
     seen = {}
     for name, study in (("plain", STUDY), ("lossy", lossy), ("marking", marking)):
         found: list[dict[str, bytes]] = []
-        for cc in ("./own.rs", "./reno.py:Reno"):
+        for cc in ("reno", "./own.rs", "./reno.py:Reno"):
             folder = tmp_path / f"{name} {len(found)}"
             file = written(folder, cc, duration="20s", reno=RENO, steps=STEPS)
             (folder / "own.rs").write_text(RUST)
@@ -151,7 +151,7 @@ def test_reno_as_a_class_is_reno_in_rust_byte_for_byte(tmp_path: Path) -> None:
             (marks,) = results.bottlenecks["ecn_marks"].to_list()
             seen[name] = (row["retransmits"], row["rtos"], marks)
             found.append(traces(results))
-        assert found[0] == found[1], name
+        assert found[0] == found[1] == found[2], name
     assert seen["plain"][0] > 0
     assert seen["lossy"][1] > 0
     assert seen["marking"][2] > 0
@@ -239,6 +239,12 @@ def test_a_loop_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     fixed = "while True: pass\nclass Fixed: pass"
     with pytest.raises(InputError, match=r"^fixed.py:1: import Fixed: did not come back"):
         ran(tmp_path / "c", "./fixed.py:Fixed", fixed=fixed)
+
+
+def test_an_import_that_ends_its_process_is_refused_with_the_file(tmp_path: Path) -> None:
+    fixed = "import os\nos._exit(7)\nclass Fixed: pass"
+    with pytest.raises(InputError, match=r"^fixed.py: its process ended with exit code 7$"):
+        ran(tmp_path, "./fixed.py:Fixed", fixed=fixed)
 
 
 def test_a_class_is_told_of_congestion_and_says_what_the_window_comes_to(tmp_path: Path) -> None:

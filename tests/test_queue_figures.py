@@ -63,7 +63,7 @@ def test_the_queue_of_a_rate_that_changes_is_in_time_too(tmp_path: Path) -> None
     )
     file = tmp_path / "study.toml"
     file.write_text(head.replace("1bdp", "20p") + '[[flow]]\ncc = "cubic"\nrtt = "40ms"\n')
-    results = cclab.run(file, out=tmp_path / "out", repeat=1)
+    results = cclab.run(file, out=tmp_path / "out", repeat=1, set=["trace.interval=5ms"])
     [axes] = results.figure("queue").axes
     seconds, delay = (np.asarray(part, dtype=float) for part in axes.lines[0].get_data())
     # Twenty packets of 1514 bytes: 24 ms at 10 Mbit/s, 121 ms at 2.

@@ -49,6 +49,7 @@ def acknowledgements(store: Path) -> dict[str, pl.DataFrame]:
     for point in results.plan.points:
         for run in point.runs:
             frame = trace.table(store / "runs" / run.id, "acks")
+            frame = frame.filter(pl.col("snd_nxt_bytes") > 0)  # the handshake's is none of data
             nth = pl.int_range(pl.len()).over("snd_una_bytes").alias("nth")
             rows[point.label] = frame.with_columns(nth, pl.col("ssthresh_bytes").fill_null(0))
     return rows
@@ -73,7 +74,7 @@ def agreement(label: str, kernel: pl.DataFrame, simulator: pl.DataFrame) -> Agre
             for side in ("", "_sim")
         ]
         first = f"{una} bytes acknowledged: kernel {sides[0]}; simulator {sides[1]}"
-    return Agreement(label, float(pairs["same"].mean() or 0.0), first)
+    return Agreement(label, float(pairs.select(pl.col("same").mean()).item() or 0.0), first)
 
 
 def of_variant(variant: str, jobs: int | None) -> list[Agreement]:

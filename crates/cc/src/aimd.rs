@@ -9,6 +9,7 @@ mod stack;
 
 pub(crate) use stack::Reno;
 
+use crate::lent::lent;
 use crate::{Arithmetic, Config, CongestionControl};
 
 /// Where the window goes when a loss is found.
@@ -24,6 +25,7 @@ pub(crate) enum OnLoss {
 pub(crate) fn build(config: &Config, on_loss: OnLoss) -> Box<dyn CongestionControl> {
     match config.arithmetic {
         Arithmetic::Bytes => Box::new(bytes::Bytes::new(config, on_loss)),
+        Arithmetic::Segments if on_loss == OnLoss::Halve => lent(config, Reno),
         Arithmetic::Segments => Box::new(segments::Segments::new(config, on_loss)),
         Arithmetic::PerAckBytes => Box::new(per_ack_bytes::PerAckBytes::new(config, on_loss)),
         Arithmetic::PerAckSegments => {

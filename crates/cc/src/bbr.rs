@@ -29,13 +29,14 @@ use cclab_interface::{
 use cclab_units::parameter::Parameter;
 use cclab_units::{InKernel, Measure};
 
+use crate::Config;
+use crate::lent::lent;
 use crate::variant::{EcnFeedback, Near, Signal, Variant, WindowInRecovery};
-use crate::{Config, old};
 
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "bbr",
-    version: 1,
+    version: 2,
     summary: "Models the path's bandwidth and round-trip time and paces by it (version 1)",
     reference: "N. Cardwell et al., BBR, ACM Queue 14(5), 2016; Linux 6.12",
     near: &[Near::of("bbr1"), Near::of("bbrv1")],
@@ -101,7 +102,7 @@ pub(crate) const VARIANT: Variant = Variant {
     ],
     relations: &[],
     ops: Some(|config| Box::new(Bbr::new(config))),
-    build: Some(|config| Box::new(old::bbr::Bbr::new(config))),
+    build: Some(|config| lent(config, Bbr::new(config))),
 };
 
 /// `BBR_SCALE`: gains are in 1/256.

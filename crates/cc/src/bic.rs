@@ -7,9 +7,9 @@ use cclab_interface::{AckSample, CaState, CongestionOps, HZ, Tcp};
 use cclab_units::parameter::Parameter;
 use cclab_units::{InKernel, Measure};
 
-use crate::module::Modular;
+use crate::Config;
+use crate::lent::lent;
 use crate::variant::{EcnFeedback, Signal, Variant, WindowInRecovery};
-use crate::{Config, old};
 
 /// `BICTCP_BETA_SCALE`, the one in which `beta` is expressed.
 const BETA_SCALE: u32 = 1_024;
@@ -66,7 +66,7 @@ const PARAMS: &[Parameter] = &[
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "bic",
-    version: 1,
+    version: 2,
     summary: "A binary search for the window that lost, then an ever faster probe beyond",
     reference: "L. Xu, K. Harfoush, I. Rhee, INFOCOM 2004; Linux 6.12",
     near: &[],
@@ -83,7 +83,7 @@ pub(crate) const VARIANT: Variant = Variant {
     departures: &[],
     relations: &[],
     ops: Some(|config| Box::new(Bic::new(config))),
-    build: Some(|config| Box::new(Modular::new(config, old::bic::Bic::new(config)))),
+    build: Some(|config| lent(config, Bic::new(config))),
 };
 
 /// The module at one flow, in the kernel's widths: what wraps there wraps here.

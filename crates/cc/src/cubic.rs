@@ -15,7 +15,7 @@ mod standard;
 use cclab_units::parameter::Parameter;
 use cclab_units::{InKernel, Measure};
 
-use crate::old::cubic::LinuxCubic;
+use crate::lent::lent;
 use crate::variant::{EcnFeedback, Near, Signal, Variant, WindowInRecovery};
 use crate::{Arithmetic, Config, CongestionControl, SlowStart};
 
@@ -72,7 +72,7 @@ const PARAMS: &[Parameter] = &[
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "cubic",
-    version: 1,
+    version: 2,
     summary: "A cubic of the time since the last loss; the default of most systems",
     reference: "RFC 9438",
     near: &[Near::of("hystart")],
@@ -100,7 +100,9 @@ fn build(config: &Config) -> Box<dyn CongestionControl> {
     let config = &config;
     match config.arithmetic {
         Arithmetic::Bytes | Arithmetic::PerAckBytes => Box::new(standard::Cubic::new(config)),
-        Arithmetic::Segments | Arithmetic::PerAckSegments => Box::new(LinuxCubic::new(config)),
+        Arithmetic::Segments | Arithmetic::PerAckSegments => {
+            lent(config, linux::Cubic::new(config))
+        }
     }
 }
 

@@ -9,13 +9,14 @@ use cclab_interface::{CaEvent, CaState, CongestionOps, Tcp, before};
 use cclab_units::parameter::Parameter;
 use cclab_units::{InKernel, Measure};
 
+use crate::Config;
+use crate::lent::lent;
 use crate::variant::{ECT1, EcnFeedback, Near, Signal, Variant, WindowInRecovery};
-use crate::{Config, old};
 
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "dctcp",
-    version: 1,
+    version: 2,
     summary: "Reduces by the share of marked data; for networks that mark at a low threshold",
     reference: "RFC 8257; Linux 6.12",
     near: &[
@@ -67,7 +68,7 @@ pub(crate) const VARIANT: Variant = Variant {
     ],
     relations: &[],
     ops: Some(|config| Box::new(Dctcp::new(config))),
-    build: Some(|config| Box::new(old::dctcp::Dctcp::new(config))),
+    build: Some(|config| lent(config, Dctcp::new(config))),
 };
 
 /// `DCTCP_MAX_ALPHA`: all data is marked.

@@ -58,6 +58,7 @@ struct Model {
     config: Config,
     reacts_to_delay: bool,
     grows_unused: bool,
+    ends_at_its_estimate: bool,
     /// Its window holds in recovery: neither loss nor undo moves it by a law.
     owns_window: bool,
     delivered: u64,
@@ -79,6 +80,7 @@ impl Model {
             config,
             reacts_to_delay: variant.departs(Departure::NarrowedByDelay),
             grows_unused: variant.departs(Departure::GrowsUnused),
+            ends_at_its_estimate: variant.departs(Departure::EndsAtItsEstimate),
             owns_window: variant.window == WindowInRecovery::Own,
             delivered: 0,
             lost: 0,
@@ -302,7 +304,7 @@ impl Model {
         self.cc.on_congestion(kind, &at, &mut cx);
         let reduced = (self.cc.cwnd(), self.cc.ssthresh());
         self.cc.on_undo(&mut cx);
-        if self.owns_window {
+        if self.owns_window || self.ends_at_its_estimate {
             return;
         }
         // What the reduction took comes back. What it gave stays: the least threshold of two

@@ -14,11 +14,9 @@ use cclab_units::parameter::{Parameter, Relation};
 use cclab_units::{InKernel, Measure};
 
 use crate::gaimd::{GeneralAimd, StackAimd};
-use crate::module::Modular;
+use crate::lent::lent;
 use crate::variant::{EcnFeedback, Near, Signal, Variant, WindowInRecovery};
-use crate::{Arithmetic, Config, CongestionControl, old};
-
-pub(crate) use linux::TABLE;
+use crate::{Arithmetic, Config, CongestionControl};
 
 const LOW_WINDOW: &str = "low_window";
 const HIGH_WINDOW: &str = "high_window";
@@ -55,7 +53,7 @@ const PARAMS: &[Parameter] = &[
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "highspeed",
-    version: 1,
+    version: 2,
     summary: "AIMD that is faster and gives up less the larger its window",
     reference: "RFC 3649",
     near: &[Near::of("hstcp")],
@@ -98,7 +96,7 @@ fn ops(config: &Config) -> Box<dyn CongestionOps> {
 
 fn build(config: &Config) -> Box<dyn CongestionControl> {
     if config.arithmetic == Arithmetic::Segments && is_of_the_table(config) {
-        return Box::new(Modular::new(config, old::highspeed::HighSpeed::new()));
+        return lent(config, linux::HighSpeed::new());
     }
     Box::new(GeneralAimd::new(config, functions(config)))
 }

@@ -8,9 +8,9 @@ use cclab_interface::{AckSample, CaState, CongestionOps, HZ, Tcp, usecs_to_jiffi
 use cclab_units::parameter::Parameter;
 use cclab_units::{InKernel, Measure};
 
-use crate::module::Modular;
+use crate::Config;
+use crate::lent::lent;
 use crate::variant::{EcnFeedback, Signal, Variant, WindowInRecovery};
-use crate::{Config, old};
 
 /// Binary digits of `alpha` and `beta`.
 const SHIFT: u32 = 7;
@@ -49,7 +49,7 @@ const PARAMS: &[Parameter] = &[
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "htcp",
-    version: 1,
+    version: 2,
     summary: "Grows faster the longer the last loss is past, gives up what the queue holds",
     reference: "D. Leith, R. Shorten, PFLDnet 2004; Linux 6.12",
     near: &[],
@@ -66,7 +66,7 @@ pub(crate) const VARIANT: Variant = Variant {
     departures: &[],
     relations: &[],
     ops: Some(|config| Box::new(HTcp::new(config))),
-    build: Some(|config| Box::new(Modular::new(config, old::htcp::HTcp::new(config)))),
+    build: Some(|config| lent(config, HTcp::new(config))),
 };
 
 /// The module at one flow (`struct htcp`), in the kernel's widths: what wraps there wraps here.

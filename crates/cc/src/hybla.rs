@@ -8,8 +8,9 @@ use cclab_interface::{CaState, CongestionOps, Tcp};
 use cclab_units::parameter::Parameter;
 use cclab_units::{InKernel, Measure};
 
+use crate::Config;
+use crate::lent::lent;
 use crate::variant::{EcnFeedback, Signal, Variant, WindowInRecovery};
-use crate::{Config, old};
 
 /// Binary digits of rho.
 const RHO_SHIFT: u32 = 3;
@@ -35,7 +36,7 @@ const PARAMS: &[Parameter] = &[Parameter {
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "hybla",
-    version: 1,
+    version: 2,
     summary: "Grows as a flow with a round trip of 25 ms would, whatever its own",
     reference: "C. Caini and R. Firrincieli, TCP Hybla, IJSCN 22(5), 2004; Linux 6.12",
     near: &[],
@@ -52,7 +53,7 @@ pub(crate) const VARIANT: Variant = Variant {
     params: PARAMS,
     relations: &[],
     ops: Some(|config| Box::new(Hybla::new(config))),
-    build: Some(|config| Box::new(old::hybla::Hybla::new(config))),
+    build: Some(|config| lent(config, Hybla::new(config))),
 };
 
 /// The module at one flow (`struct hybla`), in the kernel's widths: what wraps there wraps here.

@@ -9,8 +9,9 @@ use cclab_interface::{AckSample, CaState, CongestionOps, Tcp, after};
 use cclab_units::parameter::Parameter;
 use cclab_units::{InKernel, Measure};
 
+use crate::Config;
+use crate::lent::lent;
 use crate::variant::{EcnFeedback, Near, Signal, Variant, WindowInRecovery};
-use crate::{Config, old};
 
 const ALPHA_SHIFT: u32 = 7;
 /// 1, 0.3 and 10 segments a round trip.
@@ -50,7 +51,7 @@ const PARAMS: &[Parameter] = &[
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "illinois",
-    version: 1,
+    version: 2,
     summary: "AIMD whose step shrinks and whose cut grows with the queueing delay",
     reference: "S. Liu, T. Basar and R. Srikant, TCP-Illinois, Perf. Eval. 65, 2008; Linux 6.12",
     near: &[Near::of("compound"), Near::of("ctcp")],
@@ -67,7 +68,7 @@ pub(crate) const VARIANT: Variant = Variant {
     params: PARAMS,
     relations: &[],
     ops: Some(|config| Box::new(Illinois::new(config))),
-    build: Some(|config| Box::new(old::illinois::Illinois::new(config))),
+    build: Some(|config| lent(config, Illinois::new(config))),
 };
 
 /// The module at one flow (`struct illinois`), in the kernel's widths: what wraps there wraps

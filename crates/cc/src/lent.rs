@@ -15,6 +15,14 @@ use crate::{
 /// `TCP_ECN_OK` of [`Tcp::ecn_flags`].
 const ECN_OK: u32 = 1;
 
+/// The variant `ops` with a window of its own, at the start of a connection.
+pub(crate) fn lent(
+    config: &Config,
+    ops: impl CongestionOps + 'static,
+) -> Box<dyn CongestionControl> {
+    Box::new(Lent::new(config, ops))
+}
+
 /// A variant whose window is lent to it, at one flow.
 pub struct Lent<O> {
     /// The connection as the variant sees it.

@@ -26,7 +26,6 @@ mod lp;
 mod module;
 mod newreno;
 mod nv;
-mod old;
 mod registry;
 mod reno;
 mod sack;
@@ -53,8 +52,8 @@ pub use lent::Lent;
 pub use registry::{VARIANTS, build, find, find_simulated, of_kernel, simulated};
 pub use stamps::StampClocks;
 pub use variant::{
-    Build, BuildOps, Control, Departure, EcnFeedback, Maker, Near, RecoveryName, Signal, Variant,
-    WindowInRecovery,
+    Build, BuildOfFile, BuildOps, Control, Departure, EcnFeedback, Maker, Near, RecoveryName,
+    Signal, Variant, WindowInRecovery,
 };
 
 /// What surrounds a call: the instant and the flow's own dice.

@@ -14,10 +14,11 @@ mod paper;
 use cclab_units::parameter::Parameter;
 use cclab_units::{InKernel, Measure};
 
+use crate::lent::lent;
 use crate::module::Modular;
 use crate::stamps::{TIMESTAMP_OFFSET, UPTIME};
 use crate::variant::{Departure, EcnFeedback, Signal, Variant, WindowInRecovery};
-use crate::{Arithmetic, Config, CongestionControl, old};
+use crate::{Arithmetic, Config, CongestionControl};
 
 /// What a timestamp, 32 bits of milliseconds, can count.
 const MOST_SECONDS: f64 = u32::MAX as f64 / 1e3;
@@ -61,7 +62,7 @@ pub(crate) const PARAMS: &[Parameter] = &[
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "lp",
-    version: 1,
+    version: 2,
     summary: "Low priority: makes room when the one-way delay grows",
     reference: "A. Kuzmanovic, E. Knightly, TCP-LP, INFOCOM 2003; Linux 6.12",
     near: &[],
@@ -83,7 +84,7 @@ pub(crate) const VARIANT: Variant = Variant {
 
 fn build(config: &Config) -> Box<dyn CongestionControl> {
     match config.arithmetic {
-        Arithmetic::Segments => Box::new(Modular::new(config, old::lp::Lp::new(config))),
+        Arithmetic::Segments => lent(config, linux::Lp::new(config)),
         _ => Box::new(Modular::new(config, paper::Lp::new(config))),
     }
 }

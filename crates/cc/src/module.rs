@@ -6,18 +6,12 @@ use cclab_units::{Stream, Time};
 use crate::window::{SegmentWindow, StackWindow, may_grow};
 use crate::{AckSample, Config, Congestion, CongestionControl, CongestionSample, Cx, Timestamps};
 
-/// `HZ`: ticks per second of the timer that modules read as `jiffies`.
-pub(crate) const HZ: u64 = 1_000;
-
 /// What an acknowledgement measured (`struct ack_sample`), and the state before it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Measured {
-    /// Segments acknowledged cumulatively.
-    pub(crate) acked: u64,
     pub(crate) rtt: Option<Time>,
     pub(crate) stamps: Option<Timestamps>,
     pub(crate) state: CaState,
-    pub(crate) now: Time,
 }
 
 /// The state of the stack (`tcp_ca_state`).
@@ -91,11 +85,9 @@ impl<M: Module> Modular<M> {
 impl<M: Module> CongestionControl for Modular<M> {
     fn on_ack(&mut self, ack: &AckSample, cx: &mut Cx<'_>) {
         let measured = Measured {
-            acked: self.stack.acked_cumulatively(ack),
             rtt: ack.rtt,
             stamps: ack.stamps,
             state: self.state(ack),
-            now: cx.now,
         };
         self.module
             .on_measured(&measured, &mut self.stack.window, cx.rng);
@@ -131,13 +123,5 @@ impl<M: Module> CongestionControl for Modular<M> {
 
     fn ssthresh(&self) -> u64 {
         self.stack.ssthresh()
-    }
-}
-
-/// Slow start, if the window is in it; returns what it leaves for avoidance.
-pub(crate) fn past_slow_start(window: &mut SegmentWindow, acked: u64) -> u64 {
-    match window.in_slow_start() {
-        true => window.slow_start(acked),
-        false => acked,
     }
 }

@@ -8,7 +8,7 @@ use crate::variant::{EcnFeedback, RecoveryName, Signal, Variant, WindowInRecover
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "newreno",
-    version: 1,
+    version: 2,
     summary: "AIMD; fast recovery through partial ACKs",
     reference: "RFC 6582, RFC 5681",
     near: &[],

@@ -12,7 +12,7 @@ use crate::variant::{EcnFeedback, Near, RecoveryName, Signal, Variant, WindowInR
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "reno",
-    version: 1,
+    version: 2,
     summary: "AIMD; fast recovery ends at the first new ACK",
     reference: "RFC 2581, RFC 5681",
     near: &[Near::of("aimd")],

@@ -7,7 +7,7 @@ use crate::variant::{EcnFeedback, RecoveryName, Signal, Variant, WindowInRecover
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "sack",
-    version: 1,
+    version: 2,
     summary: "AIMD; recovery from the SACK scoreboard",
     reference: "RFC 6675, RFC 5681",
     near: &[],

@@ -12,9 +12,9 @@ use cclab_units::parameter::Parameter;
 use cclab_units::{InKernel, Measure};
 
 use crate::gaimd::{GeneralAimd, Rule};
-use crate::module::Modular;
+use crate::lent::lent;
 use crate::variant::{EcnFeedback, Near, Signal, Variant, WindowInRecovery};
-use crate::{Arithmetic, Config, CongestionControl, old};
+use crate::{Arithmetic, Config, CongestionControl};
 
 const PARAMS: &[Parameter] = &[
     Parameter {
@@ -46,7 +46,7 @@ const PARAMS: &[Parameter] = &[
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "scalable",
-    version: 1,
+    version: 2,
     summary: "Grows by a hundredth of what is acknowledged, gives up an eighth",
     reference: "T. Kelly, Scalable TCP, SIGCOMM CCR 33(2), 2003; Linux 6.12",
     near: &[Near::of("stcp")],
@@ -70,13 +70,7 @@ fn build(config: &Config) -> Box<dyn CongestionControl> {
     let a = config.params.get("a");
     let b = config.params.get("b");
     match config.arithmetic {
-        Arithmetic::Segments => Box::new(Modular::new(
-            config,
-            old::scalable::LinuxScalable {
-                per_segment: (1.0 / a).round() as u64,
-                b,
-            },
-        )),
+        Arithmetic::Segments => lent(config, LinuxScalable::new(config)),
         _ => Box::new(GeneralAimd::new(
             config,
             Scalable {

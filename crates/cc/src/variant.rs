@@ -67,6 +67,8 @@ pub enum Departure {
     /// Its window may grow whether it was used or not: Vegas as Linux has it, and Westwood+ where
     /// its estimate is above what the loss left.
     GrowsUnused,
+    /// The end of a reduction, also of one taken back, sets its window to its estimate: Westwood+.
+    EndsAtItsEstimate,
     /// A timeout leaves two segments: Vegas as ns-2 has it.
     RestartsByTwo,
     /// Slow start does not double the window each round trip: it runs in the background.
@@ -78,6 +80,9 @@ pub type Build = fn(&Config) -> Box<dyn CongestionControl>;
 
 /// Makes a variant whose window the stack keeps, at the start of a connection.
 pub type BuildOps = fn(&Config) -> Box<dyn CongestionOps>;
+
+/// Makes a variant of a file at the start of a connection.
+pub type BuildOfFile = Arc<dyn Fn(&Config) -> Box<dyn CongestionOps> + Send + Sync>;
 
 /// A variant at one connection.
 pub enum Control {
@@ -106,7 +111,7 @@ pub enum Maker {
     /// One whose window the stack keeps.
     Stack(BuildOps),
     /// One of a file, whose window the stack keeps.
-    File(Arc<dyn Fn(&Config) -> Box<dyn CongestionOps> + Send + Sync>),
+    File(BuildOfFile),
 }
 
 impl Maker {
@@ -189,8 +194,10 @@ impl Variant {
 
     /// What makes one for a stack that counts windows so; `None`: only kernels have it.
     pub fn maker(&self, arithmetic: Arithmetic) -> Option<Maker> {
-        let _ = arithmetic;
-        self.build.map(Maker::Own)
+        match (self.ops, arithmetic) {
+            (Some(ops), Arithmetic::Segments) => Some(Maker::Stack(ops)),
+            _ => self.build.map(Maker::Own),
+        }
     }
 
     /// Whether it departs from the laws of windows in this way.

@@ -15,10 +15,11 @@ mod round;
 use cclab_units::parameter::{Parameter, Relation};
 use cclab_units::{InKernel, Measure};
 
+use crate::lent::lent;
 use crate::variant::{
     Departure, EcnFeedback, Near, RecoveryName, Signal, Variant, WindowInRecovery,
 };
-use crate::{Arithmetic, Config, CongestionControl, old};
+use crate::{Arithmetic, Config, CongestionControl};
 
 pub(crate) use round::Round;
 
@@ -54,7 +55,7 @@ const PARAMS: &[Parameter] = &[
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "vegas",
-    version: 1,
+    version: 2,
     summary: "Keeps two to four segments in the queue, measured by the round-trip time",
     reference: "L. Brakmo and L. Peterson, TCP Vegas, IEEE JSAC 13(8), 1995; Linux 6.12",
     near: &[Near::of("fast")],
@@ -81,7 +82,7 @@ pub(crate) const VARIANT: Variant = Variant {
 fn build(config: &Config) -> Box<dyn CongestionControl> {
     match config.arithmetic {
         Arithmetic::Bytes | Arithmetic::Segments | Arithmetic::PerAckBytes => {
-            Box::new(old::vegas::LinuxVegas::new(config))
+            lent(config, linux::Vegas::new(config))
         }
         Arithmetic::PerAckSegments => Box::new(ns2::Vegas::new(config)),
     }

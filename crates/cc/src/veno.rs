@@ -7,13 +7,13 @@
 use cclab_interface::{AckSample, CaEvent, CaState, CongestionOps, Tcp};
 use cclab_units::InKernel;
 
-use crate::old;
+use crate::lent::lent;
 use crate::variant::{EcnFeedback, Signal, Variant, WindowInRecovery};
 
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "veno",
-    version: 1,
+    version: 2,
     summary: "AIMD that cuts less and grows more while the path shows no queue",
     reference: "C. Fu and S. Liew, TCP Veno, IEEE JSAC 21(2), 2003; Linux 6.12",
     near: &[],
@@ -30,7 +30,7 @@ pub(crate) const VARIANT: Variant = Variant {
     params: &[],
     relations: &[],
     ops: Some(|_| Box::new(Veno::new())),
-    build: Some(|config| Box::new(old::veno::Veno::new(config))),
+    build: Some(|config| lent(config, Veno::new())),
 };
 
 /// Segments in the queue are counted in halves (`V_PARAM_SHIFT`).

@@ -7,13 +7,13 @@
 use cclab_interface::{AckSample, CaEvent, CongestionOps, HZ, Tcp, ack_flags, usecs_to_jiffies};
 use cclab_units::InKernel;
 
-use crate::old;
+use crate::lent::lent;
 use crate::variant::{Departure, EcnFeedback, Near, Signal, Variant, WindowInRecovery};
 
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "westwood",
-    version: 1,
+    version: 2,
     summary: "AIMD whose window after a loss is the measured bandwidth times the smallest RTT",
     reference: "L. Grieco and S. Mascolo, Westwood+, ACM CCR 34(2), 2004; Linux 6.12",
     near: &[Near::of("westwood+"), Near::of("tcpw")],
@@ -26,11 +26,15 @@ pub(crate) const VARIANT: Variant = Variant {
     paces: false,
     ecn: EcnFeedback::Classic,
     signal: Signal::Losses,
-    departures: &[Departure::NarrowedByDelay, Departure::GrowsUnused],
+    departures: &[
+        Departure::NarrowedByDelay,
+        Departure::GrowsUnused,
+        Departure::EndsAtItsEstimate,
+    ],
     params: &[],
     relations: &[],
     ops: Some(|_| Box::new(Westwood::new())),
-    build: Some(|config| Box::new(old::westwood::Westwood::new(config))),
+    build: Some(|config| lent(config, Westwood::new())),
 };
 
 /// `TCP_WESTWOOD_RTT_MIN`: bandwidth is measured over this at least, in ticks.

@@ -191,11 +191,6 @@ impl StackWindow {
         segments(ack.newly_delivered, self.mss)
     }
 
-    /// Segments acknowledged cumulatively (`pkts_acked`).
-    pub(crate) fn acked_cumulatively(&self, ack: &AckSample) -> u64 {
-        segments(ack.newly_acked, self.mss)
-    }
-
     /// `tcp_enter_loss`, `tcp_init_cwnd_reduction`: `ssthresh` is the module's, asked for
     /// unless a timeout repeats.
     pub(crate) fn reduce(

@@ -7,14 +7,14 @@
 use cclab_interface::{AckSample, CaEvent, CaState, CongestionOps, Tcp};
 use cclab_units::InKernel;
 
-use crate::old;
+use crate::lent::lent;
 use crate::variant::{Departure, EcnFeedback, Signal, Variant, WindowInRecovery};
 use crate::vegas::Round;
 
 /// The entry of the registry.
 pub(crate) const VARIANT: Variant = Variant {
     name: "yeah",
-    version: 1,
+    version: 2,
     summary: "Scalable while the queue is short, Reno when it is long, and the queue taken off",
     reference: "A. Baiocchi, A. Castellani and F. Vacirca, YeAH-TCP, PFLDnet 2007; Linux 6.12",
     near: &[],
@@ -31,7 +31,7 @@ pub(crate) const VARIANT: Variant = Variant {
     params: &[],
     relations: &[],
     ops: Some(|_| Box::new(Yeah::new())),
-    build: Some(|config| Box::new(old::yeah::Yeah::new(config))),
+    build: Some(|config| lent(config, Yeah::new())),
 };
 
 /// `TCP_YEAH_ALPHA`: segments in the queue from which on the window shrinks.

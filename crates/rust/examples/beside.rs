@@ -12,9 +12,10 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
+use cclab_cc::BuildOfFile;
 use cclab_cc::interface::{AckSample, CongestionOps, Tcp, ack_flags};
 use cclab_cc::{Arithmetic, Config, EcnFeedback, SlowStart};
-use cclab_sim::{MakeOps, OwnVariant, OwnVariants, Progress};
+use cclab_sim::{OwnVariant, OwnVariants, Progress};
 use cclab_spec::{
     Flow, Language, Limit, Link, Network, Queue, Scenario, Topology, TraceOptions, VariantFile,
 };
@@ -53,12 +54,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn built_in() -> Result<MakeOps, &'static str> {
+fn built_in() -> Result<BuildOfFile, &'static str> {
     let reno = cclab_cc::find("reno").and_then(|reno| reno.ops);
     Ok(Arc::new(reno.ok_or("Reno has no hooks")?))
 }
 
-fn of_file() -> Result<MakeOps, String> {
+fn of_file() -> Result<BuildOfFile, String> {
     let text = include_str!("../tests/variants/reno.rs").to_owned();
     let file = VariantFile {
         label: "own-reno".to_owned(),
@@ -112,7 +113,7 @@ fn acknowledgements(ops: &mut dyn CongestionOps) -> f64 {
 }
 
 /// Seconds that a run takes whose flows have the variants of `make`.
-fn run(make: &MakeOps) -> Result<f64, Box<dyn Error>> {
+fn run(make: &BuildOfFile) -> Result<f64, Box<dyn Error>> {
     let own = OwnVariants::new(vec![OwnVariant {
         label: "own-reno".to_owned(),
         params: BTreeMap::new(),

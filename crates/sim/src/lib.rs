@@ -34,7 +34,7 @@ use cclab_trace::{Event, Probe};
 use cclab_units::Time;
 
 pub use describe::describe;
-pub use own::{MakeOps, OwnVariant, OwnVariants};
+pub use own::{OwnVariant, OwnVariants};
 pub use sampler::Sampler;
 pub use steered::{Steered, Steering};
 pub use steps::{FlowStanding, Standing, in_steps};

@@ -4,12 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cclab_cc::interface::CongestionOps;
-use cclab_cc::{Config, EcnFeedback, Maker};
+use cclab_cc::{BuildOfFile, EcnFeedback, Maker};
 use cclab_spec::Flow;
-
-/// Makes a variant of a file at the start of a connection.
-pub type MakeOps = Arc<dyn Fn(&Config) -> Box<dyn CongestionOps> + Send + Sync>;
 
 /// A variant of a file, with the parameters that flows give it.
 #[derive(Clone)]
@@ -21,7 +17,7 @@ pub struct OwnVariant {
     /// How marks come back to it.
     pub ecn: EcnFeedback,
     /// Makes it.
-    pub make: MakeOps,
+    pub make: BuildOfFile,
 }
 
 /// The variants of files that a run uses: one for each label and set of parameters.

@@ -167,14 +167,10 @@ impl Probe for Tally {
         interval.acks += 1;
         if let Some(rtt) = ack.rtt {
             interval.rtts += 1;
-            interval.rtt_sum = interval.rtt_sum + rtt;
+            interval.rtt_sum += rtt;
         }
     }
 }
-
-#[cfg(test)]
-#[path = "../tests/common/mod.rs"]
-mod common;
 
 #[cfg(test)]
 mod tests {
@@ -183,6 +179,7 @@ mod tests {
     use cclab_spec::Limit;
 
     use super::*;
+    use crate::world::tests::common;
     use crate::{Steered, Steering};
 
     fn scenario(cc: &str) -> Scenario {

@@ -3,7 +3,7 @@
 mod hosts;
 mod sight;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use cclab_layout::Layout;
 use cclab_net::{Counting, Host, Network, Next, ROUTES, ports};

@@ -26,7 +26,7 @@ use cclab_units::Time;
 
 use crate::profile::{AckPolicy, ReceiveBuffer, Wire};
 use crate::seq;
-use buffer::Buffer;
+use buffer::{Buffer, Charged};
 use compression::Compression;
 use delayed_ack::DelayedAck;
 use reassembly::Reassembly;
@@ -222,6 +222,7 @@ impl Receiver {
             && self.ranges.is_empty()
             && !packet.has(flags::FIN);
         if plain {
+            self.grow_window(u64::from(packet.payload), Charged::Before);
             self.advance(now, end);
             self.acknowledge_in_order(now, u64::from(packet.payload));
             let full = u32::from(packet.payload) >= self.config.mss_payload;
@@ -449,7 +450,6 @@ impl Receiver {
 
     #[inline]
     fn acknowledge_in_order(&mut self, now: Time, bytes: u64) {
-        self.grow_window(bytes);
         if self.delayed.on_data(now, bytes) {
             self.pending = Pending::Ack;
         }

@@ -127,7 +127,9 @@ fn a_mark_and_a_loss_in_one_window_reduce_once() {
     assert_eq!((s.cwnd(), s.ssthresh()), (4_500, 4_500));
 }
 
-/// In Linux the window stands still until what was outstanding at the mark is acknowledged.
+/// In Linux the window comes down by PRR until what was outstanding at the mark is acknowledged: of
+/// 10 segments, after n are delivered, ceil(5 n / 10) may have left. The first leaves at once; where
+/// one leaves, the window is what was in flight. At the ninth, five are: the threshold is reached.
 #[test]
 fn linux_does_not_grow_in_the_round_of_a_mark() {
     let sender = sender(profile("linux-6.12"), Recovery::RackPrr, "reno", true);
@@ -135,12 +137,13 @@ fn linux_does_not_grow_in_the_round_of_a_mark() {
     assert_eq!(s.sent(100), fresh(0..10));
     s.ece = true;
     s.ack(200, 1, &[]);
-    assert_eq!(s.cwnd(), 5 * MSS);
+    assert_eq!((s.cwnd(), s.ssthresh()), (10 * MSS, 5 * MSS));
+    s.sent(200);
     s.ece = false;
-    for n in 2..=10 {
+    for (n, window) in (2..).zip([9, 9, 8, 8, 7, 7, 6, 5, 5]) {
         s.ack(200 + n, n, &[]);
+        assert_eq!(s.cwnd(), window * MSS, "{n}");
         s.sent(200 + n);
-        assert_eq!(s.cwnd(), 5 * MSS);
     }
     for n in 11..=15 {
         s.ack(300 + n, n, &[]);

@@ -521,7 +521,7 @@ fn a_variant_that_controls_is_told_rates() {
     assert_eq!(
         sample,
         RateSample {
-            prior_mstamp: 100_000,
+            prior_mstamp: 10_100_000, // the modules' clock had run for 10 s
             prior_delivered: 1,
             delivered: 2,
             interval_us: 100_000,

@@ -116,24 +116,42 @@ def _executed(run: Run, directory: Path, progress: Progress) -> str | None:
     if died == _CANCELLED:
         return _cancelled(progress)
     if died is not None:
-        names = ", ".join(file["file"] for file in run.scenario["variant_files"])
-        return died if _NAMES_FILE.match(died) else f"{names}: {died}"
+        return _naming([run.scenario], died)
     failed: str | None = answer["over"]
     return failed
 
 
 def wrong_files(runs: Sequence[Run]) -> list[str]:
-    """What is wrong with the files of `runs`: each is imported in another process."""
+    """What is wrong with the files of `runs`, each once with each set of parameters: they are
+    looked at in another process."""
     scenarios = {id(run.scenario): run.scenario for run in runs if is_alone(run)}
     if not scenarios:
         return []
-    check = [*scenarios.values()]
+    # Most of a sweep differs in what the files are not told of.
+    check = [*{_asked(scenario): scenario for scenario in scenarios.values()}.values()]
     work = {"check": check, "languages": _languages(runs)}
     answer, died = _done(work, lambda line: None, lambda: False)
     if died is not None:
-        return [died]
+        return [_naming(check, died)]
     wrong: list[str] = answer["wrong"]
     return wrong
+
+
+def _asked(scenario: dict[str, Any]) -> str:
+    """What decides whether the files of `scenario` can be used: they, and their parameters."""
+    said = ("label", "language", "file", "name", "sha256")
+    files = [[file[key] for key in said] for file in scenario["variant_files"]]
+    users = [*scenario.get("flows", []), *scenario.get("traffic", [])]
+    given = [[user.get("cc"), user.get("cc_params")] for user in users]
+    return json.dumps([files, given], sort_keys=True)
+
+
+def _naming(scenarios: Sequence[dict[str, Any]], died: str) -> str:
+    """`died`, with the files of `scenarios` where it names none."""
+    if _NAMES_FILE.match(died):
+        return died
+    files = [file["file"] for scenario in scenarios for file in scenario["variant_files"]]
+    return f"{', '.join(dict.fromkeys(files))}: {died}"
 
 
 def _languages(runs: Sequence[Run]) -> list[str]:
@@ -209,7 +227,8 @@ def _process(
     finally:
         os.close(told)
         if process.poll() is None:
-            process.kill()
+            # With its group: a compiler that it has started, too.
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 

@@ -24,6 +24,7 @@ from cclab.learn.flow_env import FlowEnv
 from cclab.learn.flows_env import FlowsEnv
 from cclab.learn.interval import Interval
 from cclab.learn.observation import Observation, aurora_reward
+from cclab.learn.policy import save_policy
 from cclab.learn.rollout import Rollout, rollout
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "WindowAction",
     "aurora_reward",
     "rollout",
+    "save_policy",
 ]
 
 gymnasium.register(id="cclab/Flow-v0", entry_point="cclab.learn.flow_env:FlowEnv")

@@ -24,13 +24,22 @@ class Episode:
         """Begins the run of `scenario` (as of `cclab.plan.Point`) with `seed`.
 
         The flows called `steered` get a variant that does what `steer` says. Raises `InputError`
-        for a flow that is not there, and `RunError` for what the simulator does not run.
+        for a flow that is not there and for a variant of a file at one that is not steered, and
+        `RunError` for what the simulator does not run.
         """
         self.flows: list[str] = [flow["name"] for flow in scenario["flows"]]
         """The names of the flows."""
         for name in steered:
             if name not in self.flows:
                 raise InputError(f"there is no flow {name}: the study has {', '.join(self.flows)}")
+        files = {file["label"]: file["file"] for file in scenario.get("variant_files", [])}
+        others = [flow for flow in scenario["flows"] if flow["name"] not in steered]
+        for user in [*others, *scenario.get("traffic", [])]:
+            if user.get("cc") in files:
+                raise InputError(
+                    f"{user['name']} has the variant of {files[user['cc']]}: what files do, "
+                    "processes of their own do, not an environment; give it a variant of cclab"
+                )
         self._number = {name: number for number, name in enumerate(steered)}
         indices = [self.flows.index(name) for name in steered]
         self._steps = _core.Steps(json.dumps(scenario), seed, indices)

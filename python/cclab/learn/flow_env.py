@@ -11,7 +11,7 @@ from cclab.errors import InputError
 from cclab.learn.action import Action, RateAction
 from cclab.learn.episode import Episode
 from cclab.learn.observation import BOUND, Observation, aurora_reward
-from cclab.learn.settings import check_length, length_s, scenarios
+from cclab.learn.settings import check_length, episode_of, length_s, scenarios
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -76,9 +76,7 @@ class FlowEnv(gymnasium.Env["NDArray[np.float32]", "NDArray[np.float32]"]):
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """Begins another run; `options` may fix its `point` (index) and `run_seed`."""
         super().reset(seed=seed)
-        chosen = options or {}
-        point = int(chosen.get("point", self.np_random.integers(len(self.scenarios))))
-        run_seed = int(chosen.get("run_seed", self.np_random.integers(1, 2**31)))
+        point, run_seed = episode_of(options, len(self.scenarios), self.np_random)
         steered = [self.flow] if self.steered else []
         self._episode = Episode(self.scenarios[point], run_seed, steered)
         self._last = self._episode.begin([self.flow])[self.flow]

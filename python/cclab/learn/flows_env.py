@@ -12,7 +12,7 @@ from cclab.errors import InputError
 from cclab.learn.action import Action, RateAction
 from cclab.learn.episode import Episode
 from cclab.learn.observation import BOUND, Observation, aurora_reward
-from cclab.learn.settings import check_length, length_s, scenarios
+from cclab.learn.settings import check_length, episode_of, length_s, scenarios
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,10 +65,14 @@ class FlowsEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]  # pettingzoo has 
         self._episode: Episode | None = None
         self._dice = np.random.default_rng()
         size = Observation(history).size
-        space = gymnasium.spaces.Box(-BOUND, BOUND, (size,), np.float32)
-        self.observation_spaces = dict.fromkeys(self.possible_agents, space)
-        acts = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32)
-        self.action_spaces = dict.fromkeys(self.possible_agents, acts)
+        box = gymnasium.spaces.Box
+        # Each agent has spaces of its own: they have dice.
+        self.observation_spaces = {
+            name: box(-BOUND, BOUND, (size,), np.float32) for name in self.possible_agents
+        }
+        self.action_spaces = {
+            name: box(-1.0, 1.0, (1,), np.float32) for name in self.possible_agents
+        }
 
     def observation_space(self, agent: str) -> gymnasium.Space[Any]:
         """The space of what `agent` sees."""
@@ -84,9 +88,7 @@ class FlowsEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]  # pettingzoo has 
         """Begins another run; `options` may fix its `point` (index) and `run_seed`."""
         if seed is not None:
             self._dice = np.random.default_rng(seed)
-        chosen = options or {}
-        point = int(chosen.get("point", self._dice.integers(len(self.scenarios))))
-        run_seed = int(chosen.get("run_seed", self._dice.integers(1, 2**31)))
+        point, run_seed = episode_of(options, len(self.scenarios), self._dice)
         self.agents = [*self.possible_agents]
         self._episode = Episode(self.scenarios[point], run_seed, self.possible_agents)
         self._last = self._episode.begin(self.possible_agents)

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    import numpy as np
+
     from cclab.learn.interval import Interval
 
 LEAST_INTERVAL_S = 1e-3
@@ -28,6 +30,20 @@ def scenarios(study: str | Path | Study, set: str | Sequence[str]) -> list[dict[
             what = point.unsupported[0]
             raise InputError(f"the simulator does not do {what['what']} ({what['path']})")
     return [point.scenario for point in plan.points]
+
+
+def episode_of(
+    options: dict[str, Any] | None, points: int, dice: np.random.Generator
+) -> tuple[int, int]:
+    """The sweep point and the seed of the next run: those that `options` fix, or drawn ones.
+
+    Raises `InputError` for a point that the study does not have.
+    """
+    chosen = options or {}
+    point = int(chosen.get("point", dice.integers(points)))
+    if not 0 <= point < points:
+        raise InputError(f"there is no sweep point {point}: the study has 0 to {points - 1}")
+    return point, int(chosen.get("run_seed", dice.integers(1, 2**31)))
 
 
 def length_s(intervals: Sequence[Interval], round_trips: float, seconds: float | None) -> float:

@@ -67,6 +67,7 @@ def texts(name: str, language: str) -> dict[str, str]:
 
 def _named(text: str, name: str, language: str) -> str:
     """`text` with the variant's own names in it; `gentler` is a word and stays."""
-    text = text.replace(f"./{_NAME}.c", path_of(name, language))
-    text = re.sub(rf"{_NAME}(?![a-z])", name, text)
-    return re.sub(rf"{_CLASS}(?![a-z])", class_of(name), text)
+    # In one go: what is put in may itself hold one of these words.
+    new = {f"./{_NAME}.c": path_of(name, language), _NAME: name, _CLASS: class_of(name)}
+    words = rf"\./{_NAME}\.c\b|(?:{_NAME}|{_CLASS})(?![a-z])"
+    return re.sub(words, lambda found: new[found.group()], text)

@@ -16,7 +16,7 @@ use super::call::{Hook, Watch};
 use super::failure::Failure;
 use super::report::{Round, seconds};
 use super::told::{Ack, Congestion};
-use super::window::Window;
+use super::window::{Window, checked};
 
 /// A variant of a Python file, as `cclab.variant.files` reads it.
 #[derive(FromPyObject)]
@@ -297,7 +297,11 @@ impl Flow {
             let cwnd = window.cwnd().taken();
             let threshold = match returned.is_none() {
                 true => window.ssthresh().taken(),
-                false => Some(returned.extract::<f64>()?),
+                false => Some(checked(
+                    "what on_congestion returns",
+                    returned.extract()?,
+                    1.0,
+                )?),
             };
             let threshold = threshold.unwrap_or_else(|| window.cwnd().get());
             tcp.snd_ssthresh = segments(threshold);

@@ -95,7 +95,7 @@ impl Window {
 }
 
 /// `value` as `what` of a connection, which has to be a number from `least` up.
-fn checked(what: &str, value: f64, least: f64) -> PyResult<f64> {
+pub(super) fn checked(what: &str, value: f64, least: f64) -> PyResult<f64> {
     if value >= least {
         return Ok(value);
     }

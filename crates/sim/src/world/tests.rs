@@ -1,7 +1,7 @@
 //! A variant that returns nonsense ends the run, by name.
 
 #[path = "../../tests/common/mod.rs"]
-mod common;
+pub(crate) mod common;
 
 use cclab_cc::{AckSample, Congestion, CongestionControl, CongestionSample, Cx, WindowInRecovery};
 use cclab_spec::Limit;

@@ -13,7 +13,7 @@ const ETHERNET_HEADER: u16 = 14;
 
 pub(super) static LINUX_6_12: Profile = Profile {
     name: "linux-6.12",
-    version: 1,
+    version: 2,
     summary: "Linux 6.12 by default: CUBIC with HyStart, SACK, RACK-TLP, PRR, IW10",
     wire: Wire {
         mss: 1460,
@@ -85,7 +85,7 @@ pub(super) static LINUX_6_12: Profile = Profile {
         initial: 131_072,
         most: 6_291_456,
         moderated: true,
-        overhead: 896, // on 64-bit machines
+        overhead: 728, // a packet of 1448 bytes from the network is charged 2176 (`skb->truesize`)
     }),
     sndbuf: u64::MAX,
     send_buffer: Some(SendBuffer {

@@ -17,6 +17,16 @@ const CUSHION_SEGMENTS: u64 = 16;
 /// Payloads below this do not open the window (`tcp_event_data_recv`).
 const LEAST_PAYLOAD: u64 = 128;
 
+/// When the memory of a segment is charged to the connection, seen from the growth of the window
+/// by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Charged {
+    /// In order: first it is charged (`tcp_queue_rcv`), then the window grows.
+    Before,
+    /// Out of order: first the window grows (`tcp_data_queue_ofo`).
+    After,
+}
+
 /// The memory of a receiver and the window that it allows.
 #[derive(Clone, Debug)]
 pub(super) struct Buffer {
@@ -78,14 +88,18 @@ impl Buffer {
         self.round_start = now;
     }
 
-    /// Data of `payload` bytes was kept, after which `held` bytes wait for the application or
-    /// for what is missing; returns whether the window grew by it.
+    /// Data of `payload` bytes is kept, and `held` bytes wait for the application or for what is
+    /// missing; returns whether the window grew by it.
     #[inline]
-    pub(super) fn on_data(&mut self, payload: u64, held: u64) -> bool {
+    pub(super) fn on_data(&mut self, payload: u64, held: u64, charged: Charged) -> bool {
         if self.share == SHARES / 2 && payload >= self.mss {
             self.share = self.rules.window_share(self.mss);
             self.clamp = self.window_of(self.size);
         }
+        let held = match charged {
+            Charged::Before => held + payload + self.rules.overhead,
+            Charged::After => held.saturating_sub(payload), // it is among what is held
+        };
         let most = self.clamp.min(self.room(held));
         if most <= self.offered || payload < LEAST_PAYLOAD {
             return false;
@@ -190,7 +204,7 @@ mod tests {
         let mut buffer = linux();
         assert_eq!(buffer.first_window(), 65_160);
         for printed in [67_072, 69_888] {
-            assert!(buffer.on_data(MSS, 0), "it grows");
+            assert!(buffer.on_data(MSS, 0, Charged::Before), "it grows");
             assert_eq!(buffer.window(0).next_multiple_of(128), printed);
         }
     }
@@ -202,11 +216,17 @@ mod tests {
         buffer.on_echo(1, 11);
         for round in 1..200 {
             for _ in 0..100 {
-                buffer.on_data(MSS, 0);
+                buffer.on_data(MSS, 0, Charged::Before);
             }
             buffer.on_read(Time::from_millis(1 + 10 * round), round * round * 100_000);
         }
-        assert_eq!(buffer.window(0), 3_883_008);
-        assert!(!buffer.on_data(MSS, 0), "nothing is left to offer");
+        // 170 of 256 parts of 6 MiB; in order, of what the arriving packet leaves of them.
+        assert_eq!(buffer.window(0), (6_291_456 - 2_176) * 170 / 256);
+        assert!(buffer.on_data(MSS, MSS, Charged::After));
+        assert_eq!(buffer.window(0), 4_177_920);
+        assert!(
+            !buffer.on_data(MSS, MSS, Charged::After),
+            "nothing is left to offer"
+        );
     }
 }

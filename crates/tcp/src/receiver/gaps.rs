@@ -3,7 +3,7 @@
 use cclab_packet::{Packet, flags};
 use cclab_units::Time;
 
-use super::buffer::Buffer;
+use super::buffer::{Buffer, Charged};
 use super::{Pending, Receiver};
 
 /// SACK blocks that a sender is sure to have seen (Linux `TCP_SACK_BLOCKS_EXPECTED`).
@@ -56,7 +56,7 @@ impl Receiver {
         }
         self.delayed.on_out_of_order();
         if news.added {
-            self.grow_window(end - start);
+            self.grow_window(end - start, Charged::After);
         }
         if self.delayed.is_quick() || self.is_due_past_gap(now) {
             self.pending = Pending::Ack;
@@ -83,6 +83,7 @@ impl Receiver {
         } else if let Some((first, last)) = self.ranges.first().filter(|&(first, _)| first < end) {
             self.repeated = Some((first, end.min(last)));
         }
+        self.grow_window(end - start, Charged::Before);
         let reached = self.ranges.release(end);
         self.advance(now, reached);
         let fin = self.take_fin();
@@ -90,7 +91,6 @@ impl Receiver {
             self.is_due_past_gap(now); // the first at a new cumulative one: it is
         }
         if fin || (had_gap && self.config.ack.immediate_on_gap) || self.repeated.is_some() {
-            self.grow_window(end - start);
             self.delayed.on_data(now, self.rcv_nxt - before);
             self.pending = Pending::Ack;
         } else {

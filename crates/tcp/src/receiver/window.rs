@@ -3,19 +3,19 @@
 use cclab_packet::Packet;
 use cclab_units::Time;
 
-use super::buffer::Buffer;
+use super::buffer::{Buffer, Charged};
 use super::{Receiver, UNSCALED_MAX, timestamp};
 
 /// Largest shift of the window (RFC 7323 section 2.3).
 const MAX_SHIFT: u32 = 14;
 
 impl Receiver {
-    /// A segment of `payload` bytes was kept: a buffer that grows offers more.
+    /// A segment of `payload` bytes is about to be kept: a buffer that grows offers more.
     #[inline]
-    pub(super) fn grow_window(&mut self, payload: u64) {
+    pub(super) fn grow_window(&mut self, payload: u64, charged: Charged) {
         let held = self.held();
         if let Some(buffer) = &mut self.buffer
-            && buffer.on_data(payload, held)
+            && buffer.on_data(payload, held, charged)
         {
             self.delayed.on_window_growth();
         }

@@ -69,9 +69,11 @@ impl Linux {
         self.set_clock(line.now);
         let tcp = &mut self.tcp;
         tcp.saw_tstamp = u32::from(ack.tsval != 0);
-        tcp.rcv_tsval = ack.tsval;
-        tcp.rcv_tsecr = ack.tsecr;
-        tcp.tcp_wstamp_ns = (line.now + ack.until_departure).as_nanos();
+        if ack.tsval != 0 {
+            self.clocks.stamp(tcp, ack.tsval, ack.tsecr);
+        }
+        self.echo = ack.tsecr;
+        self.tcp.tcp_wstamp_ns = self.tcp.tcp_clock_cache + ack.until_departure.as_nanos();
         self.resend = Resend::Nothing;
         let prior_una = *line.snd_una;
         if ack.ack < prior_una {
@@ -160,7 +162,7 @@ impl Linux {
     }
 
     /// `tcp_cong_control`: the window and the rate, once all is known.
-    fn control(&mut self, line: &Line<'_>, flags: u32, sample: &RateSample) {
+    fn control(&mut self, line: &mut Line<'_>, flags: u32, sample: &RateSample) {
         self.see(line);
         let ack = self.tcp.snd_una;
         if self.controls {
@@ -171,6 +173,7 @@ impl Linux {
             self.reduce(line, sample.acked_sacked, sample.losses as u32, flags);
         } else if self.may_raise(flags) {
             self.ops.cong_avoid(&mut self.tcp, ack, sample.acked_sacked);
+            self.note_entered_cwr(line);
             self.tcp.snd_cwnd_stamp = self.tcp.jiffies32();
         }
         self.update_pacing_rate();
@@ -241,6 +244,7 @@ impl Linux {
     ) -> Cleaned {
         let mut cleaned = Cleaned::default();
         let (min_rtt, high_seq, first, now) = (self.min_rtt(), self.high_seq, self.first, line.now);
+        let up = self.clocks.uptime_us();
         let tcp = &mut self.tcp;
         let rack = &mut *line.rack;
         let echo = Some(ack.tsecr).filter(|&echo| ack.tsval != 0 && echo != 0);
@@ -265,7 +269,7 @@ impl Linux {
                 if !spurious(segment) {
                     rack.on_delivered(segment, now, min_rtt);
                 }
-                rate::on_delivered(tcp, sample, segment, first);
+                rate::on_delivered(tcp, sample, segment, (first, up));
             }
             cleaned.acked += 1;
             cleaned.flags |= flag::DATA_ACKED;
@@ -292,7 +296,8 @@ impl Linux {
         } = found;
         let mut flags = 0;
         let now = self.tcp.tcp_mstamp;
-        let since = |sent: Time| now - sent.as_micros();
+        let up = self.clocks.uptime_us();
+        let since = |sent: Time| now - up - sent.as_micros();
         let (mut seq_rtt, mut ca_rtt) = (None, None);
         if cleaned.flags & flag::RETRANS_DATA_ACKED == 0 {
             seq_rtt = cleaned.first.map(since);

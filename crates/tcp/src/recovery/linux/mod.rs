@@ -26,7 +26,7 @@ mod timeout;
 mod timers;
 mod usage;
 
-use cclab_cc::Config;
+use cclab_cc::{Config, StampClocks};
 use cclab_interface::{CaEvent, CaState, CongestionOps, PacingStatus, TCP_INFINITE_SSTHRESH, Tcp};
 use cclab_units::{Rate, Time};
 
@@ -74,6 +74,10 @@ pub(crate) struct Linux {
     initial: u32,
     /// The number of the first byte on the wire.
     first: u32,
+    /// The clocks of timestamps as modules see them.
+    clocks: StampClocks,
+    /// The last timestamp echoed, by the clock that began with the run; 0: none.
+    echo: u32,
 
     /// `snd_nxt` when the state was entered.
     high_seq: u64,
@@ -149,6 +153,8 @@ impl Linux {
             ops,
             mss: config.mss,
             initial,
+            clocks: StampClocks::of(&config.params),
+            echo: 0,
             first: 1,
             high_seq: 0,
             undo_marker: None,
@@ -260,8 +266,13 @@ impl Linux {
         self.resend = Resend::Lost;
     }
 
+    /// `time` by the clock of the modules, in microseconds.
+    fn micros(&self, time: Time) -> u64 {
+        time.as_micros() + self.clocks.uptime_us()
+    }
+
     fn set_clock(&mut self, now: Time) {
-        self.tcp.tcp_mstamp = now.as_micros();
+        self.tcp.tcp_mstamp = self.micros(now);
         self.tcp.tcp_clock_cache = now.as_nanos();
         self.tcp.jiffies = FIRST_JIFFIES + now.as_millis();
     }

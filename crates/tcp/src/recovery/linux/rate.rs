@@ -1,15 +1,21 @@
 //! Samples of the delivery rate, in segments (`tcp_rate.c`).
 
 use cclab_interface::{RateSample, Tcp};
+use cclab_units::Time;
 
 use super::{Line, Linux};
 use crate::scoreboard::Segment;
 
 /// `tcp_rate_skb_delivered`: the sample is of the segment that left last. `first` is the number of
-/// the first byte on the wire.
+/// the first byte on the wire, `up` what the clock of the modules is ahead, in microseconds.
 #[inline]
-pub(super) fn on_delivered(tcp: &mut Tcp, sample: &mut RateSample, segment: &Segment, first: u32) {
-    let sent = segment.sent.as_micros();
+pub(super) fn on_delivered(
+    tcp: &mut Tcp,
+    sample: &mut RateSample,
+    segment: &Segment,
+    (first, up): (u32, u64),
+) {
+    let sent = segment.sent.as_micros() + up;
     let end = first.wrapping_add(segment.end() as u32);
     let later = sent > tcp.first_tx_mstamp
         || (sent == tcp.first_tx_mstamp && crate::seq::after(end, sample.last_end_seq));
@@ -18,12 +24,12 @@ pub(super) fn on_delivered(tcp: &mut Tcp, sample: &mut RateSample, segment: &Seg
     }
     sample.prior_delivered_ce = segment.delivered_ce;
     sample.prior_delivered = segment.delivered as u32;
-    sample.prior_mstamp = segment.delivered_time.as_micros();
+    sample.prior_mstamp = segment.delivered_time.as_micros() + up;
     sample.is_app_limited = u8::from(segment.app_limited);
     sample.is_retrans = u8::from(segment.ever_resent);
     sample.last_end_seq = end;
     tcp.first_tx_mstamp = sent;
-    sample.interval_us = sent.saturating_sub(segment.first_sent.as_micros()) as i64;
+    sample.interval_us = sent.saturating_sub(segment.first_sent.as_micros() + up) as i64;
 }
 
 impl Linux {
@@ -72,15 +78,16 @@ impl Linux {
     /// `tcp_rate_skb_sent`: stamps a segment that leaves now.
     #[inline]
     pub fn stamp(&mut self, segment: &mut Segment, line: &Line<'_>) {
+        let now = self.micros(line.now);
+        let up = self.clocks.uptime_us();
         let tcp = &mut self.tcp;
-        let now = line.now;
         if line.board.is_empty() {
-            tcp.first_tx_mstamp = now.as_micros();
-            tcp.delivered_mstamp = now.as_micros();
+            tcp.first_tx_mstamp = now;
+            tcp.delivered_mstamp = now;
         }
-        segment.sent = now;
-        segment.first_sent = cclab_units::Time::from_micros(tcp.first_tx_mstamp);
-        segment.delivered_time = cclab_units::Time::from_micros(tcp.delivered_mstamp);
+        segment.sent = line.now;
+        segment.first_sent = Time::from_micros(tcp.first_tx_mstamp - up);
+        segment.delivered_time = Time::from_micros(tcp.delivered_mstamp - up);
         segment.delivered = u64::from(tcp.delivered);
         segment.delivered_ce = tcp.delivered_ce;
         segment.app_limited = tcp.app_limited != 0;

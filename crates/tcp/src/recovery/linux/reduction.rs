@@ -32,6 +32,19 @@ impl Linux {
         }
     }
 
+    /// A module may have begun a reduction itself while the window was to grow (`tcp_enter_cwr`, as
+    /// CDG does): it wrote what it knows into the connection; the rest is the stack's.
+    pub(super) fn note_entered_cwr(&mut self, line: &mut Line<'_>) {
+        if self.tcp.ca() == CaState::Cwr {
+            self.undo_marker = None;
+            self.high_seq = line.snd_nxt;
+            self.tlp_high_seq = None;
+            self.prr_delivered = 0;
+            self.prr_out = 0;
+            self.queue_cwr(line);
+        }
+    }
+
     /// `tcp_init_cwnd_reduction`.
     pub(super) fn begin_reduction(&mut self, line: &mut Line<'_>) {
         self.high_seq = line.snd_nxt;
@@ -123,7 +136,7 @@ impl Linux {
 
     /// `tcp_tsopt_ecr_before`.
     pub(super) fn echo_is_before(&self, stamp: u32) -> bool {
-        let echo = self.tcp.rcv_tsecr;
+        let echo = self.echo;
         self.tcp.saw_tstamp != 0 && echo != 0 && seq::before(echo, stamp)
     }
 

@@ -36,6 +36,7 @@ impl Linux {
         let high_seq = self.high_seq;
         let first = self.first;
         let now = line.now;
+        let up = self.clocks.uptime_us();
         let highest = line.board.highest_sacked();
         let (rack, tcp) = (&mut *line.rack, &mut self.tcp);
         line.board.select(ack.blocks, |id, segment| {
@@ -52,7 +53,7 @@ impl Linux {
             }
             sacked.flags |= flag::DATA_SACKED;
             sacked.delivered += 1;
-            rate::on_delivered(tcp, sample, segment, first);
+            rate::on_delivered(tcp, sample, segment, (first, up));
         });
         if self.tcp.ca() != CaState::Loss || self.undo_marker.is_some() {
             self.check_reordering(line, lowest);
