@@ -76,20 +76,21 @@ impl Work {
         self.folder.path()
     }
 
-    /// Keeps the file `made`, which is whole, as `name`; whoever else made it meanwhile made the
-    /// same. Returns where it is now.
+    /// Keeps the file `made`, which is whole, as `name`, unless somebody else did meanwhile: what a
+    /// compiler may be reading is never another file. Returns where it is now.
     pub(crate) fn keep(&self, made: PathBuf, name: &str) -> PathBuf {
         let Some(kept) = &self.kept else {
             return made;
         };
         let path = kept.join(name);
-        match fs::rename(&made, &path) {
-            Ok(()) => {
-                forget(kept);
-                path
-            }
-            Err(_) => made,
+        match fs::hard_link(&made, &path) {
+            Ok(()) => forget(kept),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            // A file system without links.
+            Err(_) if fs::rename(&made, &path).is_ok() => forget(kept),
+            Err(_) => return made,
         }
+        path
     }
 }
 
