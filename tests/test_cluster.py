@@ -253,7 +253,8 @@ def test_what_a_worker_fails_at_others_do_and_it_is_told_of(
             check=False,
         )
     assert "the Dask scheduler is gone" not in done.stderr
-    assert f"worker {broken[0]}: FileNotFoundError" in done.stderr
+    # What is told of the first runs may be of one worker alone.
+    assert any(f"worker {worker}: FileNotFoundError" in done.stderr for worker in broken)
     assert str(tmp_path / "gone") in done.stderr
     told = done.stderr.count("it gets no more of them")
     if every:
