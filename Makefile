@@ -116,7 +116,7 @@ lint: .venv/.core-$(TEST_PROFILE) ## Format, lints and types of Rust and Python
 	$(BIN)/ruff format --check
 	@echo "== mypy"
 	$(BIN)/mypy
-	for script in benches/*.py studies/*/*.py; do \
+	for script in benches/*.py docs/*.py studies/*/*.py; do \
 		MYPYPATH="$$(dirname "$$script")" $(BIN)/mypy --strict "$$script"; done
 	@echo "== stubtest"
 	$(BIN)/stubtest cclab._core
@@ -140,6 +140,10 @@ acknowledgements: kernel ## Share of acknowledgements at which simulator and ker
 .PHONY: agreement
 agreement: .venv/.core-release ## cclab analyze, tcptrace and tshark on the same captures: docs/analyze-agreement.md
 	cd tests && ../$(BIN)/python -m agreement
+
+.PHONY: architecture
+architecture: ## Draw the picture of the crates in docs/concepts.md
+	$(or $(PYTHON),python3) docs/architecture.py
 
 .PHONY: bench-linux
 bench-linux: kernel ## Speed of kernels on their own network beside real time (BENCH_FLAGS="--json FILE")

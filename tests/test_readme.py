@@ -40,11 +40,3 @@ def test_the_table_in_the_readme_is_what_the_example_gives(cli: Cli, tmp_path: P
 
 def _unfolded(text: str) -> str:
     return " ".join(text.split())
-
-
-def test_the_readme_lists_each_page_once() -> None:
-    pages = re.findall(r"^\| .*\]\((.*?)\)", (ROOT / "README.md").read_text(), re.MULTILINE)
-    assert len(pages) > 10
-    assert len(set(pages)) == len(pages)
-    rows = [r for r in (ROOT / "README.md").read_text().splitlines() if r.startswith("| [")]
-    assert all(row.count("](") == 1 for row in rows)
