@@ -41,13 +41,13 @@ def linux() -> list[Check]:
 
 def netns() -> list[Check]:
     """What network namespaces in real time need."""
-    found = host.Host.probe()
+    probed = host.Host.probe()
     return [
-        _lack("netns: privileges", f"namespaces as {found.privilege}", found.unprivileged),
-        *_kinds("qdisc", "netns: qdiscs", list(host.QDISCS), found),
-        *_kinds("part", "netns: redirection", list(host.PARTS), found),
-        *_kinds("variant", "netns: variants", list(host.VARIANTS), found),
-        _lack("netns: tracefs", "the kernel's events can be read", found.tracefs),
+        _lack("netns: privileges", f"namespaces as {probed.privilege}", probed.unprivileged),
+        *_kinds("qdisc", "netns: qdiscs", list(host.QDISCS), probed),
+        *_kinds("part", "netns: redirection", list(host.PARTS), probed),
+        *_kinds("variant", "netns: variants", list(host.VARIANTS), probed),
+        _lack("netns: tracefs", "the kernel's events can be read", probed.tracefs),
     ]
 
 
@@ -78,8 +78,8 @@ def _named(made: kernel.Kernel) -> Check:
     title = f"linux: kernel {made.name}"
     if made.origin is not None and made.origin.current:
         return Check(title, True, False, f"{made.release}, {made.path}", "")
-    found = f"{made.release}, as another version of cclab made it"
-    return Check(title, False, False, found, kernel.build_command(made.name))
+    state = f"{made.release}, as another version of cclab made it"
+    return Check(title, False, False, state, kernel.build_command(made.name))
 
 
 def _agent() -> Check:
@@ -104,19 +104,19 @@ def _lack(name: str, fine: str, lack: host.Lack | None) -> Check:
     return Check(name, False, False, lack.what, lack.remedy)
 
 
-def _kinds(kind: str, title: str, names: list[str], found: host.Host) -> list[Check]:
+def _kinds(kind: str, title: str, names: list[str], probed: host.Host) -> list[Check]:
     """One line for those that are there, and one for every reason why others are not."""
-    there = [name for name in names if f"{kind} {name}" not in found.lacks]
+    there = [name for name in names if f"{kind} {name}" not in probed.lacks]
     checks = [Check(title, True, False, " ".join(there), "")] if there else []
     reasons: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for name in names:
-        lack = found.lacks.get(f"{kind} {name}")
+        lack = probed.lacks.get(f"{kind} {name}")
         if lack is not None:
             # Modules are loaded by one command.
             remedy = "as root: modprobe -a" if lack.module else lack.remedy
             reasons[lack.what, remedy].append(name)
     for (what, remedy), absent in reasons.items():
-        modules = (found.lacks[f"{kind} {name}"].module for name in absent)
+        modules = (probed.lacks[f"{kind} {name}"].module for name in absent)
         command = " ".join((remedy, *filter(None, modules)))
         checks.append(Check(title, False, False, f"{' '.join(absent)}: {what}", command))
     return checks

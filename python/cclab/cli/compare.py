@@ -109,9 +109,9 @@ def compare(
     if study is None:
         asked = {"--flow": flow, "--out": out, "--backend": backend, "--repeat": repeat}
         sides.refuse_without_study(asked | {"--seed": seed, "--jobs": jobs, "--set": set_})
-        one, other = sides.side(a), sides.side(b)
+        of_a, of_b = sides.side(a), sides.side(b)
         compared = compare_results(
-            "stores", one, other, metrics=metrics, correction=corrected, margin=allowed
+            "stores", of_a, of_b, metrics=metrics, correction=corrected, margin=allowed
         )
     else:
         pair = sides.plan_pair(
@@ -125,17 +125,17 @@ def compare(
             seed=seed,
             set=set_ or [],
         )
-        one, other = (_run(letter, s, jobs) for letter, s in (("A", pair.a), ("B", pair.b)))
+        of_a, of_b = (_run(letter, s, jobs) for letter, s in (("A", pair.a), ("B", pair.b)))
         compared = compare_results(
             pair.kind,
-            one,
-            other,
+            of_a,
+            of_b,
             metrics=metrics,
             meant=pair.meant,
             correction=corrected,
             margin=allowed,
         )
-    for letter, done in (("A", one), ("B", other)):
+    for letter, done in (("A", of_a), ("B", of_b)):
         _tell_what_misses(letter, done)
     if json:
         print_json(compared.document())
@@ -180,16 +180,16 @@ def _demand(compared: Comparison, failing: Sequence[Outcome]) -> None:
     if not failing:
         return
     judged = judge(compared, failing)
-    found = judged.faults
-    so = f"{count(len(found), 'comparison')} came out so" if found else "none came out so"
+    faults = judged.faults
+    so = f"{count(len(faults), 'comparison')} came out so" if faults else "none came out so"
     asked = ",".join(failing)
     note(f"--fail-if {asked}: {so}; {count(judged.number, 'test')} judged together (Holm)")
-    if not found:
+    if not faults:
         return
-    for fault in found[:_MOST_FAULTS]:
+    for fault in faults[:_MOST_FAULTS]:
         note(f"  {fault}")
-    if len(found) > _MOST_FAULTS:
-        note(f"  and {len(found) - _MOST_FAULTS} more")
+    if len(faults) > _MOST_FAULTS:
+        note(f"  and {len(faults) - _MOST_FAULTS} more")
     raise typer.Exit(EXPECTATION_FAILED)
 
 
@@ -198,16 +198,16 @@ def _run(letter: str, planned: PlannedSide, jobs: int | None) -> Side:
     from cclab.comparison.results import Side
 
     plan = api.grown(planned.plan, planned.store)
-    found = planned.store.survey(plan)
+    survey = planned.store.survey(plan)
     runs = count(len(plan.runs), "run")
     note(
-        f"{letter}, {planned.label}: {len(found.sound)} of {runs} in {planned.store.path} already"
-        if found.sound
+        f"{letter}, {planned.label}: {len(survey.sound)} of {runs} in {planned.store.path} already"
+        if survey.sound
         else f"{letter}, {planned.label}: {runs} to do in {planned.store.path}"
     )
     with SweepProgress() as progress:
         measured = api.carry_out(
-            plan, planned.store, missing=found.missing, jobs=jobs, listener=progress
+            plan, planned.store, missing=survey.missing, jobs=jobs, listener=progress
         )
     return Side(planned.label, measured)
 
@@ -349,19 +349,19 @@ def _add_rows(table: Table, name: str, of: str, metrics: list[Compared]) -> None
 
 def _cells(compared: Compared) -> list[Text]:
     """The metric, both means and the verdict."""
-    found, metric = compared.difference, compared.metric
-    largest = 0.0 if found is None else max(abs(found.a.mean), abs(found.b.mean))
+    difference, metric = compared.difference, compared.metric
+    largest = 0.0 if difference is None else max(abs(difference.a.mean), abs(difference.b.mean))
     divisor, unit, _ = metric.unit(largest)
     title = f"{metric.title} ({unit})" if unit else metric.title
     means = [_NONE] * 2
-    if found is not None:
+    if difference is not None:
         # Without their own intervals: that those overlap or not says little of the difference.
-        half = found.absolute.half_width
+        half = difference.absolute.half_width
         means = [
             units.told(side.mean / divisor, least=metric.least_digits)
             if not half
             else f"{side.mean / divisor:.{units.digits(side.mean, half / divisor)}f}"
-            for side in (found.a, found.b)
+            for side in (difference.a, difference.b)
         ]
     return [
         Text(f"  {title}"),
@@ -393,7 +393,7 @@ def _print_overall(overall: list[Overall]) -> None:
     """The table over all sweep points: a row for every metric of every flow."""
     if not overall:
         return
-    points = max(one.points for one in overall)
+    points = max(test.points for test in overall)
     title = f"\nover all {points} sweep points; differences are relative to the mean of both sides"
     stdout().print(Text(title, style="bold"), soft_wrap=True)
     table = Table(header_style="bold", box=SIMPLE_HEAD, padding=(0, 0, 0, 1))
@@ -403,17 +403,17 @@ def _print_overall(overall: list[Overall]) -> None:
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     last = None
-    for one in overall:
-        if last is not None and one.subject != last:
+    for test in overall:
+        if last is not None and test.subject != last:
             table.add_section()
-        name = "" if one.subject == last else one.subject or "whole run"
-        last = one.subject
+        name = "" if test.subject == last else test.subject or "whole run"
+        last = test.subject
         table.add_row(
             name,
-            one.metric.title,
-            *map(str, (one.points, one.higher, one.lower)),
-            one.words,
-            *_tested(one.p, one.p_adjusted, one.code),
+            test.metric.title,
+            *map(str, (test.points, test.higher, test.lower)),
+            test.words,
+            *_tested(test.p, test.p_adjusted, test.code),
         )
     show(stdout(), table)
 
@@ -459,5 +459,9 @@ def _print_standings(compared: Comparison, margin: Margin) -> None:
     from cclab.comparison.margin import STANDINGS
 
     seen = [c.standing for c in compared.compared if c.standing is not None]
-    told = [f"{seen.count(one)} {one.replace('-', ' ')}" for one in STANDINGS if one in seen]
+    told = [
+        f"{seen.count(standing)} {standing.replace('-', ' ')}"
+        for standing in STANDINGS
+        if standing in seen
+    ]
     tell(f"within {margin} of A: {', '.join(told) or 'nothing was measured on both sides'}")

@@ -88,7 +88,7 @@ def list_(json: options.Json = False) -> None:
     """List the kernels that are built."""
     made = kernel.listed()
     if json:
-        print_json({"schema": "cclab-kernels/1", "kernels": [_row(one) for one in made]})
+        print_json({"schema": "cclab-kernels/1", "kernels": [_row(built) for built in made]})
         return
     if not made:
         note(f"no kernel is built; please run: {kernel.build_command()}")
@@ -96,8 +96,8 @@ def list_(json: options.Json = False) -> None:
     table = Table(header_style="bold", box=SIMPLE_HEAD)
     for heading in ("name", "release", "key", "size", "source", "patches", ""):
         table.add_column(heading)
-    for one in made:
-        row = _row(one)
+    for built in made:
+        row = _row(built)
         state = Text("") if row["current"] else Text("of another cclab: build it again")
         size = f"{row['size_bytes'] / 1e6:.1f} MB"
         table.add_row(
@@ -132,10 +132,10 @@ def try_(name: Name = None) -> None:
 
 def _there(name: str | None = None) -> kernel.Kernel:
     """The kernel `name`. Raises `RunError` with the command that makes it if there is none."""
-    found = kernel.installed(name)
-    if found is None:
+    built = kernel.installed(name)
+    if built is None:
         raise RunError(kernel.not_built(name))
-    return found
+    return built
 
 
 def _row(made: kernel.Kernel) -> dict[str, Any]:

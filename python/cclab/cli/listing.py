@@ -78,8 +78,8 @@ def listing(
 
 def _list(what: What, path: str | None, json: bool) -> None:
     if path is not None:
-        found = json_text.loads(_core.variant_file(path))
-        rows: list[dict[str, object]] = [{key: found[key] for key in _OF_FILE}]
+        declared = json_text.loads(_core.variant_file(path))
+        rows: list[dict[str, object]] = [{key: declared[key] for key in _OF_FILE}]
     else:
         rows = _studies() if what is What.studies else _core_rows(what)
     if json:
@@ -151,7 +151,7 @@ def _backends(file: Path, written: dict[str, object]) -> object:
         experiments = reproduction.load(file.parent).says.experiment
     except (StudyError, InputError):
         return None
-    return ", ".join(dict.fromkeys(b for one in experiments for b in one.backends))
+    return ", ".join(dict.fromkeys(b for experiment in experiments for b in experiment.backends))
 
 
 def _backend(file: Path, written: dict[str, object]) -> object:
@@ -166,7 +166,9 @@ def _cell(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, list):
-        return ", ".join(_parameter(one) if isinstance(one, dict) else str(one) for one in value)
+        return ", ".join(
+            _parameter(part) if isinstance(part, dict) else str(part) for part in value
+        )
     return str(value)
 
 

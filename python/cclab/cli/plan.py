@@ -93,11 +93,11 @@ def _print(planned: Plan, per_backend: dict[str, Plan], absent: dict[str, str | 
 
 def _told(beside: Companions) -> str:
     """How many runs come beside the plan's own, and what for; empty without any."""
-    found = Counter(why for _, why in beside.reasons())
-    if not found:
+    counts = Counter(why for _, why in beside.reasons())
+    if not counts:
         return ""
-    parts = ", ".join(f"{found[why]} {words}" for why, words in _WORDS.items() if found[why])
-    return f" and {found.total()} beside them ({parts})"
+    parts = ", ".join(f"{counts[why]} {words}" for why, words in _WORDS.items() if counts[why])
+    return f" and {counts.total()} beside them ({parts})"
 
 
 def _print_points(planned: Plan) -> None:

@@ -90,7 +90,7 @@ def query(
     if list_:
         _print_kinds(queries.kinds(folder, table, told=_tell_reading))  # type: ignore[arg-type]
         return
-    found = queries.query(
+    rows = queries.query(
         folder,
         where,
         columns=chosen,
@@ -103,25 +103,25 @@ def query(
         told=_tell_reading,
     )
     if not pool:
-        _tell_plans(folder, found)
+        _tell_plans(folder, rows)
     if csv:
-        sys.stdout.write(found.write_csv())
+        sys.stdout.write(rows.write_csv())
         sys.stdout.flush()
     elif json:
-        print_json({"schema": "cclab-query/1", "table": table, "rows": found.to_dicts()})
+        print_json({"schema": "cclab-query/1", "table": table, "rows": rows.to_dicts()})
     elif parquet is not None:
-        _write(found, parquet)
+        _write(rows, parquet)
     else:
-        _print(found, folder, "group" if group_by else table.removesuffix("s"), limit)
+        _print(rows, folder, "group" if group_by else table.removesuffix("s"), limit)
 
 
-def _tell_plans(folder: Path, found: pl.DataFrame) -> None:
+def _tell_plans(folder: Path, rows: pl.DataFrame) -> None:
     """Which plans the rows are of, where they are of several."""
     from cclab.queries import plans
     from cclab.queries.columns import PLAN
     from cclab.store import Store
 
-    seen = found[PLAN].drop_nulls().unique().to_list() if PLAN in found.columns else []
+    seen = rows[PLAN].drop_nulls().unique().to_list() if PLAN in rows.columns else []
     if len(seen) < 2:
         return
     note(f"the rows are of {len(seen)} plans, apart by `{PLAN}` (--pool pools them):")
@@ -157,28 +157,28 @@ def _only_store() -> Path:
     )
 
 
-def _write(found: pl.DataFrame, file: Path) -> None:
+def _write(rows: pl.DataFrame, file: Path) -> None:
     try:
-        found.write_parquet(file)
+        rows.write_parquet(file)
     except OSError as error:
         raise StoreError(f"cannot write {file}: {error.strerror or error}") from error
-    note(f"{count(found.height, 'row')}: {file}")
+    note(f"{count(rows.height, 'row')}: {file}")
 
 
-def _print(found: pl.DataFrame, folder: Path, row: str, limit: int | None) -> None:
+def _print(rows: pl.DataFrame, folder: Path, row: str, limit: int | None) -> None:
     from cclab.report.tables import Table
 
-    shown = found if limit is not None else found.head(_MOST_ROWS)
-    if not found.height and limit != 0:
+    shown = rows if limit is not None else rows.head(_MOST_ROWS)
+    if not rows.height and limit != 0:
         note(f"no {row} in {folder} for which it holds")
         return
     numeric = [kind.is_numeric() for kind in shown.dtypes]
     cells = [[[_cell(value) for value in row]] for row in shown.iter_rows()]
-    title = f"{count(found.height, 'row' if row == 'traffic' else row)} of {folder}"
-    print_table(title, Table(found.columns, numeric, cells, found.width, 0))
-    hidden = found.height - shown.height
+    title = f"{count(rows.height, 'row' if row == 'traffic' else row)} of {folder}"
+    print_table(title, Table(rows.columns, numeric, cells, rows.width, 0))
+    hidden = rows.height - shown.height
     if hidden:
-        note(f"{shown.height} of {found.height} rows; --limit N, --csv and --json show more")
+        note(f"{shown.height} of {rows.height} rows; --limit N, --csv and --json show more")
 
 
 def _print_kinds(kinds: dict[str, str]) -> None:

@@ -74,14 +74,14 @@ def report(
     reports.check(figure or [], formats, set_ or [])
     store = Store(folder)
     plan = store.plan()
-    found = store.seen(plan)
-    if found.damaged:
-        raise DamageError(folder, [run.id for run in found.damaged])
+    results = store.seen(plan)
+    if results.damaged:
+        raise DamageError(folder, [run.id for run in results.damaged])
     planned = count(len(plan.runs), "run")
-    if not found.sound:
+    if not results.sound:
         raise InputError(f"{folder} holds none of its {planned}; run the study first")
-    if found.absent:
-        note(f"{len(found.absent)} of {planned} missing; `cclab run` does them")
+    if results.absent:
+        note(f"{len(results.absent)} of {planned} missing; `cclab run` does them")
     measured = load(folder)
     if figure:
         # What figures are made with takes longer to load than most commands to run.

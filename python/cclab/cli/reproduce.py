@@ -97,8 +97,8 @@ def _print(done: Reproduced) -> None:
         if cells["compared"] and not done.short:
             parts = [f"{n} within {100 * float(b):g}%" for b, n in cells["within"].items()]
             tell(f"{backend}: {count(cells['compared'], 'printed number')}: {', '.join(parts)}")
-    ran = sum(one.ran for one in done.done)
-    runs = count(sum(len(one.planned.plan.runs) for one in done.done), "run")
+    ran = sum(experiment.ran for experiment in done.done)
+    runs = count(sum(len(experiment.planned.plan.runs) for experiment in done.done), "run")
     tell(f"{runs}, {ran} of them now")
     for backend in done.backends:
         wall_s = sum(o.timed.wall_s for o in done.done if o.planned.backend == backend)
@@ -114,15 +114,15 @@ def _print_verdicts(what: str, judged: list[Judged]) -> None:
     table.add_column("verdict", min_width=14)
     table.add_column("because", min_width=16)
     before = None
-    for one in judged:
-        same = one.subject is before
-        before = one.subject
-        few = f" ({count(one.seeds, 'seed')})" if one.preview else ""
+    for verdict in judged:
+        same = verdict.subject is before
+        before = verdict.subject
+        few = f" ({count(verdict.seeds, 'seed')})" if verdict.preview else ""
         table.add_row(
-            Text("" if same else one.subject.text),
-            one.backend,
-            Text(f"{one.verdict}{few}", style=_STYLES.get(one.verdict, "")),
-            Text(one.why),
+            Text("" if same else verdict.subject.text),
+            verdict.backend,
+            Text(f"{verdict.verdict}{few}", style=_STYLES.get(verdict.verdict, "")),
+            Text(verdict.why),
         )
     console = stdout()
     console.width = min(console.width, 140)

@@ -46,19 +46,19 @@ def run(
     plan = api.planned(study, set=set_ or [], backend=backend, repeat=repeat, seed=seed)
     store = api.store_of(plan, out or api.results_folder(study))
     plan = api.grown(plan, store)
-    found = store.survey(plan)
-    if found.sound:
+    survey = store.survey(plan)
+    if survey.sound:
         planned, verb = count(len(plan.runs), "run"), "is" if len(plan.runs) == 1 else "are"
-        note(f"{len(found.sound)} of {planned} {verb} in {store.path} already")
-    if found.damaged:
-        note(f"{count(len(found.damaged), 'damaged run')} in {store.path}: run again")
+        note(f"{len(survey.sound)} of {planned} {verb} in {store.path} already")
+    if survey.damaged:
+        note(f"{count(len(survey.damaged), 'damaged run')} in {store.path}: run again")
     failed: RunsFailedError | None = None
     try:
         with SweepProgress() as progress:
             measured = api.carry_out(
                 plan,
                 store,
-                missing=found.missing,
+                missing=survey.missing,
                 only=only or [],
                 jobs=jobs,
                 cluster=cluster,

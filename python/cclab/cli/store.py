@@ -59,14 +59,14 @@ def verify(folder: Folder, json: options.Json = False) -> None:
         print_json(found.document())
     else:
         tell(f"{count(found.sound, 'sound run')} in {folder}")
-    for names, what in (
+    for names, state in (
         (found.torn, "torn: not what its manifest lists"),
         (found.foreign, "foreign: no entry, or not of the run that its name says"),
         (found.unreadable, "a pack that cannot be read"),
         (found.plans, f"a plan that is not as it was written; {_PLAN_REMEDY}"),
     ):
         for name in names:
-            note(f"{name}: {what}")
+            note(f"{name}: {state}")
     for name in found.derived:
         verb = "compact" if name.startswith("tables/") else "gc"
         note(f"{name}: not of these entries; `cclab store {verb} {folder}` makes it again")

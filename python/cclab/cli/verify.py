@@ -53,8 +53,8 @@ def _print(verified: Verified) -> None:
     for line in verified.lines:
         table.add_row(*_cells(line), style=None if not line.differing else "red")
     show(stdout(), table)
-    for one in verified.differing[:_MOST_TOLD]:
-        tell(_told(one))
+    for compared in verified.differing[:_MOST_TOLD]:
+        tell(_told(compared))
     hidden = len(verified.differing) - _MOST_TOLD
     if hidden > 0:
         tell(f"and {hidden} more; --json has all")
@@ -90,22 +90,22 @@ def _value(value: float | None) -> str:
     return str(value) if isinstance(value, int) else f"{value:.9g}"
 
 
-def _told(one: Compared) -> str:
+def _told(compared: Compared) -> str:
     """A contradiction in a line."""
     from cclab.plan import short_key, text
 
-    run, flow = one.subject.run, one.subject.flow
+    run, flow = compared.subject.run, compared.subject.flow
     swept = "".join(f", {short_key(key)} = {text(value)}" for key, value in run.params.items())
-    what = f"{one.number} at {one.subject.point}"
+    number = f"{compared.number} at {compared.subject.point}"
     whose = "" if flow is None else f"flow {flow}, "
-    unit = _unit(one.unit)
-    least, most = one.allowed or (0.0, 0.0)
+    unit = _unit(compared.unit)
+    least, most = compared.allowed or (0.0, 0.0)
     bound = "they must be equal" if least == most == 0 else f"allowed {least:.6g} to {most:.6g}"
-    if one.relative:
+    if compared.relative:
         bound += " of the trace's"
     return (
-        f"{whose}run {run.measured.run.id} (seed {run.measured.run.seed}{swept}): {what}: "
-        f"trace {_value(one.trace)}{unit}, capture {_value(one.capture)}{unit}; {bound}"
+        f"{whose}run {run.measured.run.id} (seed {run.measured.run.seed}{swept}): {number}: "
+        f"trace {_value(compared.trace)}{unit}, capture {_value(compared.capture)}{unit}; {bound}"
     )
 
 

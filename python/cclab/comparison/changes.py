@@ -51,24 +51,24 @@ def changes(a: dict[str, Any], b: dict[str, Any]) -> list[Change]:
     _keep_common_files(leaves_a, leaves_b)
     _inherit_kernels(leaves_a, leaves_b)
     _inherit_kernels(leaves_b, leaves_a)
-    found = [
+    differing = [
         (path, Change(".".join(path), _words(path, leaves_a), _words(path, leaves_b)))
         for path in dict.fromkeys([*leaves_a, *leaves_b])
         if leaves_a.get(path) != leaves_b.get(path)
     ]
-    return _folded(found, names)
+    return _folded(differing, names)
 
 
 def _leaves(scenario: dict[str, Any], flows: list[str]) -> dict[tuple[str, ...], Any]:
     """The values by path; a list is one value."""
-    found: dict[tuple[str, ...], Any] = {}
+    leaves: dict[tuple[str, ...], Any] = {}
 
     def walk(path: tuple[str, ...], value: Any) -> None:
         if isinstance(value, dict) and value:
             for key, below in value.items():
                 walk((*path, key), below)
         elif value is not None:
-            found[path] = value
+            leaves[path] = value
 
     for key, value in scenario.items():
         if key == "flows":
@@ -80,36 +80,36 @@ def _leaves(scenario: dict[str, Any], flows: list[str]) -> dict[tuple[str, ...],
                 walk((key, file["label"]), f"{file['file']} {file['sha256'][:12]}")
         elif key != "trace":
             walk((key,), value)
-    return found
+    return leaves
 
 
 def _keep_common_files(a: dict[tuple[str, ...], Any], b: dict[tuple[str, ...], Any]) -> None:
     """Takes out the files of variants that one scenario alone has: its flows say so already."""
-    for own, other in ((a, b), (b, a)):
-        for path in [path for path in own if path[0] == "variant_files" and path not in other]:
+    for own, beside in ((a, b), (b, a)):
+        for path in [path for path in own if path[0] == "variant_files" and path not in beside]:
             del own[path]
 
 
-def _inherit_kernels(own: dict[tuple[str, ...], Any], other: dict[tuple[str, ...], Any]) -> None:
-    """Adds to `own` the kernels of its flows that `other` names: without one a flow has the
+def _inherit_kernels(own: dict[tuple[str, ...], Any], beside: dict[tuple[str, ...], Any]) -> None:
+    """Adds to `own` the kernels of its flows that `beside` names: without one a flow has the
     scenario's."""
     whole = own.get(("kernel",))
-    for path in other if whole is not None else ():
+    for path in beside if whole is not None else ():
         if path[0] == "flow" and path[2:] == ("kernel",):
             own.setdefault(path, whole)
 
 
-def _folded(found: list[tuple[tuple[str, ...], Change]], flows: list[str]) -> list[Change]:
+def _folded(differing: list[tuple[tuple[str, ...], Change]], flows: list[str]) -> list[Change]:
     """One entry for a change that every flow has, or every flow of a `count`."""
     alike: dict[tuple[str, tuple[str, ...], str, str], int] = {}
-    for path, change in found:
+    for path, change in differing:
         if path[0] == "flow":
             for stars in ("*", _copies(path[1])):
                 kind = (stars, path[2:], change.a, change.b)
                 alike[kind] = alike.get(kind, 0) + 1
     there = Counter(stars for flow in flows for stars in ("*", _copies(flow)))
     folded: dict[str, Change] = {}
-    for path, change in found:
+    for path, change in differing:
         key = change.key
         if path[0] == "flow":
             for stars in ("*", _copies(path[1])):

@@ -39,9 +39,9 @@ def adjusted(p_values: Sequence[float], correction: Correction) -> list[float]:
         return []
     order = np.argsort(p, kind="stable")
     ranked = _holm(p[order]) if correction == "holm" else _benjamini_hochberg(p[order])
-    found = np.empty_like(p)
-    found[order] = np.minimum(ranked, 1.0)
-    values: list[float] = found.tolist()
+    p_adjusted = np.empty_like(p)
+    p_adjusted[order] = np.minimum(ranked, 1.0)
+    values: list[float] = p_adjusted.tolist()
     return values
 
 

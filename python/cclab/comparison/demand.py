@@ -61,17 +61,17 @@ def outcomes(asked: Sequence[str], margin: Margin | None) -> tuple[Outcome, ...]
 
     Raises `InputError` if one is not known, or needs a margin.
     """
-    found: list[Outcome] = []
+    chosen: list[Outcome] = []
     for name in asked:
-        known = next((one for one in OUTCOMES if one == name), None)
+        known = next((outcome for outcome in OUTCOMES if outcome == name), None)
         if known is None:
             raise InputError(f"--fail-if {name}: no such outcome; one of {', '.join(OUTCOMES)}")
         if known == "undecided" and margin is None:
             raise InputError(
                 "--fail-if undecided: what is undecided, a margin says; add --margin 5%"
             )
-        found.append(known)
-    return tuple(dict.fromkeys(found))
+        chosen.append(known)
+    return tuple(dict.fromkeys(chosen))
 
 
 @dataclass(frozen=True)
@@ -102,29 +102,29 @@ def judge(compared: Comparison, asked: Sequence[Outcome]) -> Judged:
         return Judged([], 0)
     tests = _tests(compared, asked)
     _check_can_fail(compared, asked, len(tests))
-    found: list[Fault] = []
+    faults: list[Fault] = []
     failed: set[object] = set()
     for test, p in zip(tests, adjusted([test.p for test in tests], "holm"), strict=True):
         if p <= LEVEL and test.key not in failed:
             failed.add(test.key)
-            found.append(replace(test.fault, p=p))
+            faults.append(replace(test.fault, p=p))
     if "undecided" in asked:
-        found += [
+        faults += [
             Fault(point.match.label, name, c.metric.title, "undecided", c.verdict.words)
             for point in compared.points
             for name, c in point.named
             if c.standing in ("undecided", "worse") and id(c) not in failed
         ]
-    return Judged(found, len(tests))
+    return Judged(faults, len(tests))
 
 
 def _tests(compared: Comparison, asked: Sequence[Outcome]) -> list[_Test]:
     """All that is judged, in the order of what is compared."""
-    margin, found = compared.margin, list[_Test]()
+    margin, tests = compared.margin, list[_Test]()
     plain = _cells(compared)
     if "worse" in asked and not (margin is None and "different" in asked):
         shifted = plain if margin is None else _against(compared, margin)
-        found += [
+        tests += [
             _Test(fault, _one_sided(metric, difference, p), key)
             for fault, metric, difference, p, key in shifted
             if metric.better is not None
@@ -134,8 +134,8 @@ def _tests(compared: Comparison, asked: Sequence[Outcome]) -> list[_Test]:
             code = "higher" if difference > 0 else "lower"
             if metric.better is not None:
                 code = "better" if code == metric.better else "worse"
-            found.append(_Test(replace(fault, outcome=code), p, key))
-    return found
+            tests.append(_Test(replace(fault, outcome=code), p, key))
+    return tests
 
 
 _Cell = tuple[Fault, "Metric", float, float, object]
@@ -146,38 +146,38 @@ _OVER_ALL = "over all sweep points"
 
 def _cells(compared: Comparison) -> list[_Cell]:
     """What was tested at each sweep point and over all of them."""
-    found: list[_Cell] = []
+    cells: list[_Cell] = []
     for point in compared.points:
         for name, c in point.named:
             if c.p is not None and c.difference is not None:
                 fault = Fault(point.match.label, name, c.metric.title, "worse", c.verdict.words)
-                found.append((fault, c.metric, c.difference.absolute.mean, c.p, id(c)))
-    return found + _over_all(compared.overall, compared.overall)
+                cells.append((fault, c.metric, c.difference.absolute.mean, c.p, id(c)))
+    return cells + _over_all(compared.overall, compared.overall)
 
 
 def _against(compared: Comparison, margin: Margin) -> list[_Cell]:
     """The same beside A made worse by the margin."""
-    found: list[_Cell] = []
+    cells: list[_Cell] = []
     points = [_shifted(point.match, margin) for point in compared.points]
     for point, match in zip(compared.points, points, strict=True):
         differences = differences_of(match.rows)
-        for (name, c), one in zip(point.named, differences, strict=True):
-            if c.p is None or one is None or one.p is None:
+        for (name, c), difference in zip(point.named, differences, strict=True):
+            if c.p is None or difference is None or difference.p is None:
                 continue
             fault = Fault(point.match.label, name, c.metric.title, "worse", c.verdict.words)
-            found.append((fault, c.metric, one.absolute.mean, one.p, id(c)))
-    return found + _over_all(overall(points, "holm"), compared.overall)
+            cells.append((fault, c.metric, difference.absolute.mean, difference.p, id(c)))
+    return cells + _over_all(overall(points, "holm"), compared.overall)
 
 
 def _over_all(tested: Sequence[Overall], told: Sequence[Overall]) -> list[_Cell]:
     """Those over all sweep points, as they are `tested`, in the words of those that are `told`."""
-    found: list[_Cell] = []
-    for one, shown in zip(tested, told, strict=True):
-        if one.p is not None and shown.p is not None:
-            subject = one.subject or "whole run"
-            fault = Fault(_OVER_ALL, subject, one.metric.title, "worse", shown.words)
-            found.append((fault, one.metric, one.difference, one.p, id(shown)))
-    return found
+    cells: list[_Cell] = []
+    for test, shown in zip(tested, told, strict=True):
+        if test.p is not None and shown.p is not None:
+            subject = test.subject or "whole run"
+            fault = Fault(_OVER_ALL, subject, test.metric.title, "worse", shown.words)
+            cells.append((fault, test.metric, test.difference, test.p, id(shown)))
+    return cells
 
 
 def _shifted(match: Match, margin: Margin) -> Match:
@@ -185,7 +185,7 @@ def _shifted(match: Match, margin: Margin) -> Match:
         return [row if row.metric.better is None else margin.shifted(row) for row in given]
 
     def subjects(given: list[Subject]) -> list[Subject]:
-        return [replace(one, rows=rows(one.rows)) for one in given]
+        return [replace(subject, rows=rows(subject.rows)) for subject in given]
 
     return replace(
         match,

@@ -76,18 +76,18 @@ def differences(a: Table, b: Table, *, paired: bool) -> list[Difference | None]:
         both = np.isfinite(table_a) & np.isfinite(table_b)
         table_a, table_b = (np.where(both, table, np.nan) for table in (table_a, table_b))
     of_a, of_b = estimates(table_a), estimates(table_b)
-    found: list[Difference | None] = [None] * len(table_a)
+    of_rows: list[Difference | None] = [None] * len(table_a)
     for places, runs_a, runs_b in _alike(table_a, table_b):
         if runs_a.shape[1] and runs_b.shape[1]:
             sides = [
-                (one, other)
+                (side_a, side_b)
                 for place in places.tolist()
-                if (one := of_a[place]) is not None and (other := of_b[place]) is not None
+                if (side_a := of_a[place]) is not None and (side_b := of_b[place]) is not None
             ]
             apart = _differences(sides, runs_a, runs_b, paired)
-            for place, one in zip(places.tolist(), apart, strict=True):
-                found[place] = one
-    return found
+            for place, difference in zip(places.tolist(), apart, strict=True):
+                of_rows[place] = difference
+    return of_rows
 
 
 def _alike(a: Floats, b: Floats) -> Iterator[tuple[Whole, Floats, Floats]]:
@@ -102,8 +102,8 @@ def _differences(
 ) -> list[Difference]:
     """Of rows that have as many runs each, all of which measured it."""
     n = min(a.shape[1], b.shape[1])
-    mean_a = np.array([one.mean for one, _ in sides])
-    means = np.array([other.mean for _, other in sides]) - mean_a
+    mean_a = np.array([side_a.mean for side_a, _ in sides])
+    means = np.array([side_b.mean for _, side_b in sides]) - mean_a
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratios = np.where(mean_a > TINY, means / mean_a, np.nan)
     varies = np.full(len(a), n > 1) & _spread(a, b, paired)
@@ -119,14 +119,14 @@ def _differences(
         p_values[unequal] = test(a[unequal], b[unequal])
     return [
         Difference(
-            one,
-            other,
+            side_a,
+            side_b,
             _estimate(mean, low, high, n),
             None if ratio != ratio else _estimate(ratio, low_ratio, high_ratio, n),
             n > 1 and not varied,
             None if p != p else p,
         )
-        for (one, other), mean, ratio, varied, p, (low, high, low_ratio, high_ratio) in zip(
+        for (side_a, side_b), mean, ratio, varied, p, (low, high, low_ratio, high_ratio) in zip(
             sides,
             means.tolist(),
             ratios.tolist(),

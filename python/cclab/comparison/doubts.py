@@ -52,10 +52,10 @@ def of_comparison(
     kind: Kind, points: Sequence[Match], meant: Sequence[str], a: Plan, b: Plan
 ) -> list[Raised]:
     """The doubts about comparing `points`, whose sides differ on purpose in the keys `meant`."""
-    found = {change.key: change for point in points for change in point.changes}
+    changes = {change.key: change for point in points for change in point.changes}
     raised: list[Doubt | None] = [
-        _different_windows(found.values()),
-        _several_changes(kind, [c for c in found.values() if not _among(c.key, meant)]),
+        _different_windows(changes.values()),
+        _several_changes(kind, [c for c in changes.values() if not _among(c.key, meant)]),
         _versions(a, b),
         _same_runs(points),
         _runs(points),
@@ -89,13 +89,13 @@ def of_tests(
         said += f"do: the smallest p-value that they can give is {min(least):.2g}"
     else:
         return []
-    one = permutation.enough_pairs(alone)
-    some = permutation.enough_pairs(bound) if without else one
+    for_one = permutation.enough_pairs(alone)
+    for_any = permutation.enough_pairs(bound) if without else for_one
     remedy = f"compare fewer metrics (--metric) or points: {tested} are too many for any number"
-    if some is not None:
-        remedy = f"repeat the runs with the same seeds on both sides (--repeat {some} or more"
-        if one is not None and one > some:
-            remedy += f"; {one} to see one difference among {tested}"
+    if for_any is not None:
+        remedy = f"repeat the runs with the same seeds on both sides (--repeat {for_any} or more"
+        if for_one is not None and for_one > for_any:
+            remedy += f"; {for_one} to see one difference among {tested}"
         remedy += ")"
     return [Doubt("too-few-runs-to-tell", said + over_all, remedy)]
 
@@ -107,8 +107,8 @@ def of_sides(a: Results, b: Results) -> list[Raised]:
     raised = []
     for code, doubt in (of_b | of_a).items():
         own = [side[code] for side in (of_a, of_b) if code in side]
-        runs = [run for one in own for run in one.runs]
-        points = sum(one.points for one in own)
+        runs = [run for warning in own for run in warning.runs]
+        points = sum(warning.points for warning in own)
         whose = "A and B" if code in of_a and code in of_b else "A" if code in of_a else "B"
         said = f"{whose}: {doubt.message}"
         raised.append(replace(doubt, message=said, runs=runs, points=points))
@@ -119,8 +119,8 @@ def _among(key: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(key, pattern) for pattern in patterns)
 
 
-def _different_windows(found: Iterable[Change]) -> Doubt | None:
-    windows = [change for change in found if _among(change.key, _WINDOWS)]
+def _different_windows(changes: Iterable[Change]) -> Doubt | None:
+    windows = [change for change in changes if _among(change.key, _WINDOWS)]
     if not windows:
         return None
     return Doubt(
@@ -130,26 +130,26 @@ def _different_windows(found: Iterable[Change]) -> Doubt | None:
     )
 
 
-def _several_changes(kind: Kind, found: list[Change]) -> Doubt | None:
-    if kind != "stores" and found:
+def _several_changes(kind: Kind, changes: list[Change]) -> Doubt | None:
+    if kind != "stores" and changes:
         return Doubt(
             "differs-elsewhere",
-            f"the {kind} are not all that differs: {_listed(found)}",
+            f"the {kind} are not all that differs: {_listed(changes)}",
             "what is seen is the effect of all of it; set these keys in the study",
         )
-    if len(found) < 2:
+    if len(changes) < 2:
         return None
     return Doubt(
         "several-differences",
-        f"A and B differ in {len(found)} keys: {_listed(found)}",
+        f"A and B differ in {len(changes)} keys: {_listed(changes)}",
         "what is seen is the effect of all of them; unless one follows from another, as a queue "
         "of 1bdp from the rate, compare studies that differ in one",
     )
 
 
-def _listed(found: Sequence[Change]) -> str:
-    more = f" and {len(found) - _MOST_KEYS} more" if len(found) > _MOST_KEYS else ""
-    return ", ".join(map(str, found[:_MOST_KEYS])) + more
+def _listed(changes: Sequence[Change]) -> str:
+    more = f" and {len(changes) - _MOST_KEYS} more" if len(changes) > _MOST_KEYS else ""
+    return ", ".join(map(str, changes[:_MOST_KEYS])) + more
 
 
 def _versions(a: Plan, b: Plan) -> Doubt | None:

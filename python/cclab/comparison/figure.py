@@ -106,28 +106,30 @@ def _panels(compared: Comparison) -> list[_Panel]:
     rows: dict[Metric, list[_Row]] = {}
     several = len(compared.points) > 1
     for point in compared.points:
-        for name, one in point.named:
-            if one.difference is None:
+        for name, comparison in point.named:
+            if comparison.difference is None:
                 continue
             label = name if not several else f"{name}, {point.match.label}"
             if several and name == "whole run":
                 label = point.match.label
-            rows.setdefault(one.metric, []).append(_Row(label, one, _estimate(one)))
+            rows.setdefault(comparison.metric, []).append(
+                _Row(label, comparison, _estimate(comparison))
+            )
     return [
-        _Panel(metric, _strongest(found), max(len(found) - _MOST_ROWS, 0))
-        for metric, found in rows.items()
-        if any(row.estimate is not None for row in found)
+        _Panel(metric, _strongest(of_metric), max(len(of_metric) - _MOST_ROWS, 0))
+        for metric, of_metric in rows.items()
+        if any(row.estimate is not None for row in of_metric)
     ]
 
 
 def _estimate(compared: Compared) -> Estimate | None:
-    found = compared.difference
-    if found is None:
+    difference = compared.difference
+    if difference is None:
         return None
     if compared.metric.bounded:
-        return found.absolute
+        return difference.absolute
     # Equal is equal, also where nothing can be relative to A.
-    return found.relative or (found.absolute if found.absolute.mean == 0 else None)
+    return difference.relative or (difference.absolute if difference.absolute.mean == 0 else None)
 
 
 def _strongest(rows: list[_Row]) -> list[_Row]:
@@ -198,13 +200,13 @@ def _of_rows(metric: Metric, margin: Margin) -> bool:
 
 def _draw_bounds(axes: Axes, panel: _Panel, margin: Margin, scale: float) -> list[float]:
     """Draws where B is worse by more than the margin in each row, and returns these places."""
-    found = [0.0]
+    bounds = [0.0]
     side = -scale if panel.metric.better == "higher" else scale
     for place, row in enumerate(panel.rows):
         if row.compared.difference is None:
             continue
         bound = side * margin.bound(panel.metric, row.compared.difference.a.mean)
-        found.append(bound)
+        bounds.append(bound)
         axes.plot(
             [bound, bound],
             [place - 0.35, place + 0.35],
@@ -213,7 +215,7 @@ def _draw_bounds(axes: Axes, panel: _Panel, margin: Margin, scale: float) -> lis
             linestyle="--",
             zorder=1,
         )
-    return found
+    return bounds
 
 
 def _scale(metric: Metric) -> tuple[float, str]:
@@ -247,11 +249,11 @@ def _draw_row(
 def _handles(panels: Sequence[_Panel], margin: Margin | None) -> list[Line2D | Patch]:
     """The verdicts that are there, in a fixed order; then the margin."""
     seen = {_code(row.compared) for panel in panels for row in panel.rows}
-    found: list[Line2D | Patch] = [
+    handles: list[Line2D | Patch] = [
         Line2D([], [], color=colour, marker=marker, linewidth=1.4, markersize=5, label=words)
         for code, (colour, marker, words) in _LOOKS.items()
         if code in seen
     ]
     if margin is not None:
-        found.append(Patch(color=_SHADE, label=f"worse by more than {margin}"))
-    return found
+        handles.append(Patch(color=_SHADE, label=f"worse by more than {margin}"))
+    return handles

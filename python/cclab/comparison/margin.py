@@ -103,15 +103,17 @@ class Margin:
             add, factor = 0.0, 1.0 + sign * (self.share or 0.0)
         return replace(row, a=[None if v is None else v * factor + add for v in row.a])
 
-    def standing(self, metric: Metric, found: Difference | None, repeated: bool) -> Standing | None:
+    def standing(
+        self, metric: Metric, difference: Difference | None, repeated: bool
+    ) -> Standing | None:
         """Where B stands; None of a metric of which neither way is better, or not measured.
 
         `repeated`: the runs of each side are one run, so that they tell nothing of others.
         """
-        if metric.better is None or found is None:
+        if metric.better is None or difference is None:
             return None
-        estimate, bound = self._scaled(metric, found)
-        ends = _ends(estimate, found, repeated)
+        estimate, bound = self._scaled(metric, difference)
+        ends = _ends(estimate, difference, repeated)
         if ends is None:
             return "undecided"
         low, high = ends if metric.better == "higher" else (-ends[1], -ends[0])
@@ -121,20 +123,20 @@ class Margin:
             return "no-worse"
         return "worse" if high < -bound else "undecided"
 
-    def _scaled(self, metric: Metric, found: Difference) -> tuple[Estimate, float]:
+    def _scaled(self, metric: Metric, difference: Difference) -> tuple[Estimate, float]:
         """The difference that is held against the margin, and the margin in its unit.
 
         Where nothing can be relative to A, because its mean is zero in some resamples, the absolute
         difference against that part of A's mean.
         """
-        relative = found.relative
+        relative = difference.relative
         if (
             not self.in_points(metric)
             and relative is not None
-            and (relative.low is not None or found.absolute.low is None)
+            and (relative.low is not None or difference.absolute.low is None)
         ):
             return relative, self.share or 0.0
-        return found.absolute, self.bound(metric, found.a.mean)
+        return difference.absolute, self.bound(metric, difference.a.mean)
 
 
 def _part(text: str, given: str) -> float:
@@ -145,15 +147,15 @@ def _part(text: str, given: str) -> float:
     return part
 
 
-def _ends(estimate: Estimate, found: Difference, repeated: bool) -> tuple[float, float] | None:
+def _ends(estimate: Estimate, difference: Difference, repeated: bool) -> tuple[float, float] | None:
     """The ends of the interval; None if the runs give none.
 
     Of several runs whose difference does not vary it is that difference alone.
     """
     if estimate.low is not None and estimate.high is not None:
         return estimate.low, estimate.high
-    several = found.absolute.n > 1
-    equal = several and found.p is None
-    if equal or (several and found.constant and not repeated):
+    several = difference.absolute.n > 1
+    equal = several and difference.p is None
+    if equal or (several and difference.constant and not repeated):
         return estimate.mean, estimate.mean
     return None

@@ -44,15 +44,15 @@ class Row:
 
 def differences_of(rows: list[Row]) -> list[Difference | None]:
     """The difference of each of `rows`: those with as many runs at once."""
-    found: list[Difference | None] = [None] * len(rows)
+    of_rows: list[Difference | None] = [None] * len(rows)
     alike: dict[tuple[bool, int, int], list[int]] = {}
     for place, row in enumerate(rows):
         alike.setdefault((row.paired, len(row.a), len(row.b)), []).append(place)
     for (paired, _, _), places in alike.items():
         sides = ([rows[place].a for place in places], [rows[place].b for place in places])
-        for place, one in zip(places, differences(*sides, paired=paired), strict=True):
-            found[place] = one
-    return found
+        for place, difference in zip(places, differences(*sides, paired=paired), strict=True):
+            of_rows[place] = difference
+    return of_rows
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Match:
     @property
     def rows(self) -> list[Row]:
         """Everything that is compared here, in order."""
-        return [row for one in self.subjects for row in one.rows] + self.whole
+        return [row for subject in self.subjects for row in subject.rows] + self.whole
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def has(results: Results, metric: Metric) -> bool:
 def _owners(measured: dict[str, Any], subject: Owner) -> list[dict[str, Any]]:
     """What there is of a subject in the metrics of a run."""
     bottleneck: dict[str, Any] = measured["bottleneck"]
-    found: dict[str, list[dict[str, Any]]] = {
+    by_subject: dict[str, list[dict[str, Any]]] = {
         "flow": [
             {**flow, "share": share}
             for flow, share in zip(measured["flows"], shares(measured), strict=True)
@@ -180,7 +180,7 @@ def _owners(measured: dict[str, Any], subject: Owner) -> list[dict[str, Any]]:
         "band": bottleneck.get("bands", []),
         "run": [measured],
     }
-    return found.get(subject, [])
+    return by_subject.get(subject, [])
 
 
 def _with_shares(measured: dict[str, Any]) -> list[dict[str, Any]]:
@@ -309,7 +309,7 @@ class _Sides:
 
     def row(self, metric: Metric, a: Sequence[dict[str, Any]], b: Sequence[dict[str, Any]]) -> Row:
         """`metric` in the metrics of a subject, run by run."""
-        values_a, values_b = ([one[metric.name] for one in side] for side in (a, b))
+        values_a, values_b = ([owner[metric.name] for owner in side] for side in (a, b))
         return Row(metric, values_a, values_b, self.paired, self.repeated)
 
 
@@ -337,8 +337,8 @@ def _probe(name: str, metrics: list[Metric], sides: _Sides) -> list[Row]:
 
 def _groups(runs: list[Measured]) -> dict[str, str]:
     """The variants of the groups of flows by their names."""
-    found = runs[0].metrics.get("groups", [])
-    return {group["name"]: ", ".join(group["variants"]) for group in found}
+    groups = runs[0].metrics.get("groups", [])
+    return {group["name"]: ", ".join(group["variants"]) for group in groups}
 
 
 def _inside(runs: list[Measured], groups: list[Subject]) -> set[str]:
@@ -374,11 +374,11 @@ def _bands(metrics: list[Metric], sides: _Sides) -> list[Subject]:
 
 def _queues(runs: list[Measured]) -> tuple[str, dict[str, list[dict[str, Any]]]]:
     """The bottleneck's discipline, and the metrics of each of its named queues, run by run."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    of_queues: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
         for band in run.metrics["bottleneck"].get("bands", []):
-            found.setdefault(band["name"], []).append(band)
-    every = {name: rows for name, rows in found.items() if len(rows) == len(runs)}
+            of_queues.setdefault(band["name"], []).append(band)
+    every = {name: rows for name, rows in of_queues.items() if len(rows) == len(runs)}
     return runs[0].run.scenario["network"]["bottleneck"]["queue"]["kind"], every
 
 

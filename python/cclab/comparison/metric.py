@@ -15,8 +15,8 @@ __all__ = ["DEFAULT", "METRICS", "Better", "Metric", "follows_window", "metric_n
 
 def _share(subject: str) -> list[Metric]:
     """The share of a subject: made of the flows of a run together, it is not in `of`."""
-    found = named(subject, "share")
-    return [] if found is None else [found]
+    share = named(subject, "share")
+    return [] if share is None else [share]
 
 
 METRICS = (
@@ -65,21 +65,21 @@ def metric_names(names: Sequence[str], has: Callable[[Metric], bool] | None = No
 def _by_words() -> dict[str, list[Metric]]:
     """The metrics that each word may mean, those that it means before others first."""
     paths = {metric.path: metric for metric in METRICS}
-    found = {path: [metric] for path, metric in paths.items()}
+    meanings = {path: [metric] for path, metric in paths.items()}
     for metric in sorted(METRICS, key=lambda metric: metric.subject not in _FIRST):
         meant = metric
         if metric.short is not None:
             meant = paths[f"{metric.subject}.{metric.window_of}".removeprefix("run.")]
-            found.setdefault(f"{metric.subject}.{metric.short}", [meant])
+            meanings.setdefault(f"{metric.subject}.{metric.short}", [meant])
         for word, one in ((metric.name, metric), (metric.short, meant)):
-            if word is not None and one not in found.setdefault(word, []):
-                found[word].append(one)
+            if word is not None and one not in meanings.setdefault(word, []):
+                meanings[word].append(one)
         if len(metric.keys) > 1:
             # As documents have it: flow.datagrams.loss.
             spelt = ".".join(metric.keys)
-            found.setdefault(f"{metric.subject}.{spelt}", [metric])
-            found.setdefault(spelt, [metric])
-    return found
+            meanings.setdefault(f"{metric.subject}.{spelt}", [metric])
+            meanings.setdefault(spelt, [metric])
+    return meanings
 
 
 def _meant(name: str, may: list[Metric], has: Callable[[Metric], bool] | None) -> Metric:

@@ -148,11 +148,11 @@ def _without(point: Match, of_a: set[int], of_b: set[int]) -> Match:
         point,
         seeds_a=[point.seeds_a[place] for place in in_a],
         seeds_b=[point.seeds_b[place] for place in in_b],
-        groups=[replace(one, rows=kept(one.rows)) for one in point.groups],
-        flows=[replace(one, rows=kept(one.rows)) for one in point.flows],
-        traffic=[replace(one, rows=kept(one.rows)) for one in point.traffic],
-        probes=[replace(one, rows=kept(one.rows)) for one in point.probes],
-        bands=[replace(one, rows=kept(one.rows)) for one in point.bands],
+        groups=[replace(subject, rows=kept(subject.rows)) for subject in point.groups],
+        flows=[replace(subject, rows=kept(subject.rows)) for subject in point.flows],
+        traffic=[replace(subject, rows=kept(subject.rows)) for subject in point.traffic],
+        probes=[replace(subject, rows=kept(subject.rows)) for subject in point.probes],
+        bands=[replace(subject, rows=kept(subject.rows)) for subject in point.bands],
         whole=kept(point.whole),
     )
 
@@ -182,8 +182,10 @@ def _stratum(point: Match, gathered: dict[tuple[str, Metric], int]) -> _Stratum:
     by_key: dict[int, list[Floats]] = {}
     for subject, row in _named_rows(point):
         key = gathered.setdefault((subject, row.metric), len(gathered))
-        found = _parts(row, repeated)
-        by_key.setdefault(key, []).append(np.full(columns, np.nan) if found is None else found)
+        contributions = _parts(row, repeated)
+        by_key.setdefault(key, []).append(
+            np.full(columns, np.nan) if contributions is None else contributions
+        )
     parts = np.full((len(gathered), columns), np.nan)
     for key, copies in by_key.items():
         known = [copy for copy in copies if np.isfinite(copy).all()]
@@ -198,7 +200,9 @@ def _stratum(point: Match, gathered: dict[tuple[str, Metric], int]) -> _Stratum:
 
 def _named_rows(point: Match) -> list[tuple[str, Row]]:
     """The rows of a point, with the subject that they are gathered under."""
-    subjects = [(_of_any_copy(one.name), row) for one in point.subjects for row in one.rows]
+    subjects = [
+        (_of_any_copy(subject.name), row) for subject in point.subjects for row in subject.rows
+    ]
     return subjects + [("", row) for row in point.whole]
 
 
@@ -261,15 +265,15 @@ def _p_values(strata: list[_Stratum], sums: Floats) -> list[float | None]:
 
 def _of_one_label(strata: list[_Stratum], rows: int) -> list[_Stratum]:
     """With rows for all, and points whose runs have the same seeds, and so labels, added up."""
-    found: dict[object, _Stratum] = {}
+    by_label: dict[object, _Stratum] = {}
     for number, stratum in enumerate(strata):
         missing = np.zeros((rows - len(stratum.parts), stratum.parts.shape[1]))
         parts = np.concatenate([stratum.parts, missing])
         key = number if stratum.seeds is None else (stratum.size_a, stratum.seeds)
-        if key in found:
-            parts = found[key].parts + parts
-        found[key] = replace(stratum, parts=parts)
-    return list(found.values())
+        if key in by_label:
+            parts = by_label[key].parts + parts
+        by_label[key] = replace(stratum, parts=parts)
+    return list(by_label.values())
 
 
 def _labels(stratum: _Stratum, random: np.random.Generator) -> Floats:

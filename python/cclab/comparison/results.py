@@ -73,12 +73,12 @@ class Compared:
 
     def document(self) -> dict[str, Any]:
         """As a comparison's document spells it."""
-        found = self.difference
-        relative = None if found is None else found.relative
+        difference = self.difference
+        relative = None if difference is None else difference.relative
         return {
-            "a": None if found is None else found.a.document(),
-            "b": None if found is None else found.b.document(),
-            "difference": None if found is None else found.absolute.document(),
+            "a": None if difference is None else difference.a.document(),
+            "b": None if difference is None else difference.b.document(),
+            "difference": None if difference is None else difference.absolute.document(),
             "relative": None if relative is None else relative.document(),
             "p": self.p,
             "p_adjusted": self.p_adjusted,
@@ -189,12 +189,12 @@ class PointComparison:
     @property
     def named(self) -> list[tuple[str, Compared]]:
         """Every metric that was compared here, with what it is of."""
-        found = [(group.name, c) for group in self.groups for c in group.metrics]
-        found += [(flow.name, c) for flow in self.flows for c in flow.metrics]
+        of_subjects = [(group.name, c) for group in self.groups for c in group.metrics]
+        of_subjects += [(flow.name, c) for flow in self.flows for c in flow.metrics]
         beside = (*self.traffic, *self.probes)
-        found += [(source.name, c) for source in beside for c in source.metrics]
-        found += [(f"queue {band.name}", c) for band in self.bands for c in band.metrics]
-        return found + [("whole run", c) for c in self.whole]
+        of_subjects += [(source.name, c) for source in beside for c in source.metrics]
+        of_subjects += [(f"queue {band.name}", c) for band in self.bands for c in band.metrics]
+        return of_subjects + [("whole run", c) for c in self.whole]
 
     @property
     def compared(self) -> list[Compared]:
@@ -291,7 +291,7 @@ class Comparison:
             "margin": None if self.margin is None else self.margin.share,
             "margin_points": None if self.margin is None else self.margin.points,
             "tested": sum(c.p_adjusted is not None for c in self.compared),
-            "overall": [one.document() for one in self.overall],
+            "overall": [test.document() for test in self.overall],
             "points": [point.document() for point in self.points],
             "only_a": self.only_a,
             "only_b": self.only_b,
@@ -393,22 +393,28 @@ def _compared(
     rows: list[Row], correction: Correction, margin: Margin | None = None
 ) -> list[Compared]:
     """Each of `rows` tested, its p-value corrected for their number, and held against `margin`."""
-    found = differences_of(rows)
-    reasons = [untested(one, row.repeated) for one, row in zip(found, rows, strict=True)]
+    of_rows = differences_of(rows)
+    reasons = [
+        untested(difference, row.repeated) for difference, row in zip(of_rows, rows, strict=True)
+    ]
     p_values = {
-        place: one.p
-        for place, (one, reason) in enumerate(zip(found, reasons, strict=True))
-        if one is not None and one.p is not None and reason is None
+        place: difference.p
+        for place, (difference, reason) in enumerate(zip(of_rows, reasons, strict=True))
+        if difference is not None and difference.p is not None and reason is None
     }
     corrected = dict(zip(p_values, adjusted(list(p_values.values()), correction), strict=True))
     compared = []
-    for place, (row, one, reason) in enumerate(zip(rows, found, reasons, strict=True)):
+    for place, (row, difference, reason) in enumerate(zip(rows, of_rows, reasons, strict=True)):
         p = corrected.get(place)
-        code = "no-evidence" if one is None else code_of(row.metric, one.absolute.mean, p)
+        code = (
+            "no-evidence"
+            if difference is None
+            else code_of(row.metric, difference.absolute.mean, p)
+        )
         measured = (any(v is not None for v in row.a), any(v is not None for v in row.b))
-        outcome = Verdict(code, reason, words(row.metric, one, measured))
-        standing = None if margin is None else margin.standing(row.metric, one, row.repeated)
-        compared.append(Compared(row.metric, one, p, outcome, standing))
+        outcome = Verdict(code, reason, words(row.metric, difference, measured))
+        standing = None if margin is None else margin.standing(row.metric, difference, row.repeated)
+        compared.append(Compared(row.metric, difference, p, outcome, standing))
     return compared
 
 

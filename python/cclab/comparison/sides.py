@@ -148,10 +148,10 @@ def side(given: str | Path | Results) -> Side:
             "compared with a study to run (--study STUDY.toml)"
         )
     plan = store.plan()
-    found = store.survey(plan)
-    if found.damaged:
-        raise DamageError(store.path, [run.id for run in found.damaged])
-    if not found.sound:
+    survey = store.survey(plan)
+    if survey.damaged:
+        raise DamageError(store.path, [run.id for run in survey.damaged])
+    if not survey.sound:
         raise InputError(f"{given} holds none of its runs; run the study first")
     return Side(str(given), api.load(store.path))
 
@@ -201,7 +201,7 @@ def plan_pair(
         plans = [
             loaded.plan(
                 set=list(set),
-                replaced=[(f"argument {name}", f"{one}={json.dumps(name)}") for one in keys],
+                replaced=[(f"argument {name}", f"{path}={json.dumps(name)}") for path in keys],
                 backend=backend,
                 **options,
             )
@@ -215,11 +215,11 @@ def plan_pair(
         meant = [*whole, *stars, *each]
     for plan in plans:
         api.check(plan)
-    one, other = (
+    side_a, side_b = (
         PlannedSide(name, plan, _store(plan, name, out))
         for name, plan in zip((a, b), plans, strict=True)
     )
-    return PlannedPair(kind, one, other, meant)
+    return PlannedPair(kind, side_a, side_b, meant)
 
 
 def _kind(a: str, b: str) -> Kind:
@@ -232,7 +232,9 @@ def _kind(a: str, b: str) -> Kind:
     of_kernels = [_is_kernel(name) for name in both]
     if all(of_kernels) and not all(name in known for name in both):
         return "kernels"
-    lone = any(found and name not in known for name, found in zip(both, of_kernels, strict=True))
+    lone = any(
+        is_kernel and name not in known for name, is_kernel in zip(both, of_kernels, strict=True)
+    )
     if lone or any(name in backends() for name in both):
         raise InputError(
             f"{a!r} and {b!r}: either two backends ({', '.join(backends())}), two variants "
@@ -243,7 +245,7 @@ def _kind(a: str, b: str) -> Kind:
 
 def _is_kernel(name: str) -> bool:
     """Whether a kernel is called so, or would be by its series."""
-    return kernel.is_series(name) or any(one.name == name for one in kernel.current())
+    return kernel.is_series(name) or any(known.name == name for known in kernel.current())
 
 
 def _with_kernels(asked: str | None) -> str:
@@ -275,23 +277,23 @@ def _check_replaced(plan: Plan, replaced: Sequence[str], key: str, name: str) ->
     for point in plan.points:
         for flow in point.scenario["flows"]:
             stem = flow["name"].rpartition(".")[0] or flow["name"]
-            found = flow.get(key, point.scenario.get(key))
-            if stem in replaced and found != name and not _is_file(name, found, point.scenario):
+            given = flow.get(key, point.scenario.get(key))
+            if stem in replaced and given != name and not _is_file(name, given, point.scenario):
                 swept = next((path for path in point.params if path.endswith(key)), f"flow.{key}")
                 raise InputError(
                     f"the sweep of {swept} gives flow {flow['name']!r} the "
-                    f"{'variant' if key == 'cc' else key} {found!r}, so it cannot be {name!r} as "
+                    f"{'variant' if key == 'cc' else key} {given!r}, so it cannot be {name!r} as "
                     "well; "
                     "choose other flows (--flow) or take the key out of the sweep"
                 )
 
 
-def _is_file(name: str, found: str, scenario: dict[str, Any]) -> bool:
-    """Whether the flows of `scenario` call the variant's file `name` by `found`."""
+def _is_file(name: str, label: str, scenario: dict[str, Any]) -> bool:
+    """Whether the flows of `scenario` call the variant's file `name` by `label`."""
     file, _, called = name.rpartition("/")[2].partition(".py:")
     file = f"{file}.py" if called else file
     files = scenario.get("variant_files", [])
-    return any(one["label"] == found and one["file"] == file for one in files)
+    return any(entry["label"] == label and entry["file"] == file for entry in files)
 
 
 def _store(plan: Plan, label: str, out: str | Path | None) -> Store:

@@ -43,29 +43,29 @@ def code_of(metric: Metric, difference: float, p: float | None) -> Code:
     return "better" if direction == metric.better else "worse"
 
 
-def untested(found: Difference | None, repeated: bool) -> Untested | None:
-    """Why `found` is no matter for a test, if it is none; `repeated`: the runs are one run."""
-    if found is None:
+def untested(difference: Difference | None, repeated: bool) -> Untested | None:
+    """Why `difference` is no matter for a test, if it is none; `repeated`: the runs are one run."""
+    if difference is None:
         return "not-measured"
-    if found.absolute.n == 1:
+    if difference.absolute.n == 1:
         return "single-run"
-    if found.p is None:
+    if difference.p is None:
         return "equal"
     return "no-variance" if repeated else None
 
 
-def words(metric: Metric, found: Difference | None, measured: tuple[bool, bool]) -> str:
+def words(metric: Metric, difference: Difference | None, measured: tuple[bool, bool]) -> str:
     """The difference in words; `measured` says which of A and B have a value in some run."""
-    if found is None:
+    if difference is None:
         return _NOT_MEASURED.get(measured, "not measured on both sides")
-    if found.absolute.n == 1:
-        single = "one run each" if found.a.n == found.b.n else _one_of(found)
-        return f"{_mean(metric, found)}, {single}"
-    if found.constant:
-        same = found.absolute.mean == 0
-        return "equal in every run" if same else f"{_mean(metric, found)} in every run"
-    low, high = _interval(metric, found)
-    return f"{_mean(metric, found)} ({low} to {high})"
+    if difference.absolute.n == 1:
+        single = "one run each" if difference.a.n == difference.b.n else _one_of(difference)
+        return f"{_mean(metric, difference)}, {single}"
+    if difference.constant:
+        same = difference.absolute.mean == 0
+        return "equal in every run" if same else f"{_mean(metric, difference)} in every run"
+    low, high = _interval(metric, difference)
+    return f"{_mean(metric, difference)} ({low} to {high})"
 
 
 _NOT_MEASURED = {
@@ -75,23 +75,23 @@ _NOT_MEASURED = {
 }
 
 
-def _one_of(found: Difference) -> str:
-    return f"one run of {'A' if found.a.n == 1 else 'B'}"
+def _one_of(difference: Difference) -> str:
+    return f"one run of {'A' if difference.a.n == 1 else 'B'}"
 
 
-def _mean(metric: Metric, found: Difference) -> str:
+def _mean(metric: Metric, difference: Difference) -> str:
     """How much higher B is, with its sign."""
-    if found.absolute.mean == 0:
+    if difference.absolute.mean == 0:
         return "equal"
-    scale, unit, estimate = _scale(metric, found)
+    scale, unit, estimate = _scale(metric, difference)
     told = f"{estimate.mean / scale:+.{_digits(estimate, scale)}f}"
     # Rounded to zero, the sign would say more than is meant.
     return f"{told.lstrip('+-') if float(told) == 0 else told}{unit}"
 
 
-def _interval(metric: Metric, found: Difference) -> tuple[str, str]:
+def _interval(metric: Metric, difference: Difference) -> tuple[str, str]:
     """The ends of the interval, in the unit of the mean."""
-    scale, _, estimate = _scale(metric, found)
+    scale, _, estimate = _scale(metric, difference)
     if estimate.low is None or estimate.high is None:
         raise ValueError(f"{metric.name}: no interval to tell")
     digits = _digits(estimate, scale)
@@ -101,20 +101,20 @@ def _interval(metric: Metric, found: Difference) -> tuple[str, str]:
     return low, high
 
 
-def _scale(metric: Metric, found: Difference) -> tuple[float, str, Estimate]:
+def _scale(metric: Metric, difference: Difference) -> tuple[float, str, Estimate]:
     """The unit in which the difference is told: what to divide by, its name; and the difference.
 
     Per cent of A, or the metric's own unit where per cent would mislead or A has none to take.
     """
-    relative = found.relative
+    relative = difference.relative
     # A relative difference without the interval that the absolute one has says less than that.
-    whole = relative is not None and (relative.low is not None or found.absolute.low is None)
+    whole = relative is not None and (relative.low is not None or difference.absolute.low is None)
     if relative is not None and whole and not metric.bounded:
         return 0.01, "%", relative
-    divisor, name, _ = metric.unit(max(abs(found.a.mean), abs(found.b.mean)))
+    divisor, name, _ = metric.unit(max(abs(difference.a.mean), abs(difference.b.mean)))
     if name == "%":
         name = "points"
-    return divisor, f" {name}" if name else "", found.absolute
+    return divisor, f" {name}" if name else "", difference.absolute
 
 
 def _digits(estimate: Estimate, scale: float) -> int:

@@ -163,14 +163,14 @@ def _flow(
         for i in flow[way]
         if links[i]["wire_bps"] is not None
     )
-    slowest, found = limits.of_links(flow, links, crossing)
+    slowest, bounds = limits.of_links(flow, links, crossing)
     if slowest is not None:
-        found += crossing[slowest].limits(flow)
-    found += limits.of_windows(flow, empty)
-    found += limits.of_application(spec, flow, empty)
-    found += limits.of_source(spec, flow)
+        bounds += crossing[slowest].limits(flow)
+    bounds += limits.of_windows(flow, empty)
+    bounds += limits.of_application(spec, flow, empty)
+    bounds += limits.of_source(spec, flow)
     sharers_of_routers = limits.sharers_of_routers(flow, described)
-    found += limits.of_packet_rates(spec, network, flow, sharers_of_routers)
+    bounds += limits.of_packet_rates(spec, network, flow, sharers_of_routers)
     data = [links[i]["name"] for i in flow["data"]]
     loss = limits.loss_probability(network, data)
     bursts = limits.loses_in_bursts(network, data)
@@ -179,9 +179,9 @@ def _flow(
     if flow["source_bps"] is None:
         of_loss = limits.of_loss(flow, loss, empty)
         known = not lossy or (bool(of_loss) and not bursts)
-        found += of_loss
-    found.sort(key=lambda limit: limit.bps)
-    near = _near(found)
+        bounds += of_loss
+    bounds.sort(key=lambda limit: limit.bps)
+    near = _near(bounds)
     bdp = None if slowest is None else links[slowest]["rate_bps"] * base / 8
     queue = None if slowest is None else _queue_bytes(network, links[slowest]["name"], flow)
     return FlowExplanation(
@@ -198,13 +198,13 @@ def _flow(
         rwnd_bytes=flow["rwnd_bytes"],
         sndbuf_bytes=flow["sndbuf_bytes"],
         initial_window_bytes=flow["initial_window_bytes"],
-        limits=found,
-        expected_bps=found[0].bps if found and known else None,
-        binds=found[0].name if found else None,
+        limits=bounds,
+        expected_bps=bounds[0].bps if bounds and known else None,
+        binds=bounds[0].name if bounds else None,
         near=near,
         notes=[
             *_of_variant(flow, loss, bursts, known),
-            *_of_near(found, near),
+            *_of_near(bounds, near),
             *_notes(flow, links, slowest, bdp, queue, lossy),
         ],
     )
@@ -217,19 +217,19 @@ _NEAR = 1.5
 """A limit that is no further above the lowest than by this factor is near it."""
 
 
-def _near(found: list[Limit]) -> list[str]:
+def _near(bounds: list[Limit]) -> list[str]:
     """The limits of hosts that are near the lowest, which is one."""
-    if not found or found[0].name not in _OF_HOSTS:
+    if not bounds or bounds[0].name not in _OF_HOSTS:
         return []
-    near = [limit.name for limit in found[1:] if limit.bps <= _NEAR * found[0].bps]
-    return [name for name in dict.fromkeys(near) if name in _OF_HOSTS and name != found[0].name]
+    near = [limit.name for limit in bounds[1:] if limit.bps <= _NEAR * bounds[0].bps]
+    return [name for name in dict.fromkeys(near) if name in _OF_HOSTS and name != bounds[0].name]
 
 
-def _of_near(found: list[Limit], near: list[str]) -> list[str]:
+def _of_near(bounds: list[Limit], near: list[str]) -> list[str]:
     if not near:
         return []
     others = " and ".join(near)
-    return [f"{others} would soon bind where {found[0].name} did not: raise them together"]
+    return [f"{others} would soon bind where {bounds[0].name} did not: raise them together"]
 
 
 def _queue_bytes(network: dict[str, Any], name: str, flow: dict[str, Any]) -> float | None:

@@ -50,16 +50,16 @@ class Crossing:
         payload = flow["payload_bytes"] / flow["packet_bytes"]
         own = self.datagrams.get(flow["name"])
         others = [*self.sources, *(name for name in self.datagrams if name != flow["name"])]
-        found = []
+        bounds = []
         what = str(self.link["name"])
         if others:
             what = f"what {folded(others)} leaves of {what}"
             left = self.part(flow) * (self.sharers if own is None else 1)
-            found.append(Limit("left", left * payload, what))
+            bounds.append(Limit("left", left * payload, what))
         if own is None and self.sharers > 1:
             why = f"an equal share of {what} among {self.sharers} flows"
-            found.append(Limit("share", self.part(flow) * payload, why))
-        return found
+            bounds.append(Limit("share", self.part(flow) * payload, why))
+        return bounds
 
     @property
     def notes(self) -> list[str]:
@@ -76,11 +76,11 @@ class Crossing:
 def crossings(described: dict[str, Any], traffic: list[TrafficExplanation]) -> list[Crossing]:
     """What crosses each link, in the order of links."""
     links = described["links"]
-    found = [Crossing(link, 0, {}, {}) for link in links]
+    by_link = [Crossing(link, 0, {}, {}) for link in links]
     sharers = [0] * len(links)
     for facts, source in zip(described["traffic"], traffic, strict=True):
         for link in () if source.yields else facts["data"]:
-            found[link].sources[source.name] = source.offered_bps
+            by_link[link].sources[source.name] = source.offered_bps
     for flow in described["flows"]:
         if flow["source_bps"] is None:
             for link in flow["data"]:
@@ -88,10 +88,10 @@ def crossings(described: dict[str, Any], traffic: list[TrafficExplanation]) -> l
             continue
         offered = flow["source_bps"] * flow["packet_bytes"] / flow["payload_bytes"]
         for link in flow["data"]:
-            found[link].datagrams[flow["name"]] = offered
+            by_link[link].datagrams[flow["name"]] = offered
             # What a link does not carry does not come to the next.
             offered = min(offered, links[link]["rate_bps"] or offered)
     return [
-        Crossing(one.link, flows, one.sources, one.datagrams)
-        for one, flows in zip(found, sharers, strict=True)
+        Crossing(crossing.link, flows, crossing.sources, crossing.datagrams)
+        for crossing, flows in zip(by_link, sharers, strict=True)
     ]

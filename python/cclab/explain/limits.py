@@ -122,14 +122,14 @@ def of_windows(flow: dict[str, Any], rtt_s: float) -> list[Limit]:
         if passed < held:
             what += f" and takes more when a third is free: {passed:,} bytes"
         windows.append(("sndbuf", passed, what))
-    payload, found = flow["payload_bytes"], []
+    payload, limits = flow["payload_bytes"], []
     for name, window, what in windows:
         # Only whole segments fit a window.
         segments = max(window // payload, 1)
         rate = laws.window_limit(min(segments * payload, window), rtt_s)
         why = f"{what}, {segments} segments a round trip of {units.told_time(rtt_s)}"
-        found.append(Limit(name, rate, why))
-    return found
+        limits.append(Limit(name, rate, why))
+    return limits
 
 
 def of_application(spec: dict[str, Any], flow: dict[str, Any], rtt_s: float) -> list[Limit]:
@@ -151,7 +151,7 @@ def of_packet_rates(
 
     `sharers` flows, this one among them, pass the router that the most flows pass.
     """
-    found = []
+    limits = []
     router = network.get("router")
     rates = [
         ("router forwards", router["packet_rate"] if router else None, sharers),
@@ -166,8 +166,8 @@ def of_packet_rates(
             why += ", acknowledgements included" if acknowledged else ""
             if flows > 1:
                 why += f", an equal share of {flows} flows"
-            found.append(Limit("packet-rate", data * flow["payload_bytes"] * 8, why))
-    return found
+            limits.append(Limit("packet-rate", data * flow["payload_bytes"] * 8, why))
+    return limits
 
 
 _ROUTER = re.compile(r"r\d+")
@@ -201,8 +201,8 @@ def link_called(network: dict[str, Any], name: str) -> dict[str, Any] | None:
                 return _mirrored(edge["link"])
         return None
     bottleneck: dict[str, Any] = network["bottleneck"]
-    if found := _BOTTLENECK.fullmatch(name):
-        return (bottleneck.get("reverse") or _mirrored(bottleneck)) if found[1] else bottleneck
+    if match := _BOTTLENECK.fullmatch(name):
+        return (bottleneck.get("reverse") or _mirrored(bottleneck)) if match[1] else bottleneck
     if name.removesuffix(".reverse").endswith(".access"):
         # They act in the direction of a flow's data, whichever that is.
         return dict(network["access"])
@@ -255,7 +255,7 @@ def of_loss(flow: dict[str, Any], p: float, rtt_s: float) -> list[Limit]:
     """What random loss leaves, by the formulas that know the variant."""
     if p <= 0 or rtt_s <= 0:
         return []
-    found = []
+    limits = []
     payload, every = flow["payload_bytes"], flow["segments_per_step"]
     known = laws.response_window(
         flow["cc"], p, rtt_s, flow["cc_params"], counts_segments=flow["counts_segments"]
@@ -263,7 +263,7 @@ def of_loss(flow: dict[str, Any], p: float, rtt_s: float) -> list[Limit]:
     if known is not None:
         window, source = known
         why = f"loss of {p:.3%}: {window:.1f} segments on average by {source}"
-        found.append(Limit("loss", window * payload * 8 / rtt_s, why))
+        limits.append(Limit("loss", window * payload * 8 / rtt_s, why))
     if flow["cc"] in laws.RENO_LIKE:
         windows = flow["rwnd_bytes"] / payload
         rto = max(flow["rto_min_s"], rtt_s)
@@ -272,8 +272,8 @@ def of_loss(flow: dict[str, Any], p: float, rtt_s: float) -> list[Limit]:
             f"loss of {p:.3%} with timeouts of {units.told_time(rto)} and a step for every {every} "
             "acknowledged: the model of Padhye et al. (1998)"
         )
-        found.append(Limit("loss-and-timeouts", rate, why))
+        limits.append(Limit("loss-and-timeouts", rate, why))
         rate = laws.mathis(payload, rtt_s, p, every)
         why = f"loss of {p:.3%}: MSS/RTT C/sqrt(p) of Mathis et al. (1997)"
-        found.append(Limit("loss-macroscopic", rate, why))
-    return found
+        limits.append(Limit("loss-macroscopic", rate, why))
+    return limits

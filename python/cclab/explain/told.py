@@ -33,13 +33,17 @@ class Explained(list["Explanation"]):
 
     def __str__(self) -> str:
         """The tables as text."""
-        parts = [f"{label}\n{one}" if len(self) > 1 else str(one) for label, one in self._shown()]
+        parts = [
+            f"{label}\n{explanation}" if len(self) > 1 else str(explanation)
+            for label, explanation in self._shown()
+        ]
         return "\n\n".join([*parts, *self._beyond()])
 
     def _repr_html_(self) -> str:
         parts = [
-            (f"<p><strong>{escape(label)}</strong></p>" if len(self) > 1 else "") + html(one)
-            for label, one in self._shown()
+            (f"<p><strong>{escape(label)}</strong></p>" if len(self) > 1 else "")
+            + html(explanation)
+            for label, explanation in self._shown()
         ]
         return (
             "<div>" + "".join([*parts, *(f"<p>{more}</p>" for more in self._beyond())]) + "</div>"

@@ -57,12 +57,12 @@ def queues(results: Results, most: int | None = None) -> Table | None:
 
 def beside(results: Results, most: int | None = None) -> list[tuple[str, Table]]:
     """The tables that stand after that of the flows, with their titles."""
-    found = (
+    kinds = (
         ("Probes", probes),
         ("Queues of the bottleneck", queues),
         ("Cross traffic", traffic),
     )
-    return [(title, one) for title, of in found if (one := of(results, most)) is not None]
+    return [(title, table) for title, of in kinds if (table := of(results, most)) is not None]
 
 
 def traffic(results: Results, most: int | None = None) -> Table | None:
@@ -75,7 +75,9 @@ def traffic(results: Results, most: int | None = None) -> Table | None:
         most,
         "traffic",
         ("traffic", "kind"),
-        lambda point: [_Row([one.name, one.kind], one.estimates.get) for one in point.traffic],
+        lambda point: [
+            _Row([source.name, source.kind], source.estimates.get) for source in point.traffic
+        ],
     )
 
 
@@ -89,7 +91,9 @@ def probes(results: Results, most: int | None = None) -> Table | None:
         most,
         "probe",
         ("probe", "kind"),
-        lambda point: [_Row([one.name, one.kind], one.estimates.get) for one in point.probes],
+        lambda point: [
+            _Row([probe.name, probe.kind], probe.estimates.get) for probe in point.probes
+        ],
     )
 
 

@@ -100,7 +100,9 @@ class Cells:
     @classmethod
     def of(cls, metric: Metric, estimates: Iterable[Estimate | None]) -> Cells:
         """The column of `metric`, in the unit that suits the largest of `estimates`."""
-        largest = max((one.mean for one in estimates if one is not None), default=0.0)
+        largest = max(
+            (estimate.mean for estimate in estimates if estimate is not None), default=0.0
+        )
         _, unit, _ = metric.unit(largest)
         # A percentage bears its sign in each cell.
         bare = not unit or metric.is_percentage

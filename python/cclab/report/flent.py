@@ -112,14 +112,14 @@ def _document(study: str, run: Measured, point: str) -> dict[str, Any]:
         "NOTE": f"cclab {_core.VERSION}, backend {run.run.backend}, run {run.run.id}, "
         f"seed {run.run.seed}, virtual time",
         "TEST_PARAMETERS": {key: str(count) for key, count in streams.items()},
-        "SERIES_META": {key: {"UNITS": one.units} for key, one in series.items()},
+        "SERIES_META": {key: {"UNITS": line.units} for key, line in series.items()},
     }
     return {
         "version": VERSION,
         "metadata": metadata,
         "x_values": [round(float(x), 6) for x in steps],
-        "results": {key: one.values for key, one in series.items()},
-        "raw_values": {key: one.raw for key, one in series.items() if one.raw},
+        "results": {key: line.values for key, line in series.items()},
+        "raw_values": {key: line.raw for key, line in series.items() if line.raw},
     }
 
 
@@ -199,7 +199,7 @@ def _flows(run: Measured, names: dict[str, str], steps: Floats) -> dict[str, _Se
         return {}
     frame = run.table("flow_samples")
     lives = {row["name"]: row for row in run.metrics["flows"]}
-    found = {}
+    series = {}
     for flow, name in names.items():
         own = frame.filter(flow=flow).sort("time_s")
         when, received = own["time_s"].to_numpy(), own["received_bytes"].to_numpy()
@@ -214,8 +214,8 @@ def _flows(run: Measured, names: dict[str, str], steps: Floats) -> dict[str, _Se
             for t, value in zip(steps, values, strict=True)
             if value is not None
         ]
-        found[name] = _Series(_MEGABITS, values, raw)
-    return found
+        series[name] = _Series(_MEGABITS, values, raw)
+    return series
 
 
 def _probes(run: Measured, names: dict[str, str], steps: Floats) -> dict[str, _Series]:
@@ -223,7 +223,7 @@ def _probes(run: Measured, names: dict[str, str], steps: Floats) -> dict[str, _S
     if not names or not run.records("probe_samples"):
         return {}
     frame = run.table("probe_samples")
-    found = {}
+    series = {}
     for probe, name in names.items():
         own = frame.filter(probe=probe)
         sent, rtt = own["sent_s"].to_numpy(), own["rtt_s"].to_numpy() * 1e3
@@ -238,20 +238,20 @@ def _probes(run: Measured, names: dict[str, str], steps: Floats) -> dict[str, _S
             for number, (t, value) in enumerate(zip(sent, rtt, strict=True))
             if not np.isnan(value)
         ]
-        found[name] = _Series("ms", values, raw)
-    return found
+        series[name] = _Series("ms", values, raw)
+    return series
 
 
 def _together(series: dict[str, _Series]) -> dict[str, _Series]:
     """The sums, means and indices that Flent's plots are made of."""
-    found = {}
+    combined = {}
 
     def add(name: str, beginning: str, units: str, how: Any) -> None:
-        members = [one.values for key, one in series.items() if key.startswith(beginning)]
+        members = [member.values for key, member in series.items() if key.startswith(beginning)]
         if members:
             rows = zip(*members, strict=True)
             values = [how([v for v in row if v is not None]) for row in rows]
-            found[name] = _Series(units, values, [])
+            combined[name] = _Series(units, values, [])
 
     for way in ("upload", "download"):
         add(f"TCP {way} sum", f"TCP {way}", _MEGABITS, _sum)
@@ -259,7 +259,7 @@ def _together(series: dict[str, _Series]) -> dict[str, _Series]:
         add(f"TCP {way} fairness", f"TCP {way}", "Idx", _fairness)
     add("TCP totals", "TCP ", _MEGABITS, _sum)
     add("Ping (ms) avg", "Ping (ms) ", "ms", _mean)
-    return found
+    return combined
 
 
 def _sum(values: list[float]) -> float | None:

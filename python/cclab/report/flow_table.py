@@ -132,15 +132,19 @@ def _kernels(results: Results) -> list[dict[str, str]]:
     """The kernel of each flow at each sweep point; empty where all are the default, or what the
     swept key `kernel` says."""
     with_runs = [point.runs[0].metrics for point in results.points if point.runs]
-    found = [
-        {flow: one["kernel"] for one in run.get("machines", []) for flow in one["flows"]}
-        if all("kernel" in one for one in run.get("machines", []))
+    kernels = [
+        {
+            flow: machine["kernel"]
+            for machine in run.get("machines", [])
+            for flow in machine["flows"]
+        }
+        if all("kernel" in machine for machine in run.get("machines", []))
         else {}
         for run in with_runs
     ]
     said = [point.params.get("kernel", DEFAULT) for point in results.points if point.runs]
-    both = zip(found, said, strict=True)
-    return found if any(kernel != asked for of, asked in both for kernel in of.values()) else []
+    both = zip(kernels, said, strict=True)
+    return kernels if any(kernel != asked for of, asked in both for kernel in of.values()) else []
 
 
 def folds(results: Results) -> bool:

@@ -171,7 +171,7 @@ def _definitions(shown: list[tables.Table], *, warm: bool) -> dict[str, str]:
         "traffic": ["traffic"],
         "probe": ["probe"],
     }
-    found = {
+    definitions = {
         metric.column.word: metrics.shown(metric, warm=warm).definition
         for word, subjects in named.items()
         if word in headings
@@ -180,7 +180,7 @@ def _definitions(shown: list[tables.Table], *, warm: bool) -> dict[str, str]:
         if metric.column is not None
         and any(heading.startswith(metric.heading) for heading in headings)
     }
-    return found | (_OF_PERCENTILES if "group" in headings else {}) | _OF_THE_REPORT
+    return definitions | (_OF_PERCENTILES if "group" in headings else {}) | _OF_THE_REPORT
 
 
 def narrow(svg: bytes) -> bool:

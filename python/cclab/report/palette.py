@@ -125,7 +125,9 @@ def apart(variants: Iterable[str]) -> dict[str, Look]:
 
 def _free(own: T, taken: Sequence[T], every: Sequence[T]) -> T:
     """What is one's own unless it is taken; then the first that is not, if there is any."""
-    return own if own not in taken else next((one for one in every if one not in taken), own)
+    return (
+        own if own not in taken else next((choice for choice in every if choice not in taken), own)
+    )
 
 
 def look(variant: str, nth: int = 0, lent: Sequence[str] = (), first: Look | None = None) -> Look:

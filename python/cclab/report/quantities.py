@@ -102,8 +102,8 @@ def estimated(rows: Mapping[Place, Sequence[float | None]]) -> dict[Place, Estim
     """Means and intervals over the values of runs; without the rows that no run has a value in."""
     longest = max(map(len, rows.values()), default=0)
     even = [[*row, *[None] * (longest - len(row))] for row in rows.values()]
-    found = zip(rows, estimates(even), strict=True)
-    return {place: value for place, value in found if value is not None}
+    pairs = zip(rows, estimates(even), strict=True)
+    return {place: value for place, value in pairs if value is not None}
 
 
 def flat(measured: Mapping[str, Any]) -> dict[str, float]:
@@ -111,23 +111,23 @@ def flat(measured: Mapping[str, Any]) -> dict[str, float]:
 
     Copies of a flow (`count`) are one: their share is the sum of theirs, all else the mean.
     """
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     for key, value in measured.items():
         if key == "flows":
-            found |= _of_flows(value, metrics.shares(measured))
+            numbers |= _of_flows(value, metrics.shares(measured))
         elif key == "groups":
             for group in value:
-                found |= _numbers(group, f"group.{group['name']}.")
+                numbers |= _numbers(group, f"group.{group['name']}.")
         elif key == "traffic":
             for source in value:
                 plain = {k: v for k, v in source.items() if k != "transfers"}
-                found |= _numbers(plain | metrics.transfers(source), f"traffic.{source['name']}.")
+                numbers |= _numbers(plain | metrics.transfers(source), f"traffic.{source['name']}.")
         elif key == "probes":
             for probe in value:
-                found |= _numbers(probe, f"probe.{probe['name']}.")
+                numbers |= _numbers(probe, f"probe.{probe['name']}.")
         elif key not in ("warnings", "machines", "fidelity"):
-            found |= _numbers({key: value}, "")
-    return found
+            numbers |= _numbers({key: value}, "")
+    return numbers
 
 
 def variants_of(run: Measured) -> dict[str, tuple[str, str]]:
@@ -199,26 +199,26 @@ def _of_flows(
     copies: dict[str, list[tuple[Mapping[str, Any], float | None]]] = {}
     for flow, share in zip(flows, shares, strict=True):
         copies.setdefault(stem(flow["name"], names), []).append((flow, share))
-    found: dict[str, float] = {}
+    means: dict[str, float] = {}
     for name, alike in copies.items():
         numbers = [_numbers(flow, f"flow.{name}.") for flow, _ in alike]
-        for key in dict.fromkeys(key for one in numbers for key in one):
-            seen = [one[key] for one in numbers if key in one]
-            found[key] = seen[0] if len(seen) == 1 else math.fsum(seen) / len(seen)
+        for key in dict.fromkeys(key for copy in numbers for key in copy):
+            seen = [copy[key] for copy in numbers if key in copy]
+            means[key] = seen[0] if len(seen) == 1 else math.fsum(seen) / len(seen)
         own = [share for _, share in alike if share is not None]
         if own:
-            found[f"flow.{name}.share"] = own[0] if len(own) == 1 else math.fsum(own)
-    return found
+            means[f"flow.{name}.share"] = own[0] if len(own) == 1 else math.fsum(own)
+    return means
 
 
 def _numbers(values: Mapping[str, Any], prefix: str) -> dict[str, float]:
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     for key, value in values.items():
         if isinstance(value, dict):
-            found |= _numbers(value, f"{prefix}{key}.")
+            numbers |= _numbers(value, f"{prefix}{key}.")
         elif isinstance(value, int | float) and not isinstance(value, bool):
-            found[f"{prefix}{key}"] = float(value)
-    return found
+            numbers[f"{prefix}{key}"] = float(value)
+    return numbers
 
 
 def names_in(results: Results) -> list[str]:
@@ -226,7 +226,7 @@ def names_in(results: Results) -> list[str]:
 
     Of many sweep points with the same flows and traffic the first `_LOOKED_AT` are looked at.
     """
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     met: Counter[tuple[str, ...]] = Counter()
     for point in results.points:
         for run in point.runs[:1]:
@@ -235,8 +235,8 @@ def names_in(results: Results) -> list[str]:
             alike = tuple(owner["name"] for owner in owners)
             met[alike] += 1
             if met[alike] <= _LOOKED_AT:
-                found |= dict.fromkeys(flat(run.metrics))
-    return list(found)
+                names |= dict.fromkeys(flat(run.metrics))
+    return list(names)
 
 
 def _shown(results: Results, asked: str) -> str:

@@ -19,9 +19,9 @@ _FILE = "stamp.json"
 def current(results: Results, out: Path) -> bool:
     """Whether the report in `out` is of `results` and has every file at its full length."""
     try:
-        found = json.loads((out / _FILE).read_bytes())
-        return found["made_of"] == _made_of(results) and all(
-            (out / name).stat().st_size == size for name, size in found["files"].items()
+        stamp = json.loads((out / _FILE).read_bytes())
+        return stamp["made_of"] == _made_of(results) and all(
+            (out / name).stat().st_size == size for name, size in stamp["files"].items()
         )
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return False

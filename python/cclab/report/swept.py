@@ -147,11 +147,11 @@ def axis_called(axes: Sequence[Axis], pattern: str) -> Axis:
 
     Raises `InputError` if there is none or it means several.
     """
-    found = [axis for axis in axes if axis.called(pattern)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        several = " and ".join(axis.name for axis in found)
+    meant = [axis for axis in axes if axis.called(pattern)]
+    if len(meant) == 1:
+        return meant[0]
+    if meant:
+        several = " and ".join(axis.name for axis in meant)
         raise InputError(f"the axis {pattern!r} means several: {several}")
     if not axes:
         raise InputError(f"no axis {pattern!r}: nothing is swept in this study")

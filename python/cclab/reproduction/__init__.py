@@ -71,8 +71,10 @@ class Reproduced:
 
         drawn = []
         for figure in self.published.says.figure:
-            found = {b: self.measured(b) for b in self.backends}
-            with_it = {b: m[figure.experiment] for b, m in found.items() if figure.experiment in m}
+            by_backend = {b: self.measured(b) for b in self.backends}
+            with_it = {
+                b: m[figure.experiment] for b, m in by_backend.items() if figure.experiment in m
+            }
             drawn += figures.draw(self.published, figure, with_it)
         return drawn
 
@@ -115,26 +117,30 @@ def reproduce(
     planned = runs.plan(published, folder, short=short)
     if not short:  # which need not have all of the points
         references.check(published, planned)
-    asked = [one for one in planned if backend in (None, one.backend)]
+    asked = [experiment for experiment in planned if backend in (None, experiment.backend)]
     if not asked:
         form = "the short form of " if short else ""
-        has = ", ".join(dict.fromkeys(one.backend for one in planned))
+        has = ", ".join(dict.fromkeys(experiment.backend for experiment in planned))
         raise InputError(f"{form}{published.name} runs nothing on {backend}; it runs on {has}")
     ran = runs.carry_out(asked, jobs=jobs, listener=listener)
     # What earlier commands ran on other backends stands beside it.
-    others = [one for one in planned if backend not in (None, one.backend) and one.whole]
+    others = [
+        experiment
+        for experiment in planned
+        if backend not in (None, experiment.backend) and experiment.whole
+    ]
     kept = runs.carry_out(others, jobs=jobs)
-    order = {id(one): index for index, one in enumerate(planned)}
-    done = sorted([*ran, *kept], key=lambda one: order[id(one.planned)])
+    order = {id(experiment): index for index, experiment in enumerate(planned)}
+    done = sorted([*ran, *kept], key=lambda experiment: order[id(experiment.planned)])
     return judged(published, done, short=short)
 
 
 def judged(published: Published, done: list[Done], *, short: bool) -> Reproduced:
     """The tables and the verdicts that follow from what was measured; the `short` form has none."""
     by_backend: dict[str, dict[str, Results]] = {}
-    for one in done:
-        results = by_backend.setdefault(one.planned.backend, {})
-        results[one.planned.experiment.name] = one.results
+    for finished in done:
+        results = by_backend.setdefault(finished.planned.backend, {})
+        results[finished.planned.experiment.name] = finished.results
     tables = [
         printed.fill(published, table, measured[table.experiment], backend)
         for table in published.says.table
@@ -145,7 +151,9 @@ def judged(published: Published, done: list[Done], *, short: bool) -> Reproduced
     suspicions = _verdicts(judge.suspicion, published.says.suspicion, by_backend)
     if short:
         # What is true of shorter runs and transfers shows nothing of the study.
-        claims, suspicions = ([one.withheld() for one in found] for found in (claims, suspicions))
+        claims, suspicions = (
+            [verdict.withheld() for verdict in verdicts] for verdicts in (claims, suspicions)
+        )
     return Reproduced(published, short, done, tables, claims, suspicions)
 
 
@@ -158,8 +166,8 @@ def _verdicts(
 
     Where none did, one that says so.
     """
-    found: list[Judged] = []
+    chosen: list[Judged] = []
     for subject in subjects:
         verdicts = [judged_by(subject, b, m) for b, m in by_backend.items()]
-        found += [v for v in verdicts if v.outcomes] or verdicts[:1]
-    return found
+        chosen += [v for v in verdicts if v.outcomes] or verdicts[:1]
+    return chosen

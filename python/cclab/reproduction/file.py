@@ -121,23 +121,23 @@ def _repeated(kind: str, of_kind: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield f".{kind}[{last}]", f"{count} times a {kind} called {name!r}"
 
 
-def checks_of(one: Claim | Suspicion) -> list[Check]:
+def checks_of(subject: Claim | Suspicion) -> list[Check]:
     """The checks of a claim or a suspicion; a claim's own single one, if it has one."""
     own: list[Check] = []
-    if isinstance(one, Claim) and one.value:
+    if isinstance(subject, Claim) and subject.value:
         own = [
             Check(
-                each=one.each,
-                terms=one.terms,
-                value=one.value,
-                above=one.above,
-                below=one.below,
-                between=one.between,
+                each=subject.each,
+                terms=subject.terms,
+                value=subject.value,
+                above=subject.above,
+                below=subject.below,
+                between=subject.between,
             )
         ]
     return [
-        check if check.experiment else msgspec.structs.replace(check, experiment=one.experiment)
-        for check in (*own, *one.checks)
+        check if check.experiment else msgspec.structs.replace(check, experiment=subject.experiment)
+        for check in (*own, *subject.checks)
     ]
 
 
@@ -216,7 +216,7 @@ def position(text: str, place: str) -> tuple[int, int]:
         # A key of the table itself before one inside a value of it.
         for before in (r"^\s*", r"(?<![\w-])"):
             for number in range(start, end):
-                found = re.search(rf"{before}({re.escape(key)})\s*[.=\]]", lines[number])
-                if found:
-                    return number + 1, found.start(1) + 1
+                match = re.search(rf"{before}({re.escape(key)})\s*[.=\]]", lines[number])
+                if match:
+                    return number + 1, match.start(1) + 1
     return start + 1, 1

@@ -174,8 +174,8 @@ def suspicion(subject: Suspicion, backend: str, measured: Measurements) -> Judge
 
 def _all(checks: Sequence[Check], measured: Measurements) -> tuple[list[Outcome], int]:
     """The outcomes of the checks, and how many of them have none here."""
-    found = [_outcomes(check, measured) for check in checks]
-    return [one for outcomes in found for one in outcomes], found.count([])
+    by_check = [_outcomes(check, measured) for check in checks]
+    return [outcome for outcomes in by_check for outcome in outcomes], by_check.count([])
 
 
 def _outcomes(check: Check, measured: Measurements) -> list[Outcome]:
@@ -183,15 +183,15 @@ def _outcomes(check: Check, measured: Measurements) -> list[Outcome]:
     used = {term.experiment or check.experiment for term in check.terms.values()}
     if not used <= set(measured):
         return []  # This backend does not run all that it compares.
-    found = []
+    outcomes = []
     for bindings in points.products(check.each):
         values = _values(check, bindings, measured)
         if values is not None:
             value = estimate(values)
-            found.append(
+            outcomes.append(
                 Outcome(check, bindings, value, len(values), _finding(check, value, len(values)))
             )
-    return found
+    return outcomes
 
 
 def _values(

@@ -74,9 +74,9 @@ def _summary(out: Path) -> str:
     """The page over all studies whose documents are in `out`."""
     documents: list[dict[str, Any]] = []
     for file in sorted(out.glob(f"*/{DOCUMENT}")):
-        found = json.loads(file.read_bytes())
-        if found.get("schema") == SCHEMA:
-            documents.append(found)
+        written = json.loads(file.read_bytes())
+        if written.get("schema") == SCHEMA:
+            documents.append(written)
     return template("summary.html.j2", _PACKAGE).render(
         documents=documents,
         verdicts=("reproduced", "not reproduced", "not supported by its set-up"),

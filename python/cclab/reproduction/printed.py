@@ -134,8 +134,8 @@ def _filled_in(template: str, row: Mapping[str, Any]) -> str:
 def place(rows: Rows, row: Mapping[str, Any], results: Results) -> tuple[Point | None, str]:
     """The sweep point and the flow that a row is about; no point if it was not run."""
     bindings = {key: _filled_in(template, row) for key, template in rows.point.items()}
-    found = points.at(results.points, bindings)
-    return (found[0] if found else None), _filled_in(rows.flow, row)
+    matching = points.at(results.points, bindings)
+    return (matching[0] if matching else None), _filled_in(rows.flow, row)
 
 
 def printed(expression: str, row: Mapping[str, Any]) -> float | None:

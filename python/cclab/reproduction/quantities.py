@@ -55,18 +55,18 @@ class Names(Mapping[str, Any]):
     @cached_property
     def _metrics(self) -> dict[str, Any]:
         metrics = self.run.metrics
-        found: dict[str, Any] = {"jain": metrics["jain"]}
-        found |= {f"bottleneck_{k}": v for k, v in metrics["bottleneck"].items()}
+        values: dict[str, Any] = {"jain": metrics["jain"]}
+        values |= {f"bottleneck_{k}": v for k, v in metrics["bottleneck"].items()}
         for source in metrics.get("traffic", []):
             numbers = of_source(source)
-            found |= {f"traffic_{source['name']}_{k}": v for k, v in numbers.items()}
+            values |= {f"traffic_{source['name']}_{k}": v for k, v in numbers.items()}
         flow = next((f for f in metrics["flows"] if f["name"] == self.flow), None)
         if flow is None:
-            return found
+            return values
         total = sum(f["goodput_bps"] or 0.0 for f in metrics["flows"])
-        found |= {k: v for k, v in of_flow(flow).items() if not isinstance(v, str)}
-        found["share"] = (flow["goodput_bps"] or 0.0) / total if total else None
-        return found
+        values |= {k: v for k, v in of_flow(flow).items() if not isinstance(v, str)}
+        values["share"] = (flow["goodput_bps"] or 0.0) / total if total else None
+        return values
 
     @property
     def functions(self) -> dict[str, Callable[..., Any]]:
@@ -136,11 +136,11 @@ class Names(Mapping[str, Any]):
     def _correlation(self, a: str, b: str, from_s: float, to_s: float) -> float:
         """Pearson's correlation of two sampled quantities."""
         frame = self._between(from_s, to_s)
-        one, other = self._column(frame, a), self._column(frame, b)
-        both = np.isfinite(one) & np.isfinite(other)
-        if both.sum() < 3 or one[both].std() == 0 or other[both].std() == 0:
+        column_a, column_b = self._column(frame, a), self._column(frame, b)
+        both = np.isfinite(column_a) & np.isfinite(column_b)
+        if both.sum() < 3 or column_a[both].std() == 0 or column_b[both].std() == 0:
             return math.nan
-        return float(np.corrcoef(one[both], other[both])[0, 1])
+        return float(np.corrcoef(column_a[both], column_b[both])[0, 1])
 
     def _mean(self, name: str, from_s: float, to_s: float) -> float:
         """The mean of a sampled quantity."""

@@ -24,8 +24,8 @@ def check(published: Published, planned: Sequence[Planned]) -> None:
     Raises `StudyError` at the first that no experiment sweeps.
     """
     by_backend: dict[str, dict[str, Plan]] = {}
-    for one in planned:
-        by_backend.setdefault(one.backend, {})[one.experiment.name] = one.plan
+    for each in planned:
+        by_backend.setdefault(each.backend, {})[each.experiment.name] = each.plan
     for place, problem in _problems(published, by_backend):
         line, column = position(published.text, place)
         raise StudyError(f"{published.folder / NAME}:{line}:{column}: {problem}")

@@ -116,16 +116,20 @@ def carry_out(
 ) -> list[Done]:
     """Does what is missing of each, and measures all."""
     done = []
-    for one in planned:
-        missing = one.store.survey(one.plan).missing
-        timed = Timed.of(one.store) if len(missing) < len(one.plan.runs) else Timed()
+    for experiment in planned:
+        missing = experiment.store.survey(experiment.plan).missing
+        timed = Timed.of(experiment.store) if len(missing) < len(experiment.plan.runs) else Timed()
         began = time.monotonic()
         results = api.carry_out(
-            one.plan, one.store, missing=missing, jobs=jobs, listener=listener(one)
+            experiment.plan,
+            experiment.store,
+            missing=missing,
+            jobs=jobs,
+            listener=listener(experiment),
         )
         if missing:
             wall_s = timed.wall_s + time.monotonic() - began
             timed = Timed(timed.runs + len(missing), wall_s)
-            timed.keep(one.store)
-        done.append(Done(one, results, len(missing), timed))
+            timed.keep(experiment.store)
+        done.append(Done(experiment, results, len(missing), timed))
     return done

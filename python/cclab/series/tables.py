@@ -161,7 +161,7 @@ class Tables:
         chosen = pl.col("connection") == connection
         timed = (pl.col("time_ns").cast(pl.Int64) - self.epoch_ns) * 1e-9
         own = self.segments.filter(chosen).drop("connection", "outstanding_bytes")
-        bits = {what: pl.col("flags").str.contains(what[0].upper()) for what in CONTROLS}
+        bits = {control: pl.col("flags").str.contains(control[0].upper()) for control in CONTROLS}
         segments = own.with_columns(timed.alias("time_s"), **bits).drop("flags")
         both = segments.collect()
         blocks = self.sacks.filter(chosen).with_columns(timed.alias("time_s")).collect()

@@ -35,7 +35,7 @@ def compute(direction: Direction) -> pl.DataFrame:
     """
     parts = [
         _payload(direction),
-        *(_control(direction, what) for what in CONTROLS),
+        *(_control(direction, control) for control in CONTROLS),
         *_answers(direction),
         _sacks(direction),
     ]
@@ -51,13 +51,13 @@ def _payload(direction: Direction) -> pl.DataFrame:
     return _rows(sent, what, start, start + pl.col("payload").cast(pl.Int64))
 
 
-def _control(direction: Direction, what: str) -> pl.DataFrame:
-    sent = direction.sent.filter(pl.col(what))
+def _control(direction: Direction, control: str) -> pl.DataFrame:
+    sent = direction.sent.filter(pl.col(control))
     at = pl.col("seq")
-    if what != "syn":
+    if control != "syn":
         at = at + pl.col("payload").cast(pl.Int64)
-    takes = 0 if what == "rst" else 1
-    return _rows(sent, pl.lit(what), at, at + takes)
+    takes = 0 if control == "rst" else 1
+    return _rows(sent, pl.lit(control), at, at + takes)
 
 
 def _answers(direction: Direction) -> list[pl.DataFrame]:

@@ -96,9 +96,9 @@ def _read(folder: Path, run: Run) -> Captures:
             return error
 
     with ThreadPoolExecutor() as pool:
-        found = list(pool.map(read, run.points))
+        outcomes = list(pool.map(read, run.points))
     captures = {}
-    for point, capture in zip(run.points, found, strict=True):
+    for point, capture in zip(run.points, outcomes, strict=True):
         if isinstance(capture, CaptureError):
             raise DamageError(folder, [run.measured.run.id], str(capture)) from capture
         for problem in capture.unreadable:
@@ -156,7 +156,11 @@ def _across(across: Across, run: Run, captures: Captures, flow: Flow | None) -> 
 
 def reasons() -> list[str]:
     """Why a number may not be compared, as docs/verify.md lists it, a line each."""
-    declared = [one.unless for one in vars(conditions).values() if isinstance(one, Condition)]
+    declared = [
+        condition.unless
+        for condition in vars(conditions).values()
+        if isinstance(condition, Condition)
+    ]
     return [f"- {why}" for why in (*declared, *INCOMPLETE.values(), *Because, _NEITHER)]
 
 

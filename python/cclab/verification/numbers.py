@@ -81,7 +81,7 @@ def _in_seconds(nanoseconds: int | None) -> float | None:
 
 def _largest(table: str, column: str) -> Callable[[Flow, Seen], Value]:
     def largest(flow: Flow, _seen: Seen) -> Value:
-        found: list[int] = []
+        maxima: list[int] = []
         for frame in (flow.samples, flow.run.table("acks") if table == "acks" else None):
             if frame is None:
                 continue
@@ -91,8 +91,8 @@ def _largest(table: str, column: str) -> Callable[[Flow, Seen], Value]:
             )
             most = own[column].max()
             if isinstance(most, int):
-                found.append(most)
-        return max(found, default=None)
+                maxima.append(most)
+        return max(maxima, default=None)
 
     return largest
 

@@ -106,7 +106,7 @@ class Line:
     @property
     def differing(self) -> list[Compared]:
         """Those that are further apart than they may be."""
-        return [one for one in self.compared if one.agrees is False]
+        return [compared for compared in self.compared if compared.agrees is False]
 
     @cached_property
     def worst(self) -> Compared:
@@ -144,7 +144,7 @@ class Verified:
     @cached_property
     def differing(self) -> list[Compared]:
         """Where the two sides contradict each other."""
-        return [one for one in self.compared if one.agrees is False]
+        return [compared for compared in self.compared if compared.agrees is False]
 
     @property
     def agrees(self) -> bool:
@@ -155,8 +155,8 @@ class Verified:
     def lines(self) -> list[Line]:
         """One for each number and kind of point."""
         groups: dict[tuple[str, str], list[Compared]] = {}
-        for one in self.compared:
-            groups.setdefault((one.number, one.place), []).append(one)
+        for compared in self.compared:
+            groups.setdefault((compared.number, compared.place), []).append(compared)
         return [
             Line(number, own[0].unit, place, own[0].relative, own[0].allowed is not None, own)
             for (number, place), own in groups.items()
@@ -177,17 +177,24 @@ class Verified:
             "runs_without_captures": self.without_captures,
             "agrees": self.agrees,
             "numbers": [line.document() for line in self.lines],
-            "differences": [one.document() for one in self.differing],
+            "differences": [compared.document() for compared in self.differing],
             "not_compared": [
-                {"number": one.number, "point": one.place, "why": one.why, "times": times}
-                for one, times in self.not_compared
+                {
+                    "number": compared.number,
+                    "point": compared.place,
+                    "why": compared.why,
+                    "times": times,
+                }
+                for compared, times in self.not_compared
             ],
         }
 
 
-def _apart(one: Compared) -> tuple[bool, float]:
+def _apart(compared: Compared) -> tuple[bool, float]:
     """What contradicts is further apart than what agrees."""
-    return one.agrees is False, math.inf if one.difference is None else abs(one.difference)
+    return compared.agrees is False, math.inf if compared.difference is None else abs(
+        compared.difference
+    )
 
 
 def _finite(value: float | None) -> float | None:

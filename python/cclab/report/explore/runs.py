@@ -63,10 +63,10 @@ def chosen(results: Results, wanted: Sequence[str] = ()) -> list[tuple[Point, Me
 
 
 def _begins(every: Sequence[tuple[Point, Measured]], beginning: str) -> tuple[Point, Measured]:
-    found = {run.run.id: (point, run) for point, run in every if run.run.id.startswith(beginning)}
-    if len(found) != 1:
-        raise InputError(f"{len(found)} runs have an id that begins with {beginning!r}")
-    return next(iter(found.values()))
+    runs = {run.run.id: (point, run) for point, run in every if run.run.id.startswith(beginning)}
+    if len(runs) != 1:
+        raise InputError(f"{len(runs)} runs have an id that begins with {beginning!r}")
+    return next(iter(runs.values()))
 
 
 def _in_turn(rounds: list[list[tuple[Point, Measured]]], room: int) -> list[tuple[Point, Measured]]:
@@ -119,13 +119,13 @@ def _unit(quantity: Quantity) -> str:
 
 def _keys(plan: Plan, shown: list[tuple[Point, Measured]]) -> list[dict[str, Any]]:
     """Each swept key: its values in order, and the place in them of each run."""
-    found = []
+    keys = []
     for key in plan.points[0].params:
         [axis] = axes_of([{key: point.params[key]} for point in plan.points]) or [None]
         if axis is None:
             continue
         variants = axis.of_variants
-        found.append(
+        keys.append(
             {
                 "key": key,
                 "label": short_key(key),
@@ -138,7 +138,7 @@ def _keys(plan: Plan, shown: list[tuple[Point, Measured]]) -> list[dict[str, Any
                 ),
             }
         )
-    return found
+    return keys
 
 
 def _look(value: str, nth: int, variant: bool) -> tuple[str, str]:

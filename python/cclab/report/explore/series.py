@@ -70,7 +70,7 @@ def _size(run: Measured) -> int:
 def of(shown: Sequence[tuple[Point, Measured]], places: Sequence[int]) -> dict[str, Any]:
     """The series of the runs at `places`, by place; without those that recorded no samples."""
     made = ((place, _of_run(shown[place][1])) for place in places)
-    return {str(place): found for place, found in made if found}
+    return {str(place): series for place, series in made if series}
 
 
 def _of_run(run: Measured) -> dict[str, Any] | None:
@@ -86,9 +86,9 @@ def _in_folder(run: Measured, entry: Path) -> dict[str, Any] | None:
     if not sampled:
         return None
     edges = _edges(np.concatenate(sampled) * 1e-9)
-    found: dict[str, Any] = {"step": float(f"{edges[1]:.9g}"), "flows": [], "queue": None}
+    document: dict[str, Any] = {"step": float(f"{edges[1]:.9g}"), "flows": [], "queue": None}
     if queue is not None:
-        found["queue"], found["delay"] = _queue(run, entry, queue, edges)
+        document["queue"], document["delay"] = _queue(run, entry, queue, edges)
     own = trace.columns(entry, "flows", ("name", "flow", "mss_bytes", "started_ns", "ended_ns"))
     if samples is not None and own is not None:
         nth = {name: place for place, name in enumerate(own["name"])}
@@ -102,7 +102,7 @@ def _in_folder(run: Measured, entry: Path) -> dict[str, Any] | None:
             mine = {column: values[rows] for column, values in samples.items()}
             mss = own["mss_bytes"][place] or np.nan
             span = (own["started_ns"][place] * 1e-9, own["ended_ns"][place] * 1e-9)
-            found["flows"].append(
+            document["flows"].append(
                 {
                     "name": name,
                     "label": line.label,
@@ -110,7 +110,7 @@ def _in_folder(run: Measured, entry: Path) -> dict[str, Any] | None:
                     **_flow(mine, edges, mss, *span),
                 }
             )
-    return found
+    return document
 
 
 def _edges(seconds: np.ndarray) -> np.ndarray:

@@ -52,10 +52,10 @@ def quantiles(
     for row, (x, y) in zip(held, known, strict=True):
         lasts = (times >= x[0]) & (times <= x[-1])
         row[lasts] = y[np.searchsorted(x, times[lasts], side="right") - 1]
-    found = np.full((len(QUANTILES), len(times)), np.nan)
+    bands = np.full((len(QUANTILES), len(times)), np.nan)
     some = ~np.isnan(held).all(axis=0)
-    found[:, some] = np.nanquantile(held[:, some], QUANTILES, axis=0)
-    return times, found
+    bands[:, some] = np.nanquantile(held[:, some], QUANTILES, axis=0)
+    return times, bands
 
 
 def explanation() -> list[Artist]:

@@ -62,13 +62,13 @@ def draw(results: Results, asked: Asked) -> Drawing | None:
     step = min(0.22, 0.8 / lanes)
     looks = Looks(lent_in(results))
     drawn: dict[str, Look] = {}
-    found = [(place, q, q.values(place.point)) for place in placed.places for q in quantities]
-    known = [value for *_, values in found for value in values if value is not None]
+    samples = [(place, q, q.values(place.point)) for place in placed.places for q in quantities]
+    known = [value for *_, values in samples for value in values if value is not None]
     if not known:
         return None
     largest = max(map(abs, known))
     unit = quantities[0].unit(largest)[0]
-    for place, quantity, values in found:
+    for place, quantity, values in samples:
         own = [value / unit for value in values if value is not None]
         label, variant = _label(place, quantity, placed.apart)
         style = drawn.setdefault(label, looks.of(label, variant))

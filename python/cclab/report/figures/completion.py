@@ -100,7 +100,7 @@ def _times(point: Point, apart: list[Axis]) -> list[tuple[str, str, list[float |
     ending = transfers(point)
     if not ending:
         return []
-    found = []
+    groups = []
     keys = [key for axis in apart for key in axis.keys]
     first = point.runs[0].metrics["flows"]
     own = [flow for flow in first if flow["name"] in ending]
@@ -113,8 +113,8 @@ def _times(point: Point, apart: list[Axis]) -> list[tuple[str, str, list[float |
             for flow in run.metrics["flows"]
             if flow["name"] in flows
         ]
-        found.append((beside(label, name, keys, point.params), variant, times))
-    return found
+        groups.append((beside(label, name, keys, point.params), variant, times))
+    return groups
 
 
 def _stairs(axes: Axes, label: str, style: Look, times: list[float | None], unit: float) -> Line2D:

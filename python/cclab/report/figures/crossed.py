@@ -18,19 +18,19 @@ def crossed(run: Measured) -> dict[str, list[str]]:
     Links that no flow's data cross are left out; without any, as without flows, it is the first,
     the one under study, alone.
     """
-    found = set(run.read(lambda entry: trace.table(entry, "queue_samples"))["link"].unique())
+    sampled = set(run.read(lambda entry: trace.table(entry, "queue_samples"))["link"].unique())
     every = crossing(run)
-    crossed = {name: flows for name, flows in every.items() if name in found and flows}
+    crossed = {name: flows for name, flows in every.items() if name in sampled and flows}
     return crossed or {run.read(trace.bottleneck): []}
 
 
 def crossing(run: Measured) -> dict[str, list[str]]:
     """By each link, in the order of links, the flows whose data cross it, sampled or not."""
-    found: dict[str, list[str]] = {name: [] for name in run.table("links")["name"]}
+    flows_of: dict[str, list[str]] = {name: [] for name in run.table("links")["name"]}
     for flow, links in _ways(run).items():
         for name in links:
-            found.setdefault(name, []).append(flow)
-    return found
+            flows_of.setdefault(name, []).append(flow)
+    return flows_of
 
 
 def _ways(run: Measured) -> dict[str, list[str]]:

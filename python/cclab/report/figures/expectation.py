@@ -88,7 +88,7 @@ def drawn(axes: Axes, at: float | None, half: float, height: float, reach: float
 
 def handles(kinds: Collection[str], **more: Any) -> list[Line2D]:
     """The entries in a legend of what `drawn` returned."""
-    found = [Line2D([], [], label="expected", **LOOK, **more)] if "within" in kinds else []
+    entries = [Line2D([], [], label="expected", **LOOK, **more)] if "within" in kinds else []
     if "above" in kinds:
-        found.append(Line2D([], [], label="expected above the axis", **_ARROW))
-    return found
+        entries.append(Line2D([], [], label="expected above the axis", **_ARROW))
+    return entries

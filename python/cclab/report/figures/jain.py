@@ -56,11 +56,11 @@ def draw(results: Results) -> Drawing | None:
     placed = layout(results)
     if placed is None:
         return None
-    found = [(place, beside) for place in placed.places for beside in _of(results, place.point)]
-    if not found:
+    drawn = [(place, beside) for place in placed.places for beside in _of(results, place.point)]
+    if not drawn:
         return None
     variants = list(dict.fromkeys(place.series for place in placed.places))
-    wheres = list(dict.fromkeys(beside.where for _, beside in found))
+    wheres = list(dict.fromkeys(beside.where for _, beside in drawn))
     series = [(variant, where) for variant in variants for where in wheres]
     if len(series) > MOST_SERIES:
         raise TooMuchError(
@@ -71,7 +71,7 @@ def draw(results: Results) -> Drawing | None:
     step = min(0.2, 0.7 / len(series))
     handles: dict[str, Line2D] = {}
     alone = placed.labelled_every(len(series)) == 1 and len(series) == 1
-    for place, beside in found:
+    for place, beside in drawn:
         number = series.index((place.series, beside.where))
         axes = cells[place.panel]
         x = place.slot + (number - (len(series) - 1) / 2) * step
@@ -94,7 +94,7 @@ def draw(results: Results) -> Drawing | None:
             )
     for number, axes in enumerate(cells):
         axes.set_ylim(0, 1.05)
-        here = [beside for place, beside in found if place.panel == number]
+        here = [beside for place, beside in drawn if place.panel == number]
         counts = sorted({beside.flows for beside in here})
         for flows in counts:
             own = dict.fromkeys(beside.where for beside in here if beside.flows == flows)
@@ -111,12 +111,12 @@ def _of(results: Results, point: Point) -> list[_Beside]:
     summary = results.summary_of(point)
     among = _bottlenecks(point.runs[0], summary)
     ways = {flow.direction for flow in summary.flows}
-    found = []
+    indices = []
     for way in sorted(ways):
         own = [flow for flow in summary.flows if flow.direction == way]
         if any(flow.estimate("bottleneck_jain") is not None for flow in own):
             by_link = {among[flow.name][0]: flow for flow in own}
-            found += [
+            indices += [
                 _Beside(link, among[flow.name][1], value)
                 for link, flow in sorted(by_link.items())
                 if (value := flow.estimate("bottleneck_jain")) is not None
@@ -125,8 +125,8 @@ def _of(results: Results, point: Point) -> list[_Beside]:
             continue
         value = summary.jain if way == "forward" or len(ways) == 1 else summary.of_whole(_BACK)
         if len(own) > 1 and value is not None:
-            found.append(_Beside(way if len(ways) > 1 else "", len(own), value))
-    return found
+            indices.append(_Beside(way if len(ways) > 1 else "", len(own), value))
+    return indices
 
 
 def _bottlenecks(run: Measured, summary: PointSummary) -> dict[str, tuple[str, int]]:

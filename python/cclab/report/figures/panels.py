@@ -104,12 +104,12 @@ class Panel:
         last.
         """
         whole = self.run.table(table).sort("time_s", maintain_order=True)
-        found = {
+        by_flow = {
             str(name): rows for (name,), rows in whole.partition_by("flow", as_dict=True).items()
         }
-        spans = {flow.name: self.span(flow.name) for flow in self.flows if flow.name in found}
+        spans = {flow.name: self.span(flow.name) for flow in self.flows if flow.name in by_flow}
         return {
-            name: found[name].filter(pl.col("time_s").is_between(*spans[name])) for name in spans
+            name: by_flow[name].filter(pl.col("time_s").is_between(*spans[name])) for name in spans
         }
 
     @property
@@ -351,16 +351,16 @@ def _stacked(courses: Sequence[Course]) -> dict[int, int]:
     """How many of the courses lie above each, later on the same place; without those alone."""
     top = max((float(np.nanmax(y)) for _, y in courses if np.isfinite(y).any()), default=0.0)
     stacked: dict[int, int] = {}
-    for (low, one), (high, other) in itertools.combinations(enumerate(courses), 2):
-        if _together(one, other, _ON_EACH_OTHER * top):
+    for (low, course_below), (high, course_above) in itertools.combinations(enumerate(courses), 2):
+        if _together(course_below, course_above, _ON_EACH_OTHER * top):
             stacked[low] = stacked.get(low, 0) + 1
             stacked.setdefault(high, 0)
     return stacked
 
 
-def _together(one: Course, other: Course, within: float) -> bool:
+def _together(course_a: Course, course_b: Course, within: float) -> bool:
     """Whether two courses are this near for half of the time that both last, or longer."""
-    (x, y), (at, level) = ((x[np.isfinite(y)], y[np.isfinite(y)]) for x, y in (one, other))
+    (x, y), (at, level) = ((x[np.isfinite(y)], y[np.isfinite(y)]) for x, y in (course_a, course_b))
     if not (len(x) and len(at)):
         return False
     both = x[(x >= at[0]) & (x <= at[-1])]

@@ -118,18 +118,18 @@ def draw_cdf(results: Results) -> Drawing | None:
     names = _names([p.run for p in shown])
     runs = {id(p.runs[0]): p.runs for p in results.points if p.runs}
     warmups = [panel.run.run.scenario["warmup"] * 1e-9 for panel in shown]
-    found = [
+    pooled = [
         {name: _pooled(runs[id(panel.run)], name, warmup) for name in names}
         for panel, warmup in zip(shown, warmups, strict=True)
     ]
     together = len(shown) > 1 and len(shown) * len(names) <= MOST_LINES
-    every = [rtts for own in found for rtts, _ in own.values()]
+    every = [rtts for own in pooled for rtts, _ in own.values()]
     unit, name_of_unit = _unit(*every)
     largest = max((float(rtts[-1]) for rtts in every if len(rtts)), default=0.0)
     least = min((float(rtts[0]) for rtts in every if len(rtts)), default=0.0)
     figure, cells = grid(1 if together else len(shown), height=2.8 if together else 2.4)
     handles: dict[str, Line2D] = {}
-    for number, (panel, own) in enumerate(zip(shown, found, strict=True)):
+    for number, (panel, own) in enumerate(zip(shown, pooled, strict=True)):
         axes = cells[0][0 if together else number]
         for name, (rtts, sent) in own.items():
             look = _look_at(number, names, name) if together else _look(names, name)
@@ -171,13 +171,13 @@ def _pooled(runs: list[Measured], probe: str, warmup: float) -> tuple[Floats, in
 
     Those that may still have been on their way at a run's end are no part of it, as in the metrics.
     """
-    found, sent = [], 0
+    samples, sent = [], 0
     for run in runs:
         own = run.table("probe_samples").filter(probe=probe)
         rtts = own["rtt_s"].to_numpy()[own["sent_s"].to_numpy() >= warmup]
-        found.append(rtts[~np.isnan(rtts)])
+        samples.append(rtts[~np.isnan(rtts)])
         sent += next((p["sent"] for p in run.metrics["probes"] if p["name"] == probe), 0)
-    rtts = np.sort(np.concatenate(found)) if found else np.zeros(0)
+    rtts = np.sort(np.concatenate(samples)) if samples else np.zeros(0)
     return rtts, max(sent, len(rtts))
 
 

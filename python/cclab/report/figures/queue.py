@@ -71,21 +71,21 @@ def draw(results: Results) -> Drawing | None:
     queues = [[_At(panel, link) for link in crossed(panel.run)] for panel in points]
     most = max(len(own) for own in queues)
     # Sweep points are whole: rather fewer of them than one without its last queues.
-    every = [one for own in queues[: max(1, MOST_QUEUES // most)] for one in own]
+    every = [queue for own in queues[: max(1, MOST_QUEUES // most)] for queue in own]
     shown = every[:MOST_QUEUES]
-    delays = [_delays(one) for one in shown]
+    delays = [_delays(queue) for queue in shown]
     waiting = [delay for delay in delays if delay is not None]
     timed = len(waiting) == len(shown)
     if not timed:  # Panels share their axis.
-        waiting = [one.samples["backlog_bytes"].to_numpy().astype(float) for one in shown]
+        waiting = [queue.samples["backlog_bytes"].to_numpy().astype(float) for queue in shown]
     top = max(float(np.nanmax(values, initial=0)) for values in waiting)
     unit, name = units.time(top) if timed else units.size(top)
     word = "queue delay" if timed else "backlog"
     columns = most if most in (2, 3) else None
     figure, cells = grid(len(shown), height=2.4, columns=columns)
     handles: dict[str, Artist] = {"queue": Patch(facecolor=_WATER, alpha=0.5, label=word)}
-    for axes, one, values in zip(cells[0], shown, waiting, strict=True):
-        samples = one.samples
+    for axes, queue, values in zip(cells[0], shown, waiting, strict=True):
+        samples = queue.samples
         seconds = samples["time_s"].to_numpy()
         x, y = thinned(seconds, values / unit)
         axes.fill_between(x, y, color=_WATER, alpha=0.35, linewidth=0)
@@ -96,10 +96,12 @@ def draw(results: Results) -> Drawing | None:
                 handles.setdefault(event, _ticks(axes, when, label, colour, height))
         if not samples["backlog_bytes"].to_numpy().any():
             _say_empty(axes)
-        _say_limit(axes, one)
-        _say_bands(axes, one)
+        _say_limit(axes, queue)
+        _say_bands(axes, queue)
     labels = [f"{word} ({name})"]
-    named = [one.panel for one in shown] if _one_way(queues) else [_named(one) for one in shown]
+    named = (
+        [queue.panel for queue in shown] if _one_way(queues) else [_named(queue) for queue in shown]
+    )
     finish(figure, cells, named, labels, legend=False, headroom=_HEADROOM, columns=columns)
     if not _one_way(queues) and len(shown) == 1:
         cells[0][0].set_title(named[0].title)
@@ -115,28 +117,28 @@ def draw(results: Results) -> Drawing | None:
 def _one_way(queues: Sequence[Sequence[_At]]) -> bool:
     """Whether each panel is of the first link under study, which needs no name."""
     return all(
-        [one.link for one in own] == [own[0].panel.run.read(trace.bottleneck)] for own in queues
+        [queue.link for queue in own] == [own[0].panel.run.read(trace.bottleneck)] for own in queues
     )
 
 
-def _named(one: _At) -> Panel:
+def _named(queue: _At) -> Panel:
     """Its panel with the link's name in the title."""
-    return replace(one.panel, title="\n".join(filter(None, (one.panel.title, one.link))))
+    return replace(queue.panel, title="\n".join(filter(None, (queue.panel.title, queue.link))))
 
 
-def _delays(one: _At) -> npt.NDArray[np.float64] | None:
+def _delays(queue: _At) -> npt.NDArray[np.float64] | None:
     """How long the link takes to transmit what waits at each sample; None if that is not known.
 
     Of a rate that changes, what the link could have transmitted by when was sampled too; what it
     has not transmitted by the last sample is not known (NaN).
     """
-    backlog = one.samples["backlog_bytes"].to_numpy().astype(float)
-    capacity = one.samples["capacity_bytes"]
+    backlog = queue.samples["backlog_bytes"].to_numpy().astype(float)
+    capacity = queue.samples["capacity_bytes"]
     if not capacity.null_count():
-        seconds, could = one.samples["time_s"].to_numpy(), capacity.to_numpy().astype(float)
+        seconds, could = queue.samples["time_s"].to_numpy(), capacity.to_numpy().astype(float)
         sent = np.interp(could + backlog, could, seconds, right=np.nan)
         return np.asarray(sent - seconds, dtype=np.float64)
-    rate = rate_bps(one.panel.run, one.link)
+    rate = rate_bps(queue.panel.run, queue.link)
     return None if rate is None else backlog * 8 / rate
 
 
@@ -170,11 +172,11 @@ def _say_empty(axes: Axes) -> None:
     )
 
 
-def _say_bands(axes: Axes, one: _At) -> None:
+def _say_bands(axes: Axes, queue: _At) -> None:
     """Says of what the series is where the discipline has several queues with names."""
-    run = one.panel.run
+    run = queue.panel.run
     bands = run.table("bands") if run.records("bands") else None
-    names = [] if bands is None else bands.filter(link=one.link)["name"].to_list()
+    names = [] if bands is None else bands.filter(link=queue.link)["name"].to_list()
     if len(names) > 1:
         axes.annotate(
             f"{', '.join(names[:-1])} and {names[-1]} together",
@@ -189,15 +191,15 @@ def _say_bands(axes: Axes, one: _At) -> None:
         )
 
 
-def _say_limit(axes: Axes, one: _At) -> None:
+def _say_limit(axes: Axes, queue: _At) -> None:
     """Tells the limit of the queue above what waited in it."""
-    written = limits.link_called(one.panel.run.run.scenario["network"], one.link) or {}
+    written = limits.link_called(queue.panel.run.run.scenario["network"], queue.link) or {}
     limit = (written.get("queue") or {}).get("limit") or {}
     told = [f"{limit['packets']:,} packets"] if "packets" in limit else []
     if "bytes" in limit:
         unit, name = units.size(limit["bytes"])
         told.append(f"{limit['bytes'] / unit:.4g} {name}")
-        rate = rate_bps(one.panel.run, one.link)
+        rate = rate_bps(queue.panel.run, queue.link)
         if rate is not None:
             unit, name = units.time(limit["bytes"] * 8 / rate)
             told.append(f"{limit['bytes'] * 8 / rate / unit:.3g} {name}")

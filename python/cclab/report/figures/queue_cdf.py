@@ -84,12 +84,12 @@ def _queues(run: Measured) -> list[str]:
 
 def _waits(runs: Sequence[Measured]) -> dict[str, Waits]:
     """How long packets waited in each queue, in all `runs` together, in bins of 1/64 at most."""
-    found: dict[str, list[pl.DataFrame]] = {}
+    by_queue: dict[str, list[pl.DataFrame]] = {}
     for run in runs:
         for name, bins in _bins(run).items():
-            found.setdefault(name, []).append(bins)
+            by_queue.setdefault(name, []).append(bins)
     waits = {}
-    for name, of_runs in found.items():
+    for name, of_runs in by_queue.items():
         bins = pl.concat(of_runs).group_by("low_s").agg(pl.col("count").sum()).sort("low_s")
         if bins.height:
             waits[name] = (bins["low_s"].to_numpy(), bins["count"].to_numpy().astype(float))

@@ -66,17 +66,17 @@ def parsed(given: str | Sequence[str] | Mapping[str, object], kinds: Sequence[st
             if not sign:
                 raise InputError(f"{text}: figure.KEY=VALUE is meant, such as figure.width=7")
             pairs.append((key.strip(), value.strip(), text))
-    found: dict[str, str] = {}
+    texts_by_key: dict[str, str] = {}
     for key, value, said in pairs:
         bare = key.removeprefix(_PREFIX)
         _check(bare, value, said, kinds)
-        found[bare] = value
-    return Settings(found)
+        texts_by_key[bare] = value
+    return Settings(texts_by_key)
 
 
 def _text(value: object) -> str:
     if isinstance(value, list | tuple):
-        return ",".join("" if one is None else str(one) for one in value)
+        return ",".join("" if end is None else str(end) for end in value)
     return str(value)
 
 
@@ -185,8 +185,8 @@ def named_in(figure: Drawing) -> list[str]:
 def check_labels(settings: Settings, named: Sequence[str]) -> None:
     """Raises `InputError` if a label is set for what no figure's legend, which has `named`, has."""
     for key in settings.texts:
-        _, found, name = f".{key}".partition(f".{_LABEL}.")
-        if found and name not in named:
+        _, is_label, name = f".{key}".partition(f".{_LABEL}.")
+        if is_label and name not in named:
             known = ", ".join(dict.fromkeys(named)) or "nothing"
             raise InputError(f"{_PREFIX}{key}: no legend names {name!r}; they name {known}")
 

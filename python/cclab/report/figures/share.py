@@ -89,10 +89,10 @@ def _axis(params: list[dict[str, object]]) -> tuple[str | None, str]:
     """The swept key with the most numbers of one unit, and the unit."""
     best, unit, most = None, "", LEAST_VALUES - 1
     for key in params[0]:
-        found = [_QUANTITY.fullmatch(text(point[key])) for point in params]
-        units = {match[2] for match in found if match}
-        values = {match[1] for match in found if match}
-        if all(found) and len(units) == 1 and len(values) > most:
+        matches = [_QUANTITY.fullmatch(text(point[key])) for point in params]
+        units = {match[2] for match in matches if match}
+        values = {match[1] for match in matches if match}
+        if all(matches) and len(units) == 1 and len(values) > most:
             best, unit, most = key, units.pop(), len(values)
     return best, unit
 

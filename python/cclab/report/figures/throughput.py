@@ -95,7 +95,7 @@ def binned(panel: Panel) -> dict[str, Course]:
     samples = panel.run.table("flow_samples").sort("time_s")
     flows = panel.run.table("flows")
     last = dict(zip(flows["name"], flows["last_byte_s"], strict=True))
-    found = {}
+    courses = {}
     for flow in panel.flows:
         own = samples.filter(flow=flow.name)
         seconds, received = own["time_s"].to_numpy(), own["received_bytes"].to_numpy()
@@ -112,8 +112,8 @@ def binned(panel: Panel) -> dict[str, Course]:
         counts = np.where(upto >= 0, received[np.maximum(upto, 0)], 0).astype(float)
         counts[-1:] = received[-1]
         middles = (edges[:-1] + edges[1:]) / 2
-        found[flow.name] = middles, np.diff(counts) * 8 / np.diff(edges)
-    return found
+        courses[flow.name] = middles, np.diff(counts) * 8 / np.diff(edges)
+    return courses
 
 
 def _edges(seconds: np.ndarray, start: float, end: float) -> np.ndarray:

@@ -71,16 +71,16 @@ def overlaps(axis: Axis) -> bool:
     return any(not _apart(a, b) for a, b in itertools.combinations(labels(axis), 2))
 
 
-def _apart(one: Text, other: Text) -> bool:
+def _apart(left: Text, right: Text) -> bool:
     """Whether two labels leave a gap between them."""
-    figure = one.get_figure(root=True)
+    figure = left.get_figure(root=True)
     assert figure is not None, "it stands in a figure"
-    a, b = one.get_window_extent(), other.get_window_extent()
+    a, b = left.get_window_extent(), right.get_window_extent()
     gap = _GAP_PT / 72 * figure.dpi
-    turn = math.radians(float(one.get_rotation()) % 180)
+    turn = math.radians(float(left.get_rotation()) % 180)
     if 0 < turn < math.pi / 2:
         # Slanted lines that end at their ticks are as far apart as they are across.
-        height = float(one.get_fontsize()) / 72 * figure.dpi
+        height = float(left.get_fontsize()) / 72 * figure.dpi
         return bool(abs(b.x1 - a.x1) * math.sin(turn) >= height)
     beside = a.x1 + gap <= b.x0 or b.x1 + gap <= a.x0
     return bool(beside or a.y1 <= b.y0 or b.y1 <= a.y0)

@@ -50,7 +50,7 @@ Label = tuple[str, str]
 def draw(published: Published, figure: FigureOf, measured: dict[str, Results]) -> Drawing | None:
     """The figure; None if none of its points was run."""
     axis = _Axis(figure, next(iter(measured.values())))
-    found: dict[tuple[Label, str], Series] = {}
+    by_label: dict[tuple[Label, str], Series] = {}
     for backend, results in measured.items():
         for point in points.at(results.points, figure.at):
             for flow in _flows(figure, point):
@@ -60,11 +60,11 @@ def draw(published: Published, figure: FigureOf, measured: dict[str, Results]) -
                     judge.evaluated(figure.y, point, i, flow) for i in range(len(point.runs))
                 )
                 if value is not None:
-                    found.setdefault(key, Series(backend)).ours[at] = value
-    if not found:
+                    by_label.setdefault(key, Series(backend)).ours[at] = value
+    if not by_label:
         return None
-    _add_printed(published, figure, measured, axis, found)
-    return _Sheet(figure, axis, found).draw()
+    _add_printed(published, figure, measured, axis, by_label)
+    return _Sheet(figure, axis, by_label).draw()
 
 
 class _Axis:
@@ -97,8 +97,8 @@ def _unit(values: Sequence[object]) -> tuple[float, str]:
     """The unit that the values are written in, if they share one."""
     names = {str(v).lstrip("0123456789.+-e ") if isinstance(v, str) else "" for v in values}
     name = next(iter(names)) if len(names) == 1 else ""
-    one = points.number(f"1{name}") if name else 1.0
-    return (one or 1.0, name if one else "")
+    factor = points.number(f"1{name}") if name else 1.0
+    return (factor or 1.0, name if factor else "")
 
 
 def _flows(figure: FigureOf, point: Point) -> list[str]:
@@ -119,7 +119,7 @@ def _add_printed(
     figure: FigureOf,
     measured: dict[str, Results],
     axis: _Axis,
-    found: dict[tuple[Label, str], Series],
+    by_label: dict[tuple[Label, str], Series],
 ) -> None:
     """The printed points, each in the series that its row belongs to."""
     experiment = published.experiment(figure.experiment)
@@ -134,7 +134,7 @@ def _add_printed(
             continue
         if flow and flow not in _flows(figure, point):
             continue
-        series = found.get((_label(figure, point, flow), backend))
+        series = by_label.get((_label(figure, point, flow), backend))
         if series is not None:
             series.printed.setdefault(axis.place(point), []).append(value)
 
@@ -143,14 +143,14 @@ class _Sheet:
     """A figure in the making."""
 
     def __init__(
-        self, figure: FigureOf, axis: _Axis, found: dict[tuple[Label, str], Series]
+        self, figure: FigureOf, axis: _Axis, by_label: dict[tuple[Label, str], Series]
     ) -> None:
         self.figure = figure
         self.axis = axis
-        self.found = found
-        self.panels = list(dict.fromkeys(panel for (panel, _), _ in found))
-        self.series = list(dict.fromkeys(series for (_, series), _ in found))
-        self.backends = list(dict.fromkeys(backend for _, backend in found))
+        self.by_label = by_label
+        self.panels = list(dict.fromkeys(panel for (panel, _), _ in by_label))
+        self.series = list(dict.fromkeys(series for (_, series), _ in by_label))
+        self.backends = list(dict.fromkeys(backend for _, backend in by_label))
         self.looks = {s: self._look(s, i) for i, s in enumerate(self.series)}
 
     def _look(self, series: str, index: int) -> Look:
@@ -191,7 +191,7 @@ class _Sheet:
         return drawing
 
     def _panel(self, axes: Axes, panel: str) -> None:
-        for (label, backend), series in self.found.items():
+        for (label, backend), series in self.by_label.items():
             if label[0] == panel:
                 style = self.looks[label[1]]
                 if self.figure.kind == "lines":
@@ -230,7 +230,7 @@ class _Sheet:
 
     def _scales(self, axes: Axes) -> None:
         if self.axis.numeric:
-            places = [at for series in self.found.values() for at in series.ours]
+            places = [at for series in self.by_label.values() for at in series.ours]
             if "x" in self.figure.log and min(places) > 0:
                 axes.set_xscale("log")
                 axes.set_xlim(min(places) / 1.15, max(places) * 1.15)
@@ -273,7 +273,7 @@ class _Sheet:
                         label=backend,
                     )
                 )
-        if any(series.printed for series in self.found.values()):
+        if any(series.printed for series in self.by_label.values()):
             handles.append(Line2D([], [], label="published", color=INK, **_PRINTED))
         return handles
 

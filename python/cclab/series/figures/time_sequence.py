@@ -48,7 +48,7 @@ def draw(direction: Direction, between: Between = None) -> Drawing | None:
     figure = Drawing(figsize=_SIZE_IN, layout="constrained")
     axes = figure.add_subplot()
     handles = [h for h in (_stairs(axes, rows, WINDOW, unit), _stairs(axes, rows, ACK, unit)) if h]
-    handles += [h for what in LOOKS if (h := _marks(axes, rows, what, unit)) is not None]
+    handles += [h for kind in LOOKS if (h := _marks(axes, rows, kind, unit)) is not None]
     axes.set_xlabel("time (s)")
     axes.set_ylabel(f"sequence number ({name})")
     axes.margins(x=0.01, y=0.03)
@@ -86,20 +86,20 @@ def _stairs(axes: Axes, rows: pl.DataFrame, which: Look, unit: float) -> Line2D 
     return Line2D([], [], label=which.label, **style)
 
 
-def _marks(axes: Axes, rows: pl.DataFrame, what: str, unit: float) -> Line2D | None:
-    """Draws all that is `what`, and gives its entry of the legend; None if there is none."""
-    own = rows.filter(what=what)
+def _marks(axes: Axes, rows: pl.DataFrame, kind: str, unit: float) -> Line2D | None:
+    """Draws all that is `kind`, and gives its entry of the legend; None if there is none."""
+    own = rows.filter(what=kind)
     if own.is_empty():
         return None
-    look = LOOKS[what]
+    look = LOOKS[kind]
     x, low, high = (own[c].to_numpy() for c in ("time_s", "start_bytes", "end_bytes"))
     if look.bar:
-        at, foot, head = thin.bars(x, low, high, _ACROSS, _UP) if what == "new" else (x, low, high)
-        if what != "new":
+        at, foot, head = thin.bars(x, low, high, _ACROSS, _UP) if kind == "new" else (x, low, high)
+        if kind != "new":
             kept = thin.dots(x, low, _ACROSS, _UP)
             at, foot, head = x[kept], low[kept], high[kept]
         ends = np.stack((np.stack((at, foot / unit), 1), np.stack((at, head / unit), 1)), 1)
-        width = 1.1 if what in time_sequence.SENT else 0.7
+        width = 1.1 if kind in time_sequence.SENT else 0.7
         axes.add_collection(LineCollection(list(ends), colors=look.colour, linewidths=width))
     style: dict[str, Any] = {"linestyle": "none", "color": look.colour, "markersize": 4.2}
     # Ticks on the line of ACKs are many, and what they say is no news.

@@ -206,7 +206,7 @@ def _congested(document: dict[str, Any]) -> list[float] | None:
 
 def _together(document: dict[str, Any]) -> list[tuple[str, ...]]:
     """What flows got in each interval that was found, as cells."""
-    found = [(document["together"][name], words) for name, words in _TOGETHER.items()]
+    intervals = [(document["together"][name], words) for name, words in _TOGETHER.items()]
     return [
         (
             words,
@@ -218,7 +218,7 @@ def _together(document: dict[str, Any]) -> list[tuple[str, ...]]:
             else f"{interval['again_or_late_packets']:,}",
             shares(interval),
         )
-        for interval, words in found
+        for interval, words in intervals
         if interval is not None
     ]
 
@@ -324,13 +324,13 @@ def _tabled(
     ]
 
 
-def _hidden(of: int, with_series: int, shown: int, what: str, remedy: str) -> str:
+def _hidden(of: int, with_series: int, shown: int, rows: str, remedy: str) -> str:
     """What of a table's directions is not on the page."""
     words = []
     without = of - with_series
     if without:
         words.append(
-            f"{without:,} direction{'s' * (without > 1)} with less {what} "
+            f"{without:,} direction{'s' * (without > 1)} with less {rows} "
             f"{'have' if without > 1 else 'has'} no series here{remedy}."
         )
     if of > shown:

@@ -38,15 +38,15 @@ def plot(direction: Direction) -> bytes:
     bar = pl.format("line {} {} {} {}\n", "t", "start_bytes", "t", "end_bytes")
     low, high = "start_bytes", "end_bytes"
     parts = []
-    for what, (colour, letter) in _SEGMENTS.items():
+    for kind, (colour, letter) in _SEGMENTS.items():
         arrows = pl.format("darrow {} {}\nuarrow {} {}\n", "t", low, "t", high)
-        parts.append(_things(rows, what, colour, arrows + bar + _text(letter)))
-    for what, (colour, mark) in _CONTROLS.items():
+        parts.append(_things(rows, kind, colour, arrows + bar + _text(letter)))
+    for kind, (colour, mark) in _CONTROLS.items():
         at = pl.format(mark + " {} {}\n", "t", low)
-        parts.append(_things(rows, what, colour, _text(what.upper()) + bar + at))
-    for what, (colour, letter) in _BLOCKS.items():
+        parts.append(_things(rows, kind, colour, _text(kind.upper()) + bar + at))
+    for kind, (colour, letter) in _BLOCKS.items():
         ticks = pl.format("htick {} {}\nhtick {} {}\n", "t", low, "t", high)
-        parts.append(_things(rows, what, colour, bar + ticks + _text(letter)))
+        parts.append(_things(rows, kind, colour, bar + ticks + _text(letter)))
     acks = rows.filter(pl.col("what").is_in(["ack", "duplicate-ack"]))
     edges = rows.filter(pl.col("what").is_in(["window", "zero-window"]))
     parts += [
@@ -57,8 +57,8 @@ def plot(direction: Direction) -> bytes:
     return graph(f"{titled(direction)} (time sequence graph)", "sequence number", parts)
 
 
-def _things(rows: pl.DataFrame, what: str, colour: str, commands: pl.Expr) -> pl.DataFrame:
-    own = rows.filter(what=what)
+def _things(rows: pl.DataFrame, kind: str, colour: str, commands: pl.Expr) -> pl.DataFrame:
+    own = rows.filter(what=kind)
     return own.with_columns(commands=commands, colour=pl.lit(colour))
 
 
