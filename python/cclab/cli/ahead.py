@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from cclab.execute import Listener, State
 
 _AFTER_RUNS = ("cclab.catalog", "cclab.report.page", "cclab.report.explore")
-"""They take longer to load than many a command runs; loaded, they do nothing by themselves."""
+"""These modules take longer to load than many commands run; loading them has no effect."""
 
 
 def loading(listener: Listener) -> Listener:
-    """A listener that has `listener` hear all, and loads `_AFTER_RUNS` the first time that it hears
-    of runs under way.
+    """A listener that passes everything on to `listener`, and loads `_AFTER_RUNS` when it first
+    hears of runs under way.
 
-    The thread that hears is the one that would wait for the runs: it loads what it would load after
-    them, and an interrupt ends it as it ends the waiting.
+    The listening thread would otherwise wait for the runs. It loads now what it needs after them,
+    and an interrupt ends the loading as it ends the waiting.
     """
     left = list(_AFTER_RUNS)
 

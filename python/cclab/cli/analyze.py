@@ -107,9 +107,9 @@ def analyze(
 
 @contextmanager
 def _an_interrupt_ends_the_writer(file: Path) -> Iterator[None]:
-    """Leaves Ctrl-C to the program that writes into our standard input: what it wrote is analysed.
+    """Leaves Ctrl-C to the program that writes into our standard input, and analyses what it wrote.
 
-    A capture through a pipe has no other end than that. Another Ctrl-C ends the analysis itself.
+    A capture through a pipe ends in no other way. Another Ctrl-C ends the analysis itself.
     """
     piped = str(file) == "-" and stat.S_ISFIFO(os.fstat(sys.stdin.fileno()).st_mode)
     before = signal.getsignal(signal.SIGINT)

@@ -13,7 +13,7 @@ from cclab.kernel import programs
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     name: str
     ok: bool
@@ -52,7 +52,7 @@ def netns() -> list[Check]:
 
 
 def _kernels() -> list[Check]:
-    """The kernel that is meant where none is named, whether it could be built, and the others."""
+    """The default kernel, whether it could be built, and the other kernels."""
     return [*_default(), *map(_named, (k for k in kernel.listed() if k.name != kernel.DEFAULT))]
 
 
@@ -105,7 +105,7 @@ def _lack(name: str, fine: str, lack: host.Lack | None) -> Check:
 
 
 def _kinds(kind: str, title: str, names: list[str], probed: host.Host) -> list[Check]:
-    """One line for those that are there, and one for every reason why others are not."""
+    """One line for the names that are present, and one for every reason why others are missing."""
     there = [name for name in names if f"{kind} {name}" not in probed.lacks]
     checks = [Check(title, True, False, " ".join(there), "")] if there else []
     reasons: defaultdict[tuple[str, str], list[str]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""`cclab compare`: two results folders, backends or variants; the difference and how sure it is."""
+"""`cclab compare`: the difference of two results folders, backends or variants, with evidence."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _listed(text: str | None) -> list[str]:
 
 
 def _check_figure(file: Path | None) -> None:
-    """Raises `InputError` if no figure can be written as `file` says, before an hour of runs."""
+    """Raises `InputError`, before an hour of runs, if no figure can be written to `file`."""
     if file is None:
         return
     if file.suffix.lower() not in (".svg", ".pdf", ".png"):
@@ -174,7 +174,7 @@ def _write(compared: Comparison, file: Path) -> None:
 
 
 def _demand(compared: Comparison, failing: Sequence[Outcome]) -> None:
-    """Says what was judged, and ends with 1 if a comparison came out as one of `failing`."""
+    """Prints what was judged, and exits with 1 if a comparison has an outcome among `failing`."""
     from cclab.comparison.demand import judge
 
     if not failing:
@@ -236,7 +236,7 @@ def _print(compared: Comparison) -> None:
 
 
 def _shown(compared: Comparison) -> list[PointComparison]:
-    """All sweep points; of many those with the strongest evidence, in their order."""
+    """All sweep points; if they are many, those with the strongest evidence, in their order."""
     if len(compared.points) <= _MOST_POINTS:
         return compared.points
     least = {
@@ -337,7 +337,7 @@ def _left_out(of_a: int, of_b: int) -> str:
 
 
 def _add_rows(table: Table, name: str, of: str, metrics: list[Compared]) -> None:
-    """Rows under the name of a flow and its variant; what neither side measured has none."""
+    """Rows under the name of a flow and its variant, without metrics that neither side measured."""
     shown = [c for c in metrics if c.difference is not None or c.verdict.words != "not measured"]
     if not shown:
         return
@@ -419,7 +419,7 @@ def _print_overall(overall: list[Overall]) -> None:
 
 
 def _print_left_out(compared: Comparison) -> None:
-    """The runs that are left out at all sweep points together, not all of which may be shown."""
+    """The runs left out at all sweep points together, including points that are not shown."""
     points = [point.match for point in compared.points]
     some = sum(bool(point.left_out_a or point.left_out_b) for point in points)
     if some and len(points) > 1:
@@ -429,7 +429,7 @@ def _print_left_out(compared: Comparison) -> None:
 
 
 def _print_sum(compared: Comparison) -> None:
-    """How many comparisons there were, and what their verdicts may be wrong by."""
+    """The number of comparisons, and the error bound of their verdicts."""
     from cclab.comparison.correction import LEVEL
 
     if compared.margin is not None:

@@ -1,4 +1,4 @@
-"""What a terminal shows of a capture: its directions, what limited them, and flows side by side.
+"""Prints a capture on a terminal: its directions, what limited them, and flows side by side.
 
 Then its conversations over UDP.
 """
@@ -60,7 +60,7 @@ _NO_HANDSHAKE = 1
 
 
 def print_capture(capture: Capture) -> None:
-    """Prints what the directions with data did, the largest first to be chosen."""
+    """Prints the directions with data; of many, the largest."""
     import polars as pl
 
     frame = capture.connections.with_row_index("row")
@@ -94,7 +94,7 @@ def _holdings(capture: Capture) -> str:
 
 
 def _print_talks(capture: Capture) -> None:
-    """Prints what was said over UDP, the largest directions first to be chosen."""
+    """Prints the conversations over UDP; of many directions, the largest."""
     import polars as pl
 
     frame = capture.conversations.with_row_index("row").filter(pl.col("packets") > 0)
@@ -170,7 +170,7 @@ def _cells(row: dict[str, Any], rtts: list[str]) -> list[str]:
 
 
 def _print_reasons(rows: list[dict[str, Any]]) -> None:
-    """Prints what the estimates of what limited the largest directions rest on."""
+    """Prints the evidence for what limited the largest directions."""
     told = [row for row in rows if row["limited_by"]]
     largest = sorted(told, key=lambda row: -row["unique_bytes"])[:_MOST_REASONS]
     if largest:

@@ -89,7 +89,7 @@ def print_tables(results: Results, *, every: bool = False) -> None:
 
 
 def show(console: Console, drawn: RenderableType) -> None:
-    """Prints what has lines of its own; without padding where it goes to a file or a pipe."""
+    """Prints text that has its own lines; without padding to a file or a pipe."""
     if console.file.isatty():
         # What is wider than the terminal goes on in its next line rather than lose its end.
         console.width = max(console.width, _least_width(console, drawn))

@@ -85,7 +85,7 @@ def _folds(explanation: Explanation, every: bool) -> bool:
 
 
 def _lines_of_links(explanation: Explanation, every: bool) -> list[tuple[str, Link]]:
-    """The links and what each is called; those alike of the flows of a group are one."""
+    """The links and their names; alike links of the flows of a group are one."""
     if not _folds(explanation, every):
         return [(link.name, link) for link in explanation.links]
     group_of = {flow: group.name for group in explanation.groups for flow in group.flows}
@@ -158,7 +158,7 @@ def _print_groups(explanation: Explanation) -> None:
 
 
 def _lines_of_flows(explanation: Explanation) -> list[tuple[str, FlowExplanation]]:
-    """A flow for those of a group that are alike but for their names, then the others."""
+    """One flow for the flows of a group that differ only by name, then the others."""
     group_of = {flow: group.name for group in explanation.groups for flow in group.flows}
     alike: dict[tuple[Any, ...], list[FlowExplanation]] = {}
     for flow in explanation.flows:

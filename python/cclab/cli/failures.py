@@ -1,4 +1,4 @@
-"""What did not come out: checks that are not met; runs that failed, and what repeats each."""
+"""Failures: checks that are not met; runs that failed, and the command that repeats each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Commands:
         self._ids = sorted(run.id for run in plan.runs)
 
     def of(self, run: Run) -> str:
-        """The command that repeats `run`: of its id, the beginning that no other run's has."""
+        """The command that repeats `run`, with the unique beginning of its id."""
         at = bisect.bisect_left(self._ids, run.id)
         # In their order, none shares more with an id than one of its neighbours. The run itself
         # is not among them if it is one beside the plan's.
@@ -43,7 +43,7 @@ class Commands:
 
 
 def tell_unmet(measured: Results) -> None:
-    """Says what was expected and is not so: the worst points, and how many more."""
+    """Prints the expectations that are not met: the worst points, and how many more."""
     for unmet in expect.unmet(measured.failures):
         for failure in unmet.worst:
             complain(f"expectation not met: {failure}")
@@ -57,7 +57,7 @@ def tell_unmet(measured: Results) -> None:
 def tell(
     error: RunsFailedError, plan: Plan, words: Sequence[str | Path], *, tried_all: bool
 ) -> None:
-    """Says at the end of a sweep which runs failed; the others are done if all were tried."""
+    """Prints at the end of a sweep which runs failed; the others are done if all were tried."""
     planned = len(plan.runs)
     failed = len(error.failed)
     others = "; the others are done" if failed < planned and tried_all else ""

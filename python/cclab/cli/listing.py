@@ -155,7 +155,7 @@ def _backends(file: Path, written: dict[str, object]) -> object:
 
 
 def _backend(file: Path, written: dict[str, object]) -> object:
-    """What the study runs on by itself; as it is written if the study is wrong elsewhere."""
+    """The backend of the study; as it is written if the study has an error elsewhere."""
     try:
         return Study.load(file).plan().backend
     except (StudyError, InputError):

@@ -18,7 +18,7 @@ _MOST_JOBS = 4096
 
 
 class Refusal(TyperException):
-    """An option's value is wrong: the message names both and says what is right."""
+    """An option's value is wrong: the message names both and the right form."""
 
     # Not a ValueError: the framework would put words of its own around the message.
     exit_code = 2
@@ -42,7 +42,7 @@ def whole(option: str, least: int, most: int) -> Callable[[object], int]:
 
 
 def _repeat(value: object) -> int | str:
-    """Reads the number of runs of a point; whether other text is a rule, the core knows."""
+    """Reads the number of runs of a point; the core decides whether other text is a rule."""
     text = str(value).strip()
     return _times(text) if text.lstrip("+-").isdecimal() else text
 

@@ -56,7 +56,7 @@ def plan(
 
 
 def _absent(plan: Plan) -> str | None:
-    """What this machine lacks for `plan`, with the remedies; None if it can be run here."""
+    """What this machine lacks for `plan`, with the remedies; None if it can run here."""
     if plan.unsupported:
         return None
     try:
@@ -92,7 +92,7 @@ def _print(planned: Plan, per_backend: dict[str, Plan], absent: dict[str, str | 
 
 
 def _told(beside: Companions) -> str:
-    """How many runs come beside the plan's own, and what for; empty without any."""
+    """The number of extra runs beside the plan's own, and their purpose; empty without any."""
     counts = Counter(why for _, why in beside.reasons())
     if not counts:
         return ""
@@ -144,7 +144,7 @@ def _print_unsupported(per_backend: dict[str, Plan], absent: dict[str, str | Non
 
 
 def _estimate(runs: list[Run], planned: Plan) -> tuple[float, float]:
-    """About how many packets there are in `runs` of it, and how long they take here."""
+    """Estimated packets in `runs` of the point, and their estimated time on this machine."""
     packets = sum(estimate.packets(run.scenario) for run in runs)
     return packets, costs.seconds_left(runs, backend_of(planned.backend), cpus())
 

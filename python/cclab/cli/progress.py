@@ -1,4 +1,4 @@
-"""How a sweep goes on: a live line on a terminal, a plain one every few seconds elsewhere."""
+"""The progress of a sweep: a live line on a terminal, elsewhere a plain line every few seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cclab verify`: the traces of a results folder held against its packet captures."""
+"""`cclab verify`: compares the traces of a results folder with its packet captures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In which keys two scenarios differ: what a comparison of their results is a comparison of."""
+"""The keys in which two scenarios differ: the cause of what a comparison of their results shows."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class Change:
 
 
 def changes(a: dict[str, Any], b: dict[str, Any]) -> list[Change]:
-    """Where the scenarios `a` and `b` differ, in the order of their keys.
+    """The keys in which the scenarios `a` and `b` differ, in the order of their keys.
 
-    What only says what is recorded (`trace`) is not compared. Flows are matched by name; flows that
+    `trace` is not compared: it only says what is recorded. Flows are matched by name; flows that
     only one scenario has are not listed.
     """
     names_b = {flow["name"] for flow in b["flows"]}
@@ -84,15 +84,15 @@ def _leaves(scenario: dict[str, Any], flows: list[str]) -> dict[tuple[str, ...],
 
 
 def _keep_common_files(a: dict[tuple[str, ...], Any], b: dict[tuple[str, ...], Any]) -> None:
-    """Takes out the files of variants that one scenario alone has: its flows say so already."""
+    """Removes files of variants that only one scenario has: the flows already differ by them."""
     for own, beside in ((a, b), (b, a)):
         for path in [path for path in own if path[0] == "variant_files" and path not in beside]:
             del own[path]
 
 
 def _inherit_kernels(own: dict[tuple[str, ...], Any], beside: dict[tuple[str, ...], Any]) -> None:
-    """Adds to `own` the kernels of its flows that `beside` names: without one a flow has the
-    scenario's."""
+    """Where `beside` names a kernel of a flow and `own` does not, adds the kernel of the scenario
+    `own`, which such a flow has."""
     whole = own.get(("kernel",))
     for path in beside if whole is not None else ():
         if path[0] == "flow" and path[2:] == ("kernel",):

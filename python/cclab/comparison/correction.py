@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from cclab.stats import Floats
 
 Correction = Literal["fdr", "holm"]
-"""What is bounded: `fdr`, the part of wrong verdicts among those given (Benjamini and Hochberg
-1995, J. R. Stat. Soc. B 57:289); `holm`, the probability of any wrong one (Holm 1979, Scand. J.
-Stat. 6:65)."""
+"""What the correction bounds: `fdr`, the share of wrong verdicts among all verdicts (Benjamini and
+Hochberg 1995, J. R. Stat. Soc. B 57:289); `holm`, the probability of any wrong verdict (Holm 1979,
+Scand. J. Stat. 6:65)."""
 
 CORRECTIONS: tuple[Correction, ...] = ("fdr", "holm")
 
@@ -46,14 +46,14 @@ def adjusted(p_values: Sequence[float], correction: Correction) -> list[float]:
 
 
 def _holm(p: Floats) -> Floats:
-    """Of rising `p`: times how many are left, and never below the one before."""
+    """Rising `p`, each times the number of tests left, and never below the one before."""
     left = np.arange(p.size, 0, -1)
     rising: Floats = np.maximum.accumulate(p * left)
     return rising
 
 
 def _benjamini_hochberg(p: Floats) -> Floats:
-    """Of rising `p`: times the number of all over its rank, and never above the one after."""
+    """Rising `p`, each times all tests over its rank, and never above the one after."""
     ranks = np.arange(1, p.size + 1)
     falling: Floats = np.minimum.accumulate((p * p.size / ranks)[::-1])[::-1]
     return falling

@@ -1,9 +1,9 @@
-"""Which outcomes of a comparison count as a failure: what a check in CI asks for.
+"""The outcomes of a comparison that fail a check in CI (`--fail-if`).
 
-A check that judges fifty numbers must not fail by chance because there are fifty. So whatever the
-table's verdicts are corrected by, all that is judged is so together by Holm's method: where nothing
-got worse, the probability that anything is said to be is 5%. Of `worse` the tests are one-sided.
-With a margin it is A made worse by it that B is tested against.
+A check that judges fifty numbers must not fail by chance because there are fifty. So Holm's method
+corrects all of them together, whatever corrects the verdicts of the table: where nothing got worse,
+the check fails with a probability of 5% at most. The tests of `worse` are one-sided. With a margin,
+B is tested against A made worse by the margin.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from cclab.comparison.results import Comparison
 
 Outcome = Literal["worse", "undecided", "different"]
-"""What can be a failure. `worse`: there is evidence that B is; with a margin, by more than it.
-`undecided`: with a margin, it is not shown to be no worse. `different`: there is evidence of a
-difference to either side."""
+"""What can be a failure. `worse`: there is evidence that B is worse, with a margin by more than the
+margin. `undecided`: the runs do not show that B is no worse than the margin allows. `different`:
+there is evidence of a difference to either side."""
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
@@ -39,14 +39,14 @@ class Fault:
     """A comparison that came out as it must not."""
 
     point: str
-    """The sweep point in words; "over all sweep points" of what is tested over all of them."""
+    """The sweep point in words, or "over all sweep points"."""
     subject: str
     """The flow or the traffic, or "whole run"."""
     metric: str
     outcome: str
     words: str
     p: float | None = None
-    """Adjusted for all that is judged; None of what is undecided."""
+    """Adjusted for all that is judged; None if undecided."""
 
     def __str__(self) -> str:
         """In one line."""
@@ -59,7 +59,7 @@ class Fault:
 def outcomes(asked: Sequence[str], margin: Margin | None) -> tuple[Outcome, ...]:
     """The outcomes that `asked` names.
 
-    Raises `InputError` if one is not known, or needs a margin.
+    Raises `InputError` if an outcome is unknown, or needs a margin.
     """
     chosen: list[Outcome] = []
     for name in asked:
@@ -85,7 +85,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class _Test:
-    """A comparison that is judged, and what it is if its p-value says so."""
+    """A test that the check judges, and the fault that it is if its p-value is small enough."""
 
     fault: Fault
     p: float
@@ -119,7 +119,7 @@ def judge(compared: Comparison, asked: Sequence[Outcome]) -> Judged:
 
 
 def _tests(compared: Comparison, asked: Sequence[Outcome]) -> list[_Test]:
-    """All that is judged, in the order of what is compared."""
+    """All tests that the check judges, in the order of the comparisons."""
     margin, tests = compared.margin, list[_Test]()
     plain = _cells(compared)
     if "worse" in asked and not (margin is None and "different" in asked):
@@ -139,13 +139,13 @@ def _tests(compared: Comparison, asked: Sequence[Outcome]) -> list[_Test]:
 
 
 _Cell = tuple[Fault, "Metric", float, float, object]
-"""What it is a fault of, the metric, the difference, the p-value of its size, the comparison."""
+"""The fault, the metric, the difference, the p-value to either side, the id of the comparison."""
 
 _OVER_ALL = "over all sweep points"
 
 
 def _cells(compared: Comparison) -> list[_Cell]:
-    """What was tested at each sweep point and over all of them."""
+    """The tests at each sweep point and over all of them."""
     cells: list[_Cell] = []
     for point in compared.points:
         for name, c in point.named:
@@ -156,7 +156,7 @@ def _cells(compared: Comparison) -> list[_Cell]:
 
 
 def _against(compared: Comparison, margin: Margin) -> list[_Cell]:
-    """The same beside A made worse by the margin."""
+    """The same tests of B against A made worse by the margin."""
     cells: list[_Cell] = []
     points = [_shifted(point.match, margin) for point in compared.points]
     for point, match in zip(compared.points, points, strict=True):
@@ -170,7 +170,7 @@ def _against(compared: Comparison, margin: Margin) -> list[_Cell]:
 
 
 def _over_all(tested: Sequence[Overall], told: Sequence[Overall]) -> list[_Cell]:
-    """Those over all sweep points, as they are `tested`, in the words of those that are `told`."""
+    """The tests over all sweep points: p-values from `tested`, words from `told`."""
     cells: list[_Cell] = []
     for test, shown in zip(tested, told, strict=True):
         if test.p is not None and shown.p is not None:
@@ -205,7 +205,7 @@ def _one_sided(metric: Metric, difference: float, p: float) -> float:
 
 
 def _check_can_fail(compared: Comparison, asked: Sequence[Outcome], tests: int) -> None:
-    """Raises `InputError` if no runs, or so few, could fail: a check that cannot says nothing."""
+    """Raises `InputError` if too few runs make it impossible for the check to fail."""
     if "undecided" in asked:
         return
     said = f"--fail-if {','.join(asked)}"

@@ -34,17 +34,17 @@ class Difference:
     b: Estimate
     """B alone."""
     absolute: Estimate
-    """Mean of B - mean of A, in the metric's unit. Without an interval from a single run, and where
-    nothing varies."""
+    """Mean of B - mean of A, in the metric's unit. A single run, or runs that do not vary, give no
+    interval."""
     relative: Estimate | None
-    """The same / mean of A; None if that is not above zero. Without an interval where `absolute`
-    has none, and where resamples of A have a mean that is not above zero."""
+    """`absolute` over the mean of A; None unless that mean is above zero. It has no interval if
+    `absolute` has none, or if some resample of A has a mean that is not above zero."""
     constant: bool
     """Whether there are several runs and the difference does not vary between them: every pair
     differs by the same, or all runs of a side are equal."""
     p: float | None
-    """How often chance alone would set the sides so far apart: the p-value of a permutation test.
-    None where a side has a single run, and where the sides are equal in every run."""
+    """The p-value of a permutation test: how often chance alone would set the sides so far apart.
+    None if a side has a single run, or if the sides are equal in every run."""
 
 
 def difference(
@@ -52,10 +52,10 @@ def difference(
 ) -> Difference | None:
     """B - A with its 95% percentile-bootstrap intervals; None if no run (no pair) measured it.
 
-    `paired`: the runs at equal places in `a` and `b` belong together, and pairs are resampled;
-    those that one side did not measure are left out on both. Otherwise the runs of each side are
-    resampled by themselves. With very few runs the intervals are too narrow, as `stats.estimate`
-    says of its own; docs/compare.md says how often they then show a difference that is none.
+    `paired`: the runs at equal places in `a` and `b` belong together, and pairs are resampled,
+    without those that one side did not measure. Otherwise each side's runs are resampled by
+    themselves. With very few runs the intervals are too narrow, as those of `stats.estimate` are;
+    docs/compare.md says how often they then show a difference where there is none.
 
     Raises `ValueError` if `paired` and the sides are not equally long.
     """

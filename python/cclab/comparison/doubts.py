@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from cclab.results import Results
 
 _ENOUGH_RUNS = 10
-"""Below, more than about one interval in ten excludes zero where there is no difference; asked for
-is one in twenty (docs/compare.md, measured)."""
+"""With fewer runs, more than about one interval in ten excludes zero where there is no difference,
+instead of one in twenty (measured in docs/compare.md)."""
 
 _WINDOWS = ("duration", "warmup", "flow.*.duration", "flow.*.transfer", "flow.*.start.*")
 """Keys that say over which time and which work a metric is taken."""
 
 _FEW_TOGETHER = 0.1
-"""If a verdict needs that part of all comparisons to differ, there is a doubt."""
+"""A doubt is raised if a verdict needs more than this share of all comparisons to differ."""
 
 _MOST_KEYS = 6
 
@@ -40,7 +40,7 @@ class Doubt(Raised):
     """A doubt about the comparison itself, not about some runs."""
 
     runs: list[str] = field(default_factory=list)
-    """None: it is of all of them together."""
+    """Empty: the doubt is about all runs together."""
 
     @property
     def extent(self) -> str:
@@ -67,8 +67,8 @@ def of_comparison(
 def of_tests(
     points: Sequence[Match], tested: int, correction: Correction, *, told: bool = False
 ) -> list[Raised]:
-    """The doubt that so few runs allow of no verdict in `tested` tests, or of none unless many
-    comparisons differ; not where a verdict is `told`."""
+    """The doubt that the runs are too few for a verdict in `tested` tests, or for one unless many
+    comparisons differ. There is no such doubt if a verdict is `told`."""
     if tested == 0:
         return []
     least = [permutation.smallest(len(p.seeds_a), len(p.seeds_b), paired=p.paired) for p in points]

@@ -52,7 +52,7 @@ class _Row:
     label: str
     compared: Compared
     estimate: Estimate | None
-    """Relative to A, or of fractions as it is; None where nothing is relative to A."""
+    """The difference relative to A, of fractions the absolute one; None where A's mean is zero."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,9 @@ class _Panel:
 def forest(compared: Comparison) -> Drawing:
     """The figure: in each panel a metric, in each row a sweep point of a flow, or of the run.
 
-    Per cent are of A's mean, as in the table; differences of fractions are in points. Where there
-    is a margin, the side on which B is worse by more than that is shaded; where it is another one
-    in each row, a dashed line marks its edge.
+    Per cent are of A's mean, as in the table; differences of fractions are in points. With a
+    margin, shade marks the side on which B is worse by more than the margin; if the margin differs
+    from row to row, a dashed line in each row marks its edge.
 
     Raises `InputError` if no difference was measured.
     """
@@ -142,7 +142,7 @@ def _strongest(rows: list[_Row]) -> list[_Row]:
 
 
 def _lines(panels: Sequence[_Panel]) -> list[list[_Panel]]:
-    """The panels side by side: those that have the same rows, as many in each line of them."""
+    """The panels in lines: those with the same rows stand side by side, equally many in a line."""
     lines: list[list[_Panel]] = []
     for _, alike in itertools.groupby(panels, _labels):
         block = list(alike)
@@ -193,8 +193,8 @@ def _draw(axes: Axes, panel: _Panel, margin: Margin | None, *, named: bool) -> N
 
 
 def _of_rows(metric: Metric, margin: Margin) -> bool:
-    """Whether the margin is another one in each row: a part of A's mean beside differences that
-    are not."""
+    """Whether the margin differs from row to row: it is a share of A's mean, and differences are
+    absolute."""
     return metric.bounded and not margin.in_points(metric)
 
 

@@ -1,7 +1,7 @@
 """Whether B is better than A, no worse, worse or undecided, against a margin (non-inferiority).
 
-The whole interval has to lie where the verdict says. Turned so that more is better, an interval
-above zero is `better`; above the margin's lower end, `no-worse`; below it, `worse`; one that holds
+The position of the whole interval decides. Turned so that more is better, an interval above zero is
+`better`; above the margin's lower end, `no-worse`; below it, `worse`; an interval that contains
 that end decides nothing (Piaggio et al. 2012, JAMA 308:2594, figure 1).
 """
 
@@ -41,14 +41,14 @@ class Margin:
     share: float | None
     """Of the mean of A; None where only points were given."""
     points: float | None = None
-    """Of a metric that is a fraction, or an index up to 1, the difference itself, 0.01 a point;
-    None where `share` is for these too."""
+    """For a metric that is a fraction or an index up to 1: the absolute margin, 0.01 a point. None
+    if `share` holds for these metrics too."""
 
     @classmethod
     def of(cls, given: str | float) -> Margin:
-        """The margin that `given` says: `"5%"`, or 0.05; `"1pp"` of fractions; or `"5%,1pp"`.
+        """The margin that `given` spells: `"5%"` or 0.05; `"1pp"` for fractions; or `"5%,1pp"`.
 
-        Raises `InputError` if it is none.
+        Raises `InputError` if `given` is no margin.
         """
         if not isinstance(given, str):
             return cls(_part(f"{given!r}", f"{given!r}"))
@@ -73,7 +73,7 @@ class Margin:
         return ",".join(told + ([] if self.points is None else [f"{100 * self.points:g}{_POINTS}"]))
 
     def check(self, metrics: Iterable[Metric]) -> None:
-        """Raises `InputError` if it says nothing of some of the `metrics` that are compared."""
+        """Raises `InputError` if the margin covers only some of the `metrics`."""
         if self.share is not None:
             return
         others = dict.fromkeys(m.path for m in metrics if m.better is not None and not m.bounded)
@@ -85,7 +85,7 @@ class Margin:
             )
 
     def in_points(self, metric: Metric) -> bool:
-        """Whether it is the difference itself that is held against it, not its part of A."""
+        """Whether the margin bounds the absolute difference, not its share of A."""
         return metric.bounded and self.points is not None
 
     def bound(self, metric: Metric, mean_a: float) -> float:
@@ -95,7 +95,8 @@ class Margin:
         return (self.share or 0.0) * max(mean_a, 0.0)
 
     def shifted(self, row: Row) -> Row:
-        """The row with A worse by the margin: B is worse by more if it is worse than that."""
+        """The row with A made worse by the margin: if B is worse than that, it is worse by more
+        than the margin."""
         sign = -1.0 if row.metric.better == "higher" else 1.0
         if row.metric.bounded and self.points is not None:
             add, factor = sign * self.points, 1.0
@@ -106,9 +107,9 @@ class Margin:
     def standing(
         self, metric: Metric, difference: Difference | None, repeated: bool
     ) -> Standing | None:
-        """Where B stands; None of a metric of which neither way is better, or not measured.
+        """Where B stands; None if the metric has no better direction, or was not measured.
 
-        `repeated`: the runs of each side are one run, so that they tell nothing of others.
+        `repeated`: the runs of each side are one run, repeated, and say nothing about other runs.
         """
         if metric.better is None or difference is None:
             return None
@@ -124,10 +125,10 @@ class Margin:
         return "worse" if high < -bound else "undecided"
 
     def _scaled(self, metric: Metric, difference: Difference) -> tuple[Estimate, float]:
-        """The difference that is held against the margin, and the margin in its unit.
+        """The difference to compare with the margin, and the margin in its unit.
 
-        Where nothing can be relative to A, because its mean is zero in some resamples, the absolute
-        difference against that part of A's mean.
+        If A's mean is zero in some resamples, no difference is relative to A: then the absolute
+        difference and that share of A's mean.
         """
         relative = difference.relative
         if (
@@ -150,7 +151,7 @@ def _part(text: str, given: str) -> float:
 def _ends(estimate: Estimate, difference: Difference, repeated: bool) -> tuple[float, float] | None:
     """The ends of the interval; None if the runs give none.
 
-    Of several runs whose difference does not vary it is that difference alone.
+    If several runs differ by the same, both ends are that difference.
     """
     if estimate.low is not None and estimate.high is not None:
         return estimate.low, estimate.high

@@ -1,4 +1,4 @@
-"""Which runs are compared with which: sweep points, flows and traffic of two sides, matched."""
+"""Matches the sweep points, flows, traffic and runs of two sides that are compared."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Row:
     paired: bool
     """Whether the runs at equal places belong together."""
     repeated: bool
-    """Whether there are several runs on a side, and on both they are one run, repeated."""
+    """Whether a side has several runs, and the runs of each side are one run, repeated."""
 
 
 def differences_of(rows: list[Row]) -> list[Difference | None]:
@@ -80,14 +80,15 @@ class Match:
     seeds_b: list[int]
     """The same of B."""
     left_out_a: list[int]
-    """Seeds of runs of A that are not compared, as B has none of them and others in common."""
+    """Seeds of runs of A that are left out: B lacks them, and shares other seeds with A."""
     left_out_b: list[int]
     """The same of B."""
     changes: list[Change]
     """Where the scenarios of the two sides differ, the backend first if it does."""
     groups: list[Subject]
     flows: list[Subject]
-    """Of many flows those that are in no group, unless metrics of flows were asked for."""
+    """The flows; if they are many, only those in no group, unless metrics of flows were asked for.
+    """
     traffic: list[Subject]
     whole: list[Row]
     """Of the run as a whole: the bottleneck, and Jain's index."""
@@ -136,8 +137,8 @@ class Matches:
 def match(a: Results, b: Results, metrics: list[Metric], names: Sequence[str]) -> Matches:
     """The points of `a` and `b` that have the same parameters, and what to compare there.
 
-    `names` are those by which the user chose `metrics`, if they did; then the time of flows without
-    a transfer is among what is compared.
+    `names` are the user's names for `metrics`, if the user chose any; then flows without a transfer
+    have their time compared too.
     """
     asked = bool(names)
     if all(warmed_up(run.metrics) for side in (a, b) for p in side.points for run in p.runs):
@@ -277,8 +278,8 @@ def _in_common(
 ) -> tuple[list[Measured], list[Measured], list[Measured], list[Measured]]:
     """The runs of A and of B to compare, by their seeds, and those of A and of B to leave out.
 
-    Those of the seeds that both sides have; where there is none, all: a run that one side lacks
-    costs its pair, and not what the others are worth as pairs.
+    The runs of the seeds that both sides have, or all runs if there is no such seed. A run that one
+    side lacks costs one pair, and leaves the other pairs.
     """
     runs_a, runs_b = (sorted(side.runs, key=lambda run: run.run.seed) for side in (a, b))
     common = set(_seeds(runs_a)) & set(_seeds(runs_b))
@@ -314,7 +315,7 @@ class _Sides:
 
 
 def _repeated(runs: list[Measured]) -> bool:
-    """Whether the runs measured the same, all of it: then they tell nothing of chance."""
+    """Whether all runs measured exactly the same: then they say nothing about chance."""
     first, *others = [
         {name: value for name, value in run.metrics.items() if name != "warnings"} for run in runs
     ]
@@ -400,7 +401,7 @@ def _measured(metric: Metric, rows: list[dict[str, Any]]) -> bool:
 def _flow(runs: list[Measured], name: str) -> list[dict[str, Any]]:
     """The metrics of the flow called `name`, run by run.
 
-    How long a transfer took is not known of one that did not end.
+    A transfer that did not end has no `elapsed_s`.
     """
     rows = []
     for run in runs:

@@ -14,7 +14,7 @@ __all__ = ["DEFAULT", "METRICS", "Better", "Metric", "follows_window", "metric_n
 
 
 def _share(subject: str) -> list[Metric]:
-    """The share of a subject: made of the flows of a run together, it is not in `of`."""
+    """The share of a subject. `of` lacks it, because it needs all flows of a run."""
     share = named(subject, "share")
     return [] if share is None else [share]
 
@@ -35,8 +35,8 @@ METRICS = (
 DEFAULT = tuple(
     sorted((metric for metric in METRICS if metric.compared), key=lambda metric: metric.compared)
 )
-"""What is compared if nothing is chosen; `elapsed_s` where a flow has a transfer, of cross traffic
-what its kind has."""
+"""The metrics compared by default; `elapsed_s` only of transfers, those of cross traffic as its
+kind has them."""
 
 
 _MOST_NAMES = 8
@@ -48,12 +48,12 @@ _FIRST = ("flow", "bottleneck", "run")
 def metric_names(names: Sequence[str], has: Callable[[Metric], bool] | None = None) -> list[Metric]:
     """The metrics called `names`, with their subject before them or without; `DEFAULT` if none.
 
-    A name without its subject is the flow's, or else that of the bottleneck or the run; or else it
-    is of whatever else has it in the results that are compared, as `has` says of a metric. Before
-    there are any, it is of the first. What is short for the number that tables show (`goodput`,
-    `jain`) is the whole run's here; see `follows_window`.
+    A name without its subject is the flow's, else the bottleneck's or the run's, else that of the
+    subject which has it in the compared results, as `has` says. Before there are results, the first
+    subject counts. A short name of a number in tables (`goodput`, `jain`) is the whole run's here;
+    see `follows_window`.
 
-    Raises `InputError` if there is none of that name, or if several in the results have it.
+    Raises `InputError` if no metric has that name, or several subjects in the results have it.
     """
     known = _by_words()
     for name in names:
@@ -63,7 +63,7 @@ def metric_names(names: Sequence[str], has: Callable[[Metric], bool] | None = No
 
 
 def _by_words() -> dict[str, list[Metric]]:
-    """The metrics that each word may mean, those that it means before others first."""
+    """The metrics that each word may mean, in the order of precedence."""
     paths = {metric.path: metric for metric in METRICS}
     meanings = {path: [metric] for path, metric in paths.items()}
     for metric in sorted(METRICS, key=lambda metric: metric.subject not in _FIRST):
@@ -83,7 +83,7 @@ def _by_words() -> dict[str, list[Metric]]:
 
 
 def _meant(name: str, may: list[Metric], has: Callable[[Metric], bool] | None) -> Metric:
-    """The one of `may` that `name` means in results that have what `has` says."""
+    """The metric among `may` that `name` means in results with the metrics that `has` confirms."""
     there = may if has is None or len(may) == 1 else [metric for metric in may if has(metric)]
     if has is not None and len(there) > 1 and there[0].subject not in _FIRST:
         listed = " or ".join(metric.path for metric in there)
@@ -117,9 +117,9 @@ def _hint(name: str, known: Collection[str]) -> str:
 
 
 def follows_window(metric: Metric, names: Sequence[str]) -> bool:
-    """Whether `metric` stands for what tables show: after a warm-up, its like of the time after it.
+    """Whether `metric` stands for the number in tables, after a warm-up that of the time after it.
 
-    So it is with what is compared if nothing is chosen, and with what is asked for by a short name.
+    Metrics compared by default do, and so do those asked for by a short name.
     """
     twin = shown(metric, warm=True)
     short = twin.short

@@ -1,4 +1,4 @@
-"""A metric over all sweep points: what few seeds cannot show at one, many points show together.
+"""A metric over all sweep points: many points together show what few seeds cannot show at one.
 
 At each point the difference of each pair (or of the two sides' means) is divided by the mean of
 all runs of both sides there, which stays the same when labels are swapped; fractions are left as
@@ -49,9 +49,9 @@ class Overall:
     difference: float
     """The mean over the points of B - A, relative to the mean of both; of a fraction, as it is."""
     p: float | None
-    """The p-value of the permutation test; None where A and B are equal at every point."""
+    """The p-value of the permutation test; None if A and B are equal at every point."""
     p_adjusted: float | None
-    """The same, corrected for the number of metrics and subjects that are tested so."""
+    """`p`, corrected for the number of metrics and subjects tested over all points."""
 
     @property
     def code(self) -> Code:
@@ -120,10 +120,10 @@ def overall(points: Sequence[Match], correction: Correction) -> list[Overall]:
 
 
 def _of_seeds_everywhere(points: Sequence[Match]) -> list[Match]:
-    """The points, without those runs, where they are not paired, whose seed is not at all such
-    points; none if a side has no other.
+    """The points, without unpaired runs of a seed that another unpaired point lacks.
 
-    A run that is missing somewhere would leave the others of its seed a label of their own.
+    Empty if that leaves a side without runs. If a run were missing at one point, the other runs of
+    its seed would be free of their common label.
     """
     apart = [p for p in points if not p.paired and not any(row.repeated for row in p.rows)]
     if not apart:
@@ -212,7 +212,8 @@ def _of_any_copy(name: str) -> str:
 
 
 def _parts(row: Row, repeated: bool) -> Floats | None:
-    """What each pair, or each run of A and then of B, adds to the difference; None if unknown."""
+    """What each pair, or each run of A and then of B, contributes to the difference; None if
+    unknown."""
     a, b = (np.array(side, dtype=np.float64) for side in (row.a, row.b))
     if row.paired:
         known = np.isfinite(a) & np.isfinite(b)
@@ -264,7 +265,8 @@ def _p_values(strata: list[_Stratum], sums: Floats) -> list[float | None]:
 
 
 def _of_one_label(strata: list[_Stratum], rows: int) -> list[_Stratum]:
-    """With rows for all, and points whose runs have the same seeds, and so labels, added up."""
+    """The strata with a row for every metric. Points whose runs have the same seeds, and so the
+    same labels, are added up."""
     by_label: dict[object, _Stratum] = {}
     for number, stratum in enumerate(strata):
         missing = np.zeros((rows - len(stratum.parts), stratum.parts.shape[1]))
@@ -277,7 +279,7 @@ def _of_one_label(strata: list[_Stratum], rows: int) -> list[_Stratum]:
 
 
 def _labels(stratum: _Stratum, random: np.random.Generator) -> Floats:
-    """What each column of `stratum.parts` counts under each of the labellings drawn, a column."""
+    """The weight of each column of `stratum.parts` under each labelling drawn, a column each."""
     columns = stratum.parts.shape[1]
     if stratum.size_a == 0:
         return permutation.draw_signs(random, columns).T

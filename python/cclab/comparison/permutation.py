@@ -1,9 +1,9 @@
 """Permutation tests: how often chance alone would show as much.
 
-If A and B were the same, the labels A and B of the runs would mean nothing: of all ways to give
-them out, the one that was seen is as likely as any other (Fisher 1935, The Design of Experiments,
-section 21; Pitman 1937, J. R. Stat. Soc. Suppl. 4). The p-value is the part of them that sets the
-means at least as far apart, to either side. Nothing is assumed of the distribution.
+If A and B were the same, the labels A and B of the runs would mean nothing: every assignment of
+labels would be as likely as the real one (Fisher 1935, The Design of Experiments, section 21;
+Pitman 1937, J. R. Stat. Soc. Suppl. 4). The p-value is the share of assignments that set the means
+at least as far apart, to either side. The test assumes no distribution.
 
 Where there are few ways, each is tried. Where there are many, 9,999 are drawn, always the same
 ones, and the one that was seen counts among them: p = (b + 1) / (m + 1), never zero (Phipson and
@@ -28,10 +28,10 @@ DRAWN = 9_999
 """Labellings drawn where there are more than `EXACT_UP_TO`."""
 
 EXACT_UP_TO = 1 << 14
-"""Up to so many labellings, each is tried: 14 pairs, or 8 runs on each side."""
+"""Up to this number, every labelling is tried: 14 pairs, or 8 runs on each side."""
 
 ROUNDING = 1e-12
-"""Sums that differ by less than this part of the sum of all sizes differ by rounding."""
+"""Sums that differ by less than this share of the sum of all sizes differ by rounding."""
 
 
 def of_pairs(differences: Floats) -> Floats:
@@ -81,7 +81,7 @@ def _p_values(statistics: Floats, bound: Floats, exact: bool) -> Floats:
 def _signs(n: int) -> tuple[Floats, bool]:
     """The signs of `n` differences under each labelling, a column each; whether these are all.
 
-    Of a labelling and its opposite, which are as far from zero, one is here.
+    A labelling and its opposite are equally far from zero; only one of them is here.
     """
     if 2**n <= EXACT_UP_TO:
         every = np.array(list(itertools.product((1.0, -1.0), repeat=n - 1)))

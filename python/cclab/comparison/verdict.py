@@ -1,4 +1,4 @@
-"""What a comparison of one metric comes to, in a word for programs and in words for people."""
+"""The outcome of comparing one metric: a code for programs, words for people."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cclab.stats import Estimate
 
 Code = Literal["better", "worse", "higher", "lower", "no-evidence"]
-"""B against A. `higher` and `lower` are the verdicts on metrics of which neither is better as such.
+"""B against A. `higher` and `lower` are the verdicts on metrics without a better direction.
 `no-evidence` is not equality: the interval says how large a difference may have been missed."""
 
 Untested = Literal["equal", "no-variance", "single-run", "not-measured"]
@@ -44,7 +44,8 @@ def code_of(metric: Metric, difference: float, p: float | None) -> Code:
 
 
 def untested(difference: Difference | None, repeated: bool) -> Untested | None:
-    """Why `difference` is no matter for a test, if it is none; `repeated`: the runs are one run."""
+    """Why `difference` cannot be tested; None if it can. `repeated`: the runs are one run,
+    repeated."""
     if difference is None:
         return "not-measured"
     if difference.absolute.n == 1:
@@ -102,9 +103,9 @@ def _interval(metric: Metric, difference: Difference) -> tuple[str, str]:
 
 
 def _scale(metric: Metric, difference: Difference) -> tuple[float, str, Estimate]:
-    """The unit in which the difference is told: what to divide by, its name; and the difference.
+    """The unit of the difference in words: its divisor and its name; and the difference.
 
-    Per cent of A, or the metric's own unit where per cent would mislead or A has none to take.
+    The unit is per cent of A, or the metric's own where per cent would mislead or A is zero.
     """
     relative = difference.relative
     # A relative difference without the interval that the absolute one has says less than that.
@@ -120,8 +121,8 @@ def _scale(metric: Metric, difference: Difference) -> tuple[float, str, Estimate
 def _digits(estimate: Estimate, scale: float) -> int:
     """Digits after the point, enough to show half of the interval's half width.
 
-    More where an end beside zero would be rounded to it. Three digits that count where there is no
-    interval.
+    More digits where an end near zero would be rounded to it. Without an interval, three
+    significant digits.
     """
     half = estimate.half_width
     finest = abs(estimate.mean) / 100 if half is None else half / 2
@@ -136,7 +137,8 @@ def _digits(estimate: Estimate, scale: float) -> int:
 
 
 def _nearest_to_zero(estimate: Estimate) -> float:
-    """The size of the end of an interval beside zero; zero where it holds zero or is none."""
+    """The size of the interval's end nearest to zero; zero if the interval contains zero or is
+    missing."""
     low, high = estimate.low, estimate.high
     if low is None or high is None or low <= 0 <= high:
         return 0.0

@@ -1,7 +1,7 @@
-"""What a study is before anything runs: network, paths, windows, limits, expectations.
+"""Explains a study before anything runs: network, paths, windows, limits, expectations.
 
 `explain(scenario)` is a pure function of a resolved scenario; `cclab explain` prints it and the
-figures of a sweep draw the expectation beside what was measured.
+figures of a sweep draw the expectation beside the measurement.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ class FlowExplanation(Shown):
     base_rtt_s: float
     """Propagation over the path and back."""
     empty_rtt_s: float
-    """The same with the transmission of a full packet and its acknowledgement on every link: what
-    the first round trip measures on an empty path."""
+    """`base_rtt_s` plus the transmission of a full packet and its acknowledgement on every link:
+    what the first round trip measures on an empty path."""
     bottleneck: str | None
-    """The link of its path that has least for each of the flows that cross it."""
+    """The link of its path with the smallest share for each of the flows that cross it."""
     bdp_bytes: float | None
     """That link's rate times the base RTT."""
     queue_bytes: float | None
@@ -75,14 +75,14 @@ class FlowExplanation(Shown):
     limits: list[Limit]
     """Every bound, lowest first."""
     expected_bps: float | None
-    """The lowest of them: the expected throughput in payload. None where nothing bounds it, and
-    where the flow loses packets at random and no closed form says what its variant makes of that:
-    it then has at most the lowest of them."""
+    """The lowest limit: the expected throughput in payload. None if nothing bounds it, or if the
+    flow loses packets at random and no closed form covers its variant: then the lowest limit is
+    only an upper bound."""
     binds: str | None
     """Name of the lowest."""
     near: list[str]
-    """Where a window, an application or a packet rate binds: others of these that are so near that
-    they would soon bind in its place."""
+    """If a window, an application or a packet rate binds: the others of these that would bind soon
+    after it."""
     notes: list[str]
     """What follows for the experiment."""
 
@@ -214,7 +214,7 @@ _OF_HOSTS = ("rwnd", "sndbuf", "application", "packet-rate")
 """Limits that do not react to the network."""
 
 _NEAR = 1.5
-"""A limit that is no further above the lowest than by this factor is near it."""
+"""A limit is near the lowest if it is above it by at most this factor."""
 
 
 def _near(bounds: list[Limit]) -> list[str]:
@@ -244,7 +244,7 @@ def _queue_bytes(network: dict[str, Any], name: str, flow: dict[str, Any]) -> fl
 
 
 def _of_variant(flow: dict[str, Any], loss: float, bursts: bool, known: bool) -> list[str]:
-    """That nothing is expected of what a variant does under loss, where no formula is `known`."""
+    """A note that nothing is expected under loss, unless a formula for the variant is `known`."""
     if flow["source_bps"] is not None:
         return ["datagrams do not slow down: what the network does not carry is lost"]
     if not flow["cc_simulated"]:

@@ -1,4 +1,5 @@
-"""Who crosses a link: flows of TCP, which share it, and what sends whatever the network does."""
+"""What crosses a link: flows of TCP, which share it, and sources that send whatever the network
+does."""
 
 from __future__ import annotations
 

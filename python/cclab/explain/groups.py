@@ -26,10 +26,9 @@ class GroupExplanation(Shown):
     bottlenecks: list[str]
     """Of its flows, each once."""
     expected_sum_bps: float | None
-    """What its flows are expected to have together, in payload; None where nothing is expected of
-    one."""
+    """The expected sum over its flows, in payload; None if one of them has no expectation."""
     binds: list[str]
-    """Names of the lowest limits of its flows of which something is expected, each once."""
+    """Names of the lowest limits of its flows with an expectation, each once."""
 
 
 def explain_groups(

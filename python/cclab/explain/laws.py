@@ -24,9 +24,9 @@ def window_limit(window_bytes: float, rtt_s: float) -> float:
 def mathis(payload_bytes: float, rtt_s: float, p: float, segments_per_step: int = 1) -> float:
     """The macroscopic model of Mathis, Semke, Mahdavi and Ott (1997), equation 3.
 
-    `MSS / RTT * C / sqrt(p)` with `C = sqrt(3/2)`, or `sqrt(3/4)` where the window takes a
-    step for two segments (delayed acknowledgements that are counted, not what they cover): AIMD
-    without timeouts, one loss a cycle.
+    `MSS / RTT * C / sqrt(p)` with `C = sqrt(3/2)`, or `sqrt(3/4)` where the window takes a step for
+    two segments (a stack that counts delayed acknowledgements, not the segments that they cover):
+    AIMD without timeouts, one loss a cycle.
     """
     return payload_bytes * 8 / rtt_s * math.sqrt(1.5 / (segments_per_step * p))
 
@@ -92,7 +92,7 @@ def scalable_window(p: float, *, a: float = 0.01, b: float = 0.125, lwnd: float 
 
 
 def scalable_window_of_linux(p: float, *, a: float = 0.01, b: float = 0.125) -> float:
-    """The same as the module of Linux has it, which knows no window of Reno.
+    """The same for the module of Linux, which has no `lwnd`.
 
     It adds a segment for the window or for `1/a` segments, whichever are less, and always gives up
     the share `b`: AIMD's window for that `b`, or `a / bp`, whichever is larger.

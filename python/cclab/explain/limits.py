@@ -32,13 +32,13 @@ class Limit(Shown):
 
 
 _SHAPES: dict[str, str | None] = {row["name"]: row["shapes"] for row in json.loads(_core.qdiscs())}
-"""The parameter of each discipline that says the rate that it lets pass; None: the link's."""
+"""The parameter of each discipline that sets its rate; None: the rate of the link."""
 
 
 def apply_shapers(network: dict[str, Any], links: list[dict[str, Any]]) -> None:
-    """Lets the rate of each link be what its queue lets pass, where that is less.
+    """Lowers the rate of each link to what its queue lets pass.
 
-    What a packet takes to transmit keeps the rate of the wire, as `wire_bps`.
+    `wire_bps` keeps the rate at which packets are transmitted.
     """
     for link in links:
         link["wire_bps"] = link["rate_bps"]
@@ -52,9 +52,9 @@ def apply_shapers(network: dict[str, Any], links: list[dict[str, Any]]) -> None:
 def apply_courses(
     network: dict[str, Any], links: list[dict[str, Any]], duration_ns: int | None
 ) -> None:
-    """Lets the rate of each link that follows a trace or a schedule be its mean over the run.
+    """Sets the rate of each link with a trace or a schedule to its mean over the run.
 
-    A run that ends with its transfers has no time to average over: then the rate is the first.
+    A run that ends with its transfers has no known length: then the first rate counts.
     """
     for link in links:
         written = link_called(network, link["name"]) or {}
@@ -81,8 +81,8 @@ def of_links(
 ) -> tuple[int | None, list[Limit]]:
     """The bottleneck of the path, and what its slowest link carries.
 
-    The bottleneck is the index of the link that has least for it beside what else is `crossing`;
-    None if every link is infinitely fast.
+    The bottleneck is the index of the link with the smallest part for the flow beside everything
+    else that is `crossing`; None if every link is infinitely fast.
     """
     rated = [i for i in flow["data"] if links[i]["rate_bps"] is not None]
     if not rated:
@@ -147,7 +147,7 @@ def of_application(spec: dict[str, Any], flow: dict[str, Any], rtt_s: float) -> 
 def of_packet_rates(
     spec: dict[str, Any], network: dict[str, Any], flow: dict[str, Any], sharers: int
 ) -> list[Limit]:
-    """Hosts and routers that take so many packets a second, whatever their size.
+    """The packet rates of hosts and routers, whatever the packets' size.
 
     `sharers` flows, this one among them, pass the router that the most flows pass.
     """
@@ -174,7 +174,7 @@ _ROUTER = re.compile(r"r\d+")
 
 
 def sharers_of_routers(flow: dict[str, Any], described: dict[str, Any]) -> int:
-    """How many flows pass the router on the way of `flow` that the most flows pass."""
+    """How many flows pass the busiest router on the path of `flow`."""
     links = described["links"]
     routers = {i for i in flow["data"] + flow["acks"] if _ROUTER.fullmatch(links[i]["name"])}
     counts = [
@@ -190,8 +190,8 @@ _BOTTLENECK = re.compile(r"bottleneck\d*(\.reverse)?")
 def link_called(network: dict[str, Any], name: str) -> dict[str, Any] | None:
     """What the scenario says of the link that traces call `name`, with what happens to data there.
 
-    None of what the study does not write: wires of extra delay, processors of hosts and routers.
-    The way back has impairments only where they are its own.
+    None for links that the study does not write: wires of extra delay, processors of hosts and
+    routers. The way back has impairments only where they are its own.
     """
     if graph := network.get("graph"):
         for edge in graph["links"]:
@@ -230,8 +230,8 @@ def loss_probability(network: dict[str, Any], data: list[str]) -> float:
 
 
 def loses_in_bursts(network: dict[str, Any], data: list[str]) -> bool:
-    """Whether a link on the way `data`, or a host at its ends, has losses of which no formula
-    here knows what they do: those that come in bursts."""
+    """Whether a link on the way `data`, or a host at its ends, loses packets in bursts, for which
+    no formula here exists."""
     links = [link for link in (link_called(network, name) for name in data) if link is not None]
     ends = [] if network.get("graph") else [network["bottleneck"], network["access"]]
     return any(
@@ -243,7 +243,7 @@ def loses_in_bursts(network: dict[str, Any], data: list[str]) -> bool:
 
 
 def _passed(link: dict[str, Any], *, at_hosts: bool) -> float:
-    """What the independent losses of `link` at hosts, or at its own entry, let pass."""
+    """The share that the independent losses of `link` at hosts, or at its own entry, let pass."""
     passed = 1.0
     for loss in link.get("loss") or []:
         if (loss["at"] != "router") == at_hosts:

@@ -28,8 +28,8 @@ class ProbeExplanation(Shown):
     load_bps: float
     """What it adds each way."""
     bottleneck_share: float | None
-    """What it adds over the rate of the link under study, of the slower direction that it crosses;
-    None where it crosses neither."""
+    """Its packets over the rate of the link under study, in the slower direction that it crosses;
+    None if it crosses neither."""
 
 
 def explain_probe(

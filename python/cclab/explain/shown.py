@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 _DIGITS = 9
-"""Significant digits shown: more are those of binary fractions (0.020000000000000004)."""
+"""Significant digits shown: further ones are noise of binary fractions (0.020000000000000004)."""
 
 _WIDTH = 88
 """Columns that a line may have."""

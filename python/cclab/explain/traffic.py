@@ -10,7 +10,8 @@ from cclab.explain.shown import Shown
 
 _NS = 1e-9
 _KEYS_PER_WRITE = (1 - 0.3**8) / (1 - 0.3)
-"""Keystrokes that fall together: each next one with probability 0.3, up to eight."""
+"""The mean number of keystrokes sent together: each next one follows with probability 0.3, up to
+eight."""
 _DATAGRAMS = ("constant-rate", "on-off", "random")
 _UNYIELDING = (*_DATAGRAMS, "poisson")
 """Kinds of which as much comes whatever the network does to it."""
@@ -30,7 +31,8 @@ class TrafficExplanation(Shown):
     yields: bool
     """Whether it waits for answers, so that a slow network makes it offer less."""
     bottleneck_share: float | None
-    """What it offers over the rate of the link under study; None where it does not cross it."""
+    """The offered rate over the rate of the link under study; None if it does not cross that link.
+    """
     reason: str
     """How that is reckoned, in words."""
 
@@ -61,7 +63,7 @@ def is_under_study(index: int, links: list[dict[str, Any]]) -> bool:
 
 
 def offered_load(spec: dict[str, Any], facts: dict[str, Any]) -> tuple[float, str]:
-    """Bits a second on a link in the direction of the data, and how they come about."""
+    """Bits a second on a link in the direction of the data, and their derivation in words."""
     kind, params, rtt = spec["kind"], spec["params"], facts["base_rtt_s"]
     # Of segments of a mean size, the part that is full.
     inflated = 1 + facts["header_bytes"] / facts["payload_bytes"]
@@ -99,7 +101,7 @@ def offered_load(spec: dict[str, Any], facts: dict[str, Any]) -> tuple[float, st
 
 
 def application_limit(application: dict[str, Any], rtt_s: float) -> tuple[float, str]:
-    """Bits of payload a second that an application of a flow writes, at most, and why."""
+    """The most payload that an application writes, in bit/s, and its derivation in words."""
     kind = application["kind"]
     if kind == "on-off":
         share = application["on"] / (application["on"] + application["off"])

@@ -1,4 +1,4 @@
-"""Studies that are ready: asked for by name, as Flent names them. docs/ready.md has them."""
+"""Ready studies, under the names of Flent's tests; docs/ready.md describes them."""
 
 from __future__ import annotations
 

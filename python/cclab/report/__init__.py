@@ -23,7 +23,7 @@ EXPLORE = "sweep.html"
 
 
 def refresh(results: Results, out: Path) -> Path:
-    """Writes the report as `write` does, unless the one in `out` is of these very results."""
+    """Writes the report as `write` does, unless `out` has a report of the same results."""
     if stamp.current(results, out):
         return out / PAGE
     return write(results, out)
@@ -40,11 +40,11 @@ def write(
 
     `table.md`, `flows.csv`, `summary.csv`, `groups.csv` of groups, `traffic.csv` of cross traffic,
     `probes.csv` of probes, each figure in each of `formats` (`svg`, `pdf`, `png`), `index.html`,
-    which holds all of it and loads nothing, and `sweep.html`, on which every run is a point and has
-    its time series if there is room: those whose ids begin with one of `series` before others.
-    `set` says how figures shall look, as `figure.KEY=VALUE` texts or in a dict (docs/figures.md).
-    Equal results give equal bytes. Raises `InputError` for another format, run or key and
-    `StoreError` if the folder cannot be written.
+    which holds all of it and loads nothing, and `sweep.html`, on which every run is a point, with
+    its time series if there is room. Runs whose ids begin with one of `series` come first. `set`
+    says how figures look, as `figure.KEY=VALUE` texts or in a dict (docs/figures.md). Equal results
+    give equal bytes. Raises `InputError` for another format, run or key and `StoreError` if the
+    folder cannot be written.
     """
     # They take longer to load than most reports take to check.
     from cclab.report import explore, figures, page
@@ -95,9 +95,9 @@ def write_figure(
 ) -> list[Path]:
     """Writes one figure into the folder `out` in each of `formats` and gives the paths.
 
-    A figure of which something is asked bears that in its name: it leaves the report's alone. `set`
-    is that of `write`.
-    Raises `InputError` for a wrong name, and `StoreError` if the folder cannot be written.
+    A figure with choices has them in its file name, and does not overwrite the report's. `set` is
+    that of `write`. Raises `InputError` for a wrong name, and `StoreError` if the folder cannot be
+    written.
     """
     from cclab.report import figures
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def groups(results: Results, most: int | None = None) -> Table | None:
     """The table of groups of flows: one row per group and sweep point; None without any.
 
-    With `most`, only of the first so many sweep points. Where flows go both ways, it says which way
-    those of a group go.
+    With `most`, only of the first so many sweep points. If flows go both ways, the table has the
+    direction of each group.
     """
     both_ways = len({flow.direction for p in results.summaries for flow in p.flows}) > 1
 
@@ -98,7 +98,7 @@ def probes(results: Results, most: int | None = None) -> Table | None:
 
 
 def floods(results: Results) -> str:
-    """What to know of a ping flood in the table of cross traffic, in words; empty without one."""
+    """A note on ping floods in the table of cross traffic; empty without one."""
     sources = (source for point in results.summaries for source in point.traffic)
     return _FLOODS if any(source.kind == "ping-flood" for source in sources) else ""
 
@@ -125,7 +125,7 @@ def _named_rows(
     headings: Sequence[str],
     rows_of: Callable[[PointSummary], list[_Row]],
 ) -> Table | None:
-    """A table of what there are several of at a sweep point: texts under `headings`, numbers."""
+    """A table of things that a sweep point has several of: texts under `headings`, then numbers."""
     points = [(point, rows) for point in results.summaries[:most] if (rows := rows_of(point))]
     if not points:
         return None

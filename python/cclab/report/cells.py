@@ -29,14 +29,14 @@ class Table:
     keys: int
     """Columns on the left that name the sweep point."""
     of_point: int
-    """Columns on the right that belong to the sweep point, or to a direction in it, not to a flow:
-    they stand in the first row of it."""
+    """Columns on the right that belong to the sweep point or to a direction, not to a flow: only
+    its first row has them."""
 
     def folded(self, fits: Callable[[Table], bool]) -> list[Table]:
-        """The table itself if it fits; else several that have every column between them.
+        """The table itself if it fits; else several tables that share its columns.
 
-        Each names the sweep point, and the flow where it speaks of flows. One that does not fit
-        even with a single column beside the names comes as it is.
+        Each names the sweep point, and the flow where rows are flows. A table that does not fit
+        even with one column beside the names stays whole.
         """
         if fits(self):
             return [self]

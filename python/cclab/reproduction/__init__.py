@@ -1,4 +1,4 @@
-"""Published studies run again: their numbers beside ours, and a verdict on each claim.
+"""Runs published studies again: their numbers beside ours, and a verdict on each claim.
 
 A published study is a folder with `reproduction.toml`, study files and the printed numbers as CSV;
 docs/reproduce.md describes the file.
@@ -33,7 +33,7 @@ SCHEMA = "cclab-reproduction/1"
 """Name and version of the document that `cclab reproduce --json` prints."""
 
 RESULTS = Path("results/reproduce")
-"""Where the results go that nobody names: one folder per published study."""
+"""The default folder for results: one folder per published study."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,7 +42,8 @@ class Reproduced:
 
     published: Published
     short: bool
-    """Whether it is the form that takes seconds: it shows that all works, not what is so."""
+    """Whether it is the short form, which takes seconds: it shows that everything works, and no
+    results."""
     done: list[Done]
     tables: list[Filled]
     claims: list[Judged]
@@ -103,12 +104,12 @@ def reproduce(
     jobs: int | None = None,
     listener: Callable[[Planned], Listener | None] = lambda _: None,
 ) -> Reproduced:
-    """Runs what is missing of a published study, called by its name or folder, and judges it.
+    """Runs the missing runs of the published study with this name or folder, and judges it.
 
-    `out` is the folder for results (`results/reproduce` if None), `backend` the only one to run
-    on (what the folder already has of others is judged too), `short` the form that takes seconds,
-    `jobs` the number of runs at a time (one per CPU if None). Raises `StudyError` or `InputError`
-    for wrong input and `RunError` if a run fails; what was done by then stays in the folder.
+    `out` is the folder for results (`results/reproduce` if None), `backend` the only one to run on
+    (results of others in the folder are judged too), `short` whether to run the form that takes
+    seconds, `jobs` the number of runs at a time (one per CPU if None). Raises `StudyError` or
+    `InputError` for wrong input and `RunError` if a run fails; finished runs stay in the folder.
     """
     published = load(study)
     if backend is not None:
@@ -162,9 +163,9 @@ def _verdicts(
     subjects: Sequence[Claim | Suspicion],
     by_backend: dict[str, dict[str, Results]],
 ) -> list[Judged]:
-    """The verdict on each subject by each backend that ran what it is about.
+    """The verdict on each subject by each backend that ran its points.
 
-    Where none did, one that says so.
+    If no backend did, one verdict says so.
     """
     chosen: list[Judged] = []
     for subject in subjects:

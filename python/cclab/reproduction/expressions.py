@@ -1,6 +1,5 @@
 """The expressions of `reproduction.toml`: arithmetic over named numbers and vectors, and a few
-functions. What a name stands for is the caller's to say.
-"""
+functions. The caller gives the values of names."""
 
 from __future__ import annotations
 
@@ -62,10 +61,10 @@ def straightness(x: Any, y: Any) -> float:
 
 
 def knee(x: Any, y: Any) -> float:
-    """Where y stops growing with x: the corner of min(slope * x + offset, ceiling).
+    """The x at which y stops growing: the corner of min(slope * x + offset, ceiling).
 
-    The least squares over every split of the points in two or more that rise and one or more
-    that stay. The corner is where the two lines meet; the last x where nothing stays.
+    Least squares over every split of the points into two or more that rise and one or more that
+    stay level. The corner is where the two lines meet; the last x if no points stay level.
     """
     order = np.argsort(_vector(x), kind="stable")
     at, seen = _vector(x)[order], _vector(y)[order]
@@ -126,9 +125,9 @@ def value(
     names: Mapping[str, Any],
     functions: Mapping[str, Callable[..., Any]] | None = None,
 ) -> Any:
-    """What `expression` gives: a number or a vector.
+    """The value of `expression`: a number or a vector.
 
-    Raises `ExpressionError` if it uses a name that there is not, or cannot be evaluated.
+    Raises `ExpressionError` if it uses an unknown name, or cannot be evaluated.
     """
     evaluator = simpleeval.EvalWithCompoundTypes(
         operators=_OPERATORS,
@@ -151,7 +150,7 @@ def value(
 
 
 def problem(expression: str, names: set[str] | None) -> str:
-    """Why `expression` is none, or uses another name than `names`; empty if it is right."""
+    """Why `expression` is invalid or uses a name outside `names`; empty if it is right."""
     try:
         tree = ast.parse(expression, mode="eval")
     except SyntaxError as error:

@@ -1,4 +1,4 @@
-"""Reads `reproduction.toml`: what is wrong in it is said with file, line and column."""
+"""Reads `reproduction.toml`; an error in it has file, line and column."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _wrong(path: Path, text: str, message: str) -> StudyError:
 
 
 def _problems(says: Reproduction, folder: Path) -> Iterator[tuple[str, str]]:
-    """What is wrong although each key by itself is right: the place and the message."""
+    """Errors that involve several keys: the place and the message of each."""
     experiments = {e.name for e in says.experiment}
     for kind in ("experiment", "table", "figure"):
         yield from _repeated(kind, [one.name for one in getattr(says, kind)])
@@ -142,7 +142,7 @@ def checks_of(subject: Claim | Suspicion) -> list[Check]:
 
 
 def needs_of(claim: Claim) -> list[Check]:
-    """What the claim needs of its set-up; where a need says no points, the claim's own."""
+    """The claim's needs of its set-up; a need without points has the points of the claim."""
     return [
         msgspec.structs.replace(
             need, experiment=need.experiment or claim.experiment, each=need.each or claim.each

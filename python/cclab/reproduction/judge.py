@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Finding = Literal["holds", "fails", "open", "not judged"]
 
 Unjudged = Literal["not run", "no verdict"]
-"""Of a claim or suspicion none of whose points was run, and of one in the short form."""
+"""The verdict on a claim or suspicion without runs, or in the short form."""
 
 ClaimVerdict = Literal["reproduced", "not reproduced", "not supported by its set-up"] | Unjudged
 SuspicionVerdict = Literal["confirmed", "refuted", "open"] | Unjudged
@@ -45,7 +45,7 @@ class Outcome:
     estimate: Estimate | None
     """The value over seeds; None if no run has it."""
     seeds: int
-    """Seeds that were run; where the value is none of a number in some, the estimate has fewer."""
+    """Seeds that were run. The estimate has fewer if the value is not a number in some."""
     finding: Finding
 
     @property
@@ -126,7 +126,7 @@ class Judged:
         return asked if of == 1 else f"{holding} of {of} checks hold; {asked}"
 
     def withheld(self) -> Judged:
-        """The same without verdict and findings: of runs that are not those of the study."""
+        """The same without verdict and findings, for runs that are not the study's own."""
         if self.verdict == "not run":
             return self
         blank = [
@@ -143,7 +143,7 @@ Measurements = dict[str, "Results"]
 def claim(subject: Claim, backend: str, measured: Measurements) -> Judged:
     """The verdict on a claim by what one backend measured.
 
-    Where the set-up is not as the claim needs it, nothing is shown either way.
+    If the set-up is not as the claim needs it, the results say nothing either way.
     """
     outcomes, elsewhere = _all(checks_of(subject), measured)
     needs, unseen = _all(needs_of(subject), measured)
@@ -216,7 +216,7 @@ def _values(
 
 
 def _known(results: Results, bindings: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the bindings that the experiment sweeps: a term may lie in another experiment."""
+    """The bindings of keys that the experiment sweeps: a term may belong to another experiment."""
     swept = results.plan.points[0].params
     return {key: value for key, value in bindings.items() if key in swept}
 
@@ -270,9 +270,10 @@ def _average(values: list[Any]) -> Any:
 
 
 def _finding(check: Check, value: Estimate | None, seeds: int) -> Finding:
-    """Whether the whole interval lies where it must, or wholly elsewhere.
+    """Whether the whole interval lies within the bounds, or outside them.
 
-    A single seed has no interval, and seeds without the value may be those that matter: open.
+    Open for a single seed, which has no interval, and if seeds lack the value: they may be the ones
+    that matter.
     """
     if value is None or value.n < seeds or value.low is None or value.high is None:
         return "open"

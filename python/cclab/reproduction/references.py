@@ -1,4 +1,4 @@
-"""What a study's checks, tables and figures refer to, held against what its experiments sweep."""
+"""Checks that a study's checks, tables and figures refer to what its experiments sweep."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def check(published: Published, planned: Sequence[Planned]) -> None:
-    """Looks at every key and value before the first run, which may take long.
+    """Checks every key and value before the first run, since runs may take long.
 
-    Raises `StudyError` at the first that no experiment sweeps.
+    Raises `StudyError` for the first that no experiment sweeps.
     """
     by_backend: dict[str, dict[str, Plan]] = {}
     for each in planned:

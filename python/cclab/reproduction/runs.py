@@ -1,4 +1,4 @@
-"""The runs of a published study: which there are, and doing what is missing of them."""
+"""The runs of a published study: plans them, and runs the missing ones."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ class Done:
 
 @dataclass(frozen=True)
 class Timed:
-    """What runs took in real time, kept beside a store: entries hold nothing of when or where."""
+    """The real time that runs took, kept beside a store, because entries hold nothing that depends
+    on when or where."""
 
     runs: int = 0
     wall_s: float = 0.0

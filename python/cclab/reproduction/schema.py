@@ -1,6 +1,5 @@
-"""The file `reproduction.toml` of a published study: what it ran, printed, claimed, and what to
-doubt. The only schema of it; docs/reproduce.md explains every key.
-"""
+"""The file `reproduction.toml` of a published study: its experiments, printed numbers, claims and
+doubts. The only schema of it; docs/reproduce.md explains every key."""
 
 from __future__ import annotations
 
@@ -34,7 +33,7 @@ class OnBackend(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Short(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The form that takes seconds, for tests: it shows that all works, not what is so."""
+    """The form that takes seconds, for tests: it shows that everything works, and no results."""
 
     repeat: int = 2
     set: Sequence[str] = ()
@@ -79,7 +78,7 @@ class TableOf(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Columns of the rows that name a row."""
     columns: Sequence[Column]
     printed_by: str = ""
-    """Whose the numbers beside ours are, if not the study's own: those are not counted as its."""
+    """The source of the numbers beside ours, if not the study: they do not count as the study's."""
     note: str = ""
 
 

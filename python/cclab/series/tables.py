@@ -75,7 +75,7 @@ class Tables:
     """The connections of a capture, and the tables of its segments on disk."""
 
     def __init__(self, connections: pl.DataFrame, folder: Path, epoch_ns: int) -> None:
-        """Those of which `connections` has the rows and `folder` the files.
+        """The tables of the rows `connections` and of the files in `folder`.
 
         Times are seconds since `epoch_ns`, when the capture's first packet was seen.
         """
@@ -154,7 +154,7 @@ class Tables:
         return self._both(connection)[which]
 
     def _both(self, connection: int) -> tuple[Direction, Direction]:
-        """Both directions. Those of one connection are kept: the next may be as large."""
+        """Both directions. Only one connection stays in memory: the next may be as large."""
         if self._loaded is not None and self._loaded[0].connection == connection:
             return self._loaded
         self._loaded = None

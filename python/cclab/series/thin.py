@@ -9,9 +9,9 @@ FINEST = (4096, 1024)
 
 
 def dots(x: np.ndarray, y: np.ndarray, across: int, up: int) -> np.ndarray:
-    """Which points to draw so that every dot of a grid of `across` by `up` that has any has one.
+    """The points to draw: one for every dot of a grid of `across` by `up` that has any.
 
-    Nothing disappears: of points on one dot, the first is drawn.
+    The first point on each dot is drawn, so no dot disappears.
     """
     if len(x) == 0:
         return np.zeros(0, dtype=np.int64)
@@ -35,9 +35,8 @@ def dots_at_most(x: np.ndarray, y: np.ndarray, most: int) -> np.ndarray:
 
 
 def line(x: np.ndarray, y: np.ndarray, across: int) -> np.ndarray:
-    """Which points of a line to draw: the first, the last, the least and the greatest of each of
-    `across` columns. A line through them covers the same dots.
-    """
+    """The points of a line to draw: the first, the last, the least and the greatest of each of
+    `across` columns. A line through them covers the same dots."""
     if len(x) <= 4 * across:
         return np.arange(len(x))
     column = _place(x, across)

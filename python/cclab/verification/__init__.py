@@ -1,8 +1,8 @@
-"""A results folder's traces held against its packet captures.
+"""Compares a results folder's traces with its packet captures.
 
-Both tell of the same packets by different ways: the trace by what the simulator or the kernel
-counted, the capture by what `cclab analyze` makes of the packets. What either gets wrong shows as
-a difference. docs/verify.md says what is compared.
+Both describe the same packets: the trace by what the simulator or the kernel counted, the capture
+by what `cclab analyze` computes from the packets. An error in either shows as a difference.
+docs/verify.md says what is compared.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _NEITHER = "neither side tells it"
 
 
 def verify(folder: str | Path) -> Verified:
-    """Holds the trace of each run in the results folder `folder` against its packet captures.
+    """Compares the trace of each run in the results folder `folder` with its packet captures.
 
     Raises `StoreError` if it is not a results folder, `InputError` if no run of it has captures,
     and `DamageError` if one of its captures or traces cannot be read.
@@ -67,9 +67,9 @@ def verify(folder: str | Path) -> Verified:
 
 
 def _runs(store: Store) -> tuple[list[Run], int]:
-    """The runs that `store` has of its plan, whether or not files changed since, and how many not.
+    """The runs of its plan that `store` has, changed since or not, and how many it lacks.
 
-    Raises `DamageError` for one whose trace cannot be read.
+    Raises `DamageError` if a trace cannot be read.
     """
     plan = store.plan()
     there = store.ids()

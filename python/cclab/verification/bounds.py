@@ -64,9 +64,9 @@ TIMERS = Bound(
 
 
 def rate_slack(flow: Flow, _seen: Seen) -> float:
-    """The share by which a rate differs if both ends of its time are noted late.
+    """The share by which a rate differs if the agent notes both ends of its time late.
 
-    Where `TIMED` holds, so that it is less than one half.
+    It is below one half where `TIMED` holds.
     """
     late = flow.lasted_late_ns
     return late / flow.lasted_ns + 1e-9 if late else 1e-9
@@ -115,7 +115,7 @@ RTT = Bound(
 
 
 def _p95_slack(flow: Flow, seen: Seen, ranks: float) -> float:
-    """What a bin and `ranks` more or less among the samples make of the percentile."""
+    """By how much a bin, and `ranks` samples more or less, may move the percentile."""
     rtts = timed(flow, seen)
     if len(rtts) == 0:
         return 0.0
@@ -160,7 +160,7 @@ def _steady_slack(flow: Flow, seen: Seen) -> float:
 def _between_samples(flow: Flow, seen: Seen, now_ns: int) -> int:
     """What arrived between the samples around an instant that was not sampled.
 
-    In the simulator it always is.
+    The simulator samples every such instant.
     """
     if not flow.run.on_kernel:
         return 0

@@ -27,7 +27,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Condition:
-    """What must hold of a flow, and of what is seen of it, for a number to be comparable."""
+    """What must hold for a flow and its capture to make a number comparable."""
 
     unless: str
     """Why it is not compared where it does not hold."""
@@ -49,7 +49,7 @@ class Number:
     of_capture: str
     """What of the capture it is."""
     bound: Bound | None
-    """None: the two are shown beside each other and not judged, since one is an estimate."""
+    """None: both numbers are shown and not judged, because one is an estimate."""
     conditions: tuple[Condition, ...] = ()
     relative: bool = False
     """Whether the bound and differences are shares of the trace's value."""

@@ -1,4 +1,4 @@
-"""What a trace and a capture both tell of a flow: each number, and where it can be compared.
+"""The numbers of a flow that both a trace and a capture have, and where each can be compared.
 
 Each is declared once, in `NUMBERS`; docs/verify.md is the same list in words.
 """
@@ -141,7 +141,8 @@ _COUNTERS: tuple[tuple[str, str, str, str, Callable[[Seen, int], int]], ...] = (
     ("segments_sent", "1", "sender", "segments_sent", Seen.sent_by),
     ("retransmits", "1", "sender", "retransmits", lambda s, t: s.sent_by(t, *_AGAIN)),
 )
-"""Name, unit, point and column in flow_samples of what is sampled; what was seen by then."""
+"""Name, unit, point and column in flow_samples of a sampled number; its value in the capture by
+then."""
 
 
 def _at_last_sample(

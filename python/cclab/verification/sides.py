@@ -35,7 +35,7 @@ _OF_THE_FILE = frozenset(
         "time-backwards",
     }
 )
-"""Problems that no capture has as cclab wrote it: something happened to the file since."""
+"""Problems that no capture has when cclab writes it: the file has changed since."""
 
 INCOMPLETE = {
     "connections-given-up": "connections of the capture were given up: there are more than are "
@@ -71,7 +71,7 @@ class Run:
 
     @property
     def on_kernels_network(self) -> bool:
-        """Whether a kernel carried the packets as well, and hosts of it delay and lose them."""
+        """Whether a kernel also carried the packets, so that its hosts delay and lose them."""
         by_kernel = self.scenario["network"].get("by") == "kernel"
         return self.in_real_time or (self.on_kernel and by_kernel)
 
@@ -107,10 +107,10 @@ class Run:
 
     @cached_property
     def slack_ns(self) -> int:
-        """How late the trace may note what a capture has at its time.
+        """How late the trace may note an event that a capture has at its time.
 
-        The simulator's clock is one. An agent notes when it hears of a thing: in virtual time it
-        is woken within the kernel's slack of 50 us, in real time as late as its timers were.
+        The simulator has one clock. An agent notes when it hears of an event: in virtual time
+        within the kernel's slack of 50 us, in real time as late as its timers were.
         """
         if not self.on_kernel:
             return 0
@@ -190,8 +190,7 @@ class Flow:
     def loses_packets_at(self, end: str) -> bool:
         """Whether packets are lost on its host at that end, where a kernel captures others.
 
-        What is lost at the sender, a kernel loses before the capture point, and what is lost at
-        the receiver behind it.
+        A kernel loses packets before the capture point of a sender, and behind that of a receiver.
         """
         bottleneck = self.run.scenario["network"]["bottleneck"]
         lossy = [*(bottleneck.get("loss") or []), *(bottleneck.get("outage") or [])]
@@ -228,7 +227,7 @@ class Flow:
 
     @cached_property
     def last_snd_nxt(self) -> int | None:
-        """The data it had sent when the run was over; None if that was not sampled."""
+        """The data it had sent at the end of the run; None if that was not sampled."""
         sent = self.all_samples["snd_nxt_bytes"]
         return None if sent.is_empty() else int(sent[-1])
 
@@ -240,9 +239,9 @@ class Flow:
 
     @property
     def lasted_late_ns(self) -> int:
-        """How far that may be off, since both ends are noted late.
+        """How far that may be off, because the agent notes both ends late.
 
-        Of a flow that has not ended a kernel tells the last arrival in whole milliseconds.
+        For a flow that has not ended, a kernel gives the last arrival in whole milliseconds.
         """
         last = 1_000_000 if self.run.on_kernel and not self.ended else 0
         return 2 * self.run.slack_ns + last
@@ -395,7 +394,7 @@ class Seen:
     def first_rtts(self) -> pl.Series:
         """From the first segment that an acknowledgement acknowledges, in seconds.
 
-        Of its only connection; where any of those it acknowledges was sent again, none.
+        For its only connection. An acknowledgement of a segment that was sent again gives none.
         """
         sent = self.data.group_by("seq", maintain_order=True).agg(
             sent_ns=pl.col("time_ns").first(), times=pl.len()
@@ -444,7 +443,7 @@ class Seen:
 
 
 def captured(run: Run, point: str) -> Captured:
-    """Reads the capture of `run` at `point`. Raises `CaptureError` if it is none."""
+    """Reads the capture of `run` at `point`. Raises `CaptureError` if the file is no capture."""
     with tempfile.TemporaryDirectory(prefix="cclab-verify-") as folder:
         capture = analyze(run.entry / f"{point}.pcapng", series=folder)
         segments = pl.read_parquet(Path(folder) / "segments.parquet")
@@ -454,7 +453,7 @@ def captured(run: Run, point: str) -> Captured:
 
 
 def flows_at(run: Run, point: str) -> Iterator[Flow]:
-    """The flows that pass `point`, as far as its name tells: a host's has one flow's packets."""
+    """The flows that pass `point`, by its name: the point of a host has one flow's packets."""
     flow, dot, _ = point.rpartition(".")
     for candidate in run.flows:
         if not dot or candidate.name == flow:

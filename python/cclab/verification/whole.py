@@ -1,4 +1,4 @@
-"""Numbers of which no single capture of a single flow tells: of two points, or of all flows."""
+"""Numbers that need several captures or flows: those of two points, or of all flows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Because(StrEnum):
-    """Why numbers across captures are not compared, beside the conditions of one flow's."""
+    """Why numbers across captures are not compared, beyond the conditions of a single flow."""
 
     NO_BOTTLENECK = "no capture at the bottleneck"
     OTHERS = "packets of others than flows passed it too"
@@ -49,7 +49,7 @@ class Because(StrEnum):
 
 @dataclass(frozen=True)
 class Both:
-    """The values of both sides, and how far capture - trace may be from nothing."""
+    """The values of both sides, and the allowed size of capture - trace."""
 
     trace: Value
     capture: Value
@@ -70,7 +70,8 @@ class Across:
     why: str
     """How closely the two agree, and why."""
     needs: Callable[[Run, Captures, Flow | None], str | None]
-    """Why it cannot be compared in a run, of a flow if it is of flows; None if it can."""
+    """Why the number cannot be compared in a run (for a flow, if it is one of flows); None if it
+    can."""
     both: Callable[[Run, Captures, Flow | None], Both | Because]
     """Both values, or why no capture could contradict the trace."""
     of_flows: bool = False
@@ -83,7 +84,7 @@ def _not_whole(run: Run) -> str | None:
 
 
 def _lacking(captures: Captures, points: list[str], absent: Because) -> str | None:
-    """Why not all of `points` have a capture that tells all; None if they have."""
+    """Why some of `points` lack a complete capture; None if all have one."""
     if any(point not in captures for point in points):
         return absent
     whys = (captures[point].incomplete for point in points)
@@ -132,9 +133,9 @@ def _delivered_back(run: Run, captures: Captures, _flow: Flow | None) -> Both | 
 
 
 def _on_the_wire_back(run: Run, capture: Captured) -> float:
-    """The most packets that can have left for the way back, and not have come, at the end.
+    """The most packets that can be on the way back at the end of the run.
 
-    No more than the wire holds of the shortest, and no more than the flows had reason to send.
+    At most as many of the shortest as the wire holds, and as many as the flows had reason to send.
     """
     bottleneck = run.scenario["network"]["bottleneck"]
     changes = bottleneck.get("schedule") or []
@@ -148,9 +149,9 @@ def _on_the_wire_back(run: Run, capture: Captured) -> float:
 def _under_way_back(seen: Seen, delay_ns: int) -> float:
     """The most packets that a flow can have on the wire of the way back at the end of the run.
 
-    Acknowledgements are of packets that passed the bottleneck within the longest round trip from
-    there, or on the wire while they were; data are in flight. Two more are for a SYN or FIN and
-    for a window that opens, or for an acknowledgement that waited for its timer.
+    They are acknowledgements of packets that passed the bottleneck within the longest round trip
+    from there, or data in flight. Two more are for a SYN or FIN, and for a window update or a
+    delayed acknowledgement.
     """
     flow = seen.flow
     if flow.written["direction"] == "reverse":

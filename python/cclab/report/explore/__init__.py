@@ -1,4 +1,4 @@
-"""The page on which one looks around in a sweep: every run a point, every point its time series."""
+"""The page to explore a sweep: every run is a point, every point has its time series."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def html(results: Results, wanted: Sequence[str] = ()) -> str:
     """The whole page, with the time series of the runs whose ids begin with one of `wanted`.
 
-    Equal results give equal pages. Raises `InputError` if one of `wanted` means no run or several.
+    Equal results give equal pages. Raises `InputError` if one of `wanted` matches no run or
+    several.
     """
     shown = runs.chosen(results, wanted)
     kept = series.chosen(shown, wanted)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cclab.results import Measured, Point, Results
 
 MOST_RUNS = 20_000
-"""Points of a scatter; more hide each other, and the page would take too long to open."""
+"""Most points of a scatter; more would hide each other and make the page slow to open."""
 
 _UNITS = {
     "percentage": "share",
@@ -38,15 +38,15 @@ _HUES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#B8A
 _MARKERS = "osD^vPX"
 
 _COMMAND = "cclab run plan.json --out again --only"
-"""What repeats a run, but for its id: its plan is in the results folder, whichever study file and
-`--set` it was made of."""
+"""The command that repeats a run, without its id. The results folder has the plan, whatever study
+file and `--set` made it."""
 
 
 def chosen(results: Results, wanted: Sequence[str] = ()) -> list[tuple[Point, Measured]]:
     """The runs to show: all, or the first run of each sweep point, or of evenly chosen ones.
 
-    Those whose ids begin with one of `wanted` are among them. Raises `InputError` if one of
-    `wanted` is the beginning of no id or of several.
+    Those whose ids begin with one of `wanted` are among them. Raises `InputError` if no id, or
+    several, begin with one of `wanted`.
     """
     every = [(point, run) for point in results.points for run in point.runs]
     asked = [_begins(every, beginning) for beginning in wanted]
@@ -70,7 +70,7 @@ def _begins(every: Sequence[tuple[Point, Measured]], beginning: str) -> tuple[Po
 
 
 def _in_turn(rounds: list[list[tuple[Point, Measured]]], room: int) -> list[tuple[Point, Measured]]:
-    """As many as there is room for: whole rounds, and of the last one evenly chosen members."""
+    """The runs for which there is room: whole rounds, then evenly chosen members of the next."""
     taken: list[tuple[Point, Measured]] = []
     for members in rounds:
         left = room - len(taken)
@@ -81,7 +81,7 @@ def _in_turn(rounds: list[list[tuple[Point, Measured]]], room: int) -> list[tupl
 
 
 def evenly(count: int, room: int) -> list[int]:
-    """The places of `room` of `count` things, as far from each other as can be; all if they fit."""
+    """`room` of `count` places, as far apart as possible; all if they fit."""
     if count <= room:
         return list(range(count))
     return [place * count // room for place in range(room)]

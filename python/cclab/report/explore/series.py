@@ -1,4 +1,4 @@
-"""What happened in a run over time, in few bytes: the flows and the queue at the bottleneck."""
+"""The course of a run in few bytes: its flows and the queue at the bottleneck over time."""
 
 from __future__ import annotations
 
@@ -39,9 +39,10 @@ _NONE = 65_535
 
 
 def chosen(shown: Sequence[tuple[Point, Measured]], wanted: Sequence[str] = ()) -> list[int]:
-    """The places of the runs whose series fit: all, else the first of each sweep point first.
+    """The places of the runs whose series fit: all, or the first run of each sweep point, then the
+    second.
 
-    Before all others those whose ids begin with one of `wanted`.
+    Runs whose ids begin with one of `wanted` come first.
     """
     rounds: dict[int, list[int]] = {-1: []}
     met: dict[int, int] = {}
@@ -114,7 +115,7 @@ def _in_folder(run: Measured, entry: Path) -> dict[str, Any] | None:
 
 
 def _edges(seconds: np.ndarray) -> np.ndarray:
-    """Steps of a whole number of sampling intervals: others would beat against them."""
+    """Steps of a whole number of sampling intervals; other steps would beat against the samples."""
     times = np.unique(seconds)
     end = max(float(times[-1]), 1e-9)
     if len(times) < 3:
@@ -129,7 +130,7 @@ def _flow(
 ) -> dict[str, Any]:
     """Throughput in each step while the flow lasts, and the last window and smoothed RTT in it.
 
-    A time that is not known is NaN: it never began, or goes on.
+    An unknown time is NaN: the flow never began, or goes on.
     """
     seconds = mine["time_ns"] * 1e-9
     upto = np.searchsorted(seconds, edges + 1e-9, side="right") - 1
@@ -153,7 +154,7 @@ def _flow(
 def _queue(
     run: Measured, entry: Path, sampled: dict[str, np.ndarray], edges: np.ndarray
 ) -> tuple[dict[str, Any], bool]:
-    """The most that waited in each step: as time at the link's rate, where it has one rate."""
+    """The largest backlog in each step, and as time at the link's rate if that is constant."""
     links = trace.columns(entry, "links", ("link", "rate_bps"))
     first, rate = (links["link"][0], links["rate_bps"][0]) if links is not None else (0.0, np.nan)
     bottleneck = run.run.scenario["network"].get("bottleneck", {})
@@ -169,7 +170,7 @@ def _queue(
 
 
 def _small(values: np.ndarray) -> dict[str, Any]:
-    """Numbers from 0 up as 16 bits each, and what one of their steps is worth."""
+    """Numbers from 0 up as 16 bits each, and the value of one step."""
     known = np.isfinite(values)
     top = float(values[known].max()) if known.any() else 0.0
     unit = top / (_NONE - 1) if top > 0 else 1.0

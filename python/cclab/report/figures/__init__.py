@@ -163,7 +163,7 @@ _NO_ROOM = "constrained_layout not applied"
 """How matplotlib's warning begins where decorations leave axes no room."""
 
 _ROUNDS, _GROWTH = 5, 1.25
-"""A figure without room becomes larger by this factor so often, until it has some."""
+"""A figure without room for its labels grows by this factor until it has enough."""
 
 
 def kind_called(name: str) -> Kind:
@@ -179,8 +179,8 @@ def kind_called(name: str) -> Kind:
 def set_by(given: str | Sequence[str] | Mapping[str, object], *, report: bool = False) -> Settings:
     """How figures shall look, from `figure.KEY=VALUE` texts or a dict; see docs/figures.md.
 
-    Raises `InputError` for what cannot be set, and of a whole `report` for what can be set of one
-    kind of figure only.
+    Raises `InputError` for an unknown key, and for a key of a single kind of figure when a whole
+    `report` is set.
     """
     made = settings.parsed(given, [kind.name for kind in FIGURES])
     if report and "ylim" in made.texts:
@@ -196,8 +196,8 @@ def draw(
 ) -> Drawing | None:
     """The figure called `name`; None where the results have nothing to show in it.
 
-    Raises `InputError` if there is no such kind, metric, axis or value, and `TooMuchError`, which
-    is one, if the figure could not be read.
+    Raises `InputError` if there is no such kind, metric, axis or value, and its subclass
+    `TooMuchError` if the figure would be unreadable.
     """
     kind = kind_called(name)
     for what, most, given in (
@@ -225,9 +225,9 @@ def draw(
 
 
 def _lay_out(figure: Drawing, name: str, looks: Settings) -> None:
-    """Lays a figure out for good, larger where its axes have no room beside their labels.
+    """Lays out a finished figure, and enlarges it if its axes have no room beside their labels.
 
-    Raises `TooMuchError` if it would have to be too large, and `InputError` if somebody set a size
+    Raises `TooMuchError` if it would have to be too large, and `InputError` if the user set a size
     that is too small.
     """
     was_set = bool(looks.of(name).keys() & {"width", "height"})
@@ -257,7 +257,7 @@ def _kept(asked: Asked) -> str:
 def asked_for(
     results: Results, name: str, asked: Asked, looks: Settings = settings.NOTHING
 ) -> Drawing:
-    """The figure called `name`, which somebody asked for.
+    """The figure called `name`, which the user asked for.
 
     Raises as `draw` does, and `InputError` if the results have nothing to show in it.
     """

@@ -1,4 +1,4 @@
-"""What is asked of a figure: which metric, along which axes, where; and what it cannot hold."""
+"""The user's choices for a figure (metric, axes, values), and the error for too large a figure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Asked:
-    """The choices that a caller made; what is left out is inferred from the sweep."""
+    """The choices of a caller; the sweep determines the others."""
 
     metrics: tuple[str, ...] = ()
     axes: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ NOTHING = Asked()
 
 
 class TooMuchError(InputError):
-    """More than a figure can show so that it can be read: the message says of what."""
+    """A figure would be unreadable; the message says what it has too many of."""
 
 
 def narrowed(results: Results, asked: Asked) -> Results:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _WIDE, _NARROW = 0.13, 0.25
-"""How opaque the bands are: of nine flows in ten, and of every second one."""
+"""Opacity of the bands of nine flows in ten, and of half of them."""
 
 _STEPS = 600
 """Points of a curve at most."""
@@ -39,7 +39,7 @@ def quantiles(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Times, and at each of them the `QUANTILES` over the flows that last then.
 
-    A flow has what it had last, from its first time to its last; at a time when none lasts, the
+    A flow keeps its last value from its first time to its last; at a time without flows the
     quantiles are NaN.
     """
     known = [(x, y) for x, y in courses if len(x)]

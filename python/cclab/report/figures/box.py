@@ -89,7 +89,7 @@ def draw(results: Results, asked: Asked) -> Drawing | None:
 
 
 def _quantities(results: Results, asked: Asked) -> list[Quantity]:
-    """What is asked for, else the completion time of transfers and the goodput of other flows."""
+    """The quantities asked for; by default completion time of transfers, goodput of other flows."""
     if asked.metrics:
         return called(results, asked.metrics[0])
     names = names_in(results)

@@ -35,10 +35,10 @@ MOST_CELLS = 20_000
 """Of all panels together."""
 
 MOST_OUTLINES = 4_000
-"""More cells than this are an image in SVG and PDF: their outlines would take megabytes."""
+"""More cells than this are embedded as an image in SVG and PDF: outlines would take megabytes."""
 
 WIDE = 0.2
-"""Of the colour scale: an interval longer than that may hide another colour."""
+"""Share of the colour scale: the cell of a longer interval might have another colour."""
 
 _TALLEST_IN, _WIDEST_IN = 8.5, 10.5
 _LEAST_IN, _MOST_IN = 0.16, 0.62
@@ -147,14 +147,14 @@ def _size(cells: Cells, across: int, up: int, widest: int) -> tuple[float, float
 
 
 def _labels(cells: Cells, wide: float) -> tuple[float, float]:
-    """The room in inches that labels longer than usual want, beside the cells and below them."""
+    """The room in inches for labels longer than usual, beside the cells and below them."""
     beside = max(map(len, cells.y.ticks)) * _LETTER_IN
     below = max(map(len, cells.x.ticks)) * _LETTER_IN if _turned(cells.x, wide) else 0.0
     return max(0.0, beside - _USUAL_LABEL_IN), below
 
 
 def _letters(tall: float) -> int:
-    """How many letters of what the colour bar says stand beside panels of this height."""
+    """How many letters of the colour bar's label fit beside panels of this height."""
     return max(_SHORTEST, int((tall + 0.3) / 0.85 / _LETTER_IN))
 
 
@@ -210,7 +210,7 @@ def _outline(cells: Cells, axes: Axes) -> None:
 
 
 def _marks(cells: Cells, panels: list[Axes], span: float, log: bool, size: float) -> list[Artist]:
-    """Marks the cells whose colour may be another's, and says in the legend what marks mean.
+    """Marks the cells whose colour is uncertain, and explains the marks in the legend.
 
     `size` is that of a corner, in points.
     """

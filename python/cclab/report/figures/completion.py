@@ -96,7 +96,7 @@ def draw(results: Results, asked: Asked) -> Drawing | None:
 
 
 def _times(point: Point, apart: list[Axis]) -> list[tuple[str, str, list[float | None]]]:
-    """Of each group of transfers at a point its label, its variant, and how long each took."""
+    """The label, the variant and the completion times of each group of transfers at a point."""
     ending = transfers(point)
     if not ending:
         return []

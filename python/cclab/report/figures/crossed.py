@@ -1,4 +1,4 @@
-"""Which links under study the data of flows cross, whose, and how fast they are."""
+"""The links under study that data cross, the flows that cross them, and their rates."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ if TYPE_CHECKING:
 
 
 def crossed(run: Measured) -> dict[str, list[str]]:
-    """By each link whose queue was sampled the flows whose data cross it, in the order of links.
+    """For each link with a sampled queue, in the order of links, the flows whose data cross it.
 
-    Links that no flow's data cross are left out; without any, as without flows, it is the first,
-    the one under study, alone.
+    Links that no data cross are left out. If that leaves none, the link under study stands alone.
     """
     sampled = set(run.read(lambda entry: trace.table(entry, "queue_samples"))["link"].unique())
     every = crossing(run)
@@ -25,7 +24,7 @@ def crossed(run: Measured) -> dict[str, list[str]]:
 
 
 def crossing(run: Measured) -> dict[str, list[str]]:
-    """By each link, in the order of links, the flows whose data cross it, sampled or not."""
+    """For each link, in the order of links, the flows whose data cross it, sampled or not."""
     flows_of: dict[str, list[str]] = {name: [] for name in run.table("links")["name"]}
     for flow, links in _ways(run).items():
         for name in links:
@@ -47,7 +46,7 @@ def _ways(run: Measured) -> dict[str, list[str]]:
 
 
 def rate_bps(run: Measured, link: str) -> float | None:
-    """The one rate of a link in bit/s, or that of its shaper; None if it has none."""
+    """The constant rate of a link, or of its shaper, in bit/s; None if it has none."""
     network = run.run.scenario["network"]
     written = limits.link_called(network, link) or {}
     if written.get("schedule") or written.get("trace"):

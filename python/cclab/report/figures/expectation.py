@@ -29,7 +29,8 @@ _ARROW: dict[str, Any] = {
 """How one is marked that is far above the axis."""
 
 _SAYS_NOTHING = frozenset({"link", "share"})
-"""Bounds that a link sets: how flows share it is what is measured, not what is expected."""
+"""Limits that a link sets. They are no expectation: how flows share a link is what a study
+measures."""
 
 WHAT_BINDS = (
     "a window, an application, a packet rate, random loss or what datagrams and cross traffic "
@@ -39,9 +40,9 @@ WHAT_BINDS = (
 
 
 def expected_bps(run: Run) -> dict[str, float]:
-    """The expected throughput of the flows of a run that something other than links binds.
+    """The expected throughput of the flows of a run that a limit other than a link binds.
 
-    None of flows that the simulator cannot describe, such as programs.
+    Without flows that the simulator cannot describe, such as programs.
     """
     try:
         flows = explain(run.scenario).flows
@@ -55,12 +56,12 @@ def expected_bps(run: Run) -> dict[str, float]:
 
 
 _ROOM = 1.6
-"""The axis reaches to an expectation that is above all that was measured by no more than this
-factor: what was measured must stay readable."""
+"""The axis includes an expectation up to this factor above all measurements: these must stay
+readable."""
 
 
 def top(measured: Collection[float], expected: Collection[float]) -> float:
-    """How far the axis reaches: over all that was measured, and the expectations near it."""
+    """The end of the axis: above all measurements, and the expectations near them."""
     highest = max(measured, default=0.0)
     near = [bps for bps in expected if not highest or bps <= _ROOM * highest]
     return max([highest, *near])
@@ -69,7 +70,8 @@ def top(measured: Collection[float], expected: Collection[float]) -> float:
 def drawn(axes: Axes, at: float | None, half: float, height: float, reach: float) -> str:
     """Draws an expectation: a bar of twice `half` at the place `at`, or a line over all places.
 
-    One above `reach`, how far the axis does, is an arrow at its top. Returns which of both.
+    An expectation above `reach`, the end of the axis, is an arrow at the top. Returns `within` or
+    `above`.
     """
     if height > reach:
         axes.plot(

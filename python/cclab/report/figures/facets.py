@@ -29,7 +29,8 @@ class Facets:
 
     over: tuple[Axis, ...]
     variety: tuple[str, ...]
-    """What else has panels of its own, such as the flows; one entry, an empty one, if nothing."""
+    """Anything else with panels of its own, such as flows; a single empty entry if there is
+    nothing."""
     columns: int
 
     @property

@@ -111,10 +111,11 @@ def draw(results: Results) -> Drawing | None:
 
 
 def _looks(placed: Layout, summaries: dict[int, PointSummary], flows: int) -> dict[str, Look]:
-    """The look of each mark by its label: that of its variant for the first flow, where it can be.
+    """The look of each mark by its label: if possible, the first flow has the plain look of its
+    variant.
 
-    They are given flow by flow, not point by point: else a flow would be the light one of a variant
-    and the dark one of another.
+    Looks are assigned flow by flow: point by point, a flow could be light for one variant and dark
+    for another.
     """
     given = Looks(lent([{flow.kind for s in summaries.values() for flow in s.flows}]))
     looks: dict[str, Look] = {}

@@ -88,7 +88,7 @@ def over(
 
 
 def fair_share(results: Results, quantities: Sequence[Quantity]) -> float | None:
-    """What a flow would have of an equal division; None where that differs between the runs."""
+    """The share of a flow in an equal division; None if that differs between the runs."""
     fair = set()
     for point in results.points:
         for run in point.runs[:1]:
@@ -105,7 +105,7 @@ def _copy(name: str, of: str) -> bool:
 
 
 def _natural(results: Results) -> list[Quantity]:
-    """What one wants to know first: fairness of several flows, goodput of one."""
+    """The default metric: fairness of several flows, goodput of one."""
     names = names_in(results)
     several = len({n for n in names if n.startswith("flow.") and n.endswith(".share")}) > 1
     metrics = ("jain", "goodput") if several else ("goodput", "bottleneck.utilization")

@@ -130,7 +130,7 @@ def _of(results: Results, point: Point) -> list[_Beside]:
 
 
 def _bottlenecks(run: Measured, summary: PointSummary) -> dict[str, tuple[str, int]]:
-    """Of each flow its bottleneck and how many flows cross that, whatever was sampled."""
+    """The bottleneck of each flow, and how many flows cross it, sampled or not."""
     across = crossing(run)
     links = {flow["name"]: flow["bottleneck"] or "" for flow in run.metrics["flows"]}
     return {
@@ -143,7 +143,7 @@ _BACK = "reverse_jain"
 
 
 def _style(variants: list[str], wheres: list[str], variant: str, where: str) -> dict[str, Any]:
-    """Colour and marker of the variant; of the flows elsewhere other markers, hollow ones."""
+    """Colour and marker of the variant; flows elsewhere have other, hollow markers."""
     firsts = [name.split(", ")[0] for name in variants]
     place, nth = variants.index(variant), wheres.index(where)
     style = look(firsts[place], firsts[:place].count(firsts[place]))

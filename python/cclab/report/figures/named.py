@@ -1,4 +1,4 @@
-"""How lines look of what has a name and no variant: probes, and queues of a discipline."""
+"""The look of lines with a name and no variant: probes, and queues of a discipline."""
 
 from __future__ import annotations
 

@@ -32,9 +32,8 @@ class Drawn:
 
 
 def draw(published: Published, figure: FigureOf, measured: dict[str, Results]) -> list[Drawn]:
-    """The figure over what each backend measured: one for all of them over a sweep, so that they
-    can be compared; one for each over time. Empty where nothing was run.
-    """
+    """The figures of what each backend measured: over a sweep one figure compares all backends,
+    over time each has its own. Empty if nothing was run."""
     if not measured:
         return []
     with styled():

@@ -68,7 +68,7 @@ def draw(published: Published, figure: FigureOf, measured: dict[str, Results]) -
 
 
 class _Axis:
-    """Where the values of the swept key stand: by size where they are numbers, else in turn."""
+    """The places of the values of the swept key: by size if they are numbers, else in turn."""
 
     def __init__(self, figure: FigureOf, results: Results) -> None:
         self.key = figure.x

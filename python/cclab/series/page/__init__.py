@@ -167,7 +167,7 @@ def html(
 
 
 def drawn(direction: Direction) -> dict[str, Any]:
-    """What the page shows of a direction: no more than a screen can, however long it is."""
+    """The page's data of a direction, thinned to what a screen can show."""
     row = direction.row
     return _shown(direction, data.panels(direction), row["unique_bytes"]) | {
         "heading": f"Connection {direction.connection}: {direction.title}",

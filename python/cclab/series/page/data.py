@@ -1,4 +1,4 @@
-"""What the interactive page draws: layers of typed arrays, no more of them than it can show."""
+"""The data of the interactive page: layers of typed arrays, thinned to what a screen can show."""
 
 from __future__ import annotations
 
