@@ -4,73 +4,18 @@
 //! A segment is found by its identity, the count of segments sent before it, so that cursors
 //! into the scoreboard stay valid while it slides.
 
+mod lost;
+mod segment;
+
 use std::ops::Range;
 
 use cclab_cc::LostSegment;
-use cclab_units::Time;
 use cclab_units::memory::prefetch;
+
+pub use segment::Segment;
 
 /// Identity of a segment: how many were sent before it.
 pub type SegmentId = u64;
-
-/// A segment that is not yet acknowledged cumulatively.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Segment {
-    /// Offset of its first byte.
-    pub start: u64,
-    /// Bytes of sequence space.
-    pub len: u32,
-    /// When it last left.
-    pub sent: Time,
-    /// Delivery-rate state when it last left (draft-cheng-iccrg-delivery-rate-estimation).
-    pub delivered: u64,
-    /// See `delivered`.
-    pub delivered_time: Time,
-    /// See `delivered`.
-    pub first_sent: Time,
-    /// Bytes in flight when it last left, itself included.
-    pub tx_in_flight: u32,
-    /// [`Scoreboard::lost_ever`] when it last left, its low 32 bits.
-    pub lost_ever: u32,
-    /// Segments delivered with a mark when it last left, where the stack counts them.
-    pub delivered_ce: u32,
-    /// Acknowledged selectively.
-    pub sacked: bool,
-    /// Taken for lost.
-    pub lost: bool,
-    /// Retransmitted since it was last taken for lost: that copy is in the network, even if the loss
-    /// was taken back.
-    pub resent: bool,
-    /// Retransmitted at least once.
-    pub ever_resent: bool,
-    /// Gives no RTT sample (Karn).
-    pub no_rtt: bool,
-    /// Sent while the application limited the sender.
-    pub app_limited: bool,
-    /// Carries the FIN, which takes the last byte of `len`.
-    pub fin: bool,
-    /// The detector of losses by time has done with it, until it leaves again.
-    pub judged: bool,
-}
-
-impl Segment {
-    /// Bytes taken for lost since it last left, given those of the connection's life.
-    pub(crate) fn lost_since(&self, lost_ever: u64) -> u64 {
-        u64::from((lost_ever as u32).wrapping_sub(self.lost_ever))
-    }
-
-    /// Offset after its last byte.
-    pub fn end(&self) -> u64 {
-        self.start + u64::from(self.len)
-    }
-
-    /// Bytes of payload.
-    pub fn payload(&self) -> u32 {
-        self.len - u32::from(self.fin)
-    }
-}
-
-const _: () = assert!(size_of::<Segment>() <= 64, "a segment is one cache line");
 
 /// Segments where [`Scoreboard`] counts bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -307,17 +252,6 @@ impl Scoreboard {
         }
     }
 
-    fn no_longer_lost(&mut self, segment: &Segment) {
-        self.lost -= u64::from(segment.len);
-        self.counts.lost -= 1;
-        self.counts.waiting -= u32::from(!segment.resent);
-    }
-
-    fn no_longer_resent(&mut self, segment: &Segment) {
-        self.resent -= u64::from(segment.len);
-        self.counts.resent -= 1;
-    }
-
     /// The first segment that ends after `offset`.
     pub(crate) fn find(&self, offset: u64) -> SegmentId {
         let (mut low, mut high) = (self.head, self.tail);
@@ -402,86 +336,6 @@ impl Scoreboard {
         }
     }
 
-    /// Takes a segment for lost, its retransmission included. Returns the bytes newly lost.
-    pub fn mark_lost(&mut self, id: SegmentId) -> u64 {
-        let segment = self.get_mut(id);
-        let len = u64::from(segment.len);
-        if segment.sacked || (segment.lost && !segment.resent) {
-            return 0;
-        }
-        let was = *segment;
-        segment.lost = true;
-        segment.resent &= !was.lost;
-        let segment = *segment;
-        self.lost_ever += len;
-        self.counts.lost_ever = self.counts.lost_ever.wrapping_add(1);
-        if self.tells_losses {
-            self.just_lost.push(LostSegment {
-                len,
-                tx_in_flight: u64::from(segment.tx_in_flight),
-                lost: segment.lost_since(self.lost_ever),
-                app_limited: segment.app_limited,
-            });
-        }
-        if !was.lost {
-            self.lost += len;
-            self.counts.lost += 1;
-        } else if was.resent {
-            self.no_longer_resent(&was);
-        }
-        self.counts.waiting += u32::from(!segment.resent);
-        self.lost_hint = self.lost_hint.min(id);
-        len
-    }
-
-    /// Takes everything that is not acknowledged selectively for lost. Returns the bytes newly
-    /// lost.
-    pub fn mark_all_lost(&mut self) -> u64 {
-        self.ids().map(|id| self.mark_lost(id)).sum()
-    }
-
-    /// Nothing that is waiting to be retransmitted is lost after all.
-    pub fn clear_lost(&mut self) {
-        for id in self.ids() {
-            let segment = self.get_mut(id);
-            if segment.lost {
-                let was = *segment;
-                segment.lost = false;
-                segment.resent = false;
-                self.no_longer_lost(&was);
-                if was.resent {
-                    self.no_longer_resent(&was);
-                }
-            }
-        }
-    }
-
-    /// Nothing is lost after all; what left again is in the network all the same.
-    pub(crate) fn unmark_lost(&mut self) {
-        for id in self.ids() {
-            self.get_mut(id).lost = false;
-        }
-        self.lost = 0;
-        self.counts.lost = 0;
-        self.counts.waiting = 0;
-    }
-
-    /// The copy of a segment that left again is out of the network.
-    pub(crate) fn forget_resent(&mut self, id: SegmentId) {
-        let segment = self.get_mut(id);
-        let was = *segment;
-        segment.resent = false;
-        if was.resent {
-            self.no_longer_resent(&was);
-            self.counts.waiting += u32::from(was.lost);
-        }
-    }
-
-    /// The detector of losses by time has done with a segment.
-    pub(crate) fn set_judged(&mut self, id: SegmentId) {
-        self.get_mut(id).judged = true;
-    }
-
     /// Forgets all selective acknowledgements: the receiver may renege (RFC 2018 section 8).
     pub fn forget_sacked(&mut self) {
         for id in self.ids() {
@@ -490,41 +344,6 @@ impl Scoreboard {
         self.sacked = 0;
         self.sacked_segments = 0;
         self.previous_blocks.clear();
-    }
-
-    /// The first segment that is lost and not yet retransmitted.
-    pub fn next_lost(&mut self) -> Option<SegmentId> {
-        if self.counts.waiting == 0 {
-            return None;
-        }
-        while self.lost_hint < self.tail {
-            let segment = self.get(self.lost_hint);
-            if segment.lost && !segment.resent {
-                return Some(self.lost_hint);
-            }
-            self.lost_hint += 1;
-        }
-        None
-    }
-
-    /// Records that a segment left again. A segment not taken for lost (a probe) counts once
-    /// in flight all the same.
-    pub fn mark_resent(&mut self, id: SegmentId, update: impl FnOnce(&mut Segment)) -> Segment {
-        let segment = self.get_mut(id);
-        let len = u64::from(segment.len);
-        let newly = segment.lost && !segment.resent;
-        segment.resent |= segment.lost;
-        segment.ever_resent = true;
-        segment.no_rtt = true;
-        segment.judged = false;
-        update(segment);
-        let segment = *segment;
-        if newly {
-            self.resent += len;
-            self.counts.resent += 1;
-            self.counts.waiting -= 1;
-        }
-        segment
     }
 
     /// Recounts everything from the segments: the invariant behind the running counts.
