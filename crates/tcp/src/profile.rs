@@ -52,6 +52,8 @@ pub struct Profile {
     pub recovery: Recovery,
     /// The timer that waits for reordered segments (RFC 8985 section 6.2).
     pub reorder_timer: CoarseTimer,
+    /// How long RACK waits for reordered segments.
+    pub reordering_window: ReorderingWindow,
     /// Whether variants that name a classic recovery (reno, newreno, sack) get it, or the
     /// profile's, as in a kernel where these are only window rules.
     pub classic_variants: bool,
@@ -159,6 +161,24 @@ pub enum InitialSsthresh {
     Bytes(u64),
     /// The receiver's window.
     Rwnd,
+}
+
+/// How long RACK waits for reordered segments, as far as that can be set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReorderingWindow {
+    /// It widens when duplicates are reported (`TCP_RACK_STATIC_REO_WND` is not set).
+    pub widens: bool,
+    /// Enough segments delivered above show a loss without waiting, as long as nothing was
+    /// reordered (`TCP_RACK_NO_DUPTHRESH` is not set).
+    pub counts: bool,
+}
+
+impl ReorderingWindow {
+    /// As RFC 8985 section 6.2 has it.
+    pub const RFC_8985: ReorderingWindow = ReorderingWindow {
+        widens: true,
+        counts: true,
+    };
 }
 
 /// How lost data is found and repaired.

@@ -28,6 +28,8 @@ pub(crate) struct Counts {
     pub waiting: u32,
     /// Taken for lost over the connection's life, modulo 2^32.
     pub lost_ever: u32,
+    /// Delivered, as duplicate acknowledgements without SACK tell: how many, but not which.
+    pub presumed: u32,
 }
 
 /// The segments between `snd_una` and `snd_nxt`.
@@ -154,8 +156,20 @@ impl Scoreboard {
     /// Segments estimated to be in the network.
     pub(crate) fn segments_in_flight(&self) -> u64 {
         self.segments() + u64::from(self.counts.resent)
-            - self.sacked_segments
+            - self.delivered_segments()
             - u64::from(self.counts.lost)
+    }
+
+    /// Segments delivered beyond the first one missing (`sacked_out`): those acknowledged
+    /// selectively, or what stands for them without SACK.
+    #[inline]
+    pub(crate) fn delivered_segments(&self) -> u64 {
+        self.sacked_segments + u64::from(self.counts.presumed)
+    }
+
+    /// So many segments, nobody knows which, were delivered beyond the first one missing.
+    pub(crate) fn presume_delivered(&mut self, segments: u32) {
+        self.counts.presumed = segments;
     }
 
     /// Bytes taken for lost over the connection's life, a segment as often as it was.
@@ -351,6 +365,7 @@ impl Scoreboard {
         let mut counts = [0_u64; 5];
         let mut segments = Counts {
             lost_ever: self.counts.lost_ever,
+            presumed: self.counts.presumed,
             ..Counts::default()
         };
         let mut expected = None;
@@ -370,7 +385,9 @@ impl Scoreboard {
             segments.waiting += u32::from(segment.lost && !segment.resent);
             contiguous &= !(segment.sacked && segment.lost);
         }
+        let left = self.delivered_segments() + u64::from(self.counts.lost);
         contiguous
+            && left <= self.segments()
             && segments == self.counts
             && counts
                 == [

@@ -228,7 +228,7 @@ impl Sender {
                 window,
                 board,
                 rtt: RttEstimator::new(&profile.rto),
-                episode: Episode::default(),
+                episode: Episode::of(&profile),
                 counters: Counters::default(),
                 snd_una: 0,
                 snd_nxt: 0,

@@ -43,7 +43,9 @@ impl Sender {
                 ..stamped
             }
         });
-        line.rack.on_resent(id, now);
+        if linux.finds_by_time() {
+            line.rack.on_resent(id, now);
+        }
         self.timed = None;
         *packet = self.data_packet(now, &segment);
         packet.notes |= notes::RETRANSMISSION;

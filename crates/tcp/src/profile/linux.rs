@@ -5,7 +5,8 @@ use cclab_units::Time;
 
 use super::{
     AckDelay, AckPolicy, Bursts, CoarseTimer, Compression, DefaultRwnd, InitialSsthresh, Profile,
-    ReceiveBuffer, Recovery, RtoFloor, RtoRules, RttClock, SendBuffer, SynRules, Wire,
+    ReceiveBuffer, Recovery, ReorderingWindow, RtoFloor, RtoRules, RttClock, SendBuffer, SynRules,
+    Wire,
 };
 
 /// Ethernet without its preamble, gap and checksum, as Linux's queueing layer counts it.
@@ -65,6 +66,7 @@ pub(super) static LINUX_6_12: Profile = Profile {
         slack: Time::from_millis(2), // TCP_TIMEOUT_MIN_US
         tick: Time::from_millis(1),  // CONFIG_HZ=1000
     },
+    reordering_window: ReorderingWindow::RFC_8985,
     classic_variants: false,
     limited_transmit: true,
     careful_fast_retransmit: true,

@@ -4,8 +4,8 @@ use cclab_cc::{Arithmetic, SlowStart};
 use cclab_units::Time;
 
 use super::{
-    AckDelay, AckPolicy, CoarseTimer, DefaultRwnd, InitialSsthresh, Profile, Recovery, RtoFloor,
-    RtoRules, RttClock, SynRules, Wire,
+    AckDelay, AckPolicy, CoarseTimer, DefaultRwnd, InitialSsthresh, Profile, Recovery,
+    ReorderingWindow, RtoFloor, RtoRules, RttClock, SynRules, Wire,
 };
 
 pub(super) static NS2: Profile = Profile {
@@ -51,6 +51,7 @@ pub(super) static NS2: Profile = Profile {
     },
     recovery: Recovery::Sack,
     reorder_timer: CoarseTimer::EXACT,
+    reordering_window: ReorderingWindow::RFC_8985,
     classic_variants: true,
     limited_transmit: true,        // singledup_
     careful_fast_retransmit: true, // bugFix_

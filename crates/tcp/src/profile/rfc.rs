@@ -5,8 +5,8 @@ use cclab_units::Time;
 
 use super::linux::LINUX_6_12;
 use super::{
-    AckDelay, AckPolicy, CoarseTimer, DefaultRwnd, InitialSsthresh, Profile, Recovery, RtoFloor,
-    RtoRules, RttClock, SynRules, Wire,
+    AckDelay, AckPolicy, CoarseTimer, DefaultRwnd, InitialSsthresh, Profile, Recovery,
+    ReorderingWindow, RtoFloor, RtoRules, RttClock, SynRules, Wire,
 };
 
 pub(super) static RFC: Profile = Profile {
@@ -46,6 +46,7 @@ pub(super) static RFC: Profile = Profile {
     },
     recovery: Recovery::RackPrr,
     reorder_timer: CoarseTimer::EXACT,
+    reordering_window: ReorderingWindow::RFC_8985,
     classic_variants: true,
     limited_transmit: true,
     careful_fast_retransmit: true,

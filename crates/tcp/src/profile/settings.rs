@@ -1,6 +1,6 @@
 //! Kernel settings that a profile honours, by their sysctl names.
 
-use super::{DefaultRwnd, Profile, Recovery};
+use super::{DefaultRwnd, Profile, Recovery, ReorderingWindow};
 
 /// A kernel setting that is modelled: its name, and what a value of it does to a profile. `None`:
 /// the value makes no sense.
@@ -80,13 +80,21 @@ const SETTINGS: &[Setting] = &[
         },
     },
     Setting {
-        // Without RACK: the scoreboard of RFC 6675, where a retransmission that is lost waits
-        // for the timeout. The kernel then still has its tail loss probes.
+        // Bits: RACK, a window for reordering that never widens, and one that no count shortens.
+        // Without RACK the segments SACKed above a hole are counted, and a retransmission that is
+        // lost waits for the timeout.
         name: "net.ipv4.tcp_recovery",
         apply: |profile, value| {
-            if !switch(value)? && profile.recovery == Recovery::RackPrr {
+            let bits = switch(value)
+                .map(u8::from)
+                .or_else(|| value.parse().ok().filter(|&bits: &u8| bits < 8))?;
+            if bits & 1 == 0 && profile.recovery == Recovery::RackPrr {
                 profile.recovery = Recovery::Sack;
             }
+            profile.reordering_window = ReorderingWindow {
+                widens: bits & 2 == 0,
+                counts: bits & 4 == 0,
+            };
             Some(())
         },
     },

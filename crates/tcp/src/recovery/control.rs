@@ -3,7 +3,7 @@
 use cclab_cc::{Arithmetic, Config, CongestionControl, Maker};
 use cclab_units::Rate;
 
-use super::linux::Linux;
+use super::linux::{Finder, Linux};
 use crate::profile::{Profile, Recovery};
 
 /// Who keeps the window.
@@ -15,15 +15,21 @@ pub(crate) enum Control {
 }
 
 impl Control {
-    /// What `maker` makes, for a flow that repairs losses by `recovery`. Only Linux's own form of
-    /// recovery keeps the window; for others a variant without one is lent one.
+    /// What `maker` makes, for a flow that repairs losses by `recovery`. Only Linux's stack keeps
+    /// the window; on others a variant without one is lent one.
     pub fn new(maker: &Maker, config: &Config, profile: &Profile, recovery: Recovery) -> Control {
-        let keeps = profile.arithmetic == Arithmetic::Segments && recovery == Recovery::RackPrr;
-        match maker.make(config) {
-            cclab_cc::Control::Stack(ops) if keeps => {
-                Control::Linux(Box::new(Linux::new(config, ops)))
+        let finder = match recovery {
+            _ if profile.arithmetic != Arithmetic::Segments => None,
+            Recovery::RackPrr => Some(Finder::Time),
+            Recovery::Sack => Some(Finder::Count),
+            Recovery::NewReno => Some(Finder::Duplicates),
+            Recovery::Tahoe | Recovery::Reno | Recovery::Vegas => None, // the kernel has none
+        };
+        match (maker.make(config), finder) {
+            (cclab_cc::Control::Stack(ops), Some(finder)) => {
+                Control::Linux(Box::new(Linux::new(config, ops, finder)))
             }
-            made => Control::Own(made.lent(config)),
+            (made, _) => Control::Own(made.lent(config)),
         }
     }
 

@@ -11,7 +11,7 @@ mod undo;
 use cclab_cc::Repair;
 use cclab_units::Time;
 
-use crate::profile::Recovery;
+use crate::profile::{Profile, Recovery};
 use crate::recovery::news::AckNews;
 pub(crate) use fine_timer::FineTimer;
 pub(crate) use frto::Frto;
@@ -91,6 +91,13 @@ impl From<Phase> for Repair {
 }
 
 impl Episode {
+    /// Nothing is lost yet, on the stack of `profile`.
+    pub(crate) fn of(profile: &Profile) -> Episode {
+        let mut episode = Episode::default();
+        episode.rack.window = profile.reordering_window;
+        episode
+    }
+
     /// Where loss recovery is.
     pub fn phase(&self) -> Phase {
         self.phase

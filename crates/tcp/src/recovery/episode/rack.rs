@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 
 use cclab_units::Time;
 
+use crate::profile::ReorderingWindow;
 use crate::scoreboard::{Scoreboard, Segment, SegmentId};
 
 /// Duplicate ACKs or SACKed segments that show a loss without waiting (RFC 8985 section 3.3.2).
@@ -20,6 +21,8 @@ const REO_WND_PERSIST: u32 = 16;
 /// State of the detector.
 #[derive(Debug)]
 pub struct Rack {
+    /// How the reordering window behaves.
+    pub(crate) window: ReorderingWindow,
     /// Send time and end of the most recently sent segment that was delivered.
     sent: Time,
     end: u64,
@@ -46,6 +49,7 @@ pub struct Rack {
 impl Default for Rack {
     fn default() -> Rack {
         Rack {
+            window: ReorderingWindow::RFC_8985,
             sent: Time::ZERO,
             end: 0,
             again: false,
@@ -105,7 +109,7 @@ impl Rack {
     /// The receiver reported a duplicate: the window was too narrow (step 4). At most once per
     /// round trip.
     pub fn on_dsack(&mut self, snd_una: u64, snd_nxt: u64) {
-        if self.dsack_round_end.is_some_and(|end| snd_una < end) {
+        if !self.window.widens || self.dsack_round_end.is_some_and(|end| snd_una < end) {
             return;
         }
         self.dsack_round_end = Some(snd_nxt);
@@ -122,7 +126,8 @@ impl Rack {
     }
 
     fn reo_wnd(&self, board: &Scoreboard, in_recovery: bool, min_rtt: Time, srtt: Time) -> Time {
-        if !self.reordering_seen && (in_recovery || board.sacked_segments() >= DUP_THRESH) {
+        let counted = self.window.counts && board.sacked_segments() >= DUP_THRESH;
+        if !self.reordering_seen && (in_recovery || counted) {
             return Time::ZERO;
         }
         (min_rtt * self.reo_wnd_mult / 4).min(srtt)
@@ -219,7 +224,7 @@ impl Rack {
     /// `tcp_rack_update_reo_wnd`: `prior` segments were delivered when what is now acknowledged
     /// left, and `delivered` are now.
     pub(crate) fn update_window(&mut self, prior: u32, delivered: u32) {
-        if prior == 0 {
+        if prior == 0 || !self.window.widens {
             return;
         }
         if (prior.wrapping_sub(self.widened_at) as i32) < 0 {

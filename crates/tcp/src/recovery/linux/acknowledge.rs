@@ -99,7 +99,7 @@ impl Linux {
         let (delivered, lost) = (self.tcp.delivered, line.board.counts().lost_ever);
         let outstanding = !line.board.is_empty();
         let reneged = self.reneged;
-        let prior_sacked = line.board.sacked_segments();
+        let prior_sacked = line.board.delivered_segments();
         let prior_fack = self.highest_sacked(line);
         *line.snd_una = ack.ack;
 
@@ -127,6 +127,9 @@ impl Linux {
             prior_sacked,
         };
         flags |= self.measure(line, ack, &found, &mut sample);
+        if cleaned.flags & flag::DATA_ACKED != 0 && !self.finder.has_sack() {
+            self.remove_duplicates(line, cleaned.acked, ack.ece);
+        }
         if cleaned.flags & flag::DATA_ACKED != 0
             && let Some(low) = cleaned.lowest.filter(|&low| low < prior_fack)
         {
@@ -227,7 +230,7 @@ impl Linux {
     }
 
     /// `tcp_highest_sack_seq`.
-    fn highest_sacked(&self, line: &Line<'_>) -> u64 {
+    pub(super) fn highest_sacked(&self, line: &Line<'_>) -> u64 {
         match line.board.highest_sacked() {
             Some(id) => line.board.get(id).end(),
             None => *line.snd_una,
@@ -247,6 +250,7 @@ impl Linux {
         let up = self.clocks.uptime_us();
         let tcp = &mut self.tcp;
         let rack = &mut *line.rack;
+        let has_sack = self.finder.has_sack();
         let echo = Some(ack.tsecr).filter(|&echo| ack.tsval != 0 && echo != 0);
         // The echo is older than the departure: it is of the original.
         let spurious = |segment: &Segment| {
@@ -265,9 +269,11 @@ impl Linux {
                 }
             }
             if !segment.sacked {
-                cleaned.delivered += 1;
-                if !spurious(segment) {
-                    rack.on_delivered(segment, now, min_rtt);
+                if has_sack {
+                    cleaned.delivered += 1;
+                    if !spurious(segment) {
+                        rack.on_delivered(segment, now, min_rtt);
+                    }
                 }
                 rate::on_delivered(tcp, sample, segment, (first, up));
             }
@@ -275,6 +281,12 @@ impl Linux {
             cleaned.flags |= flag::DATA_ACKED;
         });
         self.count_delivered(cleaned.delivered, ack.ece);
+        self.scan
+            .on_cleaned(cleaned.acked - cleaned.delivered, line.board);
+        if !has_sack && cleaned.flags & flag::RETRANS_DATA_ACKED != 0 {
+            // Nothing tells which of what is acknowledged had arrived before.
+            cleaned.flags &= !flag::ORIG_SACK_ACKED;
+        }
         let board = &line.board;
         if prior_sacked > 0 && !board.is_empty() && board.get(board.ids().start).sacked {
             cleaned.flags |= flag::SACK_RENEGING;

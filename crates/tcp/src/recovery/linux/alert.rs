@@ -4,6 +4,7 @@
 use cclab_interface::CaState;
 use cclab_units::Time;
 
+use super::reduction::Partial;
 use super::{Line, Linux, Resend, flag};
 
 impl Linux {
@@ -17,7 +18,13 @@ impl Linux {
         duplicate: bool,
         data_left: bool,
     ) {
-        let ece = *flags & flag::ECE != 0;
+        let has = |bits: u32| *flags & bits != 0;
+        let (ece, advanced) = (has(flag::ECE), has(flag::SND_UNA_ADVANCED));
+        // Whether more may be lost, as far as that is counted.
+        let mut count = duplicate || (has(flag::DATA_SACKED) && self.is_far_ahead(line));
+        if line.board.is_empty() {
+            line.board.presume_delivered(0);
+        }
         if ece {
             self.tcp.prior_ssthresh = 0;
         }
@@ -26,21 +33,27 @@ impl Linux {
         }
         if self.tcp.ca() == CaState::Open {
             self.retrans_stamp = 0;
-        } else if *line.snd_una >= self.high_seq {
-            self.leave(line);
+        } else if *line.snd_una >= self.high_seq && self.leave(line) {
+            return;
         }
+        let mut begins = false;
         match self.tcp.ca() {
             CaState::Recovery => {
-                let advanced = *flags & flag::SND_UNA_ADVANCED != 0;
-                if advanced && self.undo_partial(line, prior_una) {
-                    return;
+                if !advanced {
+                    self.note_duplicate(line, duplicate, ece);
+                } else {
+                    match self.undo_partial(line, prior_una) {
+                        Partial::Waits => return,
+                        Partial::Repaired => count = self.is_far_ahead(line),
+                        Partial::Undone => {}
+                    }
                 }
                 if self.undo_by_dsack(line) {
                     self.try_to_open(line, *flags);
                 }
                 self.mark_losses(line, flags);
                 if self.tcp.ca() != CaState::Recovery {
-                    if line.board.counts().lost == 0 {
+                    if !self.is_time_to_recover(line) {
                         return;
                     }
                     self.enter_recovery(line, ece);
@@ -53,33 +66,52 @@ impl Linux {
                 if self.tcp.ca() != CaState::Open && !again {
                     return;
                 }
-                self.watch(line, flags);
-                return;
+                begins = self.watch(line, flags, duplicate);
+                if !begins {
+                    return;
+                }
             }
             CaState::Open | CaState::Disorder | CaState::Cwr => {
-                self.watch(line, flags);
-                return;
+                begins = self.watch(line, flags, duplicate);
+                if !begins {
+                    return;
+                }
             }
+        }
+        if count {
+            self.mark_by_count(line, begins);
         }
         self.resend = Resend::Lost;
     }
 
     /// Outside Recovery and Loss, or out of Loss: whether losses begin an episode.
-    fn watch(&mut self, line: &mut Line<'_>, flags: &mut u32) {
+    fn watch(&mut self, line: &mut Line<'_>, flags: &mut u32, duplicate: bool) -> bool {
+        let ece = *flags & flag::ECE != 0;
+        if !self.finder.has_sack() && *flags & flag::SND_UNA_ADVANCED != 0 {
+            line.board.presume_delivered(0);
+        }
+        self.note_duplicate(line, duplicate, ece);
         if self.tcp.ca() <= CaState::Disorder {
             self.undo_by_dsack(line);
         }
         self.mark_losses(line, flags);
-        if line.board.counts().lost == 0 {
+        if !self.is_time_to_recover(line) {
             self.try_to_open(line, *flags);
-            return;
+            return false;
         }
-        self.enter_recovery(line, *flags & flag::ECE != 0);
-        self.resend = Resend::Lost;
+        self.enter_recovery(line, ece);
+        true
     }
 
-    /// All that was out when the state was entered is acknowledged.
-    fn leave(&mut self, line: &mut Line<'_>) {
+    fn note_duplicate(&mut self, line: &mut Line<'_>, duplicate: bool, ece: bool) {
+        if duplicate && !self.finder.has_sack() {
+            self.add_duplicate(line, ece);
+        }
+    }
+
+    /// All that was out when the state was entered is acknowledged. Returns whether the state is
+    /// held on to until more is, and nothing else is to be done.
+    fn leave(&mut self, line: &mut Line<'_>) -> bool {
         match self.tcp.ca() {
             // The receiver has to see the answer to its mark: something beyond is acknowledged.
             CaState::Cwr if *line.snd_una != self.high_seq => {
@@ -87,11 +119,15 @@ impl Linux {
                 self.set_state(CaState::Open);
             }
             CaState::Recovery => {
-                self.undo_recovery(line);
+                line.board.presume_delivered(0);
+                if self.undo_recovery(line) {
+                    return true;
+                }
                 self.end_reduction();
             }
             _ => {}
         }
+        false
     }
 
     /// `tcp_check_sack_reneging`: the first segment outstanding is one that the receiver has. It gets
@@ -105,32 +141,5 @@ impl Linux {
         self.set_rto(line, line.now + patience);
         *flags &= !flag::SET_XMIT_TIMER;
         true
-    }
-
-    /// `tcp_identify_packet_loss`, `tcp_rack_mark_lost`.
-    fn mark_losses(&mut self, line: &mut Line<'_>, flags: &mut u32) {
-        if line.board.is_empty() {
-            return;
-        }
-        let resent = line.board.counts().resent;
-        if line.rack.take_advanced() {
-            let again = self.detect(line);
-            if again != Time::NEVER {
-                self.set_reorder_timer(line, again);
-                *flags &= !flag::SET_XMIT_TIMER;
-            }
-        }
-        if line.board.counts().resent < resent {
-            *flags |= flag::LOST_RETRANS;
-        }
-        self.see(line);
-    }
-
-    /// Marks what is lost by the clock; returns when to look again.
-    pub(super) fn detect(&mut self, line: &mut Line<'_>) -> Time {
-        let rtts = self.rtts(line);
-        let in_recovery = self.in_recovery();
-        line.rack
-            .mark_overdue(line.board, line.now, in_recovery, rtts)
     }
 }

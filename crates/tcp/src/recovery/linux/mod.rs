@@ -6,18 +6,21 @@
 //!   `tcp_cong_control`;
 //! - `sack`: what its SACK blocks tell (`tcp_sacktag_write_queue`);
 //! - `alert`: the machine (`tcp_fastretrans_alert`);
+//! - `losses`: which segments are lost (`tcp_identify_packet_loss`, `tcp_mark_head_lost`);
+//! - `duplicates`: what stands for selective acknowledgements where there are none
+//!   (`tcp_add_reno_sack`);
 //! - `reduction`: the window on its way down, and the way back (`tcp_cwnd_reduction`,
 //!   `tcp_undo_cwnd_reduction`);
 //! - `timeout`: the retransmission timer and F-RTO (`tcp_enter_loss`, `tcp_process_loss`);
 //! - `timers`: the one timer that is for timeouts, probes and reordering in turn;
 //! - `usage`: whether the window is used, idle times, departures (`tcp_cwnd_validate`);
 //! - `rate`: samples of the delivery rate (`tcp_rate_gen`).
-//!
-//! The stack has SACK, timestamps or not, and RACK; what the kernel does without is not here.
 
 mod acknowledge;
 mod alert;
+mod duplicates;
 mod flag;
+mod losses;
 mod rate;
 mod reduction;
 mod rtt_min;
@@ -38,6 +41,8 @@ use crate::scoreboard::Scoreboard;
 use rtt_min::RttMin;
 
 pub(crate) use acknowledge::Ack;
+pub(crate) use losses::Finder;
+use losses::Scan;
 
 /// The ticks at the start of a connection: the 32-bit clock wraps after five minutes
 /// (`INITIAL_JIFFIES`), and zero is left to mean "not set".
@@ -67,6 +72,7 @@ pub(crate) struct Linux {
     /// The connection as the variant sees it.
     pub tcp: Tcp,
     ops: Box<dyn CongestionOps>,
+    finder: Finder,
     /// The variant sets window and rate at each acknowledgement.
     controls: bool,
     mss: u64,
@@ -94,7 +100,10 @@ pub(crate) struct Linux {
     retransmits: u32,
     /// The receiver let go of what it had acknowledged selectively.
     reneged: bool,
+    /// Segments that arrive out of place and are not taken for a loss.
     reordering: u32,
+    /// Where the count of what was SACKed above stands.
+    scan: Scan,
     /// Duplicates reported and retransmissions over the connection's life, in segments.
     dsack_dups: u32,
     total_retrans: u32,
@@ -136,7 +145,7 @@ pub(crate) struct Line<'a> {
 
 impl Linux {
     /// The stack before the handshake.
-    pub fn new(config: &Config, ops: Box<dyn CongestionOps>) -> Linux {
+    pub fn new(config: &Config, ops: Box<dyn CongestionOps>, finder: Finder) -> Linux {
         let initial = (config.initial_window / config.mss).max(1) as u32;
         let tcp = Tcp {
             snd_cwnd: initial,
@@ -151,6 +160,7 @@ impl Linux {
             tcp,
             controls: ops.has_cong_control(),
             ops,
+            finder,
             mss: config.mss,
             initial,
             clocks: StampClocks::of(&config.params),
@@ -166,6 +176,7 @@ impl Linux {
             retransmits: 0,
             reneged: false,
             reordering: REORDERING,
+            scan: Scan::default(),
             dsack_dups: 0,
             total_retrans: 0,
             resend: Resend::Nothing,
@@ -283,7 +294,7 @@ impl Linux {
         let counts = line.board.counts();
         let tcp = &mut self.tcp;
         tcp.packets_out = line.board.segments() as u32;
-        tcp.sacked_out = line.board.sacked_segments() as u32;
+        tcp.sacked_out = line.board.delivered_segments() as u32;
         tcp.lost_out = counts.lost;
         tcp.retrans_out = counts.resent;
         tcp.lost = counts.lost_ever;
@@ -324,11 +335,6 @@ impl Linux {
     /// `tcp_packets_in_flight`.
     fn in_flight(line: &Line<'_>) -> u32 {
         line.board.segments_in_flight() as u32
-    }
-
-    /// The smallest round-trip time and the smoothed one, for the detector of losses.
-    fn rtts(&self, line: &Line<'_>) -> (Time, Time) {
-        (self.min_rtt(), line.rtt.srtt())
     }
 
     fn min_rtt(&self) -> Time {

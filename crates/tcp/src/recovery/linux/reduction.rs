@@ -3,8 +3,19 @@
 
 use cclab_interface::{CaEvent, CaState, TCP_INFINITE_SSTHRESH};
 
-use super::{ECN_QUEUE_CWR, Line, Linux, flag};
+use super::{ECN_QUEUE_CWR, Line, Linux, Scan, flag};
 use crate::seq;
+
+/// What an acknowledgement inside an episode shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Partial {
+    /// A hole was filled by what was sent again.
+    Repaired,
+    /// By what was late: the reduction is taken back.
+    Undone,
+    /// By what was late: the reduction is, once nothing that was sent again is in the network.
+    Waits,
+}
 
 impl Linux {
     /// `tcp_enter_recovery`: losses that acknowledgements or the clock showed are repaired.
@@ -107,6 +118,7 @@ impl Linux {
         line.counters.undos += 1;
         if unmark {
             line.board.unmark_lost();
+            self.scan = Scan::default();
         }
         if self.tcp.prior_ssthresh != 0 {
             self.see(line);
@@ -126,12 +138,16 @@ impl Linux {
     fn may_undo(&self, line: &Line<'_>) -> bool {
         line.profile.undo
             && self.undo_marker.is_some()
-            && (self.undo_retrans == Some(0) || self.was_delayed())
+            && (self.undo_retrans == Some(0) || self.was_delayed(line))
     }
 
     /// `tcp_packet_delayed`: nothing was sent again, or what the echo is of left before.
-    fn was_delayed(&self) -> bool {
-        self.retrans_stamp == 0 || self.echo_is_before(self.retrans_stamp)
+    fn was_delayed(&self, line: &Line<'_>) -> bool {
+        if self.retrans_stamp == 0 {
+            // Without SACK the stamp may have been forgotten while the end was waited for.
+            return self.finder.has_sack() || *line.snd_una < self.high_seq;
+        }
+        self.echo_is_before(self.retrans_stamp)
     }
 
     /// `tcp_tsopt_ecr_before`.
@@ -140,15 +156,20 @@ impl Linux {
         self.tcp.saw_tstamp != 0 && echo != 0 && seq::before(echo, stamp)
     }
 
-    /// `tcp_try_undo_recovery`: the episode ends, and may have been a mistake.
-    pub(super) fn undo_recovery(&mut self, line: &mut Line<'_>) {
+    /// `tcp_try_undo_recovery`: the episode ends, and may have been a mistake. Returns whether it is
+    /// held on to all the same.
+    pub(super) fn undo_recovery(&mut self, line: &mut Line<'_>) -> bool {
         if self.may_undo(line) {
             self.undo_reduction(line, false);
         } else {
             line.rack.on_genuine();
         }
+        if self.waits_beyond(line) {
+            return true;
+        }
         self.set_state(CaState::Open);
         self.reneged = false;
+        false
     }
 
     /// `tcp_try_undo_dsack`: all that was sent again arrived twice.
@@ -168,26 +189,27 @@ impl Linux {
         if mistaken {
             self.undo_reduction(line, true);
             self.retransmits = 0;
-            self.set_state(CaState::Open);
-            self.reneged = false;
+            if !self.waits_beyond(line) && (by_frto || self.finder.has_sack()) {
+                self.set_state(CaState::Open);
+                self.reneged = false;
+            }
         }
         mistaken
     }
 
-    /// `tcp_try_undo_partial`: a hole was filled by what was late. Returns whether to wait for what
-    /// was sent again.
-    pub(super) fn undo_partial(&mut self, line: &mut Line<'_>, prior_una: u64) -> bool {
-        if !line.profile.undo || self.undo_marker.is_none() || !self.was_delayed() {
-            return false;
+    /// `tcp_try_undo_partial`: whether a hole was filled by what was late.
+    pub(super) fn undo_partial(&mut self, line: &mut Line<'_>, prior_una: u64) -> Partial {
+        if !line.profile.undo || self.undo_marker.is_none() || !self.was_delayed(line) {
+            return Partial::Repaired;
         }
         self.check_reordering(line, prior_una);
         if line.board.counts().resent > 0 {
-            return true;
+            return Partial::Waits;
         }
         self.clean_retrans_stamp(line);
         self.undo_reduction(line, true);
         self.try_keep_open(line);
-        false
+        Partial::Undone
     }
 
     /// `tcp_any_retrans_done`.
@@ -205,7 +227,7 @@ impl Linux {
 
     /// `tcp_try_keep_open`.
     pub(super) fn try_keep_open(&mut self, line: &mut Line<'_>) {
-        let left_out = line.board.sacked_segments() > 0 || line.board.counts().lost > 0;
+        let left_out = line.board.delivered_segments() > 0 || line.board.counts().lost > 0;
         let state = match left_out || Self::any_retrans_done(line) {
             true => CaState::Disorder,
             false => CaState::Open,

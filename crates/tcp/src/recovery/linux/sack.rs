@@ -38,9 +38,10 @@ impl Linux {
         let now = line.now;
         let up = self.clocks.uptime_us();
         let highest = line.board.highest_sacked();
-        let (rack, tcp) = (&mut *line.rack, &mut self.tcp);
+        let (rack, tcp, scan) = (&mut *line.rack, &mut self.tcp, &mut self.scan);
         line.board.select(ack.blocks, |id, segment| {
             rack.on_delivered(segment, now, min_rtt);
+            scan.on_selected(id);
             if !segment.ever_resent {
                 if highest.is_some_and(|highest| id < highest) {
                     lowest = lowest.min(segment.start);
@@ -123,11 +124,7 @@ impl Linux {
     /// `tcp_check_sack_reordering`: what begins at `low` and was never sent again arrived after
     /// something later.
     pub(super) fn check_reordering(&mut self, line: &mut Line<'_>, low: u64) {
-        let board = &line.board;
-        let highest = match board.highest_sacked() {
-            Some(id) => board.get(id).end(),
-            None => *line.snd_una,
-        };
+        let highest = self.highest_sacked(line);
         if low >= highest {
             return;
         }

@@ -2,7 +2,7 @@
 
 use cclab_interface::{CaEvent, CaState};
 
-use super::{Line, Linux, REORDERING, Resend, flag};
+use super::{Finder, Line, Linux, REORDERING, Resend, Scan, flag};
 
 impl Linux {
     /// `tcp_retransmit_timer`.
@@ -42,7 +42,7 @@ impl Linux {
         self.tcp.snd_cwnd = Self::in_flight(line) + 1;
         self.tcp.snd_cwnd_cnt = 0;
         self.tcp.snd_cwnd_stamp = self.tcp.jiffies32();
-        if state <= CaState::Disorder && line.board.sacked_segments() >= u64::from(REORDERING) {
+        if state <= CaState::Disorder && line.board.delivered_segments() >= u64::from(REORDERING) {
             self.reordering = self.reordering.min(REORDERING);
         }
         self.set_state(CaState::Loss);
@@ -52,13 +52,19 @@ impl Linux {
         self.frto = line.profile.undo && (new_recovery || self.retransmits > 0);
     }
 
-    /// `tcp_timeout_mark_lost`: the first segment is lost, and what left a round trip ago. A receiver
-    /// that let go of what it had shows by the first segment: then all is.
+    /// `tcp_timeout_mark_lost`: the first segment is lost, and by the clock what left a round trip
+    /// ago; without it, all. A receiver that let go of what it had shows by the first segment: then
+    /// all is, too.
     fn mark_at_timeout(&mut self, line: &mut Line<'_>) {
+        self.scan = Scan::default();
+        line.board.presume_delivered(0);
         let ids = line.board.ids();
-        if line.board.get(ids.start).sacked {
+        let reneged = line.board.get(ids.start).sacked;
+        if reneged {
             self.reneged = true;
             line.board.forget_sacked();
+        }
+        if reneged || self.finder != Finder::Time {
             line.board.mark_all_lost();
             return;
         }
@@ -103,6 +109,14 @@ impl Linux {
         if recovered {
             self.undo_recovery(line);
             return;
+        }
+        if !self.finder.has_sack() {
+            // A duplicate tells that new data arrived, which makes room for what is lost.
+            if duplicate && line.snd_nxt > self.high_seq {
+                self.add_duplicate(line, has(flag::ECE));
+            } else if has(flag::SND_UNA_ADVANCED) {
+                line.board.presume_delivered(0);
+            }
         }
         self.resend = Resend::Lost;
     }

@@ -48,11 +48,11 @@ impl Linux {
         }
     }
 
-    /// `tcp_schedule_loss_probe`: RFC 8985 section 7.2, in Open and CWR; not later than a timeout at
-    /// `rto_due`.
+    /// `tcp_schedule_loss_probe`: RFC 8985 section 7.2, in Open and CWR, with SACK; not later than a
+    /// timeout at `rto_due`.
     fn schedule_probe(&self, line: &mut Line<'_>, rto_due: Time) -> bool {
         let quiet = matches!(self.tcp.ca(), CaState::Open | CaState::Cwr);
-        if line.board.is_empty() || !quiet {
+        if line.board.is_empty() || !quiet || !self.finder.has_sack() {
             return false;
         }
         let srtt = line.rtt.srtt();
