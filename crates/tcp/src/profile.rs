@@ -54,6 +54,9 @@ pub struct Profile {
     pub reorder_timer: CoarseTimer,
     /// How long RACK waits for reordered segments.
     pub reordering_window: ReorderingWindow,
+    /// Whether a probe asks after the tail of what was sent (RFC 8985 section 7), where recovery has
+    /// probes.
+    pub tail_loss_probes: bool,
     /// Whether variants that name a classic recovery (reno, newreno, sack) get it, or the
     /// profile's, as in a kernel where these are only window rules.
     pub classic_variants: bool,

@@ -67,6 +67,7 @@ pub(super) static LINUX_6_12: Profile = Profile {
         tick: Time::from_millis(1),  // CONFIG_HZ=1000
     },
     reordering_window: ReorderingWindow::RFC_8985,
+    tail_loss_probes: true,
     classic_variants: false,
     limited_transmit: true,
     careful_fast_retransmit: true,

@@ -52,6 +52,7 @@ pub(super) static NS2: Profile = Profile {
     recovery: Recovery::Sack,
     reorder_timer: CoarseTimer::EXACT,
     reordering_window: ReorderingWindow::RFC_8985,
+    tail_loss_probes: true,
     classic_variants: true,
     limited_transmit: true,        // singledup_
     careful_fast_retransmit: true, // bugFix_

@@ -52,6 +52,7 @@ pub(super) static NS3_3_1X: Profile = Profile {
     recovery: Recovery::NewReno,
     reorder_timer: CoarseTimer::EXACT,
     reordering_window: ReorderingWindow::RFC_8985,
+    tail_loss_probes: true,
     classic_variants: true,
     limited_transmit: false,
     careful_fast_retransmit: false,

@@ -47,6 +47,7 @@ pub(super) static RFC: Profile = Profile {
     recovery: Recovery::RackPrr,
     reorder_timer: CoarseTimer::EXACT,
     reordering_window: ReorderingWindow::RFC_8985,
+    tail_loss_probes: true,
     classic_variants: true,
     limited_transmit: true,
     careful_fast_retransmit: true,

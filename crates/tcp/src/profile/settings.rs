@@ -99,6 +99,15 @@ const SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        // 3 and 4 ask for tail loss probes; what 1 and 2 once asked for, no kernel has.
+        name: "net.ipv4.tcp_early_retrans",
+        apply: |profile, value| {
+            let mode = value.parse().ok().filter(|&mode: &u8| mode <= 4)?;
+            profile.tail_loss_probes = mode >= 3;
+            Some(())
+        },
+    },
+    Setting {
         name: "net.ipv4.tcp_tso_win_divisor",
         apply: |profile, value| {
             // The kernel's is one byte; 0 is another rule there, which is not modelled.

@@ -106,7 +106,9 @@ impl Flight {
 
     /// RFC 8985 section 7.2: the timer runs while data is outstanding in open state.
     pub(crate) fn arm_loss_probe(&mut self, now: Time) {
-        let applies = self.recovery == Recovery::RackPrr && self.episode.phase == Phase::Open;
+        let applies = self.recovery == Recovery::RackPrr
+            && self.episode.phase == Phase::Open
+            && self.profile.tail_loss_probes;
         self.episode.probe_at = if applies {
             let srtt = self.rtt.srtt();
             self.episode

@@ -57,8 +57,7 @@ impl Scan {
         }
     }
 
-    /// Marks what has more than `sacked` fewer segments SACKed below it than there are: all up to
-    /// where `sacked` of them were passed.
+    /// Marks all that was not SACKed, up to where more than `sacked` SACKed ones are passed.
     fn mark(&mut self, board: &mut Scoreboard, sacked: u32) {
         let ids = board.ids();
         let mut below = self.below;

@@ -52,7 +52,8 @@ impl Linux {
     /// timeout at `rto_due`.
     fn schedule_probe(&self, line: &mut Line<'_>, rto_due: Time) -> bool {
         let quiet = matches!(self.tcp.ca(), CaState::Open | CaState::Cwr);
-        if line.board.is_empty() || !quiet || !self.finder.has_sack() {
+        let probes = line.profile.tail_loss_probes && self.finder.has_sack();
+        if line.board.is_empty() || !quiet || !probes {
             return false;
         }
         let srtt = line.rtt.srtt();
