@@ -165,6 +165,10 @@ bench-analyze: .venv/.core-release ## Speed and memory of `cclab analyze` beside
 bench-learn: .venv/.core-release ## Steps per second of a random agent in the environment for learning
 	$(BIN)/python benches/learn.py
 
+.PHONY: bench-python
+bench-python: .venv/.core-release ## Acknowledgements a second of Reno in Python: plain, compiled by numba, once a round trip
+	$(BIN)/python benches/python.py $(BENCH_FLAGS)
+
 .PHONY: bench-sweep
 bench-sweep: .venv/.core-release ## What a sweep of 10,000 short runs costs beside its runs
 	$(BIN)/python benches/sweep.py $(BENCH_FLAGS)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 ENDINGS = {"c": "c", "python": "py", "rust": "rs"}
 PATHS = {"c": "./soft.c", "python": "./soft.py:Soft", "rust": "./soft.rs"}
+MEANT = "{}: the file means something else by {}: choose another name"
+WORD = "{}: Python has a word of that name, and the file is a module: choose another name"
 LABELS = {"c": "soft", "python": "Soft", "rust": "soft"}
 
 
@@ -98,6 +100,20 @@ def test_nothing_is_overwritten(cli: Cli, tmp_path: Path) -> None:
         ("none", "python", "none: the file means something else by None: choose another name"),
         ("random", "python", "random: Python has a module of that name: choose another name"),
         ("tcp_reno", "c", "tcp_reno: the kernel has names that begin so: choose another name"),
+        ("sock", "c", "sock: the kernel has names that begin so: choose another name"),
+        ("option", "rust", "option: the file means something else by Option: choose another name"),
+        ("exception", "python", MEANT.format("exception", "Exception")),
+        ("value_error", "python", MEANT.format("value_error", "ValueError")),
+        ("while", "python", WORD.format("while")),
+        ("match", "python", WORD.format("match")),
+        *(
+            (
+                "conftest",
+                language,
+                "conftest: pytest takes a file of that name for its own: choose another name",
+            )
+            for language in ENDINGS
+        ),
         *(
             (
                 name,
@@ -105,7 +121,19 @@ def test_nothing_is_overwritten(cli: Cli, tmp_path: Path) -> None:
                 f"'{name}' cannot be the name of a variant: it has up to 15 small letters, "
                 "digits and single `_` between them, and begins with a letter",
             )
-            for name in ("Soft", "2soft", "soft-er", "soft__er", "soft_", "sixteen_letters_", "é")
+            for name in (
+                "so ft",
+                "so.ft",
+                "",
+                "soft\u0435r",
+                "Soft",
+                "2soft",
+                "soft-er",
+                "soft__er",
+                "soft_",
+                "sixteen_letters_",
+                "é",
+            )
         ),
     ],
 )
@@ -115,6 +143,40 @@ def test_names_that_cannot_be_are_refused(
     done = cli("new", "variant", name, "--language", language, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (WRONG_INPUT, f"error: {told}\n")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_of_a_module_that_is_installed_is_refused(cli: Cli, tmp_path: Path) -> None:
+    for name in ("numpy", "polars", "cclab"):
+        done = cli("new", "variant", name, "--language", "python", cwd=tmp_path)
+        assert done.returncode == WRONG_INPUT
+        told = f"error: {name}: the file would stand in front of the module {name} ("
+        assert done.stderr.startswith(told), done.stderr
+        # Nothing is imported by these names.
+        done = cli("new", "variant", name, "--language", "rust", cwd=tmp_path)
+        assert done.returncode == DONE, done.stderr
+    # What is in the folder at hand stands in front of nothing but itself.
+    (tmp_path / "soft.py").write_text("")
+    assert cli("new", "variant", "soft", "--language", "python", cwd=tmp_path).returncode == DONE
+
+
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        ("c", [("beta", "int", None)]),
+        ("python", [("beta", None, 0.75)]),
+        ("rust", [("beta", None, 0.75)]),
+    ],
+)
+def test_the_parameters_of_a_file_are_listed(
+    cli: Cli, tmp_path: Path, language: str, told: list[tuple[str, str | None, float | None]]
+) -> None:
+    assert cli("new", "variant", "soft", "--language", language, cwd=tmp_path).returncode == DONE
+    done = cli("list", "variants", PATHS[language], "--json", cwd=tmp_path / "soft")
+    (row,) = json.loads(done.stdout)["variants"]
+    listed = [(one["name"], one["measure"], one["default"]) for one in row["params"]]
+    assert listed == told
+    plain = cli("list", "variants", PATHS[language], cwd=tmp_path / "soft").stdout
+    assert f"params: beta{' = 0.75' if language != 'c' else ''}" in plain
 
 
 @pytest.mark.parametrize("language", ENDINGS)

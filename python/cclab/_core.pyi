@@ -3,7 +3,7 @@
 import random
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Final, Literal, Self, final
+from typing import Any, Final, Literal, Self, final
 
 from typing_extensions import disjoint_base
 
@@ -31,6 +31,7 @@ __all__ = [
     "check",
     "check_entries",
     "compare_repeats",
+    "declared_params",
     "describe",
     "determinants",
     "dimension",
@@ -40,10 +41,12 @@ __all__ = [
     "execute_on_kernel",
     "finish",
     "foreseen",
+    "forked",
     "guard",
     "holds",
     "impairments",
     "kernels",
+    "layouts",
     "measure",
     "metrics",
     "modules",
@@ -53,6 +56,7 @@ __all__ = [
     "plan",
     "probes",
     "qdiscs",
+    "raised_compiled",
     "results_schema",
     "run_id",
     "schema",
@@ -372,6 +376,19 @@ def guard(report: int, limit_s: float) -> None:
     seconds of the processor, end this process, with a word on file and hook to the descriptor
     `report`. Raises `OSError` if the system refuses."""
 
+def forked() -> None:
+    """This process was forked by users' code: it does not go on with the run, which is its
+    parent's."""
+
+def layouts() -> dict[str, Any]:
+    """What compiled code is lent, by the name of its class: bytes, and of each field the name, the
+    kind, the offset and, of kind `set`, the least that it may be, whether it may be infinite, and
+    whether it may be None; and, as `kinds`, what signs of congestion are called."""
+
+def raised_compiled(error: BaseException) -> bool:
+    """`error` was raised and caught by nobody. Gives whether a compiled hook raised it, which it
+    ends then."""
+
 def wrong_files(scenario: str) -> str | None:
     """What is wrong with the C and Rust files of `scenario` (JSON), if anything is: they are
     compiled and loaded, and their code begins to run."""
@@ -382,14 +399,15 @@ def execute_alone(
     classes: Sequence[Class],
     told: int,
     limit_s: float,
+    wall_s: float,
 ) -> tuple[str | None, tuple[str, str, BaseException] | None]:
     """Simulates a run, the variants of whose Python files are `classes`, as `execute` does, in this
     thread: no other one runs Python meanwhile, but while a class lets it.
 
     How far it is goes to the pipe `told` as lines of JSON; when that is closed, the process ends.
     In a call of users' code that takes more than `limit_s` seconds of the processor, the process
-    gets `SIGALRM`. Gives None, or what failed; and what flows call the variant that raised an
-    exception, the name of its hook, and the exception.
+    gets `SIGXCPU`, in one that takes `wall_s` seconds `SIGUSR2`. Gives None, or what failed; and
+    what flows call the variant that raised an exception, the hook, and the exception, or None.
     """
 
 def finish(
@@ -452,6 +470,10 @@ def analyze(
     be read, and `RunError` if a table cannot be written; what is wrong in places is among the
     document's `problems`.
     """
+
+def declared_params(path: str) -> str:
+    """The parameters that the Rust file at `path` declares, as in `variant_file`: it is compiled
+    and loaded, and its code begins to run."""
 
 def variant_file(path: str) -> str:
     """What the variant's file at `path` is, as JSON: a row of `variants` with `language`, `file`,

@@ -44,6 +44,12 @@ pub fn guard(report: i32, limit_s: f64) -> PyResult<()> {
     cclab_module::guard::install(report, limit).map_err(error::system)
 }
 
+/// This process was forked by users' code: it does not go on with the run, which is its parent's.
+#[pyfunction]
+pub fn forked() {
+    variant::FORKED.store(true, Ordering::Relaxed);
+}
+
 /// What is wrong with the C and Rust files of `scenario` (JSON), if anything is: they are compiled and
 /// loaded, and their code begins to run.
 #[pyfunction]
@@ -55,7 +61,8 @@ pub fn wrong_files(scenario: &str) -> PyResult<Option<String>> {
 /// Simulates the run `run_json`, the variants of whose Python files are `classes`, as `execute` does,
 /// in this thread: no other one runs Python meanwhile, but while a class lets it. How far it is goes to
 /// the pipe `told` as lines of JSON; when that is closed, the process ends. In a call of users' code
-/// that takes more than `limit_s` seconds of the processor, the process gets `SIGALRM`.
+/// that takes more than `limit_s` seconds of the processor, the process gets `SIGXCPU`, in one that takes
+/// `wall_s` seconds `SIGUSR2`.
 ///
 /// Gives None, or what failed; where users' code raised an exception, what flows call the variant, the hook's name, and it.
 #[pyfunction]
@@ -66,6 +73,7 @@ pub fn execute_alone(
     classes: Vec<Class>,
     told: i32,
     limit_s: f64,
+    wall_s: f64,
 ) -> PyResult<(Option<String>, Option<Raised>)> {
     let run: Run = serde_json::from_str(run_json).map_err(error::study)?;
     let progress = Progress::default();
@@ -81,8 +89,22 @@ pub fn execute_alone(
         .open(format!("/proc/self/fd/{told}"))
         .map_err(error::system)?;
     let over = AtomicBool::new(false);
+    let limits = [
+        Limit {
+            clock: ClockId::CLOCK_PROCESS_CPUTIME_ID,
+            limit_s,
+            signal: Signal::SIGXCPU,
+            of: " of the processor",
+        },
+        Limit {
+            clock: ClockId::CLOCK_MONOTONIC,
+            limit_s: wall_s,
+            signal: Signal::SIGUSR2,
+            of: "",
+        },
+    ];
     let failed = thread::scope(|scope| {
-        scope.spawn(|| attend(&told, &progress, &watch, limit_s, &over));
+        scope.spawn(|| attend(&told, &progress, &watch, &limits, &over));
         let outcome = simulate(&run, &directory.join(&run.id), &progress, &own);
         over.store(true, Ordering::Relaxed);
         outcome.err()
@@ -97,11 +119,36 @@ pub fn execute_alone(
     Ok((failed, raised))
 }
 
+/// How long a call of users' code may take.
+struct Limit {
+    clock: ClockId,
+    limit_s: f64,
+    /// What the process gets.
+    signal: Signal,
+    /// What the seconds are of.
+    of: &'static str,
+}
+
+impl Limit {
+    /// Seconds on the clock.
+    fn now_s(&self) -> f64 {
+        clock_gettime(self.clock).map_or(0.0, |time| {
+            time.tv_sec() as f64 + time.tv_nsec() as f64 * 1e-9
+        })
+    }
+}
+
 /// Tells how far the run is, and sees to it that users' code comes back, until the run is `over`.
-fn attend(mut told: &File, progress: &Progress, watch: &Watch, limit_s: f64, over: &AtomicBool) {
+fn attend(
+    mut told: &File,
+    progress: &Progress,
+    watch: &Watch,
+    limits: &[Limit; 2],
+    over: &AtomicBool,
+) {
     let mut call = None;
-    let mut since_s = 0.0;
-    let mut warned = false;
+    let mut since_s = [0.0; 2];
+    let mut warned = [false; 2];
     while !over.load(Ordering::Relaxed) {
         thread::park_timeout(TICK);
         let line = format!(
@@ -113,28 +160,29 @@ fn attend(mut told: &File, progress: &Progress, watch: &Watch, limit_s: f64, ove
             std::process::exit(1);
         }
         let now = watch.under_way();
-        let used_s = processor_s();
         if now.is_none() || now != call {
-            (call, since_s, warned) = (now, used_s, false);
-        } else if used_s - since_s > limit_s {
-            if warned {
+            call = now;
+            since_s = limits.each_ref().map(Limit::now_s);
+            warned = [false; 2];
+            continue;
+        }
+        for ((limit, since_s), warned) in limits.iter().zip(&mut since_s).zip(&mut warned) {
+            let now_s = limit.now_s();
+            if now_s - *since_s <= limit.limit_s {
+                continue;
+            }
+            if *warned {
                 // Python could not say where: it does not get its turn.
                 let hook = now.map_or("", |(_, hook)| hook);
-                let line = format!("{{\"stuck\": \"{hook}\"}}\n");
+                let Limit { limit_s, of, .. } = limit;
+                let line = format!("{{\"stuck\": \"{hook}\", \"limit\": \"{limit_s} s{of}\"}}\n");
                 let _ = told.write_all(line.as_bytes());
                 std::process::exit(1);
             }
-            warned = true;
-            since_s = used_s - limit_s / 2.0;
+            *warned = true;
+            *since_s = now_s - limit.limit_s / 2.0;
             // To the process: the system gives it to the main thread, which alone heeds signals in Python.
-            let _ = kill(Pid::this(), Signal::SIGALRM);
+            let _ = kill(Pid::this(), limit.signal);
         }
     }
-}
-
-/// Seconds of a processor that this process has used.
-fn processor_s() -> f64 {
-    clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(0.0, |time| {
-        time.tv_sec() as f64 + time.tv_nsec() as f64 * 1e-9
-    })
 }

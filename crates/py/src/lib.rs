@@ -35,6 +35,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<variant::Ack>()?;
     module.add_class::<variant::Congestion>()?;
     module.add_class::<variant::Report>()?;
+    module.add_function(wrap_pyfunction!(variant::layouts, module)?)?;
+    module.add_function(wrap_pyfunction!(variant::raised_compiled, module)?)?;
     module.add_function(wrap_pyfunction!(plan::check, module)?)?;
     module.add_function(wrap_pyfunction!(plan::plan, module)?)?;
     module.add_function(wrap_pyfunction!(plan::schema, module)?)?;
@@ -51,6 +53,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(execute::execute, module)?)?;
     module.add_function(wrap_pyfunction!(alone::end_with, module)?)?;
     module.add_function(wrap_pyfunction!(alone::guard, module)?)?;
+    module.add_function(wrap_pyfunction!(alone::forked, module)?)?;
     module.add_function(wrap_pyfunction!(alone::wrong_files, module)?)?;
     module.add_function(wrap_pyfunction!(alone::execute_alone, module)?)?;
     module.add_function(wrap_pyfunction!(linux::execute_on_kernel, module)?)?;
@@ -65,6 +68,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(analyze::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(names::variants, module)?)?;
     module.add_function(wrap_pyfunction!(names::variant_file, module)?)?;
+    module.add_function(wrap_pyfunction!(names::declared_params, module)?)?;
     module.add_function(wrap_pyfunction!(names::qdiscs, module)?)?;
     module.add_function(wrap_pyfunction!(names::probes, module)?)?;
     module.add_function(wrap_pyfunction!(names::parts, module)?)?;

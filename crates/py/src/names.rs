@@ -33,8 +33,9 @@ pub fn variants() -> String {
     json!(cclab_cc::VARIANTS.iter().map(row).collect::<Vec<_>>()).to_string()
 }
 
-/// What the variant's file at `path` is, as a row of [`variants`] with its language, file and hash; a
-/// parameter of a C file has the type of its `module_param` for what it measures.
+/// What the variant's file at `path` is, as a row of [`variants`] with its language, file, texts and hash;
+/// a parameter of a C file has the type of its `module_param` for what it measures, those of others are
+/// for who runs them to say.
 #[pyfunction]
 pub fn variant_file(path: &str) -> PyResult<String> {
     let file = VariantFile::read(path).map_err(error::study)?;
@@ -52,12 +53,36 @@ pub fn variant_file(path: &str) -> PyResult<String> {
         "name": file.name,
         "language": file.language.name(),
         "file": file.file,
+        "texts": file.texts,
         "takes_in": file.texts.keys().filter(|name| **name != file.file).collect::<Vec<_>>(),
         "sha256": file.sha256,
         "params": params,
         "backends": doing_all(&with_variant_file(&file)),
     });
     Ok(row.to_string())
+}
+
+/// The parameters that the Rust file at `path` declares, as in [`variant_file`]: it is compiled and loaded,
+/// and its code begins to run.
+#[pyfunction]
+pub fn declared_params(path: &str) -> PyResult<String> {
+    let file = VariantFile::read(path).map_err(error::study)?;
+    let declared = cclab_rust::check(&file).map_err(|wrong| {
+        let lines: Vec<String> = wrong.iter().map(ToString::to_string).collect();
+        error::study(lines.join("\n"))
+    })?;
+    let params = declared.params.iter().map(|param| {
+        json!({
+            "name": param.name,
+            "measure": Value::Null,
+            "meaning": param.meaning,
+            "default": param.default,
+            "written": Value::Null,
+            "least": param.least,
+            "most": param.most,
+        })
+    });
+    Ok(json!(params.collect::<Vec<_>>()).to_string())
 }
 
 /// Every queueing discipline: name, one line about it, where it is defined, its parameters, the

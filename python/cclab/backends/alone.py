@@ -15,8 +15,11 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
+
+from cclab.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -27,6 +30,13 @@ if TYPE_CHECKING:
 HOOK_S = 30.0
 """Seconds of a processor that one call of users' code may take, its import too: a compiler may be
 among what it calls."""
+
+PATIENCE = 10
+"""So many times longer may one take on a clock: who sleeps, or waits, uses no processor."""
+
+_END_S = 2.0
+"""Seconds in which a process ends that has said how it went: what users' code still does then, in
+threads of its own, is of no use to the run."""
 
 _TICK_S = 0.1
 """How often a run is asked whether it was cancelled."""
@@ -137,6 +147,22 @@ def wrong_files(runs: Sequence[Run]) -> list[str]:
     return wrong
 
 
+def parameters(path: str, row: dict[str, Any]) -> list[dict[str, Any]]:
+    """The parameters of the variant in the file at `path`, as its own code says in another process;
+    `row` is `_core.variant_file`'s.
+
+    Raises `InputError` if it cannot be.
+    """
+    work = {"path": path, "describe": row, "languages": [row["language"]]}
+    answer, died = _done(work, lambda line: None, lambda: False)
+    if died is not None:
+        raise InputError(_naming([{"variant_files": [row]}], died))
+    if wrong := answer["wrong"]:
+        raise InputError("\n".join(wrong))
+    taken: list[dict[str, Any]] = answer["params"]
+    return taken
+
+
 def _asked(scenario: dict[str, Any]) -> str:
     """What decides whether the files of `scenario` can be used: they, and their parameters."""
     said = ("label", "language", "file", "name", "sha256")
@@ -168,32 +194,36 @@ def _done(
 ) -> tuple[dict[str, Any], str | None]:
     """What a process says at the end of `work`; or how it died, `_CANCELLED` if it was ended as
     `cancelled` held."""
-    answer: dict[str, Any] = {}
-    stuck = None
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8") as asked,
         tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output,
         tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as crash,
     ):
-        json.dump({**work, "limit_s": HOOK_S}, asked)
+        json.dump({**work, "limit_s": HOOK_S, "wall_s": HOOK_S * PATIENCE}, asked)
         asked.flush()
         asked.seek(0)
         with _process(asked, output, crash) as (process, told):
-            for line in _lines(told, cancelled):
-                if "over" in line or "wrong" in line:
-                    answer = line
-                elif "stuck" in line:
-                    stuck = line["stuck"]
-                else:
+            try:
+                for line in _lines(process, told, cancelled):
+                    if "over" in line or "wrong" in line:
+                        _ended(process, _END_S)
+                        return line, None
+                    if "stuck" in line:
+                        return {}, f"{line['stuck']} did not come back within {line['limit']}"
                     heard(line)
+            except _ForeignError:
+                return {}, "it writes to descriptors of its process that are not its own"
             if cancelled():
-                return answer, _CANCELLED
-            code = process.wait()
-        if answer:
-            return answer, None
-        if stuck is not None:
-            return answer, f"{stuck} did not come back within {HOOK_S:g} s of the processor"
-        return answer, _death(code, _tail(crash), _tail(output))
+                return {}, _CANCELLED
+            if not _ended(process, _END_S):
+                return {}, "it closes descriptors of its process that are not its own"
+            if _is_stopped(process):
+                return {}, "its process was stopped, and nobody lets it go on"
+        return {}, _death(process.returncode, _tail(crash), _tail(output))
+
+
+class _ForeignError(Exception):
+    """What came in is not of the child's."""
 
 
 @contextlib.contextmanager
@@ -226,25 +256,68 @@ def _process(
         yield process, told
     finally:
         os.close(told)
-        if process.poll() is None:
-            # With its group: a compiler that it has started, too.
+        # With its group: a compiler that it has started, or another process of users' code. The
+        # group has this number as long as nobody has waited for the process.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 
-def _lines(told: int, cancelled: Callable[[], bool]) -> Iterator[dict[str, Any]]:
-    """What comes in from the process, until it closes its end or `cancelled` holds."""
+def _lines(
+    process: subprocess.Popen[bytes], told: int, cancelled: Callable[[], bool]
+) -> Iterator[dict[str, Any]]:
+    """What comes in from `process`, until it closes its end, ends, stands still, or `cancelled`
+    holds. Raises `_ForeignError` if it is none of what the child says."""
     rest = b""
     with selectors.DefaultSelector() as selector:
         selector.register(told, selectors.EVENT_READ)
         while not cancelled():
-            if not selector.select(_TICK_S):
+            # Whoever else has the pipe may keep it open: all that the process itself said is there
+            # once it has ended.
+            over = _ended(process, 0)
+            if not selector.select(0 if over else _TICK_S):
+                if over:
+                    return
                 continue
             chunk = os.read(told, 1 << 16)
             if not chunk:
                 return
             *lines, rest = (rest + chunk).split(b"\n")
-            yield from map(json.loads, lines)
+            yield from map(_said, lines)
+
+
+_SAID = {"now_s", "stuck", "over", "wrong"}
+
+
+def _said(line: bytes) -> dict[str, Any]:
+    try:
+        said = json.loads(line)
+    except ValueError:
+        raise _ForeignError from None
+    if not isinstance(said, dict) or not _SAID & said.keys():
+        raise _ForeignError
+    return said
+
+
+def _state(process: subprocess.Popen[bytes]) -> int | None:
+    """How `process` ended or was stopped, as `CLD_` of `os`; None: it runs. It stays a zombie."""
+    flags = os.WEXITED | os.WSTOPPED | os.WNOHANG | os.WNOWAIT
+    found = os.waitid(os.P_PID, process.pid, flags)
+    return found.si_code if found else None
+
+
+def _ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Whether `process` ends, or stands still, within so many seconds."""
+    until = time.monotonic() + seconds
+    while _state(process) is None:
+        if time.monotonic() >= until:
+            return False
+        time.sleep(_TICK_S / 10)
+    return True
+
+
+def _is_stopped(process: subprocess.Popen[bytes]) -> bool:
+    return _state(process) == os.CLD_STOPPED
 
 
 def _tail(file: IO[str]) -> str:
@@ -258,6 +331,9 @@ _GUARDED = 86
 _NAMES_FILE = re.compile(r"\S+?\.(c|py|rs):")
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+) in (\S+)')
+
+_TIMEOUT = "Timeout ("
+"""How a crash begins that is the end of the child's patience with an import."""
 
 
 def _death(code: int, crash: str, output: str) -> str:
@@ -274,5 +350,9 @@ def _death(code: int, crash: str, output: str) -> str:
                 file, line, hook = frames[0]
                 return f"{file}:{line}: {hook}: {why}"
             return f"its process was {why}"
+    if crash.startswith(_TIMEOUT):
+        frames = [f for f in _FRAME.findall(crash) if not Path(f[0]).is_absolute()]
+        place = f"{frames[0][0]}:{frames[0][1]}: " if frames and frames[0][0] != "<string>" else ""
+        return f"{place}its import did not come back within {HOOK_S * PATIENCE:g} s"
     last = f": {output.splitlines()[-1]}" if output else ""
     return f"its process ended with exit code {code}{last}"

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cclab import _core, ready
+from cclab.backends import alone
 from cclab.cli import options
 from cclab.cli.console import note, print_json, show, stdout
 from cclab.errors import InputError, StudyError
@@ -79,6 +80,9 @@ def listing(
 def _list(what: What, path: str | None, json: bool) -> None:
     if path is not None:
         declared = json_text.loads(_core.variant_file(path))
+        if declared["language"] != "c":
+            # What they take, only their own code knows.
+            declared["params"] = alone.parameters(path, declared)
         rows: list[dict[str, object]] = [{key: declared[key] for key in _OF_FILE}]
     else:
         rows = _studies() if what is What.studies else _core_rows(what)

@@ -6,6 +6,8 @@ the name asked for.
 
 from __future__ import annotations
 
+import builtins
+import importlib.util
 import keyword
 import re
 import sys
@@ -40,14 +42,59 @@ def taken(name: str, language: str) -> str | None:
     word = class_of(name)
     text = (_FOLDER / file_of(_NAME, language)).read_text(encoding="utf-8")
     used = re.search(rf"\b{word}\b", text) is not None and word != _CLASS
+    if name == "conftest":
+        return "pytest takes a file of that name for its own"
     if language == "c":
         # Functions of headers would be defined a second time.
-        return "the kernel has names that begin so" if name.split("_")[0] == "tcp" else None
-    if used or keyword.iskeyword(word) or word == "Self":
+        begins = name == "tcp" or name.startswith("tcp_")
+        return "the kernel has names that begin so" if begins or name in _OF_KERNEL else None
+    if language == "rust":
+        common = word in _PRELUDE
+        return f"the file means something else by {word}" if used or common else None
+    if used or keyword.iskeyword(word) or hasattr(builtins, word):
         return f"the file means something else by {word}"
-    if language == "python" and (name in sys.stdlib_module_names or name == "cclab"):
+    if keyword.iskeyword(name) or keyword.issoftkeyword(name):
+        return "Python has a word of that name, and the file is a module"
+    if name in sys.stdlib_module_names:
         return "Python has a module of that name"
+    if module := _installed(name):
+        return f"the file would stand in front of the module {name} ({module})"
     return None
+
+
+_PRELUDE = {
+    *("AsMut", "AsRef", "Box", "Clone", "Copy", "Debug", "Default", "DoubleEndedIterator", "Drop"),
+    *("Eq", "Err", "ExactSizeIterator", "Extend", "Fn", "FnMut", "FnOnce", "From", "FromIterator"),
+    *("Hash", "Into", "IntoIterator", "Iterator", "None", "Ok", "Option", "Ord", "PartialEq"),
+    *("PartialOrd", "Result", "Self", "Send", "Sized", "Some", "String", "Sync", "ToOwned"),
+    *("ToString", "TryFrom", "TryInto", "Unpin", "Vec"),
+}
+"""What every Rust file has by these names (std::prelude of the edition 2024)."""
+
+_OF_KERNEL = {
+    *("bdi", "bus", "class", "class_compat", "class_interface", "default_qdisc", "device"),
+    *("driver", "flow_indr_dev", "ipv6_sysctl", "kobj_ns_type", "kset", "loopback_net"),
+    *("mq_qdisc", "neigh_sysctl", "noop_qdisc", "noqueue_qdisc", "pfifo_fast", "pm_vt_switch"),
+    *("proto", "root_device", "rtnl", "rtnl_af", "shrinker", "sock", "subsys_system"),
+    *("subsys_virtual", "uprobe", "wakeup_source", "workqueue_sysfs", "xfrm4_protocol"),
+    *("xfrm4_tunnel", "xfrm6_protocol", "xfrm6_tunnel"),
+}
+"""Names of which `net/tcp.h` and `linux/module.h` of Linux 6.12 bring a NAME_register, a
+NAME_unregister or NAME_ops: the file would define it a second time."""
+
+
+def _installed(name: str) -> str | None:
+    """Where the module `name` is that an import would find, unless it is the folder at hand."""
+    try:
+        found = importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        return None
+    here = Path.cwd()
+    origin = found.origin if found is not None else None
+    # A folder without code is found as well, and has no origin.
+    if origin is None or Path(origin).parent in (here, here / name):
+        return None
+    return origin
 
 
 def texts(name: str, language: str) -> dict[str, str]:

@@ -19,11 +19,13 @@ are in segments (Linux's `snd_cwnd`), times in seconds, rates in bytes a second.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from cclab._core import Ack, Congestion, Report, Window
 
-__all__ = ["Ack", "Congestion", "Report", "Variant"]
+__all__ = ["Ack", "Congestion", "Report", "Variant", "compiled"]
+
+_Class = TypeVar("_Class", bound=type)
 
 
 class Variant(Window):
@@ -53,7 +55,6 @@ class Variant(Window):
         to, in segments; it begins anew from one after a timeout. By default half the window, as
         Reno.
         """
-        del event
         return max(self.cwnd // 2, 2)
 
     def on_report(self, report: Report) -> None:
@@ -64,6 +65,19 @@ class Variant(Window):
 
     def on_undo(self) -> None:
         """The last reduction was a mistake: `cwnd` is what it was before, unless it is set here."""
+
+
+def compiled(cls: _Class) -> _Class:
+    """Has numba compile the hooks of `cls`, where it is installed: `@compiled` above the class.
+
+    The same file runs without numba as plain Python, slower, to the same bytes. What `__init__`
+    leaves in an object's attributes is the state: whole numbers (of 64 bits), numbers with a
+    fraction, True and False, and NumPy arrays of them in one dimension. Each keeps the kind that it
+    begins with. Hooks call methods and functions of the file, `math`, and of `self.random` `random`
+    and `uniform`; `__init__` is Python.
+    """
+    cls._is_compiled = True  # type: ignore[attr-defined]
+    return cls
 
 
 HOOKS = ("on_ack", "on_congestion", "on_report", "on_timer", "on_undo")

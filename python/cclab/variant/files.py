@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from cclab.variant import HOOKS, Variant
+from cclab.variant import HOOKS, Variant, checks, native
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -44,6 +44,8 @@ class Class:
     """The hooks that it defines."""
     own_recovery: bool
     needs_ecn: bool
+    native: native.Native | None
+    """What compiles the hooks, if they are to be."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class Files:
             self._take(file["file"], file["texts"])
             with self.telling(file["file"], f"import {file['name']}"):
                 module = _imported(file["file"], file["texts"])
-            self._classes[label] = _variant(file, getattr(module, file["name"], None))
+                self._classes[label] = _variant(file, getattr(module, file["name"], None))
         return self._classes[label]
 
     def with_params(self, file: Mapping[str, Any], params: Mapping[str, float]) -> Class:
@@ -81,6 +83,10 @@ class Files:
         does not take them."""
         cls = self.load(file)
         defined = [hook for hook in HOOKS if _defines(cls, hook)]
+        compiled = None
+        if getattr(cls, "_is_compiled", False) and native.missing() is None:
+            asked = [*defined, *(["on_congestion"] if "on_congestion" not in defined else [])]
+            compiled = native.Native(cls, asked, self._texts)
         return Class(
             file["label"],
             dict(params),
@@ -89,7 +95,19 @@ class Files:
             defined,
             bool(cls.own_recovery),
             bool(cls.needs_ecn),
+            compiled,
         )
+
+    def tried(self, scenario: Mapping[str, Any]) -> None:
+        """Makes an object of each class of `scenario`, and has its hooks compiled if they are to
+        be. Raises `FileError` if that cannot be done."""
+        files = {file["label"]: file["file"] for file in scenario.get("variant_files", [])}
+        for one in self.of_flows(scenario):
+            with self.telling(files[one.label], "__init__"):
+                flow = one.cls.__new__(one.cls)
+                flow.__init__(**one.arguments)  # type: ignore[misc]
+                if one.native is not None:
+                    one.native.start(flow)
 
     def of_flows(self, scenario: Mapping[str, Any]) -> list[Class]:
         """The classes of the flows and the cross traffic of `scenario`, each once for each set of
@@ -112,20 +130,32 @@ class Files:
             yield
         except FileError:
             raise
-        except (Exception, SystemExit, StuckError) as error:
+        except BaseException as error:
             raise FileError(self.told(file, what, error)) from error
 
     def told(self, file: str, what: str, error: BaseException) -> str:
         """What to say of `error`, which code of `file` raised at `what`: where first of all."""
+        if isinstance(error, native.CompileError):
+            return str(error)
+        place = None
+        if isinstance(error, native.PlacedError):
+            place, error = f"{error.file}:{error.line}", error.error or error
         if isinstance(error, SyntaxError) and error.filename in self._texts:
             return f"{error.filename}:{error.lineno}:{error.offset}: {error.msg}"
         frames = traceback.extract_tb(error.__traceback__)
         own = [frame for frame in frames if frame.filename in self._texts]
-        place = f"{own[-1].filename}:{own[-1].lineno}" if own else file
-        said = str(error).strip()
+        if place is None:
+            place = _place(own[-1]) if own else self._where(file, what)
+        said = str(error).strip() + checks.meant(error)
         kind = type(error).__name__
         why = said if isinstance(error, StuckError) else f"{kind}: {said}" if said else kind
         return f"{place}: {what}: {why}"
+
+    def _where(self, file: str, hook: str) -> str:
+        """Where the hook of a class of `file` begins, if that is what it is."""
+        found = {checks.place(file, getattr(cls, hook, None)) for cls in self._classes.values()}
+        (only,) = found if len(found) == 1 else (file,)
+        return only if only.startswith(f"{file}:") else file
 
     def _take(self, file: str, texts: Mapping[str, str]) -> None:
         """The modules of `texts` can be imported from now on.
@@ -182,8 +212,15 @@ class _Loader(importlib.abc.InspectLoader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Runs its code."""
-        code = compile(self._text, self._file, "exec", dont_inherit=True)
+        # An editor's mark of UTF-8 is no part of the text.
+        code = compile(self._text.removeprefix("\ufeff"), self._file, "exec", dont_inherit=True)
         exec(code, module.__dict__)
+
+
+def _place(frame: traceback.FrameSummary) -> str:
+    column = getattr(frame, "colno", None)
+    at = f"{frame.filename}:{frame.lineno}"
+    return at if column is None else f"{at}:{column + 1}"
 
 
 def _spec(name: str, file: str, text: str, package: bool) -> importlib.machinery.ModuleSpec | None:
@@ -220,8 +257,8 @@ def _variant(file: Mapping[str, Any], found: object) -> type[Variant]:
         raise FileError(f"{place} is no class once the file is imported")
     # A class without a base of ours has its hooks alone.
     cls = found if issubclass(found, Variant) else type(found.__name__, (found, Variant), {})
-    if not any(_defines(cls, hook) for hook in ("on_ack", "on_report")):
-        raise FileError(f"{place} defines neither on_ack nor on_report: its window never grows")
+    if why := checks.wrong(file["file"], cls):
+        raise FileError(why)
     return cls
 
 

@@ -1,7 +1,10 @@
 //! What users' code is at, for whoever watches that it comes back.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 /// The hooks of a variant, as users' files call them.
 pub const HOOKS: [&str; 7] = [
@@ -27,11 +30,25 @@ pub enum Hook {
 }
 
 impl Hook {
+    /// How many numbers there are, with that of none.
+    pub const COUNT: usize = HOOKS.len();
+    /// Those that the stack calls.
+    pub const CALLED: [Hook; 5] = [
+        Hook::Ack,
+        Hook::Congestion,
+        Hook::Report,
+        Hook::Timer,
+        Hook::Undo,
+    ];
+
     /// Its name.
     pub fn name(self) -> &'static str {
         HOOKS[self as usize]
     }
 }
+
+/// Whether this process is one that users' code forked.
+pub static FORKED: AtomicBool = AtomicBool::new(false);
 
 /// The call of a hook that is under way, if one is.
 #[derive(Clone, Default)]
@@ -56,6 +73,10 @@ impl Watch {
 
     /// It is over.
     pub fn end(&self) {
+        if FORKED.load(Ordering::Relaxed) {
+            // What was to be flushed is the parent's to flush.
+            kill_self();
+        }
         self.0.hook.store(0, Ordering::Relaxed);
     }
 
@@ -66,4 +87,11 @@ impl Watch {
             hook => Some((self.0.begun.load(Ordering::Relaxed), HOOKS[hook])),
         }
     }
+}
+
+/// Ends this process at once.
+#[cold]
+fn kill_self() -> ! {
+    let _ = kill(Pid::this(), Signal::SIGKILL);
+    std::process::abort()
 }

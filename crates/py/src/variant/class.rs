@@ -14,9 +14,10 @@ use std::collections::BTreeMap;
 
 use super::call::{Hook, Watch};
 use super::failure::Failure;
+use super::object::Object;
 use super::report::{Round, seconds};
-use super::told::{Ack, Congestion};
-use super::window::{Window, checked};
+use super::told::{Ack, Congestion, Sign};
+use super::window::State;
 
 /// A variant of a Python file, as `cclab.variant.files` reads it.
 #[derive(FromPyObject)]
@@ -26,15 +27,17 @@ pub struct Class {
     /// Their `cc_params`.
     params: BTreeMap<String, f64>,
     /// The class, which inherits from [`Window`].
-    cls: Py<PyAny>,
+    pub(super) cls: Py<PyAny>,
     /// What `__init__` gets.
-    arguments: Py<PyDict>,
+    pub(super) arguments: Py<PyDict>,
     /// The hooks that it defines.
     hooks: Vec<String>,
     /// Whether it sets the window while losses are repaired, too.
     own_recovery: bool,
     /// Whether it needs the mark of each packet.
     needs_ecn: bool,
+    /// What compiles its hooks, as `cclab.variant.native` does, if they are to be.
+    pub(super) native: Option<Py<PyAny>>,
 }
 
 impl Class {
@@ -67,8 +70,9 @@ impl Class {
         }
     }
 
-    fn defines(&self, hook: Hook) -> bool {
-        self.hooks.iter().any(|known| known == hook.name())
+    /// Whether `hook` is to be called: what congestion comes to, every class is asked.
+    pub(super) fn defines(&self, hook: Hook) -> bool {
+        hook == Hook::Congestion || self.hooks.iter().any(|known| known == hook.name())
     }
 }
 
@@ -90,16 +94,6 @@ struct Flow {
     at: Hook,
 }
 
-/// The object of a connection, and its hooks.
-struct Object {
-    window: Py<Window>,
-    on_congestion: Py<PyAny>,
-    on_ack: Option<Py<PyAny>>,
-    on_report: Option<Py<PyAny>>,
-    on_timer: Option<Py<PyAny>>,
-    on_undo: Option<Py<PyAny>>,
-}
-
 /// Segments of which a window has `value`.
 fn segments(value: f64) -> u32 {
     (value as u32).clamp(1, TCP_INFINITE_SSTHRESH)
@@ -107,13 +101,13 @@ fn segments(value: f64) -> u32 {
 
 /// Tells the object of the connection as it is. A part of a segment stays that the stack does not
 /// count.
-fn enter(window: &Window, tcp: &Tcp) {
-    window.set_now(seconds(tcp.tcp_clock_cache));
-    if segments(window.cwnd().get()) != tcp.snd_cwnd {
-        window.cwnd().put(f64::from(tcp.snd_cwnd));
+pub(super) fn enter(state: &State, tcp: &Tcp) {
+    state.set_now(seconds(tcp.tcp_clock_cache));
+    if segments(state.cwnd().get()) != tcp.snd_cwnd {
+        state.cwnd().put(f64::from(tcp.snd_cwnd));
     }
-    if segments(window.ssthresh().get()) != tcp.snd_ssthresh {
-        window.ssthresh().put(match tcp.snd_ssthresh {
+    if segments(state.ssthresh().get()) != tcp.snd_ssthresh {
+        state.ssthresh().put(match tcp.snd_ssthresh {
             TCP_INFINITE_SSTHRESH.. => f64::INFINITY,
             known => f64::from(known),
         });
@@ -121,19 +115,19 @@ fn enter(window: &Window, tcp: &Tcp) {
 }
 
 /// Gives the connection what the object set.
-fn leave(window: &Window, tcp: &mut Tcp) {
-    if let Some(cwnd) = window.cwnd().taken() {
+pub(super) fn leave(state: &State, tcp: &mut Tcp) {
+    if let Some(cwnd) = state.cwnd().taken() {
         tcp.snd_cwnd = segments(cwnd).min(tcp.snd_cwnd_clamp);
     }
-    if let Some(ssthresh) = window.ssthresh().taken() {
+    if let Some(ssthresh) = state.ssthresh().taken() {
         tcp.snd_ssthresh = segments(ssthresh);
     }
-    pace(window, tcp);
+    pace(state, tcp);
 }
 
 /// Gives the connection the rate that the object set.
-fn pace(window: &Window, tcp: &mut Tcp) {
-    let Some(rate) = window.pacing_rate().taken() else {
+fn pace(state: &State, tcp: &mut Tcp) {
+    let Some(rate) = state.pacing_rate().taken() else {
         return;
     };
     let (rate, status) = match rate.is_nan() {
@@ -146,43 +140,11 @@ fn pace(window: &Window, tcp: &mut Tcp) {
     tcp.pacing_status = status as u32;
 }
 
-impl Object {
-    /// The object of `class` for the connection `tcp`.
-    fn new(py: Python<'_>, class: &Class, watch: &Watch, tcp: &mut Tcp) -> PyResult<Object> {
-        let cls = class.cls.bind(py);
-        let object = cls.call_method1("__new__", (cls,))?;
-        let window = object.cast::<Window>()?.clone();
-        window.get().begin(tcp.mss_cache, tcp.dice);
-        enter(window.get(), tcp);
-        watch.begin(Hook::Init);
-        object.call_method("__init__", (), Some(class.arguments.bind(py)))?;
-        watch.end();
-        leave(window.get(), tcp);
-        let bound = |hook: Hook| -> PyResult<Option<Py<PyAny>>> {
-            match class.defines(hook) {
-                true => Ok(Some(object.getattr(hook.name())?.unbind())),
-                false => Ok(None),
-            }
-        };
-        Ok(Object {
-            on_congestion: object.getattr(Hook::Congestion.name())?.unbind(),
-            on_ack: bound(Hook::Ack)?,
-            on_report: bound(Hook::Report)?,
-            on_timer: bound(Hook::Timer)?,
-            on_undo: bound(Hook::Undo)?,
-            window: window.unbind(),
-        })
-    }
-}
-
 impl Flow {
     /// Does `work` with the object; what it raises ends the run.
-    fn with<T>(
-        &mut self,
-        work: impl FnOnce(Python<'_>, &mut Flow, &Object) -> PyResult<T>,
-    ) -> Option<T> {
+    fn with<T>(&mut self, work: impl FnOnce(&mut Flow, &Object) -> PyResult<T>) -> Option<T> {
         let object = self.object.take()?;
-        Python::attach(|py| match work(py, self, &object) {
+        match work(self, &object) {
             Ok(done) => {
                 self.object = Some(object);
                 Some(done)
@@ -190,25 +152,17 @@ impl Flow {
             Err(error) => {
                 self.watch.end();
                 self.failure.tell(&self.class.label, self.at.name(), error);
+                Python::attach(|_| drop(object));
                 None
             }
-        })
+        }
     }
 
-    /// Calls `method`, the hook `hook`, with `told`.
-    fn call<'py, T>(
-        &mut self,
-        py: Python<'py>,
-        hook: Hook,
-        method: &Py<PyAny>,
-        told: T,
-    ) -> PyResult<Bound<'py, PyAny>>
-    where
-        T: pyo3::call::PyCallArgs<'py>,
-    {
+    /// Does `call` of the hook `hook`.
+    fn call<T>(&mut self, hook: Hook, call: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
         self.at = hook;
         self.watch.begin(hook);
-        let returned = method.bind(py).call1(told);
+        let returned = call();
         self.watch.end();
         returned
     }
@@ -216,20 +170,17 @@ impl Flow {
     /// Calls `on_timer` if it is time.
     fn at_timer(&mut self, tcp: &mut Tcp) {
         let now = seconds(tcp.tcp_clock_cache);
-        let due = |object: &Object| object.window.get().timer().get() <= now;
-        let wanted = |object: &&Object| object.on_timer.is_some() && due(object);
+        let due = |object: &Object| object.state().timer().get() <= now;
+        let wanted = |object: &&Object| object.has(Hook::Timer) && due(object);
         if self.object.as_ref().filter(wanted).is_none() {
             return;
         }
-        self.with(|py, flow, object| {
-            let Some(method) = &object.on_timer else {
-                return Ok(());
-            };
-            let window = object.window.get();
-            enter(window, tcp);
-            window.timer().put(f64::NAN);
-            flow.call(py, Hook::Timer, method, (now,))?;
-            leave(window, tcp);
+        self.with(|flow, object| {
+            let state = object.state();
+            enter(state, tcp);
+            state.timer().put(f64::NAN);
+            flow.call(Hook::Timer, || object.at_timer(now))?;
+            leave(state, tcp);
             Ok(())
         });
     }
@@ -243,15 +194,15 @@ impl Flow {
             known => i64::from(known),
         };
         let ece = self.ece;
-        self.with(|py, flow, object| {
-            let window = object.window.get();
-            enter(window, tcp);
-            if let Some(method) = &object.on_ack {
+        self.with(|flow, object| {
+            let state = object.state();
+            enter(state, tcp);
+            if object.has(Hook::Ack) {
                 let sampled = rate.filter(|rate| rate.delivered > 0 && rate.interval_us > 0);
                 let ack = Ack {
                     now: seconds(tcp.tcp_clock_cache),
                     acked,
-                    rtt: (rtt_us >= 0).then_some(rtt_us as f64 * 1e-6),
+                    rtt: (rtt_us >= 0).then_some(rtt_us as f64 * 1e-6).into(),
                     srtt: f64::from(tcp.srtt_us) * 0.125e-6,
                     min_rtt: f64::from(tcp.rtt_min_us) * 1e-6,
                     in_flight: tcp.packets_in_flight(),
@@ -260,31 +211,28 @@ impl Flow {
                     lost: tcp.lost,
                     ece,
                     in_recovery: tcp.ca_state >= CaState::Recovery as u8,
-                    delivery_rate: sampled.map(|rate| {
-                        let bytes = f64::from(rate.delivered) * f64::from(tcp.mss_cache);
-                        bytes / (rate.interval_us as f64 * 1e-6)
-                    }),
+                    delivery_rate: sampled.map(|rate| rate_of(rate, tcp)).into(),
                     app_limited: rate.is_some_and(|rate| rate.is_app_limited != 0),
                 };
-                flow.call(py, Hook::Ack, method, (Py::new(py, ack)?,))?;
+                flow.call(Hook::Ack, || object.tell(Hook::Ack, ack))?;
             }
-            if let (Some(report), Some(method)) = (report, &object.on_report) {
-                flow.call(py, Hook::Report, method, (Py::new(py, report)?,))?;
+            if let Some(report) = report.filter(|_| object.has(Hook::Report)) {
+                flow.call(Hook::Report, || object.tell(Hook::Report, report))?;
             }
-            leave(window, tcp);
+            leave(state, tcp);
             Ok(())
         });
     }
 
     /// The stack met congestion of this `kind` when the window was `before`.
-    fn on_congestion(&mut self, tcp: &mut Tcp, before: u32, kind: &'static str) {
-        self.with(|py, flow, object| {
-            let window = object.window.get();
+    fn on_congestion(&mut self, tcp: &mut Tcp, before: u32, kind: Sign) {
+        self.with(|flow, object| {
+            let state = object.state();
             // After a timeout the stack has begun anew; what the class answers for is the window before.
             let left = std::mem::replace(&mut tcp.snd_cwnd, before);
             // What the stack put there meanwhile was for the time being.
             tcp.snd_ssthresh = tcp.prior_ssthresh.max(1);
-            enter(window, tcp);
+            enter(state, tcp);
             tcp.snd_cwnd = left;
             let event = Congestion {
                 now: seconds(tcp.tcp_clock_cache),
@@ -292,27 +240,26 @@ impl Flow {
                 in_flight: tcp.packets_in_flight(),
                 lost: tcp.lost,
             };
-            let method = &object.on_congestion;
-            let returned = flow.call(py, Hook::Congestion, method, (Py::new(py, event)?,))?;
-            let cwnd = window.cwnd().taken();
-            let threshold = match returned.is_none() {
-                true => window.ssthresh().taken(),
-                false => Some(checked(
-                    "what on_congestion returns",
-                    returned.extract()?,
-                    1.0,
-                )?),
-            };
-            let threshold = threshold.unwrap_or_else(|| window.cwnd().get());
+            let returned = flow.call(Hook::Congestion, || object.ask(event))?;
+            let cwnd = state.cwnd().taken();
+            let threshold = returned
+                .or_else(|| state.ssthresh().taken())
+                .unwrap_or_else(|| state.cwnd().get());
             tcp.snd_ssthresh = segments(threshold);
-            window.ssthresh().put(threshold);
+            state.ssthresh().put(threshold);
             if let Some(cwnd) = cwnd.filter(|_| flow.class.own_recovery) {
                 tcp.snd_cwnd = segments(cwnd).min(tcp.snd_cwnd_clamp);
             }
-            pace(window, tcp);
+            pace(state, tcp);
             Ok(())
         });
     }
+}
+
+/// Bytes a second of what `rate` sampled.
+fn rate_of(rate: &RateSample, tcp: &Tcp) -> f64 {
+    let bytes = f64::from(rate.delivered) * f64::from(tcp.mss_cache);
+    bytes / (rate.interval_us as f64 * 1e-6)
 }
 
 impl CongestionOps for Flow {
@@ -340,9 +287,9 @@ impl CongestionOps for Flow {
             return;
         };
         let kind = match new {
-            CaState::Recovery => "loss",
-            CaState::Loss => "timeout",
-            CaState::Cwr => "ecn",
+            CaState::Recovery => Sign::Loss,
+            CaState::Loss => Sign::Timeout,
+            CaState::Cwr => Sign::Ecn,
             CaState::Open | CaState::Disorder => return,
         };
         self.on_congestion(tcp, before, kind);
@@ -372,17 +319,17 @@ impl CongestionOps for Flow {
 
     fn undo_cwnd(&mut self, tcp: &mut Tcp) -> u32 {
         let restored = tcp.reno_undo_cwnd();
-        let told = self.with(|py, flow, object| {
-            let Some(method) = &object.on_undo else {
+        let told = self.with(|flow, object| {
+            if !object.has(Hook::Undo) {
                 return Ok(restored);
-            };
-            let window = object.window.get();
+            }
+            let state = object.state();
             let left = std::mem::replace(&mut tcp.snd_cwnd, restored);
-            enter(window, tcp);
+            enter(state, tcp);
             tcp.snd_cwnd = left;
-            flow.call(py, Hook::Undo, method, ())?;
-            let cwnd = window.cwnd().taken().map_or(restored, segments);
-            leave(window, tcp);
+            flow.call(Hook::Undo, || object.undo())?;
+            let cwnd = state.cwnd().taken().map_or(restored, segments);
+            leave(state, tcp);
             Ok(cwnd)
         });
         told.unwrap_or(restored)

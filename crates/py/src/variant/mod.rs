@@ -2,8 +2,11 @@
 
 mod call;
 mod class;
+mod compiled;
 mod failure;
+mod layout;
 mod native;
+mod object;
 mod report;
 mod told;
 mod window;
@@ -11,9 +14,11 @@ mod window;
 use cclab_sim::OwnVariants;
 use cclab_spec::{Language, Scenario, VariantFile};
 
-pub use call::Watch;
+pub use call::{FORKED, Watch};
 pub use class::Class;
+pub use compiled::raised_compiled;
 pub use failure::Failure;
+pub use layout::layouts;
 pub use told::{Ack, Congestion, Report};
 pub use window::Window;
 

@@ -59,7 +59,7 @@ impl Round {
         let round = std::mem::replace(self, Round::from(tcp));
         let interval = seconds(tcp.tcp_clock_cache - round.began_ns);
         let acked = tcp.delivered.wrapping_sub(round.delivered);
-        let measured = |us: f64| (round.rtts > 0).then_some(us * 1e-6);
+        let measured = |us: f64| (round.rtts > 0).then_some(us * 1e-6).into();
         Some(Report {
             now: seconds(tcp.tcp_clock_cache),
             interval,
