@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -232,7 +233,9 @@ def test_what_a_class_does_wrong_ends_its_run_with_a_message(
 def test_a_loop_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(alone, "HOOK_S", 1.0)
     loop = why(tmp_path / "a", "\n        while True: pass")
-    assert loop == "fixed.py:11:15: on_ack: did not come back within 1 s of the processor"
+    assert re.fullmatch(
+        r"fixed.py:11:\d+: on_ack: did not come back within 1 s of the processor", loop
+    )
     # No line of Python comes to its turn within this one.
     stuck = why(tmp_path / "b", "sum(range(10 ** 12))")
     assert stuck == "fixed.py: on_ack did not come back within 1 s of the processor"

@@ -31,8 +31,9 @@ HOOK_S = 30.0
 """Seconds of a processor that one call of users' code may take, its import too: a compiler may be
 among what it calls."""
 
-PATIENCE = 10
-"""So many times longer may one take on a clock: who sleeps, or waits, uses no processor."""
+PATIENCE = 40
+"""So many times longer may one take on a clock: who sleeps, or waits, uses no processor, and a busy
+machine gives little of it."""
 
 _END_S = 2.0
 """Seconds in which a process ends that has said how it went: what users' code still does then, in
@@ -153,7 +154,7 @@ def parameters(path: str, row: dict[str, Any]) -> list[dict[str, Any]]:
 
     Raises `InputError` if it cannot be.
     """
-    work = {"path": path, "describe": row, "languages": [row["language"]]}
+    work = {"path": path, "describe": row, "languages": [row["language"].lower()]}
     answer, died = _done(work, lambda line: None, lambda: False)
     if died is not None:
         raise InputError(_naming([{"variant_files": [row]}], died))

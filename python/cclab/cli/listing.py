@@ -80,7 +80,7 @@ def listing(
 def _list(what: What, path: str | None, json: bool) -> None:
     if path is not None:
         declared = json_text.loads(_core.variant_file(path))
-        if declared["language"] != "c":
+        if declared["language"] != "C":
             # What they take, only their own code knows.
             declared["params"] = alone.parameters(path, declared)
         rows: list[dict[str, object]] = [{key: declared[key] for key in _OF_FILE}]
