@@ -249,6 +249,7 @@ def test_an_expectation_that_fails_is_named_with_point_and_value(
         "label": "sure",
         "expression": "bottleneck.utilization > 0.01",
         "met": True,
+        "finding": "holds",
         "failures": [],
     }
 

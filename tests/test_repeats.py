@@ -21,10 +21,11 @@ from cclab import api
 from cclab import execute as sweep
 from cclab.cli.main import invoke
 from cclab.errors import RunsFailedError, StudyError
+from cclab.measures import value_of
 from cclab.metrics import OF_SEVERAL, TRAFFIC_METRICS
 from cclab.plan import Plan
 from cclab.queries import query
-from cclab.repeats import Growth, relative_width, value_of, warning
+from cclab.repeats import Growth, relative_width, warning
 from cclab.stats import estimate
 from cclab.store import Store, gc, holdings, transfer
 from cclab.study import Study
@@ -105,7 +106,7 @@ def test_the_longest_plan_has_the_runs_that_the_study_may_come_to(study: Path) -
 def test_a_plan_that_grew_comes_back_from_its_file(study: Path) -> None:
     plan = Study.load(study).plan(repeat=RULE)
     assert plan.until is not None
-    assert [m.path for m in plan.until.metrics] == [
+    assert [m.expression for m in plan.until.measures] == [
         "flow.short.goodput_bps",
         "flow.long.goodput_bps",
     ]
@@ -167,10 +168,10 @@ def test_whatever_can_be_expected_can_be_sure(results: Results) -> None:
     rule = f"until ci95({', '.join(names)}) < 2%"
     plan = Study.load(results.store.path.parent / "two.toml").plan(repeat=rule)
     assert plan.until is not None
-    assert [m.path for m in plan.until.metrics] == names
+    assert [m.expression for m in plan.until.measures] == names
     run, point = results.runs[0], results.summaries[0]
-    for measure in plan.until.metrics:
-        value_of(run.metrics, measure)
+    for measure in plan.until.measures:
+        value_of(run.metrics, measure.metrics[0])
     assert set(of_run) == point.whole.keys()
     assert set(of_bottleneck) == point.bottleneck.keys()
     assert set(of_flow) == point.flows[0].estimates.keys() | {"share"}

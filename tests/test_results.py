@@ -20,7 +20,7 @@ from cclab import _core, expect
 from cclab.cli.exits import EXPECTATION_FAILED
 from cclab.cli.main import invoke
 from cclab.errors import InputError
-from cclab.plan import Expectation
+from cclab.plan import Expectation, Named
 from cclab.report import figures, page, palette, tables, write
 from conftest import ROOT, STUDY, files_of, save
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cclab import Results
+    from cclab.results import Point
 
 
 def test_document_fits_its_schema(results: Results) -> None:
@@ -114,23 +115,28 @@ def test_differing_repeats_are_not(results: Results) -> None:
     assert "identical-repeats" not in [warning.code for warning in results.warnings]
 
 
-def _check(expression: str, subject: str | dict[str, str], metric: str) -> Expectation:
-    _, operator, value = expression.split()
-    return Expectation("check", expression, subject, metric, operator, float(value))
+def _check(expression: str, name: str, subject: str | dict[str, str], metric: str) -> Expectation:
+    return Expectation(expression, [Named(name, subject, metric)], "check")
 
 
 def test_expectations_are_held_against_every_sweep_point(results: Results) -> None:
+    def unmet(check: Expectation, *points: Point) -> list[expect.Outcome]:
+        outcomes = expect.outcomes([check], points or results.points)
+        return [outcome for outcome in outcomes if not outcome.met]
+
     jain = [point.jain.mean for point in results.summaries if point.jain is not None]
     between = sum(jain) / 2
-    failures = expect.failures([_check(f"jain > {between}", "run", "jain")], results.summaries)
+    failures = unmet(_check(f"jain > {between}", "jain", "run", "jain"))
     assert [failure.measured for failure in failures] == [min(jain)]
-    flow = _check("flow.long.goodput_bps > 0", {"flow": "long"}, "goodput_bps")
-    assert expect.failures([flow], results.summaries) == []
-    nobody = _check("flow.nobody.goodput_bps > 0", {"flow": "nobody"}, "goodput_bps")
-    point = {"rate": "1Mbit"}
-    bare = expect.failures([flow], results.summaries, [point])
-    assert [(f.params, f.measured) for f in bare] == [(point, None)]
-    missed = expect.failures([nobody], results.summaries)
+    name = "flow.long.goodput_bps"
+    flow = _check(f"{name} > 0", name, {"flow": "long"}, "goodput_bps")
+    assert unmet(flow) == []
+    name = "flow.nobody.goodput_bps"
+    nobody = _check(f"{name} > 0", name, {"flow": "nobody"}, "goodput_bps")
+    bare = replace(results.points[0], runs=[], params={"rate": "1Mbit"})
+    told = unmet(flow, bare)
+    assert [(f.params, f.measured, f.finding) for f in told] == [(bare.params, None, "open")]
+    missed = unmet(nobody)
     assert len(missed) == 2
     assert "not measured" in str(missed[0])
 

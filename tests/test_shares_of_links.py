@@ -9,9 +9,9 @@ import pytest
 
 import cclab
 from cclab import metrics
-from cclab.plan import Measure
+from cclab.measures import value_of
+from cclab.plan import Named
 from cclab.queries import query
-from cclab.repeats import value_of
 from cclab.report import tables
 
 if TYPE_CHECKING:
@@ -103,8 +103,8 @@ def test_shares_of_different_links_do_not_add_up(lot: Results) -> None:
     column = shown.headings.index("share")
     assert all(row[column] == "–" for row in shown.groups[0] if "short" in row)
     for run in lot.runs:
-        assert value_of(run.metrics, Measure({"group": "short"}, "share")) is None
-        of_pair = value_of(run.metrics, Measure({"group": "pair"}, "share"))
+        assert value_of(run.metrics, Named("", {"group": "short"}, "share")) is None
+        of_pair = value_of(run.metrics, Named("", {"group": "pair"}, "share"))
         assert of_pair == metrics.group_share(run.metrics, "pair")
 
 

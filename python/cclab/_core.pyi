@@ -39,11 +39,11 @@ __all__ = [
     "execute",
     "execute_alone",
     "execute_on_kernel",
+    "expression",
     "finish",
     "foreseen",
     "forked",
     "guard",
-    "holds",
     "impairments",
     "kernels",
     "layouts",
@@ -319,8 +319,12 @@ def plan(
     Raises `StudyError` if the study or one of the replacements is wrong.
     """
 
-def holds(expectation: str, measured: float) -> bool:
-    """Whether `measured` meets an expectation, given as the JSON that `plan` gave it in."""
+def expression(text: str, known: list[str]) -> tuple[str | None, int, str, bool]:
+    """The tree of the expression `text` as JSON; or None, the character that is wrong, what is
+    wrong with it, and whether the text is too deep a nest to be looked at.
+
+    `known` are the beginnings of names that have other characters in them than names have.
+    """
 
 def number(text: str) -> float | None:
     """The number that a value of a study stands for: seconds, bytes, bits per second, a share,

@@ -81,40 +81,35 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Expectation:
-    """A check over the results, such as `jain > 0.95`."""
+class Named:
+    """A metric by the name that an expression has for it."""
 
-    label: str
-    expression: str
-    """The text of the study."""
+    name: str
+    """As the study spells it: `flow.short.goodput_bps`."""
     subject: str | dict[str, str]
     """What is measured: `run`, `bottleneck`, `{"flow": NAME}`, and the same of a `group`, of a
     `band` of the bottleneck, of `traffic` and of a `probe`."""
     metric: str
-    operator: str
-    value: float
-
-    def holds(self, measured: float) -> bool:
-        """Whether a measured value meets it."""
-        return _core.holds(json.dumps(asdict(self)), measured)
+    """Its name in the output of `cclab run --json`."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A metric and what it belongs to."""
+    """A metric of runs, or what is computed from several."""
 
-    subject: str | dict[str, str]
-    """As of `Expectation`."""
-    metric: str
+    expression: str
+    """The text of the study."""
+    metrics: list[Named]
+    """The metrics in it, each once."""
 
-    @property
-    def path(self) -> str:
-        """As studies spell it: `flow.short.goodput_bps`."""
-        if isinstance(self.subject, dict):
-            ((kind, name),) = self.subject.items()
-            kind = "bottleneck.band" if kind == "band" else kind
-            return f"{kind}.{name}.{self.metric}"
-        return self.metric if self.subject == "run" else f"{self.subject}.{self.metric}"
+
+@dataclass(frozen=True)
+class Expectation(Measure):
+    """A check over the results, such as `jain > 0.95`."""
+
+    label: str
+    place: str | None = field(default=None, compare=False)
+    """File, line and column, where the study writes it; not kept in a store."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +118,7 @@ class Until:
 
     text: str
     """The rule as the study has it: `until ci95 < 2%`."""
-    metrics: list[Measure]
+    measures: list[Measure]
     """What has to be sure: all of it."""
     width: float
     """Half the width of the 95% interval over the mean must be below this."""
@@ -297,7 +292,10 @@ class Plan:
             "name": self.name,
             "title": self.title,
             "question": self.question,
-            "expectations": [asdict(e) for e in self.expectations],
+            "expectations": [
+                {"label": e.label, **asdict(Measure(e.expression, e.metrics))}
+                for e in self.expectations
+            ],
             **({} if self.until is None else {"until": asdict(self.until)}),
             "points": points,
             **({"baselines": self.baselines} if self.baselines else {}),
@@ -323,7 +321,7 @@ class Plan:
         first = points[0].runs[0]
         until = raw.get("until")
         if until is not None:
-            until = Until(**{**until, "metrics": [Measure(**m) for m in until["metrics"]]})
+            until = Until(**{**until, "measures": [_measure(m) for m in until["measures"]]})
         return cls(
             name=name,
             title=raw["title"] or name,
@@ -331,11 +329,22 @@ class Plan:
             backend=first.backend,
             seed=first.seed,
             repeat=max(len(point.runs) for point in points),
-            expectations=[Expectation(**e) for e in raw["expectations"]],
+            expectations=[
+                Expectation(e["expression"], _named(e), e["label"], e.get("place"))
+                for e in raw["expectations"]
+            ],
             points=points,
             until=until,
             baselines=raw.get("baselines", []),
         )
+
+
+def _measure(raw: dict[str, Any]) -> Measure:
+    return Measure(raw["expression"], _named(raw))
+
+
+def _named(raw: dict[str, Any]) -> list[Named]:
+    return [Named(**named) for named in raw["metrics"]]
 
 
 def _does_it(elsewhere: list[str]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cclab.metrics import group_share, of_flow, of_source, shares, shown_name, warmed_up
+from cclab import measures as of_runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +63,7 @@ class Growth:
         runs = {run.id: run for k in waiting for run in self.plan.points[k].runs}
         unknown = [run for run in runs.values() if run.id not in self._values]
         for run, metrics in self.measured(unknown).items():
-            self._values[run] = [value_of(metrics, m) for m in until.metrics]
+            self._values[run] = [row[0] for row in _values_of([metrics], until.measures)]
         return [
             k for k in waiting if all(run.id in self._values for run in self.plan.points[k].runs)
         ]
@@ -73,39 +73,11 @@ class Growth:
         return [list(row) for row in zip(*(self._values[r.id] for r in point.runs), strict=True)]
 
 
-def value_of(metrics: dict[str, Any], measure: Measure) -> float | None:
-    """The value of `measure` in the metrics of a run; None if it was not measured."""
-    found: dict[str, Any] | None = None
-    subject = measure.subject if isinstance(measure.subject, str) else next(iter(measure.subject))
-    if measure.metric == "share" and isinstance(measure.subject, dict):
-        name = measure.subject[subject]
-        return group_share(metrics, name) if subject == "group" else _share(metrics, name)
-    match measure.subject:
-        case "run":
-            found = metrics
-        case "bottleneck":
-            found = metrics["bottleneck"]
-        case {"flow": name}:
-            flow = next((f for f in metrics["flows"] if f["name"] == name), None)
-            found = None if flow is None else of_flow(flow)
-        case {"group": name}:
-            found = next((g for g in metrics.get("groups", []) if g["name"] == name), None)
-        case {"band": name}:
-            bands = metrics["bottleneck"].get("bands", [])
-            found = next((b for b in bands if b["name"] == name), None)
-        case {"traffic": name}:
-            source = next((t for t in metrics.get("traffic", []) if t["name"] == name), None)
-            found = None if source is None else of_source(source)
-        case {"probe": name}:
-            found = next((p for p in metrics.get("probes", []) if p["name"] == name), None)
-    metric = shown_name(subject, measure.metric, warm=warmed_up(metrics))
-    return None if found is None else found[metric]
-
-
-def _share(metrics: dict[str, Any], flow: str) -> float | None:
-    """The share of the flow called `flow`; None if there is no such flow."""
-    rows = zip(metrics["flows"], shares(metrics), strict=True)
-    return next((share for one, share in rows if one["name"] == flow), None)
+def _values_of(runs: list[dict[str, Any]], measures: list[Measure]) -> list[Values]:
+    """What is to be sure: a row for each measure, a column for each run."""
+    named = {metric.name: metric for measure in measures for metric in measure.metrics}
+    tables = {name: of_runs.table([runs], metric) for name, metric in named.items()}
+    return [of_runs.of_tables(measure, tables)[0].tolist() for measure in measures]
 
 
 def _enough(tables: list[list[Values]], until: Until) -> list[bool]:
@@ -146,16 +118,16 @@ def warning(until: Until, runs: list[dict[str, Any]]) -> dict[str, str] | None:
     """The doubt that the runs of a point, given by their metrics, did not get sure enough."""
     from cclab.stats import estimates
 
-    found = estimates([[value_of(run, m) for run in runs] for m in until.metrics])
+    found = estimates(_values_of(runs, until.measures))
     told = []
-    for measure, one in zip(until.metrics, found, strict=True):
+    for measure, one in zip(until.measures, found, strict=True):
         if not _sure(one, until):
             width, few = relative_width(one), one is None or one.n < until.least
             why = f"measured in {0 if one is None else one.n}" if few else "no interval"
             told.append(
-                f"{measure.path} ({_percent(width)})"
+                f"{measure.expression} ({_percent(width)})"
                 if width and not few
-                else f"{measure.path} ({why})"
+                else f"{measure.expression} ({why})"
             )
     if not told:
         return None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
-from cclab import _core, companions, expect, repeats, trace
+from cclab import _core, companions, expect, findings, repeats, trace
 from cclab.catalog import Catalog
 from cclab.companions import baselines, phase
 from cclab.errors import DamageError, InputError, StoreError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from cclab.expect import Failure
+    from cclab.expect import Outcome
     from cclab.plan import Expectation, Plan, Run
     from cclab.report.figures.style import Drawing
     from cclab.store import Store
@@ -123,10 +123,14 @@ class Results:
         return warnings(self.points)
 
     @cached_property
-    def failures(self) -> list[Failure]:
-        """The study's expectations that the results do not meet."""
-        bare = [point.params for point in self.points if not point.runs]
-        return expect.failures(self.plan.expectations, self.summaries, bare)
+    def outcomes(self) -> list[Outcome]:
+        """What becomes of each expectation of the study at each sweep point."""
+        return expect.outcomes(self.plan.expectations, self.points)
+
+    @property
+    def failures(self) -> list[Outcome]:
+        """The study's expectations that the results do not meet, each at a sweep point."""
+        return [outcome for outcome in self.outcomes if not outcome.met]
 
     @property
     def flows(self) -> pl.DataFrame:
@@ -259,12 +263,16 @@ class Results:
         }
 
     def _outcome(self, expected: Expectation) -> dict[str, Any]:
-        failed = [failure for failure in self.failures if failure.expectation == expected]
+        own = [outcome for outcome in self.outcomes if outcome.expectation == expected]
+        failed = [outcome for outcome in own if not outcome.met]
         return {
             "label": expected.label,
             "expression": expected.expression,
             "met": not failed,
-            "failures": [{"params": f.params, "measured": f.measured} for f in failed],
+            "finding": findings.every(outcome.finding for outcome in own),
+            "failures": [
+                {"params": f.params, "measured": f.measured, "means": f.means} for f in failed
+            ],
         }
 
     def __repr__(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from cclab import _core, ready
+from cclab import _core, expect, ready
 from cclab.backends import kernels
 from cclab.errors import InputError
 from cclab.explain import Explained, explain
@@ -81,7 +81,9 @@ class Study:
         document = _core.plan(
             self.text, self.file, [*set], [*replaced], kernels(), backend, repeat, seed
         )
-        return Plan.from_core(document, self.name)
+        plan = Plan.from_core(document, self.name)
+        expect.check(plan.expectations)
+        return plan
 
     def explain(self, *, set: tuple[str, ...] | list[str] = ()) -> Explained:
         """Each sweep point explained before anything runs: paths, windows, limits, expectations.

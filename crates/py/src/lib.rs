@@ -47,7 +47,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plan::describe, module)?)?;
     module.add_function(wrap_pyfunction!(plan::foreseen, module)?)?;
     module.add_function(wrap_pyfunction!(plan::baselines, module)?)?;
-    module.add_function(wrap_pyfunction!(plan::holds, module)?)?;
+    module.add_function(wrap_pyfunction!(plan::expression, module)?)?;
     module.add_function(wrap_pyfunction!(plan::number, module)?)?;
     module.add_function(wrap_pyfunction!(plan::dimension, module)?)?;
     module.add_function(wrap_pyfunction!(execute::execute, module)?)?;

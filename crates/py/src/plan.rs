@@ -94,10 +94,22 @@ pub fn plan(
             version,
         });
     }
+    let expected = match plan.expectations.is_empty() {
+        true => Vec::new(),
+        false => {
+            let places = study.places(&overrides, 0).map_err(error::study)?;
+            let all = plan.expectations.iter();
+            all.map(|expectation| Expected {
+                expectation,
+                place: places.of(&["expect", &expectation.label]),
+            })
+            .collect()
+        }
+    };
     let document = Document {
         title: study.title(),
         question: study.question(),
-        expectations: &plan.expectations,
+        expectations: expected,
         until: plan.until.as_ref(),
         baselines: &plan.baselines,
         points,
@@ -117,10 +129,18 @@ pub enum RepeatGiven {
 struct Document<'a> {
     title: Option<&'a str>,
     question: Option<&'a str>,
-    expectations: &'a [Expectation],
+    expectations: Vec<Expected<'a>>,
     until: Option<&'a Until>,
     baselines: &'a [Baseline],
     points: Vec<PointLines<'a>>,
+}
+
+#[derive(Serialize)]
+struct Expected<'a> {
+    #[serde(flatten)]
+    expectation: &'a Expectation,
+    /// File, line and column, where the study writes it.
+    place: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -393,11 +413,20 @@ pub fn baselines(
     Ok(indices.map(one).collect())
 }
 
-/// Whether `measured` meets the expectation that `expectation` describes.
+/// A tree as JSON; or the character that is wrong, why, and whether it is too deep a nest.
+type Read = (Option<String>, usize, String, bool);
+
+/// The tree of the expression `text`. `known` are the beginnings of names that have other
+/// characters in them than names have.
 #[pyfunction]
-pub fn holds(expectation: &str, measured: f64) -> PyResult<bool> {
-    let expectation: Expectation = serde_json::from_str(expectation).map_err(error::study)?;
-    Ok(expectation.holds(measured))
+pub fn expression(text: &str, known: Vec<String>) -> PyResult<Read> {
+    match cclab_spec::expression::parse(text, &known) {
+        Ok(tree) => {
+            let tree = serde_json::to_string(&tree).map_err(error::study)?;
+            Ok((Some(tree), 0, String::new(), false))
+        }
+        Err(refusal) => Ok((None, refusal.at, refusal.message, refusal.too_deep)),
+    }
 }
 
 /// The number that a value of a study stands for, in its SI unit; None where it is no quantity.

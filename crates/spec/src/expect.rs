@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::baseline::Baseline;
 use crate::error::{Problem, nearest, unknown};
+use crate::expression::{self, Node, Part, Refusal};
 use crate::scenario::Scenario;
 
 /// A check; one that fails makes `cclab run` exit non-zero.
@@ -13,30 +14,22 @@ use crate::scenario::Scenario;
 pub struct Expectation {
     /// Its name in the study.
     pub label: String,
-    /// The text of the study: `flow.short.goodput_bps > 40e6`.
+    /// The text of the study: `flow.short.goodput_bps > 40Mbit`.
     pub expression: String,
+    /// The metrics in it, each once.
+    pub metrics: Vec<Named>,
+}
+
+/// A metric by the name that an expression has for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Named {
+    /// As it is written: `flow.short.goodput_bps`.
+    pub name: String,
     /// What is measured.
     pub subject: Subject,
     /// Name of the metric, as in the output of `cclab run --json`.
     pub metric: String,
-    /// How the metric is compared.
-    pub operator: Operator,
-    /// What it is compared with, in the metric's unit.
-    pub value: f64,
-}
-
-impl Expectation {
-    /// Whether a measured value meets it. NaN meets nothing but `!=`.
-    pub fn holds(&self, measured: f64) -> bool {
-        match self.operator {
-            Operator::Less => measured < self.value,
-            Operator::LessOrEqual => measured <= self.value,
-            Operator::Greater => measured > self.value,
-            Operator::GreaterOrEqual => measured >= self.value,
-            Operator::Equal => measured == self.value,
-            Operator::NotEqual => measured != self.value,
-        }
-    }
 }
 
 /// What a metric belongs to.
@@ -58,39 +51,6 @@ pub enum Subject {
     /// The probe of this name.
     Probe(String),
 }
-
-/// A comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Operator {
-    /// `<`
-    #[serde(rename = "<")]
-    Less,
-    /// `<=`
-    #[serde(rename = "<=")]
-    LessOrEqual,
-    /// `>`
-    #[serde(rename = ">")]
-    Greater,
-    /// `>=`
-    #[serde(rename = ">=")]
-    GreaterOrEqual,
-    /// `==`
-    #[serde(rename = "==")]
-    Equal,
-    /// `!=`
-    #[serde(rename = "!=")]
-    NotEqual,
-}
-
-/// Two letters come before one: `<=` is not `<`.
-const OPERATORS: [(&str, Operator); 6] = [
-    ("<=", Operator::LessOrEqual),
-    (">=", Operator::GreaterOrEqual),
-    ("==", Operator::Equal),
-    ("!=", Operator::NotEqual),
-    ("<", Operator::Less),
-    (">", Operator::Greater),
-];
 
 /// The metrics that a study may name. By default none is known and any may be named: whoever
 /// measures them registers them.
@@ -163,6 +123,24 @@ pub struct Subjects<'a> {
     pub(crate) probes: Vec<&'a str>,
 }
 
+impl Subjects<'_> {
+    /// What the names of metrics begin with: names of subjects have characters that others have not.
+    pub(crate) fn beginnings(&self) -> Vec<String> {
+        let kinds = [
+            ("flow", &self.flows),
+            ("group", &self.groups),
+            ("bottleneck.band", &self.bands),
+            ("traffic", &self.traffic),
+            ("probe", &self.probes),
+        ];
+        let of = |(kind, names): (&str, &Vec<&str>)| -> Vec<String> {
+            let whole = names.iter().map(|name| format!("{kind}.{name}"));
+            whole.collect()
+        };
+        kinds.into_iter().flat_map(of).collect()
+    }
+}
+
 impl<'a> From<&'a Scenario> for Subjects<'a> {
     fn from(scenario: &'a Scenario) -> Subjects<'a> {
         let flows = scenario.flows.iter().map(|flow| flow.name.as_str());
@@ -179,6 +157,9 @@ impl<'a> From<&'a Scenario> for Subjects<'a> {
     }
 }
 
+/// What a check is, for a message.
+const FORM: &str = "write a metric, a comparison and a number, such as \"jain > 0.95\"";
+
 /// Reads the check `label` of a scenario with `subjects`.
 pub(crate) fn parse(
     label: &str,
@@ -186,36 +167,96 @@ pub(crate) fn parse(
     subjects: &Subjects<'_>,
     known: &Metrics,
 ) -> Result<Expectation, Problem> {
-    let form = |message: String| {
-        Problem::new(
-            message,
-            "write a metric, a comparison and a number, such as \"jain > 0.95\"",
-        )
-    };
-    let split = |(sign, operator): &(&str, Operator)| {
-        expression
-            .split_once(sign)
-            .map(|(left, right)| (left.trim(), *operator, right.trim()))
-    };
-    let (name, operator, number) = OPERATORS
-        .iter()
-        .find_map(split)
-        .ok_or_else(|| form(format!("\"{expression}\" compares nothing")))?;
-    let value: f64 = number
-        .parse()
-        .ok()
-        .filter(|value: &f64| value.is_finite())
-        .ok_or_else(|| form(format!("\"{number}\" is not a number")))?;
-    let (subject, metric) = metric(name, subjects, known)?;
+    let tree = expression::parse(expression, &subjects.beginnings())
+        .map_err(|refusal| refused(expression, &refusal))?;
+    if !is_check(&tree) {
+        return Err(Problem::new(
+            format!("\"{expression}\" compares nothing"),
+            FORM,
+        ));
+    }
+    let metrics = named(&tree, subjects, known)?;
+    if metrics.is_empty() {
+        return Err(Problem::new(
+            format!("\"{expression}\" names no metric"),
+            FORM,
+        ));
+    }
     Ok(Expectation {
         label: label.to_owned(),
         expression: expression.to_owned(),
-        subject,
-        metric,
-        operator,
-        value,
+        metrics,
     })
 }
+
+/// The problem with a text that is no expression.
+pub(crate) fn refused(text: &str, refusal: &Refusal) -> Problem {
+    Problem::new(
+        format!(
+            "\"{text}\", character {}: {}",
+            refusal.at + 1,
+            refusal.message
+        ),
+        FORM,
+    )
+}
+
+/// The metrics that `tree` names, each once.
+pub(crate) fn named(
+    tree: &Node,
+    subjects: &Subjects<'_>,
+    known: &Metrics,
+) -> Result<Vec<Named>, Problem> {
+    let mut metrics: Vec<Named> = Vec::new();
+    for (_, name) in tree.names() {
+        let (subject, metric) = metric(name, subjects, known)?;
+        if !metrics.iter().any(|named| named.name == name) {
+            metrics.push(Named {
+                name: name.to_owned(),
+                subject,
+                metric,
+            });
+        }
+    }
+    Ok(metrics)
+}
+
+/// Whether `node` compares numbers.
+fn is_check(node: &Node) -> bool {
+    match &node.part {
+        Part::And { parts } | Part::Or { parts } => parts.iter().all(is_check),
+        Part::Not { operand } => is_check(operand),
+        Part::Comparison { first, rest } => {
+            let ordered = ["<", "<=", ">", ">=", "==", "!="];
+            is_number(first)
+                && rest
+                    .iter()
+                    .all(|(relation, node)| ordered.contains(relation) && is_number(node))
+        }
+        _ => false,
+    }
+}
+
+/// Whether `node` is computed from metrics and numbers.
+pub(crate) fn is_number(node: &Node) -> bool {
+    match &node.part {
+        Part::Number { .. } | Part::Name { .. } => true,
+        Part::Negative { operand } => is_number(operand),
+        Part::Arithmetic {
+            operator,
+            left,
+            right,
+        } => !["&", "|"].contains(operator) && is_number(left) && is_number(right),
+        Part::Call {
+            function,
+            arguments,
+        } => FUNCTIONS.contains(&function.as_str()) && arguments.iter().all(is_number),
+        _ => false,
+    }
+}
+
+/// What a check may call.
+const FUNCTIONS: [&str; 3] = ["abs", "max", "min"];
 
 /// What the metric `name` belongs to, and its name there.
 pub(crate) fn metric(

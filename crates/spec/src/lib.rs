@@ -21,6 +21,7 @@ mod de;
 mod determinants;
 mod error;
 mod expect;
+pub mod expression;
 pub mod fuzzing;
 mod graph;
 pub mod kinds;
@@ -51,7 +52,7 @@ pub use determinants::{
     Part, determinants, determinants_beside, kernel_part, parts, parts_of_network,
 };
 pub use error::StudyError;
-pub use expect::{Expectation, Metrics, Operator, Subject, Subjects};
+pub use expect::{Expectation, Metrics, Named, Subject, Subjects};
 pub use graph::{Graph, GraphLink, Step};
 pub use link::*;
 pub use names::{Names, Parametric, Stack};

@@ -15,6 +15,16 @@ impl Places {
         Places { document, sources }
     }
 
+    /// `FILE:LINE:COLUMN`, or the argument, of the value under `keys`, one within the other.
+    pub fn of(&self, keys: &[&str]) -> Option<String> {
+        let mut node = &self.document;
+        for key in keys {
+            node = node.get(key)?;
+        }
+        let problem = Problem::new("", "").or_at(node.at);
+        Some(self.sources.locate(problem).place())
+    }
+
     /// `FILE:LINE:COLUMN`, or the argument, of the key `path` of the scenario, or of the innermost table around it that
     /// is written. `None`: the study has nothing of it.
     ///

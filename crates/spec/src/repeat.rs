@@ -9,7 +9,8 @@ use serde::Serialize;
 use serde::de::{self, Deserialize, Visitor};
 
 use crate::error::Problem;
-use crate::expect::{self, Metrics, Subject, Subjects};
+use crate::expect::{self, Metrics, Named, Subject, Subjects};
+use crate::expression::{Part, parse, parse_beginning};
 
 /// Runs before the interval is looked at, if the study does not say: with fewer it is far too
 /// narrow (docs/compare.md).
@@ -29,11 +30,12 @@ pub(crate) enum Repeat {
     Until(Rule),
 }
 
-/// A rule that has been read; its metrics are only names yet.
+/// A rule that has been read; its metrics are only text yet.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rule {
     text: String,
-    metrics: Vec<String>,
+    /// What has to be sure; nothing: the goodput of each flow.
+    measures: Vec<String>,
     width: f64,
     least: u64,
     most: u64,
@@ -46,7 +48,7 @@ pub struct Until {
     /// The text of the study.
     pub text: String,
     /// What has to be sure: all of it.
-    pub metrics: Vec<Measure>,
+    pub measures: Vec<Measure>,
     /// Half the width of the 95% interval over the mean must be below this: 0.02 for 2%.
     pub width: f64,
     /// Runs before the interval is looked at, at least 2.
@@ -55,14 +57,14 @@ pub struct Until {
     pub most: u64,
 }
 
-/// A metric and what it belongs to.
+/// A metric, or what is computed from several.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
-    /// What is measured.
-    pub subject: Subject,
-    /// Name of the metric, as in the output of `cclab run --json`.
-    pub metric: String,
+    /// The text: `flow.short.goodput_bps`, `bottleneck.drops / duration_s`.
+    pub expression: String,
+    /// The metrics in it, each once.
+    pub metrics: Vec<Named>,
 }
 
 impl Repeat {
@@ -78,24 +80,16 @@ impl Repeat {
 impl Rule {
     /// The rule for a scenario with these subjects.
     pub fn resolve(&self, subjects: &Subjects<'_>, known: &Metrics) -> Result<Until, Problem> {
-        let metrics = if self.metrics.is_empty() {
+        let measures = if self.measures.is_empty() {
             subjects.flows.iter().map(|flow| goodput(flow)).collect()
         } else {
-            self.metrics
-                .iter()
-                .map(|name| {
-                    let (subject, metric) = expect::metric(name, subjects, known)?;
-                    if known.needs(&subject, &metric).is_some() {
-                        let what = format!("`{name}` is of several runs");
-                        return Err(Problem::new(what, "name metrics that a run has by itself"));
-                    }
-                    Ok(Measure { subject, metric })
-                })
+            let all = self.measures.iter();
+            all.map(|text| measure(text, subjects, known))
                 .collect::<Result<_, Problem>>()?
         };
         Ok(Until {
             text: self.text.clone(),
-            metrics,
+            measures,
             width: self.width,
             least: self.least,
             most: self.most,
@@ -103,10 +97,36 @@ impl Rule {
     }
 }
 
+/// What `text` measures in a scenario with these subjects.
+fn measure(text: &str, subjects: &Subjects<'_>, known: &Metrics) -> Result<Measure, Problem> {
+    let tree =
+        parse(text, &subjects.beginnings()).map_err(|refusal| expect::refused(text, &refusal))?;
+    let metrics = expect::named(&tree, subjects, known)?;
+    if metrics.is_empty() || !expect::is_number(&tree) {
+        let what = format!("`{text}` is nothing that a run measures");
+        return Err(Problem::new(what, FORM));
+    }
+    for named in &metrics {
+        if known.needs(&named.subject, &named.metric).is_some() {
+            let what = format!("`{}` is of several runs", named.name);
+            return Err(Problem::new(what, "name metrics that a run has by itself"));
+        }
+    }
+    Ok(Measure {
+        expression: text.to_owned(),
+        metrics,
+    })
+}
+
 fn goodput(flow: &str) -> Measure {
+    let name = format!("flow.{flow}.goodput_bps");
     Measure {
-        subject: Subject::Flow(flow.to_owned()),
-        metric: "goodput_bps".to_owned(),
+        expression: name.clone(),
+        metrics: vec![Named {
+            name,
+            subject: Subject::Flow(flow.to_owned()),
+            metric: "goodput_bps".to_owned(),
+        }],
     }
 }
 
@@ -117,33 +137,31 @@ fn rule(text: &str) -> Result<Rule, String> {
     let rest = rest
         .and_then(|rest| rest.strip_prefix("ci95"))
         .ok_or_else(|| wrong("is no rule for repeats"))?;
-    let (metrics, rest) = match rest.trim_start().strip_prefix('(') {
-        Some(listed) => {
-            let (inside, rest) = listed
-                .split_once(')')
-                .ok_or_else(|| wrong("lacks a closing parenthesis"))?;
-            let names: Vec<String> = inside
-                .split(',')
-                .map(|name| name.trim().to_owned())
-                .collect();
-            if names.iter().any(String::is_empty) {
-                return Err(wrong("lacks the name of a metric"));
-            }
-            (names, rest)
-        }
+    let (measures, rest) = match rest.trim_start().strip_prefix('(') {
+        Some(listed) => list(listed).map_err(wrong)?,
         None => (Vec::new(), rest),
     };
     let rest = rest
         .trim_start()
         .strip_prefix('<')
         .ok_or_else(|| wrong("has no `<` after what is to be sure"))?;
+    let (bound, rest) = parse_beginning(rest, &[])
+        .map_err(|refusal| wrong(&format!("has no width: {}", refusal.message)))?;
+    let width = match bound.part {
+        Part::Number {
+            value,
+            dimension: Some("share"),
+        } if value > 0.0 && value <= 1.0 => value,
+        _ => {
+            return Err(wrong(
+                "has no width such as `2%`, above 0% and at most 100%",
+            ));
+        }
+    };
     let mut parts = rest.split(',').map(str::trim);
-    let width = parts
-        .next()
-        .and_then(|width| width.strip_suffix('%'))
-        .and_then(|width| width.trim().parse::<f64>().ok())
-        .filter(|width| *width > 0.0 && *width <= 100.0)
-        .ok_or_else(|| wrong("has no width such as `2%`, above 0% and at most 100%"))?;
+    if parts.next().is_some_and(|between| !between.is_empty()) {
+        return Err(wrong(&format!("has `{}`", rest.trim())));
+    }
     let (mut least, mut most) = (None, None);
     for part in parts {
         let (bound, number) = match (
@@ -172,11 +190,37 @@ fn rule(text: &str) -> Result<Rule, String> {
     }
     Ok(Rule {
         text: text.trim().to_owned(),
-        metrics,
-        width: width / 100.0,
+        measures,
+        width,
         least,
         most,
     })
+}
+
+/// The expressions that `text` lists up to a closing parenthesis, and what follows it.
+fn list(text: &str) -> Result<(Vec<String>, &str), &'static str> {
+    let mut listed = Vec::new();
+    let mut depth = 0usize;
+    let mut begin = 0;
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '(' => depth += 1,
+            ')' | ',' if depth == 0 => {
+                let expression = text[begin..at].trim();
+                if expression.is_empty() {
+                    return Err("lacks the name of a metric");
+                }
+                listed.push(expression.to_owned());
+                begin = at + 1;
+                if letter == ')' {
+                    return Ok((listed, &text[begin..]));
+                }
+            }
+            ')' => depth -= 1,
+            _ => {}
+        }
+    }
+    Err("lacks a closing parenthesis")
 }
 
 impl<'de> Deserialize<'de> for Repeat {
@@ -251,8 +295,8 @@ mod tests {
         let until = read
             .resolve(&flows(&["a", "b"]), &Metrics::default())
             .expect("names that are known");
-        assert_eq!(until.metrics[0], goodput("a"));
-        assert_eq!(until.metrics[1].subject, Subject::Run);
+        assert_eq!(until.measures[0], goodput("a"));
+        assert_eq!(until.measures[1].metrics[0].subject, Subject::Run);
         let unknown = read
             .resolve(&flows(&["b"]), &Metrics::default())
             .expect_err("there is no flow a");
@@ -261,7 +305,7 @@ mod tests {
         let every = every
             .resolve(&flows(&["a", "b"]), &Metrics::default())
             .expect("no names");
-        assert_eq!(every.metrics, [goodput("a"), goodput("b")]);
+        assert_eq!(every.measures, [goodput("a"), goodput("b")]);
     }
 
     #[test]
@@ -275,6 +319,7 @@ mod tests {
             ("until ci95 < 2", "has no width"),
             ("until ci95 < 0%", "has no width"),
             ("until ci95 < nan%", "has no width"),
+            ("until ci95 < 2% of it", "has `of it`"),
             ("until ci95 < 2%, 7 runs", "has `7 runs`"),
             ("until ci95 < 2%, at most few", "has `at most few`"),
             ("until ci95 < 2%, at most 9, at most 8", "after another"),

@@ -163,7 +163,8 @@ fn plan(
         if index == 0 {
             let needed = expectations
                 .iter()
-                .filter_map(|one| study.names.metrics.needs(&one.subject, &one.metric));
+                .flat_map(|expectation| &expectation.metrics)
+                .filter_map(|named| study.names.metrics.needs(&named.subject, &named.metric));
             plan.baselines = needed.chain(written.baselines.0.iter().copied()).collect();
             plan.baselines.sort_unstable();
             plan.baselines.dedup();

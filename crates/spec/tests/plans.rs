@@ -278,12 +278,13 @@ fn queues_are_measured_in_bytes_packets_time_and_bdp() {
 fn expectations_name_what_they_measure() {
     let plan = plan(&one_flow(
         "count = 2\n[expect]\nfair = \"jain >= 0.95\"\nfast = \"flow.a.2.goodput_bps>40e6\"\n\
-         full = \"bottleneck.utilization > 0.9\"",
+         full = \"bottleneck.utilization > 0.9\"\nless = \"jain < 2 * flow.a.1.share\"",
     ));
     let subjects: Vec<(&str, &Subject, &str)> = plan
         .expectations
         .iter()
-        .map(|e| (e.label.as_str(), &e.subject, e.metric.as_str()))
+        .flat_map(|e| e.metrics.iter().map(move |named| (e, named)))
+        .map(|(e, named)| (e.label.as_str(), &named.subject, named.metric.as_str()))
         .collect();
     assert_eq!(
         subjects,
@@ -291,10 +292,10 @@ fn expectations_name_what_they_measure() {
             ("fair", &Subject::Run, "jain"),
             ("fast", &Subject::Flow("a.2".to_owned()), "goodput_bps"),
             ("full", &Subject::Bottleneck, "utilization"),
+            ("less", &Subject::Run, "jain"),
+            ("less", &Subject::Flow("a.1".to_owned()), "share"),
         ]
     );
-    assert!(plan.expectations[0].holds(0.95) && !plan.expectations[1].holds(40e6));
-    assert!(!plan.expectations[0].holds(f64::NAN));
 }
 
 /// Flows of a `count` are a group by themselves; a `group` joins others, in whichever direction.
@@ -322,7 +323,7 @@ fn flows_of_a_count_and_of_a_group_belong_together() {
     );
     assert_eq!(scenario.groups(), ["a", "web"]);
     assert_eq!(
-        plan.expectations[0].subject,
+        plan.expectations[0].metrics[0].subject,
         Subject::Group("web".to_owned())
     );
 }

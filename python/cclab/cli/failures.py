@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import shlex
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from cclab import expect
@@ -52,6 +53,11 @@ def tell_unmet(measured: Results) -> None:
             complain(
                 f"expectation not met: {unmet.expectation.label}: and {more} (--json has them)"
             )
+    undecided = [o for o in measured.outcomes if o.met and o.finding == "open"]
+    for _, points in groupby(undecided, lambda outcome: outcome.expectation):
+        first, *like_it = points
+        elsewhere = f", and so at {count(len(like_it), 'more point')}" if like_it else ""
+        note(f"expectation met, but these runs do not decide it: {first}{elsewhere}")
 
 
 def tell(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from cclab import _core
+from cclab import _core, findings
 from cclab.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,6 +25,13 @@ Standing = Literal["better", "no-worse", "worse", "undecided"]
 """B against A, where being worse by less than the margin does not matter."""
 
 STANDINGS: tuple[Standing, ...] = ("better", "no-worse", "worse", "undecided")
+
+_STANDING: dict[findings.Finding, Standing] = {
+    "holds": "no-worse",
+    "fails": "worse",
+    "open": "undecided",
+}
+"""Where B stands if it is not better, by whether it is above the margin's lower end."""
 
 _POINTS = "pp"
 
@@ -120,9 +127,7 @@ class Margin:
         low, high = ends if metric.better == "higher" else (-ends[1], -ends[0])
         if low > 0:
             return "better"
-        if low >= -bound:
-            return "no-worse"
-        return "worse" if high < -bound else "undecided"
+        return _STANDING[findings.between(low, high, least=-bound, closed=True)]
 
     def _scaled(self, metric: Metric, difference: Difference) -> tuple[Estimate, float]:
         """The difference to compare with the margin, and the margin in its unit.

@@ -16,9 +16,10 @@ import polars as pl
 from cclab.catalog import Catalog
 from cclab.catalog.dimensions import UNITS
 from cclab.errors import InputError
+from cclab.expressions import Term
 from cclab.queries import columns as names
 from cclab.queries import groups
-from cclab.queries.expression import Term, condition, kind_of
+from cclab.queries.expression import condition, kind_of
 from cclab.store import Store
 from cclab.store.planned import check_is_store
 

@@ -17,7 +17,8 @@ import polars as pl
 from cclab import metrics
 from cclab.catalog.dimensions import of_column
 from cclab.errors import InputError
-from cclab.queries.expression import Term, compile, kind_of, used_in
+from cclab.expressions import Term
+from cclab.queries.expression import compile, kind_of, same, used_in
 from cclab.store.planned import contents
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ def unique(columns: list[tuple[str, Term]]) -> list[pl.Expr]:
     """The columns under their names, each once. Raises `InputError` if two have the same."""
     seen: Terms = {}
     for name, term in columns:
-        if name in seen and not seen[name].same(term):
+        if name in seen and not same(seen[name], term):
             raise InputError(f"two columns are called {name!r}; write NAME = EXPRESSION for one")
         seen[name] = term
     return [term.value.alias(name) for name, term in seen.items()]

@@ -1,18 +1,17 @@
 """The expressions of `reproduction.toml`: arithmetic over named numbers and vectors, and a few
-functions. The caller gives the values of names."""
+functions, in the language of `cclab.expressions`. The caller gives the values of names.
+"""
 
 from __future__ import annotations
 
-import ast
-import operator
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import simpleeval
 from scipy import stats
 
 from cclab.errors import InputError
+from cclab.expressions import Evaluation, parse
+from cclab.expressions.numbers import Numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -110,15 +109,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 """What an expression can call, by name; docs/reproduce.md has a line on each."""
 
-_OPERATORS = {
-    **simpleeval.DEFAULT_OPERATORS,
-    # Vectors are combined element by element, so that `a > b` can be counted.
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.Mult: np.multiply,  # simpleeval's own takes a vector for a long text
-    ast.Div: lambda a, b: np.divide(a, b) if np.any(b) else np.divide(a, b) * np.nan,
-}
-
 
 def value(
     expression: str,
@@ -129,51 +119,31 @@ def value(
 
     Raises `ExpressionError` if it uses an unknown name, or cannot be evaluated.
     """
-    evaluator = simpleeval.EvalWithCompoundTypes(
-        operators=_OPERATORS,
-        functions={**FUNCTIONS, **(functions or {})},
-        names=lambda node: names[node.id],
-    )
+    numbers = Numbers(names, {**FUNCTIONS, **(functions or {})})
     try:
         with np.errstate(divide="ignore", invalid="ignore"):
-            return evaluator.eval(expression, previously_parsed=_parsed(expression))
-    except KeyError as error:
-        raise ExpressionError(f"`{expression}`: nothing is called {error}") from None
-    except (
-        simpleeval.InvalidExpression,
-        ArithmeticError,
-        TypeError,
-        ValueError,
-        IndexError,
-    ) as error:
+            return Evaluation(parse(expression), numbers).term().value
+    except (InputError, ArithmeticError, TypeError) as error:
         raise ExpressionError(f"`{expression}`: {error}") from error
 
 
 def problem(expression: str, names: set[str] | None) -> str:
     """Why `expression` is invalid or uses a name outside `names`; empty if it is right."""
     try:
-        tree = ast.parse(expression, mode="eval")
-    except SyntaxError as error:
-        return f"not an expression: {error.msg}"
-    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    used = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in called]
-    if names is not None:
-        for node in used:
-            if node.id not in names:
-                return f"no term is called {node.id!r}; there are {', '.join(sorted(names))}"
-        for call in (n for n in ast.walk(tree) if isinstance(n, ast.Call)):
-            name = getattr(call.func, "id", "")
-            if name not in FUNCTIONS:
-                return f"no function {name!r}; there are {', '.join(FUNCTIONS)}"
+        parsed = parse(expression)
+    except InputError as error:
+        return str(error)
+    if names is None:
+        return ""
+    for name in parsed.names:
+        if name not in names:
+            return f"no term is called {name!r}; there are {', '.join(sorted(names))}"
+    for function in parsed.functions:
+        if function not in FUNCTIONS:
+            return f"no function {function!r}; there are {', '.join(FUNCTIONS)}"
     return ""
 
 
-def names(expression: str) -> set[str]:
-    """The names that an expression uses, of functions too."""
-    return {node.id for node in ast.walk(_parsed(expression)) if isinstance(node, ast.Name)}
-
-
-@cache
-def _parsed(expression: str) -> ast.AST:
-    parsed: ast.AST = simpleeval.SimpleEval.parse(expression)
-    return parsed
+def names(expression: str) -> list[str]:
+    """The names that an expression uses."""
+    return parse(expression).names

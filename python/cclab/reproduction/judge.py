@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from cclab import findings
 from cclab.errors import StudyError
 from cclab.plan import short_key, text
 from cclab.reproduction import expressions, points
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from cclab.results import Point, Results
     from cclab.stats import Estimate
 
-Finding = Literal["holds", "fails", "open", "not judged"]
+Finding = findings.Finding | Literal["not judged"]
 
 Unjudged = Literal["not run", "no verdict"]
 """The verdict on a claim or suspicion without runs, or in the short form."""
@@ -277,14 +278,9 @@ def _finding(check: Check, value: Estimate | None, seeds: int) -> Finding:
     """
     if value is None or value.n < seeds or value.low is None or value.high is None:
         return "open"
-    low, high = value.low, value.high
     if check.between is not None:
         least, most = check.between
-        inside = least <= low and high <= most
-    else:
-        least = -math.inf if check.above is None else check.above
-        most = math.inf if check.below is None else check.below
-        inside = least < low and high < most
-    if inside:
-        return "holds"
-    return "fails" if high <= least or low >= most else "open"
+        return findings.between(value.low, value.high, least, most, closed=True)
+    least = -math.inf if check.above is None else check.above
+    most = math.inf if check.below is None else check.below
+    return findings.between(value.low, value.high, least, most, closed=False)
