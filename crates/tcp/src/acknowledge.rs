@@ -14,6 +14,7 @@ use crate::sender::{LastAck, Sender, State};
 impl Sender {
     /// Takes in a packet from the receiver.
     pub fn on_packet(&mut self, now: Time, packet: &Packet) {
+        self.settled = false;
         match self.state {
             State::SynSent => self.on_syn_ack(now, packet),
             State::Established => self.on_ack(now, packet),

@@ -75,10 +75,15 @@ impl Sender {
                 self.stop(now, State::Finished);
             }
         }
-        self.cwnd_most = self.cwnd_most.max(self.flight.cc.cwnd());
         self.note_window(now);
-        if advanced {
-            self.refill();
+        if let Some(queue) = &mut self.queue {
+            queue.on_window(self.rwnd);
+            queue.on_acked(self.flight.snd_una);
+        } else {
+            self.cwnd_most = self.cwnd_most.max(self.flight.cc.cwnd());
+            if advanced {
+                self.refill();
+            }
         }
     }
 

@@ -11,6 +11,7 @@ use crate::limits::Limit;
 use crate::profile::Bursts;
 use crate::recovery::control::Control;
 use crate::sender::Sender;
+use crate::write_queue::{Head, Leave};
 
 /// Microseconds in a second.
 const MICROSECONDS: u64 = 1_000_000;
@@ -23,7 +24,10 @@ impl Sender {
             return Ok(1); // each segment is judged, and paced, by itself
         };
         let most = self.full_burst(&rules);
-        match self.deferred(now, window, most, &rules) {
+        if self.queue.is_some() {
+            return self.burst_of_packet(now, window, most, &rules);
+        }
+        match self.deferred(now, window, most, None, &rules) {
             Some(limit) => Err(limit),
             // No more than half of the window at once (`tcp_cwnd_test`).
             None => {
@@ -32,6 +36,62 @@ impl Sender {
                 Ok(most.min(window / self.flight.mss / 2).min(room).max(1))
             }
         }
+    }
+
+    /// As [`Sender::burst`], off the first packet of the send buffer (`tcp_write_xmit`).
+    fn burst_of_packet(
+        &mut self,
+        now: Time,
+        window: u64,
+        most: u64,
+        rules: &Bursts,
+    ) -> Result<u64, Limit> {
+        let mss = self.flight.mss;
+        let quota = self.quota(window).min(most);
+        let Some(head) = self
+            .queue
+            .as_mut()
+            .and_then(|queue| queue.head(quota * mss))
+        else {
+            return Ok(1); // a bare FIN
+        };
+        let segments = head.len.div_ceil(mss);
+        if segments > 1
+            && self.leave != Leave::One
+            && let Some(limit) = self.deferred(now, window, most, Some(head), rules)
+        {
+            return Err(limit);
+        }
+        let (_, by_rwnd) = self.room(window);
+        let segments = segments.min(quota).min(by_rwnd / mss).max(1);
+        self.burst_pushes = head.push && segments * mss >= head.len;
+        Ok(segments)
+    }
+
+    /// Segments that leave as one packet when a loss probe is due.
+    pub(crate) fn probe_of_packet(&mut self) -> u64 {
+        let mss = self.flight.mss;
+        let most = self.burst_bytes() / mss;
+        let quota = self.quota(self.flight.window_in_force()).min(most).max(1);
+        let Some(head) = self
+            .queue
+            .as_mut()
+            .and_then(|queue| queue.head(quota * mss))
+        else {
+            return 1;
+        };
+        let (_, by_rwnd) = self.room(u64::MAX);
+        let segments = head.len.div_ceil(mss).min(quota).min(by_rwnd / mss).max(1);
+        self.burst_pushes = head.push && segments * mss >= head.len;
+        segments
+    }
+
+    /// Segments that the window has room for, but no more than half of it at once
+    /// (`tcp_cwnd_test`).
+    fn quota(&self, window: u64) -> u64 {
+        let cwnd = window / self.flight.mss;
+        cwnd.saturating_sub(self.flight.board.segments_in_flight())
+            .min((cwnd / 2).max(1))
     }
 
     /// Bytes that the congestion window and the receiver's have room for.
@@ -92,11 +152,21 @@ impl Sender {
     }
 
     /// What holds back less than a full burst, if it is to wait for the next acknowledgement.
-    fn deferred(&self, now: Time, window: u64, most: u64, rules: &Bursts) -> Option<Limit> {
-        let available = self.flight.written.saturating_sub(self.flight.snd_nxt);
+    fn deferred(
+        &self,
+        now: Time,
+        window: u64,
+        most: u64,
+        head: Option<Head>,
+        rules: &Bursts,
+    ) -> Option<Limit> {
+        let available = match head {
+            Some(head) => head.len,
+            None => self.flight.written.saturating_sub(self.flight.snd_nxt),
+        };
         // Linux counts from when the pacer lets the next segment go (`tcp_wstamp_ns`).
         let last = match self.flight.cc.is_linux() {
-            true => self.last_sent.max(self.pacer.next_departure()),
+            true => self.pacer.next_departure(),
             false => self.last_sent,
         };
         let recent = now <= last + rules.patience;
@@ -112,8 +182,15 @@ impl Sender {
         if room >= most * self.flight.mss || room >= self.rwnd.min(window) / rules.part_of_window {
             return None;
         }
+        // What is left of a packet and gets no more.
+        if head.is_some_and(|head| !head.is_last && room >= head.len) {
+            return None;
+        }
         let oldest = self.flight.board.get(self.flight.board.ids().start).sent;
-        let srtt = self.flight.rtt.srtt();
+        let srtt = match self.flight.cc.is_linux() {
+            true => self.flight.rtt.fine_srtt(),
+            false => self.flight.rtt.srtt(),
+        };
         let near = now + rules.patience.min(srtt / 2);
         if oldest + srtt > near {
             return None;

@@ -50,6 +50,11 @@ impl Sender {
             cc.on_established(measured, &mut Cx { now, rng });
         }
         self.note_window(now);
+        if let (Some(queue), Control::Linux(linux)) = (&mut self.queue, &mut self.flight.cc) {
+            queue.on_window(self.rwnd);
+            queue.expand(linux.buffered_segments(), linux.buffered_windows()); // `tcp_init_buffer_space`
+            self.begin_write();
+        }
     }
 
     /// The handshake is done, but not with the first SYN: which of them was answered only

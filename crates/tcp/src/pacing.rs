@@ -2,6 +2,9 @@
 
 use cclab_units::{Rate, Time, TxClock};
 
+/// Nanoseconds in a second.
+const NANOSECONDS: u128 = 1_000_000_000;
+
 /// Spaces departures.
 ///
 /// Segments of a burst do not ask; the next burst waits for the time of all of them. In Linux one
@@ -56,6 +59,26 @@ impl Pacer {
         self.next = self.next + time - credit;
     }
 
+    /// A packet of `bytes` leaves at `now`, as one whatever it is cut into (Linux
+    /// `tcp_update_skb_after_send`); nothing waits for it without a `rate`.
+    pub(crate) fn on_packet(&mut self, now: Time, bytes: u64, rate: Option<Rate>) {
+        let late = now.max(self.next) - self.next;
+        self.next = self.next.max(now);
+        if let Some(rate) = rate {
+            let per_second = (rate.bps() / 8).max(1);
+            let time = (u128::from(bytes) * NANOSECONDS / u128::from(per_second)) as u64;
+            let time = Time::from_nanos(time);
+            self.next = self.next + time - late.min(Time::from_nanos(time.as_nanos() / 2));
+        }
+    }
+
+    /// A packet without data leaves at `now`: what was late by then no longer is.
+    pub(crate) fn on_bare(&mut self, now: Time) {
+        if self.catches_up {
+            self.next = self.next.max(now);
+        }
+    }
+
     /// How long until a packet may leave.
     pub fn until_departure(&self, now: Time) -> Time {
         self.next.max(now) - now
@@ -105,6 +128,22 @@ mod tests {
         assert_eq!(six_in_pairs(Pacer::default()), [5, 5, 7, 7, 9, 9]);
         // The first pair left 5 ms late: each of its segments counts half.
         assert_eq!(six_in_pairs(Pacer::new(true)), [5, 5, 6, 6, 8, 8]);
+    }
+
+    /// `tcp_update_skb_after_send`: a packet counts as one, by whole nanoseconds at bytes a second.
+    #[test]
+    fn a_late_packet_shortens_its_own_wait_by_half_at_most() {
+        let rate = Rate::from_bps(8 * 1_448_000);
+        let mut pacer = Pacer::new(true);
+        pacer.on_bare(Time::from_millis(10)); // the handshake's acknowledgement
+        pacer.on_packet(Time::from_millis(10), 5 * 1_448, rate);
+        assert_eq!(pacer.next_departure(), Time::from_millis(15));
+        pacer.on_packet(Time::from_millis(16), 5 * 1_448, rate);
+        assert_eq!(pacer.next_departure(), Time::from_millis(20));
+        pacer.on_packet(Time::from_millis(29), 5 * 1_448, rate);
+        assert_eq!(pacer.next_departure(), Time::from_micros(31_500));
+        pacer.on_packet(Time::from_millis(40), 1_448, None); // unpaced
+        assert_eq!(pacer.next_departure(), Time::from_millis(40));
     }
 
     fn six_in_pairs(mut pacer: Pacer) -> Vec<u64> {

@@ -211,6 +211,11 @@ impl RttEstimator {
         Time::from_nanos((self.srtt_x8 >> 3).saturating_mul(self.unit_ns))
     }
 
+    /// The same, to an eighth of the estimator's unit.
+    pub(crate) fn fine_srtt(&self) -> Time {
+        Time::from_nanos(self.srtt_x8.saturating_mul(self.unit_ns) / 8)
+    }
+
     /// Eight times the smoothed round-trip time and four times its mean deviation, in the
     /// estimator's units.
     pub(crate) fn scaled(&self) -> (u64, u64) {

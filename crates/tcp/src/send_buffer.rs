@@ -8,6 +8,7 @@
 use cclab_units::Time;
 
 use crate::profile::SendBuffer;
+use crate::recovery::control::Control;
 use crate::sender::Sender;
 
 impl Sender {
@@ -20,9 +21,55 @@ impl Sender {
         }
     }
 
+    /// The application has more, and writes it unless it waits for room.
+    pub(crate) fn begin_write(&mut self) {
+        if let Some(queue) = &mut self.queue {
+            queue.begin(self.flight.written);
+        }
+    }
+
+    /// Room may have come into a buffer that is known packet by packet.
+    pub(crate) fn check_space(&mut self) {
+        let (Some(queue), Control::Linux(linux)) = (&mut self.queue, &mut self.flight.cc) else {
+            return;
+        };
+        let cwnd = linux.cwnd() / self.flight.mss;
+        let full = self.flight.board.segments_in_flight() >= cwnd;
+        queue.check_space(full, linux.buffered_segments(), linux.buffered_windows());
+    }
+
+    /// Nothing more leaves: an application that was told of room writes a step. Returns whether it
+    /// did, and something more may leave.
+    pub(crate) fn write_on(&mut self) -> bool {
+        self.check_space();
+        let Some(queue) = &mut self.queue else {
+            return false;
+        };
+        if queue.is_told() {
+            queue.begin(self.flight.written);
+        }
+        // The application was late, not the network (`tcp_rate_check_app_limited`).
+        let unsent = queue.written().saturating_sub(self.flight.snd_nxt);
+        if queue.is_beginning() && unsent < self.flight.mss {
+            self.note_app_limited();
+        }
+        let Some(queue) = &mut self.queue else {
+            return false;
+        };
+        let Some(leave) = queue.step(self.flight.written) else {
+            return false;
+        };
+        self.buffered = queue.written();
+        self.leave = leave;
+        true
+    }
+
     /// Lets the application write if there is room, after `snd_una` moved.
     #[inline]
     pub(crate) fn refill(&mut self) {
+        if self.queue.is_some() {
+            return; // once what may leave has left
+        }
         let held = self.buffered.saturating_sub(self.flight.snd_una);
         if self.buffered < self.flight.written
             && let Some(buffer) = &self.flight.profile.send_buffer

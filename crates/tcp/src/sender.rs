@@ -26,6 +26,7 @@ use crate::recovery::flight::Flight;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
 use crate::seq;
+use crate::write_queue::{Leave, WriteQueue};
 
 /// What a sender is built from.
 pub struct Config {
@@ -106,6 +107,13 @@ pub struct Sender {
     /// Segments of the present burst that are still to leave, and whether it has several.
     pub(crate) burst_left: u64,
     pub(crate) burst_of_several: bool,
+    /// The packet ends with the burst, and was to carry a push.
+    pub(crate) burst_pushes: bool,
+    /// Bytes of the burst that have left, for the pacer.
+    pub(crate) burst_sent: u64,
+    /// Segments that leave again with the last one, without another look at the window.
+    pub(crate) resend_left: u64,
+    pub(crate) resend_of_several: bool,
     pub(crate) limits: Limits,
     pub(crate) last_ack: LastAck,
     /// The largest window so far.
@@ -114,6 +122,13 @@ pub struct Sender {
     /// How far the send buffer is filled, or may be; for stacks whose buffer is not modelled, no
     /// limit.
     pub(crate) buffered: u64,
+    /// Linux's stack has nothing to send before something happens to it: an acknowledgement, a timer
+    /// or a write. What it put off as too little does not leave because time has passed.
+    pub(crate) settled: bool,
+    /// What may leave while the application writes.
+    pub(crate) leave: Leave,
+    /// The send buffer packet by packet, where Linux's stack keeps the window.
+    pub(crate) queue: Option<Box<WriteQueue>>,
     /// The application has closed: what it wrote is final.
     pub(crate) closed: bool,
     /// Short segments do not wait for outstanding data.
@@ -202,12 +217,24 @@ impl Sender {
             pacer: Pacer::new(profile.arithmetic == Arithmetic::Segments),
             burst_left: 0,
             burst_of_several: false,
+            burst_pushes: false,
+            burst_sent: 0,
+            resend_left: 0,
+            resend_of_several: false,
             limits: Limits::default(),
             last_ack: LastAck::default(),
             cwnd_most: 0,
-            buffered: profile
+            buffered: match &profile.send_buffer {
+                Some(_) if control.is_linux() => 0,
+                Some(buffer) => buffer.fill(buffer.most),
+                None => u64::MAX,
+            },
+            settled: false,
+            leave: Leave::All,
+            queue: profile
                 .send_buffer
-                .map_or(u64::MAX, |buffer| buffer.fill(buffer.most)),
+                .filter(|_| control.is_linux())
+                .map(|rules| Box::new(WriteQueue::new(rules, u64::from(mss)))),
             closed: false,
             nodelay: false,
             rwnd: 0,
@@ -254,8 +281,12 @@ impl Sender {
 
     /// The application offers its stream up to offset `to`; what was offered stays so.
     pub fn write(&mut self, to: u64) {
+        self.settled = false;
         if !self.closed {
             self.flight.written = self.flight.written.max(to);
+            if self.state == State::Established {
+                self.begin_write();
+            }
         }
     }
 
@@ -266,14 +297,22 @@ impl Sender {
 
     /// The application has nothing more to write.
     pub fn close(&mut self) {
+        self.settled = false;
         self.closed = true;
     }
 
     /// The application has nothing more to write: a flow whose time is up. What is in the send
     /// buffer still leaves, where the stack's is modelled; what did not fit never does.
     pub fn close_now(&mut self) {
+        self.settled = false;
         let fin_sent = self.closed && self.flight.snd_nxt > self.flight.written;
-        if !fin_sent {
+        if !fin_sent
+            && let Some(queue) = &self.queue
+            && self.state == State::Established
+        {
+            self.flight.written = self.flight.written.min(queue.written());
+            self.closed = true;
+        } else if !fin_sent {
             let segments = self.cwnd_most.max(self.flight.cc.cwnd()) / self.flight.mss;
             let held = self
                 .flight
@@ -327,6 +366,15 @@ impl Sender {
     /// The rate at which the variant asks payload to leave; `None`: as the stack decides.
     pub fn pacing_rate(&self) -> Option<Rate> {
         self.flight.cc.pacing_rate()
+    }
+
+    /// The rate that the stack keeps: departures are spaced by it where the variant asks for that,
+    /// and bursts are sized by it in any case. `None`: it keeps none.
+    pub fn kept_rate(&self) -> Option<Rate> {
+        match &self.flight.cc {
+            Control::Linux(linux) => linux.kept_rate(),
+            Control::Own(own) => own.pacing_rate(),
+        }
     }
 
     /// The scoreboard.

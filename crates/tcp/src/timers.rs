@@ -20,6 +20,7 @@ impl Sender {
 
     /// Something is due.
     pub fn on_timer(&mut self, now: Time) {
+        self.settled = false;
         self.pacer.on_timer(now);
         if self.flight.episode.reorder_at <= now {
             self.flight.episode.reorder_at = Time::NEVER;

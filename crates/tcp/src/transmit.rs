@@ -12,6 +12,7 @@ use crate::recovery::episode::Frto;
 use crate::recovery::linux::Resend;
 use crate::scoreboard::{Segment, SegmentId};
 use crate::sender::{Sender, State, Timed};
+use crate::write_queue::Leave;
 
 /// The window field of the sender's own segments: it receives no data, so its window is open.
 const OPEN_WINDOW: u16 = u16::MAX;
@@ -39,12 +40,30 @@ impl Sender {
     }
 
     fn transmit_established(&mut self, now: Time, packet: &mut Packet) -> bool {
+        if self.settled {
+            return false;
+        }
+        // The application writes once all has left that may, and then more may leave.
+        while !self.transmit_buffered(now, packet) {
+            if !self.write_on() {
+                self.leave = Leave::All;
+                self.settled = self.flight.cc.is_linux();
+                return false;
+            }
+        }
+        true
+    }
+
+    #[inline]
+    fn transmit_buffered(&mut self, now: Time, packet: &mut Packet) -> bool {
         if self.ack_due {
             *packet = self.bare_ack(now);
+            self.pacer.on_bare(now);
             return true;
         }
         if self.window_probe_due {
             *packet = self.window_probe(now);
+            self.pacer.on_bare(now);
             return true;
         }
         if self.flight.episode.probe.due {
@@ -57,8 +76,15 @@ impl Sender {
             if linux.head_due && !self.flight.board.is_empty() {
                 let head = self.flight.board.ids().start;
                 self.resend(now, head, packet);
+                self.pace_packet(now, packet);
                 return true;
             }
+        }
+        if self.resend_left > 0 {
+            return self.resend_more(now, packet);
+        }
+        if self.burst_left == 0 && self.leave == Leave::Nothing {
+            return false;
         }
         let pacing_rate = self.flight.cc.pacing_rate();
         // A burst that has begun leaves at once.
@@ -71,7 +97,12 @@ impl Sender {
         }
         if !self.next_data(now, packet) {
             self.burst_left = 0;
+            self.burst_sent = 0;
             return false;
+        }
+        if self.flight.cc.is_linux() {
+            self.pace_packet(now, packet);
+            return true;
         }
         if let Some(rate) = pacing_rate
             && self.is_paced()
@@ -103,6 +134,10 @@ impl Sender {
         {
             let len = u64::from(self.flight.board.get(id).len);
             if self.flight.episode.retransmit_first || self.flight.fits(len, window) {
+                if self.queue.is_some() {
+                    self.resend_left = self.resend_of(id) - 1;
+                    self.resend_of_several = self.resend_left > 0;
+                }
                 self.resend(now, id, packet);
                 return true;
             }
@@ -128,7 +163,7 @@ impl Sender {
                 }
                 self.burst_left -= 1;
                 self.send_new(now, len, fin, packet);
-                if self.burst_left == 0 && self.burst_of_several {
+                if self.burst_left == 0 && (self.burst_of_several || self.burst_pushes) {
                     packet.flags |= flags::PSH; // what is cut into segments ends with a push
                 }
                 true
@@ -232,7 +267,7 @@ impl Sender {
         }
     }
 
-    fn send_new(&mut self, now: Time, payload: u64, fin: bool, packet: &mut Packet) {
+    pub(crate) fn send_new(&mut self, now: Time, payload: u64, fin: bool, packet: &mut Packet) {
         let nothing_in_flight = self.flight.board.is_empty();
         if let Some((linux, line)) = self.flight.linux(now) {
             if payload > 0 {
@@ -258,6 +293,9 @@ impl Sender {
         }
         self.flight.board.push(segment);
         self.flight.snd_nxt += len;
+        if let Some(queue) = &mut self.queue {
+            queue.on_sent(self.flight.snd_nxt, self.burst_sent == 0);
+        }
         self.timed = self.timed.or(Some(Timed {
             end: self.flight.snd_nxt,
             sent: now,
@@ -291,7 +329,7 @@ impl Sender {
             .on_restart(now - self.last_sent, patience, &mut cx);
     }
 
-    fn resend(&mut self, now: Time, id: SegmentId, packet: &mut Packet) {
+    pub(crate) fn resend(&mut self, now: Time, id: SegmentId, packet: &mut Packet) {
         if self.flight.cc.is_linux() {
             self.resend_linux(now, id, packet);
             return;
@@ -333,10 +371,19 @@ impl Sender {
         };
         if self.flight.cc.is_linux() {
             match new {
-                Ok((len, fin)) => self.send_new(now, len, fin, packet),
-                Err(_) => self.resend(now, last, packet),
+                Ok((len, fin)) => self.probe_with(now, len, fin, packet),
+                Err(_) => {
+                    self.burst_left = 0;
+                    if let Some(queue) = &mut self.queue {
+                        queue.split(self.flight.board.get(last).start);
+                    }
+                    self.resend(now, last, packet);
+                }
             }
-            if let Some((linux, mut line)) = self.flight.linux(now) {
+            self.pace_packet(now, packet);
+            if self.burst_left == 0
+                && let Some((linux, mut line)) = self.flight.linux(now)
+            {
                 linux.on_probe_sent(&mut line, new.is_err());
             }
             return true;

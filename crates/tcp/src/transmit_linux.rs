@@ -1,11 +1,15 @@
 //! What leaves where Linux's stack keeps the window, as far as it differs.
 
-use cclab_packet::{Packet, notes};
+use cclab_packet::{Packet, flags, notes};
 use cclab_units::Time;
 
 use crate::receiver::timestamp;
 use crate::scoreboard::{Segment, SegmentId};
 use crate::sender::Sender;
+use crate::write_queue::Leave;
+
+/// Segments at the start of a connection that leave unpaced (`tcp_update_skb_after_send`).
+const UNPACED: u64 = 10;
 
 impl Sender {
     /// Linux shrinks the window of a connection that was idle when the application writes.
@@ -20,6 +24,72 @@ impl Sender {
             }
             None => window,
         }
+    }
+
+    /// A segment left; with the last one of what leaves as one packet the pacer counts all of it.
+    pub(crate) fn pace_packet(&mut self, now: Time, packet: &Packet) {
+        self.burst_sent += u64::from(packet.payload);
+        if self.burst_left > 0 || self.resend_left > 0 {
+            return;
+        }
+        let bytes = std::mem::take(&mut self.burst_sent);
+        let rate = self.flight.cc.pacing_rate();
+        let rate = rate.filter(|_| self.flight.counters.segments_sent >= UNPACED);
+        self.pacer.on_packet(now, bytes, rate);
+        if self.leave == Leave::One {
+            self.leave = Leave::Nothing;
+        }
+        self.check_space();
+    }
+
+    /// A segment of the packet of new data that is a loss probe: at least this one, and what else
+    /// the window has room for (`tcp_write_xmit` with `push_one`).
+    pub(crate) fn probe_with(&mut self, now: Time, len: u64, fin: bool, packet: &mut Packet) {
+        if self.burst_left == 0 {
+            self.burst_left = self.probe_of_packet();
+            self.burst_of_several = self.burst_left > 1;
+        }
+        self.burst_left -= 1;
+        self.send_new(now, len, fin, packet);
+        if self.burst_left == 0 && (self.burst_of_several || self.burst_pushes) {
+            packet.flags |= flags::PSH;
+        }
+    }
+
+    /// The segments that leave again with `id` as one packet, itself included: those that left with
+    /// it and are lost like it, as far as the window and a full burst allow
+    /// (`tcp_xmit_retransmit_queue`).
+    pub(crate) fn resend_of(&mut self, id: SegmentId) -> u64 {
+        let room = self.flight.cc.cwnd() / self.flight.mss;
+        let room = room.saturating_sub(self.flight.board.segments_in_flight());
+        let most = self.burst_bytes() / self.flight.mss;
+        let Some(queue) = &mut self.queue else {
+            return 1;
+        };
+        let board = &self.flight.board;
+        let end = queue.packet_end(board.get(id).start);
+        let goes = |id: SegmentId| {
+            let segment = board.get(id);
+            segment.end() <= end && segment.lost && !segment.resent && !segment.sacked
+        };
+        let ids = (id + 1..board.ids().end).take_while(|&id| goes(id));
+        let count = 1 + ids.take((room.min(most).max(1) - 1) as usize).count() as u64;
+        queue.split(board.get(id + count - 1).end());
+        count
+    }
+
+    /// One more segment of the packet that leaves again.
+    pub(crate) fn resend_more(&mut self, now: Time, packet: &mut Packet) -> bool {
+        self.resend_left -= 1;
+        let Some(id) = self.flight.board.next_lost() else {
+            return false;
+        };
+        self.resend(now, id, packet);
+        if self.resend_left == 0 && self.resend_of_several {
+            packet.flags |= flags::PSH;
+        }
+        self.pace_packet(now, packet);
+        true
     }
 
     /// As [`Sender::resend`], where Linux's stack keeps the window.

@@ -530,6 +530,7 @@ fn a_variant_that_controls_is_told_rates() {
             acked_sacked: 2,
             prior_in_flight: 10,
             last_end_seq: ISN.wrapping_add(1 + 2 * MSS as u32),
+            is_app_limited: 1, // the first write found nothing unsent (`tcp_rate_check_app_limited`)
             ..RateSample::default()
         }
     );

@@ -92,10 +92,11 @@ pub(super) static LINUX_6_12: Profile = Profile {
     }),
     sndbuf: u64::MAX,
     send_buffer: Some(SendBuffer {
-        per_segment: 2 * 4_352, // twice a segment in a buffer of a power of two
+        per_segment: 2 * 2_304, // twice a segment and its headers in a buffer of 2 KiB
         most: 4_194_304,
         packet: 65_160,
         overhead: 896,
+        packet_most: 65_279, // GSO_LEGACY_MAX_SIZE without MAX_TCP_HEADER and one
     }),
     queue_limit_is_exclusive: false,
 };

@@ -38,6 +38,8 @@ pub struct SendBuffer {
     pub packet: u64,
     /// See `packet`.
     pub overhead: u64,
+    /// Bytes of payload of a packet at most (`sk_gso_max_size`).
+    pub packet_most: u64,
 }
 
 impl SendBuffer {

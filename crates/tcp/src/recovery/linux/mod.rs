@@ -51,6 +51,8 @@ const FIRST_JIFFIES: u64 = (1 << 32) - 300_000;
 /// (`sysctl_tcp_reordering`), and the largest distance that it believes (`tcp_max_reordering`).
 const REORDERING: u32 = 3;
 const MAX_REORDERING: u32 = 300;
+/// `TCP_INIT_CWND`.
+const INITIAL_CWND: u32 = 10;
 /// `TCP_ECN_OK` and `TCP_ECN_QUEUE_CWR` of [`Tcp::ecn_flags`].
 const ECN_OK: u32 = 1;
 const ECN_QUEUE_CWR: u32 = 2;
@@ -240,10 +242,15 @@ impl Linux {
     #[inline]
     pub fn pacing_rate(&self) -> Option<Rate> {
         let asked = self.tcp.pacing_status == PacingStatus::Needed as u32;
-        if !asked || self.tcp.pacing_rate == u64::MAX {
-            return None;
+        self.kept_rate().filter(|_| asked)
+    }
+
+    /// `sk_pacing_rate`, whether segments leave by it or not; `None`: there is no limit.
+    pub fn kept_rate(&self) -> Option<Rate> {
+        match self.tcp.pacing_rate {
+            u64::MAX => None,
+            rate => Rate::from_bps(rate.saturating_mul(8)),
         }
-        Rate::from_bps(self.tcp.pacing_rate.saturating_mul(8))
     }
 
     /// Bytes a second by which bursts are sized (`sk_pacing_rate`).
@@ -259,6 +266,16 @@ impl Linux {
     /// The least segments of a burst, if the variant has a say.
     pub fn least_burst(&mut self) -> Option<u64> {
         self.ops.min_tso_segs(&mut self.tcp).map(u64::from)
+    }
+
+    /// Segments of a window by which the send buffer grows (`tcp_sndbuf_expand`).
+    pub fn buffered_segments(&self) -> u64 {
+        u64::from(INITIAL_CWND.max(self.tcp.snd_cwnd).max(self.reordering + 1))
+    }
+
+    /// Windows that the send buffer holds (`sndbuf_expand`).
+    pub fn buffered_windows(&mut self) -> u64 {
+        self.ops.sndbuf_expand(&mut self.tcp).map_or(2, u64::from)
     }
 
     /// Whether losses are being repaired.
