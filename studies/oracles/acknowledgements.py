@@ -3,10 +3,11 @@
     .venv/bin/python studies/oracles/acknowledgements.py [--variant NAME]... [--first] [--jobs N]
 
 The grid is `acknowledgements.toml`: one flow alone, on both backends. Acknowledgements are paired
-by what they acknowledge: the n-th with the same `snd_una` on either side. They agree where cwnd and
-ssthresh do, to the byte; one that the other side has not counts as a disagreement. `--first` tells
-the first disagreement of every scenario. The kernel's runs are kept in results/acknowledgements;
-the simulator's are made anew.
+by what they acknowledge: the n-th with the same `snd_una` on either side. They agree where cwnd,
+ssthresh and pacing rate do, to the byte; one that the other side has not counts as a disagreement.
+Beside it stand the share of those that agree in the windows alone, and of those before the first
+that does not. `--first` tells the first disagreement of every scenario. The kernel's runs are kept
+in results/acknowledgements; the simulator's are made anew.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from cclab import _core, api, trace
 HERE = Path(__file__).parent
 STUDY = HERE / "acknowledgements.toml"
 KEPT = Path("results/acknowledgements")
-SAME = ("cwnd_bytes", "ssthresh_bytes")
+WINDOWS = ("cwnd_bytes", "ssthresh_bytes")
+SAME = (*WINDOWS, "pacing_rate_bps")
 VARIANTS = (
     "reno", "cubic", "bic", "htcp", "highspeed", "scalable", "hybla", "illinois", "vegas", "veno",
     "westwood", "yeah", "lp", "dctcp", "bbr",
@@ -38,6 +40,10 @@ class Agreement:
     label: str
     share: float
     """Acknowledgements that agree, of all that either side has."""
+    windows: float
+    """Those whose windows agree, whatever the pacing rate."""
+    before: float
+    """Those before the first whose windows do not."""
     first: str
     """The first that does not, in words; empty if all do."""
 
@@ -55,14 +61,21 @@ def acknowledgements(store: Path) -> dict[str, pl.DataFrame]:
     return rows
 
 
+def alike(columns: tuple[str, ...]) -> pl.Expr:
+    """Whether both sides of a pair are alike in `columns`; either side may be missing."""
+    return pl.all_horizontal(pl.col(name).eq_missing(pl.col(f"{name}_sim")) for name in columns)
+
+
 def agreement(label: str, kernel: pl.DataFrame, simulator: pl.DataFrame) -> Agreement:
     """How far two sides of a scenario agree."""
     pairs = kernel.join(simulator, on=["snd_una_bytes", "nth"], how="full", suffix="_sim")
-    same = pl.all_horizontal(pl.col(name).eq_missing(pl.col(f"{name}_sim")) for name in SAME)
-    pairs = pairs.with_columns(same.alias("same")).sort(
+    pairs = pairs.with_columns(alike(SAME).alias("same"), alike(WINDOWS).alias("windows")).sort(
         pl.coalesce("snd_una_bytes", "snd_una_bytes_sim"), pl.coalesce("nth", "nth_sim")
     )
-    other = pairs.filter(~pl.col("same")).head(1).to_dicts()
+    shares = pairs.select(
+        pl.col("same", "windows").mean(), before=pl.col("windows").cast(pl.UInt8).cum_min().mean()
+    ).row(0)
+    other = pairs.filter(~pl.col("windows")).head(1).to_dicts()
     first = ""
     if other:
         row = other[0]
@@ -74,7 +87,8 @@ def agreement(label: str, kernel: pl.DataFrame, simulator: pl.DataFrame) -> Agre
             for side in ("", "_sim")
         ]
         first = f"{una} bytes acknowledged: kernel {sides[0]}; simulator {sides[1]}"
-    return Agreement(label, float(pairs.select(pl.col("same").mean()).item() or 0.0), first)
+    same, windows, before = (float(share or 0.0) for share in shares)
+    return Agreement(label, same, windows, before, first)
 
 
 def of_variant(variant: str, jobs: int | None) -> list[Agreement]:
@@ -100,8 +114,8 @@ def main() -> None:
     parser.add_argument("--jobs", type=int)
     options = parser.parse_args()
     print(f"Simulator of version {_core.CORE_VERSION}.\n")
-    print("| variant | all scenarios | median | worst | identical |")
-    print("| --- | ---: | ---: | ---: | ---: |")
+    print("| variant | all scenarios | median | worst | identical | windows | before the first |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     told: list[str] = []
     for variant in options.variant or VARIANTS:
         scenarios = of_variant(variant, options.jobs)
@@ -109,7 +123,9 @@ def main() -> None:
         whole = sum(share == 1.0 for share in shares)
         print(
             f"| {variant} | {statistics.mean(shares):.2%} | {statistics.median(shares):.2%} "
-            f"| {min(shares):.2%} | {whole} of {len(shares)} |",
+            f"| {min(shares):.2%} | {whole} of {len(shares)} "
+            f"| {statistics.mean(each.windows for each in scenarios):.2%} "
+            f"| {statistics.mean(each.before for each in scenarios):.2%} |",
             flush=True,
         )
         told += [f"- {variant}, {each.label}: {each.first}" for each in scenarios if each.first]

@@ -114,6 +114,11 @@ impl Follow {
             delivery_rate: taken.and_then(|taken| {
                 delivery_rate(u64::from(taken.delivered) * mss, taken.interval_us)
             }),
+            // The largest number stands for no limit.
+            pacing_rate: taken.and_then(|taken| {
+                let rate = taken.pacing_rate.filter(|&rate| rate != u64::MAX)?;
+                Rate::from_bps(rate.saturating_mul(8))
+            }),
             in_recovery: taken.map(|taken| taken.ca_state >= RECOVERY),
         };
         Some((at, row))

@@ -61,6 +61,8 @@ pub struct Taken {
     pub delivered: u32,
     /// See `delivered`.
     pub interval_us: u32,
+    /// `sk_pacing_rate`, in bytes a second; absent where the kernel does not tell.
+    pub pacing_rate: Option<u64>,
     /// Congestion state: 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss.
     pub ca_state: u8,
 }
@@ -297,6 +299,8 @@ struct TakenLayout {
     rto_us: Field,
     delivered: Field,
     interval_us: Field,
+    /// Kernels built by an older version do not tell.
+    pacing_rate: Option<Field>,
     ca_state: Field,
 }
 
@@ -310,6 +314,7 @@ impl TakenLayout {
             rto_us: format.required("rto_us")?,
             delivered: format.required("delivered")?,
             interval_us: format.required("interval_us")?,
+            pacing_rate: format.field("pacing_rate"),
             ca_state: format.required("ca_state")?,
         })
     }
@@ -324,6 +329,10 @@ impl TakenLayout {
             rto_us: number(self.rto_us)?,
             delivered: number(self.delivered)?,
             interval_us: number(self.interval_us)?,
+            pacing_rate: match self.pacing_rate {
+                Some(field) => Some(field.number(data)?),
+                None => None,
+            },
             ca_state: number(self.ca_state)? as u8,
         })
     }

@@ -176,6 +176,7 @@ mod tests {
                 rto_us: 0,
                 delivered: 0,
                 interval_us: 0,
+                pacing_rate: None,
                 ca_state: 0,
             }),
         }

@@ -155,6 +155,7 @@ impl<'a> Line<'a> {
                     rto_us: self.word("rto"),
                     delivered: self.word("delivered"),
                     interval_us: self.word("interval"),
+                    pacing_rate: None, // the kernel of these records did not tell
                     ca_state: self.number("ca_state") as u8,
                 }),
             }),

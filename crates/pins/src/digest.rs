@@ -58,6 +58,12 @@ impl Probe for Digested {
         false
     }
     fn record(&mut self, now: Time, event: Event<'_>) {
+        if let Event::Ack(mut ack) = event {
+            // Digests are older than the rate beside the windows, which samples have as well.
+            ack.pacing_rate = None;
+            let text = format!("{:?}", Event::Ack(ack)).replace("pacing_rate: None, ", "");
+            return self.0.line(format_args!("{now:?} {text}"));
+        }
         self.0.line(format_args!("{now:?} {event:?}"));
     }
 }

@@ -89,6 +89,9 @@ pub struct AckEvent {
     pub rwnd: u64,
     /// Delivery rate sampled by this acknowledgement.
     pub delivery_rate: Option<Rate>,
+    /// The rate that the stack keeps (Linux's `sk_pacing_rate`): a flow that paces leaves by it, and
+    /// any flow's bursts are sized by it. Absent where there is none or the backend does not tell.
+    pub pacing_rate: Option<Rate>,
     /// Whether the sender is in loss recovery; absent where the backend does not tell.
     pub in_recovery: Option<bool>,
 }

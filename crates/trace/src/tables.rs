@@ -72,6 +72,7 @@ table! {
     "in_flight_bytes": Option<u64> = in_flight, "Estimated bytes in the network; null where the backend does not tell.";
     "rwnd_bytes": u64 = rwnd, "Window advertised by this acknowledgement, after scaling.";
     "delivery_rate_bps": Option<Rate> = delivery_rate, "Delivery rate sampled by this acknowledgement.";
+    "pacing_rate_bps": Option<Rate> = pacing_rate, "Rate that the stack keeps (Linux's `sk_pacing_rate`): a flow that paces leaves by it, and bursts of any flow are sized by it; null where there is none or the backend does not tell.";
     "in_recovery": Option<bool> = in_recovery, "Whether the sender is in loss recovery; null where the backend does not tell.";
 }
 

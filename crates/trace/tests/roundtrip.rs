@@ -69,6 +69,7 @@ fn ack(i: u64) -> AckEvent {
         in_flight: Some(7),
         rwnd: 8,
         delivery_rate: None,
+        pacing_rate: Rate::from_bps(i * 8),
         in_recovery: (!i.is_multiple_of(4)).then(|| i.is_multiple_of(3)),
     }
 }

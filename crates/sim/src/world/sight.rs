@@ -161,6 +161,7 @@ impl<P: Probe> World<'_, P> {
             in_flight: Some(sender.board().in_flight()),
             rwnd: sender.rwnd(),
             delivery_rate: last.rate.and_then(|rate| rate.rate()),
+            pacing_rate: sender.kept_rate(),
             in_recovery: Some(sender.in_recovery()),
         };
         self.probe.record(self.net.now(), Event::Ack(event));
