@@ -17,7 +17,7 @@ mod timers;
 use cclab_cc::{Arithmetic, SlowStart};
 
 pub(crate) use receiving::SHARES;
-pub use receiving::{AckDelay, AckPolicy, Compression, DefaultRwnd, ReceiveBuffer};
+pub use receiving::{AckDelay, AckPolicy, Compression, DefaultRwnd, PacketMemory, ReceiveBuffer};
 pub use sending::{Bursts, SendBuffer};
 pub use settings::settings;
 pub use timers::{CoarseTimer, RtoFloor, RtoRules, RttClock, SynRules};

@@ -13,6 +13,7 @@ mod buffer;
 mod compression;
 mod delayed_ack;
 mod gaps;
+mod linux;
 mod reassembly;
 #[cfg(test)]
 mod tests;
@@ -26,9 +27,9 @@ use cclab_units::Time;
 
 use crate::profile::{AckPolicy, ReceiveBuffer, Wire};
 use crate::seq;
-use buffer::{Buffer, Charged};
-use compression::Compression;
+use buffer::Buffer;
 use delayed_ack::DelayedAck;
+use linux::Linux;
 use reassembly::Reassembly;
 use window::shift_for;
 
@@ -144,7 +145,8 @@ pub struct Receiver {
 
     buffer: Option<Buffer>,
     delayed: DelayedAck,
-    compression: Compression,
+    /// What Linux decides otherwise; `None` of other stacks.
+    linux: Option<Linux>,
     /// An acknowledgement of what was there before the last segment.
     early: Option<Packet>,
     syn_ack_at: Option<Time>,
@@ -183,8 +185,8 @@ impl Receiver {
             buffer: config
                 .buffer
                 .map(|buffer| Buffer::new(buffer, u64::from(config.mss_payload))),
-            delayed: DelayedAck::new(&config.ack, u64::from(config.mss_payload)),
-            compression: Compression::new(config.ack.compression),
+            delayed: DelayedAck::new(&config.ack),
+            linux: Linux::new(&config),
             early: None,
             syn_ack_at: None,
             first_byte: None,
@@ -204,9 +206,6 @@ impl Receiver {
             State::SynReceived => self.on_handshake_done(now),
             State::Established => {}
         }
-        if self.compression.is_due(now) {
-            self.early = Some(self.early_ack(now));
-        }
         let start = seq::unwrap(packet.seq.wrapping_sub(self.first_seq), self.rcv_nxt);
         self.keep_timestamp(packet, start);
         if packet.payload == 0 {
@@ -214,7 +213,9 @@ impl Receiver {
         }
         self.counters.segments += 1;
         self.on_ecn(packet);
-        self.measure_rtt(now, packet);
+        if self.take_as_linux(now, packet, start) {
+            return;
+        }
         let end = start + u64::from(packet.payload);
         let plain = start == self.rcv_nxt
             && end <= self.edge
@@ -222,13 +223,8 @@ impl Receiver {
             && self.ranges.is_empty()
             && !packet.has(flags::FIN);
         if plain {
-            self.grow_window(u64::from(packet.payload), Charged::Before);
             self.advance(now, end);
-            self.acknowledge_in_order(now, u64::from(packet.payload));
-            let full = u32::from(packet.payload) >= self.config.mss_payload;
-            if self.config.ack.at_push && packet.has(flags::PSH) && full && self.reading {
-                self.pending = Pending::Ack;
-            }
+            self.acknowledge_in_order(now);
         } else {
             self.on_other_data(now, packet, start, end);
         }
@@ -260,12 +256,19 @@ impl Receiver {
 
     /// When [`Receiver::on_timer`] wants to be called; [`Time::NEVER`] if not at all.
     pub fn deadline(&self) -> Time {
-        self.delayed.deadline().min(self.compression.deadline())
+        match &self.linux {
+            Some(linux) => linux.acks.deadline(),
+            None => self.delayed.deadline(),
+        }
     }
 
     /// Sends the delayed acknowledgement that is due at `now`.
     pub fn on_timer(&mut self, now: Time) {
-        if self.delayed.on_timer(now) | self.compression.is_due(now) {
+        let due = match &mut self.linux {
+            Some(linux) => linux.acks.on_timer(now),
+            None => self.delayed.on_timer(now),
+        };
+        if due {
             self.pending = Pending::Ack;
         }
     }
@@ -294,7 +297,11 @@ impl Receiver {
         let taken = bytes.min(self.unread());
         self.consumed += taken;
         let open = self.state == State::Established && !self.fin_received;
-        if open && self.free_edge() >= self.edge.saturating_add(self.edge_step) {
+        if self.linux.is_some() {
+            if taken > 0 && open {
+                self.on_read_as_linux(None);
+            }
+        } else if open && self.free_edge() >= self.edge.saturating_add(self.edge_step) {
             self.pending = Pending::Ack;
         }
         taken
@@ -374,8 +381,10 @@ impl Receiver {
         if let Some(buffer) = &mut self.buffer {
             buffer.start(now);
         }
-        self.delayed
-            .on_handshake_rtt(self.syn_ack_at.map(|sent| now - sent));
+        if let Some(linux) = &mut self.linux {
+            let rtt = self.syn_ack_at.map(|sent| now - sent);
+            linux.acks.on_handshake_rtt(rtt);
+        }
     }
 
     /// RFC 7323 section 4.3: the timestamp to echo is that of the segment which the last
@@ -413,11 +422,18 @@ impl Receiver {
         if marked == self.echo_congestion {
             return;
         }
-        if self.delayed.deadline() != Time::NEVER {
+        let waits = match &self.linux {
+            Some(linux) => linux.acks.is_waiting(),
+            None => self.delayed.deadline() != Time::NEVER,
+        };
+        if waits {
             self.ack_before_change = Some(self.rcv_nxt);
         }
         self.echo_congestion = marked;
-        self.pending = Pending::Ack;
+        match &mut self.linux {
+            Some(linux) => linux.acks.insist(),
+            None => self.pending = Pending::Ack,
+        }
     }
 
     /// A segment without payload: a bare FIN, an acknowledgement, or a probe of the window.
@@ -428,7 +444,7 @@ impl Receiver {
             self.pending = Pending::Ack;
         } else if start != self.rcv_nxt {
             // Old or ahead: a probe, or a sender out of step (RFC 9293 section 3.10.7.4).
-            self.acknowledge_repetition();
+            self.pending = Pending::Ack;
         }
     }
 
@@ -438,9 +454,6 @@ impl Receiver {
         self.rcv_nxt = end;
         if self.reading {
             self.consumed = end;
-            if let Some(buffer) = &mut self.buffer {
-                buffer.on_read(now, end);
-            }
         }
         if self.first_byte.is_none() {
             self.first_byte = Some(now);
@@ -449,15 +462,10 @@ impl Receiver {
     }
 
     #[inline]
-    fn acknowledge_in_order(&mut self, now: Time, bytes: u64) {
-        if self.delayed.on_data(now, bytes) {
+    fn acknowledge_in_order(&mut self, now: Time) {
+        if self.delayed.on_data(now) {
             self.pending = Pending::Ack;
         }
-    }
-
-    fn acknowledge_repetition(&mut self) {
-        self.delayed.on_repetition();
-        self.pending = Pending::Ack;
     }
 
     fn note_fin(&mut self, at: u64) {

@@ -4,9 +4,9 @@ use cclab_cc::{Arithmetic, SlowStart};
 use cclab_units::Time;
 
 use super::{
-    AckDelay, AckPolicy, Bursts, CoarseTimer, Compression, DefaultRwnd, InitialSsthresh, Profile,
-    ReceiveBuffer, Recovery, ReorderingWindow, RtoFloor, RtoRules, RttClock, SendBuffer, SynRules,
-    Wire,
+    AckDelay, AckPolicy, Bursts, CoarseTimer, Compression, DefaultRwnd, InitialSsthresh,
+    PacketMemory, Profile, ReceiveBuffer, Recovery, ReorderingWindow, RtoFloor, RtoRules, RttClock,
+    SendBuffer, SynRules, Wire,
 };
 
 /// Ethernet without its preamble, gap and checksum, as Linux's queueing layer counts it.
@@ -14,7 +14,7 @@ const ETHERNET_HEADER: u16 = 14;
 
 pub(super) static LINUX_6_12: Profile = Profile {
     name: "linux-6.12",
-    version: 2,
+    version: 3,
     summary: "Linux 6.12 by default: CUBIC with HyStart, SACK, RACK-TLP, PRR, IW10",
     wire: Wire {
         mss: 1460,
@@ -88,7 +88,13 @@ pub(super) static LINUX_6_12: Profile = Profile {
         initial: 131_072,
         most: 6_291_456,
         moderated: true,
-        overhead: 728, // a packet of 1448 bytes from the network is charged 2176 (`skb->truesize`)
+        packet: PacketMemory {
+            descriptor: 256,
+            shared: 320,
+            headers: 64 + 2 + 66, // NET_SKB_PAD, NET_IP_ALIGN; Ethernet, IP, TCP and a timestamp
+            line: 64,
+            page: 4_096,
+        },
     }),
     sndbuf: u64::MAX,
     send_buffer: Some(SendBuffer {

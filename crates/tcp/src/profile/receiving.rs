@@ -88,9 +88,37 @@ pub struct ReceiveBuffer {
     pub most: u64,
     /// Whether it grows at all (`tcp_moderate_rcvbuf`).
     pub moderated: bool,
-    /// Memory that a segment takes beside its payload: the packet's descriptor and the head of
-    /// its data (`SKB_TRUESIZE(MAX_TCP_HEADER)`).
-    pub overhead: u64,
+    /// What an arriving segment takes of it.
+    pub packet: PacketMemory,
+}
+
+/// The memory that a packet from the network takes (`__netdev_alloc_skb`): a descriptor, and a
+/// head of whole cache lines with room before the frame and its bookkeeping after it. A head that
+/// a page does not hold takes a power of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketMemory {
+    /// The descriptor (`struct sk_buff`).
+    pub descriptor: u64,
+    /// What follows the frame (`struct skb_shared_info`).
+    pub shared: u64,
+    /// Room before the frame, and the frame's headers.
+    pub headers: u64,
+    /// Bytes of a cache line.
+    pub line: u64,
+    /// Bytes of a page.
+    pub page: u64,
+}
+
+impl PacketMemory {
+    /// Bytes of memory of a segment of `payload` bytes (`skb->truesize`).
+    pub(crate) fn of(&self, payload: u64) -> u64 {
+        let head = (self.headers + payload).next_multiple_of(self.line) + self.shared;
+        let head = match head > self.page {
+            true => head.next_power_of_two(),
+            false => head,
+        };
+        head + self.descriptor
+    }
 }
 
 /// The part of a buffer that is window is counted in this many shares
@@ -110,6 +138,6 @@ impl ReceiveBuffer {
     /// The shares of the memory that are window: as much as is payload in a full segment of
     /// `mss` bytes (`tcp_measure_rcv_mss`).
     pub(crate) fn window_share(&self, mss: u64) -> u64 {
-        (mss * SHARES / (mss + self.overhead)).max(1)
+        (mss * SHARES / self.packet.of(mss)).clamp(1, SHARES - 1)
     }
 }

@@ -31,8 +31,10 @@ impl Receiver {
 
     pub(super) fn ack(&mut self, now: Time, packet: &mut Packet) {
         self.open_window();
-        self.delayed.on_ack_sent();
-        self.compression.on_ack_sent();
+        match &mut self.linux {
+            Some(linux) => linux.acks.on_ack_sent(),
+            None => self.delayed.on_ack_sent(),
+        }
         self.ack_of(now, self.rcv_nxt, self.echo_congestion, packet);
     }
 
@@ -68,7 +70,11 @@ impl Receiver {
         packet.window = (window >> self.shift).min(UNSCALED_MAX) as u16; // at most 65535
         let mut options = if self.timestamps { TIMESTAMP_OPTION } else { 0 };
         let repeated = self.repeated.take();
-        if wire.sack && (repeated.is_some() || !self.ranges.is_empty()) {
+        let blocks = match &self.linux {
+            Some(linux) => !linux.blocks.told().is_empty(),
+            None => !self.ranges.is_empty(),
+        };
+        if wire.sack && (repeated.is_some() || blocks) {
             self.write_sack(packet, repeated);
             options += 4 + 8 * u16::from(packet.sack_len); // kind and length, two bytes of padding
         }
@@ -100,10 +106,17 @@ impl Receiver {
             true => SACK_BLOCKS_BESIDE_TIMESTAMP,
             false => MAX_SACK_BLOCKS,
         };
-        let blocks = repeated.into_iter().chain(self.ranges.recent());
-        for (slot, (start, end)) in packet.sack[..room].iter_mut().zip(blocks) {
-            *slot = (self.wire_seq(start), self.wire_seq(end));
-            packet.sack_len += 1;
+        let mut slots = packet.sack[..room].iter_mut();
+        let mut tell = |(start, end)| {
+            if let Some(slot) = slots.next() {
+                *slot = (self.wire_seq(start), self.wire_seq(end));
+                packet.sack_len += 1;
+            }
+        };
+        repeated.into_iter().for_each(&mut tell);
+        match &self.linux {
+            Some(linux) => linux.blocks.told().iter().copied().for_each(tell),
+            None => self.ranges.recent().for_each(tell),
         }
     }
 

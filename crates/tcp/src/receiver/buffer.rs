@@ -14,20 +14,8 @@ use crate::profile::{ReceiveBuffer, SHARES};
 const FIRST_ROUND_SEGMENTS: u64 = 10;
 /// Segments of room beside twice what was read (`tcp_rcv_space_adjust`).
 const CUSHION_SEGMENTS: u64 = 16;
-/// Payloads below this do not open the window (`tcp_event_data_recv`).
-const LEAST_PAYLOAD: u64 = 128;
-
-/// When the memory of a segment is charged to the connection, seen from the growth of the window
-/// by it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Charged {
-    /// In order: first it is charged (`tcp_queue_rcv`), then the window grows.
-    Before,
-    /// Out of order: first the window grows (`tcp_data_queue_ofo`).
-    After,
-}
-
-/// The memory of a receiver and the window that it allows.
+/// The memory of a receiver and the window that it allows. Times are whole microseconds, as the
+/// kernel's are.
 #[derive(Clone, Debug)]
 pub(super) struct Buffer {
     rules: ReceiveBuffer,
@@ -43,15 +31,24 @@ pub(super) struct Buffer {
     offered: u64,
     /// Bytes read in the round-trip time that brought most so far (`rcvq_space`).
     read_in_round: u64,
-    round_start: Time,
+    round_start: u64,
     round_offset: u64,
-    /// Round-trip time as the receiver sees it (`rcv_rtt_est`); zero while unknown.
-    rtt: Time,
+    /// Round-trip time as the receiver sees it, in eighths (`rcv_rtt_est`); zero while unknown.
+    rtt: u64,
     last_echo: u32,
     /// The end of a window and when it was offered: without timestamps the time to fill it
     /// bounds the round-trip time.
     window_end: u64,
-    window_start: Time,
+    window_start: u64,
+}
+
+/// The window that a buffer allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Allowed {
+    /// Bytes.
+    pub(super) window: u64,
+    /// Whether less than half of the largest window is left.
+    pub(super) half_full: bool,
 }
 
 impl Buffer {
@@ -69,12 +66,12 @@ impl Buffer {
             clamp,
             offered,
             read_in_round: offered.min(FIRST_ROUND_SEGMENTS * mss),
-            round_start: Time::ZERO,
+            round_start: 0,
             round_offset: 0,
-            rtt: Time::ZERO,
+            rtt: 0,
             last_echo: 0,
             window_end: 0,
-            window_start: Time::ZERO,
+            window_start: 0,
         }
     }
 
@@ -85,66 +82,98 @@ impl Buffer {
 
     /// The handshake is over.
     pub(super) fn start(&mut self, now: Time) {
-        self.round_start = now;
+        self.round_start = now.as_micros();
     }
 
-    /// Data of `payload` bytes is kept, and `held` bytes wait for the application or for what is
-    /// missing; returns whether the window grew by it.
-    #[inline]
-    pub(super) fn on_data(&mut self, payload: u64, held: u64, charged: Charged) -> bool {
-        if self.share == SHARES / 2 && payload >= self.mss {
-            self.share = self.rules.window_share(self.mss);
+    /// Full segments of the peer have `payload` bytes: as much of the memory is window as is
+    /// payload in theirs (`tcp_measure_rcv_mss`).
+    pub(super) fn on_full_segment(&mut self, payload: u64) {
+        let share = self.rules.window_share(payload);
+        if share != self.share {
+            self.share = share;
             self.clamp = self.window_of(self.size);
+            self.read_in_round = self.read_in_round.min(self.clamp);
         }
-        let held = match charged {
-            Charged::Before => held + payload + self.rules.overhead,
-            Charged::After => held.saturating_sub(payload), // it is among what is held
-        };
-        let most = self.clamp.min(self.room(held));
-        if most <= self.offered || payload < LEAST_PAYLOAD {
+    }
+
+    /// Data of `payload` bytes is kept, `charged` bytes of memory are in use, and full segments
+    /// of the peer have `full` bytes; returns whether the window grew by it (`tcp_grow_window`).
+    #[inline]
+    pub(super) fn grow(&mut self, payload: u64, charged: u64, full: u64) -> bool {
+        let most = self.clamp.min(self.room(charged));
+        if most <= self.offered {
             return false;
         }
-        self.offered = most.min(self.offered + 2 * self.mss);
+        let memory = self.window_of(self.rules.packet.of(payload));
+        let step = if memory <= payload {
+            2 * self.mss
+        } else if self.is_worth(payload, memory) {
+            2 * full
+        } else {
+            return false;
+        };
+        self.offered = most.min(self.offered + step.max(2 * payload));
         true
+    }
+
+    /// Whether segments of `payload` bytes in `memory` of window would fit a buffer of the window
+    /// offered, once they are joined (`__tcp_grow_window`).
+    fn is_worth(&self, payload: u64, memory: u64) -> bool {
+        let mut memory = memory / 2;
+        let mut window = self.window_of(self.rules.most) / 2;
+        while self.offered <= window {
+            if memory <= payload {
+                return true;
+            }
+            memory /= 2;
+            window /= 2;
+        }
+        false
     }
 
     /// The sender echoed the timestamp `echo`, of which the clock says `ticks` by now.
     #[inline]
     pub(super) fn on_echo(&mut self, echo: u32, ticks: u32) {
-        if echo != self.last_echo {
-            self.last_echo = echo;
-            let sample = Time::from_millis(u64::from(ticks.wrapping_sub(echo)));
-            if self.rtt == Time::ZERO || sample < self.rtt {
-                if sample > Time::ZERO {
-                    self.rtt = sample;
-                }
-            } else {
-                self.rtt = self.rtt - self.rtt / 8 + sample / 8;
-            }
+        let sample = 1_000 * u64::from(ticks.wrapping_sub(echo));
+        if sample == 0 {
+            return;
+        }
+        if self.rtt == 0 || 8 * sample < self.rtt {
+            self.rtt = 8 * sample;
+        } else {
+            self.rtt = self.rtt - self.rtt / 8 + sample;
         }
     }
 
-    /// All data up to `next` has come, and `window` bytes more may: the time that a window
-    /// takes to come is at least a round trip.
+    /// Whether the echo `echo` is another than the last.
+    #[inline]
+    pub(super) fn is_new_echo(&mut self, echo: u32) -> bool {
+        std::mem::replace(&mut self.last_echo, echo) != echo
+    }
+
+    /// All data up to `next` has come, and the last window offered is of `window` bytes: the time
+    /// that one takes to come is at least a round trip.
     #[inline]
     pub(super) fn on_window(&mut self, now: Time, next: u64, window: u64) {
-        if self.window_start != Time::ZERO {
+        let now = now.as_micros();
+        if self.window_start != 0 {
             if next < self.window_end {
                 return;
             }
-            let took = now - self.window_start;
-            if took > Time::ZERO && (self.rtt == Time::ZERO || took < self.rtt) {
-                self.rtt = took;
+            let sample = 8 * (now - self.window_start).max(1);
+            if self.rtt == 0 || sample < self.rtt {
+                self.rtt = sample;
             }
         }
         self.window_end = next + window;
         self.window_start = now;
     }
 
-    /// The application has read all up to `consumed`.
+    /// The application has read all up to `consumed` (`tcp_rcv_space_adjust`).
     #[inline]
     pub(super) fn on_read(&mut self, now: Time, consumed: u64) {
-        if self.rtt == Time::ZERO || now - self.round_start < self.rtt {
+        let now = now.as_micros();
+        if self.rtt == 0 || now - self.round_start < self.rtt / 8 {
             return;
         }
         let read = consumed - self.round_offset;
@@ -165,19 +194,36 @@ impl Buffer {
         self.round_start = now;
     }
 
-    /// The window to offer while `held` bytes are in the buffer.
+    /// The window to offer while `charged` bytes of memory are in use, in whole steps of the
+    /// window's scale, where full segments of the peer have `full` bytes (`__tcp_select_window`).
     #[inline]
-    pub(super) fn window(&self, held: u64) -> u64 {
-        self.offered.min(self.room(held))
+    pub(super) fn allowed(&self, charged: u64, full: u64, step: u64) -> Allowed {
+        let most = self.window_of(self.size);
+        let mut room = self.room(charged);
+        let half_full = room < self.clamp.min(most) / 2;
+        if half_full {
+            room = room / step * step;
+            if room < most / 16 || room < full {
+                room = 0;
+            }
+        }
+        // Rounded up, so that scaling takes nothing away.
+        let window = room.min(self.offered).next_multiple_of(step);
+        Allowed { window, half_full }
     }
 
-    /// The round-trip time, once it is known.
-    pub(super) fn rtt(&self) -> Option<Time> {
-        (self.rtt > Time::ZERO).then_some(self.rtt)
+    /// The largest window that the buffer allows.
+    pub(super) fn clamp(&self) -> u64 {
+        self.clamp
     }
 
-    fn room(&self, held: u64) -> u64 {
-        self.window_of(self.size.saturating_sub(held))
+    /// The round-trip time in eighths of microseconds; zero while it is unknown.
+    pub(super) fn rtt(&self) -> u64 {
+        self.rtt
+    }
+
+    fn room(&self, charged: u64) -> u64 {
+        self.window_of(self.size.saturating_sub(charged))
     }
 
     fn window_of(&self, memory: u64) -> u64 {
@@ -191,6 +237,9 @@ mod tests {
     use crate::profile::find;
 
     const MSS: u64 = 1448;
+    /// What a full segment takes (`skb->truesize`), as the guest of the kernel charges it.
+    const FULL: u64 = 2_176;
+    const STEP: u64 = 128;
 
     fn linux() -> Buffer {
         let profile = find("linux-6.12").expect("a profile of the registry");
@@ -203,9 +252,11 @@ mod tests {
     fn the_first_windows_are_the_kernels() {
         let mut buffer = linux();
         assert_eq!(buffer.first_window(), 65_160);
+        buffer.on_full_segment(MSS);
         for printed in [67_072, 69_888] {
-            assert!(buffer.on_data(MSS, 0, Charged::Before), "it grows");
-            assert_eq!(buffer.window(0).next_multiple_of(128), printed);
+            assert!(buffer.grow(MSS, FULL, MSS), "it grows");
+            let allowed = buffer.allowed(0, MSS, STEP);
+            assert_eq!((allowed.window, allowed.half_full), (printed, false));
         }
     }
 
@@ -213,20 +264,27 @@ mod tests {
     fn a_fast_reader_gets_the_kernels_largest_window_and_no_more() {
         let mut buffer = linux();
         buffer.start(Time::from_millis(1));
+        buffer.on_full_segment(MSS);
         buffer.on_echo(1, 11);
         for round in 1..200 {
             for _ in 0..100 {
-                buffer.on_data(MSS, 0, Charged::Before);
+                buffer.grow(MSS, FULL, MSS);
             }
             buffer.on_read(Time::from_millis(1 + 10 * round), round * round * 100_000);
         }
         // 170 of 256 parts of 6 MiB; in order, of what the arriving packet leaves of them.
-        assert_eq!(buffer.window(0), (6_291_456 - 2_176) * 170 / 256);
-        assert!(buffer.on_data(MSS, MSS, Charged::After));
-        assert_eq!(buffer.window(0), 4_177_920);
-        assert!(
-            !buffer.on_data(MSS, MSS, Charged::After),
-            "nothing is left to offer"
+        let of = |memory: u64| (memory * 170 / 256).next_multiple_of(STEP);
+        assert_eq!(buffer.allowed(0, MSS, STEP).window, of(6_291_456 - FULL));
+        assert!(buffer.grow(MSS, 0, MSS));
+        assert_eq!(buffer.allowed(0, MSS, STEP).window, 4_177_920);
+        assert!(!buffer.grow(MSS, 0, MSS), "nothing is left to offer");
+        // More than half of it in use: what is left, rounded down; then nothing.
+        let allowed = buffer.allowed(3_200_000, MSS, STEP);
+        assert_eq!(
+            allowed.window,
+            (6_291_456 - 3_200_000) * 170 / 256 / STEP * STEP
         );
+        assert!(allowed.half_full && !buffer.allowed(3_000_000, MSS, STEP).half_full);
+        assert_eq!(buffer.allowed(6_000_000, MSS, STEP).window, 0);
     }
 }

@@ -17,7 +17,7 @@ pub(super) struct Compression {
     at_once: u32,
     /// How many are held back.
     held: u32,
-    /// From when on the next interrupt sends what is held back.
+    /// When what is held back is to leave; the timer may be later.
     due: Time,
 }
 
@@ -62,13 +62,7 @@ impl Compression {
         self.held > 0
     }
 
-    /// Whether an interrupt at `now` sends what is held back.
-    #[inline]
-    pub(super) fn is_due(&self, now: Time) -> bool {
-        self.due <= now
-    }
-
-    /// When the timer itself interrupts.
+    /// When the timer expires.
     #[inline]
     pub(super) fn deadline(&self) -> Time {
         match self.rules {
@@ -101,7 +95,6 @@ mod tests {
         assert!(!held.on_data(us(3), 1_000, Time::from_millis(10)));
         assert_eq!(held.deadline(), us(3 + 500 + 100)); // 10 ms / 20, and the slack
         assert!(!held.on_data(us(400), 1_000, Time::from_millis(10)));
-        assert!(!held.is_due(us(502)) && held.is_due(us(503)));
         held.on_ack_sent();
         assert!(!held.holds() && held.deadline() == Time::NEVER);
         // A millisecond at most.

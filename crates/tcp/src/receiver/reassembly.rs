@@ -16,8 +16,6 @@ pub(super) struct Reassembly {
     /// The ranges that grew last, most recent first: at most as many as one option holds.
     recent: [(u64, u64); MAX_SACK_BLOCKS],
     recent_len: usize,
-    /// Bytes in all ranges.
-    bytes: u64,
 }
 
 /// What an insertion did.
@@ -35,21 +33,7 @@ impl Reassembly {
             ranges: VecDeque::new(),
             recent: [(0, 0); MAX_SACK_BLOCKS],
             recent_len: 0,
-            bytes: 0,
         }
-    }
-
-    /// Bytes kept.
-    #[inline]
-    pub(super) fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    /// Whether `[start, end)` belongs to none of the `n` blocks that grew last, though there
-    /// are as many.
-    pub(super) fn is_beyond_recent(&self, n: usize, start: u64, end: u64) -> bool {
-        let mut noted = self.recent[..self.recent_len].iter().take(n);
-        self.recent_len >= n && noted.all(|&(first, last)| end < first || start > last)
     }
 
     #[inline]
@@ -99,7 +83,6 @@ impl Reassembly {
             self.ranges[low] = merged;
             self.ranges.drain(low + 1..high);
         }
-        self.bytes += end - start - known;
         self.note_recent(merged);
         Inserted { added, repeated }
     }
@@ -113,7 +96,6 @@ impl Reassembly {
                 break;
             }
             reached = reached.max(e);
-            self.bytes -= e - start;
             self.ranges.pop_front();
         }
         self.keep_recent(|(start, _)| start > reached);

@@ -98,6 +98,7 @@ impl Bench {
 fn prompt(name: &str) -> ReceiverConfig {
     let mut config = config(name);
     config.ack.every = 1;
+    config.ack.compression = None;
     config
 }
 

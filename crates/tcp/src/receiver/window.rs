@@ -1,53 +1,15 @@
 //! The window that a receiver grants, and what it follows.
 
-use cclab_packet::Packet;
-use cclab_units::Time;
-
-use super::buffer::{Buffer, Charged};
-use super::{Receiver, UNSCALED_MAX, timestamp};
+use super::buffer::Buffer;
+use super::{Receiver, UNSCALED_MAX};
 
 /// Largest shift of the window (RFC 7323 section 2.3).
 const MAX_SHIFT: u32 = 14;
 
 impl Receiver {
-    /// A segment of `payload` bytes is about to be kept: a buffer that grows offers more.
-    #[inline]
-    pub(super) fn grow_window(&mut self, payload: u64, charged: Charged) {
-        let held = self.held();
-        if let Some(buffer) = &mut self.buffer
-            && buffer.on_data(payload, held, charged)
-        {
-            self.delayed.on_window_growth();
-        }
-    }
-
-    /// What a growing buffer is measured by.
-    #[inline]
-    pub(super) fn measure_rtt(&mut self, now: Time, packet: &Packet) {
-        let window = self.edge.saturating_sub(self.rcv_nxt);
-        if let Some(buffer) = &mut self.buffer {
-            if self.timestamps && u32::from(packet.payload) >= self.config.mss_payload {
-                buffer.on_echo(packet.tsecr, timestamp(now));
-            }
-            buffer.on_window(now, self.rcv_nxt, window);
-        }
-    }
-
-    /// Bytes in the buffer.
-    #[inline]
-    pub(super) fn held(&self) -> u64 {
-        self.unread() + self.ranges.bytes()
-    }
-
-    /// The right edge that the buffer's free room allows.
+    /// The right edge that the free room allows where the buffer is all there from the start.
     pub(super) fn free_edge(&self) -> u64 {
-        let Some(buffer) = &self.buffer else {
-            return self.consumed + self.rwnd_max;
-        };
-        // Rounded up, so that scaling takes nothing away.
-        let step = 1 << self.shift;
-        let window = buffer.window(self.held()).next_multiple_of(step);
-        self.rcv_nxt + window.min(UNSCALED_MAX << self.shift)
+        self.consumed + self.rwnd_max
     }
 
     /// The window of the SYN-ACK, which is never scaled.
@@ -59,11 +21,26 @@ impl Receiver {
     /// Moves the right edge if it is worth it: an empty buffer is offered whole, a partly
     /// full one in steps that a full segment can use.
     pub(super) fn open_window(&mut self) {
+        if self.buffer.is_some() {
+            return self.select_window();
+        }
         let free = self.free_edge();
         let empty = self.consumed == self.bytes_received();
         if free > self.edge && (empty || free - self.edge >= self.edge_step) {
             self.edge = free;
         }
+    }
+
+    /// The window that the buffer allows, if that is no less than what was offered, of which no
+    /// part of a step of the scale is lost (`tcp_select_window`).
+    fn select_window(&mut self) {
+        let offered = self.window();
+        let allowed = self.allowed_window();
+        self.edge = self.rcv_nxt
+            + match allowed < offered {
+                true => offered.next_multiple_of(1 << self.shift),
+                false => allowed,
+            };
     }
 }
 

@@ -1,0 +1,325 @@
+//! Data as Linux takes it in, in its order: what is kept, the window's growth by it, the
+//! application's reading, and only then whether it is acknowledged.
+
+mod acks;
+mod blocks;
+mod memory;
+
+use cclab_packet::{Packet, flags};
+use cclab_units::Time;
+
+use self::acks::{Acks, Arrived};
+use self::blocks::Blocks;
+use self::memory::{Memory, Placed};
+use super::{Pending, Receiver, ReceiverConfig, timestamp};
+use crate::profile::AckDelay;
+
+/// Payloads below this do not open the window in order (`tcp_event_data_recv`).
+const LEAST_PAYLOAD: u64 = 128;
+
+/// What a receiver of Linux knows beside what every receiver does.
+#[derive(Clone, Debug)]
+pub(super) struct Linux {
+    pub(super) acks: Acks,
+    pub(super) blocks: Blocks,
+    memory: Option<Memory>,
+}
+
+impl Linux {
+    /// `None` if the receiver acknowledges by other rules.
+    pub(super) fn new(config: &ReceiverConfig) -> Option<Linux> {
+        let AckDelay::Adaptive { min, max } = config.ack.delay else {
+            return None;
+        };
+        Some(Linux {
+            acks: Acks::new(&config.ack, min, max, u64::from(config.mss_payload)),
+            blocks: Blocks::default(),
+            memory: config.buffer.map(|buffer| Memory::new(buffer.packet)),
+        })
+    }
+
+    /// Bytes of memory in use.
+    #[inline]
+    fn charged(&self) -> u64 {
+        self.memory.as_ref().map_or(0, Memory::charged)
+    }
+}
+
+impl Receiver {
+    /// Takes in a segment with payload, if the stack is Linux; returns whether it is.
+    pub(super) fn take_as_linux(&mut self, now: Time, packet: &Packet, start: u64) -> bool {
+        let Some(linux) = &mut self.linux else {
+            return false;
+        };
+        let end = start + u64::from(packet.payload);
+        if end < self.last_ack {
+            // It was acknowledged before: that may have been lost (`tcp_send_dupack`).
+            // The acknowledgement of a FIN is one beyond the edge.
+            let window = self.edge.saturating_sub(self.last_ack);
+            linux.acks.enter_quick_mode(window);
+            self.counters.duplicates += 1;
+            self.repeated = Some((start, end));
+            self.note_end(packet, end);
+            self.pending = Pending::Ack;
+            return true;
+        }
+        self.measure_echo(now, packet);
+        self.repeated = None;
+        let limit = self.fin_at.map_or(self.edge, |fin| fin.min(self.edge));
+        let kept = end.min(limit);
+        if kept <= self.rcv_nxt && start < self.rcv_nxt {
+            self.counters.duplicates += 1;
+            self.repeated = Some((start, end.min(self.bytes_received())));
+            self.note_end(packet, end);
+            self.hasten();
+        } else if start >= limit {
+            self.counters.refused += 1;
+            self.hasten();
+        } else {
+            if packet.has(flags::FIN) && kept == end {
+                self.note_fin(end);
+            }
+            if start > self.rcv_nxt {
+                self.keep_ahead_as_linux(now, packet, start, kept);
+            } else {
+                self.take_in_order(now, packet, start, kept);
+            }
+        }
+        self.check_acknowledgement(now);
+        true
+    }
+
+    /// The application has read: an acknowledgement is due if it opened the window much, or if
+    /// more than one full segment waits for it, or one that ends what the peer has to send
+    /// (`__tcp_cleanup_rbuf`).
+    pub(super) fn on_read_as_linux(&mut self, now: Option<Time>) {
+        let consumed = self.consumed;
+        let Some(linux) = &mut self.linux else {
+            return;
+        };
+        if let Some(memory) = &mut linux.memory {
+            memory.read(consumed);
+        }
+        if let (Some(buffer), Some(now)) = (&mut self.buffer, now) {
+            buffer.on_read(now, consumed);
+        }
+        let waiting = self.rcv_nxt - self.last_ack;
+        let empty = linux.charged() == 0;
+        let acks = &linux.acks;
+        if acks.is_scheduled() && (acks.is_enough(waiting) || acks.is_pushed(empty)) {
+            self.pending = Pending::Ack;
+            return;
+        }
+        let window = self.window();
+        let clamp = self.buffer.as_ref().map_or(self.rwnd_max, |b| b.clamp());
+        if !self.fin_received && 2 * window <= clamp {
+            let allowed = self.allowed_window();
+            if allowed > 0 && allowed >= 2 * window {
+                self.pending = Pending::Ack;
+            }
+        }
+    }
+
+    /// The window that the buffer allows; that half of it is in use ends the haste of
+    /// acknowledgements.
+    pub(super) fn allowed_window(&mut self) -> u64 {
+        let (Some(linux), Some(buffer)) = (&mut self.linux, &self.buffer) else {
+            return self.free_edge() - self.rcv_nxt;
+        };
+        let full = linux.acks.rcv_mss();
+        let allowed = buffer.allowed(linux.charged(), full, 1 << self.shift);
+        if allowed.half_full {
+            linux.acks.on_buffer_half_full();
+        }
+        allowed.window
+    }
+
+    /// `[start, end)` reaches over the next expected byte (`tcp_data_queue`).
+    fn take_in_order(&mut self, now: Time, packet: &Packet, start: u64, end: u64) {
+        let before = self.rcv_nxt;
+        if start < before {
+            self.repeated = Some((start, before));
+        } else if let Some((first, last)) = self.ranges.first().filter(|&(first, _)| first < end) {
+            self.repeated = Some((first, end.min(last)));
+        }
+        let window = self.edge.saturating_sub(self.last_ack);
+        let arrived = arrived(packet, end - start);
+        let Some(linux) = &mut self.linux else {
+            return;
+        };
+        if let Some(memory) = &mut linux.memory {
+            memory.keep_in_order(start, end);
+        }
+        let changed = linux.acks.on_segment(arrived);
+        if let Some(buffer) = &mut self.buffer {
+            if let Some(payload) = changed {
+                buffer.on_full_segment(payload);
+            }
+            buffer.on_window(now, end, window);
+        }
+        linux.acks.measure_gap(now, window);
+        if end - start >= LEAST_PAYLOAD {
+            self.grow_window(end - start);
+        }
+        let mut reached = end;
+        if !self.ranges.is_empty() {
+            reached = self.ranges.release(end);
+            if let Some(linux) = &mut self.linux {
+                if let Some(memory) = &mut linux.memory {
+                    memory.release(reached);
+                }
+                linux.blocks.release(reached, !self.ranges.is_empty());
+                if self.ranges.is_empty() && self.config.ack.immediate_on_gap {
+                    linux.acks.insist();
+                }
+            }
+        }
+        self.rcv_nxt = reached;
+        self.first_byte.get_or_insert(now);
+        self.last_byte = Some(now);
+        if self.reading {
+            self.consumed = reached;
+            self.on_read_as_linux(Some(now));
+        }
+        if self.take_fin() {
+            self.pending = Pending::Ack;
+        }
+    }
+
+    /// `[start, end)` lies ahead of a gap (`tcp_data_queue_ofo`).
+    fn keep_ahead_as_linux(&mut self, now: Time, packet: &Packet, start: u64, end: u64) {
+        let first = self.ranges.is_empty();
+        let news = self.ranges.insert(start, end);
+        self.repeated = news.repeated;
+        match news.added {
+            true => self.counters.out_of_order += 1,
+            false => self.counters.duplicates += 1,
+        }
+        let arrived = arrived(packet, end - start);
+        let Some(linux) = &mut self.linux else {
+            return;
+        };
+        let changed = linux.acks.on_segment(arrived);
+        if let (Some(buffer), Some(payload)) = (&mut self.buffer, changed) {
+            buffer.on_full_segment(payload);
+        }
+        let placed = match &mut linux.memory {
+            Some(memory) => memory.keep_ahead(start, end),
+            None => Placed::Known,
+        };
+        // Without SACK, duplicates alone tell the sender: their window stays.
+        let grows = self.config.wire.sack;
+        if placed == Placed::Joined && grows {
+            self.grow_window(end - start);
+        }
+        self.tell_block(now, first, start, end);
+        if let Placed::Apart { charge } = placed {
+            if grows {
+                self.grow_window(end - start);
+            }
+            if let Some(memory) = self.linux.as_mut().and_then(|linux| linux.memory.as_mut()) {
+                memory.charge(charge);
+            }
+        }
+    }
+
+    /// `[start, end)`, which lies ahead of a gap, is told in a block. What is held back is told
+    /// before a block is no longer among those that go first (`tcp_sack_new_ofo_skb`).
+    fn tell_block(&mut self, now: Time, first: bool, start: u64, end: u64) {
+        let Some(linux) = &mut self.linux else {
+            return;
+        };
+        if first {
+            linux.blocks.release(u64::MAX, false);
+        }
+        let place = linux.blocks.grow(start, end);
+        if place.unexpected && linux.acks.compression.holds() {
+            self.early = Some(self.early_ack(now));
+        }
+        if let Some(linux) = &mut self.linux {
+            linux.blocks.put_first(place, start, end);
+        }
+    }
+
+    /// Whether what is owed leaves now, later, or with what comes (`__tcp_ack_snd_check`).
+    fn check_acknowledgement(&mut self, now: Time) {
+        if self.pending == Pending::Ack {
+            return;
+        }
+        let waiting = self.rcv_nxt - self.last_ack;
+        let offered = self.edge.saturating_sub(self.last_ack);
+        let unread = self.unread() > 0;
+        let enough = match &self.linux {
+            Some(linux) if linux.acks.is_scheduled() => linux.acks.is_enough(waiting),
+            _ => return,
+        };
+        let due = enough && (!unread || self.allowed_window() >= offered);
+        let sack = self.config.wire.sack;
+        let rtt = self.buffer.as_ref().map_or(0, |buffer| buffer.rtt());
+        let Some(linux) = &mut self.linux else {
+            return;
+        };
+        let acks = &mut linux.acks;
+        let at_once = if due || acks.is_prompt() {
+            true
+        } else if self.ranges.is_empty() {
+            acks.delay(now)
+        } else {
+            let rtt = acks.rtt(rtt);
+            !sack || acks.compression.on_data(now, self.rcv_nxt, rtt)
+        };
+        if at_once {
+            self.pending = Pending::Ack;
+        }
+    }
+
+    /// What came brought nothing new, or did not fit: acknowledgements may have been lost.
+    fn hasten(&mut self) {
+        if let Some(linux) = &mut self.linux {
+            // The acknowledgement of a FIN is one beyond the edge.
+            let window = self.edge.saturating_sub(self.last_ack);
+            linux.acks.enter_quick_mode(window);
+            linux.acks.schedule();
+        }
+    }
+
+    /// A segment of `payload` bytes is kept: the window may grow by it.
+    #[inline]
+    fn grow_window(&mut self, payload: u64) {
+        if let (Some(linux), Some(buffer)) = (&mut self.linux, &mut self.buffer)
+            && buffer.grow(payload, linux.charged(), linux.acks.rcv_mss())
+        {
+            linux.acks.on_window_growth();
+        }
+    }
+
+    /// What a growing buffer is measured by.
+    #[inline]
+    fn measure_echo(&mut self, now: Time, packet: &Packet) {
+        let full = self.linux.as_ref().map_or(0, |linux| linux.acks.rcv_mss());
+        if let Some(buffer) = &mut self.buffer
+            && self.timestamps
+            && buffer.is_new_echo(packet.tsecr)
+            && u64::from(packet.payload) >= full
+        {
+            buffer.on_echo(packet.tsecr, timestamp(now));
+        }
+    }
+
+    /// A segment that is not kept may still say where the data end.
+    fn note_end(&mut self, packet: &Packet, end: u64) {
+        if packet.has(flags::FIN) {
+            self.note_fin(end);
+            self.take_fin();
+        }
+    }
+}
+
+fn arrived(packet: &Packet, len: u64) -> Arrived {
+    let push = packet.has(flags::PSH);
+    Arrived {
+        len,
+        push,
+        remnant: push || packet.has(flags::FIN),
+    }
+}
