@@ -19,9 +19,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cclab.catalog import Catalog
+
 from cclab import api
 from cclab.backends.sim import Simulator
-from cclab.catalog import Catalog
 from cclab.execute import execute
 from cclab.execute.crew import Local
 from cclab.store import Store

@@ -21,8 +21,8 @@ POINTS = ("bottleneck", "short.sender", "short.receiver", "long.sender")
 def two_flows(folder: Path) -> dict[str, Path]:
     """The captures of two flows with losses and an outage, by the point of capture."""
     (folder / "study.toml").write_text(study_of_two(POINTS))
-    entry = cclab.run(folder / "study.toml", out=folder / "store").runs[0].entry
-    return {point: entry / f"{point}.pcapng" for point in POINTS}
+    trace = cclab.run(folder / "study.toml", out=folder / "store").runs[0].trace
+    return {point: trace.capture(point) for point in POINTS}
 
 
 SEGMENT = {

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+import zipfile
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -17,7 +20,7 @@ import cclab.kernel
 from browser import complaints_of, pages_in
 from cclab import _core
 from cclab.kernel import recipe as recipes
-from cclab.store import Sealed
+from cclab.store import Store
 from small_kernel import PATCH
 from waiting import PATIENCE_S
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from cclab import Results
     from cclab.plan import Run
     from cclab.store import Writer
+    from cclab.trace import Trace
 
     Cli = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -176,12 +180,48 @@ def kept(out: Path) -> dict[str, bytes]:
     return {name: text for name, text in files_of(out).items() if not name.startswith(passing)}
 
 
-def save(writer: Writer, run: Run, produce: Callable[[Path], None]) -> None:
-    """Has `produce` write the files of `run`, measured or not, and makes them its entry."""
+def save(writer: Writer, run: Run, produce: Callable[[Path], None], metrics: str = "{}") -> None:
+    """Has `produce` write the files of `run`, and makes them a run of the store."""
     with writer.workspace() as folder:
         (folder / run.id).mkdir()
         produce(folder / run.id)
-        writer.land(folder, [Sealed(run, *_core.seal(folder / run.id, run.id), "{}")])
+        _core.seal(folder / run.id, metrics)
+        writer.land(folder, [run.id])
+
+
+def only_trace(out: Path) -> Trace:
+    """That of the only run of a store."""
+    (run,) = Store(out).ids()
+    return Store(out).trace(run)
+
+
+def flip(file: Path, at: int | None = None) -> None:
+    """Has a bit of `file` flip, in the middle if not told where."""
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2 if at is None else at] ^= 1
+    file.write_bytes(content)
+
+
+def forge(
+    store: Store, run_id: str, change: Callable[[Path], None], name: str | None = None
+) -> None:
+    """Has `change` change what is in the file of a run, which is sealed anew: sound by its digest.
+
+    The new one is called by `name` if there is one.
+    """
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / run_id
+        with zipfile.ZipFile(store.file(run_id)) as archive:
+            archive.extractall(folder)
+        captured = store.captures / run_id
+        if captured.exists():
+            (folder / "captures.json").unlink()
+            shutil.copytree(captured, folder, dirs_exist_ok=True)
+        change(folder)
+        metrics = (folder / "metrics.json").read_text()
+        (folder / "metrics.json").unlink()
+        _core.seal(folder, metrics)
+        shutil.move(f"{folder}.zip", store.file(name or run_id))
 
 
 @pytest.fixture(scope="session")

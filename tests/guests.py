@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import cclab
 from cclab import _core
 from cclab.backends import linux
+from cclab.store import Store
+from conftest import files_of
 from waiting import await_that
 
 if TYPE_CHECKING:
@@ -56,9 +58,10 @@ def assert_windows_change_nothing(results: Results, folder: Path, window_ns: int
         linux.limits(),
         window_ns,
     )
-    kept = [file for file in run.entry.iterdir() if file.suffix in (".parquet", ".pcapng")]
+    tables = {name: run.trace.bytes(name) for name in run.trace.names() if ".parquet" in name}
+    kept = tables | files_of(run.trace.captures)
     assert len(kept) > 5
-    differ = [file.name for file in kept if file.read_bytes() != (folder / file.name).read_bytes()]
+    differ = [name for name, content in kept.items() if content != (folder / name).read_bytes()]
     assert differ == []
 
 
@@ -116,7 +119,9 @@ def assert_nothing_is_left(out: Path) -> None:
     await_that(lambda: not processes_in(out), f"the end of {processes_in(out)}")
     here = [file.name for file in (out / "tmp").iterdir()]
     assert here == ["lock"]
-    assert all((entry / "manifest.json").is_file() for entry in (out / "runs").iterdir())
+    runs = sorted(Store(out).ids())
+    assert {f"{run}.zip" for run in runs} == Store(out).names()
+    assert set(Store(out).states(runs, contents=True)) <= {"sound"}
     assert not list(out.rglob("raw"))
     kinds = [file for file in out.rglob("*") if not file.is_file() and not file.is_dir()]
     assert not kinds, "sockets or pipes"

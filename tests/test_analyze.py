@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def test_the_frame_has_every_column_and_the_page_defines_it(results: Results) -> None:
-    capture = cclab.analyze(results.runs[0].entry / "bottleneck.pcapng")
+    capture = cclab.analyze(results.runs[0].trace.capture("bottleneck"))
     frame = capture.connections
     assert frame.columns == list(capture.document["connections"][0])
     assert len(frame) == 4
@@ -48,7 +48,7 @@ def test_a_capture_without_connections_has_a_frame_with_all_columns(tmp_path: Pa
 
 
 def test_the_command_prints_a_table_csv_or_json(cli: Cli, results: Results, tmp_path: Path) -> None:
-    capture = results.runs[0].entry / "bottleneck.pcapng"
+    capture = results.runs[0].trace.capture("bottleneck")
     table = cli("analyze", capture)
     assert table.returncode == DONE, table.stderr
     assert "2 TCP connections" in table.stdout
@@ -67,7 +67,7 @@ def test_the_command_prints_a_table_csv_or_json(cli: Cli, results: Results, tmp_
 
 
 def test_a_capture_comes_through_a_pipe_as_well(cli: Cli, results: Results, tmp_path: Path) -> None:
-    capture = results.runs[0].entry / "bottleneck.pcapng"
+    capture = results.runs[0].trace.capture("bottleneck")
     from_file = cli("analyze", capture, "--csv")
     with subprocess.Popen(["cat", capture], stdout=subprocess.PIPE) as pipe:
         piped = cli("analyze", "-", "--csv", stdin=pipe.stdout)
@@ -86,7 +86,7 @@ def test_a_capture_comes_through_a_pipe_as_well(cli: Cli, results: Results, tmp_
 def test_an_interrupt_ends_the_program_that_captures_and_what_it_wrote_is_analyzed(
     cli: Cli, results: Results
 ) -> None:
-    capture = results.runs[0].entry / "bottleneck.pcapng"
+    capture = results.runs[0].trace.capture("bottleneck")
     writer = subprocess.Popen(
         ["sh", "-c", 'cat "$0"; exec sleep 3600', capture], stdout=subprocess.PIPE
     )

@@ -42,11 +42,11 @@ capture = ["bottleneck", "first.sender"]
 
 
 @pytest.fixture(scope="module")
-def entry(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def captures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run."""
     folder = tmp_path_factory.mktemp("together")
     (folder / "study.toml").write_text(STUDY)
-    return cclab.run(folder / "study.toml", out=folder / "store").runs[0].entry
+    return cclab.run(folder / "study.toml", out=folder / "store").runs[0].trace.captures
 
 
 PORTS = ("40000", "40001")
@@ -71,8 +71,8 @@ def jain(values: list[int]) -> float:
     return float(sum(values) ** 2 / (len(values) * sum(value**2 for value in values)))
 
 
-def test_the_interval_asked_for_is_counted_to_the_byte(entry: Path) -> None:
-    capture = entry / "bottleneck.pcapng"
+def test_the_interval_asked_for_is_counted_to_the_byte(captures: Path) -> None:
+    capture = captures / "bottleneck.pcapng"
     together = cclab.analyze(capture, interval=(6.5, 13.25)).together
     asked = together["asked"]
     expected = carried(capture, 6.5, 13.25)
@@ -84,14 +84,14 @@ def test_the_interval_asked_for_is_counted_to_the_byte(entry: Path) -> None:
     )
 
 
-def test_jains_index_is_that_of_the_flows_that_are_there(entry: Path) -> None:
-    together = cclab.analyze(entry / "bottleneck.pcapng", interval=(1, 4)).together
+def test_jains_index_is_that_of_the_flows_that_are_there(captures: Path) -> None:
+    together = cclab.analyze(captures / "bottleneck.pcapng", interval=(1, 4)).together
     assert [flow["connection"] for flow in together["asked"]["flows"]] == [1]
     assert together["asked"]["jain"] == 1
 
 
-def test_overlap_and_congestion_are_where_the_study_has_them(entry: Path) -> None:
-    capture = entry / "bottleneck.pcapng"
+def test_overlap_and_congestion_are_where_the_study_has_them(captures: Path) -> None:
+    capture = captures / "bottleneck.pcapng"
     together = cclab.analyze(capture).together
     assert (together["flows"], together["left_out"]) == (2, 0)
     times = [[at for at, _ in segments(capture, port)] for port in PORTS]
@@ -112,8 +112,8 @@ def test_overlap_and_congestion_are_where_the_study_has_them(entry: Path) -> Non
     assert got == pytest.approx(expected, abs=2 * 1448)
 
 
-def test_one_flow_has_nothing_to_be_held_against(entry: Path) -> None:
-    together = cclab.analyze(entry / "first.sender.pcapng").together
+def test_one_flow_has_nothing_to_be_held_against(captures: Path) -> None:
+    together = cclab.analyze(captures / "first.sender.pcapng").together
     assert together["flows"] == 1
     assert together["overlap"] is None
     assert together["congested"] is None
@@ -128,14 +128,14 @@ def test_one_flow_has_nothing_to_be_held_against(entry: Path) -> None:
     ],
 )
 def test_an_interval_that_cannot_be_is_refused(
-    entry: Path, interval: tuple[float, float], complaint: str
+    captures: Path, interval: tuple[float, float], complaint: str
 ) -> None:
     with pytest.raises(InputError, match=complaint):
-        cclab.analyze(entry / "bottleneck.pcapng", interval=interval)
+        cclab.analyze(captures / "bottleneck.pcapng", interval=interval)
 
 
-def test_percentiles_are_those_of_the_samples(entry: Path) -> None:
-    capture = cclab.analyze(entry / "first.sender.pcapng")
+def test_percentiles_are_those_of_the_samples(captures: Path) -> None:
+    capture = cclab.analyze(captures / "first.sender.pcapng")
     row = capture.connections.row(0, named=True)
     samples = capture.series("rtt", connection=1)["rtt_s"].to_numpy()
     assert row["rtt_samples"] == len(samples) > 1000
@@ -145,9 +145,9 @@ def test_percentiles_are_those_of_the_samples(entry: Path) -> None:
     assert row["rtt_p05_s"] < row["rtt_p50_s"] < row["rtt_p95_s"] <= row["rtt_p99_s"]
 
 
-def test_goodput_is_over_the_time_with_data(entry: Path) -> None:
-    row = cclab.analyze(entry / "first.sender.pcapng").connections.row(0, named=True)
-    told = packets(entry / "first.sender.pcapng", "frame.time_epoch", only="tcp.len > 0")
+def test_goodput_is_over_the_time_with_data(captures: Path) -> None:
+    row = cclab.analyze(captures / "first.sender.pcapng").connections.row(0, named=True)
+    told = packets(captures / "first.sender.pcapng", "frame.time_epoch", only="tcp.len > 0")
     times = [float(at) for [at] in told]
     assert row["data_s"] == pytest.approx(max(times) - min(times), abs=1e-6)
     assert row["goodput_bps"] == pytest.approx(row["unique_bytes"] * 8 / row["data_s"])

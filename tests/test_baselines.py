@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 import cclab
-from cclab import _core, api, companions, trace
-from cclab.catalog import Catalog
+from cclab import _core, api, companions
 from cclab.metrics import OF_SEVERAL
 from cclab.report.tables import table
 from cclab.store.gc import garbage
-from conftest import ROOT
+from conftest import ROOT, flip
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -170,15 +169,17 @@ def test_the_store_keeps_the_runs_but_no_number_of_several(pairs: Results, tmp_p
     shutil.copytree(pairs.store.path, tmp_path / "store")
     store = cclab.load(tmp_path / "store").store
     assert garbage(store).runs == []
-    known = Catalog(store).metrics(store.ids())
+    known = store.told(store.ids(), whole=True)
     assert len(known) == 8
-    for metrics in known.values():
+    for told in known.values():
+        assert told is not None
+        metrics = json.loads(told.metrics)
         assert all(not flow.keys() & set(OF_SEVERAL) for flow in metrics["flows"])
-    shutil.rmtree(store.path / "catalog")
+    (store.path / "index.sqlite").unlink()
     assert cclab.load(store.path).document() == pairs.document()
     # What a flow is compared with is run again if it is gone; until then it is not measured.
     solo = next(run for run, why in companions.of(pairs.plan).reasons() if why == "solo")
-    shutil.rmtree(store.entry(solo.id))
+    store.file(solo.id).unlink()
     without = [
         flow["harm_goodput"] for run in cclab.load(store.path).runs for flow in run.metrics["flows"]
     ]
@@ -188,9 +189,9 @@ def test_the_store_keeps_the_runs_but_no_number_of_several(pairs: Results, tmp_p
     assert heard[-1].total == 1
     assert again.document() == pairs.document()
     # So it is if its bytes are not as they were.
-    torn = store.entry(solo.id) / "flows.parquet"
+    torn = store.file(solo.id)
     whole = torn.read_bytes()
-    torn.write_bytes(whole[:50] + bytes([whole[50] ^ 1]) + whole[51:])
+    flip(torn)
     assert [run.id for run in store.missing_of([solo], contents=True)] == [solo.id]
     api.carry_out(pairs.plan, store)
     assert torn.read_bytes() == whole
@@ -203,7 +204,7 @@ def test_names_are_those_of_the_core(pairs: Results) -> None:
 
 def _steady(pairs: Results, run: str, flow: str) -> float:
     """Goodput from the end of the warm-up to the end, in bit/s: no flow starts later here."""
-    samples = trace.table(pairs.store.trace(run), "flow_samples")
+    samples = pairs.store.trace(run).table("flow_samples")
     own = samples.filter(samples["flow"] == flow)
     received = np.interp(
         [WARMUP_S, END_S], own["time_s"].to_numpy(), own["received_bytes"].to_numpy()
@@ -213,6 +214,6 @@ def _steady(pairs: Results, run: str, flow: str) -> float:
 
 def _lost(pairs: Results, run: str, flow: str) -> float:
     """The share of a flow's segments that were sent again, by the last sample."""
-    samples = trace.table(pairs.store.trace(run), "flow_samples")
+    samples = pairs.store.trace(run).table("flow_samples")
     last = samples.filter(samples["flow"] == flow).sort("time_s").tail(1)
     return float(last["retransmits"].item() / last["segments_sent"].item())

@@ -93,7 +93,7 @@ def _results(folder: Path, study: str) -> Results:
 
 
 def _capture(results: Results, point: str) -> Path:
-    return results.runs[0].entry / f"{point}.pcapng"
+    return results.runs[0].trace.capture(point)
 
 
 def test_checksums_hold_in_every_packet_of_a_link(captured: Results) -> None:

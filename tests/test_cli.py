@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,12 +21,11 @@ from cclab.cli import listing
 from cclab.cli.exits import DONE, EXPECTATION_FAILED, INTERRUPTED, RUN_FAILED, WRONG_INPUT
 from cclab.cli.listing import What
 from cclab.cli.main import invoke
+from cclab.store import Store
 from conftest import ROOT, STUDY, files_of
 from waiting import PATIENCE_S
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from conftest import Cli
 
 
@@ -118,11 +118,11 @@ def test_bytes_changed_inside_every_run_are_found_and_mended_by_running_again(
     run = ["run", str(study), "--out", str(out), "--set", "duration=200ms", "--set", "warmup=0s"]
     assert invoke(run) == DONE
     before = files_of(out / "runs")
-    ids = sorted(entry.name for entry in (out / "runs").iterdir())
+    ids = sorted(Store(out).ids())
     for name in ids:
-        with (out / "runs" / name / "flow_samples.parquet").open("r+b") as samples:
-            samples.seek(300)
-            samples.write(b"\xff\x00\xff\x00")
+        with Store(out).file(name).open("r+b") as file:
+            file.seek(300)
+            file.write(b"\xff\x00\xff\x00")
     capsys.readouterr()
     assert invoke(["report", str(out)]) == RUN_FAILED
     complaint = capsys.readouterr().err
@@ -143,16 +143,15 @@ def test_report_of_damaged_and_of_missing_runs(
     run = ["run", str(study), "--out", str(out), *short]
     assert invoke(run) == DONE
     first, second, *_ = sorted((out / "runs").iterdir())
-    samples = first / "flow_samples.parquet"
-    whole = samples.read_bytes()
-    samples.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    whole = first.read_bytes()
+    first.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
     assert invoke(["report", str(out)]) == RUN_FAILED
     assert "error: 1 damaged run in " in capsys.readouterr().err
-    samples.write_bytes(whole[:100])
+    first.write_bytes(whole[:100])
     assert invoke(["report", str(out)]) == RUN_FAILED
     assert invoke(run) == DONE
-    assert samples.read_bytes() == whole
-    shutil.rmtree(second)
+    assert first.read_bytes() == whole
+    second.unlink()
     assert invoke(["report", str(out)]) == DONE
     shutil.rmtree(out / "runs")
     assert invoke(["report", str(out)]) == WRONG_INPUT
@@ -528,7 +527,7 @@ def test_an_interrupt_keeps_finished_runs_and_stops_soon(study: Path, tmp_path: 
     assert "error: interrupted; finished runs are kept" in complaint
     kept = sorted(path.name for path in runs.iterdir())
     assert 2 <= len(kept) < 400
-    assert all((runs / name / "manifest.json").is_file() for name in kept)
+    assert Store(out).names() == {f"{run}.zip" for run in Store(out).ids()}
 
 
 def test_an_interrupt_while_a_library_executes_text_gives_the_code_of_interrupts(
@@ -571,17 +570,15 @@ def test_a_results_folder_is_gone_on_with_and_done_anew_elsewhere(
     assert cli("run", study, "--out", out, *set_).returncode == DONE
     study.unlink()
     runs = sorted(run.name for run in (out / "runs").iterdir())
-    shutil.rmtree(out / "runs" / runs[0])
+    (out / "runs" / runs[0]).unlink()
     again = cli("run", out)
     assert again.returncode == DONE
     assert f"3 of 4 runs are in {out} already" in again.stderr
     assert sorted(run.name for run in (out / "runs").iterdir()) == runs
     elsewhere = tmp_path / "elsewhere"
-    one = cli("run", out / "plan.json", "--out", elsewhere, "--only", runs[1])
+    one = cli("run", out / "plan.json", "--out", elsewhere, "--only", Path(runs[1]).stem)
     assert one.returncode == DONE
-    assert files_of(elsewhere / "runs") == {
-        f"{runs[1]}/{name}": content for name, content in files_of(out / "runs" / runs[1]).items()
-    }
+    assert files_of(elsewhere / "runs") == {runs[1]: (out / "runs" / runs[1]).read_bytes()}
     refused = cli("run", out, *set_)
     assert refused.returncode == WRONG_INPUT
     assert "is a results folder: what is set" in refused.stderr

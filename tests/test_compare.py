@@ -520,7 +520,7 @@ def test_missing_runs_are_counted_and_damaged_ones_end_it(
     a, b = tmp_path / "a", str(folders[1])
     shutil.copytree(folders[0], a)
     gone, hurt, *_ = (run.run.id for run in cclab.load(a).runs)
-    shutil.rmtree(a / "runs" / gone)
+    (a / "runs" / f"{gone}.zip").unlink()
     assert invoke(["compare", str(a), b]) == DONE
     told = capsys.readouterr()
     assert "1 of 6 runs of A missing: not compared" in told.err
@@ -529,7 +529,7 @@ def test_missing_runs_are_counted_and_damaged_ones_end_it(
     assert f"short.cc = reno: 2 runs each, paired by seed; {left_out}\n" in told.out
     assert "short.cc = cubic: 3 runs each, paired by seed\n" in told.out
     assert f"left out at 1 of 2 sweep points{left_out.removeprefix('left out')}\n" in told.out
-    samples = a / "runs" / hurt / "flow_samples.parquet"
-    samples.write_bytes(samples.read_bytes()[:-1])
+    file = a / "runs" / f"{hurt}.zip"
+    file.write_bytes(file.read_bytes()[:-1])
     assert invoke(["compare", str(a), b]) == RUN_FAILED
     assert f"error: 1 damaged run in {a}" in capsys.readouterr().err

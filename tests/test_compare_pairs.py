@@ -41,7 +41,7 @@ def _without(store: Path, copy: Path, seeds: Sequence[int]) -> Path:
     shutil.copytree(store, copy)
     for measured in cclab.load(store).runs:
         if measured.run.seed in seeds:
-            shutil.rmtree(copy / "runs" / measured.run.id)
+            (copy / "runs" / f"{measured.run.id}.zip").unlink()
     return copy
 
 

@@ -79,7 +79,7 @@ def test_kill_in_the_middle_of_a_sweep_leaves_no_mark(study: Path, tmp_path: Pat
     )
     assert f"{killed_at[-1]} of 100 runs are in" in done.stderr
     expected = files_of(undisturbed)
-    assert len([name for name in expected if name.endswith("manifest.json")]) == 100
+    assert len([name for name in expected if name.startswith("runs/")]) == 100
     assert files_of(disturbed) == expected
 
 

@@ -93,11 +93,13 @@ events = ["ack"]
 
 def traces(results: Results) -> list[dict[str, bytes]]:
     """What was recorded in each run, but for what has the variant's name in it."""
-    folders = [results.store.path / "runs" / run.id for run in results.plan.runs]
     return [
-        {file.name: file.read_bytes() for file in sorted(folder.glob("*_*.parquet"))}
-        | {"acks.parquet": (folder / "acks.parquet").read_bytes()}
-        for folder in folders
+        {
+            name: run.trace.bytes(name)
+            for name in run.trace.names()
+            if name.endswith(".parquet") and ("_" in name or name == "acks.parquet")
+        }
+        for run in results.runs
     ]
 
 

@@ -194,7 +194,7 @@ command = ["bash", "-c", "head -c 1000000 /dev/zero > /dev/tcp/{dst}/{port}"]
 """,
     )
     iperf, early = results.runs[0].metrics["flows"]
-    told = json.loads((results.runs[0].entry / "iperf.stdout").read_text())
+    told = json.loads(results.runs[0].trace.text("iperf.stdout"))
     said = told["end"]["sum_received"]["bits_per_second"]
     assert iperf["goodput_bps"] == pytest.approx(said, rel=0.05)
     # Half of 10 Mbit/s at most, without the five seconds in which it no longer sent.

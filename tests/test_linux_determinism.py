@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import polars as pl
 import pytest
 
 from conftest import files_of
@@ -67,7 +66,7 @@ def test_the_same_study_leaves_the_same_bytes(once: Results, tmp_path: Path) -> 
 
 
 def test_another_seed_is_another_run(once: Results) -> None:
-    captures = [(run.entry / "b.sender.pcapng").read_bytes() for run in once.runs]
+    captures = [(run.trace.capture("b.sender")).read_bytes() for run in once.runs]
     assert captures[0] != captures[1]
     bytes_ = [once.samples(run, "flows")["received_bytes"].to_list() for run in (0, 1)]
     assert bytes_[0] != bytes_[1]
@@ -77,18 +76,18 @@ def test_what_is_observed_does_not_change_the_run(once: Results, tmp_path: Path)
     bare = results_of(tmp_path, STUDY + '[trace]\ninterval = "10ms"\n')
     for seen, unseen in zip(once.runs, bare.runs, strict=True):
         assert seen.run.seed == unseen.run.seed
-        assert not list(unseen.entry.glob("*.pcapng"))
+        assert not unseen.trace.captures.exists()
         for table in ("flows", "flow_samples", "links"):
             name = f"{table}.parquet"
-            assert (seen.entry / name).read_bytes() == (unseen.entry / name).read_bytes(), name
+            assert seen.trace.bytes(name) == unseen.trace.bytes(name), name
 
 
 def test_how_often_it_is_sampled_does_not_change_the_run(once: Results, tmp_path: Path) -> None:
     rare = results_of(tmp_path, STUDY + '[trace]\ninterval = "0s"\ncapture = ["b.sender"]\n')
     for often, seldom in zip(once.runs, rare.runs, strict=True):
-        name = "b.sender.pcapng"
-        assert (often.entry / name).read_bytes() == (seldom.entry / name).read_bytes()
-        exact = [pl.read_parquet(run.entry / "flows.parquet") for run in (often, seldom)]
+        both = [run.trace.capture("b.sender").read_bytes() for run in (often, seldom)]
+        assert both[0] == both[1]
+        exact = [run.trace.rows("flows") for run in (often, seldom)]
         columns = ["name", "received_bytes", "segments_sent", "retransmits", "started_ns"]
         assert exact[0].select(columns).equals(exact[1].select(columns))
 
@@ -106,7 +105,7 @@ def test_a_guest_has_the_same_memory_each_time(tmp_path: Path) -> None:
     command = ["grep", "MemTotal", "/proc/meminfo"]
     """
     told = {
-        (results_of(tmp_path / str(boot), study).runs[0].entry / "told.stdout").read_text()
+        results_of(tmp_path / str(boot), study).runs[0].trace.text("told.stdout")
         for boot in range(4)
     }
     assert len(told) == 1

@@ -69,7 +69,7 @@ def test_ping_shows_the_base_rtt_to_the_microsecond(
         f'[network.access]\ndelay = "100us"\n{access}\n{flows}',
     )
     for name, rtt in rtts.items():
-        told = (results.runs[0].entry / f"{name}.stdout").read_text()
+        told = results.runs[0].trace.text(f"{name}.stdout")
         assert "3 packets transmitted, 3 received, 0% packet loss" in told
         measured = re.search(r"rtt min/avg/max/mdev = ([\d.]+)/[\d.]+/([\d.]+)/", told)
         assert measured is not None, told
@@ -159,7 +159,7 @@ FORWARD = "tcp.dstport < 6000"
 @pytest.mark.parametrize("name", TRANSFERS)
 def test_tcptrace_and_the_trace_agree_exactly(lossy: Results, name: str) -> None:
     row = flow(lossy, name)
-    [seen] = tcptrace(lossy.runs[0].entry / f"{name}.sender.pcapng")
+    [seen] = tcptrace(lossy.runs[0].trace.capture(f"{name}.sender"))
     assert seen.unique_bytes == row["acked_bytes"] == TRANSFERS[name]
     assert seen.data_segments == row["segments_sent"]
     assert seen.retransmissions == row["retransmits"]
@@ -168,16 +168,16 @@ def test_tcptrace_and_the_trace_agree_exactly(lossy: Results, name: str) -> None
 
 @pytest.mark.parametrize("name", TRANSFERS)
 def test_a_finished_transfer_arrived_whole(lossy: Results, name: str) -> None:
-    [arrived] = tcptrace(lossy.runs[0].entry / f"{name}.receiver.pcapng")
+    [arrived] = tcptrace(lossy.runs[0].trace.capture(f"{name}.receiver"))
     assert arrived.unique_bytes == flow(lossy, name)["received_bytes"] == TRANSFERS[name]
 
 
 @pytest.mark.parametrize("name", TRANSFERS)
 def test_what_did_not_arrive_is_what_was_lost(lossy: Results, name: str) -> None:
-    entry = lossy.runs[0].entry
+    trace = lossy.runs[0].trace
     data = f"{FORWARD} && tcp.len > 0"
     sent, arrived = (
-        Counter(number - 1 for number in numbers(entry / f"{name}.{end}.pcapng", "tcp.seq", data))
+        Counter(number - 1 for number in numbers(trace.capture(f"{name}.{end}"), "tcp.seq", data))
         for end in ("sender", "receiver")
     )
     drops = lossy.samples(0, "drops").filter(pl.col("flow") == name, pl.col("wire_len_bytes") > 66)
@@ -210,7 +210,7 @@ def test_events_and_summaries_agree(lossy: Results) -> None:
 
 
 def test_the_bottleneck_capture_has_what_it_delivered(lossy: Results) -> None:
-    capture = lossy.runs[0].entry / "bottleneck.pcapng"
+    capture = lossy.runs[0].trace.capture("bottleneck")
     forward = numbers(capture, "frame.len", FORWARD)
     back = numbers(capture, "frame.len", f"!({FORWARD})")
     there, return_ = link(lossy), link(lossy, "bottleneck.reverse")
@@ -224,7 +224,7 @@ def test_the_bottleneck_capture_has_what_it_delivered(lossy: Results) -> None:
 def test_each_acknowledgement_is_in_the_trace_at_its_time(lossy: Results, name: str) -> None:
     acks = lossy.samples(0, "acks").filter(pl.col("flow") == name)
     seen: dict[int, float] = {}
-    capture = lossy.runs[0].entry / f"{name}.sender.pcapng"
+    capture = lossy.runs[0].trace.capture(f"{name}.sender")
     only = f"!({FORWARD}) && tcp.flags.syn == 0"
     for time, number in packets(capture, "frame.time_epoch", "tcp.ack", only=only):
         # The last one also acknowledges the FIN.
@@ -282,7 +282,7 @@ capture = ["window.sender", "small.sender", "every.receiver", "usual.receiver", 
 
 def capture(results: Results, point: str) -> Path:
     """The capture at `point` in the only run."""
-    return results.runs[0].entry / f"{point}.pcapng"
+    return results.runs[0].trace.capture(point)
 
 
 BACK = "tcp.srcport < 6000 && tcp.flags.syn == 0"
@@ -641,7 +641,7 @@ def test_a_channel_of_two_states_loses_what_finds_it_so(
         'command = ["ping", "-c", "100", "-i", "0.002", "-W", "1", "{dst}"]\n'
         '[trace]\nevents = ["drop"]\n',
     )
-    told = (results.runs[0].entry / "a.stdout").read_text()
+    told = results.runs[0].trace.text("a.stdout")
     assert f"100 packets transmitted, {100 - lost} received" in told
     drops = results.samples(0, "drops")
     assert drops["reason"].to_list() == ["burst"] * lost
@@ -659,7 +659,7 @@ def test_a_copy_of_every_packet_passes(tmp_path: Path) -> None:
     # ping leaves with the first answer to its last packet.
     assert link(results)["delivered_packets"] == 200
     assert link(results, "bottleneck.reverse")["delivered_packets"] == 200
-    told = (results.runs[0].entry / "a.stdout").read_text()
+    told = results.runs[0].trace.text("a.stdout")
     assert re.search(r"100 received, \+(99|100) duplicates, 0% packet loss", told), told
 
 
@@ -674,7 +674,7 @@ def test_packets_that_are_held_back_are_late_by_as_much(tmp_path: Path) -> None:
         f'{PATH}reorder = {{ probability = "20%", delay = "7ms" }}\n'
         '[[flow]]\nname = "a"\ncommand = ["ping", "-c", "150", "-i", "0.02", "{dst}"]\n',
     )
-    told = (results.runs[0].entry / "a.stdout").read_text()
+    told = results.runs[0].trace.text("a.stdout")
     rtts = [float(rtt) for rtt in re.findall(r"time=([\d.]+) ms", told)]
     assert len(rtts) == 150
     late = [rtt for rtt in rtts if rtt > 6]
@@ -690,7 +690,7 @@ def test_jitter_lets_packets_overtake_one_another(tmp_path: Path) -> None:
         f'{PATH}jitter = {{ max = "30ms", reorder = true }}\n'
         '[[flow]]\nname = "a"\ncommand = ["ping", "-c", "200", "-i", "0.002", "{dst}"]\n',
     )
-    told = (results.runs[0].entry / "a.stdout").read_text()
+    told = results.runs[0].trace.text("a.stdout")
     replies = re.findall(r"icmp_seq=(\d+) ttl=\d+ time=([\d.]+) ms", told)
     assert len(replies) == 200
     order = [int(number) for number, _ in replies]
@@ -757,7 +757,7 @@ command = ["iperf3", "-c", "{dst}", "-t", "4", "--congestion", "reno", "--json"]
 capture = ["probe.sender"]
 """,
     )
-    told = json.loads((results.runs[0].entry / "probe.stdout").read_text())["end"]
+    told = json.loads(results.runs[0].trace.text("probe.stdout"))["end"]
     row = flow(results, "probe")
     here = capture(results, "probe.sender")
     seen = tcptrace(here)

@@ -25,7 +25,7 @@ from cclab.backends.host import Host, Lack
 from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
 from cclab.cli.main import invoke
 from cclab.study import Study
-from conftest import ROOT
+from conftest import ROOT, only_trace
 from waiting import PATIENCE_S, await_that
 
 if TYPE_CHECKING:
@@ -186,8 +186,7 @@ def test_iperf3_over_udp_and_the_trace_agree(cli: Cli, tmp_path: Path) -> None:
     if not allowed(done):
         return
     (flow,) = json.loads(done.stdout)["runs"][0]["flows"]
-    (entry,) = (tmp_path / "out/runs").iterdir()
-    said = json.loads((entry / "program.stdout").read_text())["end"]["sum_received"]
+    said = json.loads(only_trace(tmp_path / "out").text("program.stdout"))["end"]["sum_received"]
     datagrams = flow["datagrams"]
     # In real time its server stops counting when the client says that it has sent all, which may
     # come before the last datagrams do, and a busy host lets its clock run on beyond them. In
@@ -211,9 +210,9 @@ def test_programs_reverse_flows_and_captures(cli: Cli, tmp_path: Path) -> None:
         return
     (run,) = json.loads(done.stdout)["runs"]
     assert all(flow["bytes_received"] > 0 for flow in run["flows"])
-    (entry,) = (tmp_path / "out/runs").iterdir()
-    assert "iperf Done." in (entry / "program.stdout").read_text()
-    (capture,) = entry.glob("*.pcapng")
+    trace = only_trace(tmp_path / "out")
+    assert "iperf Done." in trace.text("program.stdout")
+    (capture,) = trace.captures.glob("*.pcapng")
     # 350 segments of the program, 84 bytes each of headers and of the capture's own.
     assert capture.stat().st_size > 350 * 84
 

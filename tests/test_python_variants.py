@@ -118,10 +118,9 @@ def ran(folder: Path, cc: str, **given: str) -> Results:
 
 def traces(results: Results) -> dict[str, bytes]:
     """What was recorded in the one run, but for what has the variant's name in it."""
-    (run,) = results.plan.runs
-    folder = results.store.path / "runs" / run.id
+    (run,) = results.runs
     names = ("acks", "flow_samples", "queue_samples", "links", "histograms")
-    return {name: (folder / f"{name}.parquet").read_bytes() for name in names}
+    return {name: run.trace.bytes(f"{name}.parquet") for name in names}
 
 
 def why(folder: Path, body: str, **given: str) -> str:

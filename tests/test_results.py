@@ -303,12 +303,12 @@ def test_every_variant_has_a_look_of_its_own() -> None:
     assert len(looks) == len(set(looks))
 
 
-def test_an_unreadable_run_with_a_right_manifest_is_run_again(study: Path, tmp_path: Path) -> None:
+def test_an_unreadable_run_with_a_right_digest_is_run_again(study: Path, tmp_path: Path) -> None:
     first = cclab.run(study, out=tmp_path / "out", repeat=1, set=["duration=1s"])
     run = first.runs[0].run
 
     def nothing_readable(directory: Path) -> None:
-        (directory / "flows.parquet").write_bytes(b"no table")
+        (directory / "flows.parquet").write_bytes(b"nothing that was asked is beside it")
 
     with first.store.writer() as writer:
         writer.set_aside(run.id)

@@ -242,7 +242,7 @@ def test_a_run_without_a_duration_ends_with_the_last_flow_of_all_kernels(
 
 def end_ns(results: Results) -> int:
     """When the only run ended."""
-    summary = json.loads((results.runs[0].entry / "summary.json").read_text())
+    summary = json.loads(results.runs[0].trace.text("summary.json"))
     return int(summary["end_ns"])
 
 
@@ -351,8 +351,9 @@ def test_one_kernel_named_is_that_kernel_alone(tmp_path: Path) -> None:
     named = results_of(tmp_path / "named", f'kernel = "{NEW}"\n' + study)
     unnamed = results_of(tmp_path / "unnamed", study)
     (one,), (other,) = named.runs, unnamed.runs
-    for file in one.entry.glob("*.parquet"):
-        assert file.read_bytes() == (other.entry / file.name).read_bytes()
+    for name in one.trace.names():
+        if name.endswith(".parquet"):
+            assert one.trace.bytes(name) == other.trace.bytes(name), name
     assert one.run.version.replace(f"kernel {NEW}", "kernel") == other.run.version
 
 
@@ -433,9 +434,9 @@ def test_programs_of_two_kernels_say_which_theirs_is(tmp_path: Path) -> None:
         command = ["uname", "-r"]
         """,
     )
-    entry = results.runs[0].entry
-    assert (entry / "old.stdout").read_text().startswith("6.1.")
-    assert (entry / "new.stdout").read_text().startswith("6.12.")
+    trace = results.runs[0].trace
+    assert trace.text("old.stdout").startswith("6.1.")
+    assert trace.text("new.stdout").startswith("6.12.")
 
 
 def test_a_probe_alone_is_on_the_kernel_of_the_study(tmp_path: Path) -> None:

@@ -1,26 +1,33 @@
-"""The store: entries whole or absent, by any number of processes."""
+"""The store: runs whole or absent, by any number of processes."""
 
 from __future__ import annotations
 
-import json
+import hashlib
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cclab.cli.exits import WRONG_INPUT
 from cclab.errors import DamageError, RunError, StoreError
 from cclab.plan import Plan, Point, Run
 from cclab.results import measure
 from cclab.store import Store, disk
-from conftest import save
+from conftest import files_of, flip, save
 from waiting import PATIENCE_S
+
+if TYPE_CHECKING:
+    from cclab import Results
+    from conftest import Cli
 
 
 def _run(name: str = "a") -> Run:
@@ -48,11 +55,19 @@ def _plan(*runs: Run) -> Plan:
     )
 
 
-def _saved(folder: Path, run: Run) -> Store:
+def _saved(folder: Path, run: Run, content: bytes = b"trace") -> Store:
     store = Store(folder)
     with store.writer() as writer:
-        save(writer, run, _fill())
+        save(writer, run, _fill(content))
     return store
+
+
+def _captured(packets: bytes) -> Any:
+    def produce(directory: Path) -> None:
+        _fill()(directory)
+        (directory / "bottleneck.pcapng").write_bytes(packets)
+
+    return produce
 
 
 def test_a_saved_run_is_no_longer_missing(tmp_path: Path) -> None:
@@ -73,29 +88,34 @@ def test_a_failed_run_leaves_nothing(tmp_path: Path) -> None:
     assert [p.name for p in (tmp_path / "tmp").iterdir()] == ["lock"]
 
 
-@pytest.mark.parametrize("damage", ["truncate", "remove", "no manifest", "bad manifest"])
-def test_a_damaged_entry_is_missing_and_is_replaced(tmp_path: Path, damage: str) -> None:
+@pytest.mark.parametrize("damage", ["truncate", "empty", "no comment", "a folder"])
+def test_a_damaged_run_is_missing_and_is_replaced(tmp_path: Path, damage: str) -> None:
     run = _run()
     store = _saved(tmp_path, run)
-    entry = store.entry(run.id)
-    if damage == "truncate":
-        os.truncate(entry / "flows.parquet", 2)
-    elif damage == "remove":
-        (entry / "flows.parquet").unlink()
-    elif damage == "no manifest":
-        (entry / "manifest.json").unlink()
-    else:
-        (entry / "manifest.json").write_text("[1")
+    file = store.file(run.id)
+    whole = file.read_bytes()
+    match damage:
+        case "truncate":
+            os.truncate(file, 100)
+        case "empty":
+            os.truncate(file, 0)
+        case "no comment":
+            file.write_bytes(whole.replace(b"cclab-run", b"other-run"))
+        case _:
+            file.unlink()
+            (file / "within").mkdir(parents=True)
     assert store.missing(_plan(run)) == [run]
     _saved(tmp_path, run)
     assert store.missing(_plan(run)) == []
-    assert (entry / "flows.parquet").read_bytes() == b"trace"
+    assert file.read_bytes() == whole
+    (aside,) = store.aside.iterdir()
+    assert (aside / file.name).exists()
 
 
 def test_changed_contents_of_the_same_length_are_found_on_request(tmp_path: Path) -> None:
     run = _run()
     store = _saved(tmp_path, run)
-    (store.entry(run.id) / "flows.parquet").write_bytes(b"trAce")
+    flip(store.file(run.id))
     assert store.sound(run.id)
     assert not store.sound(run.id, contents=True)
 
@@ -104,7 +124,7 @@ def test_a_survey_tells_damaged_runs_from_absent_ones(tmp_path: Path) -> None:
     good, bad, absent = _run("a"), _run("b"), _run("c")
     store = _saved(tmp_path, good)
     _saved(tmp_path, bad)
-    (store.entry(bad.id) / "flows.parquet").write_bytes(b"trAce")
+    flip(store.file(bad.id))
     found = store.survey(_plan(good, bad, absent))
     assert (found.sound, found.damaged, found.absent) == ([good], [bad], [absent])
     assert found.missing == [bad, absent]
@@ -113,28 +133,67 @@ def test_a_survey_tells_damaged_runs_from_absent_ones(tmp_path: Path) -> None:
 
 
 def test_runs_that_cannot_be_read_are_all_named(tmp_path: Path) -> None:
-    # Whole entries by their manifests, but no traces.
+    # Whole by their digests, and yet nothing that was measured is in them.
     runs = [_run("a"), _run("b")]
-    store = _saved(tmp_path, runs[0])
-    _saved(tmp_path, runs[1])
+    store = Store(tmp_path)
+    with store.writer() as writer:
+        for run in runs:
+            save(writer, run, _fill(), metrics="not measured")
     with pytest.raises(DamageError, match="2 damaged runs in") as raised:
         measure(store, _plan(*runs))
     assert all(run.id in str(raised.value) for run in runs)
 
 
-def test_a_sound_entry_stays_when_another_writer_comes_second(tmp_path: Path) -> None:
+def test_a_sound_run_stays_when_another_writer_comes_second(tmp_path: Path) -> None:
     run = _run()
     store = _saved(tmp_path, run)
-    with store.writer() as writer:
-        save(writer, run, _fill(b"other"))
-    assert (store.entry(run.id) / "flows.parquet").read_bytes() == b"trace"
+    whole = store.file(run.id).read_bytes()
+    _saved(tmp_path, run, b"other")
+    assert store.file(run.id).read_bytes() == whole
+    assert store.trace(run.id).bytes("flows.parquet") == b"trace"
 
 
-def test_an_entry_says_nothing_of_when_and_where(tmp_path: Path) -> None:
+def test_a_run_says_nothing_of_when_and_where(tmp_path: Path) -> None:
     run = _run()
     first, second = _saved(tmp_path / "one", run), _saved(tmp_path / "two", run)
-    for file in first.entry(run.id).iterdir():
-        assert file.read_bytes() == (second.entry(run.id) / file.name).read_bytes()
+    assert first.file(run.id).read_bytes() == second.file(run.id).read_bytes()
+    assert [path.name for path in first.runs.iterdir()] == [f"{run.id}.zip"]
+
+
+def test_captures_lie_beside_the_run_that_lists_them(tmp_path: Path) -> None:
+    run, store = _run(), Store(tmp_path)
+    with store.writer() as writer:
+        save(writer, run, _captured(b"packets"))
+    capture = store.trace(run.id).capture("bottleneck")
+    assert capture.read_bytes() == b"packets"
+    assert store.sound(run.id, contents=True)
+    capture.write_bytes(b"pAckets")
+    assert store.sound(run.id)
+    assert store.survey(_plan(run)).damaged == [run]
+    capture.unlink()
+    assert not store.sound(run.id)
+    with store.writer() as writer:
+        save(writer, run, _captured(b"packets"))
+    assert store.survey(_plan(run)).sound == [run]
+    assert capture.read_bytes() == b"packets"
+
+
+@pytest.mark.parametrize("left", [b"packets", b"pack", None])
+def test_captures_of_a_writer_that_was_killed_before_the_run_had_its_name(
+    tmp_path: Path, left: bytes | None
+) -> None:
+    run, store = _run(), Store(tmp_path)
+    folder = store.captures / run.id
+    folder.mkdir(parents=True)
+    (folder / "bottleneck.pcapng").write_bytes(b"packets" if left is None else left)
+    if left is None:
+        (folder / "other.pcapng").write_bytes(b"packets")
+    with store.writer() as writer:
+        save(writer, run, _captured(b"packets"))
+    assert store.survey(_plan(run)).sound == [run]
+    assert [file.name for file in folder.iterdir()] == ["bottleneck.pcapng"]
+    # What is the very same stays where it is.
+    assert store.aside.exists() == (left != b"packets")
 
 
 def test_what_a_killed_writer_left_is_swept_and_a_living_one_is_spared(tmp_path: Path) -> None:
@@ -240,9 +299,46 @@ def test_a_file_in_the_place_of_the_folder_is_an_error(tmp_path: Path) -> None:
         pass
 
 
-def test_manifest_lists_every_file(tmp_path: Path) -> None:
+def test_any_program_that_reads_zip_archives_reads_a_run(tmp_path: Path) -> None:
     run = _run()
-    entry = _saved(tmp_path, run).entry(run.id)
-    manifest = json.loads((entry / "manifest.json").read_text())
-    assert sorted(manifest["files"]) == ["flows.parquet", "run.json"]
-    assert manifest["files"]["run.json"]["bytes"] == 2
+    store = _saved(tmp_path, run)
+    with zipfile.ZipFile(store.file(run.id)) as archive:
+        assert archive.testzip() is None
+        assert archive.namelist() == ["run.json", "metrics.json", "flows.parquet"]
+        assert archive.read("flows.parquet") == b"trace"
+        digest = archive.comment.rpartition(b"sha256 ")[2].decode()
+    content = store.file(run.id).read_bytes()
+    assert hashlib.sha256(content[:-64]).hexdigest() == digest == content[-64:].decode()
+
+
+@pytest.mark.parametrize(("wrote", "names"), [(1, "older"), (3, "newer")])
+def test_a_folder_of_another_version_is_refused_with_the_version_that_wrote_it(
+    results: Results, tmp_path: Path, cli: Cli, study: Path, wrote: int, names: str
+) -> None:
+    out = tmp_path / names
+    shutil.copytree(results.store.path, out)
+    for plan in (out / "plan.json", *(out / "plans").iterdir()):
+        plan.write_text(plan.read_text().replace("cclab-plan/2", f"cclab-plan/{wrote}"))
+    before = files_of(out)
+    for words in (
+        ["run", study, "--out", out],
+        ["run", out],
+        ["report", out],
+        ["query", out],
+        ["store", "ls", out],
+        ["store", "verify", out],
+        ["store", "gc", out],
+        ["store", "import", out, tmp_path / "into"],
+        ["store", "import", results.store.path, out],
+        ["store", "export", out, tmp_path / "from"],
+    ):
+        refused = cli(*words)
+        assert refused.returncode == WRONG_INPUT, words
+        [complaint] = [x for x in refused.stderr.splitlines() if x.startswith("error: ")]
+        assert complaint == (
+            f"error: {out} was written by a cclab of another version, with plans of "
+            f"cclab-plan/{wrote}; this one has cclab-plan/2: run the study again into another "
+            f"folder, or read this one with a cclab that has cclab-plan/{wrote}"
+        )
+    assert files_of(out) == before
+    assert not (tmp_path / "into").exists()

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from cclab.catalog import Catalog, records
+from cclab.catalog.frames import RECORD
 
 import cclab
 from cclab import _core
-from cclab.catalog import Catalog, records
-from cclab.catalog.frames import RECORD
 from cclab.queries import query
 from cclab.store import Store, compact, disk, health
 from conftest import STUDY

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from unittest.mock import Mock
 
 import pytest
+from cclab.catalog import Catalog
 
 import cclab
 from cclab import Study, _core, api, report, trace
-from cclab.catalog import Catalog
 from cclab.cli.main import invoke
 from cclab.errors import RunsFailedError, StoreError
 from cclab.queries import query

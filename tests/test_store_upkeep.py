@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from unittest.mock import Mock
 
 import pytest
+from cclab.catalog import Catalog
 
 import cclab
 from cclab import _core, backends
-from cclab.catalog import Catalog
 from cclab.errors import InputError, StoreError
 from cclab.queries import query
 from cclab.store import Store, compact, gc, health, transfer

@@ -22,7 +22,7 @@ from cclab.backends.sim import Simulator
 from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
 from cclab.cli.failures import Commands
 from cclab.cli.main import invoke
-from conftest import ROOT, files_of, kept
+from conftest import ROOT, files_of, flip, kept
 from waiting import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def test_twenty_kills_of_the_parent_leave_no_mark(study: Path, tmp_path: Path) -
     done = swept(study, disturbed, *LONG)
     assert done.returncode == DONE, done.stderr
     assert f"{entries(undisturbed)} of 300" not in done.stderr
-    assert len([name for name in kept(undisturbed) if name.endswith("manifest.json")]) == 300
+    assert len([name for name in kept(undisturbed) if name.startswith("runs/")]) == 300
     assert kept(disturbed) == kept(undisturbed)
     assert not (disturbed / "aside").exists()
 
@@ -106,13 +106,11 @@ def test_entries_that_are_not_as_they_were_written_are_set_aside_and_done_again(
     assert swept(study, out, *SHORT).returncode == DONE
     before = kept(out)
     torn, foreign, rotten, gone = sorted((out / "runs").iterdir())[:4]
-    os.truncate(torn / "flows.parquet", 100)
-    shutil.rmtree(foreign)
-    shutil.copytree(rotten, foreign)
-    content = bytearray((rotten / "run.json").read_bytes())
-    content[-10] ^= 1
-    (rotten / "run.json").write_bytes(content)
-    shutil.rmtree(gone)
+    os.truncate(torn, 100)
+    foreign.unlink()
+    shutil.copytree(out / "plans", foreign)
+    flip(rotten)
+    gone.unlink()
     (out / "runs" / "notes.txt").write_text("not ours")
     done = swept(study, out, *SHORT)
     assert done.returncode == DONE, done.stderr
@@ -121,7 +119,7 @@ def test_entries_that_are_not_as_they_were_written_are_set_aside_and_done_again(
     (out / "runs" / "notes.txt").unlink()
     assert kept(out) == before
     aside = sorted(place.name.rsplit("-", 1)[0] for place in (out / "aside").iterdir())
-    assert aside == sorted(place.name for place in (torn, foreign, rotten))
+    assert aside == sorted(place.stem for place in (torn, foreign, rotten))
 
 
 def test_a_full_disk_ends_in_a_message_and_room_in_the_same_store(

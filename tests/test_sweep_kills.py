@@ -70,7 +70,7 @@ sys.exit(invoke(words))
 """Tells each renaming, removal and making of a folder, and each opening of a file to write, in the
 folder `place`, as Python is about to do it; and kills itself at the one whose number is given."""
 
-TRIED = {"plan": 2, "runs": 2, "catalog": 4, "report": 2, "tmp": 2}
+TRIED = {"plan": 2, "runs": 3, "index": 2, "report": 2, "tmp": 3}
 """Steps to be killed at, by what they change; evenly over all that there are."""
 
 
@@ -79,8 +79,8 @@ def _of(path: str) -> str:
     parts = Path(path).parts or ("the folder",)
     if "plans" in parts or parts[-1] == "plan.json":
         return "plan"
-    if parts[-1] == "catalog-lock":
-        return "catalog"
+    if parts[-1].startswith("index"):
+        return "index"
     return parts[0]
 
 
@@ -136,5 +136,5 @@ def test_a_sweep_killed_at_a_step_and_started_again_leaves_what_an_undisturbed_o
             assert kept(out) == undisturbed, f"killed at step {last} of {len(steps)}"
             assert not (out / "aside").exists()
     # The threads of a sweep may come to their steps in another order.
-    assert {of for _, of in killed_at} >= {"plan", "catalog", "report"}
+    assert {of for _, of in killed_at} >= {"plan", "index", "report"}
     assert len(killed_at) == sum(TRIED.values())

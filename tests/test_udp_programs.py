@@ -85,7 +85,7 @@ def codes(run: Measured) -> list[str]:
 
 def last_line(results: Results) -> dict[str, Any]:
     """What the receiving program of the first run said last."""
-    printed = (results.runs[0].entry / "udp.server.stdout").read_text()
+    printed = results.runs[0].trace.text("udp.server.stdout")
     said: dict[str, Any] = json.loads(printed.splitlines()[-1])
     return said
 
@@ -109,7 +109,7 @@ command = ["iperf3", "-c", "{{dst}}", "-u", "-b", "{offered}M", "-t", "4", "--js
 """,
     )
     row, run = flow(results), results.runs[0]
-    told = json.loads((run.entry / "udp.stdout").read_text())["end"]["sum_received"]
+    told = json.loads(run.trace.text("udp.stdout"))["end"]["sum_received"]
     # Its two sides agree over TCP, which carries less.
     assert row["transport"] == "udp"
     assert is_without_tcp(row)
@@ -219,9 +219,9 @@ name = "tcp"
 rtt  = "40ms"
 """,
     )
-    row, entry = flow(results), results.runs[0].entry
-    server = json.loads((entry / "udp.server.stdout").read_text())
-    client = json.loads((entry / "udp.stdout").read_text())
+    row, trace = flow(results), results.runs[0].trace
+    server = json.loads(trace.text("udp.server.stdout"))
+    client = json.loads(trace.text("udp.stdout"))
     assert row["transport"] == "udp"
     assert is_without_tcp(row)
     assert row["datagrams"]["received"] == server["datagrams"]
@@ -281,4 +281,4 @@ rtt  = "40ms"
     ).runs[0]
     for table in ("flows", "flow_samples", "links", "histograms"):
         name = f"{table}.parquet"
-        assert (plain.entry / name).read_bytes() == (seen.entry / name).read_bytes(), name
+        assert plain.trace.bytes(name) == seen.trace.bytes(name), name

@@ -18,7 +18,7 @@ from cclab.backends.host import Host
 from cclab.cli.exits import DONE, EXPECTATION_FAILED, RUN_FAILED, WRONG_INPUT
 from cclab.verification.numbers import NUMBERS
 from cclab.verification.whole import ACROSS
-from conftest import ROOT
+from conftest import ROOT, flip, only_trace
 from guests import results_of
 from lossy import study_of_two
 
@@ -101,12 +101,6 @@ def lossy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def store(lossy: Path, tmp_path: Path) -> Path:
     """A copy of it, to change."""
     return shutil.copytree(lossy, tmp_path / "store")
-
-
-def entry_of(store: Path) -> Path:
-    """The folder of its only run."""
-    [entry] = (store / "runs").iterdir()
-    return entry
 
 
 def judged(verified: Verified) -> set[str]:
@@ -215,7 +209,7 @@ def test_a_programs_connections_are_summed(tmp_path: Path) -> None:
 
 
 def test_a_deleted_packet_is_found(store: Path, cli: Cli) -> None:
-    capture = entry_of(store) / "short.sender.pcapng"
+    capture = only_trace(store).capture("short.sender")
     shorter = store.parent / "shorter.pcapng"
     cclab.analyze(capture, series=store.parent / "series")
     segments = pl.read_parquet(store.parent / "series/segments.parquet").with_row_index("frame", 1)
@@ -226,7 +220,7 @@ def test_a_deleted_packet_is_found(store: Path, cli: Cli) -> None:
     assert done.returncode == EXPECTATION_FAILED, done.stderr
     told = [line for line in done.stdout.splitlines() if line.startswith("flow short, run ")]
     assert any("segments_sent at short.sender: trace " in line for line in told), told
-    assert f"run {entry_of(store).name} (seed 5)" in told[0]
+    assert f"run {only_trace(store).file.stem} (seed 5)" in told[0]
     assert "contradict" in done.stderr
     assert not any(" at short.receiver" in line for line in told), "it is as it was"
     document = json.loads(cli("verify", store, "--json").stdout)
@@ -235,7 +229,7 @@ def test_a_deleted_packet_is_found(store: Path, cli: Cli) -> None:
 
 
 def test_a_changed_byte_count_is_found(store: Path) -> None:
-    file = entry_of(store) / "long.receiver.pcapng"
+    file = only_trace(store).capture("long.receiver")
     content = bytearray(file.read_bytes())
     at = nth_long_packet(content, 100)
     [length] = struct.unpack_from(">H", content, at + 2)
@@ -322,18 +316,18 @@ def test_the_command_prints_a_table_or_a_document(lossy: Path, cli: Cli) -> None
         ("cut", RUN_FAILED, "long.sender.pcapng: cut-off"),
         ("other", RUN_FAILED, "long.sender.pcapng: not a packet capture"),
         ("gone", RUN_FAILED, "long.sender.pcapng: No such file"),
-        ("trace", RUN_FAILED, "flows.parquet"),
+        ("trace", RUN_FAILED, "is not as it was written"),
     ],
 )
 def test_what_cannot_be_read_is_one_message(
     store: Path, cli: Cli, change: str, code: int, complaint: str
 ) -> None:
-    capture = entry_of(store) / "long.sender.pcapng"
+    capture = only_trace(store).capture("long.sender")
     match change:
         case "nothing of the kind":
             store = store / "runs"
         case "no runs":
-            shutil.rmtree(entry_of(store))
+            only_trace(store).file.unlink()
         case "cut":
             capture.write_bytes(capture.read_bytes()[:-10])
         case "other":
@@ -341,7 +335,7 @@ def test_what_cannot_be_read_is_one_message(
         case "gone":
             capture.unlink()
         case "trace":
-            (entry_of(store) / "flows.parquet").write_bytes(b"PAR1")
+            flip(only_trace(store).file)
     refused = cli("verify", store)
     assert refused.returncode == code, refused.stderr
     assert complaint in refused.stderr

@@ -14,6 +14,7 @@ import pytest
 import cclab
 from cclab.verification import sides
 from cclab.verification.sides import Captured, Run, Seen
+from conftest import only_trace
 from lossy import study_of_two
 
 if TYPE_CHECKING:
@@ -58,8 +59,7 @@ def store(tmp_path: Path) -> Path:
 
 def capture_in(store: Path, point: str) -> Path:
     """That of its only run."""
-    [entry] = (store / "runs").iterdir()
-    return entry / f"{point}.pcapng"
+    return only_trace(store).capture(point)
 
 
 def without(capture: Path, which: pl.Expr) -> int:

@@ -39,7 +39,7 @@ def test_tcptrace_sees_what_the_study_printed(tmp_path: Path, delay_at: str) -> 
     )
     (run,) = results.runs
     for flow in run.metrics["flows"]:
-        capture = run.entry / f"{flow['name']}.sender.pcapng"
+        capture = run.trace.capture(f"{flow['name']}.sender")
         (report,) = tcptrace_reports(capture)
         told = report.columns[0]
         data, acks = cclab.analyze(capture).document["connections"]

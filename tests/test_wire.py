@@ -129,7 +129,7 @@ def test_what_happens_on_the_network_is_recorded(everything: Results) -> None:
     full = drops.filter(flow="a", wire_len_bytes=ON_LINK)["offset_bytes"]
     assert len(full) > 3
     # Not multiples of the payload: Linux 6.1 has a segment in between that is not full.
-    capture = everything.runs[0].entry / "a.sender.pcapng"
+    capture = everything.runs[0].trace.capture("a.sender")
     sent_at = packets(capture, "tcp.seq", only=f"ip.src == 10.0.0.1 and tcp.len == {PAYLOAD}")
     assert set(full) <= {int(number) - 1 for (number,) in sent_at}
     assert full.max() < of["a"]["received_bytes"] + 1e6
@@ -142,7 +142,7 @@ def test_what_happens_on_the_network_is_recorded(everything: Results) -> None:
 def test_captures_have_checksums_that_hold(everything: Results) -> None:
     """As tshark judges them: the kernel leaves them to its interfaces."""
     for point in ("bottleneck", "a.sender", "u.receiver", "a.right.access", "web.left.access"):
-        file = everything.runs[0].entry / f"{point}.pcapng"
+        file = everything.runs[0].trace.capture(point)
         options = ["-o", "tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"]
         fields = ("tcp.checksum.status", "udp.checksum.status")
         rows = packets(file, *fields, only="tcp or udp", options=options)

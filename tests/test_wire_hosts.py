@@ -47,7 +47,7 @@ def test_a_host_that_delays_what_it_sends_delays_nothing_else(tmp_path: Path) ->
         results = results_of(tmp_path / at, study.replace("AT", at))
         mean = results.runs[0].metrics["flows"][0]["datagrams"]["delay_mean_s"]
         assert mean == pytest.approx(one_way + on_link, abs=5e-6)
-        echoes = (results.runs[0].entry / "p.stdout").read_text()
+        echoes = results.runs[0].trace.text("p.stdout")
         shown = re.search(r"rtt min/avg/max/mdev = ([\d.]+)/", echoes)
         assert shown is not None, echoes
         assert 60_000 + 2 * PING * 8 / 20 - 1 <= float(shown[1]) * 1000 < 61_000
@@ -67,7 +67,7 @@ def test_hosts_handle_so_many_packets(tmp_path: Path) -> None:
         capture = ["a.receiver"]
         """,
     )
-    seen = packets(results.runs[0].entry / "a.receiver.pcapng", "frame.time_epoch")
+    seen = packets(results.runs[0].trace.capture("a.receiver"), "frame.time_epoch")
     late = [float(time) for [time] in seen if 1 <= float(time) < 3]
     # Data and acknowledgements together.
     assert len(late) == pytest.approx(2 * 2000, rel=0.02)

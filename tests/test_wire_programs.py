@@ -47,13 +47,13 @@ def test_programs_talk_over_the_wire(tmp_path: Path) -> None:
     )
     of = flows(results)
     assert [of[name]["transport"] for name in ("tcp", "udp", "echo")] == ["tcp", "udp", "nothing"]
-    told = json.loads((results.runs[0].entry / "tcp.stdout").read_text())["end"]
+    told = json.loads(results.runs[0].trace.text("tcp.stdout"))["end"]
     assert told["sum_received"]["bytes"] == pytest.approx(of["tcp"]["received_bytes"], rel=0.01)
     sent = results.samples(0, "datagrams").filter(flow="udp").row(0, named=True)
-    told = json.loads((results.runs[0].entry / "udp.stdout").read_text())["end"]
+    told = json.loads(results.runs[0].trace.text("udp.stdout"))["end"]
     assert told["sum"]["packets"] <= sent["sent"] <= told["sum"]["packets"] + 2
     assert sent["received"] >= told["sum"]["packets"] - told["sum"]["lost_packets"]
-    echoes = (results.runs[0].entry / "echo.stdout").read_text()
+    echoes = results.runs[0].trace.text("echo.stdout")
     shown = re.search(r"rtt min/avg/max/mdev = ([\d.]+)/", echoes)
     assert shown is not None, echoes
     assert abs(float(shown[1]) * 1000 - (10_000 + 2 * PING * 8 / 20)) <= 1
@@ -101,10 +101,10 @@ ends.send(heard.hexdigest().encode())
         snaplen = "64KiB"
         """,
     )
-    entry = results.runs[0].entry
-    assert (entry / "a.stdout").read_text() == hashlib.sha256(said).hexdigest() + "\n"
+    trace = results.runs[0].trace
+    assert trace.text("a.stdout") == hashlib.sha256(said).hexdigest() + "\n"
     there = "tcp.dstport == 5001"
-    rows = packets(entry / "a.receiver.pcapng", "tcp.seq", "tcp.payload", only=there)
+    rows = packets(trace.capture("a.receiver"), "tcp.seq", "tcp.payload", only=there)
     seen = bytearray(len(said))
     for seq, data in rows:
         at, piece = int(seq) - 1, bytes.fromhex(data)
@@ -152,12 +152,12 @@ ends.recv(9)
         capture = ["bottleneck", "a.sender", "a.receiver"]
         """,
     )
-    entry = results.runs[0].entry
-    assert (entry / "a.stdout").read_text() == "good bye\n"
+    trace = results.runs[0].trace
+    assert trace.text("a.stdout") == "good bye\n"
     for table in ("queue_events", "queue_samples"):
         assert max(results.samples(0, table)["time_s"].to_list()) <= 1
     for point in ("bottleneck", "a.sender", "a.receiver"):
-        rows = packets(entry / f"{point}.pcapng", "frame.time_epoch")
+        rows = packets(trace.capture(point), "frame.time_epoch")
         assert max(float(time) for [time] in rows) <= 1
         assert float(rows[-1][0]) > 0.9
     (link,) = results.samples(0, "links").filter(name="bottleneck").to_dicts()
@@ -183,15 +183,15 @@ def test_datagrams_in_fragments_count_once_and_only_whole(tmp_path: Path) -> Non
         capture = ["a.sender", "a.receiver"]
         """,
     )
-    entry = results.runs[0].entry
-    told = json.loads((entry / "a.stdout").read_text())["end"]["sum"]
+    trace = results.runs[0].trace
+    told = json.loads(trace.text("a.stdout"))["end"]["sum"]
     assert told["packets"] > 300
     row = results.samples(0, "datagrams").row(0, named=True)
     assert told["packets"] <= row["sent"] <= told["packets"] + 2
     # Each of three fragments is lost with 10%.
     assert row["received"] / row["sent"] == pytest.approx(0.9**3, abs=0.08)
     left = packets(
-        entry / "a.sender.pcapng", "ip.len", only="ip.flags.mf == 1 or ip.frag_offset > 0"
+        trace.capture("a.sender"), "ip.len", only="ip.flags.mf == 1 or ip.frag_offset > 0"
     )
     assert len(left) == pytest.approx(3 * row["sent"], abs=9)
 

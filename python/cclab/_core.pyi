@@ -29,7 +29,7 @@ __all__ = [
     "baselines",
     "beside_others",
     "check",
-    "check_entries",
+    "check_runs",
     "compare_repeats",
     "declared_params",
     "describe",
@@ -414,31 +414,40 @@ def execute_alone(
     what flows call the variant that raised an exception, the hook, and the exception, or None.
     """
 
-def finish(
-    directory: str | PathLike[str], runs: list[str]
-) -> list[tuple[tuple[str, int, str] | None, str | None]]:
-    """Measures and seals the entry in each folder of `directory` called by the id of one of `runs`.
+def finish(directory: str | PathLike[str], runs: list[str]) -> list[str | None]:
+    """Measures and seals the run in each folder of `directory` called by the id of one of `runs`.
 
-    Gives for each the SHA-256 of its manifest, the bytes of the entry and its metrics as JSON; or
-    why it cannot be measured. Raises `OSError` if a manifest cannot be written.
+    The sealed file is ID.zip beside the folder, which keeps captures alone and else goes. Gives for
+    each None, or why it cannot be measured. Raises `OSError` if a file cannot be written.
     """
 
-def seal(folder: str | PathLike[str], run: str) -> tuple[str, int]:
-    """Lists the files in `folder` in its manifest, as the entry of `run`.
+def seal(folder: str | PathLike[str], metrics: str) -> None:
+    """Seals the run in `folder`, which measured `metrics` (JSON). Raises `OSError` on failure."""
 
-    Gives the SHA-256 of the manifest and the bytes of the entry. Raises `OSError` on failure.
-    """
-
-def check_entries(
-    folder: str | PathLike[str], runs: list[str], contents: bool
+def check_runs(
+    files: str | PathLike[str], captures: str | PathLike[str], runs: list[str], contents: bool
 ) -> list[Literal["sound", "damaged", "absent"]]:
-    """What there is of the entry of each of `runs` in `folder`.
+    """What there is of each of `runs`, whose files are in the folder `files` and whose captures in
+    `captures`.
 
-    With `contents` every file is read and its SHA-256 compared; without, its length alone.
+    With `contents` every byte is read and the digests compared; without, the lengths alone.
     """
 
-def sync(folders: list[str | PathLike[str]]) -> None:
-    """Waits until the files in each of `folders` are on the disk. Raises `OSError` on failure."""
+def read_runs(
+    files: str | PathLike[str], runs: list[str], whole: bool
+) -> list[tuple[str, int, str, str, str] | None]:
+    """What the files of `runs` in the folder `files` say: the file's SHA-256, the bytes of it and
+    of the captures that it lists, run.json, the version of the metrics, and these as JSON.
+
+    None of one that is not there or not as it was sealed. With `whole` every byte is read and the
+    file's digest compared; without, what is read has the checksum of the archive.
+    """
+
+def sync(paths: Sequence[str | PathLike[str]]) -> None:
+    """Waits until each of `paths`, a file or a folder with the files in it, is on the disk.
+
+    Raises `OSError` on failure.
+    """
 
 def measure(directory: str) -> str:
     """The metrics of the run whose trace is in `directory`, as JSON.

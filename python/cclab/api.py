@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from cclab import companions, kernel, versions
 from cclab.backends import backend as find_backend
 from cclab.backends import outdated
-from cclab.errors import DamageError, InputError, RunsFailedError
+from cclab.errors import DamageError, InputError, RunsFailedError, StoreError
 from cclab.execute import execute
 from cclab.execute.address import check_address
 from cclab.execute.crew import Local
 from cclab.execute.state import Rounds
+from cclab.index import Index
 from cclab.repeats import Growth
 from cclab.store import Store
 from cclab.store.folder import PLAN
@@ -174,9 +175,12 @@ def carry_out(
             failed += done(unreadable)
             failed += _grow(growth, writer, only, done, tried)
             results = _measured(store, growth.plan)
+    # It is made again when it is needed; who reads it with other programs needs it now.
+    with contextlib.suppress(StoreError):
+        Index(store).refresh()
     told = {run.id for run, _ in failed}
     lost = [run for run in _unmeasured(results, only) if run.id not in told]
-    failed += [(run, f"its entry was removed from {store.path} meanwhile") for run in lost]
+    failed += [(run, f"it was removed from {store.path} meanwhile") for run in lost]
     if failed:
         raise RunsFailedError(failed, results)
     return results

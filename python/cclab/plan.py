@@ -11,8 +11,8 @@ from cclab import _core
 if TYPE_CHECKING:
     from collections.abc import Container
 
-SCHEMA = "cclab-plan/1"
-"""Name and version of `plan.json` in a store."""
+SCHEMA = "cclab-plan/2"
+"""Name and version of `plan.json` in a store, and of the store's form with it."""
 
 
 @dataclass(frozen=True)

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 import polars as pl
 
-from cclab import _core, companions, expect, findings, repeats, trace
-from cclab.catalog import Catalog
+from cclab import _core, companions, expect, findings, repeats
 from cclab.companions import baselines, phase
-from cclab.errors import DamageError, InputError, StoreError
+from cclab.errors import DamageError, InputError, RunError
 from cclab.metrics import RUN_METRICS, of_flow, transfers
 from cclab.plan import text
+from cclab.store.folder import CHECKED
 from cclab.summary import PointSummary, Raised, summarise, warnings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from cclab.expect import Outcome
     from cclab.plan import Expectation, Plan, Run
     from cclab.report.figures.style import Drawing
     from cclab.store import Store
-
-T = TypeVar("T")
+    from cclab.store.folder import Told
+    from cclab.trace import Trace
 
 SCHEMA = "cclab/1"
 """Name and version of the results document; docs/results.schema.json describes it."""
@@ -46,16 +45,9 @@ class Measured:
     docs/metrics.md defines them."""
 
     @property
-    def entry(self) -> Path:
-        """The folder of its trace; of a compacted run, a copy that lasts as long as the process.
-
-        Where another process compacts the store, the folder may go: `read` and `table` see to it.
-        """
+    def trace(self) -> Trace:
+        """Its trace, and the packet captures beside it."""
         return self.store.trace(self.run.id)
-
-    def read(self, reader: Callable[[Path], T]) -> T:
-        """What `reader` makes of the folder of its trace, read again if that is moved meanwhile."""
-        return self.store.read(self.run.id, reader, lasting=True)
 
     @property
     def is_sampled(self) -> bool:
@@ -67,11 +59,11 @@ class Measured:
         """Whether its trace has rows of `table`, and shows the course of what it samples."""
         if table.endswith("_samples") and not self.is_sampled:
             return False
-        return self.read(lambda entry: trace.has(entry, table))
+        return self.trace.has(table)
 
     def table(self, name: str) -> pl.DataFrame:
         """The table `name` of its trace; see `trace.table`."""
-        return self.read(lambda entry: trace.table(entry, name))
+        return self.trace.table(name)
 
 
 @dataclass(frozen=True)
@@ -303,9 +295,8 @@ class Results:
 
 def metrics_of(store: Store, runs: list[Run]) -> dict[str, dict[str, Any]]:
     """The metrics of those of `runs` that are in `store` and can be read, by their ids."""
-    found = _metrics_of(store, runs, settled=False)
     # What cannot be read is not done; `measure` says why.
-    return {run: metrics for run, metrics in found.items() if isinstance(metrics, dict)}
+    return {run: m for run, m in read_metrics(store, runs).items() if isinstance(m, dict)}
 
 
 def measure(store: Store, plan: Plan) -> Results:
@@ -314,7 +305,7 @@ def measure(store: Store, plan: Plan) -> Results:
     Raises `DamageError` if entries cannot be read.
     """
     beside = companions.of(plan)
-    outcomes = _metrics_of(store, [*plan.runs, *beside.runs])
+    outcomes = read_metrics(store, [*plan.runs, *beside.runs])
     unreadable = {i: why for i, why in outcomes.items() if isinstance(why, Exception)}
     if unreadable:
         raise DamageError(store.path, list(unreadable), str(next(iter(unreadable.values()))))
@@ -333,35 +324,29 @@ def measure(store: Store, plan: Plan) -> Results:
     return Results(store, plan, points)
 
 
-def _metrics_of(
-    store: Store, runs: list[Run], *, settled: bool = True
-) -> dict[str, dict[str, Any] | Exception]:
-    """The metrics of those of `runs` that are there, by their ids, or why one cannot be read.
+def read_metrics(store: Store, runs: list[Run]) -> dict[str, dict[str, Any] | RunError]:
+    """The metrics of those of `runs` that are in `store`, by their ids, or why one cannot be read.
 
-    They come from the catalog. What it lacks is measured, and put into it if it can be written and
-    is to be `settled`.
+    They are in the runs' files; those of another version are measured again from the trace. Of up
+    to `CHECKED` runs every byte is read and compared with its digest.
     """
-    ids = [run.id for run in store.present(runs)]
-    if not ids:
-        return {}
-    catalog = Catalog(store)
-    if settled:
-        with contextlib.suppress(StoreError):
-            catalog.settle()
-    known: dict[str, dict[str, Any] | Exception] = {**catalog.metrics(ids)}
-    lacking = [run_id for run_id in dict.fromkeys(ids) if run_id not in known]
+    ids = list(dict.fromkeys(run.id for run in runs))
+    decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+    def read(run: str, told: Told | None) -> dict[str, Any] | RunError:
+        if told is None:
+            return RunError(f"{store.file(run)} is not as it was written")
+        try:
+            current = told.metrics_version == _core.METRICS_VERSION
+            return decode(told.metrics if current else store.trace(run).measured())
+        except msgspec.DecodeError as error:
+            return RunError(f"{store.file(run)}: {error}")
+        except RunError as error:
+            return error
+
+    found = store.told(ids, whole=len(ids) <= CHECKED)
     with ThreadPoolExecutor() as pool:
-        known |= zip(lacking, pool.map(lambda i: _measured(store, i), lacking), strict=True)
-    return known
-
-
-def _measured(store: Store, run_id: str) -> dict[str, Any] | Exception:
-    try:
-        told = store.read(run_id, lambda entry: _core.measure(str(entry)))
-        metrics: dict[str, Any] = json.loads(told)
-    except (_core.RunError, ValueError) as error:
-        return error
-    return metrics
+        return dict(zip(found, pool.map(read, found.keys(), found.values()), strict=True))
 
 
 def _compare_repeats(runs: list[Measured]) -> None:

@@ -1,16 +1,24 @@
 """The trace of a run as polars frames, in SI units and with the names of flows and links.
 
-The files and their columns are described in docs/trace-schema.md.
+This is the one place that knows how a run's sealed file is read. The tables and their columns are
+described in docs/trace-schema.md.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import io
+import json
+import tempfile
+import zipfile
+import zlib
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import numpy as np
 import polars as pl
 
-from cclab.errors import InputError
+from cclab import _core
+from cclab.errors import InputError, RunError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,74 +45,147 @@ TABLES = (
 
 _SECONDS = 1e-9
 
-
-def has(entry: Path, table: str) -> bool:
-    """Whether the trace in the folder `entry` has rows of `table`."""
-    file = entry / f"{table}.parquet"
-    return file.is_file() and int(pl.scan_parquet(file).select(pl.len()).collect().item()) > 0
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, NotImplementedError)
+"""What reading an archive raises that is damaged."""
 
 
-def table(entry: Path, name: str) -> pl.DataFrame:
-    """The table `name` of the trace in the folder `entry`.
+class Trace:
+    """The trace of a run: what its sealed file holds, and the packet captures beside it."""
 
-    Columns in nanoseconds become seconds (`time_ns` -> `time_s`), and the indices of flows,
-    links, sources of cross traffic and probes their names. Raises `InputError` if there is no such
-    table or the run did not record it.
-    """
-    if name not in TABLES:
-        raise InputError(f"no table {name!r} in a trace; the tables are {', '.join(TABLES)}")
-    if not (entry / f"{name}.parquet").is_file():
-        raise InputError(f"this run recorded no {name}: [trace] in the study asks for it")
-    frame = pl.read_parquet(entry / f"{name}.parquet")
-    frame = _in_seconds(frame)
-    for column, owners in (
-        # Indices of cross traffic follow those of flows, and those of probes follow both.
-        ("flow", ("flows", "traffic", "probes")),
-        ("link", ("links",)),
-        ("source", ("traffic",)),
-        ("probe", ("probes",)),
-    ):
-        if column in frame.columns and frame.schema[column].is_integer():
-            names = [known for owner in owners for known in _names(entry, owner)]
-            frame = _named(frame, column, names)
-    return frame
+    def __init__(self, file: Path, captures: Path) -> None:
+        """The trace in the sealed `file`, with captures in the folder `captures`."""
+        self.file = file
+        self.captures = captures
 
+    def names(self) -> list[str]:
+        """What the run's file holds. Raises `RunError` if it cannot be read."""
+        with self._opened() as archive:
+            return archive.namelist()
 
-def columns(entry: Path, name: str, wanted: Sequence[str]) -> dict[str, np.ndarray] | None:
-    """Columns of a table as they are stored, numbers as floats, NaN for what is not known.
+    def bytes(self, name: str) -> bytes:
+        """A member of the run's file, such as `summary.json` or what a program printed.
 
-    None if the run recorded no such table or no row in it. This is for reading the traces of
-    thousands of runs: `table` takes four times as long.
-    """
-    file = entry / f"{name}.parquet"
-    if not file.is_file():
-        return None
-    frame = pl.read_parquet(file, columns=list(wanted))
-    if frame.is_empty():
-        return None
-    return {
-        column: frame[column].to_numpy()
-        if frame.schema[column] == pl.Utf8
-        else frame[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
-        for column in wanted
-    }
+        Raises `FileNotFoundError` if there is no such member, and `RunError` if the file cannot be
+        read or is damaged there.
+        """
+        try:
+            with self._opened() as archive:
+                return archive.read(name)
+        except KeyError:
+            raise FileNotFoundError(f"{self.file}: there is no {name} in it") from None
+        except _UNREADABLE as error:
+            raise RunError(f"{self.file}: {name} is damaged: {error}") from error
 
+    def text(self, name: str) -> str:
+        """As `bytes`, of a text; what is not UTF-8 in it is replaced."""
+        return self.bytes(name).decode(errors="replace")
 
-def bottleneck(entry: Path) -> str:
-    """The name of the link under study: the first in every trace, whatever the study calls it."""
-    return _names(entry, "links")[0]
+    def capture(self, point: str) -> Path:
+        """The packet capture of a point, if the study asked for one."""
+        return self.captures / f"{quote(point, safe='-_.')}.pcapng"
 
+    @property
+    def summary(self) -> dict[str, Any]:
+        """`summary.json`."""
+        summary: dict[str, Any] = json.loads(self.bytes("summary.json"))
+        return summary
 
-def flow_samples(entry: Path) -> pl.DataFrame:
-    """The sampled state of the flows, with the largest in-order byte count so far."""
-    return table(entry, "flow_samples")
+    @property
+    def end_s(self) -> float:
+        """When the run ended."""
+        return float(self.summary["end_ns"]) * _SECONDS
 
+    def measured(self) -> str:
+        """The metrics by the definitions at hand, as JSON. Raises `RunError` if it is damaged."""
+        with tempfile.TemporaryDirectory(prefix="cclab-") as folder:
+            try:
+                with self._opened() as archive:
+                    archive.extractall(folder)
+            except _UNREADABLE as error:
+                raise RunError(f"{self.file} is damaged: {error}") from error
+            return _core.measure(folder)
 
-def samples_of(entry: Path, flow: str) -> pl.DataFrame:
-    """The sampled state of a flow while it lasted: what is sampled later is its last state."""
-    frame = flow_samples(entry).filter(flow=flow).sort("time_s")
-    ended = table(entry, "flows").filter(name=flow)["ended_s"].item()
-    return frame if ended is None else frame.filter(pl.col("time_s") <= ended)
+    def has(self, table: str) -> bool:
+        """Whether there are rows of `table`."""
+        rows = self._rows(table)
+        return rows is not None and not rows.is_empty()
+
+    def rows(self, name: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """The table `name` as it is stored, or `columns` of it.
+
+        Raises `InputError` if there is no such table or the run did not record it.
+        """
+        if name not in TABLES:
+            raise InputError(f"no table {name!r} in a trace; the tables are {', '.join(TABLES)}")
+        frame = self._rows(name, columns)
+        if frame is None:
+            raise InputError(f"this run recorded no {name}: [trace] in the study asks for it")
+        return frame
+
+    def table(self, name: str) -> pl.DataFrame:
+        """The table `name`, with columns in nanoseconds in seconds (`time_ns` -> `time_s`), and
+        the names of flows, links, sources of cross traffic and probes for their indices.
+
+        Raises `InputError` as `rows` does.
+        """
+        frame = _in_seconds(self.rows(name))
+        for column, owners in (
+            # Indices of cross traffic follow those of flows, and those of probes follow both.
+            ("flow", ("flows", "traffic", "probes")),
+            ("link", ("links",)),
+            ("source", ("traffic",)),
+            ("probe", ("probes",)),
+        ):
+            if column in frame.columns and frame.schema[column].is_integer():
+                names = [known for owner in owners for known in self._names(owner)]
+                frame = _named(frame, column, names)
+        return frame
+
+    def columns(self, name: str, wanted: Sequence[str]) -> dict[str, np.ndarray] | None:
+        """Columns of a table as they are stored, numbers as floats, NaN for what is not known.
+
+        None if the run recorded no such table or no row in it. This is for reading the traces of
+        thousands of runs: `table` takes four times as long.
+        """
+        frame = self._rows(name, wanted)
+        if frame is None or frame.is_empty():
+            return None
+        return {
+            column: frame[column].to_numpy()
+            if frame.schema[column] == pl.Utf8
+            else frame[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
+            for column in wanted
+        }
+
+    @property
+    def bottleneck(self) -> str:
+        """The name of the link under study: the first in every trace, whatever the study calls
+        it."""
+        return self._names("links")[0]
+
+    def samples_of(self, flow: str) -> pl.DataFrame:
+        """The sampled state of a flow while it lasted: what is sampled later is its last state."""
+        frame = self.table("flow_samples").filter(flow=flow).sort("time_s")
+        ended = self.table("flows").filter(name=flow)["ended_s"].item()
+        return frame if ended is None else frame.filter(pl.col("time_s") <= ended)
+
+    def _opened(self) -> zipfile.ZipFile:
+        try:
+            return zipfile.ZipFile(self.file)
+        except _UNREADABLE as error:
+            raise RunError(f"{self.file}: cannot be read: {error}") from error
+
+    def _rows(self, name: str, columns: Sequence[str] | None = None) -> pl.DataFrame | None:
+        try:
+            content = self.bytes(f"{name}.parquet")
+        except FileNotFoundError:
+            return None
+        wanted = None if columns is None else list(columns)
+        return pl.read_parquet(io.BytesIO(content), columns=wanted)
+
+    def _names(self, owner: str) -> list[str]:
+        rows = self._rows(owner, ["name"])
+        return [] if rows is None else rows["name"].to_list()
 
 
 def _in_seconds(frame: pl.DataFrame) -> pl.DataFrame:
@@ -114,14 +195,6 @@ def _in_seconds(frame: pl.DataFrame) -> pl.DataFrame:
     ]
     order = [f"{c.removesuffix('_ns')}_s" if c in spans else c for c in frame.columns]
     return frame.with_columns(seconds).select(order)
-
-
-def _names(entry: Path, owner: str) -> list[str]:
-    file = entry / f"{owner}.parquet"
-    if owner in ("traffic", "probes") and not file.is_file():
-        return []
-    names: list[str] = pl.read_parquet(file, columns=["name"])["name"].to_list()
-    return names
 
 
 def _named(frame: pl.DataFrame, column: str, names: list[str]) -> pl.DataFrame:

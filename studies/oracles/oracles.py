@@ -168,7 +168,7 @@ def measured(
         )
         for run in point.runs:
             flow = run.metrics["flows"][0]
-            samples = pl.read_parquet(run.entry / "queue_samples.parquet")
+            samples = run.trace.rows("queue_samples")
             backlog = samples.filter(pl.col("link") == 0)["backlog_packets"].mean()
             row = Row(
                 variant,

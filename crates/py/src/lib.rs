@@ -3,13 +3,13 @@
 
 mod alone;
 mod analyze;
-mod entry;
 mod error;
 mod execute;
 mod linux;
 mod measure;
 mod names;
 mod plan;
+mod sealed;
 mod steps;
 mod variant;
 
@@ -58,10 +58,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(alone::execute_alone, module)?)?;
     module.add_function(wrap_pyfunction!(linux::execute_on_kernel, module)?)?;
     module.add_function(wrap_pyfunction!(linux::needs_of, module)?)?;
-    module.add_function(wrap_pyfunction!(entry::finish, module)?)?;
-    module.add_function(wrap_pyfunction!(entry::seal, module)?)?;
-    module.add_function(wrap_pyfunction!(entry::check_entries, module)?)?;
-    module.add_function(wrap_pyfunction!(entry::sync, module)?)?;
+    module.add_function(wrap_pyfunction!(sealed::finish, module)?)?;
+    module.add_function(wrap_pyfunction!(sealed::seal, module)?)?;
+    module.add_function(wrap_pyfunction!(sealed::check_runs, module)?)?;
+    module.add_function(wrap_pyfunction!(sealed::read_runs, module)?)?;
+    module.add_function(wrap_pyfunction!(sealed::sync, module)?)?;
     module.add_function(wrap_pyfunction!(measure::measure, module)?)?;
     module.add_function(wrap_pyfunction!(measure::compare_repeats, module)?)?;
     module.add_function(wrap_pyfunction!(measure::beside_others, module)?)?;

@@ -8,7 +8,7 @@
 //! - `POINT.pcapng` for each capture point.
 //!
 //! [`read`] gives the first two groups back as a [`Trace`]. The same run gives the same bytes.
-//! [`captured`] reads packet captures, those of other programs too.
+//! [`sealed`] makes one file of a run that is over. [`captured`] reads packet captures, those of other programs too.
 
 mod arrivals;
 mod capture;
@@ -22,6 +22,7 @@ mod progress;
 mod reader;
 mod recorder;
 pub mod schema;
+pub mod sealed;
 pub mod segment;
 pub mod table;
 pub mod tables;

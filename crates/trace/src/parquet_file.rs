@@ -151,7 +151,10 @@ fn properties() -> WriterProperties {
         .set_created_by(SCHEMA_VERSION.to_owned())
         .set_writer_version(WriterVersion::PARQUET_2_0)
         .set_compression(Compression::SNAPPY)
-        .set_statistics_enabled(EnabledStatistics::Chunk)
+        // Most tables are short: what says where and how large values are would be longer than they.
+        .set_statistics_enabled(EnabledStatistics::None)
+        .set_offset_index_disabled(true)
+        .set_dictionary_enabled(false)
         .build()
 }
 

@@ -199,4 +199,4 @@ def _cell(value: Any) -> str:
 
 
 def _tell_reading(entries: int) -> None:
-    note(f"the catalog lacks {count(entries, 'run')}: reading them")
+    note(f"the index lacks {count(entries, 'run')}: reading them")

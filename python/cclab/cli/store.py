@@ -1,4 +1,4 @@
-"""`cclab store`: what a results folder holds, whether it is sound, and how it is kept small."""
+"""`cclab store`: what a results folder holds, whether it is sound, and what is copied."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_NAMED = 20
 _PLAN_REMEDY = "run its study again, or delete it if it is not plan.json"
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 
-app = typer.Typer(no_args_is_help=True, help="List, check, clean, copy, compact results folders.")
+app = typer.Typer(no_args_is_help=True, help="List, check, clean, copy results folders.")
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")]
 
@@ -36,7 +36,7 @@ def ls(
     """List what a results folder holds: runs, plans, bytes, versions."""
     from cclab.store import holdings
 
-    held = holdings.holdings(_store(folder), told=_tell_reading)
+    held = holdings.holdings(_store(folder), runs=runs, heard=_tell_reading)
     if json:
         print_json(held.document(runs=runs))
         return
@@ -44,7 +44,7 @@ def ls(
     if runs:
         from cclab.report.tables import Table
 
-        rows = [[[str(cell) for cell in row]] for row in held.rows()]
+        rows = [[[str(cell) for cell in row]] for row in held.rows]
         numeric = [name in ("seed", "bytes") for name in holdings.COLUMNS]
         print_table("", Table([*holdings.COLUMNS], numeric, rows, len(numeric), 0))
 
@@ -60,16 +60,14 @@ def verify(folder: Folder, json: options.Json = False) -> None:
     else:
         tell(f"{count(found.sound, 'sound run')} in {folder}")
     for names, state in (
-        (found.torn, "torn: not what its manifest lists"),
-        (found.foreign, "foreign: no entry, or not of the run that its name says"),
-        (found.unreadable, "a pack that cannot be read"),
+        (found.torn, "torn: not as it was written"),
+        (found.foreign, "foreign: no run, or not the one that its name says"),
         (found.plans, f"a plan that is not as it was written; {_PLAN_REMEDY}"),
     ):
         for name in names:
             note(f"{name}: {state}")
     for name in found.derived:
-        verb = "compact" if name.startswith("tables/") else "gc"
-        note(f"{name}: not of these entries; `cclab store {verb} {folder}` makes it again")
+        note(f"{name}: not of these runs; `cclab store gc {folder}` makes it again")
     if not found.whole:
         complain(f"{folder} is damaged; `cclab run STUDY.toml --out {folder}` runs again what is")
         raise typer.Exit(_DAMAGED)
@@ -87,7 +85,7 @@ def gc(
 ) -> None:
     """Remove what no plan needs: its runs, what was set aside, what dead processes left."""
     from cclab.backends import outdated
-    from cclab.catalog import Catalog
+    from cclab.index import Index
     from cclab.store import gc as collector
 
     store = _store(folder)
@@ -96,16 +94,16 @@ def gc(
         found = collector.garbage(store, known)
     else:
         found = collector.collect(store, known)
-        Catalog(store).renew()
+        Index(store).renew()
     if json:
         print_json(found.document())
         return
     verb = "would go" if dry_run else "went"
-    for name in (*found.runs, *found.plans, *found.aside):
+    for name in (*found.runs, *found.captures, *found.plans, *found.aside):
         tell(name)
     tell(
         f"{verb}: {count(len(found.runs), 'run')}, {count(len(found.plans), 'plan')}, "
-        f"{count(len(found.aside), 'damaged entry').replace('entrys', 'entries')}, "
+        f"{count(len(found.aside), 'damaged run')}, "
         f"{_size(found.bytes)}"
     )
 
@@ -141,39 +139,13 @@ def bring(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The results folder to add to.")],
 ) -> None:
     """Bring the runs and plans of another results folder, or of an archive, into one."""
-    from cclab.catalog import Catalog
+    from cclab.index import Index
     from cclab.store import transfer
 
     done = transfer.bring(source, Store(folder))
-    Catalog(Store(folder)).settle()
+    Index(Store(folder)).refresh()
     note(f"{count(done.new, 'new run')} in {folder}")
     _tell_left_out(done)
-
-
-@app.command("compact")
-def compact(folder: Folder) -> None:
-    """Put the files of small runs into few, with tables that whatever reads Parquet can read."""
-    from cclab.catalog import Catalog
-    from cclab.store import compact as compaction
-
-    store = _store(folder)
-    done = compaction.compact(store, told=lambda pack: note(f"writing {pack}"))
-    Catalog(store).settle()
-    note(f"{count(done.moved, 'run')} compacted")
-    if done.kept:
-        note(f"{count(done.kept, 'run')} left as they are: large, damaged or with captures")
-
-
-@app.command("unpack")
-def unpack(folder: Folder) -> None:
-    """Make every compacted run a folder again, with the very bytes that it had."""
-    from cclab.store import compact as compaction
-
-    done = compaction.unpack(_store(folder), told=lambda pack: note(f"reading {pack}"))
-    note(f"{count(done.moved, 'run')} unpacked")
-    if done.kept:
-        complain(f"{count(done.kept, 'run')} damaged and left out; `cclab run` does them again")
-        raise typer.Exit(_DAMAGED)
 
 
 def _store(folder: Path) -> Store:
@@ -184,8 +156,7 @@ def _store(folder: Path) -> Store:
 
 
 def _print(folder: Path, held: Holdings) -> None:
-    compacted = f", {held.compacted} of them compacted" if held.compacted else ""
-    tell(f"{folder}: {count(held.runs, 'run')}{compacted}, {_size(held.bytes)}")
+    tell(f"{folder}: {count(held.runs, 'run')}, {_size(held.bytes)}")
     for backend, version, runs in held.versions:
         tell(f"  {count(runs, 'run')} of {backend} {version}")
     for plan in held.plans:
@@ -222,4 +193,4 @@ def _size(size: float) -> str:
 
 
 def _tell_reading(entries: int) -> None:
-    note(f"the catalog lacks {count(entries, 'run')}: reading them")
+    note(f"the index lacks {count(entries, 'run')}: reading them")

@@ -23,6 +23,7 @@ from cclab.backends import outdated
 from cclab.errors import InputError, RunError
 from cclab.execute.address import check_address
 from cclab.execute.crew import Done, check_disk, work
+from cclab.store.folder import ENDING
 
 try:
     import distributed
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from cclab.backends import Backend
     from cclab.plan import Run
     from cclab.store import Writer
-    from cclab.store.writer import Sealed
 
 _CONNECT_S = 10
 """A scheduler that does not answer for so long is not there."""
@@ -65,9 +65,10 @@ _LOOK_S = 0.1
 class _Parcel:
     """A batch that is over, on its way from a worker."""
 
-    sealed: list[Sealed]
-    files: dict[str, dict[str, bytes]]
-    """What the entries hold: by the run's id, by the file's name."""
+    sealed: list[str]
+    """The runs' ids."""
+    files: dict[str, bytes]
+    """The runs' files and their captures, by their paths in a workspace."""
     done: Done
 
 
@@ -166,10 +167,9 @@ class Cluster:
         if isinstance(parcel, str):
             return Done(0.0, 0.0, [(run, parcel) for run in batch])
         with writer.workspace() as folder:
-            for run_id, files in parcel.files.items():
-                (folder / run_id).mkdir()
-                for name, content in files.items():
-                    (folder / run_id / name).write_bytes(content)
+            for name, content in parcel.files.items():
+                (folder / name).parent.mkdir(exist_ok=True)
+                (folder / name).write_bytes(content)
             writer.land(folder, parcel.sealed)
         return parcel.done
 
@@ -294,10 +294,12 @@ def _work(backend: str, batch: list[Run]) -> _Parcel | _Broken:
             sealed, done = work(mine, batch, folder, progresses)
             if mine.in_thread:
                 check_disk(done.failed)
-            folders = [folder / one.run.id for one in sealed]
-            files = {
-                at.name: {file.name: file.read_bytes() for file in at.iterdir()} for at in folders
-            }
+            # What failed has left its folder, too.
+            made = [
+                *(folder / f"{run}{ENDING}" for run in sealed),
+                *(file for run in sealed for file in (folder / run).glob("*")),
+            ]
+            files = {str(file.relative_to(folder)): file.read_bytes() for file in made}
     except InputError as error:
         raise InputError(f"worker {worker.address}: {error}") from error
     except OSError as error:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Protocol
 from cclab import _core
 from cclab.backends.alone import is_alone
 from cclab.errors import OF_THE_DISK
-from cclab.store.writer import Sealed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -137,10 +136,11 @@ class Local:
 
 def work(
     backend: Backend, batch: Sequence[Run], folder: Path, progresses: Sequence[Progress]
-) -> tuple[list[Sealed], Done]:
+) -> tuple[list[str], Done]:
     """Executes `batch` in `folder`, measures and seals it.
 
-    Gives what succeeded, which is yet to be saved. A run whose trace cannot be measured has failed.
+    Gives the ids of what succeeded, which is yet to be saved. A run whose trace cannot be
+    measured has failed.
     """
     here = backend.in_thread and not any(map(is_alone, batch))
     clock: Callable[[], float] = time.thread_time if here else time.monotonic
@@ -150,11 +150,11 @@ def work(
     over = [run for run, why in zip(batch, outcomes, strict=True) if why is None]
     sealed = []
     finished = _core.finish(folder, [run.id for run in over])
-    for run, (good, why) in zip(over, finished, strict=True):
-        if good is None:
-            failed.append((run, why or "it left no metrics"))
+    for run, why in zip(over, finished, strict=True):
+        if why is None:
+            sealed.append(run.id)
         else:
-            sealed.append(Sealed(run, *good))
+            failed.append((run, why))
     return sealed, Done(clock() - began, sum(p.now_s for p in progresses), failed)
 
 

@@ -139,8 +139,7 @@ def _output(out: Path, name: str, command: list[str]) -> str:
     """What `command` prints in a guest."""
     words = ", ".join(f'"{word}"' for word in command)
     results = _run(out, name, _COMMAND.format(command=f"[{words}]"))
-    file = results.runs[0].entry / f"{name}.stdout"
-    return file.read_text(encoding="utf-8", errors="replace").strip()
+    return results.runs[0].trace.text(f"{name}.stdout").strip()
 
 
 def _run(out: Path, name: str, flow: str, network: str = "simulator") -> Results:

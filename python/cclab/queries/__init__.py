@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import polars as pl
 
-from cclab.catalog import Catalog
-from cclab.catalog.dimensions import UNITS
 from cclab.errors import InputError
 from cclab.expressions import Term
+from cclab.index import Index
+from cclab.index.dimensions import UNITS
 from cclab.queries import columns as names
 from cclab.queries import groups
 from cclab.queries.expression import condition, kind_of
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from cclab.catalog import Tables
+    from cclab.index import Tables
 
 Table = Literal["runs", "flows", "groups", "traffic", "probes"]
 
@@ -65,7 +65,7 @@ def query(
     asked = _Asked(
         where, _listed(columns), table, every, pool, _listed(group_by) or (), sort, limit
     )
-    return asked.of(store, Catalog(store).tables(told))
+    return asked.of(Index(store).tables(told))
 
 
 def _listed(given: str | Sequence[str] | None) -> Sequence[str] | None:
@@ -80,8 +80,7 @@ def kinds(
     Of numbers that are known to be quantities, the unit follows: `number, seconds`.
     """
     store = _store(folder, table)
-    tables = Catalog(store).tables(told)
-    tables = replace(tables, runs=names.of_plans(store, tables.runs, every=True))
+    tables = Index(store).tables(told)
     wide = names.Wide.of(tables, table)
     return {name: _kind(wide.terms[name]) for name in wide.columns}
 
@@ -113,8 +112,10 @@ class _Asked:
     sort: str | None
     limit: int | None
 
-    def of(self, store: Store, tables: Tables) -> pl.DataFrame:
-        tables = replace(tables, runs=names.of_plans(store, tables.runs, every=self.every))
+    def of(self, tables: Tables) -> pl.DataFrame:
+        if not self.every:
+            # What no plan asked for by itself, cclab added.
+            tables = replace(tables, runs=tables.runs.filter(pl.col(names.PLAN).is_not_null()))
         wide = names.Wide.of(tables, self.table)
         frame = wide.frame
         if self.where is not None:

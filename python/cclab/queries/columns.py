@@ -1,4 +1,4 @@
-"""The names under which a query finds the columns of the catalog.
+"""The names under which a query finds the columns of the index.
 
 A row of flows, groups or traffic has the columns of its run beside its own. Where both have one
 of a name, the name alone is the run's; `flow.NAME`, `group.NAME` or `traffic.NAME` is the row's
@@ -15,17 +15,16 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from cclab import metrics
-from cclab.catalog.dimensions import of_column
 from cclab.errors import InputError
 from cclab.expressions import Term
+from cclab.index.dimensions import of_column
+from cclab.index.tables import PLAN
 from cclab.queries.expression import compile, kind_of, same, used_in
-from cclab.store.planned import contents
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cclab.catalog import Tables
-    from cclab.store import Store
+    from cclab.index import Tables
 
 Terms = dict[str, Term]
 
@@ -37,9 +36,6 @@ OWN: dict[str, metrics.Subject] = {
     "probes": "probe",
 }
 """What stands before the name of a column of a table to mean that table's."""
-
-PLAN = "plan"
-"""The column that says which plan a run is of."""
 
 _OF_NETWORK = ("bottleneck.", "access.", "topology", "router.")
 _DEFAULT = {
@@ -69,7 +65,7 @@ class Wide:
 
     @classmethod
     def of(cls, tables: Tables, table: str) -> Wide:
-        """The table called `table` of a catalog."""
+        """The table called `table` of an index."""
         runs = tables.runs
         if table == "runs":
             frame, own = runs, {name: name for name in runs.collect_schema().names()}
@@ -199,13 +195,3 @@ def split(text: str) -> list[str]:
             continue
         parts[-1] += letter
     return [part.strip() for part in parts if part.strip()]
-
-
-def of_plans(store: Store, runs: pl.LazyFrame, *, every: bool) -> pl.LazyFrame:
-    """`runs` with the name of what their plan asks for; without `every`, those that a plan of
-    `store` asked for by itself."""
-    asked = contents(store)
-    frame = pl.LazyFrame(
-        {"run": [*asked], PLAN: [*asked.values()]}, schema={"run": pl.String, PLAN: pl.String}
-    )
-    return runs.join(frame, on="run", how="left" if every else "inner", maintain_order="left")

@@ -1,4 +1,4 @@
-"""Expressions over the columns of a catalog: `cc == "bbr" and rtt > 50ms`.
+"""Expressions over the columns of an index: `cc == "bbr" and rtt > 50ms`.
 
 The language is that of `cclab.expressions`; here its names are columns and its values expressions
 of polars.

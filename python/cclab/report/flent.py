@@ -76,7 +76,7 @@ def write(results: Results, out: Path) -> list[Path]:
 def _document(study: str, run: Measured, point: str) -> dict[str, Any]:
     """The data file of a run at a sweep point, which may be empty."""
     scenario = run.run.scenario
-    end = _end(run)
+    end = run.trace.end_s
     steps = np.arange(0.0, end + STEP_S / 2, STEP_S)
     name, flows, pings = _names(study, scenario)
     if flows and not run.records("flow_samples"):
@@ -127,11 +127,6 @@ def _lasts(flow: dict[str, Any], end: float) -> float:
     """How long a flow with a duration may last before the run's end, in seconds."""
     started, duration = (float(ns) * 1e-9 for ns in (flow["start"]["at"], flow["duration"]))
     return max(0.0, min(duration, end - started))
-
-
-def _end(run: Measured) -> float:
-    summary = json.loads(run.read(lambda entry: (entry / "summary.json").read_bytes()))
-    return float(summary["end_ns"]) * 1e-9
 
 
 def _names(study: str, scenario: dict[str, Any]) -> tuple[str, dict[str, str], dict[str, str]]:

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 import numpy as np
 
-from cclab import captures, trace
+from cclab import captures
 from cclab.metrics import of_flow, of_source
 from cclab.reproduction import expressions
 
@@ -90,7 +89,7 @@ class Names(Mapping[str, Any]):
     @cached_property
     def samples(self) -> pl.DataFrame:
         """The sampled state of the flow while it lasted."""
-        return self.run.read(lambda entry: trace.samples_of(entry, self.flow))
+        return self.run.trace.samples_of(self.flow)
 
     def _captured(self, name: str, point: str = "sender", way: str = "data") -> float:
         """A number of the flow in the capture at a point, as docs/analyze.md names it.
@@ -99,11 +98,10 @@ class Names(Mapping[str, Any]):
         is `data` for the direction of the data, `acks` for the other.
         """
         own = point in ("sender", "receiver")
-        file = capture_file(f"{self.flow}.{point}" if own else point)
-        path = self.run.entry / file
+        path = self.run.trace.capture(f"{self.flow}.{point}" if own else point)
         if not path.is_file():
             raise expressions.ExpressionError(
-                f"this run has no capture {file}: `[trace] capture` asks for it"
+                f"this run has no capture {path.name}: `[trace] capture` asks for it"
             )
         # Of several connections, as an application's, the one with most data is meant.
         there = sorted(connections(path), key=lambda row: int(row["unique_bytes"] or 0))
@@ -175,11 +173,6 @@ def connections(path: Path) -> list[dict[str, Any]]:
 
 def _other_way(there: list[dict[str, Any]], data: dict[str, Any]) -> dict[str, Any]:
     return next(row for row in there if row["connection"] == data["connection"] and row is not data)
-
-
-def capture_file(point: str) -> str:
-    """The file of a capture point, as docs/trace-schema.md spells it."""
-    return f"{quote(point, safe='-_.')}.pcapng"
 
 
 def _number(value: Any) -> Any:

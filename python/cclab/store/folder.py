@@ -2,45 +2,62 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cclab import _core
 from cclab.errors import StoreError
-from cclab.plan import Plan
-from cclab.store import disk, moving
+from cclab.plan import SCHEMA, Plan
+from cclab.store import disk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterable
 
     from cclab.plan import Run
-    from cclab.store.packs import Packed, Packs
     from cclab.store.writer import Writer
-
-T = TypeVar("T")
+    from cclab.trace import Trace
 
 State = Literal["sound", "damaged", "absent"]
 
 PLAN = "plan.json"
 
+ENDING = ".zip"
+"""What the name of a run's file has behind the run's id."""
+
 DIGITS = 20
-"""Of the hash that a plan or a part of the catalog is named by, as of those that runs are."""
+"""Of the hash that a plan is named by, as of those that runs are."""
 
 CHECKED = 1000
-"""Runs whose entries are opened by whoever only wants to read what they measured."""
+"""Runs of which every byte is read by whoever only wants to read what they measured."""
+
+_SCHEMA = re.compile(rb'\s*\{\s*"schema"\s*:\s*"(cclab-plan/\d+)"')
+
+
+class Told(NamedTuple):
+    """What a run's file says."""
+
+    sha256: str
+    """Digest of the file."""
+    bytes: int
+    """Of the file and of the captures beside it."""
+    asked: str
+    """`run.json`."""
+    metrics_version: str
+    metrics: str
+    """As JSON, by the definitions of that version."""
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What a store has of a plan, every file read; each list in the plan's order."""
+    """What a store has of a plan, every byte read; each list in the plan's order."""
 
     sound: list[Run]
     damaged: list[Run]
-    """Those that have an entry that is not as it was written."""
+    """Those that have a file which is not as it was written."""
     absent: list[Run]
 
     @property
@@ -55,12 +72,16 @@ class Store:
     def __init__(self, path: str | Path) -> None:
         """Names the folder `path`; nothing is read or written yet."""
         self.path = Path(path)
-        self._packs: Packs | None = None
 
     @property
     def runs(self) -> Path:
-        """Where the entries are."""
+        """Where the runs' files are."""
         return self.path / "runs"
+
+    @property
+    def captures(self) -> Path:
+        """Where packet captures are, in a folder for each run that has some."""
+        return self.path / "captures"
 
     @property
     def plans(self) -> Path:
@@ -69,118 +90,55 @@ class Store:
 
     @property
     def aside(self) -> Path:
-        """Where damaged entries are set aside."""
+        """Where damaged runs are set aside."""
         return self.path / "aside"
 
-    def ids(self) -> set[str]:
-        """The ids of the runs that have an entry, sound or not, loose or compacted.
+    def file(self, run_id: str) -> Path:
+        """Where the sealed file of the run `run_id` is, or would be."""
+        return self.runs / f"{run_id}{ENDING}"
 
-        A look at the folder and the packs: no entry is opened.
-        """
-        found: set[str] = set()
-        for _ in self.looks():
-            found = self.loose() | self.packed().keys()
-        return found
-
-    def loose(self) -> set[str]:
-        """The ids of the runs that have a folder of their own."""
+    def names(self) -> set[str]:
+        """Every name in the folder of the runs, whatever it is of."""
         try:
             return {found.name for found in os.scandir(self.runs)}
         except OSError:
             return set()
 
-    @property
-    def packs(self) -> Packs | None:
-        """The compacted entries; None if there are none."""
-        if not (self.path / "packs").is_dir():
-            return None
-        if self._packs is None:
-            # Its libraries take longer to load than many commands run.
-            from cclab.store.packs import Packs
+    def ids(self) -> set[str]:
+        """The ids of the runs that have a file, sound or not: one look at the folder."""
+        return {name.removesuffix(ENDING) for name in self.names() if name.endswith(ENDING)}
 
-            self._packs = Packs(self.path / "packs")
-        return self._packs
+    def told(self, ids: Iterable[str], *, whole: bool) -> dict[str, Told | None]:
+        """What the files of the runs `ids` say; None of one that is not as it was sealed.
 
-    def packed(self) -> Mapping[str, Packed]:
-        """The compacted runs, by id."""
-        packs = self.packs
-        return {} if packs is None else packs.runs()
-
-    def looks(self) -> Iterator[None]:
-        """Once for a look at the folders and then the packs; see `moving.looks`."""
-        return moving.looks(self.path / "packs")
-
-    def trace(self, run_id: str) -> Path:
-        """A folder with the files of the run `run_id`, which lasts as long as this process.
-
-        It is the entry itself, or, of a compacted one, a copy in the temporary folder. Where
-        another process compacts the store, the entry may go: see `read`.
+        With `whole`, every byte is read and the file's digest compared; without, what is read of
+        it is compared with its checksum. Runs without a file are left out.
         """
-        loose = self.entry(run_id)
-        for _ in self.looks():
-            if loose.exists():
-                break
-            packs = self.packs
-            if packs is not None:
-                from cclab.store.unpacked import lasting
+        wanted = list(ids)
+        found = zip(wanted, _core.read_runs(self.runs, wanted, whole), strict=True)
+        return {
+            run: None if told is None else Told(*told)
+            for run, told in found
+            if told is not None or self.file(run).exists()
+        }
 
-                copy = lasting(packs, run_id)
-                if copy is not None:
-                    return copy
-        return loose
+    def trace(self, run_id: str) -> Trace:
+        """The trace of the run `run_id`; nothing is read yet."""
+        # Its libraries take longer to load than many commands run.
+        from cclab.trace import Trace
 
-    @contextlib.contextmanager
-    def opened(self, run_id: str) -> Iterator[Path]:
-        """A folder with the files of the run `run_id`, while the context lasts; as of `trace`."""
-        loose = self.entry(run_id)
-        for _ in self.looks():
-            if loose.exists():
-                break
-            packs = self.packs
-            if packs is not None:
-                from cclab.store.unpacked import passing
-
-                with passing(packs, run_id) as folder:
-                    if folder is not None:
-                        yield folder
-                        return
-        yield loose
-
-    def read(self, run_id: str, reader: Callable[[Path], T], *, lasting: bool = False) -> T:
-        """What `reader` makes of the files of the run `run_id`, given the folder with them.
-
-        If the folder goes meanwhile, `reader` may have seen half of them: it reads again. A copy
-        that is made of a compacted run is kept for the next time if it is to be `lasting`. Raises
-        what `reader` raises, and `StoreError` if it is never left to read in peace.
-        """
-        for _ in range(moving.MOST_LOOKS):
-            opened = contextlib.nullcontext(self.trace(run_id)) if lasting else self.opened(run_id)
-            with opened as entry:
-                before = moving.identity(entry)
-                try:
-                    found = reader(entry)
-                except Exception:
-                    if moving.identity(entry) == before:
-                        raise
-                else:
-                    if moving.identity(entry) == before:
-                        return found
-        raise StoreError(f"{self.entry(run_id)} is moved again and again while it is read")
-
-    def entry(self, run_id: str) -> Path:
-        """Where the entry of the run `run_id` is, or would be."""
-        return self.runs / run_id
+        return Trace(self.file(run_id), self.captures / run_id)
 
     def missing(self, plan: Plan) -> list[Run]:
-        """The runs of `plan` that have no sound entry, in the plan's order."""
+        """The runs of `plan` that have no sound file, in the plan's order."""
         return self.missing_of(plan.runs)
 
     def missing_of(self, runs: list[Run], *, contents: bool = False) -> list[Run]:
-        """Those of `runs` that have no sound entry, in their order; see `sound`."""
+        """Those of `runs` that have no sound file, in their order; see `sound`."""
         return [run for run, state in self._states(runs, contents=contents) if state != "sound"]
 
     def survey(self, plan: Plan) -> Survey:
-        """Looks at the runs of `plan`: reads every file and compares its SHA-256."""
+        """Looks at the runs of `plan`: reads every byte and compares the digests."""
         found = Survey([], [], [])
         for run, state in self._states(plan.runs, contents=True):
             lists = {"sound": found.sound, "damaged": found.damaged, "absent": found.absent}
@@ -189,7 +147,7 @@ class Store:
 
     def seen(self, plan: Plan) -> Survey:
         """As `survey`, for whoever only wants to read: of more than `CHECKED` runs, one look at
-        the folder must do, and none is damaged that has an entry.
+        the folder must do, and none is damaged that has a file.
         """
         if len(plan.runs) <= CHECKED:
             return self.survey(plan)
@@ -198,38 +156,18 @@ class Store:
         return Survey(sound, [], [run for run in plan.runs if run.id not in there])
 
     def sound(self, run_id: str, *, contents: bool = False) -> bool:
-        """Whether the entry of `run_id` has every file at its full length.
+        """Whether the files of `run_id` are there at their full lengths.
 
-        With `contents`, the files are read and their SHA-256 compared as well.
+        With `contents`, they are read and their digests compared as well.
         """
-        return self._states_of([run_id], contents=contents) == ["sound"]
-
-    def sound_of(self, runs: list[Run]) -> list[Run]:
-        """Those of `runs` whose entries have every file at its full length, in their order."""
-        return [run for run, state in self._states(runs, contents=False) if state == "sound"]
-
-    def intact(self, ids: set[str]) -> set[str]:
-        """Those of `ids` that have an entry which is as it was written: every byte is read."""
-        there = sorted(ids & self.ids())
-        states = self._states_of(there, contents=True)
-        return {run for run, state in zip(there, states, strict=True) if state == "sound"}
-
-    def present(self, runs: list[Run]) -> list[Run]:
-        """Those of `runs` that have an entry, in their order.
-
-        Of up to `CHECKED`, every file is looked for at its full length; of more, one look at the
-        folder must do: what is in their entries, `cclab run` and `cclab store verify` check.
-        """
-        if len(runs) <= CHECKED:
-            return self.sound_of(runs)
-        there = self.ids()
-        return [run for run in runs if run.id in there]
+        return self.states([run_id], contents=contents) == ["sound"]
 
     def plan(self) -> Plan:
         """The plan last run in this folder.
 
-        Raises `StoreError` if the folder holds none.
+        Raises `StoreError` if the folder holds none, or one of another version.
         """
+        self.check_version()
         try:
             return Plan.from_json((self.path / PLAN).read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -238,9 +176,22 @@ class Store:
         except OSError as error:
             raise StoreError(f"cannot read {self.path}: {disk.reason(error)}") from error
         except (ValueError, LookupError, TypeError) as error:
+            raise StoreError(f"{self.path / PLAN} is damaged; run the study again") from error
+
+    def check_version(self) -> None:
+        """Raises `StoreError` if a cclab with another form of results folders wrote this one."""
+        try:
+            with (self.path / PLAN).open("rb") as stream:
+                found = _SCHEMA.match(stream.read(100))
+        except OSError:
+            return
+        wrote = SCHEMA if found is None else found[1].decode()
+        if wrote != SCHEMA:
             raise StoreError(
-                f"{self.path / PLAN} is damaged or of another version; run the study again"
-            ) from error
+                f"{self.path} was written by a cclab of another version, with plans of {wrote}; "
+                f"this one has {SCHEMA}: run the study again into another folder, or read this one "
+                f"with a cclab that has {wrote}"
+            )
 
     def knows(self, plan: Plan) -> bool:
         """Whether `plan` is the plan last run in this folder, and not kept otherwise."""
@@ -260,36 +211,15 @@ class Store:
         return self.plans / f"{hashlib.sha256(plan).hexdigest()[:DIGITS]}.json"
 
     def writer(self) -> Writer:
-        """A place to write entries from; use it as a context."""
+        """A place to write runs from; use it as a context."""
         from cclab.store.writer import Writer
 
         return Writer(self)
 
-    def _states(self, runs: list[Run], *, contents: bool) -> list[tuple[Run, str]]:
-        states = self._states_of([run.id for run in runs], contents=contents)
+    def states(self, ids: list[str], *, contents: bool) -> list[State]:
+        """What there is of each of the runs `ids`; see `sound`."""
+        return _core.check_runs(self.runs, self.captures, ids, contents)
+
+    def _states(self, runs: list[Run], *, contents: bool) -> list[tuple[Run, State]]:
+        states = self.states([run.id for run in runs], contents=contents)
         return list(zip(runs, states, strict=True))
-
-    def _states_of(self, ids: list[str], *, contents: bool) -> list[State]:
-        found: dict[str, State] = dict.fromkeys(ids, "absent")
-        doubted = [*found]
-        for _ in range(moving.MOST_LOOKS):
-            packs = moving.stamp(self.path / "packs")
-            seen = self._look(doubted, contents=contents)
-            # What is sound is so, wherever it was seen. Of the others, two looks must agree: one
-            # whose folder went meanwhile looks torn. That all are absent is what was thought first.
-            agreed = all(found[run] == state for run, state in seen.items())
-            found |= seen
-            doubted = [run for run, state in seen.items() if state != "sound"]
-            if not doubted or (agreed and moving.stamp(self.path / "packs") == packs):
-                break
-        return [found[run] for run in ids]
-
-    def _look(self, ids: list[str], *, contents: bool) -> dict[str, State]:
-        """One look at the folders of `ids`, and for those that have none at the packs."""
-        states: list[State] = list(_core.check_entries(self.runs, ids, contents))
-        found = dict(zip(ids, states, strict=True))
-        absent = [run for run, state in found.items() if state == "absent"]
-        packs = self.packs if absent else None
-        if packs is not None:
-            found |= zip(absent, packs.states(absent, contents=contents), strict=True)
-        return found

@@ -30,11 +30,13 @@ class Garbage:
     """What can go."""
 
     runs: list[str] = field(default_factory=list)
-    """Entries that no plan needs."""
+    """Those that no plan needs."""
     plans: list[str] = field(default_factory=list)
     """Plans of which every run is of other versions."""
+    captures: list[str] = field(default_factory=list)
+    """Folders of captures without a run: of writers that were killed."""
     aside: list[str] = field(default_factory=list)
-    """Damaged entries that were set aside."""
+    """Damaged runs that were set aside."""
     bytes: int = 0
     """What goes with all of them."""
 
@@ -44,6 +46,7 @@ class Garbage:
             "schema": "cclab-store-gc/1",
             "runs": self.runs,
             "plans": self.plans,
+            "captures": self.captures,
             "aside": self.aside,
             "bytes": self.bytes,
         }
@@ -103,10 +106,13 @@ def garbage(store: Store, others: Others | None = None) -> Garbage:
                 needed |= needed_by(plan) - other(plan)
     found.runs = sorted(store.ids() - needed)
     found.aside = _names(store.aside)
-    packed = store.packed()
-    found.bytes = sum(
-        packed[run].bytes if run in packed else _size(store.entry(run)) for run in found.runs
-    ) + sum(_size(store.aside / name) for name in found.aside)
+    found.captures = sorted(set(_names(store.captures)) - store.ids())
+    going = [
+        *(store.file(run) for run in found.runs),
+        *(store.captures / run for run in (*found.runs, *found.captures)),
+        *(store.aside / name for name in found.aside),
+    ]
+    found.bytes = sum(map(_size, going))
     return found
 
 
@@ -128,14 +134,12 @@ def _remove(store: Store, found: Garbage, scratch: Path) -> None:
     for name in found.plans:
         (store.plans / name).unlink(missing_ok=True)
     for run in found.runs:
-        if store.entry(run).exists():
-            store.entry(run).rename(scratch / run)
+        with contextlib.suppress(FileNotFoundError):
+            store.file(run).rename(scratch / store.file(run).name)
     disk.sync(store.runs)
-    gone = set(found.runs)
-    if gone & store.packed().keys():
-        from cclab.store import compact
-
-        compact.without(store, gone, scratch)
+    for run in (*found.runs, *found.captures):
+        with contextlib.suppress(FileNotFoundError):
+            (store.captures / run).rename(scratch / run)
     if found.aside:
         store.aside.rename(scratch / "aside")
     shutil.rmtree(scratch, ignore_errors=True)

@@ -1,34 +1,31 @@
-"""What a store holds, told without opening its entries."""
+"""What a store holds, told by its index without opening the runs' files."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
-from cclab.catalog import Catalog
-from cclab.store.planned import Planned, asked, planned
+from cclab.index import Index
+from cclab.index.file import PLANS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from cclab.store.folder import Store
 
-COLUMNS = ("run", "backend", "version", "seed", "bytes", "form")
-"""What is told of a run; its form is `loose` or `compacted`."""
+COLUMNS = ("run", "backend", "version", "seed", "bytes")
+"""What is told of a run."""
 
 
 @dataclass(frozen=True)
 class PlanHeld:
     """A plan of a store."""
 
+    file: str
+    """Where it is kept in the store: two may have one title."""
     name: str
     """Of its study."""
     title: str
-    file: str
-    """Where it is kept in the store: two may have one title."""
     points: int
     """Of its sweep."""
     runs: int
@@ -41,7 +38,6 @@ class Holdings:
     """What a store holds."""
 
     runs: int
-    compacted: int
     bytes: int
     versions: list[tuple[str, str, int]]
     """Backend, version, and how many runs are of it."""
@@ -49,20 +45,17 @@ class Holdings:
     unplanned: int
     """Runs that no plan asked for by itself: they check others, or their plan is gone."""
     unknown: int
-    """Entries that the catalog has no row of: they cannot be read."""
-    table: pl.DataFrame
-    """A row per run, with `COLUMNS`."""
-
-    def rows(self) -> list[tuple[Any, ...]]:
-        """The runs."""
-        return self.table.rows()
+    """Runs that the index has no row of: they cannot be read."""
+    rows: list[tuple[Any, ...]]
+    """A row per run, with `COLUMNS`, if they were asked for."""
 
     def document(self, *, runs: bool) -> dict[str, Any]:
         """As `cclab store ls --json` prints it; with `runs`, each run."""
         return {
-            "schema": "cclab-store-ls/1",
-            "runs": self.table.to_dicts() if runs else self.runs,
-            "compacted": self.compacted,
+            "schema": "cclab-store-ls/2",
+            "runs": [dict(zip(COLUMNS, row, strict=True)) for row in self.rows]
+            if runs
+            else self.runs,
             "bytes": self.bytes,
             "versions": [
                 {"backend": backend, "version": version, "runs": runs_of}
@@ -74,32 +67,28 @@ class Holdings:
         }
 
 
-def holdings(store: Store, told: Callable[[int], None] | None = None) -> Holdings:
-    """What `store` holds. What the catalog lacks is read from the entries; `told` hears of it."""
-    known = Catalog(store).tables(told).runs.select("run", "backend", "version", "seed", "bytes")
-    loose = store.loose()
-    form = pl.col("run").is_in(list(loose)).replace_strict({True: "loose", False: "compacted"})
-    table = known.with_columns(form.cast(pl.String).alias("form")).collect()
-    ids = store.ids()
-    versions = table.group_by("backend", "version").len().sort("backend", "version")
-    return Holdings(
-        runs=len(ids),
-        compacted=len(ids - loose),
-        bytes=int(table["bytes"].sum()),
-        versions=[(backend, version, n) for backend, version, n in versions.iter_rows()],
-        plans=[_held(store, file, plan, ids) for file, plan in planned(store).items()],
-        unplanned=len(ids - asked(store)),
-        unknown=len(ids) - table.height,
-        table=table,
+def holdings(
+    store: Store, *, runs: bool = False, heard: Callable[[int], None] | None = None
+) -> Holdings:
+    """What `store` holds, with `runs` each run. What the index lacks is read from the runs' files;
+    `heard` hears of it."""
+    connection = Index(store).connection(heard)
+
+    def rows(question: str) -> list[tuple[Any, ...]]:
+        return connection.execute(question).fetchall()
+
+    [(known, size, unplanned)] = rows(
+        "SELECT count(*), coalesce(sum(bytes), 0), count(*) - count(plan) FROM runs"
     )
-
-
-def _held(store: Store, file: Path, plan: Planned, ids: set[str]) -> PlanHeld:
-    return PlanHeld(
-        name=plan.name,
-        title=plan.title,
-        file=str(file.relative_to(store.path)),
-        points=len(plan.points),
-        runs=len(plan.runs),
-        present=len(ids & plan.runs),
+    there = len(store.ids())
+    return Holdings(
+        runs=there,
+        bytes=size,
+        versions=rows(
+            "SELECT backend, version, count(*) FROM runs GROUP BY backend, version ORDER BY 1, 2"
+        ),
+        plans=[PlanHeld(*row) for row in rows(f"SELECT {', '.join(PLANS)} FROM plans")],
+        unplanned=unplanned,
+        unknown=there - known,
+        rows=rows(f"SELECT {', '.join(COLUMNS)} FROM runs") if runs else [],
     )

@@ -65,7 +65,8 @@ class Planned(msgspec.Struct):
 
 
 def check_is_store(store: Store) -> None:
-    """Raises `StoreError` if the folder holds no plan: it is no results folder."""
+    """Raises `StoreError` if the folder holds no plan, or is of another version."""
+    store.check_version()
     if not (store.path / PLAN).is_file():
         store.plan()
 
@@ -80,13 +81,14 @@ def planned(store: Store) -> dict[Path, Planned]:
     return found
 
 
-def asked(store: Store) -> set[str]:
-    """The ids of the runs that the plans of `store` ask for, or may when they go on."""
-    plans = [*planned(store).values()]
-    found = set[str]().union(*(plan.runs for plan in plans))
-    if all(plan.until is None for plan in plans) or store.ids() <= found:
-        return found
-    return found.union(*({run.id for run in plan.runs} for plan in unsettled(store)))
+def marks(store: Store) -> list[str]:
+    """What tells the plans of `store` from others: the digest of the one last run, and the names of
+    those that are kept, which are digests."""
+    try:
+        last = hashlib.sha256((store.path / PLAN).read_bytes()).hexdigest()
+    except OSError:
+        last = ""
+    return [last, *sorted(file.name for file in store.plans.glob("*.json"))]
 
 
 def contents(store: Store) -> dict[str, str]:

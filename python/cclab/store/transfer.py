@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import shutil
 import tarfile
 import tempfile
@@ -13,10 +12,10 @@ from typing import IO, TYPE_CHECKING
 
 from cclab import _core
 from cclab.errors import InputError, StoreError
-from cclab.store import disk, unpacked
-from cclab.store.folder import PLAN, Store
+from cclab.store import disk
+from cclab.store.folder import PLAN, Store, Told
 from cclab.store.gc import needed_by, plans_of
-from cclab.store.health import asked_in, is_of, torn_plans
+from cclab.store.health import is_of, torn_plans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -93,6 +92,7 @@ def bring(source: Path, store: Store) -> Moved:
     if `store` cannot be written.
     """
     with _opened(source) as found:
+        found.check_version()
         torn = torn_plans(found)
         plans = {file: plan for file, plan in plans_of(found).items() if file not in torn}
         if not plans:
@@ -130,60 +130,44 @@ def _merged(source: Store, runs: set[str], plans: list[tuple[Plan, bool]], targe
         last = [] if mine is None else [(mine, _is_passing(target, mine))]
         for plan, passing in [*reversed(plans), *last]:
             writer.save_plan(plan, passing=passing)
-        entries = _entries(source, runs - target.intact(runs))
-        more = True
-        while more:
+        there = sorted(runs & target.ids())
+        states = zip(there, target.states(there, contents=True), strict=True)
+        wanted = sorted(runs - {run for run, state in states if state == "sound"})
+        for part in _parts(wanted):
             with writer.workspace() as scratch:
-                part = [
-                    _put(source, scratch, *one) for one in itertools.islice(entries, _AT_A_TIME)
-                ]
+                for run in part:
+                    _put(source, scratch, run)
                 sound = _sound(scratch, part)
-                writer.install(scratch, sound)
+                writer.land(scratch, sound)
             new += len(sound)
             refused += sorted({*part} - {*sound})
-            more = bool(part)
     asked = {run.id for plan, _ in plans for run in plan.runs}
     return Moved(new, refused, sorted(asked - target.ids() - {*refused}))
 
 
-def _entries(source: Store, runs: set[str]) -> Iterator[tuple[str, dict[str, bytes] | None]]:
-    """The `runs`, with the files of those that are compacted: their packs are read one by one.
-
-    One that is unpacked meanwhile comes at the end, without its files.
-    """
-    packs = source.packs
-    held = {} if packs is None else packs.runs()
-    within = (runs & held.keys()) - source.loose()
-    yield from ((run, None) for run in sorted(runs - within))
-    for pack in sorted({held[run].pack for run in within}):
-        for run, files in () if packs is None else packs.each(pack):
-            if run in within:
-                within.remove(run)
-                yield run, files or {}
-    yield from ((run, None) for run in sorted(within))
+def _parts(runs: list[str]) -> Iterator[list[str]]:
+    for start in range(0, len(runs), _AT_A_TIME):
+        yield runs[start : start + _AT_A_TIME]
 
 
-def _put(source: Store, scratch: Path, run: str, files: dict[str, bytes] | None) -> str:
-    """Puts the entry of `run` into `scratch`: its files, if they are at hand. Gives its name."""
-
-    def copy(entry: Path) -> None:
-        shutil.rmtree(scratch / run, ignore_errors=True)  # half of it, where it moved meanwhile
-        if entry.is_dir():
-            shutil.copytree(entry, scratch / run, ignore_dangling_symlinks=True)
-
-    if files is None:
-        source.read(run, copy)
-    else:
-        (scratch / run).mkdir()
-        unpacked.put(scratch / run, files)
-    return run
+def _put(source: Store, scratch: Path, run: str) -> None:
+    """Copies the files of `run` into `scratch`, as far as they are there and can be read."""
+    file, captures = source.file(run), source.captures / run
+    with contextlib.suppress(FileNotFoundError, IsADirectoryError):
+        shutil.copyfile(file, scratch / file.name)
+        if captures.is_dir():
+            shutil.copytree(captures, scratch / run, ignore_dangling_symlinks=True)
 
 
 def _sound(folder: Path, runs: list[str]) -> list[str]:
-    """Those of `runs` whose entries, in `folder`, are what their manifests and names say."""
-    states = _core.check_entries(folder, runs, True)
-    whole = [run for run, state in zip(runs, states, strict=True) if state == "sound"]
-    return [run for run in whole if is_of(run, asked_in(folder / run))]
+    """Those of `runs` whose files, in `folder`, are what their digests and names say."""
+    states = _core.check_runs(folder, folder, runs, True)
+    told = _core.read_runs(folder, runs, False)
+    return [
+        run
+        for run, state, said in zip(runs, states, told, strict=True)
+        if state == "sound" and said is not None and is_of(run, Told(*said).asked)
+    ]
 
 
 def _part(plan: Plan, runs: set[str]) -> Plan | None:

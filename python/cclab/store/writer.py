@@ -1,39 +1,26 @@
-"""How entries come into a results folder."""
+"""How runs come into a results folder."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import filecmp
 import shutil
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from cclab import _core
 from cclab.errors import StoreError
 from cclab.store import disk
-from cclab.store.folder import PLAN
+from cclab.store.folder import ENDING, PLAN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import TracebackType
 
-    from cclab.plan import Plan, Run
+    from cclab.plan import Plan
     from cclab.store.folder import Store
-
-
-@dataclass(frozen=True)
-class Sealed:
-    """A run that is over, measured, and listed in its entry's manifest."""
-
-    run: Run
-    digest: str
-    """SHA-256 of the manifest, and so of all that the entry holds."""
-    bytes: int
-    """Of all files of the entry."""
-    metrics: str
-    """As `_core.measure` gives them."""
 
 
 class Writer:
@@ -53,9 +40,10 @@ class Writer:
     def __enter__(self) -> Self:
         """Makes the folder if need be and removes what dead writers left.
 
-        Raises `StoreError` if the folder cannot be written.
+        Raises `StoreError` if the folder cannot be written, or is of another version.
         """
         tmp = self.store.path / "tmp"
+        self.store.check_version()
         with self._telling():
             try:
                 self.store.runs.mkdir(parents=True, exist_ok=True)
@@ -78,7 +66,7 @@ class Writer:
     ) -> None:
         """Removes the corner and what is unfinished in it.
 
-        All entries have their names on the disk then. Raises `StoreError` if it cannot be written.
+        All runs have their names on the disk then. Raises `StoreError` if it cannot be written.
         """
         if self._corner is not None:
             shutil.rmtree(self._corner, ignore_errors=True)
@@ -90,7 +78,7 @@ class Writer:
 
     @contextlib.contextmanager
     def workspace(self) -> Iterator[Path]:
-        """An empty folder to make entries in, each called by its run's id; gone afterwards.
+        """An empty folder to make runs in, each called by its id; gone afterwards.
 
         What the system refuses meanwhile is a `StoreError`.
         """
@@ -101,31 +89,22 @@ class Writer:
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def land(self, workspace: Path, sealed: Sequence[Sealed]) -> None:
-        """Makes the entries of `sealed`, which are in `workspace`, entries of the store.
+    def land(self, workspace: Path, runs: Sequence[str]) -> None:
+        """Makes the sealed `runs`, which are in `workspace`, runs of the store.
 
         All that they hold is on the disk before the first of them has its name. The names are
-        flushed with the next entries, or when the writer closes: a machine that fails in between
-        makes these runs again. If another process saved the same run meanwhile, its entry stays: it
-        holds the same bytes. The catalog is told of them. Raises `StoreError` if they cannot be
-        written.
+        flushed with the next ones, or when the writer closes: a machine that fails in between
+        makes these runs again. If another process saved the same run meanwhile, its file stays: it
+        holds the same bytes. Raises `StoreError` if they cannot be written.
         """
-        if not sealed:
+        if not runs:
             return
-        # Its libraries take longer to load than many commands run.
-        from cclab.catalog import Catalog
-
-        self.install(workspace, [one.run.id for one in sealed])
         with self._telling():
-            Catalog(self.store).add(sealed, workspace)
-
-    def install(self, workspace: Path, runs: Sequence[str]) -> None:
-        """Makes the sealed folders of `runs` in `workspace` entries; see `land`."""
-        with self._telling():
-            made = [workspace / run for run in runs]
-            _core.sync([*made])
-            for folder in made:
-                self._install(folder, folder.name)
+            files = [workspace / f"{run}{ENDING}" for run in runs]
+            captured = [folder for run in runs if (folder := workspace / run).is_dir()]
+            _core.sync([*files, *captured])
+            for run in runs:
+                self._install(workspace, run)
 
     def save_plan(self, plan: Plan, *, passing: bool = False) -> None:
         """Replaces the folder's plan by `plan` in one step, and keeps it among all plans.
@@ -144,35 +123,50 @@ class Writer:
                 disk.sync(place.parent)
 
     def set_aside(self, run_id: str) -> None:
-        """Moves what is in the place of the entry of `run_id` out of the way, into `aside`.
+        """Moves what is in the place of the run `run_id` out of the way, into `aside`.
 
         Another process may be doing the same. Raises `StoreError` if it cannot be moved.
         """
+        file, captures = self.store.file(run_id), self.store.captures / run_id
         with self._telling():
             self.store.aside.mkdir(exist_ok=True)
             place = Path(tempfile.mkdtemp(prefix=f"{run_id}-", dir=self.store.aside))
-            try:
-                self.store.entry(run_id).rename(place / "entry")
-            except FileNotFoundError:
+            moved = [_moved(file, place / file.name), _moved(captures, place / "captures")]
+            if not any(moved):
                 place.rmdir()
                 return
             for folder in (place, self.store.aside, self.store.runs):
                 disk.sync(folder)
 
-    def _install(self, work: Path, run_id: str) -> None:
-        """Renames `work` to its final name; a damaged entry there makes way first."""
-        target = self.store.entry(run_id)
+    def _install(self, workspace: Path, run_id: str) -> None:
+        """Renames a sealed run to its final name; a damaged one there makes way first."""
+        work, target = workspace / f"{run_id}{ENDING}", self.store.file(run_id)
+        if target.exists():
+            if self.store.sound(run_id, contents=True):
+                return
+            self.set_aside(run_id)
+        if (workspace / run_id).is_dir():
+            self._place_captures(workspace / run_id, self.store.captures / run_id)
+        work.rename(target)
+
+    def _place_captures(self, work: Path, target: Path) -> None:
+        """Renames the folder `work` to `target`, before the run's file that lists what is in it.
+
+        Of a writer that was killed in between, or is about to go on, the very same may be there.
+        """
+        target.parent.mkdir(exist_ok=True)
         while True:
             try:
                 work.rename(target)
             except OSError as error:
                 if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
                     raise
+                if _same(work, target):
+                    return
+                self.set_aside(target.name)
             else:
+                disk.sync(target.parent)
                 return
-            if self.store.sound(run_id, contents=True):
-                return
-            self.set_aside(run_id)
 
     @contextlib.contextmanager
     def _telling(self) -> Iterator[None]:
@@ -188,6 +182,24 @@ class Writer:
     def _inside(self, name: str) -> Path:
         assert self._corner is not None, "the writer is used outside its context"
         return self._corner / name
+
+
+def _moved(source: Path, target: Path) -> bool:
+    """Whether there was something at `source`, which is at `target` now."""
+    try:
+        source.rename(target)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _same(a: Path, b: Path) -> bool:
+    """Whether two folders hold the same files."""
+    names = sorted(file.name for file in a.iterdir())
+    if not b.is_dir() or names != sorted(file.name for file in b.iterdir()):
+        return False
+    _, differing, failed = filecmp.cmpfiles(a, b, names, shallow=False)
+    return not (differing or failed)
 
 
 def _sweep(tmp: Path) -> None:

@@ -7,13 +7,11 @@ docs/verify.md says what is compared.
 
 from __future__ import annotations
 
-import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from cclab import _core
 from cclab.errors import CaptureError, DamageError, InputError
-from cclab.results import Measured
+from cclab.results import Measured, read_metrics
 from cclab.store import Store
 from cclab.verification import conditions
 from cclab.verification.declared import Condition
@@ -72,17 +70,16 @@ def _runs(store: Store) -> tuple[list[Run], int]:
     Raises `DamageError` if a trace cannot be read.
     """
     plan = store.plan()
-    there = store.ids()
+    measured = read_metrics(store, plan.runs)
+    unreadable = {run: why for run, why in measured.items() if isinstance(why, Exception)}
+    if unreadable:
+        raise DamageError(store.path, list(unreadable), str(next(iter(unreadable.values()))))
     runs: dict[str, Run] = {}
     for point in plan.points:
         for run in point.runs:
-            if run.id in runs or run.id not in there:
-                continue
-            try:
-                metrics = json.loads(store.read(run.id, lambda entry: _core.measure(str(entry))))
-            except (_core.RunError, ValueError) as error:
-                raise DamageError(store.path, [run.id], str(error)) from error
-            runs[run.id] = Run(Measured(run, store, metrics), point.params)
+            found = measured.get(run.id)
+            if run.id not in runs and isinstance(found, dict):
+                runs[run.id] = Run(Measured(run, store, found), point.params)
     return list(runs.values()), len(plan.runs) - len(runs)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
     from cclab.captures import Problem
     from cclab.results import Measured
+    from cclab.trace import Trace
 
 NANOSECONDS = 1e9
 
@@ -55,9 +55,9 @@ class Run:
     params: dict[str, Any]
 
     @property
-    def entry(self) -> Path:
-        """The folder of its trace."""
-        return self.measured.entry
+    def trace(self) -> Trace:
+        """Its trace."""
+        return self.measured.trace
 
     @property
     def scenario(self) -> dict[str, Any]:
@@ -120,7 +120,7 @@ class Run:
     @cached_property
     def flows(self) -> list[Flow]:
         """Its flows, in the scenario's order."""
-        rows = pl.read_parquet(self.entry / "flows.parquet").to_dicts()
+        rows = self.trace.rows("flows").to_dicts()
         metrics = self.measured.metrics["flows"]
         written = self.scenario["flows"]
         return [
@@ -131,7 +131,7 @@ class Run:
     @cached_property
     def links(self) -> list[dict[str, Any]]:
         """What its links did; the first is the bottleneck, the second its way back."""
-        return pl.read_parquet(self.entry / "links.parquet").to_dicts()
+        return self.trace.rows("links").to_dicts()
 
     @cached_property
     def steady_ns(self) -> tuple[int, int] | None:
@@ -145,13 +145,11 @@ class Run:
 
     def table(self, name: str) -> pl.DataFrame | None:
         """A table of its trace as it lies on the disk; None if the study did not ask for it."""
-        file = self.entry / f"{name}.parquet"
-        return pl.read_parquet(file) if file.is_file() else None
+        return self.trace.rows(name) if self.trace.has(name) else None
 
     @cached_property
     def _summary(self) -> dict[str, Any]:
-        summary: dict[str, Any] = json.loads((self.entry / "summary.json").read_bytes())
-        return summary
+        return self.trace.summary
 
 
 @dataclass(frozen=True, eq=False)
@@ -445,7 +443,7 @@ class Seen:
 def captured(run: Run, point: str) -> Captured:
     """Reads the capture of `run` at `point`. Raises `CaptureError` if the file is no capture."""
     with tempfile.TemporaryDirectory(prefix="cclab-verify-") as folder:
-        capture = analyze(run.entry / f"{point}.pcapng", series=folder)
+        capture = analyze(run.trace.capture(point), series=folder)
         segments = pl.read_parquet(Path(folder) / "segments.parquet")
     rows = capture.connections.to_dicts()
     called = "bottleneck" if point == run.link_under_study else point

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cclab import trace
 from cclab.report.explore.runs import evenly, packed
 from cclab.report.figures.panels import flow_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from cclab.results import Measured, Point
 
@@ -77,20 +75,17 @@ def of(shown: Sequence[tuple[Point, Measured]], places: Sequence[int]) -> dict[s
 def _of_run(run: Measured) -> dict[str, Any] | None:
     if not run.is_sampled:
         return None
-    return run.read(lambda entry: _in_folder(run, entry))
-
-
-def _in_folder(run: Measured, entry: Path) -> dict[str, Any] | None:
-    queue = trace.columns(entry, "queue_samples", ("time_ns", "link", "backlog_bytes"))
-    samples = trace.columns(entry, "flow_samples", ("time_ns", "flow", *_OF_FLOWS))
+    trace = run.trace
+    queue = trace.columns("queue_samples", ("time_ns", "link", "backlog_bytes"))
+    samples = trace.columns("flow_samples", ("time_ns", "flow", *_OF_FLOWS))
     sampled = [table["time_ns"] for table in (queue, samples) if table is not None]
     if not sampled:
         return None
     edges = _edges(np.concatenate(sampled) * 1e-9)
     document: dict[str, Any] = {"step": float(f"{edges[1]:.9g}"), "flows": [], "queue": None}
     if queue is not None:
-        document["queue"], document["delay"] = _queue(run, entry, queue, edges)
-    own = trace.columns(entry, "flows", ("name", "flow", "mss_bytes", "started_ns", "ended_ns"))
+        document["queue"], document["delay"] = _queue(run, queue, edges)
+    own = trace.columns("flows", ("name", "flow", "mss_bytes", "started_ns", "ended_ns"))
     if samples is not None and own is not None:
         nth = {name: place for place, name in enumerate(own["name"])}
         metrics = run.metrics["flows"]
@@ -152,10 +147,10 @@ def _flow(
 
 
 def _queue(
-    run: Measured, entry: Path, sampled: dict[str, np.ndarray], edges: np.ndarray
+    run: Measured, sampled: dict[str, np.ndarray], edges: np.ndarray
 ) -> tuple[dict[str, Any], bool]:
     """The largest backlog in each step, and as time at the link's rate if that is constant."""
-    links = trace.columns(entry, "links", ("link", "rate_bps"))
+    links = run.trace.columns("links", ("link", "rate_bps"))
     first, rate = (links["link"][0], links["rate_bps"][0]) if links is not None else (0.0, np.nan)
     bottleneck = run.run.scenario["network"].get("bottleneck", {})
     steady = rate > 0 and not bottleneck.get("schedule")

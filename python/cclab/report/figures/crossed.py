@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from cclab import _core, trace
+from cclab import _core
 from cclab.explain import limits
 
 if TYPE_CHECKING:
@@ -17,10 +17,10 @@ def crossed(run: Measured) -> dict[str, list[str]]:
 
     Links that no data cross are left out. If that leaves none, the link under study stands alone.
     """
-    sampled = set(run.read(lambda entry: trace.table(entry, "queue_samples"))["link"].unique())
+    sampled = set(run.table("queue_samples")["link"].unique())
     every = crossing(run)
     crossed = {name: flows for name, flows in every.items() if name in sampled and flows}
-    return crossed or {run.read(trace.bottleneck): []}
+    return crossed or {run.trace.bottleneck: []}
 
 
 def crossing(run: Measured) -> dict[str, list[str]]:
@@ -34,7 +34,7 @@ def crossing(run: Measured) -> dict[str, list[str]]:
 
 def _ways(run: Measured) -> dict[str, list[str]]:
     """The links that the data of each flow cross, by the flow's name."""
-    first = run.read(trace.bottleneck)
+    first = run.trace.bottleneck
     try:
         described = json.loads(_core.describe(json.dumps(run.run.scenario)))
     except _core.StudyError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import textwrap
 from dataclasses import dataclass
@@ -115,8 +114,7 @@ class Panel:
     @property
     def end_s(self) -> float:
         """When the run ended."""
-        summary = json.loads(self.run.read(lambda entry: (entry / "summary.json").read_bytes()))
-        return float(summary["end_ns"]) * 1e-9
+        return self.run.trace.end_s
 
     @property
     def crowded(self) -> bool:

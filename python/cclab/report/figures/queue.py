@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.patches import Patch
 
-from cclab import trace, units
+from cclab import units
 from cclab.explain import limits
 from cclab.report.figures import legend
 from cclab.report.figures.crossed import crossed, rate_bps
@@ -117,7 +117,7 @@ def draw(results: Results) -> Drawing | None:
 def _one_way(queues: Sequence[Sequence[_At]]) -> bool:
     """Whether each panel is of the first link under study, which needs no name."""
     return all(
-        [queue.link for queue in own] == [own[0].panel.run.read(trace.bottleneck)] for own in queues
+        [queue.link for queue in own] == [own[0].panel.run.trace.bottleneck] for own in queues
     )
 
 

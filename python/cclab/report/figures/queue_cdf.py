@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
 
-from cclab import trace, units
+from cclab import units
 from cclab.report.figures import legend, named
 from cclab.report.figures.panels import finish, grid, panels
 from cclab.report.figures.style import MUTED
@@ -101,7 +101,7 @@ def _bins(run: Measured) -> dict[str, pl.DataFrame]:
     if not _queues(run):
         return {}
     bands = run.table("bands").with_row_index("at")
-    ahead = bands.filter(pl.col("link") == run.read(trace.bottleneck))
+    ahead = bands.filter(pl.col("link") == run.trace.bottleneck)
     every = run.table("histograms").filter(pl.col("element") == "band")
     warm = run.run.scenario["warmup"] > 0 and (every["metric"] == "warm_sojourn").any()
     bins = every.filter(pl.col("metric") == ("warm_sojourn" if warm else "sojourn"))

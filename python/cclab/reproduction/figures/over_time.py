@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
 
-from cclab import trace
 from cclab.errors import StudyError
 from cclab.plan import short_key, text
 from cclab.report.figures.legend import above
@@ -74,7 +73,7 @@ def _title(point: Point, varying: list[str]) -> str:
 def _samples(point: Point, flow: FlowLine, until: float | None) -> pl.DataFrame:
     """The samples of a flow from its start on while it lasted, or until a time."""
     run = point.runs[0]
-    frame = run.read(lambda entry: trace.samples_of(entry, flow.name))
+    frame = run.trace.samples_of(flow.name)
     started = run.table("flows").filter(name=flow.name)["started_s"].item()
     frame = frame.filter(pl.col("time_s") >= (math.inf if started is None else started))
     return frame if until is None else frame.filter(pl.col("time_s") <= until)

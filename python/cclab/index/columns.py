@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from cclab import _core
-from cclab.catalog import dimensions
 from cclab.errors import StudyError
+from cclab.index import dimensions
 from cclab.metrics import FLOW_GROUPS, group_share, shares, transfers
 
 Cells = dict[str, Any]

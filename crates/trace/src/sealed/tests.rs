@@ -1,0 +1,119 @@
+use super::*;
+
+const CAPTURE: &str = "bottleneck.pcapng";
+
+/// A run that is sealed, its captures with it, in a folder of its own.
+fn sealed(captured: bool) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    fill(&folder.path().join("cafe"), captured);
+    seal(&folder.path().join("cafe"), "{}", "9").expect("sealed");
+    folder
+}
+
+fn fill(run: &Path, captured: bool) {
+    fs::create_dir(run).expect("a run");
+    fs::write(run.join("flows.parquet"), "trace").expect("written");
+    fs::write(run.join("acks.parquet"), vec![7; DEFLATED_BELOW]).expect("written");
+    fs::write(run.join("run.json"), "{\"seed\":1}").expect("written");
+    if captured {
+        fs::write(run.join(CAPTURE), "packets").expect("written");
+    }
+}
+
+fn states(folder: &Path) -> [State; 2] {
+    [false, true].map(|contents| check(&folder.join("cafe.zip"), &folder.join("cafe"), contents))
+}
+
+#[test]
+fn the_same_run_gives_the_same_bytes_and_leaves_nothing_else() {
+    let (first, second) = (sealed(false), sealed(false));
+    let bytes = |folder: &Path| fs::read(folder.join("cafe.zip")).expect("a file");
+    assert_eq!(bytes(first.path()), bytes(second.path()));
+    assert_eq!(fs::read_dir(first.path()).expect("a folder").count(), 1);
+    assert_eq!(states(first.path()), [State::Sound; 2]);
+}
+
+#[test]
+fn what_was_asked_and_measured_is_read_back() {
+    for captured in [false, true] {
+        let folder = sealed(captured);
+        let place = folder.path().join("cafe.zip");
+        for whole in [false, true] {
+            let told = read(&place, whole).expect("sound");
+            assert_eq!((&*told.asked, &*told.metrics), ("{\"seed\":1}", "{}"));
+            assert_eq!(told.metrics_version, "9");
+            let beside = if captured { 7 } else { 0 };
+            assert_eq!(told.bytes, fs::metadata(&place).expect("a file").len() + beside);
+        }
+    }
+}
+
+#[test]
+fn no_bit_can_flip_unseen() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = folder.path().join("cafe.zip");
+    for large in [false, true] {
+        let run = folder.path().join("cafe");
+        fs::create_dir(&run).expect("a run");
+        fs::write(run.join("run.json"), "{}").expect("written");
+        if large {
+            fs::write(run.join("acks.parquet"), vec![7; DEFLATED_BELOW]).expect("written");
+        }
+        seal(&run, "{}", "9").expect("sealed");
+        let whole = fs::read(&place).expect("a file");
+        let apart = if large { 499 } else { 1 };
+        for at in (0..whole.len()).step_by(apart) {
+            for bit in 0..8 {
+                let mut rotten = whole.clone();
+                rotten[at] ^= 1 << bit;
+                fs::write(&place, &rotten).expect("written");
+                let [_, found] = states(folder.path());
+                assert_eq!(found, State::Damaged, "bit {bit} of byte {at}");
+                assert_eq!(read(&place, true), None, "bit {bit} of byte {at}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_cut_off_is_damaged_at_a_glance_and_nothing_is_absent() {
+    let folder = sealed(false);
+    let place = folder.path().join("cafe.zip");
+    let whole = fs::read(&place).expect("a file");
+    for length in [0, 1, 100, whole.len() - 1] {
+        fs::write(&place, &whole[..length]).expect("written");
+        assert_eq!(states(folder.path()), [State::Damaged; 2], "{length} bytes");
+    }
+    fs::remove_file(&place).expect("removed");
+    assert_eq!(states(folder.path()), [State::Absent; 2]);
+}
+
+#[test]
+fn captures_are_part_of_the_run() {
+    let folder = sealed(true);
+    let capture = folder.path().join("cafe").join(CAPTURE);
+    assert_eq!(states(folder.path()), [State::Sound; 2]);
+    fs::write(&capture, "pAckets").expect("written");
+    assert_eq!(states(folder.path()), [State::Sound, State::Damaged]);
+    fs::write(&capture, "packet").expect("written");
+    assert_eq!(states(folder.path()), [State::Damaged; 2]);
+    fs::remove_file(&capture).expect("removed");
+    assert_eq!(states(folder.path()), [State::Damaged; 2]);
+}
+
+#[test]
+fn many_are_looked_at_in_their_order() {
+    let numbers: Vec<usize> = (0..1000).collect();
+    assert_eq!(each(&numbers, |n| n * 2), numbers.iter().map(|n| n * 2).collect::<Vec<_>>());
+    assert!(each(&[] as &[usize], |n| *n).is_empty());
+}
+
+#[test]
+fn one_and_many_are_flushed_and_a_missing_one_is_an_error() {
+    let folder = sealed(true);
+    let place = folder.path().join("cafe.zip");
+    sync(&[&place, &folder.path().join("cafe")]).expect("file and folder");
+    sync(&[&place; 2 * MANY]).expect("many");
+    sync(&[] as &[&Path]).expect("none");
+    assert!(sync(&[folder.path().join("nowhere")]).is_err());
+}
