@@ -294,8 +294,8 @@ def test_columns_of_mixed_kinds_are_of_a_kind_that_holds_all() -> None:
 def test_a_column_that_becomes_one_of_two_kinds_is_made_of_all_runs() -> None:
     common = tables.common
     first = tables.first_columns("runs")
-    assert common({"a": "INTEGER"}, {"a": "REAL"}, "runs") == first | {"a": "REAL"}
-    assert common({"a": tables.VOID}, {"b": "TEXT"}, "runs") == first | {
+    assert common(first | {"a": "INTEGER"}, {"a": "REAL"}, "runs") == first | {"a": "REAL"}
+    assert common(first | {"a": tables.VOID}, {"b": "TEXT"}, "runs") == first | {
         "a": tables.VOID,
         "b": "TEXT",
     }

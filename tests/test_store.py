@@ -277,7 +277,7 @@ def test_a_plan_comes_back_as_it_was_saved(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{", "[]", '{"schema": "other"}', '{"schema": "cclab-plan/1"}']
+    "content", ["", "{", "[]", '{"schema": "other"}', '{"schema": "cclab-plan/2"}']
 )
 def test_a_damaged_plan_is_said_to_be_damaged(tmp_path: Path, content: str) -> None:
     (tmp_path / "plan.json").write_text(content)

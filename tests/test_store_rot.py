@@ -7,15 +7,15 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
-from cclab.catalog import Catalog, records
-from cclab.catalog.frames import RECORD
 
 import cclab
 from cclab import _core
+from cclab.errors import DamageError, RunError
 from cclab.queries import query
-from cclab.store import Store, compact, disk, health
-from conftest import STUDY
+from cclab.store import Store, disk, health
+from conftest import STUDY, flip
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,61 +41,66 @@ def _flipped(content: bytes) -> Iterator[bytes]:
         yield content[:at] + bytes([content[at] ^ 1 << turn % 8]) + content[at + 1 :]
 
 
-def _unsettle(store: Store) -> Path:
-    """Makes the catalog what it is before it is settled: a part. Gives that."""
-    kept = records.read_settled(store.path / "catalog", "runs")
-    assert kept is not None
-    shutil.rmtree(store.path / "catalog")
-    records.write_part(store.path / "catalog", kept.select(*RECORD), store.path / "tmp")
-    (part,) = records.parts_of(store.path / "catalog")
-    return part
+def test_no_bit_of_a_run_can_flip_unseen(store: Store) -> None:
+    """Nor be believed: neither what is listed, nor what was measured, nor a row of the trace."""
+    plan, told = store.plan(), query(store.path)
+    file = max((store.file(run) for run in store.ids()), key=lambda found: found.stat().st_size)
+    whole = file.read_bytes()
+    for rotten in _flipped(whole):
+        file.write_bytes(rotten)
+        assert health.examine(store).torn == [file.stem]
+        assert [run.id for run in store.survey(plan).damaged] == [file.stem]
+        with pytest.raises(DamageError, match=file.stem):
+            cclab.load(store.path)
+        index = store.path / "index.sqlite"
+        index.unlink()
+        assert query(store.path).equals(told.filter(pl.col("run") != file.stem))
+        file.write_bytes(whole)
+        assert query(store.path).equals(told)
 
 
-def test_no_bit_of_a_part_can_flip_unseen(store: Store, cli: Cli) -> None:
-    told = query(store.path)
-    part = _unsettle(store)
-    content = part.read_bytes()
-    assert records.read_parts([part]).height == len(store.ids())
-    for rotten in _flipped(content):
-        part.write_bytes(rotten)
-        assert records.read_parts([part]).height == 0
-        assert Catalog(store).torn_parts() == [part]
+def test_no_bit_of_a_capture_can_flip_unseen(results: Results, tmp_path: Path) -> None:
+    shutil.copytree(results.store.path, tmp_path / "copy")
+    store = Store(tmp_path / "copy")
+    run = min(store.ids())
+    (capture,) = (store.captures / run).iterdir()
+    for rotten in _flipped(capture.read_bytes()):
+        capture.write_bytes(rotten)
+        assert health.examine(store).torn == [run]
+        assert [one.id for one in store.survey(store.plan()).damaged] == [run]
+
+
+def test_no_bit_of_the_index_can_flip_unseen(store: Store, cli: Cli) -> None:
+    told, index = query(store.path), store.path / "index.sqlite"
+    whole = index.read_bytes()
+    for rotten in _flipped(whole):
+        index.write_bytes(rotten)
+        assert health.examine(store).derived == ["index.sqlite"]
+        assert query(store.path).equals(told)
+        assert index.read_bytes() == whole
+    index.write_bytes(rotten)
     checked = cli("store", "verify", store.path)
     assert checked.returncode == 0
-    assert f"catalog/parts/{part.name}: not of these entries" in checked.stderr
-    assert query(store.path).equals(told)
-    assert not part.exists()
+    assert "index.sqlite: not of these runs" in checked.stderr
 
 
-def test_no_bit_of_a_pack_can_flip_unseen(store: Store) -> None:
-    ids = store.ids()
-    compact.compact(store)
-    pack = max((store.path / "packs").iterdir(), key=lambda found: found.stat().st_size)
-    content = pack.read_bytes()
-    seen = 0
-    for rotten in _flipped(content):
-        pack.write_bytes(rotten)
-        found = health.examine(Store(store.path))
-        if pack.name not in found.unreadable:
-            assert found.sound + len(found.torn) + len(found.foreign) == len(ids)
-            assert set(found.torn) <= ids
-            # A bit that means nothing to Parquet may flip; the runs are then as they were.
-            assert found.whole == (found.sound == len(ids))
-        seen += not found.whole
-    assert seen > PLACES // 2
-
-
-def test_a_packed_run_survives_damage_to_the_folder_beside_it(store: Store, tmp_path: Path) -> None:
-    run = min(store.ids())
-    shutil.copytree(store.entry(run), tmp_path / "kept")
-    compact.compact(store)
-    shutil.copytree(tmp_path / "kept", store.entry(run))
-    (store.entry(run) / "flows.parquet").write_bytes(b"torn")
-    compact.unpack(store)
-    assert health.examine(Store(store.path)).whole
-    assert store.ids() == {one.id for one in store.plan().runs}
-    (aside,) = store.aside.rglob("flows.parquet")
-    assert aside.read_bytes() == b"torn"
+def test_a_row_of_a_trace_whose_bits_flipped_is_not_read(store: Store) -> None:
+    """Also where the digest was compared before: each table has a checksum of its own."""
+    loaded = cclab.load(store.path)
+    file, samples = loaded.runs[0].trace.file, loaded.samples(0)
+    content = file.read_bytes()
+    name = b"flow_samples.parquet"
+    at, seen = content.index(name) + len(name), 0
+    for turn in range(100):
+        flip(file, at + turn)
+        try:
+            # A bit that says that no more follows may flip: the rows are then as they were.
+            assert loaded.samples(0).equals(samples)
+        except RunError as error:
+            assert "flow_samples" in str(error)
+            seen += 1
+        file.write_bytes(content)
+    assert seen > 95
 
 
 class _Disk:
@@ -120,9 +125,9 @@ class _Disk:
         follow(os, "replace", 2)
         whole = _core.sync
 
-        def sync(folders: list[str | os.PathLike[str]]) -> None:
-            whole(folders)
-            self.events += [(Path(folder),) for folder in folders]
+        def sync(paths: list[str | os.PathLike[str]]) -> None:
+            whole(paths)
+            self.events += [(Path(path),) for path in paths]
 
         watch.setattr(_core, "sync", sync)
 
@@ -140,7 +145,7 @@ def test_what_takes_a_name_is_on_the_disk_and_its_name_follows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study = tmp_path / "short.toml"
-    study.write_text(STUDY)
+    study.write_text(STUDY + '[trace]\ncapture = ["bottleneck"]\n')
     followed = _Disk(monkeypatch)
     results = cclab.run(study, out=tmp_path / "out", set=["duration=600ms"])
     root = results.store.path
@@ -149,28 +154,13 @@ def test_what_takes_a_name_is_on_the_disk_and_its_name_follows(
         for when, source, to in followed.moves()
         if to.is_relative_to(root) and "tmp" not in to.relative_to(root).parts
     ]
-    entries = [to.name for _, _, to in lasting if to.parent == results.store.runs]
-    assert sorted(entries) == sorted(results.store.ids())
+    files = [to.stem for _, _, to in lasting if to.parent == results.store.runs]
+    assert sorted(files) == sorted(results.store.ids())
+    captured = [to.name for _, _, to in lasting if to.parent == results.store.captures]
+    assert sorted(captured) == sorted(results.store.ids())
+    assert root / "index.sqlite" in [to for _, _, to in lasting]
     for when, source, to in lasting:
-        if to.parent.name == "parts" or to.is_relative_to(root / "report"):
+        if to.is_relative_to(root / "report"):
             continue  # Lost, they are made again.
         assert followed.flushed(source, before=when), to
         assert followed.flushed(to.parent, after=when), to
-
-
-def test_what_goes_is_on_the_disk_elsewhere(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    followed = _Disk(monkeypatch)
-    for verb, there, home in (
-        (compact.compact, store.runs, store.path / "packs"),
-        (compact.unpack, store.path / "packs", store.runs),
-    ):
-        followed.events.clear()
-        verb(store)
-        moves = [*followed.moves()]
-        came = [(when, source) for when, source, to in moves if to.parent == home]
-        gone = [when for when, source, _ in moves if there in (source, source.parent)]
-        assert came
-        assert gone
-        for when, source in came:
-            assert followed.flushed(source, before=when)
-            assert followed.flushed(home, after=when, before=min(gone))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import subprocess
@@ -11,14 +10,14 @@ from typing import TYPE_CHECKING
 from unittest.mock import Mock
 
 import pytest
-from cclab.catalog import Catalog
 
 import cclab
 from cclab import _core, backends
 from cclab.errors import InputError, StoreError
+from cclab.index import Index
 from cclab.queries import query
-from cclab.store import Store, compact, gc, health, transfer
-from conftest import STUDY, files_of
+from cclab.store import Store, gc, health, transfer
+from conftest import STUDY, files_of, flip, forge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,66 +47,47 @@ def test_a_whole_store_is_whole(store: Store) -> None:
 
 
 def test_what_is_damaged_is_named_by_what_is_wrong(cli: Cli, store: Store) -> None:
-    torn, forged, other, *_ = sorted(store.ids())
-    file = store.entry(torn) / "flow_samples.parquet"
-    file.write_bytes(file.read_bytes()[:-1] + b"x")
-    shutil.copytree(store.entry(forged), store.entry("0" * 20))
-    (store.runs / "notes.txt").write_text("not an entry")
-    # Sound by its manifest, and yet of another seed than its name says.
-    asked = store.entry(other) / "run.json"
-    text = asked.read_text()
-    asked.write_text(text.replace('"seed":7', '"seed":9').replace('"seed":8', '"seed":9'))
-    manifest = json.loads((store.entry(other) / "manifest.json").read_text())
-    content = asked.read_bytes()
-    manifest["files"]["run.json"] = {
-        "bytes": len(content),
-        "sha256": hashlib.sha256(content).hexdigest(),
-    }
-    (store.entry(other) / "manifest.json").write_text(json.dumps(manifest))
-    (store.path / "catalog/flows.parquet").write_bytes(b"torn")
+    torn, copied, other, uncaptured = sorted(store.ids())
+    flip(store.file(torn))
+    shutil.copy(store.file(copied), store.file("0" * 20))
+    (store.runs / "notes.txt").write_text("not a run")
+    forge(store, other, _of_another_seed)
+    (capture,) = (store.captures / uncaptured).iterdir()
+    capture.unlink()
+    flip(store.path / "index.sqlite")
     for plan in store.plans.glob("*.json"):
         plan.write_text(plan.read_text() + " ")
     told = cli("store", "verify", store.path, "--json")
     assert told.returncode == 3
     found = json.loads(told.stdout)
-    assert found["torn"] == [torn]
-    assert found["foreign"] == sorted(["0" * 20, "notes.txt", other])
-    assert found["sound"] == len(store.loose()) - 4
-    assert "catalog/flows.parquet" in found["derived"]
+    assert found["torn"] == sorted([torn, "0" * 20, uncaptured])
+    assert found["foreign"] == sorted(["notes.txt", other])
+    assert found["sound"] == 1
+    assert found["derived"] == ["index.sqlite"]
     assert len(found["plans"]) == 1
     assert f"{torn}: torn" in told.stderr
     assert "is damaged" in told.stderr
 
 
+def _of_another_seed(folder: Path) -> None:
+    """Sound by its digest, and yet of another seed than the run's name says."""
+    asked = folder / "run.json"
+    text = asked.read_text()
+    asked.write_text(text.replace('"seed":7', '"seed":9').replace('"seed":8', '"seed":9'))
+
+
+def test_a_file_of_another_run_is_foreign(short_runs: Results, tmp_path: Path) -> None:
+    shutil.copytree(short_runs.store.path, tmp_path / "copy")
+    store = Store(tmp_path / "copy")
+    shutil.copy(store.file(min(store.ids())), store.file("0" * 20))
+    assert health.examine(store).foreign == ["0" * 20]
+
+
 def test_what_can_be_made_again_is_no_damage(cli: Cli, store: Store) -> None:
-    (store.path / "catalog/flows.parquet").write_bytes(b"torn")
+    flip(store.path / "index.sqlite")
     told = cli("store", "verify", store.path)
     assert told.returncode == 0
-    assert "catalog/flows.parquet: not of these entries" in told.stderr
-
-
-def test_damage_in_a_pack_is_found(store: Store, tmp_path: Path) -> None:
-    short = cclab.run(
-        _study_without_captures(tmp_path, store), out=tmp_path / "plain", set=["duration=700ms"]
-    )
-    compact.compact(short.store)
-    whole = health.examine(Store(short.store.path))
-    assert whole.whole
-    first, second, *_ = sorted((short.store.path / "packs").iterdir())
-    first.write_bytes(b"no parquet")
-    content = bytearray(second.read_bytes())
-    content[40:80] = b"\xff" * 40
-    second.write_bytes(bytes(content))
-    found = health.examine(Store(short.store.path))
-    assert not found.whole
-    assert first.name in found.unreadable
-    assert found.torn or second.name in found.unreadable
-
-
-def _study_without_captures(tmp_path: Path, store: Store) -> Path:
-    file = tmp_path / "plain.toml"
-    file.write_text(STUDY)
-    return file
+    assert "index.sqlite: not of these runs" in told.stderr
 
 
 def test_nothing_goes_that_a_plan_needs(store: Store) -> None:
@@ -120,29 +100,20 @@ def test_what_no_plan_needs_goes(cli: Cli, store: Store, study: Path) -> None:
     before = _lasting(store)
     strange = cclab.run(study, out=store.path.parent / "other", set=["duration=600ms"]).store
     for run in strange.ids():
-        shutil.copytree(strange.entry(run), store.entry(run))
-    Catalog(store).settle()
+        shutil.copy(strange.file(run), store.file(run))
+    # Of a writer that was killed before its run had its name.
+    (store.captures / ("f" * 20)).mkdir()
+    (store.captures / ("f" * 20) / "bottleneck.pcapng").write_bytes(b"packets")
+    Index(store).refresh()
     (store.path / "aside/one").mkdir(parents=True)
     (store.path / "aside/one/file").write_text("damaged")
     shown = json.loads(cli("store", "gc", store.path, "--dry-run", "--json").stdout)
     assert shown["runs"] == sorted(strange.ids())
+    assert shown["captures"] == ["f" * 20]
     assert shown["aside"] == ["one"]
     assert strange.ids() < store.ids()
     assert cli("store", "gc", store.path).returncode == 0
     assert _lasting(store) == before
-
-
-def test_compacted_runs_go_too(store: Store, study: Path, tmp_path: Path) -> None:
-    one = cclab.run(study, out=tmp_path / "a", set=["duration=600ms"]).store
-    alone = _lasting(one)
-    two = cclab.run(study, out=tmp_path / "b", set=["duration=650ms"]).store
-    for run in two.ids() - one.ids():
-        shutil.copytree(two.entry(run), one.entry(run))
-    compact.compact(one)
-    gc.collect(one)
-    compact.unpack(one)
-    Catalog(one).settle()
-    assert _lasting(one) == alone
 
 
 def test_runs_of_other_versions_go_when_asked(
@@ -169,7 +140,7 @@ def test_runs_of_other_versions_go_when_asked(
         part = gc.garbage(store, backends.outdated)
         assert part.plans == []
         assert set(part.runs) < set(found.runs)
-        left = Catalog(store).tables().runs.collect()
+        left = Index(store).tables().runs.collect()
         gone = left.filter(left["run"].is_in(part.runs))["version"].to_list()
         assert gone
         assert all("cubic 2" in version for version in gone)
@@ -258,20 +229,15 @@ def test_stores_are_merged(store: Store, study: Path, tmp_path: Path) -> None:
     cclab.run(study, out=tmp_path / "both", set=["duration=650ms"])
     cclab.run(study, out=tmp_path / "both", set=["duration=600ms"])
     assert transfer.bring(two.path, one).new == len(two.ids() - one.ids() | two.ids())
-    Catalog(one).settle()
+    Index(one).refresh()
     assert _lasting(one) == _lasting(Store(tmp_path / "both"))
     assert transfer.bring(two.path, one).new == 0
 
 
-@pytest.mark.parametrize("compacted", [False, True])
-def test_what_is_damaged_is_brought_again(study: Path, tmp_path: Path, compacted: bool) -> None:
+def test_what_is_damaged_is_brought_again(study: Path, tmp_path: Path) -> None:
     source = cclab.run(study, out=tmp_path / "source", set=["duration=600ms"]).store
     target = cclab.run(study, out=tmp_path / "target", set=["duration=600ms"]).store
-    torn = min(target.ids())
-    file = target.entry(torn) / "flows.parquet"
-    file.write_bytes(file.read_bytes()[:-1] + b"x")
-    if compacted:
-        compact.compact(source)
+    flip(target.file(min(target.ids())))
     done = transfer.bring(source.path, target)
     assert (done.new, done.whole) == (1, True)
     assert health.examine(target).whole
@@ -310,7 +276,7 @@ def test_an_archive_is_brought_whole_or_not_at_all(
     assert transfer.export(store, store.ids(), archive).whole
     content = archive.read_bytes()
     target = Store(tmp_path / "target")
-    header = content.index(b"/run.json") if ending == ".tar" else len(content) // 3
+    header = content.index(b"/runs/") if ending == ".tar" else len(content) // 3
     flipped = content[:header] + bytes([content[header] ^ 0x20]) + content[header + 1 :]
     for damaged in (flipped, content[: len(content) * 2 // 3], content[: -10240 - 512]):
         archive.write_bytes(damaged)
@@ -322,23 +288,14 @@ def test_an_archive_is_brought_whole_or_not_at_all(
     assert target.ids() == store.ids()
 
 
-@pytest.mark.parametrize("compacted", [False, True])
-def test_what_is_not_brought_is_told(
-    cli: Cli, study: Path, tmp_path: Path, compacted: bool
-) -> None:
+def test_what_is_not_brought_is_told(cli: Cli, study: Path, tmp_path: Path) -> None:
     source = cclab.run(study, out=tmp_path / "source", set=["duration=600ms"]).store
     torn, gone, forged, *_ = (run.id for run in source.plan().runs)
-    shutil.rmtree(source.entry(gone))
-    # Sound by its manifest, but of another run.
+    source.file(gone).unlink()
+    # Sound by its digest, but of another run.
     strange = forged[:-1] + ("0" if forged[-1] != "0" else "1")
-    source.entry(forged).rename(source.entry(strange))
-    manifest = source.entry(strange) / "manifest.json"
-    manifest.write_text(manifest.read_text().replace(forged, strange))
-    file = source.entry(torn) / "flows.parquet"
-    file.write_bytes(file.read_bytes()[:-1] + b"x")
-    if compacted:
-        compact.compact(source)
-        assert source.loose() == {torn}
+    source.file(forged).rename(source.file(strange))
+    flip(source.file(torn))
     told = cli("store", "import", source.path, tmp_path / "target")
     assert told.returncode == 3
     assert "1 new run in" in told.stderr
@@ -367,5 +324,5 @@ def test_a_folder_is_exported_whole_or_not_at_all(
     assert set(tmp_path.iterdir()) == there
     assert transfer.export(store, store.ids(), tmp_path / "target").whole
     assert _lasting(Store(tmp_path / "target")) == {
-        name: content for name, content in _lasting(store).items() if "catalog" not in name
+        name: content for name, content in _lasting(store).items() if "index" not in name
     }
