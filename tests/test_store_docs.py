@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shlex
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pytest
 
 import cclab
 from cclab.cli.exits import DONE
 from cclab.cli.main import invoke
-from cclab.store import compact
 from conftest import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from cclab import Results
 
 DOCS = (ROOT / "docs/store.md").read_text()
 
@@ -27,44 +30,45 @@ def blocks(language: str) -> list[str]:
 
 
 @pytest.fixture
-def compacted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Works in a folder with the compacted results of a short quickstart."""
+def quickstart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Results:
+    """Works in a folder with the results of a short quickstart."""
     monkeypatch.chdir(tmp_path)
     short = ["duration=2s", "warmup=500ms"]
-    results = cclab.run(ROOT / "examples/quickstart.toml", set=short, repeat=2)
-    compact.compact(results.store)
+    return cclab.run(ROOT / "examples/quickstart.toml", set=short, repeat=2)
 
 
-@pytest.mark.usefixtures("compacted")
-def test_every_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    shares, windows = blocks("sql")
-    found = _asked(shares)
-    assert [row[:3] for row in found] == [("cubic", 0.02, 2), ("reno", 0.02, 2), ("reno", 0.1, 4)]
-    assert len(_asked(windows)) == 4
+def test_every_example_runs(quickstart: Results, capsys: pytest.CaptureFixture[str]) -> None:
     seen: dict[str, Any] = {}
     for block in blocks("python"):
         exec(compile(block, "docs/store.md", "exec"), seen)
-    assert seen["means"].to_dict() == pytest.approx(
-        {cc: sum(v) / len(v) for cc, v in _goodputs().items()}
-    )
-    assert seen["largest"].height == 4
+    goodputs: dict[str, list[float]] = {}
+    for cc, goodput in quickstart.flows.select("cc", "goodput_bps").iter_rows():
+        goodputs.setdefault(cc, []).append(goodput)
+    expected = {cc: sum(v) / len(v) for cc, v in goodputs.items()}
+    assert seen["means"]["goodput_bps"].to_dict() == pytest.approx(expected)
+    summary = {cc: (n, mean) for cc, n, mean in seen["summary"].fetchall()}
+    assert {cc: n for cc, (n, _) in summary.items()} == {cc: len(v) for cc, v in goodputs.items()}
+    assert {cc: mean for cc, (_, mean) in summary.items()} == pytest.approx(expected)
+    assert seen["largest"].height == len(quickstart.runs) == 4
+    windows = dict(seen["largest"].iter_rows())
+    for run in quickstart.runs:
+        assert windows[run.run.id] == run.table("flow_samples")["cwnd_bytes"].max()
     assert 0 < seen["shares"]["share"].max() <= 1
-    commands = re.findall(r"^    cclab (query results.*|store ls results.*)$", DOCS, re.MULTILINE)
-    assert len(commands) == 6
+    commands = re.findall(
+        r"^    (cclab (?:query results|store ls).*|sqlite3 .*)$", DOCS, re.MULTILINE
+    )
+    assert len(commands) == 7
     for command in commands:
-        assert invoke(shlex.split(command)) == DONE, capsys.readouterr().err
+        program, *words = shlex.split(command)
+        if program == "cclab":
+            assert invoke(words) == DONE, capsys.readouterr().err
+        else:
+            with closing(sqlite3.connect(words[0])) as index:
+                assert len(index.execute(words[1]).fetchall()) == 4
 
 
-def _asked(question: str) -> list[Any]:
-    """What DuckDB answers."""
-    with duckdb.connect() as connection:
-        return connection.execute(question).fetchall()
-
-
-def _goodputs() -> dict[str, list[float]]:
-    """What each variant got, by another way than the examples'."""
-    rows = _asked("SELECT cc, goodput_bps FROM 'results/quickstart/catalog/flows.parquet'")
-    found: dict[str, list[float]] = {}
-    for cc, goodput in rows:
-        found.setdefault(cc, []).append(goodput)
-    return found
+def test_the_digests_are_where_the_page_says(quickstart: Results) -> None:
+    folder = quickstart.store.path
+    for file in (folder / "index.sqlite", *(folder / "runs").iterdir()):
+        content = file.read_bytes()
+        assert hashlib.sha256(content[:-64]).hexdigest().encode() == content[-64:]

@@ -146,6 +146,7 @@ def carry_out(
         with contextlib.suppress(DamageError):
             results = _measured(store, plan)
             if not _unmeasured(results, only):
+                _refresh_index(store)
                 return results
     if todo and cluster is None:
         backend.check(todo)
@@ -175,15 +176,20 @@ def carry_out(
             failed += done(unreadable)
             failed += _grow(growth, writer, only, done, tried)
             results = _measured(store, growth.plan)
-    # It is made again when it is needed; who reads it with other programs needs it now.
-    with contextlib.suppress(StoreError):
-        Index(store).refresh()
+    _refresh_index(store)
     told = {run.id for run, _ in failed}
     lost = [run for run in _unmeasured(results, only) if run.id not in told]
     failed += [(run, f"it was removed from {store.path} meanwhile") for run in lost]
     if failed:
         raise RunsFailedError(failed, results)
     return results
+
+
+def _refresh_index(store: Store) -> None:
+    """Has the index of all that is there for whoever reads it with other programs; those of cclab
+    make it again where it cannot be written now."""
+    with contextlib.suppress(StoreError):
+        Index(store).refresh()
 
 
 def _gone(store: Store, runs: list[Run], todo: list[Run], only: Sequence[str]) -> list[Run]:
