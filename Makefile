@@ -174,7 +174,7 @@ bench-sweep: .venv/.core-release ## What a sweep of 10,000 short runs costs besi
 	$(BIN)/python benches/sweep.py $(BENCH_FLAGS)
 
 .PHONY: bench-store
-bench-store: .venv/.core-release ## How long a store of 100,000 runs is made, listed, asked and reported
+bench-store: .venv/.core-release ## How long it takes to make, list, ask and report a store of 100,000 runs
 	$(BIN)/python benches/store.py $(BENCH_FLAGS)
 
 # Debian's libraries, as an ns-3 user has them. Their pkg-config files name libraries that

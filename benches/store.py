@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How long a store of many runs takes to make, list, ask and report, loose and compacted.
+"""How long a store of many runs takes to make, list, ask and report.
 
     .venv/bin/python benches/store.py [--runs N] [--folder DIR] [--json FILE]
 
@@ -58,7 +58,7 @@ _ESTIMATE = "import sys, cclab; cclab.load(sys.argv[1]).summaries"
 
 
 def main() -> None:
-    """Makes the store, asks it, compacts it, and asks it again."""
+    """Makes the store and asks it."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--runs", type=int, default=100_000)
     options.add_argument("--folder", type=Path, help="where to keep the store")
@@ -87,26 +87,27 @@ def _bench(asked: int, folder: Path) -> dict[str, float]:
     print(f"{runs:,} runs, each simulated; {os.cpu_count()} processors, {platform.machine()}")
     made = _timed("made (or looked whether all is there)", _python(_MAKE, study, store))
     told: dict[str, float] = {"runs": runs, "make_s": made}
-    told |= {f"loose_{name}": number for name, number in _ask(store).items()}
-    told["compact_s"] = _timed("cclab store compact", [_CCLAB, "store", "compact", str(store)])
-    told |= {f"compacted_{name}": number for name, number in _ask(store).items()}
-    return told
+    return told | _ask(store)
 
 
 def _ask(store: Path) -> dict[str, float]:
     """Lists, asks and reports the store as it is, and measures it."""
-    files = [
-        file for part in ("runs", "packs", "tables", "catalog") for file in _below(store, part)
-    ]
-    size = sum(file.stat().st_size for file in files)
-    print(f"  {len(files):,} files, {size / 1e6:,.0f} MB")
-    where = "cc == 'cubic' and goodput_bps > 4Mbit"
     # One that is there would be looked at, and left.
     shutil.rmtree(store / "report", ignore_errors=True)
+    files = [file for file in store.rglob("*") if file.is_file()]
+    size = sum(file.stat().st_size for file in files)
+    print(f"  {len(files):,} files, {size / 1e6:,.0f} MB")
+    index = store / "index.sqlite"
+    print(f"  of it the index: {index.stat().st_size / 1e6:,.0f} MB")
+    where = "cc == 'cubic' and goodput_bps > 4Mbit"
+    list_ = [_CCLAB, "store", "ls", str(store)]
+    listed = _timed("cclab store ls", list_)
+    index.unlink()
     return {
         "files": len(files),
         "bytes": size,
-        "list_s": _timed("cclab store ls", [_CCLAB, "store", "ls", str(store)]),
+        "list_s": listed,
+        "index_s": _timed("... with the index made of all runs", list_),
         "query_s": _timed("cclab query", [_CCLAB, "query", str(store), where]),
         "query_grouped_s": _timed(
             "cclab query --group-by", [_CCLAB, "query", str(store), "--group-by", "cc"]
@@ -115,10 +116,6 @@ def _ask(store: Path) -> dict[str, float]:
         "estimate_s": _timed("... and every estimate and interval", _python(_ESTIMATE, store)),
         "report_s": _timed("cclab report", [_CCLAB, "report", str(store)]),
     }
-
-
-def _below(store: Path, part: str) -> list[Path]:
-    return [file for file in (store / part).rglob("*") if file.is_file()]
 
 
 def _python(script: str, *arguments: Path) -> list[str]:

@@ -6,7 +6,7 @@
 A run is the simulation and the writing of its trace. All else that the processors' time goes to is
 overhead: handing out, measuring, sealing, flushing, renaming, and waiting. Printed are the real
 time of the sweep, the overhead per run, how busy the processors were, and what a sweep does once:
-it looks at what is there (here at the end, when all of it is), saves the plan, settles the catalog.
+it looks at what is there (here at the end, when all of it is), saves the plan, makes the index.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cclab.catalog import Catalog
-
 from cclab import api
 from cclab.backends.sim import Simulator
 from cclab.execute import execute
 from cclab.execute.crew import Local
+from cclab.index import Index
 from cclab.store import Store
 from cclab.study import Study
 
@@ -116,12 +115,12 @@ def main() -> None:
 
 
 def _once_s(store: Store, plan: Plan) -> float:
-    """What a sweep takes once: looking at what is there, saving the plan, settling the catalog."""
+    """What a sweep takes once: looking at what is there, saving the plan, making the index."""
     began = time.monotonic()
     assert not store.survey(plan).missing
     with store.writer() as writer:
         writer.save_plan(plan)
-    Catalog(store).settle()
+    Index(store).refresh()
     return time.monotonic() - began
 
 

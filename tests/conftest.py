@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import zipfile
+from contextlib import closing
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -178,6 +180,15 @@ def kept(out: Path) -> dict[str, bytes]:
     """What a store holds for good: all but what was set aside and what is under way."""
     passing = ("aside/", "tmp/")
     return {name: text for name, text in files_of(out).items() if not name.startswith(passing)}
+
+
+def index_of(out: Path) -> dict[str, list[tuple[object, ...]]]:
+    """The rows of the index of a store, by table, without those of its plans."""
+    with closing(sqlite3.connect(out / "index.sqlite")) as index:
+        return {
+            table: index.execute(f"SELECT * FROM {table}").fetchall()
+            for table in ("runs", "flows", "groups", "traffic", "probes")
+        }
 
 
 def save(writer: Writer, run: Run, produce: Callable[[Path], None], metrics: str = "{}") -> None:

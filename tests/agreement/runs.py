@@ -31,8 +31,8 @@ def simulated(folder: Path) -> dict[str, Path]:
         study = f'stack = "{stack}"\n' + study_of_two(POINTS.values())
         file = folder / f"{name}.toml"
         file.write_text(study)
-        entry = cclab.run(file, out=folder / name).runs[0].entry
-        found |= _captures(name, entry, folder)
+        captures = cclab.run(file, out=folder / name).runs[0].trace.captures
+        found |= _captures(name, captures, folder)
     return found
 
 
@@ -49,16 +49,16 @@ def emulated(folder: Path) -> dict[str, Path]:
         study = study.replace(
             "[network.bottleneck]", '[network]\nby = "kernel"\n[network.bottleneck]'
         )
-        entry = results_of(folder / name, study).runs[0].entry
-        found |= _captures(name, entry, folder)
+        captures = results_of(folder / name, study).runs[0].trace.captures
+        found |= _captures(name, captures, folder)
     return found
 
 
-def _captures(name: str, entry: Path, folder: Path) -> dict[str, Path]:
+def _captures(name: str, captures: Path, folder: Path) -> dict[str, Path]:
     """Those of a run, in microseconds: all three are to read the same times."""
     found = {}
     for point, file in POINTS.items():
         converted = folder / f"{name} {point}.pcap"
-        classic(entry / f"{file}.pcapng", converted)
+        classic(captures / f"{file}.pcapng", converted)
         found[f"{name}/{point}"] = converted
     return found

@@ -17,6 +17,7 @@ from cclab.errors import InputError
 from cclab.expressions import Term
 from cclab.index import Index
 from cclab.index.dimensions import UNITS
+from cclab.index.tables import PLAN
 from cclab.queries import columns as names
 from cclab.queries import groups
 from cclab.queries.expression import condition, kind_of
@@ -115,14 +116,14 @@ class _Asked:
     def of(self, tables: Tables) -> pl.DataFrame:
         if not self.every:
             # What no plan asked for by itself, cclab added.
-            tables = replace(tables, runs=tables.runs.filter(pl.col(names.PLAN).is_not_null()))
+            tables = replace(tables, runs=tables.runs.filter(pl.col(PLAN).is_not_null()))
         wide = names.Wide.of(tables, self.table)
         frame = wide.frame
         if self.where is not None:
             frame = frame.filter(condition(self.where, wide.terms))
         apart = not self.pool and _of_several_plans(frame)
         if self.group_by:
-            plan = [names.PLAN] if apart and names.PLAN not in self.group_by else []
+            plan = [PLAN] if apart and PLAN not in self.group_by else []
             found = groups.grouped(frame, wide, [*plan, *self.group_by], self.columns)
             terms = {n: Term(pl.col(n), kind_of(kind)) for n, kind in found.schema.items()}
             return self._ordered(found.lazy(), terms).collect()
@@ -139,5 +140,5 @@ class _Asked:
 
 def _of_several_plans(frame: pl.LazyFrame) -> bool:
     """Whether rows are of several plans; what is of none is of runs that cclab added."""
-    plans = frame.select(pl.col(names.PLAN).drop_nulls().unique().head(2)).collect()
+    plans = frame.select(pl.col(PLAN).drop_nulls().unique().head(2)).collect()
     return plans.height > 1
