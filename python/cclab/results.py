@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -344,9 +343,11 @@ def read_metrics(store: Store, runs: list[Run]) -> dict[str, dict[str, Any] | Ru
         except RunError as error:
             return error
 
-    found = store.told(ids, whole=len(ids) <= CHECKED)
-    with ThreadPoolExecutor() as pool:
-        return dict(zip(found, pool.map(read, found.keys(), found.values()), strict=True))
+    found: dict[str, dict[str, Any] | RunError] = {}
+    for start in range(0, len(ids), CHECKED):
+        told = store.told(ids[start : start + CHECKED], whole=len(ids) <= CHECKED)
+        found |= {run: read(run, said) for run, said in told.items()}
+    return found
 
 
 def _compare_repeats(runs: list[Measured]) -> None:

@@ -145,21 +145,21 @@ pub fn seal(folder: &Path, metrics: &str, metrics_version: &str) -> io::Result<(
             names.push(name);
         }
     }
-    // What was asked comes first, for whoever reads no further.
-    names.sort_by(|a, b| (a != ASKED, a).cmp(&(b != ASKED, b)));
-    let place = file_of(folder);
-    let mut archive = ZipArchiveWriter::new(BufWriter::with_capacity(CHUNK, File::create(&place)?));
-    let mut metrics = Some(metrics);
-    for name in &names {
-        if name != ASKED
-            && let Some(text) = metrics.take()
-        {
-            add(&mut archive, METRICS, text.as_bytes())?;
-        }
-        add(&mut archive, name, &fs::read(folder.join(name))?)?;
+    names.sort();
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(file_of(folder))?;
+    let mut archive = ZipArchiveWriter::new(BufWriter::with_capacity(CHUNK, file));
+    // What was asked and measured comes first, for whoever reads no further.
+    if names.iter().any(|name| name == ASKED) {
+        add(&mut archive, ASKED, &fs::read(folder.join(ASKED))?)?;
     }
-    if let Some(text) = metrics {
-        add(&mut archive, METRICS, text.as_bytes())?;
+    add(&mut archive, METRICS, metrics.as_bytes())?;
+    for name in names.iter().filter(|name| *name != ASKED) {
+        add(&mut archive, name, &fs::read(folder.join(name))?)?;
     }
     if !captures.is_empty() {
         add(&mut archive, CAPTURES, &serde_json::to_vec(&captures)?)?;
@@ -168,8 +168,12 @@ pub fn seal(folder: &Path, metrics: &str, metrics_version: &str) -> io::Result<(
     archive.set_comment(head + &"0".repeat(DIGITS));
     let mut file = archive.finish().map_err(io::Error::other)?;
     file.flush()?;
-    let file = file.into_inner().map_err(|error| error.into_error())?;
-    write_digest(file, &place)?;
+    let mut file = file.into_inner().map_err(|error| error.into_error())?;
+    // In the place that the comment has left for it.
+    let before = file.metadata()?.len() - DIGITS as u64;
+    let (_, sha256) = digest_of(&mut file, before)?;
+    file.seek(SeekFrom::Start(before))?;
+    file.write_all(sha256.as_bytes())?;
     for name in &names {
         fs::remove_file(folder.join(name))?;
     }
@@ -200,16 +204,6 @@ fn add<W: Write>(archive: &mut ZipArchiveWriter<W>, name: &str, content: &[u8]) 
     };
     entry.finish(descriptor).map_err(io::Error::other)?;
     Ok(())
-}
-
-/// Writes the digest of what `written` holds in the place that was left for it at the end.
-fn write_digest(written: File, place: &Path) -> io::Result<()> {
-    drop(written);
-    let mut file = File::options().read(true).write(true).open(place)?;
-    let before = file.metadata()?.len() - DIGITS as u64;
-    let (_, sha256) = digest_of(&mut file, before)?;
-    file.seek(SeekFrom::Start(before))?;
-    file.write_all(sha256.as_bytes())
 }
 
 /// The length of the first `most` bytes of `file` and the digest of them.
@@ -285,11 +279,18 @@ fn is_of(file: &mut File, comment: &Comment) -> io::Result<bool> {
 fn captures_of(file: &File) -> io::Result<Captures> {
     let [text] = members(file, [CAPTURES])?;
     let listed: Captures = serde_json::from_str(&text)?;
-    let plain = |name: &String| Path::new(name).file_name().is_some_and(|last| last == &**name);
+    let plain = |name: &String| {
+        Path::new(name)
+            .file_name()
+            .is_some_and(|last| last == &**name)
+    };
     match listed.keys().all(plain) {
         true => Ok(listed),
         // It may come from anywhere.
-        false => Err(io::Error::new(ErrorKind::InvalidData, "a capture elsewhere")),
+        false => Err(io::Error::new(
+            ErrorKind::InvalidData,
+            "a capture elsewhere",
+        )),
     }
 }
 
@@ -297,14 +298,18 @@ fn captures_of(file: &File) -> io::Result<Captures> {
 fn members<const N: usize>(file: &File, names: [&str; N]) -> io::Result<[String; N]> {
     let mut found: [Option<String>; N] = [const { None }; N];
     let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
-    let archive = ZipArchive::from_file(file.try_clone()?, &mut buffer).map_err(io::Error::other)?;
+    let archive =
+        ZipArchive::from_file(file.try_clone()?, &mut buffer).map_err(io::Error::other)?;
     let mut entries = archive.entries(&mut buffer);
     while found.iter().any(Option::is_none) {
         let Some(entry) = entries.next_entry().map_err(io::Error::other)? else {
             break;
         };
         let path = entry.file_path();
-        let Some(at) = names.iter().position(|name| path.as_ref() == name.as_bytes()) else {
+        let Some(at) = names
+            .iter()
+            .position(|name| path.as_ref() == name.as_bytes())
+        else {
             continue;
         };
         let method = entry.compression_method();

@@ -12,10 +12,10 @@ import sqlite3
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from cclab.index.tables import KEYS, PLAN, Table, common
+from cclab.index.tables import KEYS, PLAN, Table, common, first_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
 _DIGITS = 64
@@ -55,47 +55,54 @@ def types(connection: sqlite3.Connection, table: str, schema: str = "main") -> d
 
 
 def built(
-    fresh: Mapping[str, Table],
+    fresh: Iterable[Mapping[str, Table]],
     kept: Path | None,
     plan_of: Mapping[str, str],
     plans: Iterable[tuple[Any, ...]],
     about: Mapping[str, str],
 ) -> bytes:
-    """The file of the runs in `fresh` and of those in the file `kept`; `plan_of` says which plan
-    each run is of.
+    """The file of the runs in the parts `fresh` and of those in the file `kept`; `plan_of` says
+    which plan each run is of.
 
     The bytes depend on what is in it alone, not on which of it was kept. Raises `MixedError` if a
     column is of two kinds.
     """
     with contextlib.closing(_connected(":memory:")) as connection:
         connection.execute("ATTACH ':memory:' AS fresh")
+        parts: dict[str, list[tuple[str, dict[str, str]]]] = {table: [] for table in KEYS}
         if kept is not None:
             connection.execute("ATTACH ? AS kept", (_uri(kept),))
+            for table, found in parts.items():
+                found.append((f"kept.{table}", types(connection, table, "kept")))
+        for number, part in enumerate(fresh):
+            for table, added in part.items():
+                place = f"fresh.{table}_{number}"
+                connection.execute(f"CREATE TABLE {place} ({_declared(added.types)})")
+                connection.executemany(_insertion(place, len(added.types)), added.rows)
+                parts[table].append((place, added.types))
         connection.execute("CREATE TABLE fresh.plan_of (run TEXT PRIMARY KEY, plan TEXT)")
         connection.executemany("INSERT INTO fresh.plan_of VALUES (?, ?)", plan_of.items())
         connection.execute("CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT)")
         connection.executemany("INSERT INTO about VALUES (?, ?)", sorted(about.items()))
         connection.execute(f"CREATE TABLE plans ({', '.join(PLANS)})")
         connection.executemany(_insertion("plans", len(PLANS)), plans)
-        for table, added in fresh.items():
-            before = None if kept is None else types(connection, table, "kept")
-            _fill(connection, table, added, before)
+        for table, found in parts.items():
+            _fill(connection, table, found)
         content = connection.serialize()
     return content + hashlib.sha256(content).hexdigest().encode()
 
 
 def _fill(
-    connection: sqlite3.Connection, table: str, added: Table, before: dict[str, str] | None
+    connection: sqlite3.Connection, table: str, parts: Sequence[tuple[str, dict[str, str]]]
 ) -> None:
-    """Makes `table` of the rows `added` and of those that were there `before`, in one order."""
-    connection.execute(f"CREATE TABLE fresh.{table} ({_declared(added.types)})")
-    connection.executemany(_insertion(f"fresh.{table}", len(added.types)), added.rows)
-    every = added.types if before is None else common(before, added.types, table)
-    sources = [("fresh", added.types)] + ([] if before is None else [("kept", before)])
+    """Makes `table` of the rows of `parts`, tables with their columns, in one order."""
+    every = first_columns(table)
+    for _, there in parts:
+        every = common(every, there, table)
     rows = " UNION ALL ".join(
-        f"SELECT {columns} FROM {schema}.{table}"
-        for schema, there in sources
-        for columns in [", ".join(_quoted(n) if n in there else "NULL" for n in every)]
+        f"SELECT {cells} FROM {place}"
+        for place, there in parts
+        for cells in [", ".join(_quoted(n) if n in there else "NULL" for n in every)]
     )
     columns = [
         "(SELECT plan FROM fresh.plan_of AS of_run WHERE of_run.run = both.run)"

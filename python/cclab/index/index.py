@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,6 @@ from cclab.index.tables import KEYS, Asked, MixedError, made_of
 from cclab.store import disk, planned
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Iterable, Iterator, Mapping
 
     import polars as pl
@@ -29,6 +29,9 @@ Listener = Callable[[int], None]
 """Hears how many runs are to be read."""
 
 FORM = "cclab-index/1"
+
+_AT_A_TIME = 5000
+"""Runs whose cells are held in memory at once."""
 
 
 @dataclass(frozen=True)
@@ -135,16 +138,23 @@ class Index:
         if before is not None:
             with contextlib.closing(before):
                 known, was = _runs_of(before), dict(before.execute("SELECT * FROM about"))
-            kept = known <= ids and all(was[key] == about[key] for key in ("form", "metrics"))
-            lacking = ids - known if kept else ids
+            alike = all(was.get(key) == about[key] for key in ("form", "metrics"))
+            lacking = ids - known if alike and known <= ids else ids
         if lacking and heard is not None:
             heard(len(lacking))
         plans, plan_of = self._plans(ids)
-        if len(lacking) < len(ids):
-            with contextlib.suppress(MixedError):
-                fresh = made_of(self._records(lacking))
-                return file.built(fresh, self.path, plan_of, plans, about)
-        return file.built(made_of(self._records(ids)), None, plan_of, plans, about)
+        kept = self.path if len(lacking) < len(ids) else None
+        # Where nobody holds the lock, another file may have come into its place meanwhile.
+        with contextlib.suppress(MixedError, sqlite3.DatabaseError):
+            parts = map(made_of, self._parts(lacking))
+            return file.built(parts, kept, plan_of, plans, about)
+        return file.built([made_of(self._records(ids))], None, plan_of, plans, about)
+
+    def _parts(self, runs: Iterable[str]) -> Iterator[Iterator[tuple[str, Asked, Told, str]]]:
+        """The records of `runs`, so many at a time as fit into memory; at least one part."""
+        every = sorted(runs)
+        for start in range(0, max(len(every), 1), _AT_A_TIME):
+            yield self._records(every[start : start + _AT_A_TIME])
 
     def _records(self, runs: Iterable[str]) -> Iterator[tuple[str, Asked, Told, str]]:
         """Of those of `runs` that are as they were sealed: what was asked, what the file says, and

@@ -43,7 +43,10 @@ fn what_was_asked_and_measured_is_read_back() {
             assert_eq!((&*told.asked, &*told.metrics), ("{\"seed\":1}", "{}"));
             assert_eq!(told.metrics_version, "9");
             let beside = if captured { 7 } else { 0 };
-            assert_eq!(told.bytes, fs::metadata(&place).expect("a file").len() + beside);
+            assert_eq!(
+                told.bytes,
+                fs::metadata(&place).expect("a file").len() + beside
+            );
         }
     }
 }
@@ -104,7 +107,10 @@ fn captures_are_part_of_the_run() {
 #[test]
 fn many_are_looked_at_in_their_order() {
     let numbers: Vec<usize> = (0..1000).collect();
-    assert_eq!(each(&numbers, |n| n * 2), numbers.iter().map(|n| n * 2).collect::<Vec<_>>());
+    assert_eq!(
+        each(&numbers, |n| n * 2),
+        numbers.iter().map(|n| n * 2).collect::<Vec<_>>()
+    );
     assert!(each(&[] as &[usize], |n| *n).is_empty());
 }
 
