@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -22,26 +23,30 @@ _TYPES: dict[str, type[pl.DataType]] = {
 }
 
 
+_READING = threading.Lock()
+"""Polars reads in several threads, and SQLite may have been built for one at a time."""
+
+
 def frame(connection: sqlite3.Connection, table: str) -> pl.LazyFrame:
-    """A table of the index."""
+    """A table of the index; each of its columns is read once."""
     schema = {name: _TYPES[kind]() for name, kind in file.types(connection, table).items()}
+    known: dict[str, pl.Series] = {}
 
     def read(
         wanted: list[str] | None, predicate: pl.Expr | None, most: int | None, size: int | None
     ) -> Iterator[pl.DataFrame]:
         del size
         names = [*schema] if wanted is None else wanted
-        limit = "" if most is None or predicate is not None else f" LIMIT {most}"
-        rows = connection.execute(f"SELECT {file.listed(names)} FROM {table}{limit}").fetchall()
-        columns = zip(*rows, strict=True) if rows else ([] for _ in names)
-        read = pl.DataFrame(
-            [
-                _series(name, schema[name], values)
-                for name, values in zip(names, columns, strict=True)
-            ]
-        )
-        read = read if predicate is None else read.filter(predicate)
-        yield read if most is None else read.head(most)
+        new = [name for name in names if name not in known]
+        if new:
+            with _READING:
+                rows = connection.execute(f"SELECT {file.listed(new)} FROM {table}").fetchall()
+            columns = zip(*rows, strict=True) if rows else ([] for _ in new)
+            for name, values in zip(new, columns, strict=True):
+                known[name] = _series(name, schema[name], values)
+        found = pl.DataFrame([known[name] for name in names])
+        found = found if predicate is None else found.filter(predicate)
+        yield found if most is None else found.head(most)
 
     return register_io_source(read, schema=schema)
 

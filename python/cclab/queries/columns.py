@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -101,10 +102,15 @@ class Wide:
                 terms[name] = term
         return cls(table, frame, terms, schema.names(), own)
 
+    @cached_property
+    def _warm(self) -> bool:
+        """Whether there was a warm-up in some run."""
+        return "warmup" in self.columns and self.frame.select(_WARM.any()).collect().item()
+
     def shown(self, name: str) -> str:
         """The column for `name` among those that are shown: where there are warm-ups, its short
         name, under which each run has what its table shows."""
-        if "warmup" not in self.columns or not self.frame.select(_WARM.any()).collect().item():
+        if not self._warm:
             return name
         stem = "bottleneck." if name.startswith("bottleneck.") else ""
         subject = "bottleneck" if stem else OWN[self.table]
