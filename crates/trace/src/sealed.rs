@@ -166,7 +166,7 @@ pub fn seal(folder: &Path, metrics: &str, metrics_version: &str) -> io::Result<(
     }
     let head = Comment::head(metrics_version, captures.len());
     archive.set_comment(head + &"0".repeat(DIGITS));
-    let mut file = archive.finish().map_err(io::Error::other)?;
+    let mut file = archive.finish().map_err(refused)?;
     file.flush()?;
     let mut file = file.into_inner().map_err(|error| error.into_error())?;
     // In the place that the comment has left for it.
@@ -190,20 +190,28 @@ fn add<W: Write>(archive: &mut ZipArchiveWriter<W>, name: &str, content: &[u8]) 
         false => CompressionMethod::STORE,
     };
     let file = archive.new_file(name).compression_method(method);
-    let (mut entry, config) = file.start().map_err(io::Error::other)?;
+    let (mut entry, config) = file.start().map_err(refused)?;
     let descriptor = if deflated {
         let mut writer = config.wrap(DeflateEncoder::new(&mut entry, Compression::fast()));
         writer.write_all(content)?;
-        let (encoder, descriptor) = writer.finish().map_err(io::Error::other)?;
+        let (encoder, descriptor) = writer.finish().map_err(refused)?;
         encoder.finish()?;
         descriptor
     } else {
         let mut writer = config.wrap(&mut entry);
         writer.write_all(content)?;
-        writer.finish().map_err(io::Error::other)?.1
+        writer.finish().map_err(refused)?.1
     };
-    entry.finish(descriptor).map_err(io::Error::other)?;
+    entry.finish(descriptor).map_err(refused)?;
     Ok(())
+}
+
+/// What the system refused, with its number, or what is wrong with an archive.
+fn refused(error: rawzip::Error) -> io::Error {
+    match error.into_kind() {
+        rawzip::ErrorKind::IO(error) => error,
+        kind => io::Error::new(ErrorKind::InvalidData, kind.to_string()),
+    }
 }
 
 /// The length of the first `most` bytes of `file` and the digest of them.
@@ -298,11 +306,10 @@ fn captures_of(file: &File) -> io::Result<Captures> {
 fn members<const N: usize>(file: &File, names: [&str; N]) -> io::Result<[String; N]> {
     let mut found: [Option<String>; N] = [const { None }; N];
     let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
-    let archive =
-        ZipArchive::from_file(file.try_clone()?, &mut buffer).map_err(io::Error::other)?;
+    let archive = ZipArchive::from_file(file.try_clone()?, &mut buffer).map_err(refused)?;
     let mut entries = archive.entries(&mut buffer);
     while found.iter().any(Option::is_none) {
-        let Some(entry) = entries.next_entry().map_err(io::Error::other)? else {
+        let Some(entry) = entries.next_entry().map_err(refused)? else {
             break;
         };
         let path = entry.file_path();
@@ -313,9 +320,7 @@ fn members<const N: usize>(file: &File, names: [&str; N]) -> io::Result<[String;
             continue;
         };
         let method = entry.compression_method();
-        let member = archive
-            .get_entry(entry.wayfinder())
-            .map_err(io::Error::other)?;
+        let member = archive.get_entry(entry.wayfinder()).map_err(refused)?;
         let mut text = String::new();
         if method == CompressionMethod::DEFLATE {
             member
