@@ -168,7 +168,7 @@ def carry_out(
         try:
             results = _measured(store, growth.plan)
         except DamageError as error:
-            # Whole by its manifest and yet unreadable: another build of this version wrote it.
+            # Whole by its digest and yet unreadable: another build of this version wrote it.
             every = [*growth.plan.runs, *companions.of(growth.plan).runs]
             unreadable = [run for run in every if run.id in error.damaged]
             for run in unreadable:
@@ -193,7 +193,7 @@ def _refresh_index(store: Store) -> None:
 
 
 def _gone(store: Store, runs: list[Run], todo: list[Run], only: Sequence[str]) -> list[Run]:
-    """Those of `runs` that have no entry and are not `todo`: by one look at the names alone."""
+    """Those of `runs` that have no file and are not `todo`: by one look at the names alone."""
     there = store.ids().union(run.id for run in todo)
     gone = {run.id: run for run in runs if run.id not in there and _named(run, only)}
     return list(gone.values())

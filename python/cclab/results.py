@@ -301,7 +301,7 @@ def metrics_of(store: Store, runs: list[Run]) -> dict[str, dict[str, Any]]:
 def measure(store: Store, plan: Plan) -> Results:
     """The metrics of every run of `plan` that is in `store`. Reads the store and nothing else.
 
-    Raises `DamageError` if entries cannot be read.
+    Raises `DamageError` if runs cannot be read.
     """
     beside = companions.of(plan)
     outcomes = read_metrics(store, [*plan.runs, *beside.runs])

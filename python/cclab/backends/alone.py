@@ -60,7 +60,7 @@ def execute(run: Run, directory: Path, progress: Progress) -> str | None:
     """Writes the trace of `run` into a folder in `directory`, as `Backend.execute` does.
 
     Gives None, or why it failed or that it was cancelled. The first run of each set of files is
-    done a second time, and the entry says what was other then.
+    done a second time, and the run says what was other then.
     """
     failed = _executed(run, directory, progress)
     if failed is None and _is_first(run):

@@ -198,5 +198,5 @@ def _cell(value: Any) -> str:
     return str(value)
 
 
-def _tell_reading(entries: int) -> None:
-    note(f"the index lacks {count(entries, 'run')}: reading them")
+def _tell_reading(runs: int) -> None:
+    note(f"the index lacks {count(runs, 'run')}: reading them")

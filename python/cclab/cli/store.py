@@ -192,5 +192,5 @@ def _size(size: float) -> str:
     return ""
 
 
-def _tell_reading(entries: int) -> None:
-    note(f"the index lacks {count(entries, 'run')}: reading them")
+def _tell_reading(runs: int) -> None:
+    note(f"the index lacks {count(runs, 'run')}: reading them")

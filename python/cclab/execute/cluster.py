@@ -1,6 +1,6 @@
 """The workers of a Dask cluster: they execute, measure and seal; this process saves.
 
-Runs go out and sealed entries come back, so that workers need no folder in common with this
+Runs go out and sealed files come back, so that workers need no folder in common with this
 machine, and the store is written as it is by a sweep on this machine: the same bytes.
 """
 

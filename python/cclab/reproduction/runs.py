@@ -53,7 +53,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Timed:
-    """The real time that runs took, kept beside a store, because entries hold nothing that depends
+    """The real time that runs took, kept beside a store, because runs hold nothing that depends
     on when or where."""
 
     runs: int = 0

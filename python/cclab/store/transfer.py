@@ -26,7 +26,7 @@ ARCHIVES = (".tar", ".tar.gz", ".tar.zst")
 """What an archive's name ends in."""
 
 _AT_A_TIME = 300
-"""Entries that go to the disk at once: waiting for it after each takes longer than all else."""
+"""Runs that go to the disk at once: waiting for it after each takes longer than all else."""
 
 
 def is_archive(path: Path) -> bool:
@@ -36,12 +36,12 @@ def is_archive(path: Path) -> bool:
 
 @dataclass(frozen=True)
 class Moved:
-    """What became of the entries that were to be copied."""
+    """What became of the runs that were to be copied."""
 
     new: int
-    """Entries that are new in the target, or in the place of damaged ones."""
+    """Runs that are new in the target, or in the place of damaged ones."""
     refused: list[str]
-    """Entries of the source that were left out: torn, or not the runs that their names say."""
+    """Runs of the source that were left out: torn, or not the runs that their names say."""
     missing: list[str]
     """Runs that the copied plans ask for and that neither source nor target has."""
     plans: list[str] = field(default_factory=list)
@@ -85,7 +85,7 @@ def export(store: Store, runs: Iterable[str], target: Path) -> Moved:
 
 
 def bring(source: Path, store: Store) -> Moved:
-    """Brings the sound entries and the plans of `source`, a store or an archive of one, into
+    """Brings the sound runs and the plans of `source`, a store or an archive of one, into
     `store`.
 
     Raises `InputError` if `source` is neither, or an archive that is not whole, and `StoreError`
@@ -120,7 +120,7 @@ def _is_passing(store: Store, plan: Plan) -> bool:
 
 
 def _merged(source: Store, runs: set[str], plans: list[tuple[Plan, bool]], target: Store) -> Moved:
-    """Copies sound entries and plans, each with whether it is passing.
+    """Copies sound runs and plans, each with whether it is passing.
 
     The first plan becomes the last one run, if there is none.
     """
