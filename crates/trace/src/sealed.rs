@@ -13,11 +13,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use flate2::Compression;
 use flate2::read::DeflateDecoder;
-use flate2::write::DeflateEncoder;
+use flate2::{Compress, Compression, FlushCompress, Status};
 use nix::unistd::syncfs;
-use rawzip::{CompressionMethod, RECOMMENDED_BUFFER_SIZE, ZipArchive, ZipArchiveWriter};
+use rawzip::{
+    CompressionMethod, DataDescriptorOutput, RECOMMENDED_BUFFER_SIZE, ZipArchive, ZipArchiveWriter,
+    crc32,
+};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -153,16 +155,18 @@ pub fn seal(folder: &Path, metrics: &str, metrics_version: &str) -> io::Result<(
         .truncate(true)
         .open(file_of(folder))?;
     let mut archive = ZipArchiveWriter::new(BufWriter::with_capacity(CHUNK, file));
+    let mut deflater = Compress::new(Compression::fast(), false);
+    let mut add = |name: &str, content: &[u8]| add(&mut archive, &mut deflater, name, content);
     // What was asked and measured comes first, for whoever reads no further.
     if names.iter().any(|name| name == ASKED) {
-        add(&mut archive, ASKED, &fs::read(folder.join(ASKED))?)?;
+        add(ASKED, &fs::read(folder.join(ASKED))?)?;
     }
-    add(&mut archive, METRICS, metrics.as_bytes())?;
+    add(METRICS, metrics.as_bytes())?;
     for name in names.iter().filter(|name| *name != ASKED) {
-        add(&mut archive, name, &fs::read(folder.join(name))?)?;
+        add(name, &fs::read(folder.join(name))?)?;
     }
     if !captures.is_empty() {
-        add(&mut archive, CAPTURES, &serde_json::to_vec(&captures)?)?;
+        add(CAPTURES, &serde_json::to_vec(&captures)?)?;
     }
     let head = Comment::head(metrics_version, captures.len());
     archive.set_comment(head + &"0".repeat(DIGITS));
@@ -183,27 +187,37 @@ pub fn seal(folder: &Path, metrics: &str, metrics_version: &str) -> io::Result<(
     Ok(())
 }
 
-fn add<W: Write>(archive: &mut ZipArchiveWriter<W>, name: &str, content: &[u8]) -> io::Result<()> {
-    let deflated = content.len() < DEFLATED_BELOW;
-    let method = match deflated {
-        true => CompressionMethod::DEFLATE,
-        false => CompressionMethod::STORE,
+/// Adds the member `name`; `deflater` is kept from one to the next for its memory.
+fn add<W: Write>(
+    archive: &mut ZipArchiveWriter<W>,
+    deflater: &mut Compress,
+    name: &str,
+    content: &[u8],
+) -> io::Result<()> {
+    let deflated = (content.len() < DEFLATED_BELOW).then(|| deflate(deflater, content));
+    let (method, written) = match &deflated {
+        Some(deflated) => (CompressionMethod::DEFLATE, &**deflated),
+        None => (CompressionMethod::STORE, content),
     };
     let file = archive.new_file(name).compression_method(method);
-    let (mut entry, config) = file.start().map_err(refused)?;
-    let descriptor = if deflated {
-        let mut writer = config.wrap(DeflateEncoder::new(&mut entry, Compression::fast()));
-        writer.write_all(content)?;
-        let (encoder, descriptor) = writer.finish().map_err(refused)?;
-        encoder.finish()?;
-        descriptor
-    } else {
-        let mut writer = config.wrap(&mut entry);
-        writer.write_all(content)?;
-        writer.finish().map_err(refused)?.1
-    };
+    let (mut entry, _) = file.start().map_err(refused)?;
+    entry.write_all(written)?;
+    let descriptor = DataDescriptorOutput::new(crc32(content), content.len() as u64);
     entry.finish(descriptor).map_err(refused)?;
     Ok(())
+}
+
+fn deflate(deflater: &mut Compress, content: &[u8]) -> Vec<u8> {
+    // What cannot be made shorter is stored, with a few bytes for each block of it.
+    let mut deflated = Vec::with_capacity(content.len() + content.len() / 8 + 128);
+    deflater.reset();
+    let status = deflater.compress_vec(content, &mut deflated, FlushCompress::Finish);
+    assert_eq!(
+        status.ok(),
+        Some(Status::StreamEnd),
+        "there is room for all"
+    );
+    deflated
 }
 
 /// What the system refused, with its number, or what is wrong with an archive.
