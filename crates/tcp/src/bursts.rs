@@ -46,44 +46,64 @@ impl Sender {
         most: u64,
         rules: &Bursts,
     ) -> Result<u64, Limit> {
-        let mss = self.flight.mss;
         let quota = self.quota(window).min(most);
-        let Some(head) = self
-            .queue
-            .as_mut()
-            .and_then(|queue| queue.head(quota * mss))
-        else {
+        let Some(head) = self.head(quota) else {
+            self.burst_end = self.flight.snd_nxt;
             return Ok(1); // a bare FIN
         };
-        let segments = head.len.div_ceil(mss);
-        if segments > 1
+        if head.len > self.flight.mss
             && self.leave != Leave::One
             && let Some(limit) = self.deferred(now, window, most, Some(head), rules)
         {
             return Err(limit);
         }
-        let (_, by_rwnd) = self.room(window);
-        let segments = segments.min(quota).min(by_rwnd / mss).max(1);
-        self.burst_pushes = head.push && segments * mss >= head.len;
-        Ok(segments)
+        let holds_back = self.leave == Leave::All && self.holds_back_short();
+        Ok(self.cut(head, quota, holds_back))
     }
 
     /// Segments that leave as one packet when a loss probe is due.
     pub(crate) fn probe_of_packet(&mut self) -> u64 {
-        let mss = self.flight.mss;
-        let most = self.burst_bytes() / mss;
+        let most = self.burst_bytes() / self.flight.mss;
         let quota = self.quota(self.flight.window_in_force()).min(most).max(1);
-        let Some(head) = self
-            .queue
-            .as_mut()
-            .and_then(|queue| queue.head(quota * mss))
-        else {
-            return 1;
-        };
+        match self.head(quota) {
+            Some(head) => self.cut(head, quota, false),
+            None => {
+                self.burst_end = self.flight.snd_nxt;
+                1
+            }
+        }
+    }
+
+    /// The first packet of the send buffer, filled up to `quota` segments.
+    fn head(&mut self, quota: u64) -> Option<Head> {
+        let wanted = quota * self.flight.mss;
+        self.queue.as_mut().and_then(|queue| queue.head(wanted))
+    }
+
+    /// Cuts off `head` what leaves of it: what `quota` segments and the receiver's window have room
+    /// for, a segment that is not full at the window's end among them, unless the sender
+    /// `holds_back` such (`tcp_mss_split_point`). Returns its segments.
+    fn cut(&mut self, head: Head, quota: u64, holds_back: bool) -> u64 {
+        let mss = self.flight.mss;
+        let most = quota * mss;
         let (_, by_rwnd) = self.room(u64::MAX);
-        let segments = head.len.div_ceil(mss).min(quota).min(by_rwnd / mss).max(1);
-        self.burst_pushes = head.push && segments * mss >= head.len;
-        segments
+        let needed = head.len.min(by_rwnd);
+        let len = if head.len <= mss || (most <= by_rwnd && !head.is_last) || most <= needed {
+            head.len.min(most)
+        } else if holds_back {
+            needed / mss * mss
+        } else {
+            needed
+        };
+        self.burst_end = self.flight.snd_nxt + len;
+        self.burst_pushes = head.push && len >= head.len;
+        len.div_ceil(mss)
+    }
+
+    /// A segment that is not full waits, since another one is on its way (`tcp_nagle_check`,
+    /// Minshall's form of Nagle's rule), unless the application has turned that off.
+    pub(crate) fn holds_back_short(&self) -> bool {
+        !self.nodelay && !self.flight.board.is_empty() && self.short_end > self.flight.snd_una
     }
 
     /// Segments that the window has room for, but no more than half of it at once
@@ -177,7 +197,11 @@ impl Sender {
         {
             return None;
         }
-        let (by_cwnd, by_rwnd) = self.room(window);
+        let (mut by_cwnd, by_rwnd) = self.room(window);
+        if head.is_some() {
+            let segments = self.flight.board.segments_in_flight();
+            by_cwnd = (window / self.flight.mss).saturating_sub(segments) * self.flight.mss;
+        }
         let room = by_cwnd.min(by_rwnd);
         if room >= most * self.flight.mss || room >= self.rwnd.min(window) / rules.part_of_window {
             return None;
@@ -195,8 +219,9 @@ impl Sender {
         if oldest + srtt > near {
             return None;
         }
-        if room > available && self.closed {
-            return None; // nothing comes that would be worth the wait
+        if room > available {
+            // Nothing comes that would be worth the wait, or the application is what is waited for.
+            return (!self.closed).then_some(Limit::Application);
         }
         Some(if by_cwnd < by_rwnd {
             Limit::Cwnd

@@ -50,8 +50,9 @@ pub struct Profile {
     pub syn: SynRules,
     /// Loss recovery of a variant that does not name its own.
     pub recovery: Recovery,
-    /// The timer that waits for reordered segments (RFC 8985 section 6.2).
-    pub reorder_timer: CoarseTimer,
+    /// How exactly the timers expire that wait for reordered segments (RFC 8985 section 6.2), and,
+    /// where Linux's stack keeps the window, those for timeouts and probes.
+    pub timer: CoarseTimer,
     /// How long RACK waits for reordered segments.
     pub reordering_window: ReorderingWindow,
     /// Whether a probe asks after the tail of what was sent (RFC 8985 section 7), where recovery has

@@ -382,7 +382,8 @@ impl Receiver {
             buffer.start(now);
         }
         if let Some(linux) = &mut self.linux {
-            let rtt = self.syn_ack_at.map(|sent| now - sent);
+            let since = |sent: Time| now.whole_micros() - sent.whole_micros();
+            let rtt = self.syn_ack_at.map(since);
             linux.acks.on_handshake_rtt(rtt);
         }
     }

@@ -161,11 +161,11 @@ impl Sender {
                         }
                     }
                 }
-                self.burst_left -= 1;
-                self.send_new(now, len, fin, packet);
-                if self.burst_left == 0 && (self.burst_of_several || self.burst_pushes) {
-                    packet.flags |= flags::PSH; // what is cut into segments ends with a push
-                }
+                let len = match self.flight.profile.bursts.is_some() && self.queue.is_some() {
+                    true => len.min(self.burst_end - self.flight.snd_nxt),
+                    false => len,
+                };
+                self.send_of_burst(now, len, fin, packet);
                 true
             }
             Err(limit) => {
@@ -206,6 +206,12 @@ impl Sender {
     /// The length of the next new segment and whether it carries the FIN, or what forbids it.
     #[inline]
     fn next_new(&self, window: u64) -> Result<(u64, bool), Limit> {
+        if self.burst_left > 0 && self.queue.is_some() {
+            // The packet is cut already.
+            let len = (self.burst_end - self.flight.snd_nxt).min(self.flight.mss);
+            let end = self.flight.snd_nxt + len;
+            return Ok((len, self.closed && end >= self.flight.written));
+        }
         let buffered = self
             .flight
             .written
@@ -229,7 +235,11 @@ impl Sender {
         }
         // Nagle (RFC 9293 section 3.7.4): a short segment waits while data is outstanding, unless
         // the application has turned that off.
-        if len < self.flight.mss && !last && !self.nodelay && !self.flight.board.is_empty() {
+        let waits = match self.queue {
+            Some(_) => self.leave == Leave::All && self.holds_back_short(),
+            None => !self.nodelay && !self.flight.board.is_empty(),
+        };
+        if len < self.flight.mss && !last && waits {
             let full = buffered < self.flight.written;
             return Err(if full {
                 Limit::Sndbuf

@@ -36,6 +36,11 @@ impl Sender {
         let rate = self.flight.cc.pacing_rate();
         let rate = rate.filter(|_| self.flight.counters.segments_sent >= UNPACED);
         self.pacer.on_packet(now, bytes, rate);
+        if rate.is_some()
+            && let Some((linux, mut line)) = self.flight.linux(now)
+        {
+            linux.on_paced(&mut line, self.pacer.next_departure());
+        }
         if self.leave == Leave::One {
             self.leave = Leave::Nothing;
         }
@@ -49,10 +54,25 @@ impl Sender {
             self.burst_left = self.probe_of_packet();
             self.burst_of_several = self.burst_left > 1;
         }
+        let len = match self.queue {
+            Some(_) => len.min(self.burst_end - self.flight.snd_nxt),
+            None => len,
+        };
+        self.send_of_burst(now, len, fin, packet);
+    }
+
+    /// The next segment of the present burst, of `len` bytes.
+    pub(crate) fn send_of_burst(&mut self, now: Time, len: u64, fin: bool, packet: &mut Packet) {
         self.burst_left -= 1;
         self.send_new(now, len, fin, packet);
-        if self.burst_left == 0 && (self.burst_of_several || self.burst_pushes) {
-            packet.flags |= flags::PSH;
+        if self.burst_left > 0 {
+            return;
+        }
+        if self.burst_of_several || self.burst_pushes {
+            packet.flags |= flags::PSH; // what is cut into segments ends with a push
+        }
+        if len < self.flight.mss {
+            self.short_end = self.flight.snd_nxt; // `tcp_minshall_update`
         }
     }
 

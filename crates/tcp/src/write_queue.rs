@@ -78,6 +78,8 @@ pub(crate) enum Leave {
     One,
     /// What the window allows.
     All,
+    /// The same, and a segment that is not full does not wait for another (`TCP_NAGLE_PUSH`).
+    Pushed,
 }
 
 impl WriteQueue {
@@ -257,7 +259,10 @@ impl WriteQueue {
                 false => Application::Free,
             };
             self.mark_push();
-            return Some(Leave::All);
+            return Some(match self.application {
+                Application::Starved => Leave::Pushed,
+                _ => Leave::All,
+            });
         }
         // What one call carries.
         let call = CALL - (self.written - began) % CALL;
@@ -270,7 +275,7 @@ impl WriteQueue {
         let is_full = bytes == room;
         if (is_full || bytes == call) && forced {
             self.mark_push();
-            return Some(Leave::All);
+            return Some(Leave::Pushed);
         }
         Some(match (bytes == call, is_full && self.waiting.len() == 1) {
             (true, _) => Leave::All,
@@ -328,11 +333,11 @@ mod tests {
         let mut queue = begun();
         assert_eq!(queue.step(ENDLESS), Some(Leave::One));
         leave(&mut queue, 1, 2);
-        assert_eq!(queue.step(ENDLESS), Some(Leave::All));
+        assert_eq!(queue.step(ENDLESS), Some(Leave::Pushed));
         assert_eq!(ends(&queue), [(24, true)]);
         leave(&mut queue, 4, 2);
         assert_eq!(queue.step(ENDLESS), Some(Leave::One));
-        assert_eq!(queue.step(ENDLESS), Some(Leave::All));
+        assert_eq!(queue.step(ENDLESS), Some(Leave::Pushed));
         assert_eq!(ends(&queue), [(32, true)]);
         assert_eq!(queue.step(ENDLESS), None); // waits for room
         queue.begin(ENDLESS);

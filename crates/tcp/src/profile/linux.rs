@@ -62,7 +62,7 @@ pub(super) static LINUX_6_12: Profile = Profile {
         fallback: Time::from_secs(3), // TCP_TIMEOUT_FALLBACK
     },
     recovery: Recovery::RackPrr,
-    reorder_timer: CoarseTimer {
+    timer: CoarseTimer {
         slack: Time::from_millis(2), // TCP_TIMEOUT_MIN_US
         tick: Time::from_millis(1),  // CONFIG_HZ=1000
     },
@@ -79,7 +79,7 @@ pub(super) static LINUX_6_12: Profile = Profile {
         percent: 120,
         slow_start_percent: 200,
         least: 2,
-        most: 65_536,
+        most: 65_279, // GSO_LEGACY_MAX_SIZE without MAX_TCP_HEADER and one
         rtt_log: 9,
         part_of_window: 3,
         patience: Time::from_millis(1),
@@ -102,7 +102,7 @@ pub(super) static LINUX_6_12: Profile = Profile {
         most: 4_194_304,
         packet: 65_160,
         overhead: 896,
-        packet_most: 65_279, // GSO_LEGACY_MAX_SIZE without MAX_TCP_HEADER and one
+        packet_most: 65_279, // as of bursts
     }),
     queue_limit_is_exclusive: false,
 };

@@ -4,6 +4,7 @@ use cclab_units::Time;
 
 use super::super::compression::Compression;
 use crate::profile::AckPolicy;
+use crate::wheel;
 
 /// The receiver's own retransmission timeout before it knows the path (`TCP_TIMEOUT_INIT`), in
 /// ticks; gaps between segments are measured by it.
@@ -18,10 +19,6 @@ const FIRST_MSS: u64 = 536;
 /// `TCP_MIN_MSS` less what a header with a timestamp is longer than one without options.
 const PLAUSIBLE_MSS: u64 = 536 - 12;
 const PLAUSIBLE_MSS_WITHOUT_PUSH: u64 = 88 - 12;
-/// How many ticks the first level of the kernel's timer wheel reaches, and how much coarser each
-/// further one is (`LVL_START`, `LVL_CLK_SHIFT`).
-const WHEEL_REACH: u64 = 63;
-const WHEEL_SHIFT: u32 = 3;
 
 /// What of a segment says that no more comes soon (`ICSK_ACK_PUSHED`, `ICSK_ACK_PUSHED2`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -271,7 +268,7 @@ impl Acks {
         if self.timer.is_none_or(|timer| timer.tick != timeout) {
             self.timer = Some(Timer {
                 tick: timeout,
-                at: expiry(now, timeout),
+                at: Time::from_millis(wheel::expiry(now, timeout)),
             });
         }
         false
@@ -331,16 +328,6 @@ impl Acks {
     }
 }
 
-/// When a timer expires that is set at tick `now` for tick `timeout`: its level of the wheel
-/// rounds up, and the first one too (`calc_wheel_index`).
-fn expiry(now: u64, timeout: u64) -> Time {
-    let mut shift = 0;
-    while timeout - now >= WHEEL_REACH << shift {
-        shift += WHEEL_SHIFT;
-    }
-    Time::from_millis(((timeout >> shift) + 1) << shift)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -388,10 +375,6 @@ mod tests {
         acks.on_ack_sent();
         assert_eq!(acks.deadline(), us(46_000));
         assert!(!acks.on_timer(us(46_000)) && acks.deadline() == Time::NEVER);
-        // The second level, from 63 ticks on, rounds up to eight.
-        assert_eq!(expiry(5, 67), us(68_000));
-        assert_eq!(expiry(5, 68), us(72_000));
-        assert_eq!(expiry(5, 72), us(80_000));
     }
 
     #[test]

@@ -19,8 +19,7 @@ impl Linux {
         self.resend = Resend::Lost;
         line.rtt.back_off();
         self.tcp.rto = line.rtt.rto().as_millis() as u32;
-        let at = line.now + line.rtt.rto();
-        self.set_rto(line, at);
+        self.set_rto(line, line.rtt.rto());
     }
 
     /// `tcp_enter_loss`.
