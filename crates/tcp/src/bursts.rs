@@ -57,8 +57,16 @@ impl Sender {
         {
             return Err(limit);
         }
-        let holds_back = self.leave == Leave::All && self.holds_back_short();
+        let holds_back = self.holds_back_short();
         Ok(self.cut(head, quota, holds_back))
+    }
+
+    /// The receiver's window holds back the next packet, which takes in what it lacks all the same.
+    pub(crate) fn fill_packet(&mut self, window: u64) {
+        if self.queue.is_some() && self.flight.fits(self.flight.mss, window) {
+            let most = self.burst_bytes() / self.flight.mss;
+            self.head(self.quota(window).min(most));
+        }
     }
 
     /// Segments that leave as one packet when a loss probe is due.
@@ -100,10 +108,18 @@ impl Sender {
         len.div_ceil(mss)
     }
 
-    /// A segment that is not full waits, since another one is on its way (`tcp_nagle_check`,
-    /// Minshall's form of Nagle's rule), unless the application has turned that off.
+    /// A segment that is not full waits, since another one is on its way (Minshall's form of
+    /// Nagle's rule), unless the application has turned that off or pushes; or since the
+    /// application says that there is more (`tcp_nagle_check`).
     pub(crate) fn holds_back_short(&self) -> bool {
-        !self.nodelay && !self.flight.board.is_empty() && self.short_end > self.flight.snd_una
+        match self.leave {
+            Leave::One | Leave::Pushed => false,
+            Leave::Corked => true,
+            Leave::All | Leave::Nothing => {
+                let on_its_way = self.short_end > self.flight.snd_una;
+                !self.nodelay && on_its_way && !self.flight.board.is_empty()
+            }
+        }
     }
 
     /// Segments that the window has room for, but no more than half of it at once
@@ -221,7 +237,8 @@ impl Sender {
         }
         if room > available {
             // Nothing comes that would be worth the wait, or the application is what is waited for.
-            return (!self.closed).then_some(Limit::Application);
+            let is_end = self.closed && self.flight.snd_nxt + available >= self.flight.written;
+            return (!is_end).then_some(Limit::Application);
         }
         Some(if by_cwnd < by_rwnd {
             Limit::Cwnd

@@ -173,6 +173,9 @@ impl Sender {
                     self.resend(now, id, packet);
                     return true;
                 }
+                if limit == Limit::Rwnd {
+                    self.fill_packet(window);
+                }
                 self.on_blocked(now, limit, window);
                 false
             }
@@ -236,7 +239,7 @@ impl Sender {
         // Nagle (RFC 9293 section 3.7.4): a short segment waits while data is outstanding, unless
         // the application has turned that off.
         let waits = match self.queue {
-            Some(_) => self.leave == Leave::All && self.holds_back_short(),
+            Some(_) => self.holds_back_short(),
             None => !self.nodelay && !self.flight.board.is_empty(),
         };
         if len < self.flight.mss && !last && waits {

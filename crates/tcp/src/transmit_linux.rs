@@ -6,7 +6,7 @@ use cclab_units::Time;
 use crate::receiver::timestamp;
 use crate::scoreboard::{Segment, SegmentId};
 use crate::sender::Sender;
-use crate::write_queue::Leave;
+use crate::write_queue::{Leave, WriteQueue};
 
 /// Segments at the start of a connection that leave unpaced (`tcp_update_skb_after_send`).
 const UNPACED: u64 = 10;
@@ -44,7 +44,6 @@ impl Sender {
         if self.leave == Leave::One {
             self.leave = Leave::Nothing;
         }
-        self.check_space();
     }
 
     /// A segment of the packet of new data that is a loss probe: at least this one, and what else
@@ -74,6 +73,7 @@ impl Sender {
         if len < self.flight.mss {
             self.short_end = self.flight.snd_nxt; // `tcp_minshall_update`
         }
+        self.check_space();
     }
 
     /// The segments that leave again with `id` as one packet, itself included: those that left with
@@ -138,6 +138,10 @@ impl Sender {
         }
         self.timed = None;
         *packet = self.data_packet(now, &segment);
+        let pushes = |queue: &WriteQueue| queue.pushes(segment.end());
+        if self.queue.as_deref().is_some_and(pushes) {
+            packet.flags |= flags::PSH;
+        }
         packet.notes |= notes::RETRANSMISSION;
         packet.ecn = self.control_ecn(); // RFC 3168 section 6.1.5
         self.flight.counters.retransmits += u64::from(segment.payload() > 0);

@@ -39,6 +39,17 @@ pub(super) struct Arrived {
     pub(super) remnant: bool,
 }
 
+/// What a timer that expired does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::receiver) enum Expired {
+    /// Nothing: what it was set for is done.
+    Nothing,
+    /// It sends what was held back, without a look at the clock (`tcp_compressed_ack_kick`).
+    HeldBack,
+    /// It sends an acknowledgement (`tcp_delack_timer_handler`).
+    Delayed,
+}
+
 /// The timer of delayed acknowledgements. What clears it leaves it in the wheel, where it expires
 /// all the same.
 #[derive(Clone, Copy, Debug)]
@@ -200,7 +211,12 @@ impl Acks {
     /// Acknowledgements may have been lost: the next ones leave at once
     /// (`tcp_enter_quickack_mode`).
     pub(super) fn enter_quick_mode(&mut self, window: u64) {
-        self.quicken(u64::from(self.policy.quick_acks), window);
+        self.quicken_after(u64::from(self.policy.quick_acks), window);
+    }
+
+    /// The same, with `most` of them.
+    pub(super) fn quicken_after(&mut self, most: u64, window: u64) {
+        self.quicken(most, window);
         self.ato = self.least_wait;
     }
 
@@ -297,24 +313,23 @@ impl Acks {
         timer.min(self.compression.deadline())
     }
 
-    /// Returns whether a timer that expired by `now` sends an acknowledgement
-    /// (`tcp_delack_timer_handler`, `tcp_compressed_ack_kick`).
-    pub(in crate::receiver) fn on_timer(&mut self, now: Time) -> bool {
+    /// What a timer that expired by `now` does.
+    pub(in crate::receiver) fn on_timer(&mut self, now: Time) -> Expired {
         if self.compression.deadline() <= now {
-            return true;
+            return Expired::HeldBack;
         }
         if self.timer.is_none_or(|timer| timer.at > now) {
-            return false;
+            return Expired::Nothing;
         }
         self.timer = None;
         if self.compression.holds() {
-            return true;
+            return Expired::Delayed;
         }
         if self.waiting.take().is_none() || !self.scheduled {
-            return false; // the acknowledgement that it was set for has left
+            return Expired::Nothing; // the acknowledgement that it was set for has left
         }
         self.ato = (2 * self.ato).min(self.rto).min(self.most_wait); // the wait was in vain
-        true
+        Expired::Delayed
     }
 
     /// At least so many acknowledgements leave at once, as far as the window is worth them
@@ -374,7 +389,8 @@ mod tests {
         // What clears it leaves it where it is, and it does nothing then.
         acks.on_ack_sent();
         assert_eq!(acks.deadline(), us(46_000));
-        assert!(!acks.on_timer(us(46_000)) && acks.deadline() == Time::NEVER);
+        assert_eq!(acks.on_timer(us(46_000)), Expired::Nothing);
+        assert_eq!(acks.deadline(), Time::NEVER);
     }
 
     #[test]
@@ -382,7 +398,8 @@ mod tests {
         let mut acks = linux(0);
         acks.on_handshake_rtt(Some(us(100_000)));
         data(&mut acks, us(0));
-        assert!(acks.on_timer(us(41_000)) && acks.ato == 80); // missed: inflated
+        assert_eq!(acks.on_timer(us(41_000)), Expired::Delayed);
+        assert_eq!(acks.ato, 80); // missed: inflated
         acks.on_ack_sent();
         data(&mut acks, us(60_000));
         // The gap of 60 is between half the minimum and the estimate: 80/2 + 60 = 100.
@@ -419,7 +436,7 @@ mod tests {
         }
         assert!(acks.compression.holds());
         assert_eq!(acks.deadline(), us(41_000));
-        assert!(acks.on_timer(us(41_000)));
+        assert_eq!(acks.on_timer(us(41_000)), Expired::Delayed);
     }
 
     #[test]
