@@ -14,7 +14,7 @@ const ETHERNET_HEADER: u16 = 14;
 
 pub(super) static LINUX_6_12: Profile = Profile {
     name: "linux-6.12",
-    version: 3,
+    version: 4,
     summary: "Linux 6.12 by default: CUBIC with HyStart, SACK, RACK-TLP, PRR, IW10",
     wire: Wire {
         mss: 1460,
