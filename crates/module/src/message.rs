@@ -50,6 +50,9 @@ pub enum ModuleError {
         /// What it says.
         said: String,
     },
+    /// There is nowhere to compile.
+    #[error("it cannot be compiled: {0}; set TMPDIR or XDG_CACHE_HOME to a folder with room")]
+    Unwritable(std::io::Error),
     /// Files cannot be written or read.
     #[error("{place}: {why}")]
     Io {
@@ -74,6 +77,10 @@ impl ModuleError {
             column: None,
             text: text.into(),
         }])
+    }
+
+    pub(crate) fn unwritable(why: std::io::Error) -> ModuleError {
+        ModuleError::Unwritable(why)
     }
 
     pub(crate) fn io(place: &std::path::Path) -> impl FnOnce(std::io::Error) -> ModuleError {

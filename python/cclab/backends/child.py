@@ -31,7 +31,7 @@ def main(parent: int, asked: int, told: int, crash: int) -> None:
     languages = set(work["languages"])
     if languages - {"python"}:
         # What it does not know is left to what was there before it.
-        _core.guard(crash, work["limit_s"])
+        _core.guard(crash, work["limit_s"], work["wall_s"])
     sys.unraisablehook = _unraisable
     own = os.getpid()
     os.register_at_fork(after_in_child=_core.forked)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cclab_cc::EcnFeedback;
-use cclab_module::{Compiled, Sources, cache_folder};
+use cclab_module::{Compiled, Sources, cache};
 use cclab_sim::OwnVariant;
 use cclab_spec::{Language, Scenario, VariantFile};
 
@@ -72,5 +72,5 @@ fn compiled(file: &VariantFile) -> Result<Compiled, cclab_module::ModuleError> {
         file: &file.file,
         texts: &file.texts,
     };
-    Compiled::of(&sources, &cache_folder()?)
+    Compiled::of(&sources, &cache())
 }
