@@ -378,7 +378,7 @@ def end_with(parent: int) -> None:
 def guard(report: int, limit_s: float, wall_s: float) -> None:
     """Has a call of a C or Rust file's code that crashes, or does not come back within `limit_s`
     seconds of the processor or `wall_s` on a clock, end this process, with a word on file and hook
-    to the descriptor `report`."""
+    to the descriptor `report`. Raises `OSError` if the system refuses."""
 
 def forked() -> None:
     """This process was forked by users' code: it does not go on with the run, which is its

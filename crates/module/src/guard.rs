@@ -114,10 +114,7 @@ fn look_after(wall: Duration) -> io::Result<()> {
             }
             looks += 1;
             if looks >= most {
-                let what = format!(
-                    "it does not come back: it waited for {} s",
-                    wall.as_secs_f64()
-                );
+                let what = format!("it does not come back within {} s", wall.as_secs_f64());
                 end(&what, None, std::ptr::null());
             }
         }
@@ -253,7 +250,8 @@ pub(crate) fn what(signal: c_int) -> &'static str {
             "it comes to a place where its compiler put no code, as after a division by zero or a BUG"
         }
         libc::SIGABRT => {
-            "it writes beyond the end of a variable on the stack, or frees what it does not have"
+            "it aborts, as after a write beyond the end of a variable on the stack, after a wrong free, or \
+             where there is no memory left"
         }
         libc::SIGXCPU | libc::SIGKILL => {
             "it does not come back: it took 5 s of the processor's time"

@@ -105,7 +105,7 @@ const FAULTS: [(&str, &str, &str, &str); 18] = [
          { char room[8]; memset(room, 1, tcp_sk(sk)->snd_cwnd * 10); barrier();\n\
            tcp_sk(sk)->snd_cwnd += room[3]; }",
         ".in_ack_event = own_ack,",
-        "tcp_own.c: in_ack_event: it writes beyond the end of a variable on the stack",
+        "tcp_own.c: in_ack_event: it aborts, as after a write beyond the end of a variable on the stack",
     ),
     (
         "window",
@@ -132,7 +132,7 @@ const FAULTS: [(&str, &str, &str, &str); 18] = [
         "unsigned int sleep(unsigned int s);\n\
          static void own_acked(struct sock *sk, const struct ack_sample *sample) { sleep(600); }",
         ".pkts_acked = own_acked,",
-        "tcp_own.c: pkts_acked: it does not come back: it waited for 1 s\n",
+        "tcp_own.c: pkts_acked: it does not come back within 1 s\n",
     ),
     (
         "other",

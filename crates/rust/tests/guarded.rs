@@ -56,7 +56,7 @@ fn what_a_file_does_ends_its_process_with_a_word_on_it() {
         ),
         (
             "std::process::abort();",
-            "mine.rs: cong_avoid: it writes beyond the end of a variable on the stack, or frees what it does not have\n",
+            "mine.rs: cong_avoid: it aborts, as after a write beyond the end of a variable on the stack, after a wrong free, or where there is no memory left\n",
         ),
         (
             "tcp.snd_cwnd = acked - 1;",
