@@ -476,8 +476,8 @@ def analyze(
     """
 
 def declared_params(path: str) -> str:
-    """The parameters that the Rust file at `path` declares, as in `variant_file`: it is compiled
-    and loaded, and its code begins to run."""
+    """The parameters that the C or Rust file at `path` declares, as in `variant_file`, with their
+    defaults: it is compiled, and its code begins to run."""
 
 def variant_file(path: str) -> str:
     """What the variant's file at `path` is, as JSON: a row of `variants` with `language`, `file`,

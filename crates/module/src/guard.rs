@@ -66,6 +66,7 @@ unsafe impl Send for Handlers {}
 /// The system refuses a handler, a clock or a thread.
 pub fn install(report: RawFd, limit: Duration, wall: Duration) -> io::Result<()> {
     signal_stack()?;
+    place::find_host();
     let mut previous = Vec::new();
     for signal in FAULTS {
         previous.push(handle(signal, on_fault, libc::SA_ONSTACK)?);

@@ -130,6 +130,8 @@ pub(crate) fn errors(said: &str, file: &str, ours: &str) -> Vec<Message> {
 /// `FILE:LINE[:COLUMN]: REST`.
 fn at(line: &str) -> Option<(&str, u32, Option<u32>, &str)> {
     let (file, rest) = line.split_once(':')?;
+    // As Clang calls what is included.
+    let file = file.strip_prefix("./").unwrap_or(file);
     let (number, rest) = rest.split_once(':')?;
     let number = number.parse().ok()?;
     match rest.split_once(':') {
@@ -185,6 +187,16 @@ mod tests {
                 "tcp_foo.h:4:9: unknown type name 'u33'",
                 "tcp_foo.c:14:7: expected ';' before '}' token",
             ]
+        );
+    }
+
+    #[test]
+    fn what_is_included_has_its_own_name() {
+        let text = "In file included from tcp_foo.c:3:\n\
+            ./parts/own.h:1:41: error: use of undeclared identifier 'none'\n1 error generated.\n";
+        assert_eq!(
+            said(text),
+            ["parts/own.h:1:41: use of undeclared identifier 'none'"]
         );
     }
 

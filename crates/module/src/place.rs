@@ -2,8 +2,9 @@
 //! the compiler, by a handler of signals. Nothing here takes memory or waits for a lock.
 //!
 //! Where it stopped may be a function of ours or of the library's: the user's line is the one that called
-//! it, to which an address on the stack returns. A function that is called last, whose caller is gone
-//! from the stack, is told of without a line.
+//! it, to which an address on the stack returns, below those that return to this program: what lies
+//! beyond may be left from earlier calls. A function that is called last, whose caller is gone from the
+//! stack, is told of without a line.
 
 #![allow(
     unsafe_code,
@@ -37,6 +38,45 @@ struct Object {
 
 static OBJECTS: [AtomicPtr<Object>; MOST] = [const { AtomicPtr::new(std::ptr::null_mut()) }; MOST];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// Where this program's own code is in memory, which calls modules.
+static HOST: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
+
+/// Looks where this program's own code is.
+pub(crate) fn find_host() {
+    // SAFETY: the function is called for each object of the process, and gets what it says.
+    unsafe { libc::dl_iterate_phdr(Some(is_host), std::ptr::null_mut()) };
+}
+
+/// Keeps the part of an object that has this function.
+unsafe extern "C" fn is_host(object: *mut libc::dl_phdr_info, _: usize, _: *mut c_void) -> c_int {
+    // SAFETY: the loader lends the object for the time of the call, with as many parts as it says.
+    let (base, parts) = unsafe {
+        let object = &*object;
+        let parts = std::slice::from_raw_parts(object.dlpi_phdr, object.dlpi_phnum.into());
+        (object.dlpi_addr as usize, parts)
+    };
+    let own = is_host as *const () as usize;
+    let loaded = parts.iter().filter(|part| part.p_type == libc::PT_LOAD);
+    let mut ranges = loaded.map(|part| {
+        let first = base + part.p_vaddr as usize;
+        first..first + part.p_memsz as usize
+    });
+    match ranges.find(|range| range.contains(&own)) {
+        Some(range) => {
+            HOST[0].store(range.start, Ordering::Relaxed);
+            HOST[1].store(range.end, Ordering::Relaxed);
+            1
+        }
+        None => 0,
+    }
+}
+
+/// Whether `address` is in this program's own code.
+fn in_host(address: usize) -> bool {
+    let [start, end] = [&HOST[0], &HOST[1]].map(|end| end.load(Ordering::Relaxed));
+    (start..end).contains(&address)
+}
 
 /// From now on lines of the object at `path` are told, which has `function` in memory.
 pub(crate) fn add(path: &std::path::Path, function: *const c_void) {
@@ -107,9 +147,8 @@ pub(crate) fn of(context: *const c_void, [room, callers]: &mut [Room; 2]) -> Fou
     let mut words = [0; WORDS];
     words[0] = stopped.link;
     let count = 1 + copy(stopped.top, &mut words[1..]);
-    let addresses = words[..count]
-        .iter()
-        .filter(|&&word| object(word).is_some());
+    let modules = words[..count].iter().take_while(|&&word| !in_host(word));
+    let addresses = modules.filter(|&&word| object(word).is_some());
     for &address in addresses.take(ASKED) {
         // The call came before the instruction to which it returns.
         let length = ask(address - 1, callers).unwrap_or(0);
@@ -287,6 +326,14 @@ mod tests {
         assert_eq!(users(frames(b"tcp_slow_start\n/ours/stack.c:9\n")), None);
         assert_eq!(users(frames(b"??\n??:0\n")), None);
         assert_eq!(users(frames(b"own\n/users/own.c:?\n")), None);
+    }
+
+    #[test]
+    fn this_program_knows_its_own_code() {
+        find_host();
+        assert!(in_host(in_host as *const () as usize));
+        assert!(!in_host(libc::abs as *const () as usize));
+        assert!(!in_host(&raw const HOST as usize));
     }
 
     #[test]

@@ -84,7 +84,7 @@ def _unraisable(raised: sys.UnraisableHookArgs) -> None:
 def _parameters(files: Files, work: dict[str, Any]) -> list[dict[str, Any]]:
     """The parameters of a variant, as the rows of `_core.variants` have them."""
     row = work["describe"]
-    if row["language"] == "Rust":
+    if row["language"] != "Python":
         declared: list[dict[str, Any]] = json.loads(_core.declared_params(work["path"]))
         return declared
     taken = parameters(files.load({**row, "label": row["name"]})) or []

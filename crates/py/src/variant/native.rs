@@ -67,7 +67,10 @@ fn make(file: &VariantFile, params: &BTreeMap<String, f64>) -> Result<OwnVariant
 }
 
 /// The module of a C `file`.
-fn compiled(file: &VariantFile) -> Result<Compiled, cclab_module::ModuleError> {
+///
+/// # Errors
+/// What is wrong with it.
+pub fn compiled(file: &VariantFile) -> Result<Compiled, cclab_module::ModuleError> {
     let sources = Sources {
         file: &file.file,
         texts: &file.texts,
