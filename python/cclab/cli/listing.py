@@ -84,7 +84,7 @@ def _list(what: What, path: str | None, json: bool) -> None:
             # What they take, only their own code knows.
             declared["params"] = alone.parameters(path, declared)
         except InputError:
-            # A C file's text says all but defaults, which a file for a kernel alone does not tell here.
+            # The text of a C file says all but defaults; one for kernels alone does not compile.
             if declared["language"] != "C":
                 raise
         rows: list[dict[str, object]] = [{key: declared[key] for key in _OF_FILE}]
