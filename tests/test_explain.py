@@ -382,6 +382,14 @@ def test_a_variant_of_the_kernel_alone_has_its_network_explained(tmp_path: Path,
     assert any(f"no {cc}" in note and "no closed form" in note for note in flow.notes)
 
 
+def test_a_variant_of_a_file_is_one_of_the_simulator(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text("class Own:\n    def on_ack(self, ack): pass\n")
+    flow = study(tmp_path, cc="./own.py:Own").explain()[0].flows[0]
+    assert (flow.cc, flow.notes) == ("Own", [])
+    flow = study(tmp_path, cc="./own.py:Own", more='loss = "1%"').explain()[0].flows[0]
+    assert [note for note in flow.notes if "no closed form is known here for Own" in note]
+
+
 def test_of_a_variant_without_a_formula_nothing_is_expected_under_loss(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -21,7 +21,7 @@ fn misbehaves() {
         &RENO.replace("tcp.reno_cong_avoid(acked);", &code),
     );
     let mut variant = made(&loaded, &[]);
-    guard::install(2, Duration::from_millis(300)).expect("a guard");
+    guard::install(2, Duration::from_millis(300), Duration::from_secs(1)).expect("a guard");
     let tcp = &mut Tcp::default();
     variant.cong_avoid(tcp, 0, 1);
     variant.ssthresh(tcp);
@@ -56,7 +56,7 @@ fn what_a_file_does_ends_its_process_with_a_word_on_it() {
         ),
         (
             "std::process::abort();",
-            "mine.rs: cong_avoid: it writes beyond the end of a variable on the stack, or frees what it does not have\n",
+            "mine.rs: cong_avoid: it aborts, as after a write beyond the end of a variable on the stack, after a wrong free, or where there is no memory left\n",
         ),
         (
             "tcp.snd_cwnd = acked - 1;",
