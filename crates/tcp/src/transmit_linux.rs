@@ -63,6 +63,8 @@ impl Sender {
     /// The next segment of the present burst, of `len` bytes.
     pub(crate) fn send_of_burst(&mut self, now: Time, len: u64, fin: bool, packet: &mut Packet) {
         self.burst_left -= 1;
+        // A packet that the window cut does not end what the application wrote.
+        let fin = fin && self.flight.snd_nxt + len >= self.flight.written;
         self.send_new(now, len, fin, packet);
         if self.burst_left > 0 {
             return;
