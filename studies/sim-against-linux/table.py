@@ -4,8 +4,8 @@
         | .venv/bin/python studies/sim-against-linux/table.py
 
 Differences are of the means over runs, relative to the first backend. Goodput is that of each
-flow after the warm-up, if there is one, as is the queue delay; retransmissions are summed over the flows of a run,
-and where there are hardly any, below 20, they are shown and not compared.
+flow after the warm-up, if there is one, as is the queue delay; retransmissions are summed over the
+flows of a run, and where there are hardly any, below 20, they are shown and not compared.
 """
 
 import json

@@ -24,7 +24,11 @@ fn a_window_limited_flow_gets_a_window_per_round_trip() {
             for delayed_ack in [1, 2] {
                 // Scaling may round it down; Linux fills up what is left of it with a segment that is
                 // not full.
-                let spare = if stack == "linux-6.12" { 0 } else { payload / 2 };
+                let spare = if stack == "linux-6.12" {
+                    0
+                } else {
+                    payload / 2
+                };
                 let flow = Flow {
                     rwnd: Some(segments * payload + spare),
                     delayed_ack: Some(delayed_ack),
