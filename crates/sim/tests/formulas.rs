@@ -22,15 +22,9 @@ fn a_window_limited_flow_gets_a_window_per_round_trip() {
                 continue; // 120 segments are less than 65,535 bytes there too, its window's end
             }
             for delayed_ack in [1, 2] {
-                // Scaling may round it down; Linux fills up what is left of it with a segment that is
-                // not full.
-                let spare = if stack == "linux-6.12" {
-                    0
-                } else {
-                    payload / 2
-                };
                 let flow = Flow {
-                    rwnd: Some(segments * payload + spare),
+                    // Half a segment more than the window, which scaling may round down.
+                    rwnd: Some(segments * payload + payload / 2),
                     delayed_ack: Some(delayed_ack),
                     ..flow("f", "reno")
                 };

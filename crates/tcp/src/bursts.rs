@@ -238,7 +238,12 @@ impl Sender {
         if room > available {
             // Nothing comes that would be worth the wait, or the application is what is waited for.
             let is_end = self.closed && self.flight.snd_nxt + available >= self.flight.written;
-            return (!is_end).then_some(Limit::Application);
+            let full = self.buffered < self.flight.written;
+            return (!is_end).then_some(if full {
+                Limit::Sndbuf
+            } else {
+                Limit::Application
+            });
         }
         Some(if by_cwnd < by_rwnd {
             Limit::Cwnd

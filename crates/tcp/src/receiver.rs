@@ -381,6 +381,11 @@ impl Receiver {
         // rounded down.
         let most = self.config.rwnd_max.min(UNSCALED_MAX << self.shift);
         self.rwnd_max = most >> self.shift << self.shift;
+        let segment = u64::from(self.config.mss_payload);
+        if self.linux.is_some() && self.shift == 0 && self.rwnd_max > segment {
+            // Unscaled windows are whole segments (`__tcp_select_window`).
+            self.rwnd_max = self.rwnd_max / segment * segment;
+        }
         self.edge_step = (self.rwnd_max / 2)
             .min(u64::from(self.config.mss_payload))
             .max(1 << self.shift);
