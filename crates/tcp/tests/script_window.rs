@@ -189,3 +189,21 @@ fn time_is_charged_to_what_limits() {
     assert_eq!(s.sent(100).len(), 5);
     only(&s, Limit::Sndbuf);
 }
+
+/// `tcp_mss_split_point`, `tcp_minshall_check`: Linux fills the receiver's window with a segment
+/// that is not full, unless another such is on its way.
+#[test]
+fn linux_cuts_at_the_receivers_window() {
+    let linux = profile("linux-6.12");
+    let sender = sender(linux, Recovery::RackPrr, "reno", false);
+    let mut s = Script::establish(sender, false, 0);
+    s.rwnd = 4_480; // a multiple of 128, which the scale tells
+    s.ack(100, 0, &[]);
+    s.sender.write(100 * MSS);
+    let mut all = fresh(0..4);
+    all.push((4 * MSS, 480, false));
+    assert_eq!(s.sent(100), all);
+    // Two segments are acknowledged: what leaves is full, as the short one is not acknowledged.
+    s.ack(200, 2, &[]);
+    assert_eq!(s.sent(200), [(4_480, MSS, false), (5_480, MSS, false)]);
+}
