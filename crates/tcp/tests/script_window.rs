@@ -197,13 +197,14 @@ fn linux_cuts_at_the_receivers_window() {
     let linux = profile("linux-6.12");
     let sender = sender(linux, Recovery::RackPrr, "reno", false);
     let mut s = Script::establish(sender, false, 0);
-    s.rwnd = 4_480; // a multiple of 128, which the scale tells
+    s.rwnd = 5_504; // a multiple of 128, which the scale tells
     s.ack(100, 0, &[]);
     s.sender.write(100 * MSS);
-    let mut all = fresh(0..4);
-    all.push((4 * MSS, 480, false));
+    let mut all = fresh(0..5);
+    all.push((5 * MSS, 504, false));
     assert_eq!(s.sent(100), all);
-    // Two segments are acknowledged: what leaves is full, as the short one is not acknowledged.
-    s.ack(200, 2, &[]);
-    assert_eq!(s.sent(200), [(4_480, MSS, false), (5_480, MSS, false)]);
+    // 1,360 bytes of room, and the short one is not acknowledged: a full segment leaves.
+    s.rwnd = 4_864;
+    s.ack(150, 2, &[]);
+    assert_eq!(s.sent(150), [(5_504, MSS, false)]);
 }

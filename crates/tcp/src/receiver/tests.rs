@@ -571,7 +571,7 @@ fn patient(ecn: bool) -> (Bench, u32) {
     let mut next = PEER_ISN + 1;
     let mut waited = 0;
     while waited < 3 {
-        bench.now = bench.now + ms(1);
+        bench.now += ms(1);
         let mut packet = bench.data(next, 1_000);
         packet.ecn = if ecn { Ecn::Ect0 } else { Ecn::NotEct };
         waited += u32::from(bench.send(&packet).is_none());
@@ -610,7 +610,7 @@ fn what_linux_held_back_bears_the_time_of_the_last_arrival() {
     // A hole, and what follows it: three are told of at once, the others are held back.
     let mut held = 0;
     for n in 1..8 {
-        bench.now = bench.now + Time::from_micros(50);
+        bench.now += Time::from_micros(50);
         let packet = bench.data(next + n * 1_000, 1_000);
         held += u32::from(bench.send(&packet).is_none());
     }
