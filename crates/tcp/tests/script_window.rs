@@ -200,11 +200,14 @@ fn linux_cuts_at_the_receivers_window() {
     s.rwnd = 5_504; // a multiple of 128, which the scale tells
     s.ack(100, 0, &[]);
     s.sender.write(100 * MSS);
-    let mut all = fresh(0..5);
-    all.push((5 * MSS, 504, false));
-    assert_eq!(s.sent(100), all);
-    // 1,360 bytes of room, and the short one is not acknowledged: a full segment leaves.
-    s.rwnd = 4_864;
+    // The write says that there is more: what is not full waits for it.
+    assert_eq!(s.sent(100), fresh(0..5));
+    // 1,352 bytes of room, all of which are used.
+    s.rwnd = 4_352;
     s.ack(150, 2, &[]);
-    assert_eq!(s.sent(150), [(5_504, MSS, false)]);
+    assert_eq!(s.sent(150), [(5_000, MSS, false), (6_000, 352, false)]);
+    // 1,512 bytes of room, and the short segment is not acknowledged: a full one leaves.
+    s.rwnd = 4_864;
+    s.ack(151, 3, &[]);
+    assert_eq!(s.sent(151), [(6_352, MSS, false)]);
 }
