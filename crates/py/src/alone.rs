@@ -106,9 +106,8 @@ pub fn execute_alone(
     ];
     let failed = thread::scope(|scope| {
         scope.spawn(|| attend(&told, &progress, &watch, &limits, &over));
-        let outcome = simulate(&run, &directory.join(&run.id), &progress, &own);
-        over.store(true, Ordering::Relaxed);
-        outcome.err()
+        let _ends = Ends(&over);
+        simulate(&run, &directory.join(&run.id), &progress, &own).err()
     });
     let raised = failure.take().map(|raised| {
         (
@@ -118,6 +117,15 @@ pub fn execute_alone(
         )
     });
     Ok((failed, raised))
+}
+
+/// Tells the thread beside the run that it is over, however it ends: a panic is one way.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// How long a call of users' code may take.

@@ -46,10 +46,10 @@ impl Sender {
         most: u64,
         rules: &Bursts,
     ) -> Result<u64, Limit> {
-        let quota = self.quota(window).min(most);
+        let quota = self.quota(window).min(most).max(1);
         let Some(head) = self.head(quota) else {
-            self.burst_end = self.flight.snd_nxt;
-            return Ok(1); // a bare FIN
+            self.cut_nothing(); // a bare FIN
+            return Ok(1);
         };
         if head.len > self.flight.mss
             && self.leave != Leave::One
@@ -76,7 +76,7 @@ impl Sender {
         match self.head(quota) {
             Some(head) => self.cut(head, quota, false),
             None => {
-                self.burst_end = self.flight.snd_nxt;
+                self.cut_nothing();
                 1
             }
         }
@@ -98,7 +98,7 @@ impl Sender {
         let needed = head.len.min(by_rwnd);
         let len = if head.len <= mss || (most <= by_rwnd && !head.is_last) || most <= needed {
             head.len.min(most)
-        } else if holds_back {
+        } else if holds_back && needed >= mss {
             needed / mss * mss
         } else {
             needed
@@ -106,6 +106,12 @@ impl Sender {
         self.burst_end = self.flight.snd_nxt + len;
         self.burst_pushes = head.push && len >= head.len;
         len.div_ceil(mss)
+    }
+
+    /// No data leave with the next segment.
+    fn cut_nothing(&mut self) {
+        self.burst_end = self.flight.snd_nxt;
+        self.burst_pushes = false;
     }
 
     /// A segment that is not full waits, since another one is on its way (Minshall's form of

@@ -87,12 +87,14 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Gives the sender a buffer of `bytes` from the start, which does not grow (`SO_SNDBUF`, or
-    /// `tcp_wmem` with the same default and maximum).
+    /// Gives the sender a buffer of `bytes` from the start, which does not grow (`SO_SNDBUF`).
     pub fn fix_send_buffer(&mut self, bytes: u64) {
         match &mut self.send_buffer {
             // What the first segment asks for is all of it.
-            Some(buffer) => (buffer.most, buffer.per_segment) = (bytes, bytes),
+            Some(buffer) => {
+                (buffer.most, buffer.per_segment) = (bytes, bytes);
+                buffer.is_fixed = true;
+            }
             None => self.sndbuf = bytes,
         }
     }

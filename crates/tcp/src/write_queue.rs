@@ -59,6 +59,9 @@ pub(crate) struct WriteQueue {
     widest: u64,
     /// Up to where a push was marked (`pushed_seq`).
     pushed: u64,
+    /// Up to where the application may write, which asks how much is free where the buffer does not
+    /// grow.
+    offered: u64,
     application: Application,
 }
 
@@ -106,6 +109,7 @@ impl WriteQueue {
             limit: 0,
             widest: 0,
             pushed: 0,
+            offered: u64::MAX,
             application: Application::Free,
         }
     }
@@ -150,10 +154,16 @@ impl WriteQueue {
         self.sent.select(start, end, again, &self.runs);
     }
 
+    /// Nothing that left counts as selected any more (`tcp_timeout_mark_lost`, of a receiver that
+    /// let go of what it had).
+    pub fn forget_selected(&mut self) {
+        self.sent.forget_selected();
+    }
+
     /// A segment left that ends at `end`: the first of a burst, or one more of the last.
     pub fn on_sent(&mut self, end: u64, is_first: bool) {
         self.left = end;
-        let push = self.waiting.front().is_some_and(|w| w.push && w.end == end);
+        let push = self.waiting.front().is_some_and(|w| w.push && w.end <= end);
         self.sent.push(Packet { end, push }, is_first);
         while self.waiting.front().is_some_and(|first| first.end <= end) {
             self.waiting.pop_front();
@@ -220,7 +230,8 @@ impl WriteQueue {
 
     /// The buffer is to hold `windows` times what `segments` take (`tcp_sndbuf_expand`).
     pub fn expand(&mut self, segments: u64, windows: u64) {
-        let wanted = self.rules.per_segment * segments * windows / 2;
+        // No algorithm leaves a buffer of nothing: Linux begins with that of `net.ipv4.tcp_wmem`.
+        let wanted = (self.rules.per_segment * segments).saturating_mul(windows.max(1)) / 2;
         self.limit = self.limit.max(wanted.min(self.rules.most));
     }
 
@@ -247,11 +258,24 @@ impl WriteQueue {
     /// The application, which has bytes up to `to`, begins to write, if it has more than before.
     pub fn begin(&mut self, to: u64) {
         if self.application != Application::Starved && self.written < to {
-            self.application = Application::Writes {
-                began: self.written,
-            };
-            self.runs.begin(self.written);
+            self.begin_call();
         }
+    }
+
+    /// The application writes, if there is room.
+    fn begin_call(&mut self) {
+        if self.rules.is_fixed {
+            let free = self.limit.saturating_sub(self.used());
+            if free == 0 || !self.is_writeable() {
+                self.application = Application::Starved;
+                return;
+            }
+            self.offered = self.written + free;
+        }
+        self.application = Application::Writes {
+            began: self.written,
+        };
+        self.runs.begin(self.written);
     }
 
     /// The next step of writing up to `to`, and what it lets leave; `None`: nothing is being written.
@@ -259,11 +283,13 @@ impl WriteQueue {
         let Application::Writes { began } = self.application else {
             return None;
         };
-        if self.written >= to {
+        if self.written >= to.min(self.offered) {
             self.application = Application::Free;
             self.mark_push();
+            self.begin(to);
             return Some(Leave::All);
         }
+        let to = to.min(self.offered);
         let goal = self.goal();
         let mut start = match self.waiting.len() {
             0 | 1 => self.left,

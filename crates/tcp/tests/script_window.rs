@@ -139,6 +139,7 @@ fn a_full_send_buffer_is_filled_in_gushes() {
         packet: 4 * MSS,
         overhead: MSS,
         packet_most: 4 * MSS,
+        is_fixed: false,
     });
     let mut s = Script::new(profile, Recovery::NewReno, "newreno", 100);
     assert_eq!(s.sent(100), fresh(0..8)); // of a window of ten

@@ -368,5 +368,5 @@ def _keep(key: str, made: Mapping[str, tuple[str, Any]]) -> None:
             pickle.dump(made, file)
         Path(file.name).replace(folder / key)
         files = sorted(folder.iterdir(), key=lambda file: file.stat().st_mtime_ns)
-        for one in files[:-_KEPT]:
-            one.unlink()
+        for oldest in files[:-_KEPT]:
+            oldest.unlink(missing_ok=True)

@@ -103,6 +103,7 @@ pub(super) static LINUX_6_12: Profile = Profile {
         packet: 65_160,
         overhead: 896,
         packet_most: 65_279, // as of bursts
+        is_fixed: false,
     }),
     queue_limit_is_exclusive: false,
 };

@@ -126,6 +126,13 @@ impl Sent {
         }
     }
 
+    /// Nothing counts as selected any more.
+    pub fn forget_selected(&mut self) {
+        for left in &mut self.packets {
+            left.selected = false;
+        }
+    }
+
     /// Whether the packet at `place` up to `until` can be joined to the one before it.
     fn joins(&self, place: usize, until: u64, runs: &Runs) -> bool {
         let Some(before) = place.checked_sub(1).filter(|&p| self.packets[p].selected) else {

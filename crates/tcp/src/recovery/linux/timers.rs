@@ -28,7 +28,9 @@ impl Linux {
     pub(super) fn set_reorder_timer(&self, line: &mut Line<'_>, due: Time) {
         *line.rto_at = Time::NEVER;
         *line.probe_at = Time::NEVER;
-        *line.reorder_at = line.profile.timer.overdue(line.now, due);
+        let timer = &line.profile.timer;
+        let latest = timer.expiry(line.now, line.rtt.rto());
+        *line.reorder_at = timer.overdue(line.now, due).min(latest);
     }
 
     /// Whole ticks until the pacer lets the next segment go (`tcp_pacing_delay`).
