@@ -122,6 +122,16 @@ def test_the_send_buffer_holds_as_many_windows_as_the_file_says(tmp_path: Path) 
     assert recorded("four", ops.replace("WINDOWS", "4")) != without
 
 
+@pytest.mark.parametrize("hook", ["sndbuf_expand", "min_tso_segs"])
+def test_a_file_that_asks_for_nothing_still_sends(tmp_path: Path, hook: str) -> None:
+    says = "static u32 nothing(struct sock *sk) { return 0; }\n\nstatic struct tcp_cong"
+    ops = C.replace("static struct tcp_cong", says).replace(
+        '\t.name = "own",', f'\t.name = "own",\n\t.{hook} = nothing,'
+    )
+    results = ran(tmp_path, beside(tmp_path, "own.c", ops.replace("BODY", "")))
+    assert results.flows["goodput_bps"][0] > 1e6
+
+
 @pytest.mark.parametrize("name", ["own.c", "own.rs"])
 def test_a_process_that_a_file_forks_is_no_second_run(tmp_path: Path, name: str) -> None:
     """It ends where it began; what another program does is its own affair."""
