@@ -87,7 +87,7 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Gives the sender a buffer of `bytes` from the start, which does not grow (`SO_SNDBUF`).
+    /// Gives the sender a buffer of `bytes` from the start, which does not grow.
     pub fn fix_send_buffer(&mut self, bytes: u64) {
         match &mut self.send_buffer {
             // What the first segment asks for is all of it.
