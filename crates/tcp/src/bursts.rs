@@ -108,6 +108,14 @@ impl Sender {
         len.div_ceil(mss)
     }
 
+    /// What of `len` bytes lies in the packet that was cut, where the send buffer is one of packets.
+    pub(crate) fn of_packet(&self, len: u64) -> u64 {
+        match self.queue.is_some() && self.flight.profile.bursts.is_some() {
+            true => len.min(self.burst_end - self.flight.snd_nxt),
+            false => len,
+        }
+    }
+
     /// No data leave with the next segment.
     fn cut_nothing(&mut self) {
         self.burst_end = self.flight.snd_nxt;

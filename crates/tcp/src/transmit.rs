@@ -12,6 +12,7 @@ use crate::recovery::episode::Frto;
 use crate::recovery::linux::Resend;
 use crate::scoreboard::{Segment, SegmentId};
 use crate::sender::{Sender, State, Timed};
+use crate::transmit_linux::UNPACED;
 use crate::write_queue::Leave;
 
 /// The window field of the sender's own segments: it receives no data, so its window is open.
@@ -112,10 +113,8 @@ impl Sender {
         true
     }
 
-    /// Linux lets the first ten segments of a connection go unpaced
-    /// (`tcp_update_skb_after_send`).
+    /// Linux lets the first segments of a connection go unpaced.
     fn is_paced(&self) -> bool {
-        const UNPACED: u64 = 10;
         self.flight.profile.arithmetic != Arithmetic::Segments
             || self.flight.counters.segments_sent > UNPACED
     }
@@ -161,10 +160,7 @@ impl Sender {
                         }
                     }
                 }
-                let len = match self.flight.profile.bursts.is_some() && self.queue.is_some() {
-                    true => len.min(self.burst_end - self.flight.snd_nxt),
-                    false => len,
-                };
+                let len = self.of_packet(len);
                 self.send_of_burst(now, len, fin, packet);
                 true
             }

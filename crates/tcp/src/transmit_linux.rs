@@ -9,7 +9,7 @@ use crate::sender::Sender;
 use crate::write_queue::{Leave, WriteQueue};
 
 /// Segments at the start of a connection that leave unpaced (`tcp_update_skb_after_send`).
-const UNPACED: u64 = 10;
+pub(crate) const UNPACED: u64 = 10;
 
 impl Sender {
     /// Linux shrinks the window of a connection that was idle when the application writes.
@@ -53,11 +53,7 @@ impl Sender {
             self.burst_left = self.probe_of_packet();
             self.burst_of_several = self.burst_left > 1;
         }
-        let len = match self.queue {
-            Some(_) => len.min(self.burst_end - self.flight.snd_nxt),
-            None => len,
-        };
-        self.send_of_burst(now, len, fin, packet);
+        self.send_of_burst(now, self.of_packet(len), fin, packet);
     }
 
     /// The next segment of the present burst, of `len` bytes.

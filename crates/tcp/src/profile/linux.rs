@@ -9,6 +9,8 @@ use super::{
     SendBuffer, SynRules, Wire,
 };
 
+/// Bytes of payload of a packet at most (`GSO_LEGACY_MAX_SIZE` without `MAX_TCP_HEADER` and one).
+const GSO_MOST: u64 = 65_279;
 /// Ethernet without its preamble, gap and checksum, as Linux's queueing layer counts it.
 const ETHERNET_HEADER: u16 = 14;
 
@@ -79,7 +81,7 @@ pub(super) static LINUX_6_12: Profile = Profile {
         percent: 120,
         slow_start_percent: 200,
         least: 2,
-        most: 65_279, // GSO_LEGACY_MAX_SIZE without MAX_TCP_HEADER and one
+        most: GSO_MOST,
         rtt_log: 9,
         part_of_window: 3,
         patience: Time::from_millis(1),
@@ -102,7 +104,7 @@ pub(super) static LINUX_6_12: Profile = Profile {
         most: 4_194_304,
         packet: 65_160,
         overhead: 896,
-        packet_most: 65_279, // as of bursts
+        packet_most: GSO_MOST,
         is_fixed: false,
     }),
     queue_limit_is_exclusive: false,
