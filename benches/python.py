@@ -165,7 +165,11 @@ def main() -> int:
     verdicts = [
         Verdict("a Python class, acknowledgements a second", 200_000, medians["Python"]),
     ]
-    about = {"schema": "cclab-bench-python/1", "processors": os.cpu_count(), "cases": cases}
+    about: dict[str, object] = {
+        "schema": "cclab-bench-python/1",
+        "processors": os.cpu_count(),
+        "cases": cases,
+    }
     return conclude(arguments, verdicts, about)
 
 

@@ -81,7 +81,15 @@ def test_what_harms_nobody_changes_nothing(
         ("import os; os.closerange(3, 100)", "fixed.py"),
         ("import os; os._exit(0)", "fixed.py: its process ended with exit code 0"),
         ("import os; os.kill(os.getpid(), 15)", "fixed.py: its process was ended by SIGTERM"),
-        ("import os; os.kill(os.getpid(), 9)", "fixed.py: its process was ended by SIGKILL"),
+        (
+            "import os; os.kill(os.getpid(), 9)",
+            "fixed.py: its process was ended by SIGKILL (Killed), as where memory runs out",
+        ),
+        # The first that the system ends then.
+        (
+            "raise ValueError(open('/proc/self/oom_score_adj').read().strip())",
+            "fixed.py:10:9: on_ack: ValueError: 1000",
+        ),
         (
             "import os; os.kill(os.getpid(), 19)",
             "fixed.py: its process was stopped, and nobody lets it go on",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import distributed
 import pytest
 
+from cclab import starts
 from cclab.backends import backend as backend_called
 from cclab.cli.exits import DONE, INTERRUPTED, RUN_FAILED, WRONG_INPUT
 from cclab.execute.cluster import Cluster
@@ -324,4 +326,68 @@ def test_a_worker_that_lacks_what_a_study_needs_is_named_before_anything_runs(
     assert done.returncode == WRONG_INPUT, done.stderr
     assert "error: worker tcp://127.0.0.1:" in done.stderr
     assert "/nowhere/agent: no such program" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture(scope="module")
+def of_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study whose flow has the variant of a file in each language, and of the simulator."""
+    folder = tmp_path_factory.mktemp("of-files")
+    paths = ["cubic"]
+    for name, language in [("soft", "c"), ("slow", "python"), ("mild", "rust")]:
+        for file, text in starts.texts(name, language).items():
+            (folder / file).write_text(text)
+        paths.append(starts.path_of(name, language))
+    study = folder / "study.toml"
+    flow = f'cc   = "{paths[-1]}"'
+    text = study.read_text()
+    assert flow in text
+    swept = f'"flow.mine.cc" = ["{paths[-1]}", "cubic", "reno"]'
+    assert swept in text
+    study.write_text(text.replace(swept, f'"flow.mine.cc" = {json.dumps(paths)}'))
+    return study
+
+
+FEW = ("--set", "duration=30s", "--set", "warmup=5s", "--repeat", 3, "--set", "expect={}")
+
+
+def test_files_of_variants_travel_to_workers(of_files: Path, tmp_path: Path) -> None:
+    """Those of each language, and what comes back is what this machine does itself."""
+    here, there = tmp_path / "here", tmp_path / "there"
+
+    def done(out: Path, *more: object) -> None:
+        ended = subprocess.run(
+            cclab("run", of_files, "--out", out, *FEW, *more),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+        assert ended.returncode == DONE, ended.stderr
+
+    done(here)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    with cluster(2, cwd=elsewhere) as (address, _):
+        done(there, "--cluster", address)
+    assert len([name for name in files_of(here) if name.startswith("runs/")]) >= 12
+    assert files_of(there) == files_of(here)
+
+
+def test_a_worker_without_a_compiler_is_named_before_anything_runs(
+    of_files: Path, tmp_path: Path
+) -> None:
+    without = {**os.environ, "CC": "/nowhere/cc", "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    with cluster(1, env=without) as (address, _):
+        ended = subprocess.run(
+            cclab("run", of_files, "--out", tmp_path / "out", *FEW, "--cluster", address),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+    assert ended.returncode == WRONG_INPUT, ended.stderr
+    told = "compiling soft.c needs a C compiler, and `/nowhere/cc` is none: install one"
+    assert f"{told} (Debian: apt install gcc libc6-dev)" in ended.stderr
+    assert "error: worker tcp://127.0.0.1:" in ended.stderr
     assert not (tmp_path / "out").exists()

@@ -382,6 +382,14 @@ def test_a_variant_of_the_kernel_alone_has_its_network_explained(tmp_path: Path,
     assert any(f"no {cc}" in note and "no closed form" in note for note in flow.notes)
 
 
+def test_a_variant_of_a_file_is_one_of_the_simulator(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text("class Own:\n    def on_ack(self, ack): pass\n")
+    flow = study(tmp_path, cc="./own.py:Own").explain()[0].flows[0]
+    assert (flow.cc, flow.notes) == ("Own", [])
+    flow = study(tmp_path, cc="./own.py:Own", more='loss = "1%"').explain()[0].flows[0]
+    assert [note for note in flow.notes if "no closed form is known here for Own" in note]
+
+
 def test_of_a_variant_without_a_formula_nothing_is_expected_under_loss(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -408,18 +416,23 @@ def test_of_a_variant_without_a_formula_nothing_is_expected_under_loss(
 
 
 @pytest.mark.parametrize(
-    ("flow", "bound"),
-    [("", ("sndbuf", ["rwnd"])), ('rwnd = "32MB"', ("sndbuf", []))],
+    ("flow", "bound", "most"),
+    [
+        ("", ("sndbuf", ["rwnd"]), 1.05),
+        # Bursts are larger, and a third write comes within some rounds (docs/explain.md).
+        ('rwnd = "32MB"', ("sndbuf", []), 1.5),
+    ],
 )
 def test_the_send_buffer_that_grows_binds_over_a_long_fast_path(
-    tmp_path: Path, flow: str, bound: tuple[str, list[str]]
+    tmp_path: Path, flow: str, bound: tuple[str, list[str]], most: float
 ) -> None:
     one = study(tmp_path, rate="100Mbit", rtt="600ms", cc="cubic", flow=flow)
     keys = ["duration=40s", "warmup=25s"]
     told = one.explain(set=keys)[0].flows[0]
     assert (told.binds, told.near) == bound
     measured = cclab.run(one, out=tmp_path / "out", set=keys).flows["steady_goodput_bps"][0]
-    assert told.expected_bps == pytest.approx(measured, rel=0.05)
+    assert told.expected_bps is not None
+    assert 0.95 <= measured / told.expected_bps <= most
     assert any("raise them together" in note for note in told.notes) == bool(told.near)
 
 

@@ -162,7 +162,7 @@ def test_a_name_of_a_module_that_is_installed_is_refused(cli: Cli, tmp_path: Pat
 @pytest.mark.parametrize(
     ("language", "told"),
     [
-        ("c", [("beta", "int", None)]),
+        ("c", [("beta", "int", 768)]),
         ("python", [("beta", None, 0.75)]),
         ("rust", [("beta", None, 0.75)]),
     ],
@@ -176,7 +176,7 @@ def test_the_parameters_of_a_file_are_listed(
     listed = [(one["name"], one["measure"], one["default"]) for one in row["params"]]
     assert listed == told
     plain = cli("list", "variants", PATHS[language], cwd=tmp_path / "soft").stdout
-    assert f"params: beta{' = 0.75' if language != 'c' else ''}" in plain
+    assert f"params: beta{' = 768 (int)' if language == 'c' else ' = 0.75'}" in plain
 
 
 @pytest.mark.parametrize("language", ENDINGS)

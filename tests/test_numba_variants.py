@@ -166,7 +166,7 @@ def test_what_compiled_code_is_made_of_names_it(
     assert len([*cache.iterdir()]) == 1
     # A constant that is no text of the file.
     monkeypatch.setenv("STEP", "2")
-    steps = STEPS.replace("flow.cwnd += 1", "flow.cwnd += STEP")
+    steps = STEPS.replace("flow.cwnd += grown", "flow.cwnd += grown * STEP")
     steps = "import os\nSTEP = int(os.environ['STEP'])\n" + steps
     two = traced(tmp_path / "b", STUDY, "./reno.py:Reno", reno=COMPILED, steps=steps)
     assert len([*cache.iterdir()]) == 2
@@ -181,6 +181,25 @@ def test_what_is_kept_and_damaged_is_compiled_again(tmp_path: Path, cache: Path)
     kept.write_bytes(kept.read_bytes()[:1000])
     assert first == traced(tmp_path / "b", STUDY, "./reno.py:Reno", reno=COMPILED, steps=STEPS)
     assert kept.stat().st_size > 1000
+
+
+def test_what_was_not_used_for_longest_is_forgotten(tmp_path: Path, cache: Path) -> None:
+    traced(tmp_path / "a", STUDY, "./reno.py:Reno", reno=COMPILED, steps=STEPS)
+    (used,) = cache.iterdir()
+    os.utime(used, (0, 0))
+    for number in range(205):
+        old = cache / f"old-{number}"
+        old.touch()
+        os.utime(old, (number, number))
+    # What is used stays, as long ago as it was made.
+    traced(tmp_path / "b", STUDY, "./reno.py:Reno", reno=COMPILED, steps=STEPS)
+    steps = STEPS + "# changed\n"
+    traced(tmp_path / "c", STUDY, "./reno.py:Reno", reno=COMPILED, steps=steps)
+    names = {file.name for file in cache.iterdir()}
+    assert len(names) == 200
+    assert used.name in names
+    assert {"old-204", "old-7"} <= names
+    assert "old-6" not in names
 
 
 FIXED = """

@@ -31,17 +31,17 @@ queue = { limit = "1bdp" }
 
 [[flow]]
 name = "first"
-rtt = "20ms"
+rtt = "30ms"
 start = "0s"
 
 [[flow]]
 name = "second"
-rtt = "20ms"
+rtt = "30ms"
 start = "3s"
 
 [[flow]]
 name = "third"
-rtt = "20ms"
+rtt = "30ms"
 start = "6s"
 """
 

@@ -375,10 +375,10 @@ def end_with(parent: int) -> None:
     """Has this process end with the process `parent` that started it. Raises `RuntimeError` if that
     is gone, and `OSError` if the system refuses."""
 
-def guard(report: int, limit_s: float) -> None:
+def guard(report: int, limit_s: float, wall_s: float) -> None:
     """Has a call of a C or Rust file's code that crashes, or does not come back within `limit_s`
-    seconds of the processor, end this process, with a word on file and hook to the descriptor
-    `report`. Raises `OSError` if the system refuses."""
+    seconds of the processor or `wall_s` on a clock, end this process, with a word on file and hook
+    to the descriptor `report`. Raises `OSError` if the system refuses."""
 
 def forked() -> None:
     """This process was forked by users' code: it does not go on with the run, which is its
@@ -485,8 +485,8 @@ def analyze(
     """
 
 def declared_params(path: str) -> str:
-    """The parameters that the Rust file at `path` declares, as in `variant_file`: it is compiled
-    and loaded, and its code begins to run."""
+    """The parameters that the C or Rust file at `path` declares, as in `variant_file`, with their
+    defaults: it is compiled, and its code begins to run."""
 
 def variant_file(path: str) -> str:
     """What the variant's file at `path` is, as JSON: a row of `variants` with `language`, `file`,

@@ -8,12 +8,19 @@ ssthresh and pacing rate do, to the byte; one that the other side has not counts
 Beside it stand the share of those that agree in the windows alone, and of those before the first
 that does not. `--first` tells the first disagreement of every scenario. The kernel's runs are kept
 in results/acknowledgements; the simulator's are made anew.
+
+BBR draws the phase in which it begins to probe for bandwidth, and the kernel's dice are not the
+simulator's. `bbr-1` is the kernel's own tcp_bbr.c with one phase to draw from, as a user's file on
+both sides.
 """
 
 from __future__ import annotations
 
 import argparse
+import lzma
+import shutil
 import statistics
+import tarfile
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,8 +36,11 @@ WINDOWS = ("cwnd_bytes", "ssthresh_bytes")
 SAME = (*WINDOWS, "pacing_rate_bps")
 VARIANTS = (
     "reno", "cubic", "bic", "htcp", "highspeed", "scalable", "hybla", "illinois", "vegas", "veno",
-    "westwood", "yeah", "lp", "dctcp", "bbr",
+    "westwood", "yeah", "lp", "dctcp", "bbr", "bbr-1",
 )  # fmt: skip
+SOURCE = Path("/usr/src/linux-source-6.12.tar.xz")
+BBR = "linux-source-6.12/net/ipv4/tcp_bbr.c"
+PHASES = "static const u32 bbr_cycle_rand = "
 
 
 @dataclass(frozen=True)
@@ -91,16 +101,58 @@ def agreement(label: str, kernel: pl.DataFrame, simulator: pl.DataFrame) -> Agre
     return Agreement(label, same, windows, before, first)
 
 
+@dataclass(frozen=True)
+class Settings:
+    """What a variant's runs have beside the study."""
+
+    study: Path
+    both: tuple[str, ...]
+    kernel: tuple[str, ...] = ()
+    simulator: tuple[str, ...] = ()
+
+
+def settings(variant: str, folder: Path) -> Settings:
+    """Those of `variant`; files that it needs are written into `folder`."""
+    if variant == "bbr-1":
+        study = folder / STUDY.name
+        shutil.copy(STUDY, study)
+        (folder / "tcp_bbr.c").write_text(bbr_of_one_phase())
+        return Settings(study, ("flow.cc=./tcp_bbr.c",))
+    both = (f"flow.cc={variant}",)
+    if variant == "dctcp":
+        return Settings(STUDY, (*both, "flow.ecn=true"))
+    if variant == "lp":
+        # It reads both ends' clocks: neither begins at a die, and the guest's has run for 102 s.
+        return Settings(
+            STUDY,
+            both,
+            ('flow.variant.sysctl={"net.ipv4.tcp_timestamps" = 2}',),
+            ('flow.variant.cc_params={timestamp_offset = 0.0, uptime = "102s"}',),
+        )
+    return Settings(STUDY, both)
+
+
+def bbr_of_one_phase() -> str:
+    """The kernel's tcp_bbr.c, which then draws nothing."""
+    with lzma.open(SOURCE) as plain, tarfile.open(fileobj=plain, mode="r|") as archive:
+        for member in archive:
+            if member.name == BBR and (file := archive.extractfile(member)):
+                before, after = file.read().decode().split(PHASES)
+                return f"{before}{PHASES}1{after[after.index(';') :]}"
+    raise FileNotFoundError(f"{SOURCE} has no {BBR}")
+
+
 def of_variant(variant: str, jobs: int | None) -> list[Agreement]:
     """Every scenario of `variant`."""
-    chosen = [f"flow.cc={variant}"]
-    if variant == "dctcp":
-        chosen.append("flow.ecn=true")
     kernel = KEPT / variant
-    api.run(STUDY, out=kernel, backend="linux", set=chosen, jobs=jobs)
-    with tempfile.TemporaryDirectory() as folder:
-        simulated = Path(folder) / "sim"
-        api.run(STUDY, out=simulated, backend="sim", set=chosen, jobs=jobs)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        given = settings(variant, folder)
+        more = [*given.both, *given.kernel]
+        api.run(given.study, out=kernel, backend="linux", set=more, jobs=jobs)
+        simulated = folder / "sim"
+        more = [*given.both, *given.simulator]
+        api.run(given.study, out=simulated, backend="sim", set=more, jobs=jobs)
         ours = acknowledgements(simulated)
     theirs = acknowledgements(kernel)
     return [agreement(label, theirs[label], ours[label]) for label in theirs]

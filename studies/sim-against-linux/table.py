@@ -4,8 +4,8 @@
         | .venv/bin/python studies/sim-against-linux/table.py
 
 Differences are of the means over runs, relative to the first backend. Goodput is that of each
-flow after the warm-up, as is the queue delay; retransmissions are summed over the flows of a run,
-and where there are hardly any, below 20, they are shown and not compared.
+flow after the warm-up, if there is one, as is the queue delay; retransmissions are summed over the
+flows of a run, and where there are hardly any, below 20, they are shown and not compared.
 """
 
 import json
@@ -16,8 +16,10 @@ from typing import Any
 FEWEST_RETRANSMITS = 20
 
 
-def both(metric: dict[str, Any]) -> tuple[float, float]:
-    """The mean of either side."""
+def both(metrics: dict[str, Any], name: str) -> tuple[float, float]:
+    """The mean of either side, after the warm-up where the study has one."""
+    steady = f"window_{name}"
+    metric = metrics[steady if steady in metrics else name]
     return metric["a"]["mean"], metric["b"]["mean"]
 
 
@@ -41,20 +43,20 @@ def main() -> None:
     """Reads the document, prints a row per sweep point, then what they come to."""
     document = json.load(sys.stdin)
     metrics = ("goodput", "retransmits", "queue delay")
-    found: dict[str, list[tuple[float, str]]] = {metric: [] for metric in metrics}
+    differing: dict[str, list[tuple[float, str]]] = {metric: [] for metric in metrics}
     print("| point | goodput (Mbit/s) | | retransmits | | queue delay (ms) | |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for point in document["points"]:
         name = name_of(point)
-        goodputs = [both(flow["metrics"]["window_goodput_bps"]) for flow in point["flows"]]
+        goodputs = [both(flow["metrics"], "goodput_bps") for flow in point["flows"]]
         for flow, (a, b) in zip(point["flows"], goodputs, strict=True):
-            found["goodput"].append((relative(a, b), f"{name}: {flow['name']}"))
-        sent = [both(flow["metrics"]["retransmits"]) for flow in point["flows"]]
+            differing["goodput"].append((relative(a, b), f"{name}: {flow['name']}"))
+        sent = [both(flow["metrics"], "retransmits") for flow in point["flows"]]
         again = sum(a for a, _ in sent), sum(b for _, b in sent)
         if max(again) >= FEWEST_RETRANSMITS and again[0] > 0:
-            found["retransmits"].append((relative(*again), name))
-        delay = both(point["bottleneck"]["window_queue_delay_mean_s"])
-        found["queue delay"].append((relative(*delay), name))
+            differing["retransmits"].append((relative(*again), name))
+        delay = both(point["bottleneck"], "queue_delay_mean_s")
+        differing["queue delay"].append((relative(*delay), name))
         cells = [
             name,
             ", ".join(f"{a / 1e6:.2f} → {b / 1e6:.2f}" for a, b in goodputs),
@@ -67,7 +69,7 @@ def main() -> None:
         print("| " + " | ".join(cells) + " |")
     print("\n| | differences | median of their sizes | worst | where |")
     print("| --- | ---: | ---: | ---: | --- |")
-    for metric, differences in found.items():
+    for metric, differences in differing.items():
         if not differences:
             continue
         worst, where = max(differences, key=lambda pair: abs(pair[0]))

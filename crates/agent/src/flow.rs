@@ -262,6 +262,11 @@ impl Bulk {
         Ok(())
     }
 
+    /// Whether its application writes at times of its own.
+    pub fn writes_at_times(&self) -> bool {
+        self.application.interval.is_some()
+    }
+
     /// When the flow acts next on its own.
     pub fn deadline(&self) -> Option<Time> {
         match (&self.sender, self.finished) {

@@ -70,6 +70,15 @@ impl Flow {
             Flow::Udp(flow) => flow.deadline(),
         }
     }
+
+    /// Whether its deadlines are those of an application that writes at times.
+    fn writes_at_times(&self) -> bool {
+        match self {
+            Flow::Bulk(flow) => flow.writes_at_times(),
+            Flow::Program(_) => false,
+            Flow::Udp(_) => true,
+        }
+    }
 }
 
 struct Run<'a> {
@@ -314,8 +323,11 @@ impl Run<'_> {
                     .try_for_each(|arguments| command::iptables(arguments, &step))
             })?;
         }
+        // What an application would write as the run ends is no longer of it.
+        let ends = self.orders.end.is_some_and(|end| end <= now);
         for index in 0..self.flows.len() {
-            if self.flows[index].deadline().is_some_and(|at| at <= now) {
+            let due = self.flows[index].deadline().is_some_and(|at| at <= now);
+            if due && !(ends && self.flows[index].writes_at_times()) {
                 self.act(index, now)?;
             }
         }

@@ -140,7 +140,7 @@ pub trait CongestionOps: Send {
     }
 
     /// `sndbuf_expand`: windows' worth of data that the send buffer holds, if the module has a
-    /// say. The simulator's send buffer does not ask yet: it grows as for a module without one.
+    /// say; two without one.
     fn sndbuf_expand(&mut self, tcp: &mut Tcp) -> Option<u32> {
         let _ = tcp;
         None

@@ -207,7 +207,7 @@ fn flow_facts(
         name: spec.name.clone(),
         cc: spec.cc.clone(),
         source_bps: spec.udp.map(|source| source.mean_bps()),
-        cc_simulated: variant.is_some(),
+        cc_simulated: variant.is_some() || scenario.variant_file(&spec.cc).is_some(),
         cc_params: parameters(spec),
         counts_segments: profile.arithmetic == Arithmetic::Segments,
         base_rtt_s: layout.base_rtt_s(journey),

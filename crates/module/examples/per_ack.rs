@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use cclab_cc::{Arithmetic, Config, SlowStart, VARIANTS, Variant};
 use cclab_interface::{AckSample, CaEvent, CaState, CongestionOps, RateSample, Tcp, ack_flags};
-use cclab_module::{Compiled, Sources, cache_folder};
+use cclab_module::{Compiled, Sources, cache};
 use cclab_units::parameter::Params;
 
 /// Acknowledgements of a turn.
@@ -164,7 +164,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             file: &file,
             texts: &texts,
         };
-        let loaded = Compiled::of(&sources, &cache_folder()?)?.load(&BTreeMap::new())?;
+        let loaded = Compiled::of(&sources, &cache())?.load(&BTreeMap::new())?;
         let mut least = [f64::INFINITY; 3];
         for _ in 0..TURNS {
             let ways: [Option<Box<dyn CongestionOps>>; 3] = [

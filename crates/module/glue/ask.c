@@ -9,6 +9,8 @@
 
 /* Seconds of processor time that the module may take. */
 #define LIMIT 5
+/* How many hooks there are, each a bit of what is told of them. */
+#define HOOKS 12
 
 static void *module;
 
@@ -63,7 +65,7 @@ static void ask_params(void)
 static void ask_ops(void)
 {
 	int (*begin)(void *) = function("cclab_begin");
-	unsigned int (*hooks)(const void *) = function("cclab_hooks");
+	void (*hooks)(const void *, void *[]) = function("cclab_hooks");
 	const char *(*name)(const void *, unsigned int *) = function("cclab_name");
 	_Bool (*echoes)(const void *) = function("cclab_echoes");
 	struct {
@@ -71,7 +73,9 @@ static void ask_ops(void)
 		const char *lacking;
 		int registrations;
 	} told;
+	void *there[HOOKS];
 	unsigned int flags;
+	long bits = 0;
 	int said = begin(&told);
 
 	word("registered");
@@ -83,7 +87,10 @@ static void ask_ops(void)
 	word("ops");
 	word(name(told.ops, &flags));
 	number(flags);
-	number(hooks(told.ops));
+	hooks(told.ops, there);
+	for (int i = 0; i < HOOKS; i++)
+		bits |= (long)!!there[i] << i;
+	number(bits);
 	word("echoes");
 	number(echoes(told.ops));
 }

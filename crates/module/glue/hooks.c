@@ -4,7 +4,13 @@
 
 /* Who asks for the time or random numbers outside of a hook has those of this flow. */
 static struct tcp_sock nobody;
-__thread const u64 *cclab_ticks = &nobody.cclab_ticks;
+const u64 *cclab_ticks = &nobody.cclab_ticks;
+
+/* Where crates/module/src writes whose hook it calls. */
+cclab_exported const u64 **cclab_clock(void)
+{
+	return &cclab_ticks;
+}
 
 static struct tcp_congestion_ops *registered;
 static int registrations;
@@ -65,19 +71,28 @@ cclab_exported void cclab_end(void)
 		cclab_module_exit();
 }
 
-/* A bit for each hook that `ops` has, in this order. */
-cclab_exported u32 cclab_hooks(const struct tcp_congestion_ops *ops)
+/* The hooks of `ops`, as `Hooks` of src/hook.rs has them: NULL is one that it does not have. */
+struct hooks {
+	u32 (*ssthresh)(struct sock *sk);
+	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
+	void (*set_state)(struct sock *sk, u8 new_state);
+	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event event);
+	void (*in_ack_event)(struct sock *sk, u32 flags);
+	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
+	u32 (*min_tso_segs)(struct sock *sk);
+	void (*cong_control)(struct sock *sk, u32 ack, int flag, const struct rate_sample *sample);
+	u32 (*undo_cwnd)(struct sock *sk);
+	u32 (*sndbuf_expand)(struct sock *sk);
+	void (*init)(struct sock *sk);
+	void (*release)(struct sock *sk);
+};
+cclab_exported void cclab_hooks(const struct tcp_congestion_ops *ops, struct hooks *hooks)
 {
-	const bool there[] = {
+	*hooks = (struct hooks){
 		ops->ssthresh, ops->cong_avoid, ops->set_state, ops->cwnd_event,
 		ops->in_ack_event, ops->pkts_acked, ops->min_tso_segs, ops->cong_control,
 		ops->undo_cwnd, ops->sndbuf_expand, ops->init, ops->release,
 	};
-	u32 bits = 0;
-
-	for (u32 i = 0; i < ARRAY_SIZE(there); i++)
-		bits |= (u32)there[i] << i;
-	return bits;
 }
 
 cclab_exported const char *cclab_name(const struct tcp_congestion_ops *ops, u32 *flags)
@@ -123,72 +138,8 @@ cclab_exported bool cclab_echoes(const struct tcp_congestion_ops *ops)
 	return asks && ceases;
 }
 
-/* The hooks, with the clock and the dice of the flow. */
-static inline const struct tcp_congestion_ops *enter(struct sock *sk)
+/* What the stack does without the module, if that is what the module asks for. */
+cclab_exported void (*cclab_reno_cong_avoid(void))(struct sock *, u32, u32)
 {
-	cclab_ticks = &tcp_sk(sk)->cclab_ticks;
-	return inet_csk(sk)->icsk_ca_ops;
-}
-
-cclab_exported void cclab_init(struct sock *sk)
-{
-	enter(sk)->init(sk);
-}
-
-/* The thread forgets the flow with its last hook. */
-cclab_exported void cclab_release(struct sock *sk)
-{
-	enter(sk)->release(sk);
-	cclab_ticks = &nobody.cclab_ticks;
-}
-
-cclab_exported u32 cclab_ssthresh(struct sock *sk)
-{
-	return enter(sk)->ssthresh(sk);
-}
-
-cclab_exported void cclab_cong_avoid(struct sock *sk, u32 ack, u32 acked)
-{
-	enter(sk)->cong_avoid(sk, ack, acked);
-}
-
-cclab_exported void cclab_set_state(struct sock *sk, u8 state)
-{
-	enter(sk)->set_state(sk, state);
-}
-
-cclab_exported void cclab_cwnd_event(struct sock *sk, u32 event)
-{
-	enter(sk)->cwnd_event(sk, event);
-}
-
-cclab_exported void cclab_in_ack_event(struct sock *sk, u32 flags)
-{
-	enter(sk)->in_ack_event(sk, flags);
-}
-
-cclab_exported void cclab_pkts_acked(struct sock *sk, const struct ack_sample *sample)
-{
-	enter(sk)->pkts_acked(sk, sample);
-}
-
-cclab_exported u32 cclab_min_tso_segs(struct sock *sk)
-{
-	return enter(sk)->min_tso_segs(sk);
-}
-
-cclab_exported void cclab_cong_control(struct sock *sk, u32 ack, int flag,
-				       const struct rate_sample *sample)
-{
-	enter(sk)->cong_control(sk, ack, flag, sample);
-}
-
-cclab_exported u32 cclab_undo_cwnd(struct sock *sk)
-{
-	return enter(sk)->undo_cwnd(sk);
-}
-
-cclab_exported u32 cclab_sndbuf_expand(struct sock *sk)
-{
-	return enter(sk)->sndbuf_expand(sk);
+	return tcp_reno_cong_avoid;
 }

@@ -3,10 +3,9 @@
 //! ```text
 //! CACHE/ours-HASH/   the headers, the parts and the program that asks: of our texts and the compiler
 //! CACHE/HASH.so      a module: of its texts, of `ours` and the name of its file
-//! CACHE/HASH.told    what it says of itself; there whenever HASH.so is
+//! CACHE/HASH.told    what it says of itself
 //! ```
-//! Whatever is made is made under another name and renamed: of two processes that make the same, the
-//! last one's stays, and both work.
+//! Of two processes that make the same, the first one's stays, and both work.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,8 +15,9 @@ use sha2::{Digest, Sha256};
 
 use crate::compiler::Compiler;
 use crate::description::{Description, ask};
-use crate::headers;
+use crate::kept::{Kept, Work};
 use crate::message::{ModuleError, errors};
+use crate::{headers, place};
 
 /// A C file and what it includes by quotes.
 #[derive(Clone, Copy, Debug)]
@@ -33,24 +33,17 @@ pub struct Sources<'a> {
 pub struct Compiled {
     pub(crate) file: String,
     pub(crate) object: PathBuf,
+    /// Where it is, if it could not be kept.
+    pub(crate) work: Option<Work>,
     description: Description,
 }
 
+/// Files of modules that stay: two of each.
+const KEPT: usize = 400;
+
 /// Where modules are kept: `cclab/module` in the user's cache folder.
-///
-/// # Errors
-/// There is no home folder.
-pub fn cache_folder() -> Result<PathBuf, ModuleError> {
-    let absolute = |name| {
-        let value = std::env::var_os(name).map(PathBuf::from);
-        value.filter(|path| path.is_absolute())
-    };
-    let base = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
-    base.map(|base| base.join("cclab").join("module"))
-        .ok_or_else(|| ModuleError::Io {
-            place: "the cache of modules".to_owned(),
-            why: std::io::Error::other("no home folder to keep them in; set XDG_CACHE_HOME"),
-        })
+pub fn cache() -> Kept {
+    Kept::of("module", KEPT)
 }
 
 impl Compiled {
@@ -58,25 +51,31 @@ impl Compiled {
     ///
     /// # Errors
     /// The file does not compile, registers no congestion control or more than one, lacks a hook
-    /// that Linux demands, or fails while it begins; there is no compiler; `cache` cannot be written.
-    pub fn of(sources: &Sources<'_>, cache: &Path) -> Result<Compiled, ModuleError> {
+    /// that Linux demands, or fails while it begins; there is no compiler; nothing can be written.
+    pub fn of(sources: &Sources<'_>, cache: &Kept) -> Result<Compiled, ModuleError> {
         let compiler = Compiler::find(sources.file)?;
-        let ours = cache.join(format!("ours-{}", ours_hash(&compiler)));
+        let ours = format!("ours-{}", ours_hash(&compiler));
         let hash = hash_of(sources, &ours);
-        let object = cache.join(format!("{hash}.so"));
-        let told = cache.join(format!("{hash}.told"));
-        if !object.exists() {
-            fs::create_dir_all(cache).map_err(ModuleError::io(cache))?;
-            // Aliases of a path make no difference to the compiler.
-            let cache = cache.canonicalize().map_err(ModuleError::io(cache))?;
-            make_ours(&compiler, &ours, &cache)?;
-            make(&compiler, sources, &ours, &cache, [&object, &told])?;
-        }
-        let words = fs::read(&told).map_err(ModuleError::io(&told))?;
+        let names = [format!("{hash}.so"), format!("{hash}.told")];
+        let kept = cache.find(&names[0]).zip(cache.find(&names[1]));
+        let known = kept.and_then(|(object, told)| Some((object, fs::read(told).ok()?)));
+        let (object, words, work) = match known {
+            Some((object, words)) => (object, words, None),
+            None => {
+                let work = cache.begin().map_err(ModuleError::unwritable)?;
+                let ours = match cache.find(&ours) {
+                    Some(kept) => kept.canonicalize().map_err(ModuleError::io(&kept))?,
+                    None => make_ours(&compiler, &work, &ours)?,
+                };
+                let (object, words) = make(&compiler, sources, &ours, &work, &names)?;
+                (object, words, Some(work))
+            }
+        };
         Ok(Compiled {
             file: sources.file.to_owned(),
-            object,
             description: Description::read(&words, sources.file)?,
+            work: work.filter(|work| object.starts_with(work.path())),
+            object,
         })
     }
 
@@ -110,10 +109,9 @@ fn ours_hash(compiler: &Compiler) -> String {
     hex(hash)
 }
 
-fn hash_of(sources: &Sources<'_>, ours: &Path) -> String {
+fn hash_of(sources: &Sources<'_>, ours: &str) -> String {
     let mut hash = Sha256::new();
-    let ours = ours.file_name().unwrap_or_default().to_string_lossy();
-    add(&mut hash, sources.file, &ours);
+    add(&mut hash, sources.file, ours);
     for (name, text) in sources.texts {
         add(&mut hash, name, text);
     }
@@ -121,28 +119,15 @@ fn hash_of(sources: &Sources<'_>, ours: &Path) -> String {
 }
 
 fn write(place: &Path, text: &str) -> Result<(), ModuleError> {
-    if let Some(folder) = place.parent() {
-        fs::create_dir_all(folder).map_err(ModuleError::io(folder))?;
-    }
-    fs::write(place, text).map_err(ModuleError::io(place))
+    let folder = place.parent().unwrap_or(place);
+    let written = fs::create_dir_all(folder).and_then(|()| fs::write(place, text));
+    written.map_err(ModuleError::unwritable)
 }
 
-/// A folder in `cache` that goes when it is dropped.
-fn workshop(cache: &Path) -> Result<tempfile::TempDir, ModuleError> {
-    tempfile::Builder::new()
-        .prefix("making-")
-        .tempdir_in(cache)
-        .map_err(ModuleError::io(cache))
-}
-
-/// Makes the folder `ours`, unless it is there.
-fn make_ours(compiler: &Compiler, ours: &Path, cache: &Path) -> Result<(), ModuleError> {
-    if ours.exists() {
-        return Ok(());
-    }
-    let workshop = workshop(cache)?;
-    let made = workshop.path().join("ours");
-    let include = made.join("include");
+/// Makes what is ours in `work`, and keeps it as the folder `name`; where it is.
+fn make_ours(compiler: &Compiler, work: &Work, name: &str) -> Result<PathBuf, ModuleError> {
+    let made = work.path().join(name);
+    let include = made.join(headers::FOLDER);
     for (name, text) in headers::all() {
         write(&include.join(name), &text)?;
     }
@@ -154,7 +139,7 @@ fn make_ours(compiler: &Compiler, ours: &Path, cache: &Path) -> Result<(), Modul
     }
     for (name, _) in headers::PARTS {
         let object = made.join(name).with_extension("o");
-        let said = compiler.compile(&made, name, &include, &object)?;
+        let said = compiler.part(&made, name, &object)?;
         if !said.done {
             return Err(compiler.ours(&said));
         }
@@ -163,34 +148,28 @@ fn make_ours(compiler: &Compiler, ours: &Path, cache: &Path) -> Result<(), Modul
     if !said.done {
         return Err(compiler.ours(&said));
     }
-    match fs::rename(&made, ours) {
-        // Another process was first.
-        Err(_) if ours.exists() => Ok(()),
-        renamed => renamed.map_err(ModuleError::io(ours)),
-    }
+    Ok(work.keep_folder(made, name))
 }
 
-/// Makes the shared object of `sources` and what it says of itself.
+/// Makes the shared object of `sources` and what it says of itself, and keeps both by their names: where
+/// the object is, and the words.
 fn make(
     compiler: &Compiler,
     sources: &Sources<'_>,
     ours: &Path,
-    cache: &Path,
-    [object, told]: [&Path; 2],
-) -> Result<(), ModuleError> {
-    let workshop = workshop(cache)?;
-    let folder = workshop.path().join("texts");
+    work: &Work,
+    [object, told]: &[String; 2],
+) -> Result<(PathBuf, Vec<u8>), ModuleError> {
+    let folder = work.path().join("texts");
     for (name, text) in sources.texts {
         write(&folder.join(name), text)?;
     }
-    let ours_absolute = cache.join(ours.file_name().unwrap_or_default());
-    let include = ours_absolute.join("include");
-    let user = workshop.path().join("user.o");
-    let said = compiler.compile(&folder, sources.file, &include, &user)?;
+    let user = work.path().join("user.o");
+    let said = compiler.compile(&folder, sources.file, ours, &user)?;
     let wrong = |text: &str| {
         // The linker has whole paths.
-        let text = text.replace(&format!("{}/", folder.display()), "");
-        let found = errors(&text, sources.file, &ours_absolute.to_string_lossy());
+        let text = text.replace(&format!("{}/", place::USERS), "");
+        let found = errors(&text, sources.file, &ours.to_string_lossy());
         match found.is_empty() {
             true => ModuleError::of(sources.file, format!("the compiler refuses it:\n{text}")),
             false => ModuleError::Wrong(found),
@@ -201,18 +180,18 @@ fn make(
     }
     let parts: Vec<PathBuf> = headers::PARTS
         .iter()
-        .map(|(name, _)| ours_absolute.join(name).with_extension("o"))
+        .map(|(name, _)| ours.join(name).with_extension("o"))
         .collect();
     let mut objects = vec![user.as_path()];
     objects.extend(parts.iter().map(PathBuf::as_path));
-    let made = workshop.path().join("module.so");
+    let made = work.path().join(object);
     let said = compiler.link(&folder, &objects, &made)?;
     if !said.done {
         return Err(wrong(&said.text));
     }
-    let words = ask(&ours_absolute.join("ask"), &made, sources.file)?;
-    let unread = workshop.path().join("told");
-    fs::write(&unread, words).map_err(ModuleError::io(&unread))?;
-    fs::rename(&unread, told).map_err(ModuleError::io(told))?;
-    fs::rename(&made, object).map_err(ModuleError::io(object))
+    let words = ask(&ours.join("ask"), &made, sources.file)?;
+    let unread = work.path().join(told);
+    fs::write(&unread, &words).map_err(ModuleError::unwritable)?;
+    work.keep(unread, told);
+    Ok((work.keep(made, object), words))
 }

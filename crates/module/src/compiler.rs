@@ -1,15 +1,18 @@
 //! The user's C compiler.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
 use crate::message::ModuleError;
+use crate::{headers, place};
 
-/// How a module is compiled: what the kernel itself asks of C, and position-independent code.
+/// How a module is compiled: what the kernel itself asks of C, but as fast as can be, and
+/// position-independent.
 /// Nothing but the headers of this crate is found.
 const MODULE: [&str; 16] = [
     "-std=gnu11",
-    "-O2",
+    "-O3",
     "-g1",
     "-fPIC",
     "-fvisibility=hidden",
@@ -42,6 +45,15 @@ pub(crate) struct Compiler {
 pub(crate) struct Said {
     pub done: bool,
     pub text: String,
+}
+
+/// What has the compiler call `folder` by another name in what it says of lines.
+fn called(folder: &Path, name: &str) -> OsString {
+    let mut words = OsString::from("-fdebug-prefix-map=");
+    words.push(folder);
+    words.push("=");
+    words.push(name);
+    words
 }
 
 impl Compiler {
@@ -81,18 +93,33 @@ impl Compiler {
         )
     }
 
-    /// Compiles `source`, found from `folder`, to `object` with the headers in `include`.
+    /// Compiles the user's `source`, found from `folder`, to `object` with the headers of `ours`.
     pub fn compile(
         &self,
         folder: &Path,
         source: &str,
-        include: &Path,
+        ours: &Path,
         object: &Path,
     ) -> Result<Said, ModuleError> {
-        let mut command = self.command(folder);
-        command.args(MODULE).arg("-isystem").arg(include);
+        let mut command = self.with_headers(folder, ours);
+        command.arg(called(folder, place::USERS));
         command.args(["-c", source, "-o"]).arg(object);
         self.run(command)
+    }
+
+    /// Compiles the part `source` of `ours` to `object`.
+    pub fn part(&self, ours: &Path, source: &str, object: &Path) -> Result<Said, ModuleError> {
+        let mut command = self.with_headers(ours, ours);
+        command.args(["-c", source, "-o"]).arg(object);
+        self.run(command)
+    }
+
+    /// The compiler in `folder`, with the headers of `ours`.
+    fn with_headers(&self, folder: &Path, ours: &Path) -> Command {
+        let mut command = self.command(folder);
+        command.args(MODULE).arg(called(ours, place::OURS));
+        command.arg("-isystem").arg(ours.join(headers::FOLDER));
+        command
     }
 
     /// Links `objects` to the shared object `made`: nothing may be left to be found later.

@@ -140,7 +140,7 @@ pub(crate) fn ask(asker: &Path, module: &Path, file: &str) -> Result<Vec<u8>, Mo
         .stdin(Stdio::null())
         .output()
         .map_err(ModuleError::io(asker))?;
-    if output.status.success() {
+    if output.status.success() && output.stdout.ends_with(b"\0end\0") {
         return Ok(output.stdout);
     }
     // The last word says how far it came.
@@ -153,6 +153,7 @@ pub(crate) fn ask(asker: &Path, module: &Path, file: &str) -> Result<Vec<u8>, Mo
     };
     let what = match output.status.signal() {
         Some(signal) => guard::what(signal).to_owned(),
+        None if output.stderr.is_empty() => "it ends its process".to_owned(),
         None => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
     };
     Err(ModuleError::of(file, format!("{hook}: {what}")))

@@ -2,7 +2,7 @@
 //!
 //! [`install`] is for a process that runs one simulation, in one thread. A division by zero, memory
 //! that is not the module's, an instruction that is none and a hook that does not come back are
-//! told as `FILE: HOOK: WHAT`, ` (line N)` where that is known, and a newline to the file descriptor
+//! told as `FILE:LINE: HOOK: WHAT`, the line where it is known, and a newline to the file descriptor
 //! given, and the process ends with [`EXIT`]. Faults elsewhere take the course that they took before.
 
 #![allow(unsafe_code, reason = "signal handlers are set and run")]
@@ -32,11 +32,14 @@ const FAULTS: [c_int; 6] = [
 const TICK: c_int = libc::SIGVTALRM;
 /// A hook that is there at so many ticks in a row does not come back.
 const TICKS: u64 = 4;
+/// How often it is looked at whether the same call is under way, asleep maybe.
+const LOOK: Duration = Duration::from_millis(100);
 /// Bits of `CALL`: the hook's number and one, the ticks that the call has seen, and the address of
-/// the module's name, of which the highest byte is zero.
+/// the module's name, of which the highest byte is zero; and whether it was looked at.
 const HOOK_BITS: u64 = 0xf;
 const TICK_ONE: u64 = 0x10;
 const NAME_SHIFT: u32 = 8;
+const SEEN: u64 = 1 << 63;
 
 /// The call that is under way; zero: none is. It is of the process, not of a thread: one store as a
 /// hook begins and one as it ends.
@@ -54,15 +57,16 @@ unsafe impl Sync for Handlers {}
 unsafe impl Send for Handlers {}
 
 /// From now on what modules do that they must not is told to the file descriptor `report`. A hook
-/// may take `limit` of the processor's time; it has at most a third more.
+/// may take `limit` of the processor's time, of which it has at most a third more, and `wall` on a clock,
+/// asleep or waiting. A process that it forks ends at once.
 ///
-/// It is called in the thread that runs the simulation, whose stack for signals it sets, and once:
-/// a second call changes `report` and `limit`.
+/// It is called once, in the thread that runs the simulation, whose stack for signals it sets.
 ///
 /// # Errors
-/// The system refuses a handler or a clock.
-pub fn install(report: RawFd, limit: Duration) -> io::Result<()> {
+/// The system refuses a handler, a clock or a thread.
+pub fn install(report: RawFd, limit: Duration, wall: Duration) -> io::Result<()> {
     signal_stack()?;
+    place::find_host();
     let mut previous = Vec::new();
     for signal in FAULTS {
         previous.push(handle(signal, on_fault, libc::SA_ONSTACK)?);
@@ -83,8 +87,65 @@ pub fn install(report: RawFd, limit: Duration) -> io::Result<()> {
     };
     // SAFETY: the timer lives through the call.
     checked(unsafe { libc::setitimer(libc::ITIMER_VIRTUAL, &timer, std::ptr::null_mut()) })?;
+    // SAFETY: both functions are there as long as the process is.
+    unsafe {
+        checked(libc::pthread_atfork(None, None, Some(on_fork)))?;
+        checked(libc::atexit(on_exit))?;
+    }
+    look_after(wall)?;
     REPORT.store(report, Relaxed);
     Ok(())
+}
+
+/// Starts a thread that ends the process when a call has been under way for `wall`.
+fn look_after(wall: Duration) -> io::Result<()> {
+    let most = wall.as_millis().div_ceil(LOOK.as_millis());
+    let look = move || {
+        let mut looks = 0;
+        loop {
+            std::thread::sleep(LOOK);
+            let call = CALL.load(Relaxed);
+            if call & SEEN == 0 {
+                looks = 0;
+                if call != 0 {
+                    // Another call may have begun meanwhile.
+                    let _ = CALL.compare_exchange(call, call | SEEN, Relaxed, Relaxed);
+                }
+                continue;
+            }
+            looks += 1;
+            if looks >= most {
+                let what = format!("it does not come back within {} s", wall.as_secs_f64());
+                end(&what, None, std::ptr::null());
+            }
+        }
+    };
+    // Signals are for the thread that runs the simulation: the new one inherits what is blocked.
+    // SAFETY: the sets live through the calls, which fill the second one.
+    unsafe {
+        let mut all = std::mem::zeroed();
+        let mut before = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
+        let begun = std::thread::Builder::new().spawn(look);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
+        begun.map(drop)
+    }
+}
+
+/// A process that a hook forked does not go on with the run, which is its parent's.
+extern "C" fn on_fork() {
+    if CALL.load(Relaxed) != 0 {
+        // SAFETY: it ends the process at once.
+        unsafe { libc::_exit(0) };
+    }
+}
+
+/// The process ends in an orderly way: not by a hook.
+extern "C" fn on_exit() {
+    if CALL.load(Relaxed) != 0 {
+        end("it ends its process", None, std::ptr::null());
+    }
 }
 
 fn checked(done: c_int) -> io::Result<()> {
@@ -128,11 +189,39 @@ pub fn is_installed() -> bool {
     REPORT.load(Relaxed) >= 0
 }
 
-/// A hook begins; `module` is the name of its file and lives for ever.
-#[inline]
-pub fn enter(module: &'static CStr, hook: Hook) {
-    let name = (module.as_ptr() as u64) << NAME_SHIFT;
-    CALL.store(name | (hook as u64 + 1), Relaxed);
+/// A file whose hooks are called: [`CALL`] without the hook.
+#[derive(Clone, Copy)]
+pub struct Watched(u64);
+
+impl Watched {
+    /// The file called `name`, which lives for ever, as faults are told with it.
+    pub fn new(name: &'static CStr) -> Watched {
+        Watched((name.as_ptr() as u64) << NAME_SHIFT)
+    }
+
+    /// A hook of the file begins.
+    #[inline]
+    pub fn enter(self, hook: Hook) {
+        CALL.store(self.0 | (hook as u64 + 1), Relaxed);
+    }
+
+    /// Tells what `hook` of the file did, and ends the process if it is guarded.
+    ///
+    /// # Panics
+    /// The process is not guarded.
+    #[cold]
+    pub fn told(self, hook: Hook, what: &str) -> ! {
+        if is_installed() {
+            self.enter(hook);
+            end(what, None, std::ptr::null());
+        }
+        panic!("{}: {}: {what}", self.name(), hook.name());
+    }
+
+    fn name(self) -> std::borrow::Cow<'static, str> {
+        // SAFETY: `new` was given a string that lives for ever.
+        unsafe { CStr::from_ptr((self.0 >> NAME_SHIFT) as *const c_char) }.to_string_lossy()
+    }
 }
 
 /// The hook has ended.
@@ -141,26 +230,13 @@ pub fn leave() {
     CALL.store(0, Relaxed);
 }
 
-/// Tells what `hook` of `module` did, and ends the process if it is guarded.
-///
-/// # Panics
-/// The process is not guarded.
-#[cold]
-pub fn told(module: &'static CStr, hook: Hook, what: &str) -> ! {
-    if is_installed() {
-        enter(module, hook);
-        end(what, None, None);
-    }
-    panic!("{}: {}: {what}", module.to_string_lossy(), hook.name());
-}
-
 /// What a module calls that found its own condition broken (`BUG_ON`).
 pub(crate) extern "C" fn on_bug(what: *const c_char) {
     // SAFETY: the module gives a literal.
     let what = unsafe { CStr::from_ptr(what) };
     let what = what.to_str().unwrap_or("BUG");
     if is_installed() {
-        end(what, None, None);
+        end(what, None, std::ptr::null());
     }
     eprintln!("{what}");
     std::process::abort();
@@ -175,7 +251,8 @@ pub(crate) fn what(signal: c_int) -> &'static str {
             "it comes to a place where its compiler put no code, as after a division by zero or a BUG"
         }
         libc::SIGABRT => {
-            "it writes beyond the end of a variable on the stack, or frees what it does not have"
+            "it aborts, as after a write beyond the end of a variable on the stack, after a wrong free, or \
+             where there is no memory left"
         }
         libc::SIGXCPU | libc::SIGKILL => {
             "it does not come back: it took 5 s of the processor's time"
@@ -203,7 +280,7 @@ extern "C" fn on_fault(signal: c_int, told: *mut libc::siginfo_t, context: *mut 
         libc::SIGSEGV | libc::SIGBUS => Some(unsafe { (*told).si_addr() } as usize),
         _ => None,
     };
-    end(what(signal), address, place::instruction(context));
+    end(what(signal), address, context);
 }
 
 extern "C" fn on_tick(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
@@ -212,14 +289,15 @@ extern "C" fn on_tick(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
         return;
     }
     if call / TICK_ONE % 16 + 1 >= TICKS {
-        end("it does not come back", None, place::instruction(context));
+        end("it does not come back", None, context);
     }
     // The call may have ended in another thread meanwhile.
     let _ = CALL.compare_exchange(call, call + TICK_ONE, Relaxed, Relaxed);
 }
 
-/// Writes what the present call did, at which instruction, and ends the process: in a handler, too.
-fn end(what: &str, address: Option<usize>, instruction: Option<usize>) -> ! {
+/// Writes what the present call did, at which address in memory, and ends the process: in a handler, too,
+/// which knows the `context` that it interrupted.
+fn end(what: &str, address: Option<usize>, context: *const c_void) -> ! {
     let report = REPORT.load(Relaxed);
     let write = |text: &[u8]| {
         // SAFETY: the text lives through the call; write is allowed in handlers. Whom it cannot
@@ -227,9 +305,15 @@ fn end(what: &str, address: Option<usize>, instruction: Option<usize>) -> ! {
         unsafe { libc::write(report, text.as_ptr().cast(), text.len()) };
     };
     let call = CALL.load(Relaxed);
-    let module = (call >> NAME_SHIFT) as *const c_char;
-    if !module.is_null() {
-        // SAFETY: `enter` stored a string that lives for ever.
+    let mut rooms = [[0; 4_096]; 2];
+    let found = place::of(context, &mut rooms);
+    let module = ((call & !SEEN) >> NAME_SHIFT) as *const c_char;
+    if let Some(place) = found.place {
+        for part in [place.file, b":", place.line] {
+            write(part);
+        }
+    } else if !module.is_null() {
+        // SAFETY: `Watched` has a string that lives for ever.
         write(unsafe { CStr::from_ptr(module) }.to_bytes());
     }
     write(b": ");
@@ -237,6 +321,10 @@ fn end(what: &str, address: Option<usize>, instruction: Option<usize>) -> ! {
     write(Hook::name_at(hook as u8).as_bytes());
     write(b": ");
     write(what.as_bytes());
+    if let Some(within) = found.within {
+        write(b" in ");
+        write(within);
+    }
     if let Some(address) = address {
         let mut digits = [0_u8; 16];
         write(b", at address 0x");
@@ -244,12 +332,6 @@ fn end(what: &str, address: Option<usize>, instruction: Option<usize>) -> ! {
         if address < 4_096 {
             write(b" (through a pointer that is NULL)");
         }
-    }
-    let mut room = [0; 512];
-    if let Some(line) = instruction.and_then(|at| place::line(at, &mut room)) {
-        write(b" (line ");
-        write(line);
-        write(b")");
     }
     write(b"\n");
     // SAFETY: it ends the process at once.

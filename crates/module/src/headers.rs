@@ -1,5 +1,8 @@
 //! The texts that users' files are compiled with.
 
+/// The folder in which the headers are.
+pub(crate) const FOLDER: &str = "include";
+
 /// The headers, by the path that `#include <...>` gives.
 pub(crate) const HEADERS: [(&str, &str); 14] = [
     ("linux/bug.h", include_str!("../include/linux/bug.h")),

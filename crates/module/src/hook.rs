@@ -1,5 +1,33 @@
 //! The hooks of a module.
 
+use std::ffi::c_int;
+
+use cclab_interface::{AckSample, RateSample, Tcp};
+
+/// The types of the hooks of each acknowledgement.
+pub(crate) type CongAvoid = unsafe extern "C" fn(*mut Tcp, u32, u32);
+pub(crate) type InAckEvent = unsafe extern "C" fn(*mut Tcp, u32);
+pub(crate) type PktsAcked = unsafe extern "C" fn(*mut Tcp, *const AckSample);
+
+/// The functions of a `struct tcp_congestion_ops` that the stack calls, in the order of
+/// [`Hook::OF_OPS`]: `struct hooks` of glue/hooks.c.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Hooks {
+    pub ssthresh: Option<unsafe extern "C" fn(*mut Tcp) -> u32>,
+    pub cong_avoid: Option<CongAvoid>,
+    pub set_state: Option<unsafe extern "C" fn(*mut Tcp, u8)>,
+    pub cwnd_event: Option<unsafe extern "C" fn(*mut Tcp, u32)>,
+    pub in_ack_event: Option<InAckEvent>,
+    pub pkts_acked: Option<PktsAcked>,
+    pub min_tso_segs: Option<unsafe extern "C" fn(*mut Tcp) -> u32>,
+    pub cong_control: Option<unsafe extern "C" fn(*mut Tcp, u32, c_int, *const RateSample)>,
+    pub undo_cwnd: Option<unsafe extern "C" fn(*mut Tcp) -> u32>,
+    pub sndbuf_expand: Option<unsafe extern "C" fn(*mut Tcp) -> u32>,
+    pub init: Option<unsafe extern "C" fn(*mut Tcp)>,
+    pub release: Option<unsafe extern "C" fn(*mut Tcp)>,
+}
+
 /// A hook of `struct tcp_congestion_ops`, or a function that begins or ends the module.
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

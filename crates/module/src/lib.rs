@@ -3,7 +3,7 @@
 //! headers of this crate and called through [`CongestionOps`](cclab_interface::CongestionOps).
 //!
 //! ```text
-//! let compiled = Compiled::of(&Sources { file: "tcp_foo.c", texts: &texts }, &cache_folder()?)?;
+//! let compiled = Compiled::of(&Sources { file: "tcp_foo.c", texts: &texts }, &cache())?;
 //! compiled.description();                       // name, flags, hooks, parameters
 //! let loaded = compiled.load(&values)?;         // the module with these values of its parameters
 //! let make = loaded.make();                     // a congestion control for each flow
@@ -19,6 +19,7 @@ mod description;
 pub mod guard;
 mod headers;
 mod hook;
+pub mod kept;
 mod loaded;
 mod message;
 mod module;
@@ -26,7 +27,7 @@ mod place;
 mod private;
 pub mod windows;
 
-pub use cache::{Compiled, Sources, cache_folder};
+pub use cache::{Compiled, Sources, cache};
 pub use description::{Description, Param};
 pub use hook::Hook;
 pub use loaded::Loaded;

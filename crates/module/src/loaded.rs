@@ -8,13 +8,14 @@
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::Arc;
+use std::thread::{self, ThreadId};
 
-use cclab_interface::{AckSample, RateSample, Tcp};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 use crate::cache::Compiled;
-use crate::guard;
-use crate::hook::Hook;
+use crate::guard::{self, Watched};
+use crate::hook::{CongAvoid, Hook, Hooks};
+use crate::kept::{WORK, Work};
 use crate::message::ModuleError;
 use crate::module::Module;
 use crate::place;
@@ -26,13 +27,19 @@ pub struct Loaded(Arc<Instance>);
 
 /// A shared object and its functions.
 pub(crate) struct Instance {
-    /// The name of the user's file; it lives for ever, as faults are told with it.
-    pub file: &'static CStr,
+    /// The user's file.
+    pub file: Watched,
     pub functions: Functions,
     /// The `struct tcp_congestion_ops` that it registered.
     pub ops: u64,
-    end: unsafe extern "C" fn(),
+    /// Where the file's code finds the clock and the dice of the flow whose hook runs.
+    pub clock: *mut *const u64,
+    /// The one that calls it: what the file keeps in variables of its own is not guarded against
+    /// others.
+    thread: ThreadId,
     _library: Library,
+    /// What the object lies in, of which lines are asked.
+    _work: Option<Work>,
 }
 
 /// What `cclab_begin` tells (`struct told` of glue/hooks.c).
@@ -51,38 +58,13 @@ struct Host {
     print: extern "C" fn(*const c_char, *const c_char, usize),
 }
 
-macro_rules! functions {
-    ($($name:ident: $symbol:literal fn($($arg:ty),*) $(-> $result:ty)?;)*) => {
-        /// The functions of glue/hooks.c.
-        pub(crate) struct Functions {
-            $(pub $name: unsafe extern "C" fn($($arg),*) $(-> $result)?,)*
-        }
-
-        impl Functions {
-            /// # Safety
-            /// `library` is linked with the parts of this crate.
-            unsafe fn of(library: &Library) -> Result<Functions, libloading::Error> {
-                // SAFETY: the signatures are those of glue/hooks.c.
-                Ok(unsafe { Functions { $($name: *library.get($symbol)?,)* } })
-            }
-        }
-    };
-}
-
-functions! {
-    hooks: b"cclab_hooks" fn(u64) -> u32;
-    init: b"cclab_init" fn(*mut Tcp);
-    release: b"cclab_release" fn(*mut Tcp);
-    ssthresh: b"cclab_ssthresh" fn(*mut Tcp) -> u32;
-    cong_avoid: b"cclab_cong_avoid" fn(*mut Tcp, u32, u32);
-    set_state: b"cclab_set_state" fn(*mut Tcp, u8);
-    cwnd_event: b"cclab_cwnd_event" fn(*mut Tcp, u32);
-    in_ack_event: b"cclab_in_ack_event" fn(*mut Tcp, u32);
-    pkts_acked: b"cclab_pkts_acked" fn(*mut Tcp, *const AckSample);
-    min_tso_segs: b"cclab_min_tso_segs" fn(*mut Tcp) -> u32;
-    cong_control: b"cclab_cong_control" fn(*mut Tcp, u32, c_int, *const RateSample);
-    undo_cwnd: b"cclab_undo_cwnd" fn(*mut Tcp) -> u32;
-    sndbuf_expand: b"cclab_sndbuf_expand" fn(*mut Tcp) -> u32;
+/// The functions of glue/hooks.c that are called while a module is loaded.
+pub(crate) struct Functions {
+    /// Writes the hooks of a `struct tcp_congestion_ops`.
+    pub hooks: unsafe extern "C" fn(u64, *mut Hooks),
+    /// The stack's own, by which a module may have its window grow.
+    pub reno_cong_avoid: CongAvoid,
+    end: unsafe extern "C" fn(),
 }
 
 impl Compiled {
@@ -102,7 +84,7 @@ impl Compiled {
         );
         // SAFETY: `Compiled` linked it with the parts of this crate, whose functions and variables
         // have these types.
-        let (functions, begin, end) = unsafe {
+        let (functions, begin, clock) = unsafe {
             let host = library.get::<*mut Host>(b"cclab_host").map_err(unfit)?;
             host.write(Host {
                 file: file.as_ptr(),
@@ -115,8 +97,21 @@ impl Compiled {
             let end = library
                 .get::<unsafe extern "C" fn()>(b"cclab_end")
                 .map_err(unfit)?;
-            let functions = Functions::of(&library).map_err(unfit)?;
-            (functions, *begin, *end)
+            let hooks = library
+                .get::<unsafe extern "C" fn(u64, *mut Hooks)>(b"cclab_hooks")
+                .map_err(unfit)?;
+            let clock = library
+                .get::<unsafe extern "C" fn() -> *mut *const u64>(b"cclab_clock")
+                .map_err(unfit)?;
+            let reno_cong_avoid = library
+                .get::<unsafe extern "C" fn() -> CongAvoid>(b"cclab_reno_cong_avoid")
+                .map_err(unfit)?;
+            let functions = Functions {
+                hooks: *hooks,
+                reno_cong_avoid: reno_cong_avoid(),
+                end: *end,
+            };
+            (functions, *begin, clock())
         };
         place::add(&self.object, begin as *const c_void);
         self.set(&library, values)?;
@@ -125,7 +120,8 @@ impl Compiled {
             lacking: c"".as_ptr(),
             registrations: 0,
         };
-        guard::enter(file, Hook::ModuleInit);
+        let watched = Watched::new(file);
+        watched.enter(Hook::ModuleInit);
         // SAFETY: `told` lives through the call.
         let said = unsafe { begin(&mut told) };
         guard::leave();
@@ -135,23 +131,27 @@ impl Compiled {
             )));
         }
         Ok(Loaded(Arc::new(Instance {
-            file,
+            file: watched,
             functions,
             ops: told.ops as u64,
-            end,
+            clock,
+            thread: thread::current().id(),
             _library: library,
+            _work: self.work.clone(),
         })))
     }
 
     /// Loads a copy of the shared object: a second one of the same file would be the first.
     fn open(&self) -> Result<Library, ModuleError> {
-        let folder = self.object.parent().unwrap_or(std::path::Path::new("."));
-        let copy = tempfile::Builder::new()
-            .prefix("loading-")
-            .suffix(".so")
-            .tempfile_in(folder)
-            .map_err(ModuleError::io(folder))?;
-        std::fs::copy(&self.object, copy.path()).map_err(ModuleError::io(&self.object))?;
+        let mut new = tempfile::Builder::new();
+        new.prefix(WORK).suffix(".so");
+        let beside = self.object.parent().map(|folder| new.tempfile_in(folder));
+        // What cannot be written to can be read.
+        let copy = beside
+            .and_then(Result::ok)
+            .map_or_else(|| new.tempfile(), Ok);
+        let copy = copy.map_err(ModuleError::unwritable)?;
+        std::fs::copy(&self.object, copy.path()).map_err(ModuleError::unwritable)?;
         // SAFETY: its constructors are those of C, which has none.
         let library = unsafe { Library::open(Some(copy.path()), RTLD_NOW | RTLD_LOCAL) };
         library.map_err(|why| ModuleError::of(&self.file, format!("cannot be loaded: {why}")))
@@ -210,22 +210,42 @@ extern "C" fn print(file: *const c_char, text: *const c_char, length: usize) {
 
 impl Loaded {
     /// A congestion control for a flow.
+    ///
+    /// # Panics
+    /// Another thread has loaded it.
     pub fn module(&self) -> Module {
         Module::new(Arc::clone(&self.0))
     }
 
-    /// What makes a congestion control for each flow.
+    /// What makes a congestion control for each flow, in the thread that has loaded it.
     pub fn make(&self) -> impl Fn() -> Module + Clone + Send + Sync + 'static {
         let instance = Arc::clone(&self.0);
         move || Module::new(Arc::clone(&instance))
     }
 }
 
+// SAFETY: the pointer is to a variable of the library, which lives as long; who calls hooks is of the
+// thread that loaded it.
+unsafe impl Send for Instance {}
+// SAFETY: see above.
+unsafe impl Sync for Instance {}
+
+impl Instance {
+    /// Sees to it that this is the thread that has loaded the module.
+    pub(crate) fn check_thread(&self) {
+        assert_eq!(
+            thread::current().id(),
+            self.thread,
+            "the thread that loads a module calls it"
+        );
+    }
+}
+
 impl Drop for Instance {
     fn drop(&mut self) {
-        guard::enter(self.file, Hook::ModuleExit);
+        self.file.enter(Hook::ModuleExit);
         // SAFETY: it has begun, and its last flow is gone.
-        unsafe { (self.end)() };
+        unsafe { (self.functions.end)() };
         guard::leave();
     }
 }

@@ -50,6 +50,9 @@ pub enum ModuleError {
         /// What it says.
         said: String,
     },
+    /// There is nowhere to compile.
+    #[error("it cannot be compiled: {0}; set TMPDIR or XDG_CACHE_HOME to a folder with room")]
+    Unwritable(std::io::Error),
     /// Files cannot be written or read.
     #[error("{place}: {why}")]
     Io {
@@ -74,6 +77,10 @@ impl ModuleError {
             column: None,
             text: text.into(),
         }])
+    }
+
+    pub(crate) fn unwritable(why: std::io::Error) -> ModuleError {
+        ModuleError::Unwritable(why)
     }
 
     pub(crate) fn io(place: &std::path::Path) -> impl FnOnce(std::io::Error) -> ModuleError {
@@ -123,6 +130,8 @@ pub(crate) fn errors(said: &str, file: &str, ours: &str) -> Vec<Message> {
 /// `FILE:LINE[:COLUMN]: REST`.
 fn at(line: &str) -> Option<(&str, u32, Option<u32>, &str)> {
     let (file, rest) = line.split_once(':')?;
+    // As Clang calls what is included.
+    let file = file.strip_prefix("./").unwrap_or(file);
     let (number, rest) = rest.split_once(':')?;
     let number = number.parse().ok()?;
     match rest.split_once(':') {
@@ -178,6 +187,16 @@ mod tests {
                 "tcp_foo.h:4:9: unknown type name 'u33'",
                 "tcp_foo.c:14:7: expected ';' before '}' token",
             ]
+        );
+    }
+
+    #[test]
+    fn what_is_included_has_its_own_name() {
+        let text = "In file included from tcp_foo.c:3:\n\
+            ./parts/own.h:1:41: error: use of undeclared identifier 'none'\n1 error generated.\n";
+        assert_eq!(
+            said(text),
+            ["parts/own.h:1:41: use of undeclared identifier 'none'"]
         );
     }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use cclab_interface::{AckSample, CaEvent, CaState, CongestionOps, RateSample, Tcp};
 
-use crate::guard;
-use crate::hook::Hook;
+use crate::guard::{self, Watched};
+use crate::hook::{CongAvoid, Hook, Hooks, InAckEvent, PktsAcked};
 use crate::loaded::Instance;
 use crate::private::Private;
 use crate::windows;
@@ -19,199 +19,218 @@ use crate::windows;
 /// hooks' code can do is guarded by [`guard`](crate::guard); windows that cannot be are told at
 /// once.
 pub struct Module {
-    of: Arc<Instance>,
+    hooks: Hooks,
     /// Its `struct tcp_congestion_ops`: a module may give a flow another of its own.
     ops: u64,
-    hooks: u32,
-    _private: Private,
+    /// Whether its window grows as the stack's own does.
+    is_reno: bool,
     /// Where its bytes begin.
     private_at: u64,
+    /// What a call needs of the instance.
+    file: Watched,
+    clock: *mut *const u64,
     /// `init` has been called, and `release` has to be.
     begun: bool,
     /// What `release` reads of the clock.
-    clock: [u64; 2],
+    last_clock: [u64; 2],
+    _private: Private,
+    of: Arc<Instance>,
 }
+
+// SAFETY: the pointer is to a variable of the instance, which lives as long.
+unsafe impl Send for Module {}
 
 impl Module {
     pub(crate) fn new(of: Arc<Instance>) -> Module {
-        // SAFETY: the address came from the module.
-        let hooks = unsafe { (of.functions.hooks)(of.ops) };
+        of.check_thread();
         let private = Private::new();
-        Module {
+        let mut module = Module {
+            hooks: Hooks::default(),
             ops: of.ops,
-            hooks,
+            is_reno: false,
             private_at: private.address(),
-            _private: private,
+            file: of.file,
+            clock: of.clock,
             begun: false,
-            clock: [0; 2],
+            last_clock: [0; 2],
+            _private: private,
             of,
+        };
+        module.change(module.ops);
+        module
+    }
+
+    /// Calls a hook of the module, with the flow's own data in `tcp`.
+    #[inline(always)]
+    fn call<R>(&mut self, hook: Hook, tcp: &mut Tcp, by: impl FnOnce(*mut Tcp) -> R) -> R {
+        // Writing what is there would have the hook's code wait for it.
+        if tcp.ca_priv != self.private_at {
+            tcp.ca_priv = self.private_at;
+            tcp.ca_ops = self.ops;
         }
-    }
-
-    #[inline]
-    fn has(&self, hook: Hook) -> bool {
-        self.hooks & hook.bit() != 0
-    }
-
-    /// Calls `hook`, with the flow's own data in `tcp`.
-    #[inline]
-    fn call<R>(
-        &mut self,
-        hook: Hook,
-        tcp: &mut Tcp,
-        by: impl FnOnce(&Instance, *mut Tcp) -> R,
-    ) -> R {
-        tcp.ca_ops = self.ops;
-        tcp.ca_priv = self.private_at;
-        guard::enter(self.of.file, hook);
-        let said = by(&self.of, tcp);
+        self.file.enter(hook);
+        // SAFETY: the variable is the instance's, which lives as long; nobody reads it between calls.
+        unsafe { self.clock.write(&tcp.jiffies) };
+        let said = by(tcp);
         guard::leave();
         if tcp.ca_ops != self.ops {
             self.change(tcp.ca_ops);
         }
-        windows::check(self.of.file, hook, tcp);
+        windows::check(self.file, hook, tcp);
         said
     }
 
-    /// The module has given the flow other hooks of its own.
+    /// The flow has the hooks of `ops`, which are the module's own.
     #[cold]
     fn change(&mut self, ops: u64) {
         self.ops = ops;
         // SAFETY: the address came from the module.
-        self.hooks = unsafe { (self.of.functions.hooks)(ops) };
+        unsafe { (self.of.functions.hooks)(ops, &mut self.hooks) };
+        let stacks = self.of.functions.reno_cong_avoid;
+        self.is_reno = (self.hooks.cong_avoid).is_some_and(|own| std::ptr::fn_addr_eq(own, stacks));
     }
 
     /// A number of segments that a hook returned.
     #[inline]
     fn segments(&self, hook: Hook, said: u32) -> u32 {
-        windows::segments(self.of.file, hook, said)
+        windows::segments(self.file, hook, said)
     }
 }
 
-// SAFETY, of all hooks: glue/hooks.c calls the module's function with the connection, which has the
-// memory of a `struct tcp_sock`, is lent for the time of the call, and names its ops and private
-// bytes; `has` says that the function is there.
+/// Linux registers nothing without such a hook, but a module may give a flow what it did not register.
+const LACKING: &str = "the struct tcp_congestion_ops that it gave the flow has no such hook";
+
+// SAFETY, of all hooks: they are the module's own functions with the kernel's signatures; the connection has
+// the memory of a `struct tcp_sock`, is lent for the time of the call, and names its ops and private bytes.
 impl CongestionOps for Module {
     fn init(&mut self, tcp: &mut Tcp) {
         tcp.prior_ssthresh = 0;
         self.begun = true;
-        if self.has(Hook::Init) {
+        if let Some(init) = self.hooks.init {
             // SAFETY: see above.
-            self.call(Hook::Init, tcp, |of, tcp| unsafe {
-                (of.functions.init)(tcp)
-            });
+            self.call(Hook::Init, tcp, |tcp| unsafe { init(tcp) });
         }
-        self.clock = [tcp.jiffies, tcp.tcp_clock_cache];
+        self.last_clock = [tcp.jiffies, tcp.tcp_clock_cache];
     }
 
     fn ssthresh(&mut self, tcp: &mut Tcp) -> u32 {
+        let Some(ssthresh) = self.hooks.ssthresh else {
+            self.file.told(Hook::Ssthresh, LACKING);
+        };
         // SAFETY: see above.
-        let said = self.call(Hook::Ssthresh, tcp, |of, tcp| unsafe {
-            (of.functions.ssthresh)(tcp)
-        });
+        let said = self.call(Hook::Ssthresh, tcp, |tcp| unsafe { ssthresh(tcp) });
         self.segments(Hook::Ssthresh, said)
     }
 
     fn cong_avoid(&mut self, tcp: &mut Tcp, ack: u32, acked: u32) {
-        if self.has(Hook::CongAvoid) {
-            // SAFETY: see above.
-            self.call(Hook::CongAvoid, tcp, |of, tcp| unsafe {
-                (of.functions.cong_avoid)(tcp, ack, acked)
-            });
+        match self.hooks.cong_avoid {
+            // The module's own code is not reached.
+            _ if self.is_reno => tcp.reno_cong_avoid(acked),
+            Some(by) => self.call_cong_avoid(by, tcp, ack, acked),
+            None => {}
         }
     }
 
     fn set_state(&mut self, tcp: &mut Tcp, new: CaState) {
-        if self.has(Hook::SetState) {
+        if let Some(set_state) = self.hooks.set_state {
             // SAFETY: see above.
-            self.call(Hook::SetState, tcp, |of, tcp| unsafe {
-                (of.functions.set_state)(tcp, new as u8)
+            self.call(Hook::SetState, tcp, |tcp| unsafe {
+                set_state(tcp, new as u8)
             });
         }
     }
 
     fn cwnd_event(&mut self, tcp: &mut Tcp, event: CaEvent) {
-        if self.has(Hook::CwndEvent) {
+        if let Some(cwnd_event) = self.hooks.cwnd_event {
             // SAFETY: see above.
-            self.call(Hook::CwndEvent, tcp, |of, tcp| unsafe {
-                (of.functions.cwnd_event)(tcp, event as u32)
+            self.call(Hook::CwndEvent, tcp, |tcp| unsafe {
+                cwnd_event(tcp, event as u32)
             });
         }
     }
 
     fn in_ack_event(&mut self, tcp: &mut Tcp, flags: u32) {
-        if self.has(Hook::InAckEvent) {
-            // SAFETY: see above.
-            self.call(Hook::InAckEvent, tcp, |of, tcp| unsafe {
-                (of.functions.in_ack_event)(tcp, flags)
-            });
+        if let Some(by) = self.hooks.in_ack_event {
+            self.call_in_ack_event(by, tcp, flags);
         }
     }
 
     fn pkts_acked(&mut self, tcp: &mut Tcp, sample: &AckSample) {
-        if self.has(Hook::PktsAcked) {
-            // SAFETY: see above; the sample lives through the call.
-            self.call(Hook::PktsAcked, tcp, |of, tcp| unsafe {
-                (of.functions.pkts_acked)(tcp, sample)
-            });
+        if let Some(by) = self.hooks.pkts_acked {
+            self.call_pkts_acked(by, tcp, sample);
         }
     }
 
     fn has_cong_control(&self) -> bool {
-        self.has(Hook::CongControl)
+        self.hooks.cong_control.is_some()
     }
 
     fn cong_control(&mut self, tcp: &mut Tcp, ack: u32, flag: u32, sample: &RateSample) {
-        if self.has(Hook::CongControl) {
+        if let Some(cong_control) = self.hooks.cong_control {
             // SAFETY: see above; the sample lives through the call.
-            self.call(Hook::CongControl, tcp, |of, tcp| unsafe {
-                (of.functions.cong_control)(tcp, ack, flag as i32, sample)
+            self.call(Hook::CongControl, tcp, |tcp| unsafe {
+                cong_control(tcp, ack, flag as i32, sample)
             });
         }
     }
 
     fn undo_cwnd(&mut self, tcp: &mut Tcp) -> u32 {
+        let Some(undo_cwnd) = self.hooks.undo_cwnd else {
+            self.file.told(Hook::UndoCwnd, LACKING);
+        };
         // SAFETY: see above.
-        let said = self.call(Hook::UndoCwnd, tcp, |of, tcp| unsafe {
-            (of.functions.undo_cwnd)(tcp)
-        });
+        let said = self.call(Hook::UndoCwnd, tcp, |tcp| unsafe { undo_cwnd(tcp) });
         self.segments(Hook::UndoCwnd, said)
     }
 
     fn min_tso_segs(&mut self, tcp: &mut Tcp) -> Option<u32> {
+        let min_tso_segs = self.hooks.min_tso_segs?;
         // SAFETY: see above.
-        self.has(Hook::MinTsoSegs).then(|| {
-            self.call(Hook::MinTsoSegs, tcp, |of, tcp| unsafe {
-                (of.functions.min_tso_segs)(tcp)
-            })
-        })
+        Some(self.call(Hook::MinTsoSegs, tcp, |tcp| unsafe { min_tso_segs(tcp) }))
     }
 
     fn sndbuf_expand(&mut self, tcp: &mut Tcp) -> Option<u32> {
+        let sndbuf_expand = self.hooks.sndbuf_expand?;
         // SAFETY: see above.
-        self.has(Hook::SndbufExpand).then(|| {
-            self.call(Hook::SndbufExpand, tcp, |of, tcp| unsafe {
-                (of.functions.sndbuf_expand)(tcp)
-            })
-        })
+        Some(self.call(Hook::SndbufExpand, tcp, |tcp| unsafe { sndbuf_expand(tcp) }))
+    }
+}
+
+/// The hooks of each acknowledgement, as calls of their own: what a module does not have costs no more
+/// than the question.
+impl Module {
+    #[inline(never)]
+    fn call_cong_avoid(&mut self, by: CongAvoid, tcp: &mut Tcp, ack: u32, acked: u32) {
+        // SAFETY: see above.
+        self.call(Hook::CongAvoid, tcp, |tcp| unsafe { by(tcp, ack, acked) });
+    }
+
+    #[inline(never)]
+    fn call_in_ack_event(&mut self, by: InAckEvent, tcp: &mut Tcp, flags: u32) {
+        // SAFETY: see above.
+        self.call(Hook::InAckEvent, tcp, |tcp| unsafe { by(tcp, flags) });
+    }
+
+    #[inline(never)]
+    fn call_pkts_acked(&mut self, by: PktsAcked, tcp: &mut Tcp, sample: &AckSample) {
+        // SAFETY: see above; the sample lives through the call.
+        self.call(Hook::PktsAcked, tcp, |tcp| unsafe { by(tcp, sample) });
     }
 }
 
 impl Drop for Module {
     /// Calls `release` with a connection of which only the clock and the private bytes are left.
     fn drop(&mut self) {
-        if self.begun && self.has(Hook::Release) {
+        if let Some(release) = self.hooks.release.filter(|_| self.begun) {
             let mut tcp = Tcp {
-                jiffies: self.clock[0],
-                tcp_clock_cache: self.clock[1],
-                tcp_mstamp: self.clock[1] / 1_000,
+                jiffies: self.last_clock[0],
+                tcp_clock_cache: self.last_clock[1],
+                tcp_mstamp: self.last_clock[1] / 1_000,
                 state: CLOSE,
                 ..Tcp::default()
             };
             // SAFETY: as of the other hooks.
-            self.call(Hook::Release, &mut tcp, |of, tcp| unsafe {
-                (of.functions.release)(tcp)
-            });
+            self.call(Hook::Release, &mut tcp, |tcp| unsafe { release(tcp) });
         }
     }
 }

@@ -15,20 +15,51 @@ const WHICH: &str = "CCLAB_TEST_FAULT";
 const REPORT: &str = "CCLAB_TEST_REPORT";
 
 /// A name, functions of a module, the fields that name them, and what is told.
-const FAULTS: [(&str, &str, &str, &str); 11] = [
+const FAULTS: [(&str, &str, &str, &str); 18] = [
     (
         "division",
         "static void own_avoid(struct sock *sk, u32 ack, u32 acked)\n\
          { u32 none = tcp_sk(sk)->sacked_out; tcp_sk(sk)->snd_cwnd += acked / none; }",
         ".cong_avoid = own_avoid,",
-        "tcp_own.c: cong_avoid: it divides by zero (line 4)",
+        "tcp_own.c:4: cong_avoid: it divides by zero\n",
     ),
     (
         "do_div",
         "static u32 own_ssthresh(struct sock *sk)\n\
          { u64 x = 1000; do_div(x, tcp_sk(sk)->sacked_out); return x; }",
         ".ssthresh = own_ssthresh,",
-        "tcp_own.c: ssthresh: it divides by zero (line 4)",
+        "tcp_own.c:4: ssthresh: it divides by zero\n",
+    ),
+    (
+        "called",
+        "static void own_avoid(struct sock *sk, u32 ack, u32 acked)\n\
+         {\n\ttcp_cong_avoid_ai(tcp_sk(sk), tcp_sk(sk)->sacked_out, acked);\n\
+         \ttcp_sk(sk)->snd_cwnd_stamp = 1;\n}",
+        ".cong_avoid = own_avoid,",
+        "tcp_own.c:5: cong_avoid: it divides by zero in tcp_cong_avoid_ai\n",
+    ),
+    (
+        "called last",
+        "static void own_avoid(struct sock *sk, u32 ack, u32 acked)\n\
+         {\n\ttcp_cong_avoid_ai(tcp_sk(sk), tcp_sk(sk)->sacked_out, acked);\n}",
+        ".cong_avoid = own_avoid,",
+        "tcp_own.c: cong_avoid: it divides by zero in tcp_cong_avoid_ai\n",
+    ),
+    (
+        "called far",
+        "static u32 own_undo(struct sock *sk)\n\
+         {\n\ttcp_reno_cong_avoid(NULL, 0, 1);\n\treturn 2;\n}",
+        ".undo_cwnd = own_undo,",
+        "tcp_own.c:5: undo_cwnd: it reads or writes memory that is not its own in ",
+    ),
+    (
+        "inlined",
+        "static u32 own_ssthresh(struct sock *sk)\n\
+         {\n\tstruct tcp_sock *none = READ_ONCE(inet_csk(sk)->icsk_rto) ? NULL : tcp_sk(sk);\n\
+         \treturn 2 + tcp_is_cwnd_limited((struct sock *)none);\n}",
+        ".ssthresh = own_ssthresh,",
+        "tcp_own.c:6: ssthresh: it reads or writes memory that is not its own in \
+         tcp_is_cwnd_limited, at address 0x",
     ),
     (
         "null",
@@ -36,22 +67,22 @@ const FAULTS: [(&str, &str, &str, &str); 11] = [
          static void own_acked(struct sock *sk, const struct ack_sample *sample)\n\
          { struct own *own = inet_csk_ca(sk); own->count[2] = 1; }",
         ".pkts_acked = own_acked,",
-        "tcp_own.c: pkts_acked: it reads or writes memory that is not its own, at address 0x8 \
-         (through a pointer that is NULL) (line 5)",
+        "tcp_own.c:5: pkts_acked: it reads or writes memory that is not its own, at address 0x8 \
+         (through a pointer that is NULL)\n",
     ),
     (
         "beyond",
         "static void own_init(struct sock *sk)\n\
          { u8 *own = inet_csk_ca(sk); for (int i = 0; i <= 104; i++) own[i] = 1; }",
         ".init = own_init,",
-        "tcp_own.c: init: it reads or writes memory that is not its own, at address 0x",
+        "tcp_own.c:4: init: it reads or writes memory that is not its own, at address 0x",
     ),
     (
         "loop",
         "static volatile int forever = 1;\n\
          static void own_state(struct sock *sk, u8 state) { while (forever) ; }",
         ".set_state = own_state,",
-        "tcp_own.c: set_state: it does not come back (line 4)",
+        "tcp_own.c:4: set_state: it does not come back\n",
     ),
     (
         "recursion",
@@ -60,7 +91,7 @@ const FAULTS: [(&str, &str, &str, &str); 11] = [
          depth = n; return deeper(n + 1) + room[1]; }\n\
          static void own_event(struct sock *sk, enum tcp_ca_event ev) { depth = deeper(0); }",
         ".cwnd_event = own_event,",
-        "tcp_own.c: cwnd_event: it reads or writes memory that is not its own, at address 0x",
+        "tcp_own.c:4: cwnd_event: it reads or writes memory that is not its own, at address 0x",
     ),
     (
         "bug",
@@ -74,7 +105,7 @@ const FAULTS: [(&str, &str, &str, &str); 11] = [
          { char room[8]; memset(room, 1, tcp_sk(sk)->snd_cwnd * 10); barrier();\n\
            tcp_sk(sk)->snd_cwnd += room[3]; }",
         ".in_ack_event = own_ack,",
-        "tcp_own.c: in_ack_event: it writes beyond the end of a variable on the stack",
+        "tcp_own.c: in_ack_event: it aborts, as after a write beyond the end of a variable on the stack",
     ),
     (
         "window",
@@ -88,6 +119,27 @@ const FAULTS: [(&str, &str, &str, &str); 11] = [
         "static u32 own_ssthresh(struct sock *sk) { return tcp_sk(sk)->snd_cwnd - 20; }",
         ".ssthresh = own_ssthresh,",
         "tcp_own.c: ssthresh: it returns 4294967286 (-10) segments",
+    ),
+    (
+        "exits",
+        "void exit(int code);\n\
+         static void own_acked(struct sock *sk, const struct ack_sample *sample) { exit(0); }",
+        ".pkts_acked = own_acked,",
+        "tcp_own.c: pkts_acked: it ends its process\n",
+    ),
+    (
+        "asleep",
+        "unsigned int sleep(unsigned int s);\n\
+         static void own_acked(struct sock *sk, const struct ack_sample *sample) { sleep(600); }",
+        ".pkts_acked = own_acked,",
+        "tcp_own.c: pkts_acked: it does not come back within 1 s\n",
+    ),
+    (
+        "other",
+        "static struct tcp_congestion_ops half = { .name = \"half\" };\n\
+         static void own_init(struct sock *sk) { inet_csk(sk)->icsk_ca_ops = &half; }",
+        ".init = own_init,",
+        "tcp_own.c: ssthresh: the struct tcp_congestion_ops that it gave the flow has no such hook\n",
     ),
     (
         "released",
@@ -126,7 +178,12 @@ fn run_the_fault_that_is_asked_for() {
         .find(|fault| fault.0 == which)
         .expect("a fault");
     let compiled = common::own(&common::reno_but(before, parts)).expect("it compiles");
-    guard::install(report.as_raw_fd(), Duration::from_millis(300)).expect("handlers");
+    guard::install(
+        report.as_raw_fd(),
+        Duration::from_millis(300),
+        Duration::from_secs(1),
+    )
+    .expect("handlers");
     let loaded = compiled.load(&BTreeMap::new()).expect("it loads");
     let mut module = loaded.module();
     call_all(&mut module);

@@ -107,7 +107,7 @@ fn every_field_is_where_rust_has_it() {
     let expected = expected();
     // The headers are where the first compiled module put them.
     let _: Compiled = common::own(&common::reno_but("", "")).expect("it compiles");
-    let ours = std::fs::read_dir(common::cache()).expect("the cache");
+    let ours = std::fs::read_dir(common::cache_folder()).expect("the cache");
     let includes = ours
         .filter_map(|entry| Some(entry.ok()?.path().join("include")))
         .filter(|include| include.join("net/tcp.h").is_file());

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 use cclab_interface::{CongestionOps, Tcp};
+use cclab_module::kept::Kept;
 use cclab_module::{Compiled, ModuleError, Sources};
 use common::{own, reno_but};
 
@@ -104,6 +105,9 @@ fn what_linux_would_not_register_is_refused() {
         refused(crashes),
         "tcp_own.c: module_init: it divides by zero"
     );
+    let ends = "#include <linux/module.h>\nvoid exit(int code);\n\
+                static int b(void) { exit(0); return 0; }\nmodule_init(b);\n";
+    assert_eq!(refused(ends), "tcp_own.c: module_init: it ends its process");
 }
 
 #[test]
@@ -175,7 +179,7 @@ fn private_bytes_are_of_each_flow() {
 /// The variable that makes `compile_when_asked` a child.
 const ASKED: &str = "CCLAB_TEST_COMPILE";
 
-/// In a child process: compiles into the folder that the environment names.
+/// In a child process: compiles, and loads, with the folder that the environment names.
 #[test]
 fn compile_when_asked() {
     let Ok(folder) = std::env::var(ASKED) else {
@@ -186,8 +190,12 @@ fn compile_when_asked() {
         file: "tcp_own.c",
         texts: &texts,
     };
-    match Compiled::of(&sources, folder.as_ref()) {
-        Ok(compiled) => println!("compiled {}", compiled.description().name),
+    match Compiled::of(&sources, &Kept::at(folder.as_ref(), 4)) {
+        Ok(compiled) => {
+            let loaded = compiled.load(&BTreeMap::new()).expect("it loads");
+            let halved = loaded.module().ssthresh(&mut Tcp::default());
+            println!("compiled {} {halved}", compiled.description().name);
+        }
         Err(why @ ModuleError::NoCompiler { .. }) => println!("no compiler: {why}"),
         Err(why) => println!("{why}"),
     }
@@ -223,7 +231,7 @@ fn two_processes_may_compile_the_same_at_once() {
     for child in children {
         let output = child.wait_with_output().expect("a child");
         let said = String::from_utf8(output.stdout).expect("text");
-        assert!(said.contains("compiled own"), "{said}");
+        assert!(said.contains("compiled own 5"), "{said}");
     }
     let mut endings: Vec<String> = std::fs::read_dir(folder.path())
         .expect("the folder")
@@ -251,4 +259,57 @@ fn many_copies_are_loaded_at_once() {
     for loaded in &loaded {
         assert_eq!(loaded.module().ssthresh(&mut tcp), 5);
     }
+}
+
+/// Where nothing can be kept, all is compiled anew, and nothing is left behind.
+#[test]
+fn a_cache_that_cannot_be_written_is_done_without() {
+    let passing = tempfile::tempdir().expect("a folder");
+    let said = |temporary: &std::path::Path| {
+        let mut child = child("/proc/none".as_ref());
+        let output = child.env("TMPDIR", temporary).output().expect("a child");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let done = said(passing.path());
+    assert!(done.contains("compiled own 5"), "{done}");
+    let left = std::fs::read_dir(passing.path()).expect("the folder");
+    assert_eq!(left.count(), 0);
+    let told = said("/nowhere".as_ref());
+    assert!(told.contains("it cannot be compiled: "), "{told}");
+    assert!(
+        told.contains("; set TMPDIR or XDG_CACHE_HOME to a folder with room\n"),
+        "{told}"
+    );
+}
+
+/// Of what was compiled, that stays which was used last.
+#[test]
+fn what_was_not_used_for_longest_is_forgotten() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let long_ago = std::time::SystemTime::UNIX_EPOCH;
+    let old = std::fs::FileTimes::new().set_modified(long_ago);
+    for name in ["1.so", "1.told", "2.so", ".work-1.so"] {
+        let file = std::fs::File::create(folder.path().join(name)).expect("a file");
+        file.set_times(old).expect("a time");
+    }
+    for name in ["ours-1", "ours-2", "ours-3", "ours-4", ".work-2"] {
+        let path = folder.path().join(name);
+        std::fs::create_dir(&path).expect("a folder");
+        let file = std::fs::File::open(path).expect("a folder");
+        file.set_times(old).expect("a time");
+    }
+    let output = child(folder.path()).output().expect("a child");
+    let said = String::from_utf8(output.stdout).expect("text");
+    assert!(said.contains("compiled own 5"), "{said}");
+    let entries = std::fs::read_dir(folder.path()).expect("the folder");
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.expect("a file").file_name())
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    // The new ones have names of 32 digits.
+    let (new, old): (Vec<String>, Vec<String>) =
+        names.into_iter().partition(|name| name.len() > 16);
+    assert_eq!(old, ["1.told", "2.so", "ours-2", "ours-3", "ours-4"]);
+    assert_eq!(new.len(), 3, "{new:?}");
 }

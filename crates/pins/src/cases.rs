@@ -1,5 +1,6 @@
 //! The cases: short runs of everything that has a version.
 
+mod files;
 mod kernels;
 mod measured;
 mod simulated;
@@ -9,7 +10,7 @@ use std::thread;
 
 use cclab_spec::{Overrides, Scenario, Study};
 
-use crate::digest::{Digested, Hash, run, told};
+use crate::digest::{Digested, Hash, run_with, told};
 use crate::table::Row;
 
 /// Hexadecimal digits of the hash of a question and of its answer.
@@ -28,6 +29,8 @@ struct Case {
 enum How {
     /// The events of a simulation, and its summary.
     Simulated,
+    /// The same with files of users'.
+    OfFile,
     /// The orders for a kernel.
     Ordered,
     /// The metrics of a simulation.
@@ -39,6 +42,7 @@ enum How {
 /// What all cases come to now, in the order of the table.
 pub fn found() -> Vec<Row> {
     let mut cases = simulated::cases();
+    cases.extend(files::cases());
     cases.extend(kernels::cases());
     cases.extend(measured::cases());
     let next = AtomicUsize::new(0);
@@ -76,9 +80,9 @@ fn answer(case: &Case) -> Row {
     for scenario in &case.scenarios {
         asked.json(scenario);
         match case.how {
-            How::Simulated => {
+            How::Simulated | How::OfFile => {
                 let mut probe = Digested::default();
-                let summary = run(scenario, &mut probe);
+                let summary = run_with(scenario, &mut probe, &files::own(scenario));
                 probe.0.line(format_args!("{}", told(&summary)));
                 came.line(format_args!("{}", probe.0.digits(DIGITS.1)));
                 use_all(cclab_sim::determinants(scenario));

@@ -2,6 +2,7 @@
 
 use std::fmt::{Arguments, Write};
 
+use cclab_sim::OwnVariants;
 use cclab_spec::Scenario;
 use cclab_trace::schema::RunSummary;
 use cclab_trace::{Event, Probe, Trace};
@@ -95,9 +96,16 @@ impl Probe for Kept {
     }
 }
 
-/// Runs `scenario` before `probe`. How many steps the simulator took is no behaviour.
+/// Runs `scenario` before `probe`.
 pub fn run(scenario: &Scenario, probe: &mut impl Probe) -> RunSummary {
-    let summary = cclab_sim::run(scenario, 1, probe, &cclab_sim::Progress::default());
+    run_with(scenario, probe, &OwnVariants::default())
+}
+
+/// Runs `scenario`, the variants of whose files are `own`, before `probe`. How many steps the simulator
+/// took is no behaviour.
+pub fn run_with(scenario: &Scenario, probe: &mut impl Probe, own: &OwnVariants) -> RunSummary {
+    let progress = cclab_sim::Progress::default();
+    let summary = cclab_sim::run_with(scenario, 1, probe, &progress, own);
     let summary = summary.unwrap_or_else(|why| panic!("{why}: {scenario:?}"));
     RunSummary {
         events: 0,

@@ -37,11 +37,12 @@ pub fn end_with(parent: i32) -> PyResult<()> {
 }
 
 /// Has a call of a C or Rust file's code that crashes or does not come back within `limit_s` seconds of the
-/// processor end this process, with a word on file and hook to the descriptor `report`.
+/// processor, or `wall_s` on a clock, end this process, with a word on file and hook to the descriptor
+/// `report`.
 #[pyfunction]
-pub fn guard(report: i32, limit_s: f64) -> PyResult<()> {
-    let limit = Duration::from_secs_f64(limit_s);
-    cclab_module::guard::install(report, limit).map_err(error::system)
+pub fn guard(report: i32, limit_s: f64, wall_s: f64) -> PyResult<()> {
+    let [limit, wall] = [limit_s, wall_s].map(Duration::from_secs_f64);
+    cclab_module::guard::install(report, limit, wall).map_err(error::system)
 }
 
 /// This process was forked by users' code: it does not go on with the run, which is its parent's.
@@ -105,9 +106,8 @@ pub fn execute_alone(
     ];
     let failed = thread::scope(|scope| {
         scope.spawn(|| attend(&told, &progress, &watch, &limits, &over));
-        let outcome = simulate(&run, &directory.join(&run.id), &progress, &own);
-        over.store(true, Ordering::Relaxed);
-        outcome.err()
+        let _ends = Ends(&over);
+        simulate(&run, &directory.join(&run.id), &progress, &own).err()
     });
     let raised = failure.take().map(|raised| {
         (
@@ -117,6 +117,15 @@ pub fn execute_alone(
         )
     });
     Ok((failed, raised))
+}
+
+/// Tells the thread beside the run that it is over, however it ends: a panic is one way.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// How long a call of users' code may take.

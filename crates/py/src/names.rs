@@ -5,7 +5,7 @@ use cclab_metrics::{Better, Number};
 use cclab_qdisc::Discipline;
 use cclab_spec::kinds::{APPLICATIONS, IMPAIRMENTS, Key, Kind, TOPOLOGIES};
 use cclab_spec::{
-    Opportunities, Overrides, Scenario, Study, TRAFFIC_KINDS, TrafficKind, VariantFile,
+    Language, Opportunities, Overrides, Scenario, Study, TRAFFIC_KINDS, TrafficKind, VariantFile,
 };
 use cclab_testbed::{PARTS, Part, Probe};
 use cclab_units::InKernel;
@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::error;
 use crate::plan::doing_all;
+use crate::variant;
 
 /// Every variant: name, one line about it, where it is defined, its parameters, the backends that
 /// have it, the kernel's module of it (null where the kernel needs none, or has none).
@@ -62,11 +63,24 @@ pub fn variant_file(path: &str) -> PyResult<String> {
     Ok(row.to_string())
 }
 
-/// The parameters that the Rust file at `path` declares, as in [`variant_file`]: it is compiled and loaded,
-/// and its code begins to run.
+/// The parameters that the C or Rust file at `path` declares, as in [`variant_file`], with their defaults:
+/// it is compiled, and its code begins to run.
 #[pyfunction]
 pub fn declared_params(path: &str) -> PyResult<String> {
     let file = VariantFile::read(path).map_err(error::study)?;
+    if file.language == Language::C {
+        let compiled = variant::compiled(&file).map_err(error::study)?;
+        let params = compiled.description().params.iter().map(|param| {
+            json!({
+                "name": param.name,
+                "measure": param.kind,
+                "meaning": param.meaning,
+                "default": param.default.parse::<f64>().ok(),
+                "written": Value::Null,
+            })
+        });
+        return Ok(json!(params.collect::<Vec<_>>()).to_string());
+    }
     let declared = cclab_rust::check(&file).map_err(|wrong| {
         let lines: Vec<String> = wrong.iter().map(ToString::to_string).collect();
         error::study(lines.join("\n"))

@@ -7,13 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use cclab_cc::interface::Table;
+use cclab_module::kept::Kept;
 use cclab_spec::{StudyError, VariantFile};
 use include_dir::{Dir, include_dir};
 use sha2::{Digest, Sha256};
 
-use crate::cache::{self, Work};
-use crate::diagnostics;
-use crate::{loaded, of_file};
+use crate::{diagnostics, loaded, of_file};
 
 /// The source of the interface: what is compiled into cclab, and what files are compiled against.
 static INTERFACE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../interface/src");
@@ -30,6 +29,8 @@ const OPTIMISED: [&str; 4] = [
 ];
 /// How files are compiled beside that: what overflows is a mistake more often than it is meant.
 const CHECKED: &str = "-Coverflow-checks=on";
+/// Compiled files that stay.
+const KEPT: usize = 200;
 /// What would be right where there is no compiler that will do.
 const INSTALL: &str = "install Rust 1.85 or newer from https://rustup.rs, or rustc by the \
     distribution's packages; RUSTC may name the program";
@@ -96,9 +97,10 @@ impl Compiler {
                 .chain(file.texts.iter().map(|(name, text)| (&**name, &**text))),
         );
         let object = format!("{key}.so");
-        if let Some(path) = cache::kept(&object) {
+        let cache = Kept::of("rust", KEPT);
+        if let Some(path) = cache.find(&object) {
             match loaded::table(&path) {
-                Err(loaded::Refused::Damaged(_)) => cache::discard(&path),
+                Err(loaded::Refused::Damaged(_)) => cache.discard(&path),
                 known => return known.map_err(|refused| whole(refused.why())),
             }
         }
@@ -109,8 +111,8 @@ impl Compiler {
                 "set TMPDIR or XDG_CACHE_HOME to a folder with room".to_owned(),
             ))
         };
-        let work = Work::begin().map_err(failed)?;
-        let rlib = match cache::kept(&interface) {
+        let work = cache.begin().map_err(failed)?;
+        let rlib = match cache.find(&interface) {
             Some(path) => path,
             None => {
                 let made = self.interface(work.path(), &interface).map_err(failed)?;

@@ -59,7 +59,10 @@ fn error(file: &VariantFile, told: Diagnostic) -> Option<StudyError> {
     }
     let label = primary.and_then(|span| span.label.as_deref());
     let message = match label {
-        Some(label) if label != told.message => format!("{}: {label}", told.message),
+        // It says the same more often than not, without marks.
+        Some(label) if !plain(&told.message).contains(&plain(label)) => {
+            format!("{}: {label}", told.message)
+        }
         _ => told.message,
     };
     let help: Vec<String> = told.children.iter().filter_map(help).collect();
@@ -71,6 +74,11 @@ fn error(file: &VariantFile, told: Diagnostic) -> Option<StudyError> {
         message,
         help: help.join("; "),
     })
+}
+
+/// What the compiler says without the marks around names.
+fn plain(said: &str) -> String {
+    said.replace('`', "")
 }
 
 /// Where in the texts of `file` the span is; of what a macro wrote, where the macro stands.

@@ -2,17 +2,18 @@
 
 #![allow(unsafe_code, reason = "the functions of a table take pointers")]
 
-use std::ffi::{CStr, c_void};
+use std::ffi::c_void;
 
 use cclab_cc::interface::{AckSample, CaEvent, CaState, CongestionOps, RateSample, Table, Tcp};
-use cclab_module::{Hook, guard, windows};
+use cclab_module::guard::{self, Watched};
+use cclab_module::{Hook, windows};
 
 /// One that its table made.
 pub(crate) struct Foreign {
     variant: *mut c_void,
     table: &'static Table,
-    /// The name of its file.
-    file: &'static CStr,
+    /// Its file.
+    file: Watched,
     has_cong_control: bool,
 }
 
@@ -22,9 +23,9 @@ unsafe impl Send for Foreign {}
 
 impl Foreign {
     /// One with a value for each parameter that the table declares.
-    pub(crate) fn start(table: &'static Table, file: &'static CStr, values: &[f64]) -> Foreign {
+    pub(crate) fn start(table: &'static Table, file: Watched, values: &[f64]) -> Foreign {
         debug_assert_eq!(values.len(), table.params_len);
-        guard::enter(file, Hook::Init);
+        file.enter(Hook::Init);
         // SAFETY: the table's library stays loaded, and there is a value for each parameter.
         let variant = unsafe { (table.start)(values.as_ptr(), values.len()) };
         // SAFETY: `start` made the variant.
@@ -46,7 +47,7 @@ impl Foreign {
         tcp: &mut Tcp,
         by: impl FnOnce(&Table, *mut c_void, *mut Tcp) -> R,
     ) -> R {
-        guard::enter(self.file, hook);
+        self.file.enter(hook);
         let said = by(self.table, self.variant, tcp);
         guard::leave();
         windows::check(self.file, hook, tcp);
@@ -56,7 +57,7 @@ impl Foreign {
 
 impl Drop for Foreign {
     fn drop(&mut self) {
-        guard::enter(self.file, Hook::Release);
+        self.file.enter(Hook::Release);
         // SAFETY: `start` made the variant, which ends here.
         unsafe { (self.table.end)(self.variant) };
         guard::leave();

@@ -9,7 +9,6 @@
 //! process that is guarded by [`cclab_module::guard`], with a word on the file and the hook. In one that
 //! is not, a panic unwinds out of the hook that was called, with a [`Fault`] as its payload.
 
-mod cache;
 mod compiler;
 mod diagnostics;
 mod foreign;

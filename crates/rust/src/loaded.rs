@@ -6,7 +6,7 @@
 )]
 
 use std::collections::BTreeMap;
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -15,7 +15,8 @@ use std::slice;
 
 use cclab_cc::Config;
 use cclab_cc::interface::{self, CongestionOps, INTERFACE_VERSION, Table};
-use cclab_module::{Hook, guard};
+use cclab_module::Hook;
+use cclab_module::guard::{self, Watched};
 use cclab_spec::{StudyError, VariantFile};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
@@ -101,11 +102,8 @@ unsafe extern "C-unwind" fn tell(fault: *const interface::Fault) -> ! {
     if guard::is_installed() {
         let place = format!("{}:{line}:{column}", fault.file);
         let place = CString::new(place).unwrap_or_default();
-        guard::told(
-            Box::leak(place.into_boxed_c_str()),
-            fault.hook(),
-            &fault.message,
-        );
+        let place = Watched::new(Box::leak(place.into_boxed_c_str()));
+        place.told(fault.hook(), &fault.message);
     }
     guard::leave();
     // The file's own panic was the first; nothing is to be printed of this one.
@@ -186,7 +184,7 @@ pub struct Parameter {
 pub struct Loaded {
     file: String,
     /// The same, as faults are told with it.
-    told_as: &'static CStr,
+    told_as: Watched,
     description: Description,
     table: &'static Table,
 }
@@ -217,11 +215,11 @@ impl Loaded {
         let loaded = Loaded {
             file: file.file.clone(),
             // A name for each file that is loaded, which are few.
-            told_as: Box::leak(
+            told_as: Watched::new(Box::leak(
                 CString::new(file.file.as_str())
                     .unwrap_or_default()
                     .into_boxed_c_str(),
-            ),
+            )),
             description,
             table,
         };

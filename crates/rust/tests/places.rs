@@ -17,10 +17,13 @@ const FILE: &str = "CCLAB_TESTED_FILE";
 /// What it answers where the file is good.
 const TAKEN: &str = "taken";
 
+/// The program that is run again, which the other tests start.
 #[test]
-#[ignore = "other tests run it, in a process and with an environment of its own"]
 fn answer() {
-    let text = fs::read_to_string(std::env::var(FILE).expect("a file")).expect("its text");
+    let Ok(path) = std::env::var(FILE) else {
+        return;
+    };
+    let text = fs::read_to_string(path).expect("its text");
     match cclab_rust::check(&file("mine.rs", &text)) {
         Ok(said) => println!("<{TAKEN} {}>", said.name),
         Err(wrong) => println!("<{}>", wrong[0]),
@@ -68,13 +71,7 @@ impl Home {
         let path = |name: &str| self.0.path().join(name);
         let mut command = Command::new(program);
         command
-            .args([
-                "--exact",
-                "answer",
-                "--ignored",
-                "--nocapture",
-                "--test-threads=1",
-            ])
+            .args(["--exact", "answer", "--nocapture", "--test-threads=1"])
             .env(FILE, path("mine.rs"))
             .env("TMPDIR", path("tmp"))
             .env("XDG_CACHE_HOME", path("cache"))

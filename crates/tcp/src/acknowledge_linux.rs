@@ -54,6 +54,11 @@ impl Sender {
             return;
         };
         let took = linux.on_ack(&mut line, &ack);
+        for (start, end, again) in linux.selected.drain() {
+            if let Some(queue) = &mut self.queue {
+                queue.on_selected(start, end, again);
+            }
+        }
         let advanced = self.flight.snd_una > prior_una;
         let mss = self.flight.mss;
         let sample = took.sample;
@@ -106,6 +111,8 @@ impl Sender {
                 blocks.len += 1;
             }
         }
+        // In the order in which they left (`tcp_sacktag_write_queue`).
+        blocks.above[..blocks.len].sort_unstable();
         blocks
     }
 }

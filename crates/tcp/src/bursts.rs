@@ -46,44 +46,94 @@ impl Sender {
         most: u64,
         rules: &Bursts,
     ) -> Result<u64, Limit> {
-        let mss = self.flight.mss;
-        let quota = self.quota(window).min(most);
-        let Some(head) = self
-            .queue
-            .as_mut()
-            .and_then(|queue| queue.head(quota * mss))
-        else {
-            return Ok(1); // a bare FIN
+        let quota = self.quota(window).min(most).max(1);
+        let Some(head) = self.head(quota) else {
+            self.cut_nothing(); // a bare FIN
+            return Ok(1);
         };
-        let segments = head.len.div_ceil(mss);
-        if segments > 1
+        if head.len > self.flight.mss
             && self.leave != Leave::One
             && let Some(limit) = self.deferred(now, window, most, Some(head), rules)
         {
             return Err(limit);
         }
-        let (_, by_rwnd) = self.room(window);
-        let segments = segments.min(quota).min(by_rwnd / mss).max(1);
-        self.burst_pushes = head.push && segments * mss >= head.len;
-        Ok(segments)
+        let holds_back = self.holds_back_short();
+        Ok(self.cut(head, quota, holds_back))
+    }
+
+    /// The receiver's window holds back the next packet, which takes in what it lacks all the same.
+    pub(crate) fn fill_packet(&mut self, window: u64) {
+        if self.queue.is_some() && self.flight.fits(self.flight.mss, window) {
+            let most = self.burst_bytes() / self.flight.mss;
+            self.head(self.quota(window).min(most));
+        }
     }
 
     /// Segments that leave as one packet when a loss probe is due.
     pub(crate) fn probe_of_packet(&mut self) -> u64 {
-        let mss = self.flight.mss;
-        let most = self.burst_bytes() / mss;
+        let most = self.burst_bytes() / self.flight.mss;
         let quota = self.quota(self.flight.window_in_force()).min(most).max(1);
-        let Some(head) = self
-            .queue
-            .as_mut()
-            .and_then(|queue| queue.head(quota * mss))
-        else {
-            return 1;
-        };
+        match self.head(quota) {
+            Some(head) => self.cut(head, quota, false),
+            None => {
+                self.cut_nothing();
+                1
+            }
+        }
+    }
+
+    /// The first packet of the send buffer, filled up to `quota` segments.
+    fn head(&mut self, quota: u64) -> Option<Head> {
+        let wanted = quota * self.flight.mss;
+        self.queue.as_mut().and_then(|queue| queue.head(wanted))
+    }
+
+    /// Cuts off `head` what leaves of it: what `quota` segments and the receiver's window have room
+    /// for, a segment that is not full at the window's end among them, unless the sender
+    /// `holds_back` such (`tcp_mss_split_point`). Returns its segments.
+    fn cut(&mut self, head: Head, quota: u64, holds_back: bool) -> u64 {
+        let mss = self.flight.mss;
+        let most = quota * mss;
         let (_, by_rwnd) = self.room(u64::MAX);
-        let segments = head.len.div_ceil(mss).min(quota).min(by_rwnd / mss).max(1);
-        self.burst_pushes = head.push && segments * mss >= head.len;
-        segments
+        let needed = head.len.min(by_rwnd);
+        let len = if head.len <= mss || (most <= by_rwnd && !head.is_last) || most <= needed {
+            head.len.min(most)
+        } else if holds_back && needed >= mss {
+            needed / mss * mss
+        } else {
+            needed
+        };
+        self.burst_end = self.flight.snd_nxt + len;
+        self.burst_pushes = head.push && len >= head.len;
+        len.div_ceil(mss)
+    }
+
+    /// What of `len` bytes lies in the packet that was cut, where the send buffer is one of packets.
+    pub(crate) fn of_packet(&self, len: u64) -> u64 {
+        match self.queue.is_some() && self.flight.profile.bursts.is_some() {
+            true => len.min(self.burst_end - self.flight.snd_nxt),
+            false => len,
+        }
+    }
+
+    /// No data leave with the next segment.
+    fn cut_nothing(&mut self) {
+        self.burst_end = self.flight.snd_nxt;
+        self.burst_pushes = false;
+    }
+
+    /// A segment that is not full waits, since another one is on its way (Minshall's form of
+    /// Nagle's rule), unless the application has turned that off or pushes; or since the
+    /// application says that there is more (`tcp_nagle_check`).
+    pub(crate) fn holds_back_short(&self) -> bool {
+        match self.leave {
+            Leave::One | Leave::Pushed => false,
+            Leave::Corked => true,
+            Leave::All | Leave::Nothing => {
+                let on_its_way = self.short_end > self.flight.snd_una;
+                !self.nodelay && on_its_way && !self.flight.board.is_empty()
+            }
+        }
     }
 
     /// Segments that the window has room for, but no more than half of it at once
@@ -177,7 +227,11 @@ impl Sender {
         {
             return None;
         }
-        let (by_cwnd, by_rwnd) = self.room(window);
+        let (mut by_cwnd, by_rwnd) = self.room(window);
+        if head.is_some() {
+            let segments = self.flight.board.segments_in_flight();
+            by_cwnd = (window / self.flight.mss).saturating_sub(segments) * self.flight.mss;
+        }
         let room = by_cwnd.min(by_rwnd);
         if room >= most * self.flight.mss || room >= self.rwnd.min(window) / rules.part_of_window {
             return None;
@@ -195,8 +249,15 @@ impl Sender {
         if oldest + srtt > near {
             return None;
         }
-        if room > available && self.closed {
-            return None; // nothing comes that would be worth the wait
+        if room > available {
+            // Nothing comes that would be worth the wait, or the application is what is waited for.
+            let is_end = self.closed && self.flight.snd_nxt + available >= self.flight.written;
+            let full = self.buffered < self.flight.written;
+            return (!is_end).then_some(if full {
+                Limit::Sndbuf
+            } else {
+                Limit::Application
+            });
         }
         Some(if by_cwnd < by_rwnd {
             Limit::Cwnd

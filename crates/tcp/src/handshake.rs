@@ -30,9 +30,11 @@ impl Sender {
         self.flight.ecn &= packet.has(flags::ECE);
         self.flight.rto_at = Time::NEVER;
         if self.syn_tries <= 1 {
-            self.flight
-                .rtt
-                .on_sample(self.flight.rtt.quantise(self.syn_sent, now), 0, 0);
+            let rtt = match self.flight.cc.is_linux() {
+                true => now.whole_micros() - self.syn_sent.whole_micros(),
+                false => self.flight.rtt.quantise(self.syn_sent, now),
+            };
+            self.flight.rtt.on_sample(rtt, 0, 0);
         } else {
             self.on_syn_lost(now, packet);
         }

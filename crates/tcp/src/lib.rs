@@ -22,6 +22,7 @@ pub mod seq;
 mod timers;
 mod transmit;
 mod transmit_linux;
+mod wheel;
 mod write_queue;
 
 pub use fault::Fault;

@@ -50,8 +50,9 @@ pub struct Profile {
     pub syn: SynRules,
     /// Loss recovery of a variant that does not name its own.
     pub recovery: Recovery,
-    /// The timer that waits for reordered segments (RFC 8985 section 6.2).
-    pub reorder_timer: CoarseTimer,
+    /// How exactly the timers expire that wait for reordered segments (RFC 8985 section 6.2), and,
+    /// where Linux's stack keeps the window, those for timeouts and probes.
+    pub timer: CoarseTimer,
     /// How long RACK waits for reordered segments.
     pub reordering_window: ReorderingWindow,
     /// Whether a probe asks after the tail of what was sent (RFC 8985 section 7), where recovery has
@@ -86,12 +87,14 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Gives the sender a buffer of `bytes` from the start, which does not grow (`SO_SNDBUF`, or
-    /// `tcp_wmem` with the same default and maximum).
+    /// Gives the sender a buffer of `bytes` from the start, which does not grow.
     pub fn fix_send_buffer(&mut self, bytes: u64) {
         match &mut self.send_buffer {
             // What the first segment asks for is all of it.
-            Some(buffer) => (buffer.most, buffer.per_segment) = (bytes, bytes),
+            Some(buffer) => {
+                (buffer.most, buffer.per_segment) = (bytes, bytes);
+                buffer.is_fixed = true;
+            }
             None => self.sndbuf = bytes,
         }
     }

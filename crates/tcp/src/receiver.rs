@@ -30,6 +30,7 @@ use crate::seq;
 use buffer::Buffer;
 use delayed_ack::DelayedAck;
 use linux::Linux;
+use linux::acks::Expired;
 use reassembly::Reassembly;
 use window::shift_for;
 
@@ -150,6 +151,10 @@ pub struct Receiver {
     /// An acknowledgement of what was there before the last segment.
     early: Option<Packet>,
     syn_ack_at: Option<Time>,
+    /// When the last packet came, and whether what leaves next bears that time, since nobody has
+    /// looked at the clock meanwhile.
+    clock: Time,
+    is_clock_old: bool,
     first_byte: Option<Time>,
     last_byte: Option<Time>,
     counters: Counters,
@@ -189,6 +194,8 @@ impl Receiver {
             linux: Linux::new(&config),
             early: None,
             syn_ack_at: None,
+            clock: Time::ZERO,
+            is_clock_old: false,
             first_byte: None,
             last_byte: None,
             counters: Counters::default(),
@@ -198,6 +205,8 @@ impl Receiver {
 
     /// Takes in a segment of the sender.
     pub fn on_packet(&mut self, now: Time, packet: &Packet) {
+        self.clock = now;
+        self.is_clock_old = false;
         if packet.has(flags::SYN) {
             return self.on_syn(packet);
         }
@@ -264,13 +273,15 @@ impl Receiver {
 
     /// Sends the delayed acknowledgement that is due at `now`.
     pub fn on_timer(&mut self, now: Time) {
-        let due = match &mut self.linux {
+        let expired = match &mut self.linux {
             Some(linux) => linux.acks.on_timer(now),
-            None => self.delayed.on_timer(now),
+            None if self.delayed.on_timer(now) => Expired::Delayed,
+            None => Expired::Nothing,
         };
-        if due {
+        if expired != Expired::Nothing {
             self.pending = Pending::Ack;
         }
+        self.is_clock_old = expired == Expired::HeldBack;
     }
 
     /// The application answers at once: its acknowledgement waits for nothing.
@@ -370,6 +381,11 @@ impl Receiver {
         // rounded down.
         let most = self.config.rwnd_max.min(UNSCALED_MAX << self.shift);
         self.rwnd_max = most >> self.shift << self.shift;
+        let segment = u64::from(self.config.mss_payload);
+        if self.linux.is_some() && self.shift == 0 && self.rwnd_max > segment {
+            // Unscaled windows are whole segments (`__tcp_select_window`).
+            self.rwnd_max = self.rwnd_max / segment * segment;
+        }
         self.edge_step = (self.rwnd_max / 2)
             .min(u64::from(self.config.mss_payload))
             .max(1 << self.shift);
@@ -382,7 +398,8 @@ impl Receiver {
             buffer.start(now);
         }
         if let Some(linux) = &mut self.linux {
-            let rtt = self.syn_ack_at.map(|sent| now - sent);
+            let since = |sent: Time| now.whole_micros() - sent.whole_micros();
+            let rtt = self.syn_ack_at.map(since);
             linux.acks.on_handshake_rtt(rtt);
         }
     }
@@ -405,20 +422,23 @@ impl Receiver {
         }
         let marked = packet.ecn == Ecn::Ce;
         self.counters.ce_marks += u64::from(marked);
+        if self.linux.is_some() {
+            return self.on_reaction_as_linux(packet);
+        }
         match self.config.feedback {
             // RFC 3168 section 6.1.3: echo a mark until the sender says that it reacted.
             EcnFeedback::Classic => {
                 self.echo_congestion &= !packet.has(flags::CWR);
                 self.echo_congestion |= marked;
             }
-            EcnFeedback::PerPacket => self.on_mark_change(marked),
+            EcnFeedback::PerPacket => self.on_mark_change(marked, self.rcv_nxt),
         }
     }
 
     /// RFC 8257 section 3.2: each acknowledgement tells whether what it covers was marked. At a
-    /// change what was waiting is acknowledged by itself, then the segment that changed it, as the
+    /// change what was waiting, all `before` it, is acknowledged by itself, then the segment that changed it, as the
     /// RFC permits and Linux does (`dctcp_ece_ack_update`).
-    fn on_mark_change(&mut self, marked: bool) {
+    fn on_mark_change(&mut self, marked: bool, before: u64) {
         if marked == self.echo_congestion {
             return;
         }
@@ -427,7 +447,7 @@ impl Receiver {
             None => self.delayed.deadline() != Time::NEVER,
         };
         if waits {
-            self.ack_before_change = Some(self.rcv_nxt);
+            self.ack_before_change = Some(before);
         }
         self.echo_congestion = marked;
         match &mut self.linux {

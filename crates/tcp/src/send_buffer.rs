@@ -45,7 +45,7 @@ impl Sender {
         let Some(queue) = &mut self.queue else {
             return false;
         };
-        if queue.is_told() {
+        if queue.finds_room() {
             queue.begin(self.flight.written);
         }
         // The application was late, not the network (`tcp_rate_check_app_limited`).

@@ -107,6 +107,10 @@ pub struct Sender {
     /// Segments of the present burst that are still to leave, and whether it has several.
     pub(crate) burst_left: u64,
     pub(crate) burst_of_several: bool,
+    /// Where the present burst ends, if it was cut off a packet of the send buffer.
+    pub(crate) burst_end: u64,
+    /// Where the last segment ends that left and was not full (`snd_sml`).
+    pub(crate) short_end: u64,
     /// The packet ends with the burst, and was to carry a push.
     pub(crate) burst_pushes: bool,
     /// Bytes of the burst that have left, for the pacer.
@@ -202,6 +206,8 @@ impl Sender {
         if window == WindowInRecovery::Own && !control.is_linux() {
             board.tell_losses();
         }
+        let mut episode = Episode::of(&profile);
+        episode.rack.whole_micros = control.is_linux();
         Sender {
             flow,
             isn,
@@ -217,6 +223,8 @@ impl Sender {
             pacer: Pacer::new(profile.arithmetic == Arithmetic::Segments),
             burst_left: 0,
             burst_of_several: false,
+            burst_end: 0,
+            short_end: 0,
             burst_pushes: false,
             burst_sent: 0,
             resend_left: 0,
@@ -255,7 +263,7 @@ impl Sender {
                 window,
                 board,
                 rtt: RttEstimator::new(&profile.rto),
-                episode: Episode::of(&profile),
+                episode,
                 counters: Counters::default(),
                 snd_una: 0,
                 snd_nxt: 0,

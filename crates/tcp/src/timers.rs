@@ -57,7 +57,13 @@ impl Sender {
                 State::Established => {
                     self.timeouts_in_row += 1;
                     match self.flight.linux(now) {
-                        Some((linux, mut line)) => linux.on_rto(&mut line),
+                        Some((linux, mut line)) => {
+                            if linux.on_rto(&mut line)
+                                && let Some(queue) = &mut self.queue
+                            {
+                                queue.forget_selected();
+                            }
+                        }
                         None => self.flight.on_rto(now),
                     }
                 }

@@ -12,6 +12,7 @@ use crate::recovery::episode::Frto;
 use crate::recovery::linux::Resend;
 use crate::scoreboard::{Segment, SegmentId};
 use crate::sender::{Sender, State, Timed};
+use crate::transmit_linux::UNPACED;
 use crate::write_queue::Leave;
 
 /// The window field of the sender's own segments: it receives no data, so its window is open.
@@ -112,10 +113,8 @@ impl Sender {
         true
     }
 
-    /// Linux lets the first ten segments of a connection go unpaced
-    /// (`tcp_update_skb_after_send`).
+    /// Linux lets the first segments of a connection go unpaced.
     fn is_paced(&self) -> bool {
-        const UNPACED: u64 = 10;
         self.flight.profile.arithmetic != Arithmetic::Segments
             || self.flight.counters.segments_sent > UNPACED
     }
@@ -161,17 +160,17 @@ impl Sender {
                         }
                     }
                 }
-                self.burst_left -= 1;
-                self.send_new(now, len, fin, packet);
-                if self.burst_left == 0 && (self.burst_of_several || self.burst_pushes) {
-                    packet.flags |= flags::PSH; // what is cut into segments ends with a push
-                }
+                let len = self.of_packet(len);
+                self.send_of_burst(now, len, fin, packet);
                 true
             }
             Err(limit) => {
                 if let Some(id) = self.next_despite(limit, new_first, window) {
                     self.resend(now, id, packet);
                     return true;
+                }
+                if limit == Limit::Rwnd {
+                    self.fill_packet(window);
                 }
                 self.on_blocked(now, limit, window);
                 false
@@ -206,6 +205,12 @@ impl Sender {
     /// The length of the next new segment and whether it carries the FIN, or what forbids it.
     #[inline]
     fn next_new(&self, window: u64) -> Result<(u64, bool), Limit> {
+        if self.burst_left > 0 && self.queue.is_some() {
+            // The packet is cut already.
+            let len = (self.burst_end - self.flight.snd_nxt).min(self.flight.mss);
+            let end = self.flight.snd_nxt + len;
+            return Ok((len, self.closed && end >= self.flight.written));
+        }
         let buffered = self
             .flight
             .written
@@ -229,7 +234,11 @@ impl Sender {
         }
         // Nagle (RFC 9293 section 3.7.4): a short segment waits while data is outstanding, unless
         // the application has turned that off.
-        if len < self.flight.mss && !last && !self.nodelay && !self.flight.board.is_empty() {
+        let waits = match self.queue {
+            Some(_) => self.holds_back_short(),
+            None => !self.nodelay && !self.flight.board.is_empty(),
+        };
+        if len < self.flight.mss && !last && waits {
             let full = buffered < self.flight.written;
             return Err(if full {
                 Limit::Sndbuf

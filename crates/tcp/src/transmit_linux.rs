@@ -6,10 +6,10 @@ use cclab_units::Time;
 use crate::receiver::timestamp;
 use crate::scoreboard::{Segment, SegmentId};
 use crate::sender::Sender;
-use crate::write_queue::Leave;
+use crate::write_queue::{Leave, WriteQueue};
 
 /// Segments at the start of a connection that leave unpaced (`tcp_update_skb_after_send`).
-const UNPACED: u64 = 10;
+pub(crate) const UNPACED: u64 = 10;
 
 impl Sender {
     /// Linux shrinks the window of a connection that was idle when the application writes.
@@ -36,10 +36,14 @@ impl Sender {
         let rate = self.flight.cc.pacing_rate();
         let rate = rate.filter(|_| self.flight.counters.segments_sent >= UNPACED);
         self.pacer.on_packet(now, bytes, rate);
+        if rate.is_some()
+            && let Some((linux, mut line)) = self.flight.linux(now)
+        {
+            linux.on_paced(&mut line, self.pacer.next_departure());
+        }
         if self.leave == Leave::One {
             self.leave = Leave::Nothing;
         }
-        self.check_space();
     }
 
     /// A segment of the packet of new data that is a loss probe: at least this one, and what else
@@ -49,11 +53,25 @@ impl Sender {
             self.burst_left = self.probe_of_packet();
             self.burst_of_several = self.burst_left > 1;
         }
+        self.send_of_burst(now, self.of_packet(len), fin, packet);
+    }
+
+    /// The next segment of the present burst, of `len` bytes.
+    pub(crate) fn send_of_burst(&mut self, now: Time, len: u64, fin: bool, packet: &mut Packet) {
         self.burst_left -= 1;
+        // A packet that the window cut does not end what the application wrote.
+        let fin = fin && self.flight.snd_nxt + len >= self.flight.written;
         self.send_new(now, len, fin, packet);
-        if self.burst_left == 0 && (self.burst_of_several || self.burst_pushes) {
-            packet.flags |= flags::PSH;
+        if self.burst_left > 0 {
+            return;
         }
+        if self.burst_of_several || self.burst_pushes {
+            packet.flags |= flags::PSH; // what is cut into segments ends with a push
+        }
+        if len < self.flight.mss {
+            self.short_end = self.flight.snd_nxt; // `tcp_minshall_update`
+        }
+        self.check_space();
     }
 
     /// The segments that leave again with `id` as one packet, itself included: those that left with
@@ -118,6 +136,10 @@ impl Sender {
         }
         self.timed = None;
         *packet = self.data_packet(now, &segment);
+        let pushes = |queue: &WriteQueue| queue.pushes(segment.end());
+        if self.queue.as_deref().is_some_and(pushes) {
+            packet.flags |= flags::PSH;
+        }
         packet.notes |= notes::RETRANSMISSION;
         packet.ecn = self.control_ecn(); // RFC 3168 section 6.1.5
         self.flight.counters.retransmits += u64::from(segment.payload() > 0);

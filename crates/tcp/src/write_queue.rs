@@ -7,8 +7,13 @@
 //! for no more room (`tcp_tso_should_defer`), and the last packet of a write carries a push
 //! (`tcp_mark_push`).
 
+mod pieces;
+mod sent;
+
 use std::collections::VecDeque;
 
+use self::pieces::{MOST, Runs};
+use self::sent::Sent;
 use crate::profile::SendBuffer;
 
 /// Windows up to this are not halved (`TCP_MSS_DEFAULT`).
@@ -16,12 +21,12 @@ const SMALL_WINDOW: u64 = 536;
 /// Bytes that `sendfile` hands over in one call (a pipe of 16 pages).
 const CALL: u64 = 65_536;
 
-/// A packet that has not left, or not all of it.
+/// A packet, or what has not left of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Waiting {
+struct Packet {
     /// Offset after its last byte.
     end: u64,
-    /// Its last segment carries a push.
+    /// Its last segment carries a push, also when it leaves again.
     push: bool,
 }
 
@@ -40,9 +45,10 @@ pub(crate) struct Head {
 pub(crate) struct WriteQueue {
     rules: SendBuffer,
     mss: u64,
-    waiting: VecDeque<Waiting>,
-    /// Where those end that left and are not acknowledged.
-    sent: VecDeque<u64>,
+    waiting: VecDeque<Packet>,
+    /// Those that left and are not acknowledged.
+    sent: Sent,
+    runs: Runs,
     /// Up to where the application has written, what has left, and what is acknowledged.
     written: u64,
     left: u64,
@@ -53,6 +59,9 @@ pub(crate) struct WriteQueue {
     widest: u64,
     /// Up to where a push was marked (`pushed_seq`).
     pushed: u64,
+    /// Up to where the application may write, which asks how much is free where the buffer does not
+    /// grow.
+    offered: u64,
     application: Application,
 }
 
@@ -78,6 +87,11 @@ pub(crate) enum Leave {
     One,
     /// What the window allows.
     All,
+    /// The same, and a segment that is not full does not wait for another (`TCP_NAGLE_PUSH`).
+    Pushed,
+    /// The same, but a segment that is not full waits for what the application writes next
+    /// (`TCP_NAGLE_CORK`: `sendfile` says that there is more).
+    Corked,
 }
 
 impl WriteQueue {
@@ -87,13 +101,15 @@ impl WriteQueue {
             rules,
             mss,
             waiting: VecDeque::new(),
-            sent: VecDeque::new(),
+            sent: Sent::new(mss),
+            runs: Runs::default(),
             written: 0,
             left: 0,
             acked: 0,
             limit: 0,
             widest: 0,
             pushed: 0,
+            offered: u64::MAX,
             application: Application::Free,
         }
     }
@@ -103,8 +119,12 @@ impl WriteQueue {
         self.written
     }
 
-    /// Whether the application waited for room and has been told of it.
-    pub fn is_told(&self) -> bool {
+    /// Whether the application waited for room, has been told of it, and finds it when it looks: what
+    /// has left meanwhile takes more memory (`tcp_poll`).
+    pub fn finds_room(&mut self) -> bool {
+        if self.application == Application::Told && !self.is_writeable() {
+            self.application = Application::Starved;
+        }
         self.application == Application::Told
     }
 
@@ -124,18 +144,27 @@ impl WriteQueue {
     /// Everything up to `una` is acknowledged.
     pub fn on_acked(&mut self, una: u64) {
         self.acked = una;
-        while self.sent.front().is_some_and(|&end| end <= una) {
-            self.sent.pop_front();
-        }
+        self.sent.acknowledge(una);
+        self.runs.forget_before(una);
+    }
+
+    /// `[start, end)` was selectively acknowledged; `again` tells that it left again although it was
+    /// not taken for lost.
+    pub fn on_selected(&mut self, start: u64, end: u64, again: bool) {
+        self.sent.select(start, end, again, &self.runs);
+    }
+
+    /// Nothing that left counts as selected any more (`tcp_timeout_mark_lost`, of a receiver that
+    /// let go of what it had).
+    pub fn forget_selected(&mut self) {
+        self.sent.forget_selected();
     }
 
     /// A segment left that ends at `end`: the first of a burst, or one more of the last.
     pub fn on_sent(&mut self, end: u64, is_first: bool) {
         self.left = end;
-        match self.sent.back_mut().filter(|_| !is_first) {
-            Some(last) => *last = end,
-            None => self.sent.push_back(end),
-        }
+        let push = self.waiting.front().is_some_and(|w| w.push && w.end <= end);
+        self.sent.push(Packet { end, push }, is_first);
         while self.waiting.front().is_some_and(|first| first.end <= end) {
             self.waiting.pop_front();
         }
@@ -149,12 +178,15 @@ impl WriteQueue {
         if lacking > 0
             && let Some(&second) = self.waiting.get(1)
         {
-            let end = first.end + lacking;
-            if end < second.end {
-                self.waiting[0].end = end;
-            } else {
-                self.waiting.pop_front();
-                self.waiting[0].push |= first.push;
+            let end = (first.end + lacking).min(second.end);
+            // One that has no room for all the pieces gets none of them (`skb_shift`).
+            if self.runs.pieces(self.left, end) <= MOST {
+                if end < second.end {
+                    self.waiting[0].end = end;
+                } else {
+                    self.waiting.pop_front();
+                    self.waiting[0].push |= first.push;
+                }
             }
         }
         let first = self.waiting[0];
@@ -167,16 +199,17 @@ impl WriteQueue {
 
     /// Where the packet ends that left with the byte at `offset`.
     pub fn packet_end(&self, offset: u64) -> u64 {
-        let place = self.sent.partition_point(|&end| end <= offset);
-        self.sent.get(place).copied().unwrap_or(self.left)
+        self.sent.end_of(offset).unwrap_or(self.left)
+    }
+
+    /// Whether what left up to `end` carries a push, however it leaves.
+    pub fn pushes(&self, end: u64) -> bool {
+        self.sent.pushes(end)
     }
 
     /// What left is cut in two at `offset` (`tcp_fragment`).
     pub fn split(&mut self, offset: u64) {
-        let place = self.sent.partition_point(|&end| end < offset);
-        if self.sent.get(place).is_some_and(|&end| end > offset) {
-            self.sent.insert(place, offset);
-        }
+        self.sent.split(offset);
     }
 
     /// Memory in use (`sk_wmem_queued`).
@@ -197,7 +230,8 @@ impl WriteQueue {
 
     /// The buffer is to hold `windows` times what `segments` take (`tcp_sndbuf_expand`).
     pub fn expand(&mut self, segments: u64, windows: u64) {
-        let wanted = self.rules.per_segment * segments * windows / 2;
+        // No algorithm leaves a buffer of nothing: Linux begins with that of `net.ipv4.tcp_wmem`.
+        let wanted = (self.rules.per_segment * segments).saturating_mul(windows.max(1)) / 2;
         self.limit = self.limit.max(wanted.min(self.rules.most));
     }
 
@@ -211,18 +245,37 @@ impl WriteQueue {
         if !full {
             self.expand(segments, windows);
         }
-        if 3 * self.used() <= 2 * self.limit {
+        if self.is_writeable() {
             self.application = Application::Told;
         }
+    }
+
+    /// `sk_stream_is_writeable`.
+    fn is_writeable(&self) -> bool {
+        3 * self.used() <= 2 * self.limit
     }
 
     /// The application, which has bytes up to `to`, begins to write, if it has more than before.
     pub fn begin(&mut self, to: u64) {
         if self.application != Application::Starved && self.written < to {
-            self.application = Application::Writes {
-                began: self.written,
-            };
+            self.begin_call();
         }
+    }
+
+    /// The application writes, if there is room.
+    fn begin_call(&mut self) {
+        if self.rules.is_fixed {
+            let free = self.limit.saturating_sub(self.used());
+            if free == 0 || !self.is_writeable() {
+                self.application = Application::Starved;
+                return;
+            }
+            self.offered = self.written + free;
+        }
+        self.application = Application::Writes {
+            began: self.written,
+        };
+        self.runs.begin(self.written);
     }
 
     /// The next step of writing up to `to`, and what it lets leave; `None`: nothing is being written.
@@ -230,50 +283,60 @@ impl WriteQueue {
         let Application::Writes { began } = self.application else {
             return None;
         };
+        if self.written >= to.min(self.offered) {
+            self.application = Application::Free;
+            self.mark_push();
+            self.begin(to);
+            return Some(Leave::All);
+        }
+        let to = to.min(self.offered);
         let goal = self.goal();
-        let start = match self.waiting.len() {
+        let mut start = match self.waiting.len() {
             0 | 1 => self.left,
             several => self.waiting[several - 2].end,
         };
-        let is_out_of_memory = self.used() >= self.limit;
-        let room = match self.waiting.back_mut() {
-            _ if self.written >= to => 0,
-            Some(last) if last.end < start + goal => {
-                last.push &= !(self.written - began).is_multiple_of(CALL);
-                start + goal - last.end
+        let last = self.waiting.back().map_or(start, |last| last.end);
+        let has_room =
+            !self.waiting.is_empty() && last < start + goal && last < self.runs.room(start);
+        if has_room {
+            let begins = (self.written - began).is_multiple_of(CALL);
+            if let Some(last) = self.waiting.back_mut() {
+                last.push &= !begins;
             }
-            _ if is_out_of_memory => 0,
-            _ => {
-                self.waiting.push_back(Waiting {
-                    end: self.written,
-                    push: false,
-                });
-                goal
+        } else {
+            if last < start + goal {
+                self.mark_push(); // full of pieces
             }
-        };
-        if room == 0 {
-            self.application = match self.written < to {
-                true => Application::Starved,
-                false => Application::Free,
-            };
-            self.mark_push();
-            return Some(Leave::All);
+            if self.used() >= self.limit {
+                self.application = Application::Starved;
+                if (self.written - began).is_multiple_of(CALL) {
+                    return Some(Leave::Nothing); // a call that wrote nothing pushes nothing
+                }
+                self.mark_push();
+                return Some(Leave::Pushed);
+            }
+            start = self.written;
+            self.waiting.push_back(Packet {
+                end: start,
+                push: false,
+            });
         }
         // What one call carries.
         let call = CALL - (self.written - began) % CALL;
-        let bytes = room.min(to - self.written).min(call);
+        let end = (start + goal).min(self.runs.room(start));
+        let bytes = (end - self.written).min(to - self.written).min(call);
         self.written += bytes;
         if let Some(last) = self.waiting.back_mut() {
             last.end = self.written;
         }
         let forced = self.written > self.pushed + self.widest / 2;
-        let is_full = bytes == room;
+        let is_full = self.written == start + goal;
         if (is_full || bytes == call) && forced {
             self.mark_push();
-            return Some(Leave::All);
+            return Some(Leave::Pushed);
         }
         Some(match (bytes == call, is_full && self.waiting.len() == 1) {
-            (true, _) => Leave::All,
+            (true, _) => Leave::Corked,
             (false, true) => Leave::One,
             (false, false) => Leave::Nothing,
         })
@@ -328,11 +391,11 @@ mod tests {
         let mut queue = begun();
         assert_eq!(queue.step(ENDLESS), Some(Leave::One));
         leave(&mut queue, 1, 2);
-        assert_eq!(queue.step(ENDLESS), Some(Leave::All));
+        assert_eq!(queue.step(ENDLESS), Some(Leave::Pushed));
         assert_eq!(ends(&queue), [(24, true)]);
         leave(&mut queue, 4, 2);
         assert_eq!(queue.step(ENDLESS), Some(Leave::One));
-        assert_eq!(queue.step(ENDLESS), Some(Leave::All));
+        assert_eq!(queue.step(ENDLESS), Some(Leave::Pushed));
         assert_eq!(ends(&queue), [(32, true)]);
         assert_eq!(queue.step(ENDLESS), None); // waits for room
         queue.begin(ENDLESS);
@@ -350,11 +413,11 @@ mod tests {
             }
         }
         queue.check_space(false, 15, 2);
-        assert!(!queue.is_told());
+        assert!(!queue.finds_room());
         queue.check_space(true, 17, 2);
-        assert!(!queue.is_told()); // a full window does not let it grow
+        assert!(!queue.finds_room()); // a full window does not let it grow
         queue.check_space(false, 17, 2);
-        assert!(queue.is_told());
+        assert!(queue.finds_room());
         queue.begin(ENDLESS);
         assert!(queue.is_beginning());
     }

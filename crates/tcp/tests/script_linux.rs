@@ -70,7 +70,7 @@ struct Linux {
 impl Linux {
     fn of(mut profile: Profile, ecn: bool, segments: u64) -> Linux {
         profile.bursts = None; // each segment leaves as soon as it may
-        profile.reorder_timer = CoarseTimer::EXACT;
+        profile.timer = CoarseTimer::EXACT;
         let calls = Calls::default();
         let log = calls.clone();
         let maker = Maker::File(Arc::new(move |_| Box::new(Recorder(log.clone()))));
@@ -508,7 +508,7 @@ fn a_variant_that_controls_is_told_rates() {
     let maker = Maker::File(Arc::new(move |_| Box::new(Controller(log.clone()))));
     let mut profile = profile("linux-6.12");
     profile.bursts = None;
-    profile.reorder_timer = CoarseTimer::EXACT;
+    profile.timer = CoarseTimer::EXACT;
     let sender = Sender::new(config(profile, Recovery::RackPrr, maker, false, ISN));
     let mut s = Script::establish(sender, false, 100);
     assert_eq!(s.sent(100), fresh(0..10)); // the first ten are not paced

@@ -9,7 +9,7 @@ use common::*;
 fn script(segments: u64) -> Script {
     let mut profile = profile("linux-6.12");
     profile.bursts = None;
-    profile.reorder_timer = CoarseTimer::EXACT;
+    profile.timer = CoarseTimer::EXACT;
     script_of(profile, segments)
 }
 

@@ -96,10 +96,11 @@ fn the_backed_off_timer_waits_for_a_sample() {
 fn linux_measures_retransmissions_by_timestamps() {
     let mut s = Script::new(profile("linux-6.12"), Recovery::NewReno, "reno", 100);
     s.sent(100);
-    assert_eq!(s.timer(400), again(&[0])); // 100 + max(200, 4 * 50)
-    s.ack_echo(500, 1, &[], 400);
-    assert_eq!(s.sent(500).len(), 2);
-    assert_eq!(s.due(), Some(500 + 300));
+    // 100 + max(200, 4 * 50) after 100 ms, and up to the next of the wheel's steps of 8 ms.
+    assert_eq!(s.timer(408), again(&[0]));
+    s.ack_echo(508, 1, &[], 408);
+    assert_eq!(s.sent(508).len(), 2);
+    assert_eq!(s.due(), Some(816)); // 508 + 300
 }
 
 /// RFC 5681 section 3.1: slow start from one segment, and what was lost leaves again in order.

@@ -139,6 +139,7 @@ fn a_full_send_buffer_is_filled_in_gushes() {
         packet: 4 * MSS,
         overhead: MSS,
         packet_most: 4 * MSS,
+        is_fixed: false,
     });
     let mut s = Script::new(profile, Recovery::NewReno, "newreno", 100);
     assert_eq!(s.sent(100), fresh(0..8)); // of a window of ten
@@ -188,4 +189,26 @@ fn time_is_charged_to_what_limits() {
     let mut s = Script::new(buffered, Recovery::NewReno, "newreno", 100);
     assert_eq!(s.sent(100).len(), 5);
     only(&s, Limit::Sndbuf);
+}
+
+/// `tcp_mss_split_point`, `tcp_minshall_check`: Linux fills the receiver's window with a segment
+/// that is not full, unless another such is on its way.
+#[test]
+fn linux_cuts_at_the_receivers_window() {
+    let linux = profile("linux-6.12");
+    let sender = sender(linux, Recovery::RackPrr, "reno", false);
+    let mut s = Script::establish(sender, false, 0);
+    s.rwnd = 5_504; // a multiple of 128, which the scale tells
+    s.ack(100, 0, &[]);
+    s.sender.write(100 * MSS);
+    // The write says that there is more: what is not full waits for it.
+    assert_eq!(s.sent(100), fresh(0..5));
+    // 1,352 bytes of room, all of which are used.
+    s.rwnd = 4_352;
+    s.ack(150, 2, &[]);
+    assert_eq!(s.sent(150), [(5_000, MSS, false), (6_000, 352, false)]);
+    // 1,512 bytes of room, and the short segment is not acknowledged: a full one leaves.
+    s.rwnd = 4_864;
+    s.ack(151, 3, &[]);
+    assert_eq!(s.sent(151), [(6_352, MSS, false)]);
 }

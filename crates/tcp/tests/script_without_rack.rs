@@ -16,7 +16,7 @@ fn set(settings: &[(&str, &str)]) -> Profile {
             .unwrap_or_else(|| panic!("{name} = {value} is modelled"));
     }
     profile.bursts = None; // each segment leaves as soon as it may
-    profile.reorder_timer = CoarseTimer::EXACT;
+    profile.timer = CoarseTimer::EXACT;
     profile
 }
 

@@ -57,6 +57,11 @@ impl Time {
         self.0 / 1_000
     }
 
+    /// This time rounded down to whole microseconds.
+    pub const fn whole_micros(self) -> Time {
+        Time(self.0 / 1_000 * 1_000)
+    }
+
     /// Whole milliseconds, rounded down.
     pub const fn as_millis(self) -> u64 {
         self.0 / 1_000_000

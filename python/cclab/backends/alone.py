@@ -350,7 +350,8 @@ def _death(code: int, crash: str, output: str) -> str:
             if frames and frames[0][0] != "<string>":
                 file, line, hook = frames[0]
                 return f"{file}:{line}: {hook}: {why}"
-            return f"its process was {why}"
+            memory = code == -signal.SIGKILL
+            return f"its process was {why}{', as where memory runs out' if memory else ''}"
     if crash.startswith(_TIMEOUT):
         frames = [f for f in _FRAME.findall(crash) if not Path(f[0]).is_absolute()]
         place = f"{frames[0][0]}:{frames[0][1]}: " if frames and frames[0][0] != "<string>" else ""

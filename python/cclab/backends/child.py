@@ -12,6 +12,7 @@ import json
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from cclab import _core
@@ -25,19 +26,26 @@ if TYPE_CHECKING:
 def main(parent: int, asked: int, told: int, crash: int) -> None:
     """Does what `asked` says and tells `told`; a crash of the interpreter is written to `crash`."""
     _core.end_with(parent)
+    _go_first()
     faulthandler.enable(file=crash, all_threads=False)
     with open(asked, closefd=False, encoding="utf-8") as lines:
         work = json.load(lines)
     languages = set(work["languages"])
     if languages - {"python"}:
         # What it does not know is left to what was there before it.
-        _core.guard(crash, work["limit_s"])
+        _core.guard(crash, work["limit_s"], work["wall_s"])
     sys.unraisablehook = _unraisable
     own = os.getpid()
     os.register_at_fork(after_in_child=_core.forked)
     answer = _answer(work, told, crash, own)
     if os.getpid() == own:
         os.write(told, (json.dumps(answer) + "\n").encode())
+
+
+def _go_first() -> None:
+    """Where memory runs out, the system ends this process, and none that has done nothing amiss."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 
 def _answer(work: dict[str, Any], told: int, crash: int, own: int) -> dict[str, Any]:
@@ -76,7 +84,7 @@ def _unraisable(raised: sys.UnraisableHookArgs) -> None:
 def _parameters(files: Files, work: dict[str, Any]) -> list[dict[str, Any]]:
     """The parameters of a variant, as the rows of `_core.variants` have them."""
     row = work["describe"]
-    if row["language"] == "Rust":
+    if row["language"] != "Python":
         declared: list[dict[str, Any]] = json.loads(_core.declared_params(work["path"]))
         return declared
     taken = parameters(files.load({**row, "label": row["name"]})) or []

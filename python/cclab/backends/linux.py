@@ -145,7 +145,9 @@ def agent() -> Path:
     """Where the agent's program is. Raises `InputError` if it is not there."""
     place = host.agent()
     if not place.is_file() or not os.access(place, os.X_OK):
-        raise InputError(f"{place}: no such program; `make setup` builds the agent")
+        raise InputError(
+            f"{place}: no such program; `make setup` in cclab's folder builds the agent"
+        )
     return place
 
 

@@ -76,9 +76,11 @@ def run(
         print_json(measured.document() | ({"failed": of_failed} if of_failed else {}))
     if measured.runs:
         _tell(measured, store, table=not json, every=every)
-    failures.tell_unmet(measured)
+    # Failed runs first: what they leave unmeasured is unmet for that.
     if failed is not None:
         failures.tell(failed, measured.plan, words, tried_all=not only)
+    failures.tell_unmet(measured)
+    if failed is not None:
         raise typer.Exit(RUN_FAILED)
     if measured.failures:
         raise typer.Exit(EXPECTATION_FAILED)

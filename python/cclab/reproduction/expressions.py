@@ -78,9 +78,9 @@ def knee(x: Any, y: Any) -> float:
     return float(np.clip(corner, at[0], at[-1]))
 
 
-def _steps(values: Any, sign: int) -> float:
-    """The share of the steps between neighbours that go one way."""
-    return float((sign * np.diff(_vector(values)) > 0).mean())
+def _steps(values: Any) -> Any:
+    """What each value has over the one before it."""
+    return np.diff(_vector(values))
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -102,8 +102,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "slope": _slope,
     "linear": straightness,
     "knee": knee,
-    "falls": lambda values: _steps(values, -1),
-    "rises": lambda values: _steps(values, 1),
+    "steps": _steps,
+    "falls": lambda values: float((_steps(values) < 0).mean()),
+    "rises": lambda values: float((_steps(values) > 0).mean()),
     "best": lambda x, y: float(_vector(x)[int(np.nanargmax(_vector(y)))]),
     "rank": lambda values: stats.rankdata(_vector(values)),
 }

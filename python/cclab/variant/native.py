@@ -6,6 +6,7 @@ where it is kept. Without numba a compiled class runs as any class does, to the 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
 import inspect
@@ -327,28 +328,45 @@ def _free(function: FunctionType) -> dict[str, Any]:
     return {name: cell.cell_contents for name, cell in cells if name != "__class__"}
 
 
-def _folder() -> Path:
-    """Where compiled classes are kept."""
-    given = os.environ.get("XDG_CACHE_HOME")
-    return Path(given or Path.home() / ".cache") / "cclab" / "python"
+_KEPT = 200
+"""Compiled classes that stay: those used last."""
+
+
+def _folder() -> Path | None:
+    """Where compiled classes are kept; None: there is no place for them."""
+    for name, below in (("XDG_CACHE_HOME", ""), ("HOME", ".cache")):
+        given = Path(os.environ.get(name, ""))
+        # The specification has relative paths ignored.
+        if given.is_absolute():
+            return given / below / "cclab" / "python"
+    return None
 
 
 def _kept(key: str) -> dict[str, tuple[str, Any]] | None:
+    folder = _folder()
+    if folder is None:
+        return None
     try:
-        with (_folder() / key).open("rb") as file:
+        with (folder / key).open("rb") as file:
             made: dict[str, tuple[str, Any]] = pickle.load(file)
     except (OSError, EOFError, pickle.UnpicklingError, ValueError):
         return None
+    # Where that is not allowed, others do not forget either.
+    with contextlib.suppress(OSError):
+        os.utime(folder / key)
     return made
 
 
 def _keep(key: str, made: Mapping[str, tuple[str, Any]]) -> None:
     """Keeps it, if that can be: it is compiled again otherwise."""
     folder = _folder()
-    try:
+    if folder is None:
+        return
+    with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
             pickle.dump(made, file)
         Path(file.name).replace(folder / key)
-    except OSError:
-        return
+        files = sorted(folder.iterdir(), key=lambda file: file.stat().st_mtime_ns)
+        for oldest in files[:-_KEPT]:
+            oldest.unlink(missing_ok=True)

@@ -16,9 +16,8 @@
 #define MAX_JIFFY_OFFSET ((LONG_MAX >> 1) - 1)
 #define INITIAL_JIFFIES 0UL
 
-/* Where the ticks of the flow whose hook runs are. */
-extern __thread const u64 *cclab_ticks
-	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+/* Where the ticks of the flow whose hook runs are: one thread calls all flows of a module. */
+extern const u64 *cclab_ticks __attribute__((visibility("hidden")));
 #define jiffies ((unsigned long)READ_ONCE(*cclab_ticks))
 #define tcp_jiffies32 ((u32)jiffies)
 u64 cclab_clock_ns(void);

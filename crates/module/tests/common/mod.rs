@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use cclab_module::kept::Kept;
 use cclab_module::{Compiled, Loaded, ModuleError, Sources};
 
 const PACKAGE: &str = "/usr/src/linux-source-6.12.tar.xz";
@@ -62,7 +63,12 @@ pub fn kernel() -> &'static Path {
 }
 
 /// What is compiled in tests, kept from one run to the next.
-pub fn cache() -> PathBuf {
+pub fn cache() -> Kept {
+    Kept::at(&cache_folder(), 10_000)
+}
+
+/// The folder of what is compiled in tests.
+pub fn cache_folder() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("modules")
 }
 

@@ -19,6 +19,7 @@ pub use class::Class;
 pub use compiled::raised_compiled;
 pub use failure::Failure;
 pub use layout::layouts;
+pub use native::compiled;
 pub use told::{Ack, Congestion, Report};
 pub use window::Window;
 

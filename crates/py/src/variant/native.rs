@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cclab_cc::EcnFeedback;
-use cclab_module::{Compiled, Sources, cache_folder};
+use cclab_module::{Compiled, Sources, cache};
 use cclab_sim::OwnVariant;
 use cclab_spec::{Language, Scenario, VariantFile};
 
@@ -67,10 +67,13 @@ fn make(file: &VariantFile, params: &BTreeMap<String, f64>) -> Result<OwnVariant
 }
 
 /// The module of a C `file`.
-fn compiled(file: &VariantFile) -> Result<Compiled, cclab_module::ModuleError> {
+///
+/// # Errors
+/// What is wrong with it.
+pub fn compiled(file: &VariantFile) -> Result<Compiled, cclab_module::ModuleError> {
     let sources = Sources {
         file: &file.file,
         texts: &file.texts,
     };
-    Compiled::of(&sources, &cache_folder()?)
+    Compiled::of(&sources, &cache())
 }

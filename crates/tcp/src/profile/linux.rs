@@ -9,12 +9,14 @@ use super::{
     SendBuffer, SynRules, Wire,
 };
 
+/// Bytes of payload of a packet at most (`GSO_LEGACY_MAX_SIZE` without `MAX_TCP_HEADER` and one).
+const GSO_MOST: u64 = 65_279;
 /// Ethernet without its preamble, gap and checksum, as Linux's queueing layer counts it.
 const ETHERNET_HEADER: u16 = 14;
 
 pub(super) static LINUX_6_12: Profile = Profile {
     name: "linux-6.12",
-    version: 3,
+    version: 4,
     summary: "Linux 6.12 by default: CUBIC with HyStart, SACK, RACK-TLP, PRR, IW10",
     wire: Wire {
         mss: 1460,
@@ -62,7 +64,7 @@ pub(super) static LINUX_6_12: Profile = Profile {
         fallback: Time::from_secs(3), // TCP_TIMEOUT_FALLBACK
     },
     recovery: Recovery::RackPrr,
-    reorder_timer: CoarseTimer {
+    timer: CoarseTimer {
         slack: Time::from_millis(2), // TCP_TIMEOUT_MIN_US
         tick: Time::from_millis(1),  // CONFIG_HZ=1000
     },
@@ -79,7 +81,7 @@ pub(super) static LINUX_6_12: Profile = Profile {
         percent: 120,
         slow_start_percent: 200,
         least: 2,
-        most: 65_536,
+        most: GSO_MOST,
         rtt_log: 9,
         part_of_window: 3,
         patience: Time::from_millis(1),
@@ -102,7 +104,8 @@ pub(super) static LINUX_6_12: Profile = Profile {
         most: 4_194_304,
         packet: 65_160,
         overhead: 896,
-        packet_most: 65_279, // GSO_LEGACY_MAX_SIZE without MAX_TCP_HEADER and one
+        packet_most: GSO_MOST,
+        is_fixed: false,
     }),
     queue_limit_is_exclusive: false,
 };

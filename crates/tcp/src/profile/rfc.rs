@@ -45,7 +45,7 @@ pub(super) static RFC: Profile = Profile {
         fallback: Time::from_secs(3),
     },
     recovery: Recovery::RackPrr,
-    reorder_timer: CoarseTimer::EXACT,
+    timer: CoarseTimer::EXACT,
     reordering_window: ReorderingWindow::RFC_8985,
     tail_loss_probes: true,
     classic_variants: true,

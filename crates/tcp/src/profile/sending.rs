@@ -40,6 +40,9 @@ pub struct SendBuffer {
     pub overhead: u64,
     /// Bytes of payload of a packet at most (`sk_gso_max_size`).
     pub packet_most: u64,
+    /// It does not grow (`tcp_wmem` with the same default and maximum), and the application asks
+    /// how much of it is free before it writes that (`SO_MEMINFO`).
+    pub is_fixed: bool,
 }
 
 impl SendBuffer {

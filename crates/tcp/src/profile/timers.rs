@@ -2,6 +2,8 @@
 
 use cclab_units::Time;
 
+use crate::wheel;
+
 /// The retransmission timer (RFC 6298).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RtoRules {
@@ -22,12 +24,13 @@ pub struct RtoRules {
     pub echo_of_retransmissions: bool,
 }
 
-/// A timer that expires later than it is asked to.
+/// How exactly timers expire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoarseTimer {
-    /// What is added to any wait.
+    /// What is added to the wait for overdue segments.
     pub slack: Time,
-    /// It expires at a whole number of these, and one later than the wait needs; zero: at once.
+    /// What a timer waits is rounded up to these, counted from the one in which it is set, and the
+    /// kernel's wheel adds to it; zero: it expires when it is asked to.
     pub tick: Time,
 }
 
@@ -38,14 +41,22 @@ impl CoarseTimer {
         tick: Time::ZERO,
     };
 
-    /// When it expires, set at `now` for `due`.
-    pub(crate) fn expiry(&self, now: Time, due: Time) -> Time {
-        if due == Time::NEVER || self.tick == Time::ZERO {
-            return due;
+    /// When a timer expires that is set at `now` and waits for `wait`.
+    pub(crate) fn expiry(&self, now: Time, wait: Time) -> Time {
+        let tick = self.tick.as_nanos();
+        if wait == Time::NEVER || tick == 0 {
+            return now + wait;
         }
-        let set_in_tick = Time::from_nanos(now.as_nanos() % self.tick.as_nanos());
-        let wait = due.max(now) - now + self.slack;
-        now - set_in_tick + wait.round_up_to(self.tick) + self.tick
+        let set = now.as_nanos() / tick;
+        self.tick * wheel::expiry(set, set + wait.as_nanos().div_ceil(tick))
+    }
+
+    /// When what is overdue at `due` is looked at again.
+    pub(crate) fn overdue(&self, now: Time, due: Time) -> Time {
+        match due {
+            Time::NEVER => Time::NEVER,
+            due => self.expiry(now, due - now + self.slack),
+        }
     }
 }
 

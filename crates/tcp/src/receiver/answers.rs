@@ -93,7 +93,7 @@ impl Receiver {
             packet.ecn = self.config.codepoint; // where all the network marks alike (RFC 8257 section 3.6)
         }
         if self.timestamps {
-            packet.tsval = timestamp(now);
+            packet.tsval = timestamp(if self.is_clock_old { self.clock } else { now });
             packet.tsecr = self.ts_recent;
         }
         packet

@@ -1,11 +1,12 @@
 //! Data as Linux takes it in, in its order: what is kept, the window's growth by it, the
 //! application's reading, and only then whether it is acknowledged.
 
-mod acks;
+pub(super) mod acks;
 mod blocks;
 mod memory;
 
-use cclab_packet::{Packet, flags};
+use cclab_cc::EcnFeedback;
+use cclab_packet::{Ecn, Packet, flags};
 use cclab_units::Time;
 
 use self::acks::{Acks, Arrived};
@@ -14,6 +15,9 @@ use self::memory::{Memory, Placed};
 use super::{Pending, Receiver, ReceiverConfig, timestamp};
 use crate::profile::AckDelay;
 
+/// Acknowledgements that leave at once after a mark, or after what is probably sent again
+/// (`__tcp_ecn_check_ce`).
+const QUICK_AT_MARK: u64 = 2;
 /// Payloads below this do not open the window in order (`tcp_event_data_recv`).
 const LEAST_PAYLOAD: u64 = 128;
 
@@ -23,6 +27,8 @@ pub(super) struct Linux {
     pub(super) acks: Acks,
     pub(super) blocks: Blocks,
     memory: Option<Memory>,
+    /// A segment came that could have been marked (`TCP_ECN_SEEN`).
+    saw_capable: bool,
 }
 
 impl Linux {
@@ -35,6 +41,7 @@ impl Linux {
             acks: Acks::new(&config.ack, min, max, u64::from(config.mss_payload)),
             blocks: Blocks::default(),
             memory: config.buffer.map(|buffer| Memory::new(buffer.packet)),
+            saw_capable: false,
         })
     }
 
@@ -158,6 +165,7 @@ impl Receiver {
             buffer.on_window(now, end, window);
         }
         linux.acks.measure_gap(now, window);
+        self.check_mark(packet, before);
         if end - start >= LEAST_PAYLOAD {
             self.grow_window(end - start);
         }
@@ -188,6 +196,7 @@ impl Receiver {
 
     /// `[start, end)` lies ahead of a gap (`tcp_data_queue_ofo`).
     fn keep_ahead_as_linux(&mut self, now: Time, packet: &Packet, start: u64, end: u64) {
+        self.check_mark(packet, self.rcv_nxt);
         let first = self.ranges.is_empty();
         let news = self.ranges.insert(start, end);
         self.repeated = news.repeated;
@@ -271,6 +280,40 @@ impl Receiver {
         if at_once {
             self.pending = Pending::Ack;
         }
+    }
+
+    /// The sender says that it reacted to a mark: its window may be so small that it waits for this
+    /// acknowledgement (`tcp_ecn_accept_cwr`).
+    pub(super) fn on_reaction_as_linux(&mut self, packet: &Packet) {
+        if packet.has(flags::CWR) {
+            if self.config.feedback == EcnFeedback::Classic {
+                self.echo_congestion = false;
+            }
+            if let Some(linux) = &mut self.linux {
+                linux.acks.insist();
+            }
+        }
+    }
+
+    /// A segment is kept, marked or not (`__tcp_ecn_check_ce`); `before` is what had come in order.
+    fn check_mark(&mut self, packet: &Packet, before: u64) {
+        if !self.ecn {
+            return;
+        }
+        let marked = packet.ecn == Ecn::Ce;
+        let capable = packet.ecn != Ecn::NotEct;
+        if capable && self.config.feedback == EcnFeedback::PerPacket {
+            self.on_mark_change(marked, before);
+        }
+        let window = self.edge.saturating_sub(self.last_ack);
+        let Some(linux) = &mut self.linux else {
+            return;
+        };
+        if (marked && !self.echo_congestion) || (!capable && linux.saw_capable) {
+            linux.acks.quicken_after(QUICK_AT_MARK, window);
+        }
+        self.echo_congestion |= marked;
+        linux.saw_capable |= capable;
     }
 
     /// What came brought nothing new, or did not fit: acknowledgements may have been lost.

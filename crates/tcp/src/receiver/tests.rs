@@ -170,9 +170,10 @@ fn what_the_sender_does_not_offer_is_not_used() {
         },
     );
     let ack = receiver.poll_transmit(ms(1)).expect("an acknowledgement");
+    // Whole segments of what the field expresses.
     assert_eq!(
         (ack.window, ack.wire_len, receiver.window()),
-        (65_535, 54, 65_535)
+        (65_000, 54, 65_000)
     );
 }
 
@@ -549,4 +550,92 @@ proptest! {
         prop_assert!(bench.receiver.fin_received());
         prop_assert_eq!(bench.receiver.unread(), if reading { 0 } else { TOTAL });
     }
+}
+
+/// Of Linux, whose first segments were acknowledged: a lone one waits.
+fn patient(ecn: bool) -> (Bench, u32) {
+    let config = ReceiverConfig {
+        ecn,
+        ..config("linux-6.12")
+    };
+    let mut bench = Bench {
+        receiver: receiver(config),
+        now: Time::ZERO,
+        isn: PEER_ISN,
+    };
+    let mut syn = bench.syn();
+    if ecn {
+        syn.flags |= flags::ECE | flags::CWR;
+    }
+    bench.send(&syn);
+    let mut next = PEER_ISN + 1;
+    let mut waited = 0;
+    while waited < 3 {
+        bench.now += ms(1);
+        let mut packet = bench.data(next, 1_000);
+        packet.ecn = if ecn { Ecn::Ect0 } else { Ecn::NotEct };
+        waited += u32::from(bench.send(&packet).is_none());
+        next += 1_000;
+        assert!(next < PEER_ISN + 100_000, "quick acknowledgements end");
+    }
+    (bench, next)
+}
+
+/// `tcp_ecn_accept_cwr`, `__tcp_ecn_check_ce`: a reaction to a mark is acknowledged at once, and so
+/// are a mark, what follows it, and what is probably sent again.
+#[test]
+fn linux_is_quick_after_marks_and_reactions() {
+    let (mut bench, next) = patient(true);
+    let mut answers = |seq, ecn, more| {
+        let mut packet = bench.data(seq, 1_000);
+        packet.ecn = ecn;
+        packet.flags |= more;
+        bench.send(&packet).map(|answer| answer.has(flags::ECE))
+    };
+    assert_eq!(answers(next, Ecn::Ect0, flags::CWR), Some(false));
+    assert_eq!(answers(next + 1_000, Ecn::Ect0, 0), None);
+    assert_eq!(answers(next + 2_000, Ecn::Ce, 0), Some(true));
+    assert_eq!(answers(next + 3_000, Ecn::Ect0, 0), Some(true));
+    assert_eq!(answers(next + 4_000, Ecn::Ect0, flags::CWR), Some(false));
+    let _ = answers(next + 5_000, Ecn::Ect0, 0);
+    assert_eq!(answers(next + 6_000, Ecn::NotEct, 0), Some(false));
+}
+
+/// `tcp_compressed_ack_kick` does not look at the clock: what was held back bears the time at which
+/// the last segment came.
+#[test]
+fn what_linux_held_back_bears_the_time_of_the_last_arrival() {
+    let (mut bench, next) = patient(false);
+    bench.receiver.buffer = None;
+    // A hole, and what follows it: three are told of at once, the others are held back.
+    let mut held = 0;
+    for n in 1..8 {
+        bench.now += Time::from_micros(50);
+        let packet = bench.data(next + n * 1_000, 1_000);
+        held += u32::from(bench.send(&packet).is_none());
+    }
+    assert!(held > 0);
+    let came = bench.now;
+    let due = bench.receiver.deadline();
+    assert!(due < ms(1_000_000));
+    // The timer is looked at two milliseconds late, so that the clocks differ by whole ticks.
+    let late = came + ms(2);
+    bench.receiver.on_timer(late);
+    let answer = bench
+        .receiver
+        .poll_transmit(late)
+        .expect("what was held back");
+    assert_eq!(answer.tsval, timestamp(came));
+    assert_ne!(answer.tsval, timestamp(late));
+}
+
+/// `__tcp_select_window`: without a scale a bounded window is whole segments.
+#[test]
+fn an_unscaled_window_of_linux_is_whole_segments() {
+    let config = ReceiverConfig {
+        rwnd_max: 4_500,
+        ..config("linux-6.12")
+    };
+    let bench = Bench::connected(&config, PEER_ISN);
+    assert_eq!(bench.receiver.window(), 4_000);
 }

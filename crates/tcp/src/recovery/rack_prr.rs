@@ -52,7 +52,7 @@ impl Flight {
             .episode
             .rack
             .detect(&mut self.board, now, in_recovery, rtts);
-        self.episode.reorder_at = self.profile.reorder_timer.expiry(now, again);
+        self.episode.reorder_at = self.profile.timer.overdue(now, again);
         lost
     }
 

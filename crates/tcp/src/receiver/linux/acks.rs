@@ -4,6 +4,7 @@ use cclab_units::Time;
 
 use super::super::compression::Compression;
 use crate::profile::AckPolicy;
+use crate::wheel;
 
 /// The receiver's own retransmission timeout before it knows the path (`TCP_TIMEOUT_INIT`), in
 /// ticks; gaps between segments are measured by it.
@@ -18,10 +19,6 @@ const FIRST_MSS: u64 = 536;
 /// `TCP_MIN_MSS` less what a header with a timestamp is longer than one without options.
 const PLAUSIBLE_MSS: u64 = 536 - 12;
 const PLAUSIBLE_MSS_WITHOUT_PUSH: u64 = 88 - 12;
-/// How many ticks the first level of the kernel's timer wheel reaches, and how much coarser each
-/// further one is (`LVL_START`, `LVL_CLK_SHIFT`).
-const WHEEL_REACH: u64 = 63;
-const WHEEL_SHIFT: u32 = 3;
 
 /// What of a segment says that no more comes soon (`ICSK_ACK_PUSHED`, `ICSK_ACK_PUSHED2`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,6 +37,17 @@ pub(super) struct Arrived {
     pub(super) push: bool,
     /// Whether it has the push flag or one that ends the connection (`TCP_REMNANT`).
     pub(super) remnant: bool,
+}
+
+/// What a timer that expired does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::receiver) enum Expired {
+    /// Nothing: what it was set for is done.
+    Nothing,
+    /// It sends what was held back, without a look at the clock (`tcp_compressed_ack_kick`).
+    HeldBack,
+    /// It sends an acknowledgement (`tcp_delack_timer_handler`).
+    Delayed,
 }
 
 /// The timer of delayed acknowledgements. What clears it leaves it in the wheel, where it expires
@@ -203,7 +211,12 @@ impl Acks {
     /// Acknowledgements may have been lost: the next ones leave at once
     /// (`tcp_enter_quickack_mode`).
     pub(super) fn enter_quick_mode(&mut self, window: u64) {
-        self.quicken(u64::from(self.policy.quick_acks), window);
+        self.quicken_after(u64::from(self.policy.quick_acks), window);
+    }
+
+    /// The same, with `most` of them.
+    pub(super) fn quicken_after(&mut self, most: u64, window: u64) {
+        self.quicken(most, window);
         self.ato = self.least_wait;
     }
 
@@ -271,7 +284,7 @@ impl Acks {
         if self.timer.is_none_or(|timer| timer.tick != timeout) {
             self.timer = Some(Timer {
                 tick: timeout,
-                at: expiry(now, timeout),
+                at: Time::from_millis(wheel::expiry(now, timeout)),
             });
         }
         false
@@ -300,24 +313,23 @@ impl Acks {
         timer.min(self.compression.deadline())
     }
 
-    /// Returns whether a timer that expired by `now` sends an acknowledgement
-    /// (`tcp_delack_timer_handler`, `tcp_compressed_ack_kick`).
-    pub(in crate::receiver) fn on_timer(&mut self, now: Time) -> bool {
+    /// What a timer that expired by `now` does.
+    pub(in crate::receiver) fn on_timer(&mut self, now: Time) -> Expired {
         if self.compression.deadline() <= now {
-            return true;
+            return Expired::HeldBack;
         }
         if self.timer.is_none_or(|timer| timer.at > now) {
-            return false;
+            return Expired::Nothing;
         }
         self.timer = None;
         if self.compression.holds() {
-            return true;
+            return Expired::Delayed;
         }
         if self.waiting.take().is_none() || !self.scheduled {
-            return false; // the acknowledgement that it was set for has left
+            return Expired::Nothing; // the acknowledgement that it was set for has left
         }
         self.ato = (2 * self.ato).min(self.rto).min(self.most_wait); // the wait was in vain
-        true
+        Expired::Delayed
     }
 
     /// At least so many acknowledgements leave at once, as far as the window is worth them
@@ -329,16 +341,6 @@ impl Acks {
         };
         self.quick = self.quick.max(worth.min(most));
     }
-}
-
-/// When a timer expires that is set at tick `now` for tick `timeout`: its level of the wheel
-/// rounds up, and the first one too (`calc_wheel_index`).
-fn expiry(now: u64, timeout: u64) -> Time {
-    let mut shift = 0;
-    while timeout - now >= WHEEL_REACH << shift {
-        shift += WHEEL_SHIFT;
-    }
-    Time::from_millis(((timeout >> shift) + 1) << shift)
 }
 
 #[cfg(test)]
@@ -387,11 +389,8 @@ mod tests {
         // What clears it leaves it where it is, and it does nothing then.
         acks.on_ack_sent();
         assert_eq!(acks.deadline(), us(46_000));
-        assert!(!acks.on_timer(us(46_000)) && acks.deadline() == Time::NEVER);
-        // The second level, from 63 ticks on, rounds up to eight.
-        assert_eq!(expiry(5, 67), us(68_000));
-        assert_eq!(expiry(5, 68), us(72_000));
-        assert_eq!(expiry(5, 72), us(80_000));
+        assert_eq!(acks.on_timer(us(46_000)), Expired::Nothing);
+        assert_eq!(acks.deadline(), Time::NEVER);
     }
 
     #[test]
@@ -399,7 +398,8 @@ mod tests {
         let mut acks = linux(0);
         acks.on_handshake_rtt(Some(us(100_000)));
         data(&mut acks, us(0));
-        assert!(acks.on_timer(us(41_000)) && acks.ato == 80); // missed: inflated
+        assert_eq!(acks.on_timer(us(41_000)), Expired::Delayed);
+        assert_eq!(acks.ato, 80); // missed: inflated
         acks.on_ack_sent();
         data(&mut acks, us(60_000));
         // The gap of 60 is between half the minimum and the estimate: 80/2 + 60 = 100.
@@ -436,7 +436,7 @@ mod tests {
         }
         assert!(acks.compression.holds());
         assert_eq!(acks.deadline(), us(41_000));
-        assert!(acks.on_timer(us(41_000)));
+        assert_eq!(acks.on_timer(us(41_000)), Expired::Delayed);
     }
 
     #[test]

@@ -23,6 +23,8 @@ const REO_WND_PERSIST: u32 = 16;
 pub struct Rack {
     /// How the reordering window behaves.
     pub(crate) window: ReorderingWindow,
+    /// Instants count by whole microseconds, as the kernel's do.
+    pub(crate) whole_micros: bool,
     /// Send time and end of the most recently sent segment that was delivered.
     sent: Time,
     end: u64,
@@ -50,6 +52,7 @@ impl Default for Rack {
     fn default() -> Rack {
         Rack {
             window: ReorderingWindow::RFC_8985,
+            whole_micros: false,
             sent: Time::ZERO,
             end: 0,
             again: false,
@@ -71,16 +74,26 @@ impl Rack {
     /// Takes in a delivered segment (RFC 8985 section 6.2, steps 1 and 2).
     #[inline]
     pub fn on_delivered(&mut self, segment: &Segment, now: Time, min_rtt: Time) {
-        let rtt = now - segment.sent;
+        let sent = self.instant(segment.sent);
+        let rtt = self.instant(now) - sent;
         if segment.ever_resent && rtt < min_rtt {
             return; // the acknowledgement is of the original, not of what was sent last
         }
         self.advanced = true;
         self.rtt = rtt;
-        if (segment.sent, segment.end()) > (self.sent, self.end) {
-            self.sent = segment.sent;
+        if (sent, segment.end()) > (self.sent, self.end) {
+            self.sent = sent;
             self.end = segment.end();
             self.again = segment.ever_resent;
+        }
+    }
+
+    /// As exactly as instants are compared.
+    #[inline]
+    fn instant(&self, time: Time) -> Time {
+        match self.whole_micros {
+            true => time.whole_micros(),
+            false => time,
         }
     }
 
@@ -130,14 +143,20 @@ impl Rack {
         if !self.reordering_seen && (in_recovery || counted) {
             return Time::ZERO;
         }
-        (min_rtt * self.reo_wnd_mult / 4).min(srtt)
+        match self.whole_micros {
+            true => (min_rtt / 4).whole_micros() * self.reo_wnd_mult,
+            false => min_rtt * self.reo_wnd_mult / 4,
+        }
+        .min(srtt)
     }
 
     /// Whether the delivered segment left after the retransmission of what ends at `end`. Those of
     /// one instant left in sequence (`RACK_sent_after`), but an original and a retransmission of
-    /// one instant may have left in either order: that shows no loss.
+    /// one instant may have left in either order: that shows no loss, except to the kernel
+    /// (`tcp_skb_sent_after`).
     fn left_after(&self, sent: Time, end: u64) -> bool {
-        self.sent > sent || (self.sent == sent && self.again && self.end > end)
+        let in_sequence = self.again || self.whole_micros;
+        self.sent > sent || (self.sent == sent && in_sequence && self.end > end)
     }
 
     /// Marks what is lost (step 5). Returns the bytes newly lost, and when to look again if a
@@ -260,6 +279,7 @@ impl Rack {
         rtts: (Time, Time),
     ) -> Time {
         let patience = self.rtt + self.reo_wnd(board, in_recovery, rtts.0, rtts.1);
+        let now = self.instant(now);
         let mut latest = None;
         let ids = board.ids();
         self.originals = self.originals.max(ids.start);
@@ -267,11 +287,12 @@ impl Rack {
             let segment = *board.get(id);
             let decided = segment.sacked || segment.lost || segment.ever_resent || segment.judged;
             if !decided {
-                if (self.sent, self.end) <= (segment.sent, segment.end()) {
+                let sent = self.instant(segment.sent);
+                if (self.sent, self.end) <= (sent, segment.end()) {
                     break;
                 }
-                if segment.sent + patience > now {
-                    latest = latest.max(Some(segment.sent + patience));
+                if sent + patience > now {
+                    latest = latest.max(Some(sent + patience));
                 } else {
                     board.mark_lost(id);
                     board.set_judged(id);
@@ -287,6 +308,7 @@ impl Rack {
             let waiting = current
                 .filter(|s| s.sent == sent && !s.sacked && !s.judged && (s.resent || !s.lost));
             if let Some(segment) = waiting {
+                let sent = self.instant(sent);
                 if !self.left_after(sent, segment.end()) {
                     break;
                 }

@@ -70,7 +70,9 @@ impl Linux {
         let tcp = &mut self.tcp;
         tcp.saw_tstamp = u32::from(ack.tsval != 0);
         if ack.tsval != 0 {
-            self.clocks.stamp(tcp, ack.tsval, ack.tsecr);
+            // On the wire they count from one, on the clock that modules compare them with from zero.
+            let [value, echo] = [ack.tsval, ack.tsecr].map(|stamp| stamp.wrapping_sub(1));
+            self.clocks.stamp(tcp, value, echo);
         }
         self.echo = ack.tsecr;
         self.tcp.tcp_wstamp_ns = self.tcp.tcp_clock_cache + ack.until_departure.as_nanos();

@@ -137,8 +137,9 @@ impl Linux {
         if *flags & signs != signs {
             return false;
         }
-        let patience = (line.rtt.srtt() / 2).max(Time::from_millis(10));
-        self.set_rto(line, line.now + patience);
+        let (eighths, _) = line.rtt.scaled();
+        let patience = Time::from_micros(eighths / 16).max(Time::from_millis(10));
+        self.set_rto(line, patience);
         *flags &= !flag::SET_XMIT_TIMER;
         true
     }

@@ -39,6 +39,7 @@ use crate::profile::Profile;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
 use rtt_min::RttMin;
+use sack::Selected;
 
 pub(crate) use acknowledge::Ack;
 pub(crate) use losses::Finder;
@@ -110,6 +111,8 @@ pub(crate) struct Linux {
     dsack_dups: u32,
     total_retrans: u32,
 
+    /// What the acknowledgement selected.
+    pub selected: Selected,
     pub resend: Resend,
     /// The timer expired: the first segment leaves, whatever the window says.
     pub head_due: bool,
@@ -181,6 +184,7 @@ impl Linux {
             scan: Scan::default(),
             dsack_dups: 0,
             total_retrans: 0,
+            selected: Selected::default(),
             resend: Resend::Nothing,
             head_due: false,
             probe_due: false,

@@ -4,6 +4,27 @@ use cclab_interface::{CaState, RateSample};
 use cclab_units::Time;
 
 use super::{Ack, Line, Linux, MAX_REORDERING, flag, rate};
+use crate::scoreboard::Segment;
+
+/// What an acknowledgement selected, in runs of segments.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Selected(Vec<(u64, u64, bool)>);
+
+impl Selected {
+    fn add(&mut self, segment: &Segment) {
+        let again = segment.resent && !segment.lost;
+        match self.0.last_mut() {
+            Some((_, end, kind)) if *end == segment.start && *kind == again => *end = segment.end(),
+            _ => self.0.push((segment.start, segment.end(), again)),
+        }
+    }
+
+    /// Takes them out: from where to where, and whether they left again although they were not taken
+    /// for lost.
+    pub fn drain(&mut self) -> impl Iterator<Item = (u64, u64, bool)> + '_ {
+        self.0.drain(..)
+    }
+}
 
 /// What the blocks delivered.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,8 +60,10 @@ impl Linux {
         let up = self.clocks.uptime_us();
         let highest = line.board.highest_sacked();
         let (rack, tcp, scan) = (&mut *line.rack, &mut self.tcp, &mut self.scan);
+        let selected = &mut self.selected;
         line.board.select(ack.blocks, |id, segment| {
             rack.on_delivered(segment, now, min_rtt);
+            selected.add(segment);
             scan.on_selected(id);
             if !segment.ever_resent {
                 if highest.is_some_and(|highest| id < highest) {

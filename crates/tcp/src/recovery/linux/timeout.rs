@@ -5,29 +5,29 @@ use cclab_interface::{CaEvent, CaState};
 use super::{Finder, Line, Linux, REORDERING, Resend, Scan, flag};
 
 impl Linux {
-    /// `tcp_retransmit_timer`.
-    pub fn on_rto(&mut self, line: &mut Line<'_>) {
+    /// `tcp_retransmit_timer`. Returns whether the receiver let go of what it had.
+    pub fn on_rto(&mut self, line: &mut Line<'_>) -> bool {
         if line.board.is_empty() {
-            return;
+            return false;
         }
         self.set_clock(line.now);
         line.counters.rtos += 1;
-        self.enter_loss(line);
+        let reneged = self.enter_loss(line);
         self.retransmits += 1; // after: the first timeout is none yet
         self.head_due = true;
         self.probe_due = false;
         self.resend = Resend::Lost;
         line.rtt.back_off();
         self.tcp.rto = line.rtt.rto().as_millis() as u32;
-        let at = line.now + line.rtt.rto();
-        self.set_rto(line, at);
+        self.set_rto(line, line.rtt.rto());
+        reneged
     }
 
     /// `tcp_enter_loss`.
-    fn enter_loss(&mut self, line: &mut Line<'_>) {
+    fn enter_loss(&mut self, line: &mut Line<'_>) -> bool {
         let state = self.tcp.ca();
         let new_recovery = state < CaState::Recovery;
-        self.mark_at_timeout(line);
+        let reneged = self.mark_at_timeout(line);
         self.see(line);
         let fresh = state <= CaState::Disorder
             || self.high_seq <= *line.snd_una
@@ -50,12 +50,13 @@ impl Linux {
         self.tlp_high_seq = None;
         self.queue_cwr(line);
         self.frto = line.profile.undo && (new_recovery || self.retransmits > 0);
+        reneged
     }
 
     /// `tcp_timeout_mark_lost`: the first segment is lost, and by the clock what left a round trip
     /// ago; without it, all. A receiver that let go of what it had shows by the first segment: then
     /// all is, too.
-    fn mark_at_timeout(&mut self, line: &mut Line<'_>) {
+    fn mark_at_timeout(&mut self, line: &mut Line<'_>) -> bool {
         self.scan = Scan::default();
         line.board.presume_delivered(0);
         let ids = line.board.ids();
@@ -66,14 +67,16 @@ impl Linux {
         }
         if reneged || self.finder != Finder::Time {
             line.board.mark_all_lost();
-            return;
+            return reneged;
         }
         let patience = line.rack.rtt();
         for id in ids.clone() {
-            if id == ids.start || line.board.get(id).sent + patience <= line.now {
+            let sent = line.board.get(id).sent.whole_micros();
+            if id == ids.start || sent + patience <= line.now.whole_micros() {
                 line.board.mark_lost(id);
             }
         }
+        false
     }
 
     /// `tcp_process_loss`: an acknowledgement after a timeout.

@@ -8,58 +8,80 @@ use super::{Line, Linux, Resend};
 
 /// `TCP_TIMEOUT_MIN_US`: the least that a probe waits beyond two round trips.
 const LEAST_SLACK: Time = Time::from_millis(2);
+/// The least that is left of a timeout that runs since a segment left.
+const LEAST_REST: Time = Time::from_micros(1);
 
 impl Linux {
-    pub(super) fn set_rto(&self, line: &mut Line<'_>, at: Time) {
-        *line.rto_at = at;
+    /// A timeout is due after `wait`; never: none is (`inet_csk_reset_xmit_timer`).
+    pub(super) fn set_rto(&self, line: &mut Line<'_>, wait: Time) {
+        *line.rto_at = line.profile.timer.expiry(line.now, wait);
         *line.probe_at = Time::NEVER;
         *line.reorder_at = Time::NEVER;
+    }
+
+    /// As [`Linux::set_rto`], counted from when the pacer lets the next segment go
+    /// (`tcp_reset_xmit_timer`).
+    fn set_paced_rto(&self, line: &mut Line<'_>, wait: Time) {
+        self.set_rto(line, wait + self.pacing_delay());
     }
 
     pub(super) fn set_reorder_timer(&self, line: &mut Line<'_>, due: Time) {
         *line.rto_at = Time::NEVER;
         *line.probe_at = Time::NEVER;
-        *line.reorder_at = line.profile.reorder_timer.expiry(line.now, due);
+        let timer = &line.profile.timer;
+        let latest = timer.expiry(line.now, line.rtt.rto());
+        *line.reorder_at = timer.overdue(line.now, due).min(latest);
     }
 
-    /// When a timeout is due that runs since the first segment left.
-    fn rto_of_first(line: &Line<'_>) -> Time {
-        line.board.get(line.board.ids().start).sent + line.rtt.rto()
+    /// Whole ticks until the pacer lets the next segment go (`tcp_pacing_delay`).
+    fn pacing_delay(&self) -> Time {
+        let delay = self
+            .tcp
+            .tcp_wstamp_ns
+            .saturating_sub(self.tcp.tcp_clock_cache);
+        Time::from_millis(Time::from_nanos(delay).as_millis())
+    }
+
+    /// What is left of a timeout that runs since the first segment left; zero: it is over
+    /// (`tcp_rto_delta_us`).
+    fn rest_of_first(line: &Line<'_>) -> Time {
+        let sent = line.board.get(line.board.ids().start).sent;
+        // As exactly as the kernel keeps them (`tcp_skb_timestamp_us`).
+        sent.whole_micros() + line.rtt.rto() - line.now.whole_micros()
     }
 
     /// `tcp_rearm_rto`: from now; but where the timer was for a probe or reordering, from when the
     /// first segment left.
     pub(super) fn rearm_rto(&self, line: &mut Line<'_>) {
-        let at = if line.board.is_empty() {
+        let wait = if line.board.is_empty() {
             Time::NEVER
         } else if *line.probe_at != Time::NEVER || *line.reorder_at != Time::NEVER {
-            Self::rto_of_first(line).max(line.now + Time::from_millis(1))
+            Self::rest_of_first(line).max(LEAST_REST)
         } else {
-            line.now + line.rtt.rto()
+            line.rtt.rto()
         };
-        self.set_rto(line, at);
+        self.set_paced_rto(line, wait);
     }
 
     /// `tcp_set_xmit_timer`.
     pub(super) fn set_timer(&self, line: &mut Line<'_>) {
-        let due = line.now + line.rtt.rto();
-        if !self.schedule_probe(line, due) {
+        if !self.schedule_probe(line, line.rtt.rto()) {
             self.rearm_rto(line);
         }
     }
 
     /// `tcp_schedule_loss_probe`: RFC 8985 section 7.2, in Open and CWR, with SACK; not later than a
-    /// timeout at `rto_due`.
-    fn schedule_probe(&self, line: &mut Line<'_>, rto_due: Time) -> bool {
+    /// timeout that `rest` is left of.
+    fn schedule_probe(&self, line: &mut Line<'_>, rest: Time) -> bool {
         let quiet = matches!(self.tcp.ca(), CaState::Open | CaState::Cwr);
         let probes = line.profile.tail_loss_probes && self.finder.has_sack();
         if line.board.is_empty() || !quiet || !probes {
             return false;
         }
-        let srtt = line.rtt.srtt();
-        let wait = if srtt > Time::ZERO {
+        let (eighths, _) = line.rtt.scaled();
+        let mut wait = if eighths > 0 {
             let lone = line.board.segments() == 1;
-            srtt * 2
+            Time::from_micros(eighths / 4)
                 + if lone {
                     line.profile.rto.min
                 } else {
@@ -68,13 +90,24 @@ impl Linux {
         } else {
             line.profile.rto.initial
         };
-        let mut at = line.now + wait;
-        if rto_due > line.now {
-            at = at.min(rto_due);
+        if rest > Time::ZERO {
+            wait = wait.min(rest);
         }
         self.set_rto(line, Time::NEVER);
-        *line.probe_at = at;
+        *line.probe_at = line
+            .profile
+            .timer
+            .expiry(line.now, wait + self.pacing_delay());
         true
+    }
+
+    /// The pacer lets the next segment go at `departure`, which moves a probe.
+    pub fn on_paced(&mut self, line: &mut Line<'_>, departure: Time) {
+        self.tcp.tcp_wstamp_ns = departure.as_nanos();
+        if *line.probe_at != Time::NEVER {
+            let rest = Self::rest_of_first(line);
+            self.schedule_probe(line, rest);
+        }
     }
 
     /// New data left: the first starts the timer, and a probe is due after the last.
@@ -83,16 +116,15 @@ impl Linux {
             self.rearm_rto(line);
         }
         if !is_probe {
-            let due = Self::rto_of_first(line);
-            self.schedule_probe(line, due);
+            let rest = Self::rest_of_first(line);
+            self.schedule_probe(line, rest);
         }
     }
 
     /// The first segment left again.
     pub(super) fn set_timer_for_head(&self, line: &mut Line<'_>) {
         if *line.reorder_at == Time::NEVER {
-            let at = line.now + line.rtt.rto();
-            self.set_rto(line, at);
+            self.set_paced_rto(line, line.rtt.rto());
         }
     }
 
@@ -103,14 +135,12 @@ impl Linux {
             return;
         }
         if self.tlp_high_seq.is_some() {
-            let at = Self::rto_of_first(line).max(line.now + Time::from_millis(1));
-            self.set_rto(line, at);
+            self.set_paced_rto(line, Self::rest_of_first(line).max(LEAST_REST));
             return;
         }
         line.counters.tail_loss_probes += 1;
         self.probe_due = true;
-        let at = line.now + line.rtt.rto();
-        self.set_rto(line, at);
+        self.set_paced_rto(line, line.rtt.rto());
     }
 
     /// The probe left, as a retransmission or as new data.
@@ -118,8 +148,7 @@ impl Linux {
         self.probe_due = false;
         self.tlp_retrans = resent;
         self.tlp_high_seq = Some(line.snd_nxt);
-        let at = line.now + line.rtt.rto();
-        self.set_rto(line, at);
+        self.set_paced_rto(line, line.rtt.rto());
     }
 
     /// `tcp_rack_reo_timeout`: what was overdue waited out the reordering window.
@@ -141,7 +170,6 @@ impl Linux {
             }
             self.resend = Resend::Lost;
         }
-        let at = Self::rto_of_first(line).max(line.now + Time::from_millis(1));
-        self.set_rto(line, at);
+        self.set_paced_rto(line, Self::rest_of_first(line).max(LEAST_REST));
     }
 }
