@@ -19,13 +19,13 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cclab import api
-from cclab.backends.sim import Simulator
+from cclab import sweep
 from cclab.execute import execute
+from cclab.execute.backends.sim import Simulator
 from cclab.execute.crew import Local
-from cclab.index import Index
+from cclab.plan.study import Study
 from cclab.store import Store
-from cclab.study import Study
+from cclab.store.index import Index
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,7 +80,7 @@ def main() -> None:
     options.add_argument("--runs", type=int, default=10_000)
     options.add_argument("--json", type=Path)
     asked = options.parse_args()
-    jobs = api.cpus()
+    jobs = sweep.cpus()
     with tempfile.TemporaryDirectory() as place:
         file = Path(place) / "short.toml"
         file.write_text(STUDY, encoding="utf-8")

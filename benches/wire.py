@@ -32,8 +32,9 @@ from measuring import (
 )
 
 import cclab
-from cclab import Study, _core, trace
-from cclab.backends import linux
+from cclab import Study, _core
+from cclab.execute.backends import linux
+from cclab.store import trace
 
 HERE = Path(__file__).parent / "wire"
 CCLAB = Path(sys.executable).with_name("cclab")

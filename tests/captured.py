@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 import cclab
-from cclab.series.flows import Flows
-from cclab.series.tables import SACKS, SEGMENTS, Tables
-from cclab.series.talks import DATAGRAMS, Talks
+from cclab.captures.series.flows import Flows
+from cclab.captures.series.tables import SACKS, SEGMENTS, Tables
+from cclab.captures.series.talks import DATAGRAMS, Talks
 from lossy import study_of_two
 
 if TYPE_CHECKING:

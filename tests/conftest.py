@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cclab import Results
     from cclab.plan import Run
     from cclab.store import Writer
-    from cclab.trace import Trace
+    from cclab.store.trace import Trace
 
     Cli = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cclab import Results
-    from cclab.report.figures.style import Drawing
+    from cclab.drawing.style import Drawing
 
 
 LATE = """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import cclab
 from cclab import _core
-from cclab.backends import linux
+from cclab.execute.backends import linux
 from cclab.store import Store
 from conftest import files_of
 from waiting import await_that

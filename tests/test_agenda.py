@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cclab import Study
-from cclab.backends import backend as backend_called
-from cclab.costs import Costs
 from cclab.execute import crew, execute
 from cclab.execute.agenda import Agenda
+from cclab.execute.backends import backend as backend_called
+from cclab.execute.costs import Costs
 from cclab.execute.crew import Done
 from cclab.plan import Run
 from cclab.store import Store

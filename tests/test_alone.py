@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cclab
-from cclab.backends import alone
-from cclab.errors import InputError, RunsFailedError
+from cclab.errors import InputError
+from cclab.execute.backends import alone
+from cclab.sweep import RunsFailedError
 from test_python_variants import FIXED, traces, written
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from scapy.utils import wrpcap
 
 import cclab
 from browser import Chromium, in_browser
+from cclab.captures.series import page, xplot
 from cclab.cli.exits import DONE, RUN_FAILED
-from cclab.series import page, xplot
 from conftest import files_of
 from xplot_graphs import Graph, screen
 
@@ -186,7 +186,7 @@ def test_directions_without_series_are_counted_by_kind(
 ) -> None:
     html = cclab.analyze(capture).write(tmp_path / "all").read_text()
     assert "no series here" not in html
-    monkeypatch.setattr("cclab.series.folder.MOST_CONNECTIONS", 1)
+    monkeypatch.setattr("cclab.captures.series.folder.MOST_CONNECTIONS", 1)
     html = cclab.analyze(capture).write(tmp_path / "one").read_text()
     assert re.findall(r"[-\d,]+ directions? with[^<]*", html) == [
         "3 directions with less payload have no series here."

@@ -12,9 +12,9 @@ import pytest
 import cclab
 from browser import in_browser
 from captured import two_flows
+from cclab.captures.series import ACROSS, SERIES
+from cclab.captures.series.figures import FIGURES
 from cclab.cli.exits import DONE, WRONG_INPUT
-from cclab.series import ACROSS, SERIES
-from cclab.series.figures import FIGURES
 from conftest import ROOT, files_of
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def test_what_was_left_out_is_said(
 ) -> None:  # fmt: skip
     from cclab.cli.main import invoke
 
-    monkeypatch.setattr("cclab.series.folder.MOST_CONNECTIONS", 1)
+    monkeypatch.setattr("cclab.captures.series.folder.MOST_CONNECTIONS", 1)
     assert invoke(["analyze", str(capture), "--out", str(tmp_path / "out")]) == DONE
     assert "series of the 1 connections with the most data; 1 other carried data too" in (
         capsys.readouterr().err

@@ -10,14 +10,14 @@ import pytest
 import cclab
 from agreement.comparison import made
 from captured import POINTS, two_flows
-from cclab.series import xplot
+from cclab.captures.series import xplot
 from xplot_graphs import Graph, screen
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from cclab.captures import Capture
-    from cclab.series.tables import Direction
+    from cclab.captures.series.tables import Direction
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ import pytest
 import cclab
 from agreement.comparison import made
 from captured import POINTS, SECOND, ack, block, data, tables_of, two_flows, without_udp
-from cclab.series import figures, page, series
-from cclab.series.tables import name_of
+from cclab.captures.series import figures, page, series
+from cclab.captures.series.tables import name_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,9 +15,9 @@ from scapy.utils import wrpcap
 
 import cclab
 from browser import in_browser
+from cclab.captures.series import TALKS
+from cclab.captures.series.figures import TALKS as FIGURES
 from cclab.cli.exits import DONE, WRONG_INPUT
-from cclab.series import TALKS
-from cclab.series.figures import TALKS as FIGURES
 from conftest import ROOT, files_of
 
 if TYPE_CHECKING:

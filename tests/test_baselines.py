@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import cclab
-from cclab import _core, api, companions
+from cclab import _core, sweep
 from cclab.metrics import OF_SEVERAL
+from cclab.plan import companions
 from cclab.report.tables import table
 from cclab.store.gc import garbage
 from conftest import ROOT, flip
@@ -185,7 +186,7 @@ def test_the_store_keeps_the_runs_but_no_number_of_several(pairs: Results, tmp_p
     ]
     assert without.count(None) == 2
     heard: list[State] = []
-    again = api.carry_out(pairs.plan, store, listener=lambda state: heard.append(state))
+    again = sweep.carry_out(pairs.plan, store, listener=lambda state: heard.append(state))
     assert heard[-1].total == 1
     assert again.document() == pairs.document()
     # So it is if its bytes are not as they were.
@@ -193,7 +194,7 @@ def test_the_store_keeps_the_runs_but_no_number_of_several(pairs: Results, tmp_p
     whole = torn.read_bytes()
     flip(torn)
     assert [run.id for run in store.missing_of([solo], contents=True)] == [solo.id]
-    api.carry_out(pairs.plan, store)
+    sweep.carry_out(pairs.plan, store)
     assert torn.read_bytes() == whole
 
 

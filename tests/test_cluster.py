@@ -16,8 +16,8 @@ import distributed
 import pytest
 
 from cclab import starts
-from cclab.backends import backend as backend_called
 from cclab.cli.exits import DONE, INTERRUPTED, RUN_FAILED, WRONG_INPUT
+from cclab.execute.backends import backend as backend_called
 from cclab.execute.cluster import Cluster
 from conftest import files_of
 from waiting import PATIENCE_S, await_that

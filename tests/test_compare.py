@@ -19,12 +19,12 @@ import cclab
 from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
 from cclab.cli.main import invoke
 from cclab.comparison import sides
-from cclab.comparison.changes import changes
 from cclab.comparison.difference import difference
 from cclab.comparison.metric import METRICS, metric_names
 from cclab.comparison.verdict import words
 from cclab.errors import InputError
-from cclab.study import Study
+from cclab.plan.changes import changes
+from cclab.plan.study import Study
 from conftest import ROOT, STUDY
 
 if TYPE_CHECKING:
@@ -442,7 +442,7 @@ def test_a_sweep_that_would_undo_the_choice_of_variant_is_refused(study: Path) -
 def test_two_backends_are_two_plans_of_the_same_seeds(
     study: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cclab.backends import BACKENDS
+    from cclab.execute.backends import BACKENDS
 
     monkeypatch.setitem(BACKENDS, "netns", BACKENDS["sim"])
     pair = sides.plan_pair("sim", "netns", study, set=["duration=1s"])

@@ -20,7 +20,7 @@ from cclab.comparison.metric import METRICS, metric_names
 from cclab.comparison.overall import overall
 from cclab.comparison.results import _compared as compared_rows
 from cclab.comparison.verdict import code_of
-from cclab.study import Study
+from cclab.plan.study import Study
 
 if TYPE_CHECKING:
     from pathlib import Path

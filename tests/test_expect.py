@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cclab import expect, findings
 from cclab.errors import StudyError
+from cclab.measure import expect, findings
+from cclab.measure.stats import Estimate, estimate
 from cclab.plan import Expectation, Named, Plan
-from cclab.stats import Estimate, estimate
-from cclab.study import Study
+from cclab.plan.study import Study
 from conftest import STUDY
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.patches import Rectangle
 
 from cclab import _core
+from cclab.drawing.palette import LOOKS, apart
 from cclab.report.figures.panels import panels
-from cclab.report.palette import LOOKS, apart
 from drawing import FOUR, late, told_in
 
 if TYPE_CHECKING:

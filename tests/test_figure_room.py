@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pytest
 
     from cclab import Results
-    from cclab.report.figures.style import Drawing
+    from cclab.drawing.style import Drawing
 
 _VARIANTS = [
     "reno", "cubic", "bbr", "vegas", "highspeed", "westwood", "illinois", "scalable", "htcp",

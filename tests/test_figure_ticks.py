@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import cclab
+from cclab.drawing import ticks
+from cclab.drawing.style import Drawing, styled
 from cclab.errors import InputError
 from cclab.report import figures
-from cclab.report.figures import ticks
-from cclab.report.figures.style import Drawing, styled
 from drawing import late, parts, six_transfers, sweep_of_flows
 
 if TYPE_CHECKING:

@@ -13,9 +13,10 @@ import pytest
 from matplotlib.patches import Rectangle
 
 import cclab
-from cclab import compare, grouped, pooled
+from cclab import compare
 from cclab.cli.exits import EXPECTATION_FAILED, WRONG_INPUT
 from cclab.errors import InputError, StudyError
+from cclab.measure import grouped, pooled
 from cclab.queries import query
 from cclab.report import figures, tables
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cclab.backends import host
-from cclab.backends.host import PARTS, QDISCS, VARIANTS, Host, Lack
 from cclab.cli.checks import Check, netns
 from cclab.cli.exits import DONE, WRONG_INPUT
 from cclab.cli.main import invoke
+from cclab.execute.backends import host
+from cclab.execute.backends.host import PARTS, QDISCS, VARIANTS, Host, Lack
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,10 +14,10 @@ import pytest
 import cclab
 from cclab import _core
 from cclab.errors import StoreError
-from cclab.index import Index, tables
-from cclab.index.columns import of_scenario
 from cclab.queries import query
 from cclab.store import Store
+from cclab.store.index import Index, tables
+from cclab.store.index.columns import of_scenario
 from cclab.store.writer import Writer
 from conftest import ROOT, flip, forge
 from waiting import PATIENCE_S

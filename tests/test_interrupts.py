@@ -10,7 +10,7 @@ from unittest.mock import Mock
 import pytest
 
 from cclab import Study, execute
-from cclab.backends import backend
+from cclab.execute.backends import backend
 from cclab.execute.crew import Done
 from waiting import PATIENCE_S
 

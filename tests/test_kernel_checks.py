@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cclab import api
-from cclab.backends.host import VARIANTS
 from cclab.cli.exits import DONE, RUN_FAILED
 from cclab.cli.main import invoke
 from cclab.errors import RunError
+from cclab.execute.backends.host import VARIANTS
 from cclab.kernel.cache import Kernel
-from cclab.kernel.test import checks
+from cclab.verification.kernels import checks
 
 if TYPE_CHECKING:
-    from cclab.study import Study
+    from cclab.plan.study import Study
 
 MADE = Kernel(Path("/a/linux"), "key", "6.12.117", "sha", "6.12")
 PING = """\

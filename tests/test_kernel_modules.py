@@ -14,8 +14,9 @@ import cclab
 from cclab import kernel
 from cclab.cli.exits import RUN_FAILED, WRONG_INPUT
 from cclab.cli.main import invoke
-from cclab.errors import InputError, RunsFailedError
+from cclab.errors import InputError
 from cclab.kernel import modules, tree
+from cclab.sweep import RunsFailedError
 from guests import LINK, results_of
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ import pytest
 import cclab
 from cclab import _core, metrics
 from cclab.comparison.metric import DEFAULT, METRICS
+from cclab.plan.study import Study
 from cclab.queries import query
 from cclab.report import tables
 from cclab.report.quantities import Quantity
-from cclab.study import Study
 
 if TYPE_CHECKING:
-    from cclab.results import Results
+    from cclab.measure.results import Results
 
 ROOT = Path(__file__).parent.parent
 

@@ -20,11 +20,11 @@ import jsonschema
 import pytest
 
 from cclab import _core, api
-from cclab.backends import host, linux
-from cclab.backends.host import Host, Lack
 from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
 from cclab.cli.main import invoke
-from cclab.study import Study
+from cclab.execute.backends import host, linux
+from cclab.execute.backends.host import Host, Lack
+from cclab.plan.study import Study
 from conftest import ROOT, only_trace
 from waiting import PATIENCE_S, await_that
 

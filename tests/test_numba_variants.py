@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cclab
-from cclab.backends import alone
 from cclab.cli.exits import WRONG_INPUT
-from cclab.errors import InputError, RunsFailedError
+from cclab.errors import InputError
+from cclab.execute.backends import alone
+from cclab.sweep import RunsFailedError
 from cclab.variant import native
 from test_python_variants import RENO, STEPS, STUDY, traces, written
 

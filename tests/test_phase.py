@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cclab
-from cclab.companions import phase
+from cclab.plan.companions import phase
 
 if TYPE_CHECKING:
     from pathlib import Path

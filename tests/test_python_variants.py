@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cclab
-from cclab.backends import alone
 from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
-from cclab.errors import InputError, RunsFailedError
+from cclab.errors import InputError
+from cclab.execute.backends import alone
+from cclab.sweep import RunsFailedError
 from waiting import await_that
 
 if TYPE_CHECKING:

@@ -15,11 +15,11 @@ import cclab
 from cclab.cli.exits import WRONG_INPUT
 from cclab.errors import InputError, StoreError
 from cclab.expressions import Term
+from cclab.measure.stats import estimate
 from cclab.queries import groups, kinds, query
 from cclab.queries.columns import split
 from cclab.queries.expression import compile, condition
 from cclab.report import tables
-from cclab.stats import estimate
 
 if TYPE_CHECKING:
     from pathlib import Path

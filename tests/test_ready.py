@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import cclab
-from cclab import ready
+from cclab.plan import ready
 from cclab.report import flent
 
 if TYPE_CHECKING:

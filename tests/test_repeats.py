@@ -20,15 +20,16 @@ import cclab
 from cclab import api
 from cclab import execute as sweep
 from cclab.cli.main import invoke
-from cclab.errors import RunsFailedError, StudyError
-from cclab.measures import value_of
+from cclab.errors import StudyError
+from cclab.measure.repeats import Growth, relative_width, warning
+from cclab.measure.stats import estimate
 from cclab.metrics import OF_SEVERAL, TRAFFIC_METRICS
 from cclab.plan import Plan
+from cclab.plan.measures import value_of
+from cclab.plan.study import Study
 from cclab.queries import query
-from cclab.repeats import Growth, relative_width, warning
-from cclab.stats import estimate
 from cclab.store import Store, gc, holdings, transfer
-from cclab.study import Study
+from cclab.sweep import RunsFailedError
 from conftest import ROOT, STUDY, files_of
 from waiting import PATIENCE_S
 

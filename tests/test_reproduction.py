@@ -16,11 +16,11 @@ import cclab
 from cclab import reproduction
 from cclab.cli.exits import DONE, WRONG_INPUT
 from cclab.cli.main import invoke
+from cclab.measure.stats import estimate
 from cclab.reproduction import expressions, judge, page, printed
 from cclab.reproduction.judge import evaluated
 from cclab.reproduction.printed import Cell
 from cclab.reproduction.schema import Column
-from cclab.stats import estimate
 from conftest import STUDY
 
 if TYPE_CHECKING:

@@ -16,19 +16,21 @@ import pytest
 
 import cclab
 from browser import in_browser
-from cclab import _core, expect
+from cclab import _core
 from cclab.cli.exits import EXPECTATION_FAILED
 from cclab.cli.main import invoke
+from cclab.drawing import palette
 from cclab.errors import InputError
+from cclab.measure import expect
 from cclab.plan import Expectation, Named
-from cclab.report import figures, page, palette, tables, write
+from cclab.report import figures, page, tables, write
 from conftest import ROOT, STUDY, files_of, save
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from cclab import Results
-    from cclab.results import Point
+    from cclab.measure.results import Point
 
 
 def test_document_fits_its_schema(results: Results) -> None:

@@ -12,11 +12,12 @@ import pytest
 
 import cclab
 import cclab.kernel
-from cclab import _core, api
-from cclab.backends import linux, outdated
+from cclab import _core, kernel, sweep
 from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
 from cclab.comparison import sides
 from cclab.errors import InputError
+from cclab.plan import companions
+from cclab.plan.outdated import outdated
 from cclab.report import flow_table
 from conftest import files_of
 from guests import (
@@ -380,8 +381,8 @@ def test_a_version_names_the_kernels_of_its_run_and_no_others(
     ]
     assert outdated(plan.runs) == {}
     # Of another 6.1 those runs alone are outdated that are on it.
-    known = linux.Linux().kernels()
-    monkeypatch.setattr(linux.Linux, "kernels", lambda _: {**known, OLD: "another"})
+    known = kernel.keys()["linux"]
+    monkeypatch.setattr(kernel, "keys", lambda: {"linux": {**known, OLD: "another"}})
     ((run, here),) = outdated(plan.runs).values()
     assert run.id == plan.runs[0].id
     assert here == mixed.replace(old.key, "another")
@@ -391,7 +392,7 @@ def test_baselines_are_of_the_kernel_of_their_flow(tmp_path: Path) -> None:
     file = tmp_path / "study.toml"
     file.write_text('backend = "linux"\nbaselines = ["solo"]\n' + TRANSFERS)
     plan = cclab.Study.load(file).plan()
-    beside = cclab.companions.of(plan).runs
+    beside = companions.of(plan).runs
     assert len(beside) == 3
     assert outdated(beside) == {}
     assert [run.version.count("kernel ") for run in beside] == [1, 1, 1]
@@ -567,10 +568,10 @@ def test_two_kernels_in_one_guest_are_refused(tmp_path: Path) -> None:
     file = written(tmp_path, TRANSFERS)
     plan = cclab.Study.load(file).plan(set=['network.by="kernel"'])
     with pytest.raises(InputError, match=r"flow\.a\.kernel: the kernel 6\.1, beside another"):
-        api.check(plan)
+        sweep.check(plan)
     # All flows on one kernel that is not the default one are fine.
     one = ['network.by="kernel"', *(f'flow.{name}.kernel="6.1"' for name in "abc")]
-    assert api.check(cclab.Study.load(file).plan(set=one)).name == "linux"
+    assert sweep.check(cclab.Study.load(file).plan(set=one)).name == "linux"
 
 
 def test_a_kernel_of_ones_own_with_a_network_of_its_own(tmp_path: Path) -> None:
@@ -584,7 +585,7 @@ def test_a_host_has_its_own_kernel_and_no_other(tmp_path: Path) -> None:
     file = written(tmp_path, f'kernel = "{OLD}"\n' + TRANSFERS)
     plan = cclab.Study.load(file).plan(backend="netns")
     with pytest.raises(InputError) as told:
-        api.check(plan)
+        sweep.check(plan)
     for asked in ("kernel: the kernel 6.1", "flow.b.kernel: the kernel 6.12"):
         assert f"{asked}, whose hosts have the kernel of this machine" in str(told.value)
 

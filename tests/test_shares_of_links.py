@@ -9,8 +9,8 @@ import pytest
 
 import cclab
 from cclab import metrics
-from cclab.measures import value_of
 from cclab.plan import Named
+from cclab.plan.measures import value_of
 from cclab.queries import query
 from cclab.report import tables
 

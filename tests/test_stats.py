@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cclab import _core, metrics, summary, units
-from cclab.stats import CONFIDENCE, RESAMPLES, SEED, Estimate, estimate, estimates
+from cclab import _core, metrics, units
+from cclab.measure import summary
+from cclab.measure.stats import CONFIDENCE, RESAMPLES, SEED, Estimate, estimate, estimates
 
 _finite = st.floats(min_value=-1e12, max_value=1e12, allow_nan=False)
 _many = st.lists(_finite, min_size=2, max_size=12)

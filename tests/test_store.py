@@ -19,8 +19,8 @@ import pytest
 
 from cclab.cli.exits import WRONG_INPUT
 from cclab.errors import DamageError, RunError, StoreError
+from cclab.measure.results import measure
 from cclab.plan import Plan, Point, Run
-from cclab.results import measure
 from cclab.store import Store, disk
 from conftest import files_of, flip, save
 from waiting import PATIENCE_S

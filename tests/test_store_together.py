@@ -11,13 +11,13 @@ import polars as pl
 import pytest
 
 import cclab
-from cclab import Study, _core, api
+from cclab import Study, _core, sweep
 from cclab.cli.main import invoke
-from cclab.errors import RunsFailedError
-from cclab.index import Index
+from cclab.measure.results import metrics_of
 from cclab.queries import query
-from cclab.results import metrics_of
 from cclab.store import Store, disk, gc, health
+from cclab.store.index import Index
+from cclab.sweep import RunsFailedError
 from conftest import STUDY, flip
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def test_a_run_that_goes_before_it_is_measured_is_done_again(
 ) -> None:
     # The plan is the one last run here: nothing is to be written, if the look still holds.
     store.file(short_runs.runs[0].run.id).unlink()
-    again = api.carry_out(store.plan(), store, missing=[])
+    again = sweep.carry_out(store.plan(), store, missing=[])
     assert again.document() == short_runs.document()
 
 
@@ -117,7 +117,7 @@ def test_a_run_that_goes_while_others_are_done_is_said_to_have_failed(
     store.file(absent.id).unlink()
     plan = Study.load(short_study).plan()
     with pytest.raises(RunsFailedError, match="it was removed") as raised:
-        api.carry_out(
+        sweep.carry_out(
             plan,
             store,
             listener=lambda state: store.file(gone.id).unlink(missing_ok=True),

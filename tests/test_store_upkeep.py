@@ -12,11 +12,12 @@ from unittest.mock import Mock
 import pytest
 
 import cclab
-from cclab import _core, backends
+from cclab import _core
 from cclab.errors import InputError, StoreError
-from cclab.index import Index
+from cclab.plan.outdated import outdated
 from cclab.queries import query
 from cclab.store import Store, gc, health, transfer
+from cclab.store.index import Index
 from conftest import STUDY, files_of, flip, forge
 
 if TYPE_CHECKING:
@@ -121,11 +122,11 @@ def test_runs_of_other_versions_go_when_asked(
 ) -> None:
     cclab.run(study, out=store.path, set=["duration=600ms"])
     last = store.plan()
-    assert gc.garbage(store, backends.outdated) == gc.Garbage()
+    assert gc.garbage(store, outdated) == gc.Garbage()
     determinants = _core.determinants
     with monkeypatch.context() as patched:
         patched.setattr(_core, "determinants", lambda *_: "core 0")
-        found = gc.garbage(store, backends.outdated)
+        found = gc.garbage(store, outdated)
         needed = gc.needed_by(last)
         assert set(found.runs) == store.ids() - needed
         assert len(found.plans) == 1
@@ -137,7 +138,7 @@ def test_runs_of_other_versions_go_when_asked(
 
         # Half of a plan: what it has of versions at hand stays, and so does the plan.
         patched.setattr(_core, "determinants", cubic_raised)
-        part = gc.garbage(store, backends.outdated)
+        part = gc.garbage(store, outdated)
         assert part.plans == []
         assert set(part.runs) < set(found.runs)
         left = Index(store).tables().runs.collect()

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cclab.costs import Costs
 from cclab.execute import State, _Batch, _Sweep
 from cclab.execute.agenda import Agenda
+from cclab.execute.costs import Costs
 from cclab.execute.crew import Done
 from cclab.execute.state import Rounds
 from cclab.plan import Run

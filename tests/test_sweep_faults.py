@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 import jsonschema
 
 from cclab import Study
-from cclab.backends.sim import Simulator
 from cclab.cli.exits import DONE, RUN_FAILED, WRONG_INPUT
 from cclab.cli.failures import Commands
 from cclab.cli.main import invoke
+from cclab.execute.backends.sim import Simulator
 from conftest import ROOT, files_of, flip, index_of, kept
 from waiting import PATIENCE_S
 

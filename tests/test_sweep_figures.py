@@ -18,10 +18,10 @@ import cclab
 from cclab import report
 from cclab.cli.exits import DONE, WRONG_INPUT
 from cclab.cli.main import invoke
+from cclab.drawing.palette import Looks, look
 from cclab.errors import InputError
 from cclab.report import figures, page
 from cclab.report.figures import expectation, facets, tradeoff
-from cclab.report.palette import Looks, look
 from cclab.report.swept import axes_of
 from conftest import ROOT, STUDY, files_of
 from drawing import LATE
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from cclab import Results
+    from cclab.drawing.style import Drawing
     from cclab.plan import Run
-    from cclab.report.figures.style import Drawing
     from conftest import Cli
 
 VARIANTS = ["reno", "vegas", "cubic"]

@@ -14,8 +14,8 @@ import pytest
 
 import cclab
 from cclab import verification
-from cclab.backends.host import Host
 from cclab.cli.exits import DONE, EXPECTATION_FAILED, RUN_FAILED, WRONG_INPUT
+from cclab.execute.backends.host import Host
 from cclab.verification.numbers import NUMBERS
 from cclab.verification.whole import ACROSS
 from conftest import ROOT, flip, only_trace

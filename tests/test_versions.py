@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cclab
-from cclab import _core, versions
-from cclab.backends import backend, outdated
+from cclab import _core, kernel, versions
+from cclab.plan.outdated import outdated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +45,7 @@ def test_a_run_says_the_versions_of_what_its_scenario_uses(tmp_path: Path) -> No
 def test_a_run_beside_another_is_of_its_own_parts_in_the_versions_of_the_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cclab import companions
+    from cclab.plan import companions
 
     plan = _plan(tmp_path)
     alone = [run.version for run in companions.of(plan).runs if len(run.scenario["flows"]) == 1]
@@ -66,7 +66,7 @@ def test_a_run_beside_another_is_of_its_own_parts_in_the_versions_of_the_other(
 @pytest.mark.usefixtures("kernel")
 def test_a_run_beside_one_on_linux_is_of_its_kernel_and_testbed(tmp_path: Path) -> None:
     """What its plan gave it was another run than the one that a kernel would make."""
-    from cclab import companions
+    from cclab.plan import companions
 
     file = tmp_path / "study.toml"
     file.write_text(STUDY.replace("hybla", "reno"))
@@ -95,6 +95,5 @@ def test_a_kernel_determines_what_runs_on_it(tmp_path: Path) -> None:
     file = tmp_path / "study.toml"
     file.write_text(STUDY.replace('baselines = ["solo"]\n', ""))
     run = cclab.Study.load(file).plan(backend="netns").runs[0]
-    kernels = backend("netns").kernels()
-    assert kernels is not None
+    kernels = kernel.keys()["netns"]
     assert run.version == f"testbed {_core.TESTBED_VERSION}, kernel {kernels[None]}"

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 import cclab
-from cclab import _core, api
-from cclab.backends import BACKENDS, host
+from cclab import _core, sweep
 from cclab.cli.exits import DONE, WRONG_INPUT
 from cclab.cli.main import invoke
 from cclab.comparison import sides
-from cclab.comparison.changes import changes
 from cclab.errors import InputError
+from cclab.execute.backends import BACKENDS, host
+from cclab.plan.changes import changes
 
 KERNELS = """
 duration = "2s"
@@ -58,7 +58,7 @@ def written(folder: Path, text: str) -> Path:
 
 def refusal(file: Path, backend: str | None = None) -> str:
     with pytest.raises(InputError) as told:
-        api.check(cclab.Study.load(file).plan(backend=backend))
+        sweep.check(cclab.Study.load(file).plan(backend=backend))
     return str(told.value)
 
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import cclab
-from cclab import stats, units
+from cclab import units
 from cclab.cli.main import invoke
 from cclab.errors import StudyError
+from cclab.measure import stats
 from cclab.report import page, tables
 
 if TYPE_CHECKING:

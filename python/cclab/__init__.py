@@ -10,25 +10,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from cclab import _core
-from cclab.api import load, run
-from cclab.captures import analyze
-from cclab.comparison.sides import compare
-from cclab.errors import (
-    CaptureError,
-    DamageError,
-    InputError,
-    RunError,
-    RunsFailedError,
-    StoreError,
-    StudyError,
-)
-from cclab.study import Study
 
 if TYPE_CHECKING:
+    from cclab.api import load, run
+    from cclab.captures import analyze
     from cclab.comparison.results import Comparison
+    from cclab.comparison.sides import compare
+    from cclab.errors import (
+        CaptureError,
+        DamageError,
+        InputError,
+        RunError,
+        StoreError,
+        StudyError,
+    )
+    from cclab.plan.study import Study
     from cclab.queries import query
     from cclab.reproduction import Reproduced, reproduce
     from cclab.results import Results
+    from cclab.sweep import RunsFailedError
     from cclab.verification import Verified, verify
 
 __version__ = _core.VERSION
@@ -57,20 +57,38 @@ __all__ = [
 ]
 
 
-_LATE = {
+_PLACES = {
+    "CaptureError": "cclab.errors",
     "Comparison": "cclab.comparison.results",
+    "DamageError": "cclab.errors",
+    "InputError": "cclab.errors",
     "Reproduced": "cclab.reproduction",
     "Results": "cclab.results",
+    "RunError": "cclab.errors",
+    "RunsFailedError": "cclab.sweep",
+    "StoreError": "cclab.errors",
+    "Study": "cclab.plan.study",
+    "StudyError": "cclab.errors",
     "Verified": "cclab.verification",
+    "analyze": "cclab.captures",
+    "compare": "cclab.comparison.sides",
+    "load": "cclab.api",
     "query": "cclab.queries",
     "reproduce": "cclab.reproduction",
+    "run": "cclab.api",
     "verify": "cclab.verification",
 }
-"""What is loaded when it is asked for: its libraries take longer to load than many commands run."""
+"""Where each is. It is loaded when it is asked for: its libraries take longer to load than many
+commands run."""
 
 
 def __getattr__(name: str) -> object:
-    """Loads what is in `_LATE`."""
-    if name in _LATE:
-        return getattr(import_module(_LATE[name]), name)
+    """Loads what is in `_PLACES`."""
+    if name in _PLACES:
+        return getattr(import_module(_PLACES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """What is here to be asked for."""
+    return __all__

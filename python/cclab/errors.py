@@ -11,15 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from cclab.plan import Run
-    from cclab.results import Results
-
 __all__ = [
     "CaptureError",
     "DamageError",
     "InputError",
     "RunError",
-    "RunsFailedError",
     "StoreError",
     "StudyError",
 ]
@@ -55,13 +51,3 @@ class DamageError(StoreError):
         reason = f" ({why})" if why else ""
         mend = f"`cclab run STUDY.toml --out {folder}` mends what is damaged"
         super().__init__("\n  ".join([f"{count}{reason}; {mend}:", *damaged]))
-
-
-class RunsFailedError(RunError):
-    """Some runs of a sweep failed; the others are in the store."""
-
-    def __init__(self, failed: Sequence[tuple[Run, str]], results: Results) -> None:
-        """The runs that failed, with the reasons, and what was measured of the others."""
-        self.failed = tuple(failed)
-        self.results = results
-        super().__init__("\n".join(f"run {run.id} (seed {run.seed}): {why}" for run, why in failed))

@@ -1,206 +1,37 @@
-"""What a plan's runs measured: the table that reports, expectations and the API read."""
+"""Results as users of Python have them: what was measured, which shows itself."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import msgspec
-import polars as pl
-
-from cclab import _core, companions, expect, findings, repeats
-from cclab.companions import baselines, phase
-from cclab.errors import DamageError, InputError, RunError
-from cclab.metrics import RUN_METRICS, of_flow, transfers
+from cclab.errors import InputError
+from cclab.measure import results as measured
 from cclab.plan import text
-from cclab.store.folder import CHECKED
-from cclab.summary import PointSummary, Raised, summarise, warnings
+from cclab.report import figures, page, tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Self
 
-    from cclab.expect import Outcome
-    from cclab.plan import Expectation, Plan, Run
-    from cclab.report.figures.style import Drawing
+    from cclab.drawing.style import Drawing
+    from cclab.plan import Plan
     from cclab.store import Store
-    from cclab.store.folder import Told
-    from cclab.trace import Trace
-
-SCHEMA = "cclab/1"
-"""Name and version of the results document; docs/results.schema.json describes it."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A run in the store and its metrics."""
-
-    run: Run
-    store: Store = field(repr=False)
-    metrics: dict[str, Any] = field(repr=False)
-    """`flows`, `bottleneck`, `jain`, `warnings`, and `fidelity` of runs in real time, as
-    docs/metrics.md defines them."""
-
-    @property
-    def trace(self) -> Trace:
-        """Its trace, and the packet captures beside it."""
-        return self.store.trace(self.run.id)
-
-    @property
-    def is_sampled(self) -> bool:
-        """Whether samples were taken in between; those at the edges of what is measured, which
-        are in any trace, show no course."""
-        return bool(self.run.scenario["trace"]["interval"])
-
-    def records(self, table: str) -> bool:
-        """Whether its trace has rows of `table`, and shows the course of what it samples."""
-        if table.endswith("_samples") and not self.is_sampled:
-            return False
-        return self.trace.has(table)
-
-    def table(self, name: str) -> pl.DataFrame:
-        """The table `name` of its trace; see `trace.table`."""
-        return self.trace.table(name)
-
-
-@dataclass(frozen=True)
-class Point:
-    """A sweep point and those of its runs that are in the store."""
-
-    index: int
-    params: dict[str, Any]
-    label: str
-    """The point in words; the study's title if nothing is swept."""
-    short_label: str
-    """The values alone."""
-    runs: list[Measured]
 
 
 @dataclass(frozen=True, repr=False)
-class Results:
+class Results(measured.Results):
     """The metrics of every run of a plan, and what follows from them.
 
     Shows itself as a table.
     """
 
-    store: Store
-    plan: Plan
-    points: list[Point]
-
-    @property
-    def runs(self) -> list[Measured]:
-        """Every measured run, in the plan's order."""
-        return [run for point in self.points for run in point.runs]
-
-    @cached_property
-    def summaries(self) -> list[PointSummary]:
-        """The estimates over runs at each sweep point."""
-        return summarise([point for point in self.points if point.runs])
-
-    def summary_of(self, point: Point) -> PointSummary:
-        """The estimates at `point`, which has runs."""
-        return self._summary_by_point[point.index]
-
-    @cached_property
-    def _summary_by_point(self) -> dict[int, PointSummary]:
-        with_runs = [point.index for point in self.points if point.runs]
-        return dict(zip(with_runs, self.summaries, strict=True))
-
-    @cached_property
-    def warnings(self) -> list[Raised]:
-        """Where the experiment may not show what it seems to show, and the remedies."""
-        return warnings(self.points)
-
-    @cached_property
-    def outcomes(self) -> list[Outcome]:
-        """What becomes of each expectation of the study at each sweep point."""
-        return expect.outcomes(self.plan.expectations, self.points)
-
-    @property
-    def failures(self) -> list[Outcome]:
-        """The study's expectations that the results do not meet, each at a sweep point."""
-        return [outcome for outcome in self.outcomes if not outcome.met]
-
-    @property
-    def flows(self) -> pl.DataFrame:
-        """One row per flow and run: the sweep parameters and every metric of the flow."""
-        rows = []
-        for run, params in self._with_params():
-            for flow in run.metrics["flows"]:
-                which = {"run": run.run.id, "seed": run.run.seed}
-                rows.append(which | params | of_flow(flow))
-        return pl.DataFrame(rows, infer_schema_length=None)
-
-    @property
-    def bottlenecks(self) -> pl.DataFrame:
-        """One row per run: the sweep parameters, the bottleneck's metrics, those of the run."""
-        rows = [
-            {"run": run.run.id, "seed": run.run.seed, **params, **_plain_bottleneck(run.metrics)}
-            | {name: run.metrics[name] for name in RUN_METRICS}
-            for run, params in self._with_params()
-        ]
-        return pl.DataFrame(rows, infer_schema_length=None)
-
-    @property
-    def groups(self) -> pl.DataFrame:
-        """One row per group of flows and run: the sweep parameters and its metrics."""
-        rows = []
-        for run, params in self._with_params():
-            for group in run.metrics.get("groups", []):
-                which = {"run": run.run.id, "seed": run.run.seed}
-                rows.append(which | params | group | {"variants": ",".join(group["variants"])})
-        return pl.DataFrame(rows, infer_schema_length=None)
-
-    @property
-    def traffic(self) -> pl.DataFrame:
-        """One row per source of cross traffic and run: the sweep parameters and its metrics.
-
-        Those of transfers bear their names, such as `fct_mean_s` and `slowdown_p99`.
-        """
-        rows = []
-        for run, params in self._with_params():
-            for source in run.metrics.get("traffic", []):
-                plain = {k: v for k, v in source.items() if k != "transfers"}
-                which = {"run": run.run.id, "seed": run.run.seed}
-                rows.append(which | params | plain | transfers(source))
-        return pl.DataFrame(rows, infer_schema_length=None)
-
-    @property
-    def probes(self) -> pl.DataFrame:
-        """One row per probe and run: the sweep parameters and its metrics."""
-        rows = []
-        for run, params in self._with_params():
-            which = {"run": run.run.id, "seed": run.run.seed}
-            rows += [which | params | probe for probe in run.metrics.get("probes", [])]
-        return pl.DataFrame(rows, infer_schema_length=None)
-
-    @property
-    def summary(self) -> pl.DataFrame:
-        """One row per flow and sweep point: means over runs and the ends of their intervals."""
-        rows = []
-        for point in self.summaries:
-            shared = {**_plain(point.params), "n": point.n}
-            whole: dict[str, float | None] = {}
-            for name, value in (*point.whole.items(), *point.bottleneck.items()):
-                whole |= _spread(name, value)
-            for flow in point.flows:
-                row: dict[str, Any] = {**shared, "flow": flow.name, "cc": flow.cc}
-                for name, value in (*flow.estimates.items(), ("share", flow.share)):
-                    row |= _spread(name, value)
-                rows.append(row | whole)
-        return pl.DataFrame(rows, infer_schema_length=None)
-
-    def samples(self, run: int | str = 0, table: str = "flow_samples") -> pl.DataFrame:
-        """A table of the trace of a run, by the run's number or id.
-
-        The tables are those in docs/trace-schema.md: `flow_samples`, `queue_samples`, `acks`,
-        `queue_events`, `drops`, `flows`, `links`, `traffic`, `transfers`, `probes`,
-        `probe_samples`, `histograms`. Raises `InputError` if there is no such run or it recorded
-        no such table.
-        """
-        return self._run(run).table(table)
+    @classmethod
+    def of(cls, store: Store, plan: Plan) -> Self:
+        """The results of `plan` from the runs in `store`; see `measured.measure`."""
+        plain = measured.measure(store, plan)
+        return cls(plain.store, plain.plan, plain.points)
 
     def figure(
         self,
@@ -221,8 +52,6 @@ class Results:
         Raises `InputError` if there is no such figure, metric, key or value, or these results have
         nothing to show in it or too much to be read.
         """
-        from cclab.report import figures
-
         if where is not None and not isinstance(where, Mapping):
             raise InputError(f"where={where!r}: a dict such as {{'flow.rtt': '20ms'}} is meant")
         kept = tuple(
@@ -232,176 +61,15 @@ class Results:
         asked = figures.Asked(_listed(metric), _listed(axes), kept)
         return figures.asked_for(self, name, asked, figures.set_by(set))
 
-    def document(self) -> dict[str, Any]:
-        """The results document that `cclab run --json` prints."""
-        runs = [
-            {
-                "id": run.run.id,
-                "backend": run.run.backend,
-                "seed": run.run.seed,
-                "params": point.params,
-                **run.metrics,
-            }
-            for point in self.points
-            for run in point.runs
-        ]
-        return {
-            "schema": SCHEMA,
-            "study": self.plan.description(),
-            "runs": runs,
-            "summary": [point.document() for point in self.summaries],
-            "expectations": [self._outcome(expected) for expected in self.plan.expectations],
-        }
-
-    def _outcome(self, expected: Expectation) -> dict[str, Any]:
-        own = [outcome for outcome in self.outcomes if outcome.expectation == expected]
-        failed = [outcome for outcome in own if not outcome.met]
-        return {
-            "label": expected.label,
-            "expression": expected.expression,
-            "met": not failed,
-            "finding": findings.every(outcome.finding for outcome in own),
-            "failures": [
-                {"params": f.params, "measured": f.measured, "means": f.means} for f in failed
-            ],
-        }
-
     def __repr__(self) -> str:
         """The table as text."""
-        from cclab.report import tables
-
         return tables.plain(self)
 
     def _repr_html_(self) -> str:
-        from cclab.report import page
-
         return page.fragment(self)
-
-    def _with_params(self) -> list[tuple[Measured, dict[str, Any]]]:
-        return [(run, _plain(point.params)) for point in self.points for run in point.runs]
-
-    def _run(self, run: int | str) -> Measured:
-        runs = self.runs
-        if isinstance(run, int):
-            if not -len(runs) <= run < len(runs):
-                raise InputError(f"no run {run}: there are {len(runs)}")
-            return runs[run]
-        found = [r for r in runs if r.run.id.startswith(run)]
-        if len(found) != 1:
-            raise InputError(f"{len(found)} runs have an id that begins with {run!r}")
-        return found[0]
-
-
-def metrics_of(store: Store, runs: list[Run]) -> dict[str, dict[str, Any]]:
-    """The metrics of those of `runs` that are in `store` and can be read, by their ids."""
-    # What cannot be read is not done; `measure` says why.
-    return {run: m for run, m in read_metrics(store, runs).items() if isinstance(m, dict)}
-
-
-def measure(store: Store, plan: Plan) -> Results:
-    """The metrics of every run of `plan` that is in `store`. Reads the store and nothing else.
-
-    Raises `DamageError` if runs cannot be read.
-    """
-    beside = companions.of(plan)
-    outcomes = read_metrics(store, [*plan.runs, *beside.runs])
-    unreadable = {i: why for i, why in outcomes.items() if isinstance(why, Exception)}
-    if unreadable:
-        raise DamageError(store.path, list(unreadable), str(next(iter(unreadable.values()))))
-    measured = {i: found for i, found in outcomes.items() if isinstance(found, dict)}
-    for run in plan.runs:
-        if run.id in measured:
-            baselines.compare(measured[run.id], beside.baselines.get(run.id, []), measured)
-    points = []
-    for index, point in enumerate(plan.points):
-        runs = [Measured(run, store, measured[run.id]) for run in point.runs if run.id in measured]
-        _compare_repeats(runs)
-        _compare_widths(plan, runs)
-        shifted = beside.shifted.get(index, [])
-        _compare_phases(runs, [measured[r.id] for r in shifted if r.id in measured])
-        points.append(Point(index, point.params, point.label, point.short_label, runs))
-    return Results(store, plan, points)
-
-
-def read_metrics(store: Store, runs: list[Run]) -> dict[str, dict[str, Any] | RunError]:
-    """The metrics of those of `runs` that are in `store`, by their ids, or why one cannot be read.
-
-    They are in the runs' files; those of another version are measured again from the trace. Of up
-    to `CHECKED` runs every byte is read and compared with its digest.
-    """
-    ids = list(dict.fromkeys(run.id for run in runs))
-    decode = msgspec.json.Decoder(dict[str, Any]).decode
-
-    def read(run: str, told: Told | None) -> dict[str, Any] | RunError:
-        if told is None:
-            return RunError(f"{store.file(run)} is not as it was written")
-        try:
-            current = told.metrics_version == _core.METRICS_VERSION
-            return decode(told.metrics if current else store.trace(run).measured())
-        except msgspec.DecodeError as error:
-            return RunError(f"{store.file(run)}: {error}")
-        except RunError as error:
-            return error
-
-    found: dict[str, dict[str, Any] | RunError] = {}
-    for start in range(0, len(ids), CHECKED):
-        told = store.told(ids[start : start + CHECKED], whole=len(ids) <= CHECKED)
-        found |= {run: read(run, said) for run, said in told.items()}
-    return found
-
-
-def _compare_repeats(runs: list[Measured]) -> None:
-    """Adds the warnings that only the runs of a point together can raise, to each of them."""
-    if len(runs) < 2:
-        return
-    raised = json.loads(_core.compare_repeats([json.dumps(run.metrics) for run in runs]))
-    for run in runs:
-        run.metrics["warnings"].extend(raised)
-
-
-def _compare_widths(plan: Plan, runs: list[Measured]) -> None:
-    """Adds the warning that the runs of a point are not as sure as asked, to each of them."""
-    if plan.until is None or not runs:
-        return
-    raised = repeats.warning(plan.until, [run.metrics for run in runs])
-    if raised is not None:
-        for run in runs:
-            run.metrics["warnings"].append(raised)
-
-
-def _compare_phases(runs: list[Measured], shifted: list[dict[str, Any]]) -> None:
-    """Adds the warning that a shifted start raises, to each run of a point."""
-    if not runs:
-        return
-    raised = phase.warning(runs[0].metrics, shifted)
-    if raised is not None:
-        for run in runs:
-            run.metrics["warnings"].append(raised)
 
 
 def _listed(asked: str | Sequence[str] | None) -> tuple[str, ...]:
     """What was asked for, one by one."""
     names = asked.split(",") if isinstance(asked, str) else asked or ()
     return tuple(name.strip() for name in names if name.strip())
-
-
-def _plain(params: dict[str, Any]) -> dict[str, Any]:
-    """Sweep parameters as the cells of a table."""
-    return {
-        k: v if isinstance(v, str | int | float | bool | None) else json.dumps(v)
-        for k, v in params.items()
-    }
-
-
-def _plain_bottleneck(metrics: dict[str, Any]) -> dict[str, Any]:
-    """The bottleneck's numbers; those of a named queue under `band.QUEUE.NAME`."""
-    found = {name: value for name, value in metrics["bottleneck"].items() if name != "bands"}
-    for band in metrics["bottleneck"].get("bands", []):
-        found |= {f"band.{band['name']}.{k}": v for k, v in band.items() if k != "name"}
-    return found
-
-
-def _spread(name: str, value: Any) -> dict[str, float | None]:
-    if value is None:
-        return {name: None, f"{name}_low": None, f"{name}_high": None}
-    return {name: value.mean, f"{name}_low": value.low, f"{name}_high": value.high}

@@ -20,11 +20,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cclab import api
+from cclab import sweep
 from cclab.errors import InputError, RunError
-from cclab.stats import estimate
+from cclab.measure.stats import estimate
+from cclab.plan.study import Study
 from cclab.store import Store
-from cclab.study import Study
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -79,7 +79,7 @@ def simulated(runs: int, window: int, noise: float, jobs: int) -> Iterator[tuple
     settings = [f"flow.rwnd={window * MSS}B", f"traffic.noise.load={noise}"]
     plan = Study.load(STUDY).plan(set=settings, repeat=runs)
     with tempfile.TemporaryDirectory() as folder:
-        results = api.carry_out(plan, Store(Path(folder)), jobs=jobs)
+        results = sweep.carry_out(plan, Store(Path(folder)), jobs=jobs)
         for point in results.points:
             scenario = point.runs[0].run.scenario
             flows = "+".join(flow["name"] for flow in scenario["flows"])

@@ -27,7 +27,8 @@ from pathlib import Path
 
 import polars as pl
 
-from cclab import _core, api, trace
+from cclab import _core, api
+from cclab.store import trace
 
 HERE = Path(__file__).parent
 STUDY = HERE / "acknowledgements.toml"

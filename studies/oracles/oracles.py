@@ -35,10 +35,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from cclab import _core, api
+from cclab import _core, sweep
 from cclab.errors import InputError, RunError
+from cclab.plan.study import Study
 from cclab.store import Store
-from cclab.study import Study
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -157,7 +157,7 @@ def measured(
         backend=backend,
         repeat=runs,
     )
-    results = api.carry_out(plan, Store(out), jobs=jobs)
+    results = sweep.carry_out(plan, Store(out), jobs=jobs)
     for point in results.points:
         rate, rtt, limit = (str(value) for value in point.params.values())
         cell = Cell(
@@ -379,7 +379,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rival", choices=["no", "yes"], action="append")
     parser.add_argument("--record", action="store_true", help="run what no recording has yet")
     parser.add_argument("--again", action="store_true", help="record anew what is there")
-    parser.add_argument("--jobs", type=int, default=api.cpus(), metavar="N")
+    parser.add_argument("--jobs", type=int, default=sweep.cpus(), metavar="N")
     return parser.parse_args()
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from cclab.execute import Listener, State
 
-_AFTER_RUNS = ("cclab.results", "cclab.report.page", "cclab.report.explore")
+_AFTER_RUNS = ("cclab.measure.results", "cclab.report.page", "cclab.report.explore")
 """These modules take longer to load than many commands run; loading them has no effect."""
 
 

@@ -168,7 +168,7 @@ def _written(
     formats: list[str],
 ) -> Capture:
     """Analyses `file`, writes all of it, and says where."""
-    from cclab.series import folder as folders
+    from cclab.captures.series import folder as folders
 
     name = "standard input" if str(file) == "-" else file.name
     folder = folders.Folder(out or Path(f"{name.replace(' ', '-')}.analysis"))

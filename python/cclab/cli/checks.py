@@ -6,8 +6,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from cclab import kernel
-from cclab.backends import host
 from cclab.errors import InputError
+from cclab.execute.backends import host
 from cclab.kernel import programs
 
 

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from cclab.api import cpus
 from cclab.cli import options
 from cclab.cli.console import count, note, tell
 from cclab.errors import InputError
+from cclab.sweep import cpus
 
 app = typer.Typer(help="Workers for `cclab run --cluster ADDRESS`.", no_args_is_help=True)
 

@@ -10,7 +10,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from cclab import api, units
+from cclab import sweep, units
 from cclab.cli import options
 from cclab.cli.console import count, note, print_json, print_warnings, show, stdout, tell
 from cclab.cli.exits import EXPECTATION_FAILED
@@ -163,7 +163,7 @@ def _check_figure(file: Path | None) -> None:
 
 def _write(compared: Comparison, file: Path) -> None:
     """The figure into its file."""
-    from cclab.report.figures.style import saved
+    from cclab.drawing.style import saved
 
     drawn = saved(compared.figure(), file.suffix.lower().removeprefix("."))
     try:
@@ -197,7 +197,7 @@ def _run(letter: str, planned: PlannedSide, jobs: int | None) -> Side:
     """Runs what the side's folder misses."""
     from cclab.comparison.results import Side
 
-    plan = api.grown(planned.plan, planned.store)
+    plan = sweep.grown(planned.plan, planned.store)
     survey = planned.store.survey(plan)
     runs = count(len(plan.runs), "run")
     note(
@@ -206,7 +206,7 @@ def _run(letter: str, planned: PlannedSide, jobs: int | None) -> Side:
         else f"{letter}, {planned.label}: {runs} to do in {planned.store.path}"
     )
     with SweepProgress() as progress:
-        measured = api.carry_out(
+        measured = sweep.carry_out(
             plan, planned.store, missing=survey.missing, jobs=jobs, listener=progress
         )
     return Side(planned.label, measured)

@@ -125,7 +125,7 @@ def _scaled(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> tuple[str, 
 
 
 def _talk_cells(row: dict[str, Any], gaps: list[str], rtts: list[str]) -> list[str]:
-    from cclab.series.talks import spoken
+    from cclab.captures.series.talks import spoken
 
     return [
         str(row["conversation"]),
@@ -182,7 +182,7 @@ def _print_reasons(rows: list[dict[str, Any]]) -> None:
 
 def _print_together(together: dict[str, Any]) -> None:
     """Prints how flows shared the rate, where there are two or more."""
-    from cclab.series.flows import shares
+    from cclab.captures.series.flows import shares
 
     if together["flows"] < 2:
         return

@@ -9,13 +9,13 @@ from rich.table import Table
 from rich.text import Text
 
 from cclab import units
-from cclab.api import absent_kernels
 from cclab.cli import options
 from cclab.cli.console import print_json, show, stdout, tell
 from cclab.explain import explain as explain_scenario
 from cclab.explain import told
-from cclab.grouped import MOST_FLOWS
-from cclab.study import Study
+from cclab.measure.grouped import MOST_FLOWS
+from cclab.plan.study import Study
+from cclab.sweep import absent_kernels
 
 if TYPE_CHECKING:
     from cclab.explain import Explanation, FlowExplanation, Link

@@ -7,16 +7,16 @@ import shlex
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from cclab import expect
 from cclab.cli.console import complain, count, note
+from cclab.measure import expect
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from cclab.errors import RunsFailedError
+    from cclab.measure.results import Results
     from cclab.plan import Plan, Run
-    from cclab.results import Results
+    from cclab.sweep import RunsFailedError
 
 _MOST_SHOWN = 20
 _LEAST_ID = 8

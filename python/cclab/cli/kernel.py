@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from cclab.kernel import State
-    from cclab.kernel.test import Check
+    from cclab.verification.kernels import Check
 
 _PLAIN_EVERY_S = 5.0
 
@@ -118,7 +118,7 @@ def path(name: Name = None) -> None:
 @app.command("test")
 def try_(name: Name = None) -> None:
     """Boot a kernel and try it: the delay of a ping, the rate of a transfer, the variants."""
-    from cclab.kernel.test import checks
+    from cclab.verification.kernels import checks
 
     done = []
     for check in checks(_there(name)):

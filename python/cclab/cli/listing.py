@@ -12,13 +12,14 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from cclab import _core, ready
-from cclab.backends import alone
+from cclab import _core
 from cclab.cli import options
 from cclab.cli.console import note, print_json, show, stdout
 from cclab.errors import InputError, StudyError
+from cclab.execute.backends import alone
 from cclab.explain.shown import plain
-from cclab.study import Study
+from cclab.plan import ready
+from cclab.plan.study import Study
 
 _COLUMNS = (
     "name",

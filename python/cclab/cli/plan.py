@@ -9,20 +9,20 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from cclab import companions, costs, estimate
-from cclab.api import check, cpus
-from cclab.backends import BACKENDS
-from cclab.backends import backend as backend_of
 from cclab.cli import options
 from cclab.cli.console import count, print_json, print_warnings, show, stdout, tell
 from cclab.cli.progress import duration
 from cclab.errors import InputError
-from cclab.plan import Plan, Point, Run, short_key, text
-from cclab.study import Study
-from cclab.summary import folded
+from cclab.execute import costs, estimate
+from cclab.execute.backends import BACKENDS
+from cclab.execute.backends import backend as backend_of
+from cclab.measure.summary import folded
+from cclab.plan import Plan, Point, Run, companions, short_key, text
+from cclab.plan.study import Study
+from cclab.sweep import check, cpus
 
 if TYPE_CHECKING:
-    from cclab.companions import Companions, Why
+    from cclab.plan.companions import Companions, Why
 
 _MOST_ROWS = 40
 _WORDS: dict[Why, str] = {

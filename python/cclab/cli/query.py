@@ -117,9 +117,9 @@ def query(
 
 def _tell_plans(folder: Path, rows: pl.DataFrame) -> None:
     """Which plans the rows are of, where they are of several."""
-    from cclab.index.tables import PLAN
     from cclab.queries import plans
     from cclab.store import Store
+    from cclab.store.index.tables import PLAN
 
     seen = rows[PLAN].drop_nulls().unique().to_list() if PLAN in rows.columns else []
     if len(seen) < 2:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cclab import api, report
+from cclab import api, report, sweep
 from cclab.cli import ahead, failures, options
 from cclab.cli.console import count, note, print_json, print_tables, print_warnings
 from cclab.cli.exits import EXPECTATION_FAILED, RUN_FAILED
 from cclab.cli.progress import SweepProgress
-from cclab.errors import RunsFailedError
 from cclab.report import tables
+from cclab.sweep import RunsFailedError
 
 if TYPE_CHECKING:
-    from cclab.results import Results
+    from cclab.measure.results import Results
     from cclab.store import Store
 
 
@@ -45,7 +45,7 @@ def run(
     """Run a study: what the results folder already holds is not run again."""
     plan = api.planned(study, set=set_ or [], backend=backend, repeat=repeat, seed=seed)
     store = api.store_of(plan, out or api.results_folder(study))
-    plan = api.grown(plan, store)
+    plan = sweep.grown(plan, store)
     survey = store.survey(plan)
     if survey.sound:
         planned, verb = count(len(plan.runs), "run"), "is" if len(plan.runs) == 1 else "are"
@@ -55,7 +55,7 @@ def run(
     failed: RunsFailedError | None = None
     try:
         with SweepProgress() as progress:
-            measured = api.carry_out(
+            measured = sweep.carry_out(
                 plan,
                 store,
                 missing=survey.missing,

@@ -84,9 +84,9 @@ def gc(
     json: options.Json = False,
 ) -> None:
     """Remove what no plan needs: its runs, what was set aside, what dead processes left."""
-    from cclab.backends import outdated
-    from cclab.index import Index
+    from cclab.plan.outdated import outdated
     from cclab.store import gc as collector
+    from cclab.store.index import Index
 
     store = _store(folder)
     known = outdated if other_versions else None
@@ -139,8 +139,8 @@ def bring(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The results folder to add to.")],
 ) -> None:
     """Bring the runs and plans of another results folder, or of an archive, into one."""
-    from cclab.index import Index
     from cclab.store import transfer
+    from cclab.store.index import Index
 
     done = transfer.bring(source, Store(folder))
     Index(Store(folder)).refresh()

@@ -11,7 +11,7 @@ from cclab.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cclab.stats import Floats
+    from cclab.measure.stats import Floats
 
 Correction = Literal["fdr", "holm"]
 """What the correction bounds: `fdr`, the share of wrong verdicts among all verdicts (Benjamini and

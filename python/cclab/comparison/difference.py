@@ -1,4 +1,4 @@
-"""The difference of two sets of runs. As in `cclab.stats`, a run is one observation."""
+"""The difference of two sets of runs. As in `measure.stats`, a run is one observation."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from cclab import stats
 from cclab.comparison import permutation
-from cclab.stats import Estimate, estimates
+from cclab.measure import stats
+from cclab.measure.stats import Estimate, estimates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike
 
-    from cclab.stats import Flags, Floats, Whole
+    from cclab.measure.stats import Flags, Floats, Whole
 
     Table = Sequence[Sequence[float | None]] | Floats
 

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 from cclab import versions
 from cclab.comparison import permutation
 from cclab.comparison.correction import LEVEL
-from cclab.summary import Raised, warnings
+from cclab.measure.summary import Raised, warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cclab.comparison.changes import Change
     from cclab.comparison.correction import Correction
     from cclab.comparison.matching import Match
     from cclab.comparison.results import Kind
+    from cclab.measure.results import Results
     from cclab.plan import Plan
-    from cclab.results import Results
+    from cclab.plan.changes import Change
 
 _ENOUGH_RUNS = 10
 """With fewer runs, more than about one interval in ten excludes zero where there is no difference,

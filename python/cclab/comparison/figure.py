@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from cclab.drawing import legend
+from cclab.drawing.style import INK, MUTED, Drawing, styled
 from cclab.errors import InputError
-from cclab.report.figures import legend
-from cclab.report.figures.style import INK, MUTED, Drawing, styled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cclab.comparison.margin import Margin
     from cclab.comparison.metric import Metric
     from cclab.comparison.results import Compared, Comparison
-    from cclab.stats import Estimate
+    from cclab.measure.stats import Estimate
 
 _SHADE = "#f6d9c9"
 _LOOKS: dict[str, tuple[str, str, str]] = {

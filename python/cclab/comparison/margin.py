@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from cclab import _core, findings
+from cclab import _core
 from cclab.errors import InputError
+from cclab.measure import findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from cclab.comparison.difference import Difference
     from cclab.comparison.matching import Row
     from cclab.comparison.metric import Metric
-    from cclab.stats import Estimate
+    from cclab.measure.stats import Estimate
 
 Standing = Literal["better", "no-worse", "worse", "undecided"]
 """B against A, where being worse by less than the margin does not matter."""

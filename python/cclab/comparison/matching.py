@@ -6,10 +6,9 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cclab.comparison.changes import Change, changes
 from cclab.comparison.difference import Difference, differences
 from cclab.comparison.metric import follows_window
-from cclab.grouped import MOST_FLOWS
+from cclab.measure.grouped import MOST_FLOWS
 from cclab.metrics import (
     FLOW_GROUPS,
     group_share,
@@ -21,12 +20,13 @@ from cclab.metrics import (
     warmed_up,
 )
 from cclab.metrics import Subject as Owner
+from cclab.plan.changes import Change, changes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cclab.comparison.metric import Metric
-    from cclab.results import Measured, Point, Results
+    from cclab.measure.results import Measured, Point, Results
 
 
 @dataclass(frozen=True)

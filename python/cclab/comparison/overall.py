@@ -23,14 +23,14 @@ from cclab.comparison import permutation
 from cclab.comparison.correction import Correction, adjusted
 from cclab.comparison.difference import TINY
 from cclab.comparison.verdict import Code, code_of
-from cclab.stats import SEED, weighed_sums
+from cclab.measure.stats import SEED, weighed_sums
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cclab.comparison.matching import Match, Row
     from cclab.comparison.metric import Metric
-    from cclab.stats import Floats
+    from cclab.measure.stats import Floats
 
 
 @dataclass(frozen=True)

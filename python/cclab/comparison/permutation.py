@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cclab.stats import SEED, over_blocks, weighed_sums
+from cclab.measure.stats import SEED, over_blocks, weighed_sums
 
 if TYPE_CHECKING:
-    from cclab.stats import Floats
+    from cclab.measure.stats import Floats
 
 DRAWN = 9_999
 """Labellings drawn where there are more than `EXACT_UP_TO`."""

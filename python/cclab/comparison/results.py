@@ -17,13 +17,13 @@ from cclab.metrics import OF_SEVERAL, shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from cclab.comparison.changes import Change
     from cclab.comparison.demand import Fault
     from cclab.comparison.difference import Difference
     from cclab.comparison.margin import Margin, Standing
-    from cclab.report.figures.style import Drawing
-    from cclab.results import Results
-    from cclab.summary import Raised
+    from cclab.drawing.style import Drawing
+    from cclab.measure.results import Results
+    from cclab.measure.summary import Raised
+    from cclab.plan.changes import Change
 
 SCHEMA = "cclab-compare/2"
 """Name and version of the comparison's document; docs/compare.schema.json describes it."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from cclab import _core, api, kernel
+from cclab import _core, api, kernel, sweep
 from cclab.errors import DamageError, InputError
+from cclab.plan.study import Study
 from cclab.store import Store
-from cclab.study import Study
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from cclab.comparison.margin import Margin
     from cclab.comparison.results import Comparison, Kind, Side
     from cclab.execute import Listener
+    from cclab.measure.results import Results
     from cclab.plan import Plan
-    from cclab.results import Results
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def compare(
         a, b, study, flows=flows, out=out, backend=backend, repeat=repeat, seed=seed, set=set
     )
     done = [
-        Side(one.label, api.carry_out(one.plan, one.store, jobs=jobs, listener=listener))
+        Side(one.label, sweep.carry_out(one.plan, one.store, jobs=jobs, listener=listener))
         for one in (pair.a, pair.b)
     ]
     return compare_results(pair.kind, *done, meant=pair.meant, **how)
@@ -136,7 +136,7 @@ def side(given: str | Path | Results) -> Side:
     `InputError` if it holds none.
     """
     from cclab.comparison.results import Side
-    from cclab.results import Results
+    from cclab.measure.results import Results
 
     if isinstance(given, Results):
         return Side(str(given.store.path), given)
@@ -214,7 +214,7 @@ def plan_pair(
         each = (f"flow.{name}{copy}.{key}" for name in replaced for copy in ("", ".*"))
         meant = [*whole, *stars, *each]
     for plan in plans:
-        api.check(plan)
+        sweep.check(plan)
     side_a, side_b = (
         PlannedSide(name, plan, _store(plan, name, out))
         for name, plan in zip((a, b), plans, strict=True)

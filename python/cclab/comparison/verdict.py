@@ -11,7 +11,7 @@ from cclab.comparison.correction import LEVEL
 if TYPE_CHECKING:
     from cclab.comparison.difference import Difference
     from cclab.comparison.metric import Metric
-    from cclab.stats import Estimate
+    from cclab.measure.stats import Estimate
 
 Code = Literal["better", "worse", "higher", "lower", "no-evidence"]
 """B against A. `higher` and `lower` are the verdicts on metrics without a better direction.

@@ -15,15 +15,15 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cclab import costs
 from cclab._core import Progress
+from cclab.execute import costs
 from cclab.execute.agenda import Agenda
 from cclab.execute.state import Listener, State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cclab.backends import Backend
+    from cclab.execute.backends import Backend
     from cclab.execute.crew import Crew, Done
     from cclab.plan import Run
     from cclab.store import Writer

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cclab.costs import Costs
+    from cclab.execute.costs import Costs
     from cclab.plan import Run
 
 _BATCH_S = 0.25

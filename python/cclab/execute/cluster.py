@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from cclab import _core, versions
-from cclab.backends import backend as backend_called
-from cclab.backends import outdated
 from cclab.errors import InputError, RunError
 from cclab.execute.address import check_address
+from cclab.execute.backends import backend as backend_called
 from cclab.execute.crew import Done, check_disk, work
+from cclab.plan.outdated import outdated
 from cclab.store.folder import ENDING
 
 try:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from cclab._core import Progress
-    from cclab.backends import Backend
+    from cclab.execute.backends import Backend
     from cclab.plan import Run
     from cclab.store import Writer
 

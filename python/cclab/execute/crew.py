@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from cclab import _core
-from cclab.backends.alone import is_alone
 from cclab.errors import OF_THE_DISK
+from cclab.execute.backends.alone import is_alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from cclab._core import Progress
-    from cclab.backends import Backend
+    from cclab.execute.backends import Backend
     from cclab.plan import Run
     from cclab.store import Writer
 

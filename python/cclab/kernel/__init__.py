@@ -15,6 +15,7 @@ from cclab.kernel.cache import (
     listed,
     not_built,
 )
+from cclab.kernel.keys import keys
 from cclab.kernel.make import build
 from cclab.kernel.modules import Module, linked
 from cclab.kernel.source import debian, package
@@ -32,6 +33,7 @@ __all__ = [
     "debian",
     "installed",
     "is_series",
+    "keys",
     "linked",
     "listed",
     "not_built",

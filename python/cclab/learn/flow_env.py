@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cclab.learn.interval import Interval
-    from cclab.study import Study
+    from cclab.plan.study import Study
 
 
 class FlowEnv(gymnasium.Env["NDArray[np.float32]", "NDArray[np.float32]"]):

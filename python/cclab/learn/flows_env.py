@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cclab.learn.interval import Interval
-    from cclab.study import Study
+    from cclab.plan.study import Study
 
     Seen = NDArray[np.float32]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cclab.errors import InputError
-from cclab.study import Study
+from cclab.plan.study import Study
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,20 +15,20 @@ import polars as pl
 
 from cclab.errors import InputError
 from cclab.expressions import Term
-from cclab.index import Index
-from cclab.index.dimensions import UNITS
-from cclab.index.tables import PLAN
 from cclab.queries import columns as names
 from cclab.queries import groups
 from cclab.queries.expression import condition, kind_of
 from cclab.store import Store
+from cclab.store.index import Index
+from cclab.store.index.dimensions import UNITS
+from cclab.store.index.tables import PLAN
 from cclab.store.planned import check_is_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from cclab.index import Tables
+    from cclab.store.index import Tables
 
 Table = Literal["runs", "flows", "groups", "traffic", "probes"]
 

@@ -18,14 +18,14 @@ import polars as pl
 from cclab import metrics
 from cclab.errors import InputError
 from cclab.expressions import Term
-from cclab.index.dimensions import of_column
-from cclab.index.tables import PLAN
 from cclab.queries.expression import compile, kind_of, same, used_in
+from cclab.store.index.dimensions import of_column
+from cclab.store.index.tables import PLAN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cclab.index import Tables
+    from cclab.store.index import Tables
 
 Terms = dict[str, Term]
 

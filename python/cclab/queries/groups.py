@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from cclab import metrics, stats
+from cclab import metrics
 from cclab.errors import InputError
+from cclab.measure import stats
 from cclab.queries.columns import OWN, Wide, named, unique
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from cclab import versions
-from cclab.comparison.changes import changes
+from cclab.plan.changes import changes
 from cclab.store.planned import planned
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from cclab.measure.results import Results
     from cclab.report.figures import Asked
-    from cclab.results import Results
 
 __all__ = ["EXPLORE", "PAGE", "check", "refresh", "write", "write_figure"]
 

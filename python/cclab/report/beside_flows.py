@@ -12,9 +12,9 @@ from cclab.report.cells import Cells, Table, only_measured
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cclab.results import Results
-    from cclab.stats import Estimate
-    from cclab.summary import PointSummary
+    from cclab.measure.results import Results
+    from cclab.measure.stats import Estimate
+    from cclab.measure.summary import PointSummary
 
 
 def groups(results: Results, most: int | None = None) -> Table | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cclab import grouped
+from cclab.measure import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from cclab.measure.stats import Estimate
     from cclab.metrics import Metric
-    from cclab.stats import Estimate
 
 NONE = "–"
 """What stands where there is no number."""

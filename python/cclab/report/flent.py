@@ -16,17 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cclab import _core, ready
+from cclab import _core
 from cclab.errors import InputError, StoreError
+from cclab.plan import ready
+from cclab.plan.study import Study
 from cclab.report.quantities import stem
-from cclab.study import Study
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy.typing as npt
 
-    from cclab.results import Measured, Results
+    from cclab.measure.results import Measured, Results
 
     Floats = npt.NDArray[np.float64]
     Values = list[float | None]

@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cclab import grouped, metrics
+from cclab import metrics
 from cclab.kernel import DEFAULT
+from cclab.measure import grouped
 from cclab.plan import short_key, text
 from cclab.report.cells import NONE, Cells, Table, only_measured
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cclab.measure.results import Results
+    from cclab.measure.stats import Estimate
+    from cclab.measure.summary import PointSummary
     from cclab.metrics import Metric
-    from cclab.results import Results
-    from cclab.stats import Estimate
-    from cclab.summary import PointSummary
 
 HOLDS_BACK = {
     "cwnd": "cwnd",

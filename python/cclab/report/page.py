@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING
 
-import jinja2
-from markupsafe import Markup
-from markupsafe import escape as markup_escape
-
-from cclab import _core, expect, metrics, versions
+from cclab import _core, metrics, versions
+from cclab.measure import expect
+from cclab.pages import inline, narrow, template
 from cclab.report import figures, tables
 from cclab.report.figures.panels import MOST_PANELS
 from cclab.report.figures.settings import NOTHING, Settings, check_labels, named_in
 
 if TYPE_CHECKING:
+    from cclab.drawing.style import Drawing
+    from cclab.measure.results import Results
     from cclab.report.figures import Kind
-    from cclab.report.figures.style import Drawing
-    from cclab.results import Results
 
 MOST_LISTED = 1000
 """Runs, and sweep points that do not meet an expectation, that the page names."""
-
-_NARROW_PT = 330
 
 _OF_THE_REPORT = {
     "limited by": "What held the flow back for the largest part of its time.",
@@ -90,7 +84,7 @@ def html(results: Results, drawn: Drawn) -> str:
     groups = tables.groups(results, tables.MOST_POINTS)
     whole = tables.table(results, tables.MOST_POINTS, every=True) if tables.folds(results) else None
     beside = tables.beside(results, tables.MOST_POINTS)
-    return template("page.html.j2").render(
+    return template("page.html.j2", "cclab.report").render(
         plan=plan,
         points=len(plan.points),
         table=table,
@@ -126,7 +120,7 @@ def html(results: Results, drawn: Drawn) -> str:
 
 def fragment(results: Results) -> str:
     """The table and the warnings, for a notebook's cell."""
-    return template("fragment.html.j2").render(
+    return template("fragment.html.j2", "cclab.report").render(
         plan=results.plan,
         table=tables.table(results, tables.MOST_POINTS),
         groups=tables.groups(results, tables.MOST_POINTS),
@@ -144,20 +138,6 @@ def _fidelity(results: Results) -> str:
     if not verdicts:
         return ""
     return f"kept up with {verdicts.count('kept up')} of {len(verdicts)} runs in real time"
-
-
-def inline(name: str, title: str, svg: bytes) -> Markup:
-    """An SVG as an element of a page: no prologue, and no ids that clash with another's.
-
-    `name` is the figure's own on the page, and `title` says what it shows.
-    """
-    text = svg.decode()
-    text = text[text.index("<svg") :]
-    text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    # An image that the figure holds (`href="data:..."`) has no id.
-    text = re.sub(r'(\sid="|href="#|url\(#)', rf"\g<1>{name}-", text)
-    named = f'<svg role="img" aria-label="{markup_escape(title)}"'
-    return Markup(named + text.removeprefix("<svg"))
 
 
 def _definitions(shown: list[tables.Table], *, warm: bool) -> dict[str, str]:
@@ -181,24 +161,3 @@ def _definitions(shown: list[tables.Table], *, warm: bool) -> dict[str, str]:
         and any(heading.startswith(metric.heading) for heading in headings)
     }
     return definitions | (_OF_PERCENTILES if "group" in headings else {}) | _OF_THE_REPORT
-
-
-def narrow(svg: bytes) -> bool:
-    """Whether two such figures fit side by side."""
-    width = re.search(rb'<svg[^>]*\swidth="([\d.]+)pt"', svg)
-    return width is not None and float(width[1]) < _NARROW_PT
-
-
-@cache
-def template(name: str, package: str = "cclab.report") -> jinja2.Template:
-    """The template called `name` of a package; it can include those of reports."""
-    environment = jinja2.Environment(
-        loader=jinja2.ChoiceLoader(
-            [jinja2.PackageLoader(p, ".") for p in dict.fromkeys((package, "cclab.report"))]
-        ),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template(name)

@@ -10,15 +10,15 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cclab import metrics, units
+from cclab.drawing.palette import lent
 from cclab.errors import InputError
-from cclab.report.palette import lent
-from cclab.stats import estimates
+from cclab.measure.stats import estimates
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from cclab.results import Measured, Point, Results
-    from cclab.stats import Estimate
+    from cclab.measure.results import Measured, Point, Results
+    from cclab.measure.stats import Estimate
 
 Place = TypeVar("Place", bound="Hashable")
 

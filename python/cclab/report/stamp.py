@@ -11,7 +11,7 @@ from cclab import _core
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cclab.results import Results
+    from cclab.measure.results import Results
 
 _FILE = "stamp.json"
 

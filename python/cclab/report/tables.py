@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from cclab.results import Point, Results
-    from cclab.summary import PointSummary, TrafficSummary
+    from cclab.measure.results import Point, Results
+    from cclab.measure.summary import PointSummary, TrafficSummary
 
 __all__ = [
     "MOST_POINTS",

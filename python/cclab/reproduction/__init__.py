@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cclab import backends
 from cclab.errors import InputError
+from cclab.execute import backends
 from cclab.reproduction import judge, printed, references, runs
 from cclab.reproduction.file import load, names
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cclab.execute import Listener
+    from cclab.measure.results import Results
     from cclab.reproduction.figures import Drawn
     from cclab.reproduction.file import Published
     from cclab.reproduction.judge import Judged
     from cclab.reproduction.printed import Filled
     from cclab.reproduction.runs import Done, Planned
     from cclab.reproduction.schema import Claim, Suspicion
-    from cclab.results import Results
 
 __all__ = ["RESULTS", "SCHEMA", "Reproduced", "load", "names", "reproduce"]
 

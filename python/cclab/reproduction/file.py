@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from cclab.backends import BACKENDS
 from cclab.errors import InputError, StudyError
+from cclab.execute.backends import BACKENDS
 from cclab.reproduction import expressions, schema
 from cclab.reproduction.schema import Check, Claim, Reproduction, Suspicion
 

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from cclab import findings
 from cclab.errors import StudyError
+from cclab.measure import findings
+from cclab.measure.stats import estimate
 from cclab.plan import short_key, text
 from cclab.reproduction import expressions, points
 from cclab.reproduction.file import checks_of, needs_of
 from cclab.reproduction.quantities import Names
-from cclab.stats import estimate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cclab.measure.results import Point, Results
+    from cclab.measure.stats import Estimate
     from cclab.reproduction.schema import Check, Claim, Suspicion, Term
-    from cclab.results import Point, Results
-    from cclab.stats import Estimate
 
 Finding = findings.Finding | Literal["not judged"]
 

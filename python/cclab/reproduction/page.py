@@ -9,9 +9,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from cclab import _core
+from cclab.drawing.style import svg
 from cclab.errors import StoreError
-from cclab.report.figures.style import svg
-from cclab.report.page import inline, narrow, template
+from cclab.pages import inline, narrow, template
 from cclab.reproduction import SCHEMA, document, printed
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from cclab.plan import text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from cclab.measure.results import Point
     from cclab.plan import Point as PlannedPoint
-    from cclab.results import Point
 
 
 _P = TypeVar("_P", "Point", "PlannedPoint")

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from cclab.errors import InputError, StudyError
+from cclab.measure.stats import estimate
 from cclab.reproduction import expressions, points
 from cclab.reproduction.judge import evaluated
-from cclab.stats import estimate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from cclab.measure.results import Point, Results
+    from cclab.measure.stats import Estimate
     from cclab.reproduction.file import Published
     from cclab.reproduction.schema import Column, Experiment, Rows, TableOf
-    from cclab.results import Point, Results
-    from cclab.stats import Estimate
 
 
 @dataclass(frozen=True)

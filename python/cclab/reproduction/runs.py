@@ -7,21 +7,21 @@ import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from cclab import api
+from cclab import sweep
 from cclab.errors import InputError, StoreError, StudyError
+from cclab.plan.study import Study
 from cclab.reproduction.file import NAME
 from cclab.store import Store
-from cclab.study import Study
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from cclab.execute import Listener
+    from cclab.measure.results import Results
     from cclab.plan import Plan
     from cclab.reproduction.file import Published
     from cclab.reproduction.schema import Experiment
-    from cclab.results import Results
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def _planned(
     repeat = experiment.short.repeat if short else experiment.repeat.get(backend)
     try:
         made = study.plan(set=replaced, backend=backend, repeat=repeat)
-        api.check(made)
+        sweep.check(made)
     except (StudyError, InputError) as error:
         where = f"{published.folder / NAME}: experiment {experiment.name!r} on {backend}"
         raise InputError(f"{where}: {error}") from None
@@ -121,7 +121,7 @@ def carry_out(
         missing = experiment.store.survey(experiment.plan).missing
         timed = Timed.of(experiment.store) if len(missing) < len(experiment.plan.runs) else Timed()
         began = time.monotonic()
-        results = api.carry_out(
+        results = sweep.carry_out(
             experiment.plan,
             experiment.store,
             missing=missing,

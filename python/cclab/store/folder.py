@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cclab.plan import Run
+    from cclab.store.trace import Trace
     from cclab.store.writer import Writer
-    from cclab.trace import Trace
 
 State = Literal["sound", "damaged", "absent"]
 
@@ -125,7 +125,7 @@ class Store:
     def trace(self, run_id: str) -> Trace:
         """The trace of the run `run_id`; nothing is read yet."""
         # Its libraries take longer to load than many commands run.
-        from cclab.trace import Trace
+        from cclab.store.trace import Trace
 
         return Trace(self.file(run_id), self.captures / run_id)
 

@@ -7,9 +7,8 @@ import shutil
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cclab import companions
 from cclab.errors import StoreError
-from cclab.plan import Plan
+from cclab.plan import Plan, companions
 from cclab.store import disk
 from cclab.store.folder import PLAN
 from cclab.store.planned import unsettled

@@ -51,7 +51,7 @@ class Health:
 
 def examine(store: Store) -> Health:
     """Reads everything in `store` and compares it with what it was. Changes nothing."""
-    from cclab.index import Index
+    from cclab.store.index import Index
 
     store.check_version()
     found = Health()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cclab.index import Index
-from cclab.index.file import PLANS
+from cclab.store.index import Index
+from cclab.store.index.file import PLANS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

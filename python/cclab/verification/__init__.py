@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from cclab.errors import CaptureError, DamageError, InputError
-from cclab.results import Measured, read_metrics
+from cclab.measure.results import Measured, read_metrics
 from cclab.store import Store
 from cclab.verification import conditions
 from cclab.verification.declared import Condition

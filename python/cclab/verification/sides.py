@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cclab.captures import Problem
-    from cclab.results import Measured
-    from cclab.trace import Trace
+    from cclab.measure.results import Measured
+    from cclab.store.trace import Trace
 
 NANOSECONDS = 1e9
 

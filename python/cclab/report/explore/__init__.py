@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from cclab import _core
-from cclab.report import uplot
+from cclab.pages import template, uplot
 from cclab.report.explore import runs, series
-from cclab.report.page import template
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cclab.results import Results
+    from cclab.measure.results import Results
 
 
 def html(results: Results, wanted: Sequence[str] = ()) -> str:

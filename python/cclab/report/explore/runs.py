@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cclab.drawing.palette import look
 from cclab.errors import InputError
 from cclab.plan import short_key
-from cclab.report.palette import look
 from cclab.report.quantities import Quantity, flat
 from cclab.report.swept import axes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cclab.measure.results import Measured, Point, Results
     from cclab.plan import Plan
-    from cclab.results import Measured, Point, Results
 
 MOST_RUNS = 20_000
 """Most points of a scatter; more would hide each other and make the page slow to open."""

@@ -7,6 +7,8 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cclab.drawing.style import FORMATS, MUTED, saved, styled, svg
+from cclab.drawing.ticks import settled
 from cclab.errors import InputError
 from cclab.plan import short_key
 from cclab.report.figures import (
@@ -30,14 +32,12 @@ from cclab.report.figures import (
 )
 from cclab.report.figures.asked import NOTHING, Asked, TooMuchError, narrowed
 from cclab.report.figures.settings import Settings
-from cclab.report.figures.style import FORMATS, MUTED, saved, styled, svg
-from cclab.report.figures.ticks import settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from cclab.report.figures.style import Drawing
-    from cclab.results import Results
+    from cclab.drawing.style import Drawing
+    from cclab.measure.results import Results
 
 __all__ = [
     "FIGURES",

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from cclab.measure.results import Results
     from cclab.report.swept import Axis
-    from cclab.results import Results
 
 
 @dataclass(frozen=True)

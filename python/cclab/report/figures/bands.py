@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from cclab.report.figures.style import MUTED
+from cclab.drawing.style import MUTED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-    from cclab.report.palette import Look
+    from cclab.drawing.palette import Look
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _WIDE, _NARROW = 0.13, 0.25

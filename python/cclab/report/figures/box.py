@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.patches import Patch, Rectangle
 
-from cclab.report.figures import legend
+from cclab.drawing import legend
+from cclab.drawing.palette import Looks
 from cclab.report.figures.asked import TooMuchError
 from cclab.report.figures.sweep import layout
-from cclab.report.palette import Looks
 from cclab.report.quantities import called, lent_in, names_in, transfers_only, variants_of
 from cclab.report.swept import beside
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from cclab.drawing.palette import Look
+    from cclab.drawing.style import Drawing
+    from cclab.measure.results import Results
     from cclab.report.figures.asked import Asked
-    from cclab.report.figures.style import Drawing
     from cclab.report.figures.sweep import Place
-    from cclab.report.palette import Look
     from cclab.report.quantities import Quantity
-    from cclab.results import Results
 
 LEAST_RUNS = 5
 """Of fewer a box has no middle half to speak of."""

@@ -14,9 +14,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.path import Path
 
-from cclab.report.figures import legend
+from cclab.drawing import legend
+from cclab.drawing.style import FAINT, INK
 from cclab.report.figures.asked import TooMuchError
-from cclab.report.figures.style import FAINT, INK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
 
+    from cclab.drawing.style import Drawing
+    from cclab.measure.stats import Estimate
     from cclab.report.figures.facets import Facets
-    from cclab.report.figures.style import Drawing
     from cclab.report.quantities import Quantity
     from cclab.report.swept import Axis
-    from cclab.stats import Estimate
 
 MOST_CELLS = 20_000
 """Of all panels together."""

@@ -8,11 +8,11 @@ import numpy as np
 from matplotlib.ticker import PercentFormatter
 
 from cclab import units
-from cclab.report.figures import legend
+from cclab.drawing import legend
+from cclab.drawing.palette import Looks
+from cclab.drawing.ticks import logarithmic
 from cclab.report.figures.asked import TooMuchError
 from cclab.report.figures.facets import facets
-from cclab.report.figures.ticks import logarithmic
-from cclab.report.palette import Looks
 from cclab.report.quantities import grouped, lent_in, named, transfers
 from cclab.report.swept import axes_of, axis_called, beside
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
+    from cclab.drawing.palette import Look
+    from cclab.drawing.style import Drawing
+    from cclab.measure.results import Point, Results
     from cclab.report.figures.asked import Asked
-    from cclab.report.figures.style import Drawing
-    from cclab.report.palette import Look
     from cclab.report.swept import Axis
-    from cclab.results import Point, Results
 
 TITLE = "Completion times of transfers"
 CAPTION = (

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from matplotlib.ticker import NullFormatter, NullLocator
 
+from cclab.drawing import legend
+from cclab.drawing.palette import Looks
+from cclab.drawing.style import MUTED
 from cclab.errors import InputError
 from cclab.plan import text
-from cclab.report.figures import legend
 from cclab.report.figures.asked import TooMuchError
 from cclab.report.figures.facets import facets
 from cclab.report.figures.heatmap import fair_share
-from cclab.report.figures.style import MUTED
-from cclab.report.palette import Looks
 from cclab.report.quantities import called, estimated, lent_in, names_in, variants_of
 from cclab.report.swept import axes_of, axis_called, beside
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
+    from cclab.drawing.palette import Look
+    from cclab.drawing.style import Drawing
+    from cclab.measure.results import Point, Results
+    from cclab.measure.stats import Estimate
     from cclab.report.figures.asked import Asked
     from cclab.report.figures.facets import Facets
-    from cclab.report.figures.style import Drawing
-    from cclab.report.palette import Look
     from cclab.report.quantities import Quantity
     from cclab.report.swept import Axis
-    from cclab.results import Point, Results
-    from cclab.stats import Estimate
 
 TITLE = "Along a swept number"
 CAPTION = (

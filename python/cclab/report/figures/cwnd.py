@@ -11,9 +11,9 @@ from cclab import units
 from cclab.report.figures.panels import draw_flows, finish, grid, panels
 
 if TYPE_CHECKING:
+    from cclab.drawing.style import Drawing
+    from cclab.measure.results import Results
     from cclab.report.figures.panels import Panel
-    from cclab.report.figures.style import Drawing
-    from cclab.results import Results
 
 TITLE = "Congestion window and smoothed RTT over time"
 CAPTION = (

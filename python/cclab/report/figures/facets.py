@@ -8,8 +8,8 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cclab.drawing.style import Drawing
 from cclab.report.figures.asked import TooMuchError
-from cclab.report.figures.style import Drawing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,22 +7,23 @@ from typing import TYPE_CHECKING
 from matplotlib.lines import Line2D
 
 from cclab import units
-from cclab.report.figures import expectation, legend
+from cclab.drawing import legend
+from cclab.drawing.palette import Looks, lent
+from cclab.report.figures import expectation
 from cclab.report.figures.asked import TooMuchError
 from cclab.report.figures.sweep import layout
-from cclab.report.palette import Looks, lent
 from cclab.report.quantities import named, stem
 from cclab.report.swept import beside
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from cclab.report.figures.style import Drawing
+    from cclab.drawing.palette import Look
+    from cclab.drawing.style import Drawing
+    from cclab.measure.results import Results
+    from cclab.measure.stats import Estimate
+    from cclab.measure.summary import PointSummary
     from cclab.report.figures.sweep import Layout, Place
-    from cclab.report.palette import Look
-    from cclab.results import Results
-    from cclab.stats import Estimate
-    from cclab.summary import PointSummary
 
 TITLE = "Goodput by sweep point"
 CAPTION = (

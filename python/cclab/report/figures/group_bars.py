@@ -8,15 +8,15 @@ import numpy as np
 from matplotlib.patches import Patch
 
 from cclab import units
-from cclab.report.figures import legend
-from cclab.report.figures.style import INK, Drawing
-from cclab.report.palette import Looks, lent
+from cclab.drawing import legend
+from cclab.drawing.palette import Looks, lent
+from cclab.drawing.style import INK, Drawing
 
 if TYPE_CHECKING:
-    from cclab.grouped import GroupSummary
-    from cclab.report.palette import Look
-    from cclab.results import Results
-    from cclab.stats import Estimate
+    from cclab.drawing.palette import Look
+    from cclab.measure.grouped import GroupSummary
+    from cclab.measure.results import Results
+    from cclab.measure.stats import Estimate
 
 TITLE = "Goodput of groups"
 CAPTION = (

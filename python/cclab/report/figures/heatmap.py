@@ -13,11 +13,11 @@ from cclab.report.swept import axes_of, axis_called
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cclab.drawing.style import Drawing
+    from cclab.measure.results import Results
     from cclab.report.figures.asked import Asked
-    from cclab.report.figures.style import Drawing
     from cclab.report.quantities import Quantity
     from cclab.report.swept import Axis
-    from cclab.results import Results
 
 TITLE = "Heat map over two swept keys"
 CAPTION = (

@@ -5,22 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cclab.report.figures import legend
+from cclab.drawing import legend
+from cclab.drawing.palette import look
+from cclab.drawing.style import INK
 from cclab.report.figures.asked import TooMuchError
 from cclab.report.figures.crossed import crossing
 from cclab.report.figures.panels import reference
-from cclab.report.figures.style import INK
 from cclab.report.figures.sweep import layout
-from cclab.report.palette import look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-    from cclab.report.figures.style import Drawing
-    from cclab.results import Measured, Point, Results
-    from cclab.stats import Estimate
-    from cclab.summary import PointSummary
+    from cclab.drawing.style import Drawing
+    from cclab.measure.results import Measured, Point, Results
+    from cclab.measure.stats import Estimate
+    from cclab.measure.summary import PointSummary
 
 TITLE = "Jain's fairness index by sweep point"
 CAPTION = (

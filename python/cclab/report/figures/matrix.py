@@ -10,9 +10,9 @@ from cclab.report.quantities import called, names_in
 from cclab.report.swept import axes_of, axis_called
 
 if TYPE_CHECKING:
+    from cclab.drawing.style import Drawing
+    from cclab.measure.results import Results
     from cclab.report.figures.asked import Asked
-    from cclab.report.figures.style import Drawing
-    from cclab.results import Results
 
 TITLE = "All pairs of variants"
 CAPTION = (

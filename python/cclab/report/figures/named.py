@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cclab.report.palette import Dash
+    from cclab.drawing.palette import Dash
 
 _COLOURS = ("#1f5fa8", "#c8501e", "#2b7a3d", "#8e4b9e", "#8a6d00", "#146c74", "#b02a5b", "#555555")
 _DASHES: tuple[Dash, ...] = (

@@ -15,12 +15,12 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from cclab import units
+from cclab.drawing.legend import above
+from cclab.drawing.palette import Looks, apart, lent, look
+from cclab.drawing.style import MUTED, Drawing, line
 from cclab.metrics import kind
 from cclab.plan import short_key, text
 from cclab.report.figures import bands
-from cclab.report.figures.legend import above
-from cclab.report.figures.style import MUTED, Drawing, line
-from cclab.report.palette import Looks, apart, lent, look
 from cclab.report.quantities import named, stem
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-    from cclab.report.palette import Look
-    from cclab.results import Measured, Results
+    from cclab.drawing.palette import Look
+    from cclab.measure.results import Measured, Results
 
 MOST_PANELS = 6
 """More sweep points than this do not fit on a page; the first ones are shown."""

@@ -8,10 +8,11 @@ import numpy as np
 from matplotlib.lines import Line2D
 
 from cclab import units
-from cclab.report.figures import legend, named
+from cclab.drawing import legend
+from cclab.drawing.style import MUTED
+from cclab.drawing.ticks import logarithmic
+from cclab.report.figures import named
 from cclab.report.figures.panels import Panel, finish, grid, panels, panels_across
-from cclab.report.figures.style import MUTED
-from cclab.report.figures.ticks import logarithmic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.axes import Axes
 
-    from cclab.report.figures.style import Drawing
-    from cclab.results import Measured, Results
+    from cclab.drawing.style import Drawing
+    from cclab.measure.results import Measured, Results
 
     Floats = npt.NDArray[np.float64]
 

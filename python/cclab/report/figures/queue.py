@@ -10,11 +10,11 @@ import numpy as np
 from matplotlib.patches import Patch
 
 from cclab import units
+from cclab.drawing import legend
+from cclab.drawing.style import MUTED
 from cclab.explain import limits
-from cclab.report.figures import legend
 from cclab.report.figures.crossed import crossed, rate_bps
 from cclab.report.figures.panels import finish, grid, panels, thinned
-from cclab.report.figures.style import MUTED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
+    from cclab.drawing.style import Drawing
+    from cclab.measure.results import Results
     from cclab.report.figures.panels import Panel
-    from cclab.report.figures.style import Drawing
-    from cclab.results import Results
 
 TITLE = "Queues at the bottlenecks over time"
 CAPTION = (

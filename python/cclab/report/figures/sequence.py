@@ -15,9 +15,9 @@ from cclab.report.figures.panels import draw_flows, finish, grid, panels
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from cclab.drawing.style import Drawing
+    from cclab.measure.results import Results
     from cclab.report.figures.panels import Panel
-    from cclab.report.figures.style import Drawing
-    from cclab.results import Results
 
 TITLE = "Sequence number over time"
 CAPTION = (

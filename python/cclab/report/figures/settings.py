@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 from matplotlib.collections import QuadMesh
 from matplotlib.font_manager import FontProperties
 
+from cclab.drawing import legend
 from cclab.errors import InputError
-from cclab.report.figures import legend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from matplotlib.axes import Axes
 
-    from cclab.report.figures.style import Drawing
+    from cclab.drawing.style import Drawing
 
 _PREFIX = "figure."
 _LABEL = "label"

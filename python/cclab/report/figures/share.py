@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from cclab.drawing import legend
+from cclab.drawing.palette import Looks, lent
+from cclab.drawing.style import MUTED, Drawing
 from cclab.plan import short_key, text
-from cclab.report.figures import legend
-from cclab.report.figures.style import MUTED, Drawing
-from cclab.report.palette import Looks, lent
 from cclab.report.quantities import named
 
 if TYPE_CHECKING:
-    from cclab.results import Results
-    from cclab.stats import Estimate
+    from cclab.measure.results import Results
+    from cclab.measure.stats import Estimate
 
 TITLE = "Share along a swept quantity"
 CAPTION = (

@@ -7,14 +7,14 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cclab.drawing.style import Drawing
 from cclab.plan import short_key, text
 from cclab.report.figures.asked import TooMuchError
-from cclab.report.figures.style import Drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from cclab.results import Point, Results
+    from cclab.measure.results import Point, Results
 
 MOST_PANELS = 12
 MOST_SLOTS = 150

@@ -8,17 +8,17 @@ import numpy as np
 from matplotlib.lines import Line2D
 
 from cclab import units
+from cclab.drawing.style import MUTED
 from cclab.report.figures import expectation
 from cclab.report.figures.crossed import crossed, rate_bps
 from cclab.report.figures.panels import draw_flows, finish, grid, panels
-from cclab.report.figures.style import MUTED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from cclab.drawing.style import Drawing
+    from cclab.measure.results import Results
     from cclab.report.figures.panels import Course, Panel
-    from cclab.report.figures.style import Drawing
-    from cclab.results import Results
 
 TITLE = "Throughput over time"
 CAPTION = (

@@ -10,13 +10,13 @@ import numpy as np
 from matplotlib.patches import Ellipse
 from matplotlib.ticker import MaxNLocator
 
+from cclab.drawing import legend
+from cclab.drawing.palette import Looks
+from cclab.drawing.style import MUTED
 from cclab.errors import InputError
 from cclab.metrics import kind
-from cclab.report.figures import legend
 from cclab.report.figures.asked import TooMuchError
 from cclab.report.figures.facets import facets
-from cclab.report.figures.style import MUTED
-from cclab.report.palette import Looks
 from cclab.report.quantities import (
     Quantity,
     called,
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
+    from cclab.drawing.palette import Look
+    from cclab.drawing.style import Drawing
+    from cclab.measure.results import Point, Results
     from cclab.report.figures.asked import Asked
-    from cclab.report.figures.style import Drawing
-    from cclab.report.palette import Look
     from cclab.report.swept import Axis
-    from cclab.results import Point, Results
 
 TITLE = "Delay against throughput, or completion time"
 CAPTION = (

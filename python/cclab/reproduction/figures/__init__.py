@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cclab.report.figures.style import Drawing, styled
-from cclab.report.figures.ticks import settled
+from cclab.drawing.style import Drawing, styled
+from cclab.drawing.ticks import settled
 from cclab.reproduction.figures import over_sweep, over_time
 
 if TYPE_CHECKING:
+    from cclab.measure.results import Results
     from cclab.reproduction.file import Published
     from cclab.reproduction.schema import FigureOf
-    from cclab.results import Results
 
 __all__ = ["Drawn", "draw"]
 

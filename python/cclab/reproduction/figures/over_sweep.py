@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from cclab.drawing.legend import above
+from cclab.drawing.palette import LOOKS, Look, lent, look
+from cclab.drawing.style import INK, Drawing
+from cclab.measure.stats import estimate
 from cclab.plan import short_key, text
-from cclab.report.figures.legend import above
-from cclab.report.figures.style import INK, Drawing
-from cclab.report.palette import LOOKS, Look, lent, look
 from cclab.reproduction import judge, points, printed
-from cclab.stats import estimate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
+    from cclab.measure.results import Point, Results
+    from cclab.measure.stats import Estimate
     from cclab.reproduction.file import Published
     from cclab.reproduction.schema import FigureOf
-    from cclab.results import Point, Results
-    from cclab.stats import Estimate
 
 _COLUMNS = 3
 _DASHES: dict[str, Any] = {"sim": "solid", "linux": (0, (4.0, 1.6)), "netns": (0, (1.2, 1.4))}

@@ -10,17 +10,17 @@ import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
 
+from cclab.drawing.legend import above
+from cclab.drawing.style import Drawing, line
 from cclab.errors import StudyError
 from cclab.plan import short_key, text
-from cclab.report.figures.legend import above
 from cclab.report.figures.panels import flow_lines, grid, panels_across, thinned
-from cclab.report.figures.style import Drawing, line
 from cclab.reproduction import expressions, points
 
 if TYPE_CHECKING:
+    from cclab.measure.results import Point, Results
     from cclab.report.figures.panels import FlowLine
     from cclab.reproduction.schema import FigureOf
-    from cclab.results import Point, Results
 
 MOST_PANELS = 12
 

@@ -1,0 +1,9 @@
+"""Packet captures of any origin.
+
+capture  what each TCP connection and conversation over UDP in one did
+series   how that went over time; figures, pages and xplot files of it
+"""
+
+from cclab.captures.capture import Capture, Problem, analyze
+
+__all__ = ["Capture", "Problem", "analyze"]

@@ -1,0 +1,287 @@
+"""Packet captures of any origin: what each TCP connection and conversation over UDP in them did.
+
+What each column means is in docs/analyze-tables.md, how it compares to tcptrace's numbers in
+docs/analyze.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import weakref
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cclab import _core
+from cclab.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import polars as pl
+
+    from cclab.captures.series.flows import Flows
+    from cclab.captures.series.tables import Tables
+    from cclab.captures.series.talks import Talks
+    from cclab.drawing.style import Drawing
+
+_LONGEST_S = 2**64 / 1e9
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What was skipped of a capture, or is in doubt."""
+
+    code: str
+    """Its name."""
+    count: int
+    """How often it was met."""
+    message: str
+    """What it means, and what would help."""
+
+
+class Capture:
+    """The numbers of a capture."""
+
+    def __init__(
+        self,
+        head: dict[str, Any],
+        connections: bytes,
+        conversations: bytes,
+        again: Callable[[Path], object],
+        series: Path | None = None,
+    ) -> None:
+        """The capture that `head` describes, without its `connections` and `conversations`.
+
+        Those are Parquet files. The tables of its segments and datagrams are in the folder
+        `series`; if that is None, `again` writes them into a folder that it is given.
+        """
+        self._head = head
+        self._connections = connections
+        self._conversations = conversations
+        self._again = again
+        self._series = series
+
+    def __repr__(self) -> str:
+        """How many packets, connections and conversations there are."""
+        tcp, udp = len(self.connections) // 2, len(self.conversations) // 2
+        return f"<Capture: {self.packets} packets; {tcp} TCP connections, {udp} over UDP>"
+
+    @property
+    def packets(self) -> int:
+        """Packets that were read."""
+        return int(self._head["packets"])
+
+    @property
+    def tcp_packets(self) -> int:
+        """Packets that are TCP segments, and whole enough to be counted."""
+        return int(self._head["tcp_packets"])
+
+    @property
+    def udp_packets(self) -> int:
+        """Packets that are UDP datagrams, and whole enough to be counted."""
+        return int(self._head["udp_packets"])
+
+    @property
+    def other_packets(self) -> dict[str, int]:
+        """How many packets carry what else, by its name: `icmp`, `sctp`, `not-ip`, ..."""
+        return dict(self._head["other_packets"])
+
+    @property
+    def started_ns(self) -> int:
+        """When its first packet was seen, whatever it carries: times in seconds are since then."""
+        return int(self._head["started_ns"])
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What was skipped or is in doubt."""
+        return [Problem(**problem) for problem in self._head["problems"]]
+
+    @property
+    def together(self) -> dict[str, Any]:
+        """The flows beside each other: shares, Jain's index, overlap and the time of congestion.
+
+        See "Flows beside each other" in docs/analyze.md.
+        """
+        together: dict[str, Any] = self._head["together"]
+        return together
+
+    @cached_property
+    def connections(self) -> pl.DataFrame:
+        """One row for each direction of each connection, in the order of first packets.
+
+        docs/analyze-tables.md says what each column is.
+        """
+        # It takes longer to load than many commands to run.
+        import polars as pl
+
+        return pl.read_parquet(self._connections)
+
+    @cached_property
+    def conversations(self) -> pl.DataFrame:
+        """One row for each direction of each conversation over UDP, in the order of first packets.
+
+        docs/analyze-tables.md says what each column is.
+        """
+        import polars as pl
+
+        return pl.read_parquet(self._conversations)
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """All of it, as `cclab analyze --json` prints it."""
+        document = {**self._head, "connections": self.connections.to_dicts()}
+        document["conversations"] = self.conversations.to_dicts()
+        document["problems"] = document.pop("problems")
+        return document
+
+    @cached_property
+    def tables(self) -> Tables:
+        """The tables of its segments and SACK blocks, on disk."""
+        from cclab.captures.series.tables import Tables
+
+        return Tables(self.connections, self._folder, self.started_ns)
+
+    @cached_property
+    def talks(self) -> Talks:
+        """The conversations, and the table of their datagrams on disk."""
+        from cclab.captures.series.talks import Talks
+
+        return Talks(self.conversations, self._folder, self.started_ns)
+
+    @cached_property
+    def flows(self) -> Flows:
+        """The connections and conversations beside each other."""
+        from cclab.captures.series.flows import Flows
+
+        return Flows(self.tables, self.talks)
+
+    @cached_property
+    def _folder(self) -> Path:
+        folder = self._series
+        if folder is None:
+            folder = Path(tempfile.mkdtemp(prefix="cclab-"))
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            self._again(folder)
+        return folder
+
+    def series(
+        self,
+        name: str,
+        *,
+        connection: int | None = None,
+        conversation: int | None = None,
+        sender: int | None = None,
+        bin_s: float | None = None,
+    ) -> pl.DataFrame:
+        """The series called `name` of a direction of `connection`, or across all of them.
+
+        With a `conversation` over UDP it is of that. `sender` is the end whose data it is about: 0
+        began the connection, and None is the one that sent more. `bin_s` is the length of bins in
+        seconds, where there are bins. Times are seconds since the capture's first packet. What
+        the names and columns are is in docs/analyze.md. Raises `InputError` if there is no such
+        series.
+        """
+        from cclab.captures.series import series, series_of_talk
+
+        if conversation is None:
+            return series(self.flows, name, connection=connection, sender=sender, bin_s=bin_s)
+        if connection is not None:
+            raise InputError(f"{name} is of a connection or of a conversation: leave one out")
+        return series_of_talk(self.talks.talk(conversation, sender), name, bin_s)
+
+    def figure(
+        self,
+        name: str,
+        *,
+        connection: int | None = None,
+        conversation: int | None = None,
+        sender: int | None = None,
+        between: tuple[float, float] | None = None,
+    ) -> Drawing | None:
+        """The figure of the series called `name`; None where there is nothing to show in it.
+
+        `between` are the seconds from which and to which it is shown; None is all of its time.
+        Notebooks show it by themselves. The rest is as for `series`.
+        """
+        from cclab.captures.series.figures import figure, figure_of_talk
+
+        if conversation is not None:
+            if connection is not None:
+                raise InputError(f"{name} is of a connection or of a conversation: leave one out")
+            return figure_of_talk(self.talks.talk(conversation, sender), name, between)
+        return figure(self.flows, name, connection=connection, sender=sender, between=between)
+
+    def write(
+        self,
+        out: str | Path,
+        *,
+        connections: Sequence[int] | None = None,
+        formats: Sequence[str] = (),
+        title: str = "Packet capture",
+    ) -> Path:
+        """Fills the folder `out` as `cclab analyze --out` does, and gives the path of its page.
+
+        `connections` are those whose series are in it (the five with the most data if None);
+        `formats`, of "csv", "parquet" and "xplot", are what series are written as beside the
+        figures. Raises `InputError` if a file of somebody else would be overwritten.
+        """
+        from cclab.captures.series.folder import Folder, fill
+
+        return fill(Folder(Path(out)), self, title, connections, formats)
+
+
+def analyze(
+    path: str | Path,
+    *,
+    max_connections: int | None = None,
+    interval: tuple[float, float] | None = None,
+    series: str | Path | None = None,
+) -> Capture:
+    """Analyses the packet capture at `path`: pcap or pcapng, compressed by gzip or zstd or not.
+
+    At most `max_connections` are kept (50,000 if None): where there are more, those that were
+    idle longest are not shown. `interval` is one in seconds since the first packet:
+    `together["asked"]` says what each flow got in it. Into the folder `series`, which is made if
+    need be, go the tables `segments`, `sacks` and `datagrams`. Raises `CaptureError` if the file is
+    no capture or cannot be read; what cannot be read of one that is begun is among its `problems`.
+    """
+    if max_connections is not None and max_connections < 1:
+        raise InputError(f"max_connections is {max_connections}; it must be at least 1")
+    nanoseconds = None
+    if interval is not None:
+        try:
+            from_s, to_s = (float(border) for border in interval)
+        except (TypeError, ValueError):
+            raise InputError(f"interval is {interval!r}; it is two numbers, of seconds") from None
+        if not 0 <= from_s < to_s < _LONGEST_S:
+            raise InputError(
+                f"interval is {from_s} to {to_s}; it begins at 0 or later and ends after that"
+            )
+        nanoseconds = (round(from_s * 1e9), round(to_s * 1e9))
+    kept = None if series is None else Path(series)
+    if kept is not None:
+        try:
+            kept.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{kept}: {error.strerror}") from error
+    file = os.fspath(path)
+
+    def again(folder: Path) -> object:
+        if file == "-":
+            raise InputError("standard input is read once: series=FOLDER keeps its segments")
+        return _core.analyze(file, max_connections, nanoseconds, folder)
+
+    told, connections, conversations = _core.analyze(file, max_connections, nanoseconds, series)
+    head = json.loads(told)
+    if interval is not None and head["packets"] and head["together"]["asked"] is None:
+        raise InputError(
+            f"interval begins at {interval[0]} s, and the capture ends at {head['lasted_s']:.3f} s"
+        )
+    return Capture(
+        head, connections, conversations, again, None if series is None else Path(series)
+    )

@@ -1,0 +1,240 @@
+"""The figures of one quantity over time, of one direction of a connection."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from matplotlib.lines import Line2D
+
+from cclab import units
+from cclab.captures.series import inter_arrival, outstanding, rtt, thin, throughput, window
+from cclab.captures.series.looks import WINDOW
+from cclab.drawing.legend import above
+from cclab.drawing.palette import LOOKS
+from cclab.drawing.style import Drawing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.axes import Axes
+
+    from cclab.captures.series.tables import Direction
+    from cclab.captures.series.talks import Talk
+
+Between = tuple[float, float] | None
+"""The seconds from which and to which a figure shows something; None is all of it."""
+
+_ACROSS, _UP = 1600, 400
+_SIZE_IN = (9.0, 3.0)
+
+BLUE, VERMILLION = LOOKS["cubic"].colour, LOOKS["reno"].colour
+AMBER, GREEN = WINDOW.colour, LOOKS["bbr"].colour
+_DASHED: tuple[float, tuple[float, ...]] = (0, (4.0, 1.4))
+
+
+def _outstanding(direction: Direction, between: Between = None) -> Drawing | None:
+    frame = within(outstanding.compute(direction), between)
+    if frame.is_empty():
+        return None
+    most = _most(frame, "outstanding_bytes", "window_bytes")
+    unit, name = units.size(most)
+    figure, axes = _frame(direction, between, f"bytes ({name})")
+    steps = {"drawstyle": "steps-post"}
+    _line(axes, frame, "window_bytes", unit, color=AMBER, linestyle=_DASHED, **steps)
+    _line(axes, frame, "outstanding_bytes", unit, color=BLUE, linewidth=1.0, **steps)
+    above(
+        figure,
+        [
+            Line2D([], [], color=BLUE, label="in flight"),
+            Line2D([], [], color=AMBER, linestyle=_DASHED, label="receiver's window"),
+        ],
+    )
+    return figure
+
+
+def _window(direction: Direction, between: Between = None) -> Drawing | None:
+    frame = within(window.compute(direction), between)
+    if frame.is_empty():
+        return None
+    unit, name = units.size(_most(frame, "window_bytes"))
+    figure, axes = _frame(direction, between, f"window ({name})")
+    _line(axes, frame, "window_bytes", unit, color=AMBER, drawstyle="steps-post")
+    return figure
+
+
+def _throughput(direction: Direction, between: Between = None) -> Drawing | None:
+    if not direction.row["unique_bytes"]:
+        return None
+    frame = within(throughput.compute(direction), between)
+    unit, name = units.rate(_most(frame, "sent_bps"))
+    figure, axes = _frame(direction, between, f"rate ({name})")
+    steps = {"drawstyle": "steps-post"}
+    _line(axes, frame, "sent_bps", unit, color=VERMILLION, linewidth=0.8, **steps)
+    _line(axes, frame, "throughput_bps", unit, color=BLUE, linewidth=1.1, **steps)
+    _line(axes, frame, "mean_bps", unit, color=GREEN, linestyle=_DASHED)
+    length = 1e3 * frame["bin_s"][0]
+    above(
+        figure,
+        [
+            Line2D([], [], color=BLUE, label=f"unique bytes, in {length:g} ms"),
+            Line2D([], [], color=VERMILLION, linewidth=0.8, label="with repeated bytes"),
+            Line2D([], [], color=GREEN, linestyle=_DASHED, label="mean so far"),
+        ],
+    )
+    return figure
+
+
+def _rtt(direction: Direction, between: Between = None) -> Drawing | None:
+    frame = within(rtt.compute(direction), between, early=False)
+    if frame.is_empty():
+        return None
+    unit, name = units.time(_most(frame, "rtt_s"))
+    figure, axes = _frame(direction, between, f"RTT ({name})")
+    _dots(axes, frame["time_s"].to_numpy(), frame["rtt_s"].to_numpy(), unit)
+    axes.set_ylim(bottom=0)
+    return figure
+
+
+def _inter_arrival(direction: Direction | Talk, between: Between = None) -> Drawing | None:
+    frame = within(inter_arrival.compute(direction), between, early=False)
+    if frame.is_empty():
+        return None
+    figure, axes = _frame(direction, between, "time since the packet before (s)")
+    gap = frame["gap_s"].to_numpy()
+    positive = gap[gap > 0]
+    # Packets that were captured in the same instant lie on the lowest line.
+    least = float(positive.min()) if len(positive) else 1e-9
+    axes.set_yscale("log")
+    shown = np.maximum(gap, least)
+    time_s = frame["time_s"].to_numpy()
+    kept = thin.dots(time_s, np.log(shown), _ACROSS, _UP)
+    axes.plot(time_s[kept], shown[kept], **_DOT)
+    return figure
+
+
+def _talk_throughput(talk: Talk, between: Between = None) -> Drawing | None:
+    frame = within(talk.throughput(), between)
+    unit, name = units.rate(_most(frame, "throughput_bps"))
+    figure, axes = _frame(talk, between, f"rate ({name})")
+    _line(axes, frame, "throughput_bps", unit, color=BLUE, linewidth=1.1, drawstyle="steps-post")
+    _line(axes, frame, "mean_bps", unit, color=GREEN, linestyle=_DASHED)
+    length = 1e3 * frame["bin_s"][0]
+    above(
+        figure,
+        [
+            Line2D([], [], color=BLUE, label=f"payload, in {length:g} ms"),
+            Line2D([], [], color=GREEN, linestyle=_DASHED, label="mean so far"),
+        ],
+    )
+    return figure
+
+
+def _talk_size(talk: Talk, between: Between = None) -> Drawing | None:
+    frame = within(talk.size(), between, early=False)
+    if frame.is_empty():
+        return None
+    figure, axes = _frame(talk, between, "payload (bytes)")
+    _dots(axes, frame["time_s"].to_numpy(), frame["payload_bytes"].to_numpy(), 1.0)
+    axes.set_ylim(bottom=0)
+    return figure
+
+
+_DOT: dict[str, Any] = {
+    "linestyle": "none",
+    "marker": "o",
+    "markersize": 2.2,
+    "markeredgewidth": 0,
+    "color": BLUE,
+    "alpha": 0.7,
+}
+
+CURVES: tuple[tuple[str, str, str, Callable[[Direction, Between], Drawing | None]], ...] = (
+    (
+        "outstanding",
+        "Outstanding data",
+        "Payload sent and not acknowledged, beside the window that the receiver advertises. Where "
+        "they meet, the receiver holds the sender back.",
+        _outstanding,
+    ),
+    ("window", "Advertised window", "The receiver's window, scaled.", _window),
+    (
+        "throughput",
+        "Throughput",
+        "Payload in bins of time, each byte counted once, and with repeated bytes; dashed, the "
+        "mean since the connection's first packet.",
+        _throughput,
+    ),
+    (
+        "rtt",
+        "Round-trip time",
+        "From the capture point to the receiver and back; segments that were sent more than once "
+        "give no sample.",
+        _rtt,
+    ),
+    (
+        "inter-arrival",
+        "Time between packets",
+        "Of this direction, at the point of capture, on a logarithmic scale; those of one instant "
+        "lie on the lowest line.",
+        _inter_arrival,
+    ),
+)
+"""Name, title, caption and function of each."""
+
+TALKS: tuple[tuple[str, str, str, Callable[[Talk, Between], Drawing | None]], ...] = (
+    (
+        "throughput",
+        "Throughput",
+        "Payload of datagrams in bins of time; dashed, the mean since the conversation's first.",
+        _talk_throughput,
+    ),
+    (
+        "inter-arrival",
+        "Time between datagrams",
+        "Of this direction, at the point of capture, on a logarithmic scale; those of one instant "
+        "lie on the lowest line.",
+        _inter_arrival,
+    ),
+    ("size", "Sizes of datagrams", "The payload of each.", _talk_size),
+)
+"""Those of a direction of a conversation over UDP."""
+
+
+def within(frame: pl.DataFrame, between: Between, *, early: bool = True) -> pl.DataFrame:
+    """The rows of a series in a stretch of time, and the `early` one from which a curve goes on."""
+    if between is None:
+        return frame
+    before = frame.filter(pl.col("time_s") < between[0]).tail(int(early))
+    return pl.concat([before, frame.filter(pl.col("time_s").is_between(*between))])
+
+
+def _frame(direction: Direction | Talk, between: Between, ylabel: str) -> tuple[Drawing, Axes]:
+    figure = Drawing(figsize=_SIZE_IN, layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_xlabel("time (s)")
+    axes.set_ylabel(ylabel)
+    axes.margins(x=0.01)
+    if between is not None:
+        axes.set_xlim(*between)
+    axes.set_title(direction.title)
+    return figure, axes
+
+
+def _line(axes: Axes, frame: pl.DataFrame, column: str, unit: float, **style: Any) -> None:
+    known = frame.select("time_s", column).drop_nulls()
+    x, y = known["time_s"].to_numpy(), known[column].to_numpy()
+    kept = thin.line(x, y, _ACROSS)
+    axes.plot(x[kept], y[kept] / unit, **style)
+    axes.set_ylim(bottom=0)
+
+
+def _dots(axes: Axes, x: np.ndarray, y: np.ndarray, unit: float) -> None:
+    kept = thin.dots(x, y, _ACROSS, _UP)
+    axes.plot(x[kept], y[kept] / unit, **_DOT)
+
+
+def _most(frame: pl.DataFrame, *columns: str) -> float:
+    greatest = [frame[column].max() for column in columns]
+    return max(float(m) for m in greatest if isinstance(m, int | float))

@@ -1,0 +1,104 @@
+"""Ticks that stay apart: the labels of an axis are made fewer until none runs into the next."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING
+
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axis import Axis
+    from matplotlib.text import Text
+
+    from cclab.drawing.style import Drawing
+
+_GAP_PT = 3.0
+"""Between two labels side by side: about a space."""
+
+_ROUNDS = 12
+
+
+def settled(figure: Drawing) -> Drawing:
+    """The figure, laid out for good, with as many ticks as stay apart.
+
+    Whoever saves it again, and in whatever format, gets the same.
+    """
+    _lay_out(figure)
+    for _ in range(_ROUNDS):
+        crowded = [
+            axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis) if overlaps(axis)
+        ]
+        if not crowded:
+            break
+        for axis in crowded:
+            _thin(axis)
+        _lay_out(figure)
+    # Without any engine, be it one that does nothing, matplotlib draws a figure once to save it.
+    figure.set_layout_engine(None)
+    return figure
+
+
+def _lay_out(figure: Drawing) -> None:
+    """Gives axes their places; where labels are follows from those without drawing them."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+
+
+def logarithmic(axis: Axis, at: Sequence[float] = (1.0, 2.0, 5.0)) -> None:
+    """Gives an axis a logarithmic scale with plain numbers at its ticks: `at` each power of ten
+    times these."""
+    axes = axis.axes
+    (axes.set_yscale if axis is axes.yaxis else axes.set_xscale)("log")
+    axis.set_major_locator(LogLocator(subs=at))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def labels(axis: Axis) -> list[Text]:
+    """The labels of the ticks that are shown."""
+    return [
+        text for text in axis.get_ticklabels(which="both") if text.get_visible() and text.get_text()
+    ]
+
+
+def overlaps(axis: Axis) -> bool:
+    """Whether the label of a tick runs into another's."""
+    return any(not _apart(a, b) for a, b in itertools.combinations(labels(axis), 2))
+
+
+def _apart(left: Text, right: Text) -> bool:
+    """Whether two labels leave a gap between them."""
+    figure = left.get_figure(root=True)
+    assert figure is not None, "it stands in a figure"
+    a, b = left.get_window_extent(), right.get_window_extent()
+    gap = _GAP_PT / 72 * figure.dpi
+    turn = math.radians(float(left.get_rotation()) % 180)
+    if 0 < turn < math.pi / 2:
+        # Slanted lines that end at their ticks are as far apart as they are across.
+        height = float(left.get_fontsize()) / 72 * figure.dpi
+        return bool(abs(b.x1 - a.x1) * math.sin(turn) >= height)
+    beside = a.x1 + gap <= b.x0 or b.x1 + gap <= a.x0
+    return bool(beside or a.y1 <= b.y0 or b.y1 <= a.y0)
+
+
+def _thin(axis: Axis) -> None:
+    """Fewer ticks: every second of those that were chosen one by one, else as many as fit less."""
+    locator = axis.get_major_locator()
+    shown = len(labels(axis))
+    axis.set_minor_formatter(NullFormatter())
+    if isinstance(locator, FixedLocator):
+        places: Sequence[float] = list(axis.get_ticklocs())
+        texts = [text.get_text() for text in axis.get_ticklabels()]
+        turned = [text.get_horizontalalignment() for text in axis.get_ticklabels()]
+        axis.set_ticks(places[::2], texts[::2])
+        for text, side in zip(axis.get_ticklabels(), turned[::2], strict=False):
+            text.set_horizontalalignment(side)
+    elif isinstance(locator, LogLocator):
+        axis.set_major_locator(LogLocator(numticks=max(2, shown - 2)))
+    else:
+        axis.set_major_locator(MaxNLocator(max(2, shown - 2), steps=[1, 2, 2.5, 5, 10]))

@@ -1,0 +1,106 @@
+"""A study as it was read from its file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from cclab import _core, kernel
+from cclab.errors import InputError
+from cclab.explain import Explained, explain
+from cclab.plan import Plan, measures, ready
+
+_LARGEST = 4 << 20
+"""A study is written by a person: more bytes than this are some other file."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """One question: scenarios, sweeps and expectations, in one file."""
+
+    name: str
+    """The file's name without its suffix; `study.toml` is called after its folder."""
+    file: str
+    """How messages name the file."""
+    text: str
+    """What it says."""
+
+    @classmethod
+    def load(cls, path: str | Path) -> Study:
+        """Reads the study file at `path`, or the ready study of that name: its keys and the types
+        of their values. A file goes before a ready study.
+
+        Raises `InputError` if it cannot be read and `StudyError`, with file, line and column,
+        if it is wrong. `plan` checks what depends on several keys, or on what replaces them.
+        """
+        file = Path(path)
+        of_ready = None if file.exists() else ready.file_of(str(path))
+        shown = str(path)
+        file = of_ready or file
+        try:
+            with file.open("rb") as stream:
+                raw = stream.read(_LARGEST + 1)
+        except FileNotFoundError:
+            near = ready.nearest(str(path))
+            hint = f"; did you mean the ready study {near}?" if near else ""
+            raise InputError(f"{file}: no such file{hint}") from None
+        except IsADirectoryError:
+            hint = f"; did you mean {file / 'study.toml'}?" if _holds_study(file) else ""
+            raise InputError(f"{file} is a folder, not a study file{hint}") from None
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise InputError(f"cannot read {str(file)!r}: {reason}") from error
+        if len(raw) > _LARGEST:
+            raise InputError(f"{file} is longer than 4 MiB: not a study file")
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = raw[: error.start].count(b"\n") + 1
+            raise InputError(f"{file}:{line}: not UTF-8 text") from None
+        _core.check(text, shown)
+        return cls(_name(file), shown, text)
+
+    def plan(
+        self,
+        *,
+        set: tuple[str, ...] | list[str] = (),
+        replaced: tuple[tuple[str, str], ...] | list[tuple[str, str]] = (),
+        backend: str | None = None,
+        repeat: int | str | None = None,
+        seed: int | None = None,
+    ) -> Plan:
+        """Every run of the study, with its seed and content hash.
+
+        `set` replaces keys (`"flow.short.cc=bbr"`); so does `replaced`, whose settings come from an
+        argument that messages name instead of them (`("argument bbr", "flow.short.cc=bbr")`).
+        `backend`, `repeat` and `seed` replace what the file says.
+
+        Raises `StudyError` if the study or a replacement is wrong.
+        """
+        document = _core.plan(
+            self.text, self.file, [*set], [*replaced], kernel.keys(), backend, repeat, seed
+        )
+        plan = Plan.from_core(document, self.name)
+        measures.check(plan.expectations)
+        return plan
+
+    def explain(self, *, set: tuple[str, ...] | list[str] = ()) -> Explained:
+        """Each sweep point explained before anything runs: paths, windows, limits, expectations.
+
+        In the order of `plan().points`: a list, which a notebook shows as tables, and `str` as
+        text. Raises `StudyError` if the study is wrong or its network
+        is beyond the simulator.
+        """
+        points = self.plan(set=set, backend="sim").points
+        explanations = (explain(point.scenario) for point in points)
+        return Explained(explanations, [point.label for point in points])
+
+
+def _name(file: Path) -> str:
+    if file.stem == "study":
+        return file.resolve().parent.name or file.stem
+    return file.stem
+
+
+def _holds_study(folder: Path) -> bool:
+    return (folder / "study.toml").is_file()

@@ -1,0 +1,162 @@
+"""The index as one file: an SQLite database with the SHA-256 of its bytes behind it.
+
+SQLite does not look behind the last page of a database, so that every program that reads SQLite
+reads the file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import sqlite3
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from cclab.store.index.tables import KEYS, PLAN, Table, common, first_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+_DIGITS = 64
+_CHUNK = 1 << 20
+
+PLANS = ("file", "name", "title", "points", "runs", "present")
+"""The columns of the table of plans."""
+
+
+def opened(path: Path) -> sqlite3.Connection | None:
+    """The database in the file `path`, to be read; None if there is none that is as it was written.
+
+    Nobody writes to the file once it has its name: no lock is needed.
+    """
+    try:
+        found = path.stat()
+        if not _is_whole(path, (found.st_ino, found.st_mtime_ns, found.st_size)):
+            return None
+        connection = _connected(_uri(path))
+        connection.execute("SELECT count(*) FROM about")
+    except (OSError, sqlite3.Error):
+        return None
+    return connection
+
+
+def in_memory(content: bytes) -> sqlite3.Connection:
+    """The database that `content` is, where there is no place to write it to."""
+    connection = _connected(":memory:")
+    connection.deserialize(content[:-_DIGITS])
+    return connection
+
+
+def types(connection: sqlite3.Connection, table: str, schema: str = "main") -> dict[str, str]:
+    """The columns of a table with their types."""
+    told = connection.execute("SELECT name, type FROM pragma_table_info(?, ?)", (table, schema))
+    return dict(told.fetchall())
+
+
+def built(
+    fresh: Iterable[Mapping[str, Table]],
+    kept: Path | None,
+    plan_of: Mapping[str, str],
+    plans: Iterable[tuple[Any, ...]],
+    about: Mapping[str, str],
+) -> bytes:
+    """The file of the runs in the parts `fresh` and of those in the file `kept`; `plan_of` says
+    which plan each run is of.
+
+    The bytes depend on what is in it alone, not on which of it was kept. Raises `MixedError` if a
+    column is of two kinds.
+    """
+    with contextlib.closing(_connected(":memory:")) as connection:
+        connection.execute("ATTACH ':memory:' AS fresh")
+        parts: dict[str, list[tuple[str, dict[str, str]]]] = {table: [] for table in KEYS}
+        if kept is not None:
+            connection.execute("ATTACH ? AS kept", (_uri(kept),))
+            for table, found in parts.items():
+                found.append((f"kept.{table}", types(connection, table, "kept")))
+        for number, part in enumerate(fresh):
+            for table, added in part.items():
+                place = f"fresh.{table}_{number}"
+                connection.execute(f"CREATE TABLE {place} ({_declared(added.types)})")
+                connection.executemany(_insertion(place, len(added.types)), added.rows)
+                parts[table].append((place, added.types))
+        connection.execute("CREATE TABLE fresh.plan_of (run TEXT PRIMARY KEY, plan TEXT)")
+        connection.executemany("INSERT INTO fresh.plan_of VALUES (?, ?)", plan_of.items())
+        connection.execute("CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT)")
+        connection.executemany("INSERT INTO about VALUES (?, ?)", sorted(about.items()))
+        connection.execute(f"CREATE TABLE plans ({', '.join(PLANS)})")
+        connection.executemany(_insertion("plans", len(PLANS)), plans)
+        for table, found in parts.items():
+            _fill(connection, table, found)
+        content = connection.serialize()
+    return content + hashlib.sha256(content).hexdigest().encode()
+
+
+def _fill(
+    connection: sqlite3.Connection, table: str, parts: Sequence[tuple[str, dict[str, str]]]
+) -> None:
+    """Makes `table` of the rows of `parts`, tables with their columns, in one order."""
+    every = first_columns(table)
+    for _, there in parts:
+        every = common(every, there, table)
+    rows = " UNION ALL ".join(
+        f"SELECT {cells} FROM {place}"
+        for place, there in parts
+        for cells in [", ".join(_quoted(n) if n in there else "NULL" for n in every)]
+    )
+    columns = [
+        "(SELECT plan FROM fresh.plan_of AS of_run WHERE of_run.run = both.run)"
+        if name == PLAN and table == "runs"
+        else _quoted(name)
+        for name in every
+    ]
+    first, *more = KEYS[table]
+    key = f", PRIMARY KEY ({first})" if not more else ""
+    connection.execute(f"CREATE TABLE main.{table} ({_declared(every)}{key})")
+    connection.execute(
+        f"WITH both({listed(every)}) AS ({rows}) INSERT INTO main.{table} "
+        f"SELECT {', '.join(columns)} FROM both ORDER BY {', '.join(KEYS[table])}"
+    )
+
+
+def listed(names: Iterable[str]) -> str:
+    """Columns as SQL names them."""
+    return ", ".join(map(_quoted, names))
+
+
+def _declared(columns: Mapping[str, str]) -> str:
+    return ", ".join(f"{_quoted(name)} {kind}" for name, kind in columns.items())
+
+
+def _insertion(table: str, columns: int) -> str:
+    return f"INSERT INTO {table} VALUES ({', '.join('?' * columns)})"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _uri(path: Path) -> str:
+    return f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+
+
+def _connected(place: str) -> sqlite3.Connection:
+    # Polars reads in threads of its own, one at a time.
+    connection = sqlite3.connect(place, uri=True, check_same_thread=False, isolation_level=None)
+    connection.execute("PRAGMA mmap_size = 1073741824")
+    return connection
+
+
+@lru_cache(maxsize=32)
+def _is_whole(path: Path, stamp: tuple[int, int, int]) -> bool:
+    """Whether `path` ends in the digest of what is before; it has not changed while `stamp` has
+    not."""
+    left = stamp[2] - _DIGITS
+    if left <= 0:
+        return False
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while left > 0 and (chunk := stream.read(min(left, _CHUNK))):
+            digest.update(chunk)
+            left -= len(chunk)
+        return stream.read() == digest.hexdigest().encode()

@@ -1,0 +1,292 @@
+"""The one straight path: what a plan asks for is looked for in a store, run where it is missing,
+measured, and read."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from cclab import kernel
+from cclab.errors import DamageError, InputError, RunError, StoreError
+from cclab.execute import execute
+from cclab.execute.address import check_address
+from cclab.execute.backends import backend as backend_called
+from cclab.execute.crew import Local
+from cclab.execute.state import Rounds
+from cclab.late import late
+from cclab.measure.repeats import Growth
+from cclab.plan import companions
+from cclab.store.index import Index
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from cclab import results as shown
+    from cclab.execute import Listener
+    from cclab.execute.backends import Backend
+    from cclab.execute.crew import Crew
+    from cclab.measure import results as measured
+    from cclab.plan import Plan, Run
+    from cclab.results import Results
+    from cclab.store import Store, Writer
+else:
+    shown = late("cclab.results")
+    measured = late("cclab.measure.results")
+
+Failures = list[tuple["Run", str]]
+"""Runs that failed, each with the reason."""
+
+
+class RunsFailedError(RunError):
+    """Some runs of a sweep failed; the others are in the store."""
+
+    def __init__(self, failed: Sequence[tuple[Run, str]], results: Results) -> None:
+        """The runs that failed, with the reasons, and what was measured of the others."""
+        self.failed = tuple(failed)
+        self.results = results
+        super().__init__("\n".join(f"run {run.id} (seed {run.seed}): {why}" for run, why in failed))
+
+
+def carry_out(
+    plan: Plan,
+    store: Store,
+    *,
+    missing: list[Run] | None = None,
+    only: Sequence[str] = (),
+    jobs: int | None = None,
+    cluster: str | None = None,
+    listener: Listener | None = None,
+) -> Results:
+    """Runs what `store` misses of `plan` and measures all of it; see `cclab.run`.
+
+    `missing` are the runs to do, if they are known already; of them, only those are done whose ids
+    begin with one of `only`, if there are any.
+    """
+    _check_workers(jobs, cluster)
+    backend = check(plan)
+    asked = _Asked(plan, store, tuple(only))
+    todo = asked.missing(missing)
+    results, failed = None if todo else asked.finished(), []
+    if results is None:
+        rounds = None if listener is None else Rounds(listener)
+        with _crew(backend, jobs, cluster, todo) as crew, store.writer() as writer:
+            sweep = _Sweep(asked, backend, crew, writer, rounds)
+            sweep.begin(todo)
+            sweep.grow()
+            results = sweep.measured()
+        failed = sweep.failures(results)
+    _refresh_index(store)
+    if failed:
+        raise RunsFailedError(failed, results)
+    return results
+
+
+def grown(plan: Plan, store: Store) -> Plan:
+    """`plan` with as many runs as its rule for repeats comes to by what is in `store`.
+
+    The last run of a point may be one that is still to be done. Without such a rule, `plan`.
+    """
+    return _growth(plan, store).grow()
+
+
+def check(plan: Plan) -> Backend:
+    """The backend of `plan`. Raises `InputError` if there is none, if it cannot do the study or
+    if it lacks a kernel that the study names."""
+    backend = backend_called(plan.backend)
+    if plan.unsupported:
+        lines = [f"backend {plan.backend!r} of this version does not do:"]
+        lines += [f"  {reason}" for reason in plan.refusals]
+        raise InputError("\n".join(lines))
+    for absent in absent_kernels(plan):
+        raise InputError(absent)
+    return backend
+
+
+def absent_kernels(plan: Plan) -> list[str]:
+    """What to say of the kernels that the study names and its backend does not have, each once."""
+    absent = dict.fromkeys(
+        (each["place"] or "", each["name"]) for point in plan.points for each in point.absent
+    )
+    return [
+        f"{place}: {kernel.not_built(name)}" if place else kernel.not_built(name)
+        for place, name in absent
+    ]
+
+
+def cpus() -> int:
+    """Processors this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+@dataclass
+class _Asked:
+    """What is asked for of a store: the runs of a plan, as far as it has grown, and those that
+    they are compared with."""
+
+    first: Plan
+    store: Store
+    only: tuple[str, ...]
+    """The beginnings of ids of runs to do; all are done without one."""
+
+    def __post_init__(self) -> None:
+        self.growth = _growth(self.first, self.store)
+        self.plan = self.growth.grow()
+        self.beside = companions.of(self.plan).runs
+        """Those that the plan's own are compared with before it grows further."""
+        self._check_only([*self.plan.possible, *self.beside])
+
+    def wanted(self, runs: Iterable[Run]) -> list[Run]:
+        """Those of `runs` that may be done."""
+        return [run for run in runs if not self.only or any(map(run.id.startswith, self.only))]
+
+    def missing(self, known: list[Run] | None) -> list[Run]:
+        """The runs to do; `known` are the plan's own, if they are known already."""
+        own = self.store.survey(self.plan).missing if known is None else known
+        return self.wanted([*own, *self.store.missing_of(self.beside, contents=True)])
+
+    def gone(self, todo: list[Run]) -> list[Run]:
+        """Those that have no file and are not `todo`: by one look at the names alone."""
+        there = self.store.ids().union(run.id for run in todo)
+        gone = {run.id: run for run in [*self.plan.runs, *self.beside] if run.id not in there}
+        return self.wanted(gone.values())
+
+    def finished(self) -> Results | None:
+        """The results, if nothing is to be written: the folder may be one that cannot be."""
+        if not self.store.knows(self.plan):
+            return None
+        with contextlib.suppress(DamageError):
+            results = shown.Results.of(self.store, self.plan)
+            if not self.unmeasured(results):
+                return results
+        return None
+
+    def unmeasured(self, results: Results) -> list[Run]:
+        """The runs that `results` are not of."""
+        there = {run.run.id for run in results.runs}
+        return self.wanted(run for run in results.plan.runs if run.id not in there)
+
+    def _check_only(self, runs: list[Run]) -> None:
+        """Raises `InputError` if one of `only` is the beginning of no run's id."""
+        for name in self.only:
+            if not isinstance(name, str) or not name:
+                raise InputError(f"only names runs by the beginning of their ids, not by {name!r}")
+            if not any(run.id.startswith(name) for run in runs):
+                raise InputError(
+                    f"no run of this study has an id that begins with {name!r}; "
+                    "`cclab plan STUDY.toml --json` lists them"
+                )
+
+
+@dataclass
+class _Sweep:
+    """What is asked for, under way."""
+
+    asked: _Asked
+    backend: Backend
+    crew: Crew
+    writer: Writer
+    listener: Listener | None
+    failed: Failures = field(default_factory=list)
+
+    @property
+    def store(self) -> Store:
+        """Where the runs go."""
+        return self.asked.store
+
+    @property
+    def plan(self) -> Plan:
+        """The plan as far as it has grown."""
+        return self.asked.growth.plan
+
+    def begin(self, todo: list[Run]) -> None:
+        """Saves the plan and does `todo`, as well as what has gone since it was looked for."""
+        # The plan without any result, and the last one: neither depends on what was there before.
+        self.writer.save_plan(self.asked.first.first)
+        # Until then no plan may have needed its runs: some may have gone since they were looked at.
+        gone = self.asked.gone(todo)
+        if gone and self.crew.here:
+            self.backend.check(gone)
+        self._do([*todo, *gone])
+
+    def grow(self) -> None:
+        """Has further runs done until each point has enough, and saves the plan."""
+        if self.plan.until is None:
+            return
+        looked_at = {run.id for run in self.plan.runs}
+        while new := [run for run in self.asked.growth.grow().runs if run.id not in looked_at]:
+            looked_at.update(run.id for run in new)
+            self._do_missing(new)
+        # What further runs are compared with.
+        tried = {run.id for run in self.asked.beside}
+        self._do_missing([run for run in companions.of(self.plan).runs if run.id not in tried])
+        self.writer.save_plan(self.plan, passing=not self.asked.growth.settled)
+
+    def measured(self) -> Results:
+        """The results; runs that are unreadable are done once more."""
+        try:
+            return shown.Results.of(self.store, self.plan)
+        except DamageError as error:
+            # Whole by its digest and yet unreadable: another build of this version wrote it.
+            every = [*self.plan.runs, *companions.of(self.plan).runs]
+            unreadable = [run for run in every if run.id in error.damaged]
+        for run in unreadable:
+            self.writer.set_aside(run.id)
+        self._do(unreadable)
+        self.grow()
+        return shown.Results.of(self.store, self.plan)
+
+    def failures(self, results: Results) -> Failures:
+        """What failed, and what is not among the `results` though nothing was told of it."""
+        told = {run.id for run, _ in self.failed}
+        lost = [run for run in self.asked.unmeasured(results) if run.id not in told]
+        return self.failed + [
+            (run, f"it was removed from {self.store.path} meanwhile") for run in lost
+        ]
+
+    def _do_missing(self, runs: list[Run]) -> None:
+        self._do(self.asked.wanted(self.store.missing_of(runs, contents=True)))
+
+    def _do(self, runs: list[Run]) -> None:
+        self.failed += execute(runs, self.backend, self.crew, self.writer, self.listener)
+
+
+def _growth(plan: Plan, store: Store) -> Growth:
+    def metrics_of(runs: list[Run]) -> dict[str, dict[str, Any]]:
+        return measured.metrics_of(store, runs)
+
+    return Growth(plan.first, metrics_of)
+
+
+def _refresh_index(store: Store) -> None:
+    """Has the index of all that is there for whoever reads it with other programs; those of cclab
+    make it again where it cannot be written now."""
+    with contextlib.suppress(StoreError):
+        Index(store).refresh()
+
+
+def _check_workers(jobs: int | None, cluster: str | None) -> None:
+    if jobs is not None and jobs < 1:
+        raise InputError(f"jobs is {jobs}; it must be at least 1")
+    if cluster is not None:
+        if jobs is not None:
+            raise InputError("jobs are of this machine, and a cluster has others: one or the other")
+        check_address(cluster)
+
+
+@contextlib.contextmanager
+def _crew(
+    backend: Backend, jobs: int | None, cluster: str | None, todo: list[Run]
+) -> Iterator[Crew]:
+    """This machine's processors, or the workers of the cluster at an address."""
+    if cluster is None:
+        if todo:
+            backend.check(todo)
+        yield Local(backend, jobs or cpus())
+        return
+    # Not everyone has its library.
+    from cclab.execute.cluster import Cluster
+
+    with Cluster.at(cluster, backend, todo) as crew:
+        yield crew
