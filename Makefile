@@ -114,6 +114,8 @@ lint: .venv/.core-$(TEST_PROFILE) ## Format, lints and types of Rust and Python
 	@echo "== ruff"
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	@echo "== import-linter"
+	$(BIN)/lint-imports
 	@echo "== mypy"
 	$(BIN)/mypy
 	for script in benches/*.py docs/*.py studies/*/*.py; do \

@@ -57,7 +57,8 @@ def test_what_other_machines_took_is_not_learnt(study: Path, file: Path, tmp_pat
 def test_a_sweep_of_one_run_loads_no_scipy(study: Path, tmp_path: Path) -> None:
     # It takes a third of a second to load, and nothing of the sweep needs it.
     code = (
-        "import sys; from cclab import Study; from cclab.execute import costs; from cclab.execute.backends import backend\n"
+        "import sys; from cclab import Study; from cclab.execute import costs\n"
+        "from cclab.execute.backends import backend\n"
         f"runs = Study.load({str(study)!r}).plan().runs\n"
         "costs.learn(backend('sim'), [costs.seen(runs, 1.5)])\n"
         "sys.exit('scipy' in sys.modules)\n"

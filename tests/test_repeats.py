@@ -17,8 +17,7 @@ import numpy as np
 import pytest
 
 import cclab
-from cclab import api
-from cclab import execute as sweep
+from cclab import execute as execution
 from cclab.cli.main import invoke
 from cclab.errors import StudyError
 from cclab.measure.repeats import Growth, relative_width, warning
@@ -340,14 +339,14 @@ def test_a_point_with_a_failed_run_waits_and_the_others_do_not(
 ) -> None:
     plan = cclab.load(folder / "out").plan
     doomed = plan.points[0].runs[0]
-    execute = sweep.execute
+    execute = execution.execute
 
     def failing(runs: list[Run], *others: Any) -> list[tuple[Run, str]]:
         failed = execute([run for run in runs if run.id != doomed.id], *others)
         return [*failed, *((run, "broken") for run in runs if run.id == doomed.id)]
 
     with monkeypatch.context() as patched:
-        patched.setattr(api, "execute", failing)
+        patched.setattr("cclab.sweep.execute", failing)
         with pytest.raises(RunsFailedError) as caught:
             cclab.run(folder / "study.toml", out=tmp_path / "out", repeat=RULE)
     assert [run.id for run, _ in caught.value.failed] == [doomed.id]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cclab import Results
-    from cclab.measure.results import Point
+    from cclab.measure.points import Point
 
 
 def test_document_fits_its_schema(results: Results) -> None:

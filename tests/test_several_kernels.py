@@ -402,8 +402,8 @@ def test_settings_of_the_whole_machine_may_differ_between_kernels(cli: Cli, tmp_
     setting = 'sysctl = {{ "net.core.netdev_max_backlog" = {} }}\n'
     of = [f'kernel = "{OLD}"\n', f'kernel = "{NEW}"\n']
     study = TRANSFERS
-    for number, kernel in enumerate(of, start=1):
-        study = study.replace(kernel, kernel + setting.format(5000 * number))
+    for number, line in enumerate(of, start=1):
+        study = study.replace(line, line + setting.format(5000 * number))
     results = results_of(tmp_path, study)
     assert machines(results) == {OLD: ["a"], NEW: ["b", "c"]}
     same = study.replace(of[0], of[1])

@@ -14,7 +14,7 @@ from guests import results_of
 
 if TYPE_CHECKING:
     from cclab import Results
-    from cclab.measure.results import Measured
+    from cclab.measure.points import Measured
 
 pytestmark = pytest.mark.usefixtures("kernel")
 

@@ -12,7 +12,10 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 
 def late(name: str) -> ModuleType:

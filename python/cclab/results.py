@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cclab.errors import InputError
+from cclab.late import late
 from cclab.measure import results as measured
 from cclab.plan import text
-from cclab.report import figures, page, tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
     from cclab.drawing.style import Drawing
     from cclab.plan import Plan
+    from cclab.report import figures, page, tables
     from cclab.store import Store
+else:
+    figures = late("cclab.report.figures")
+    page = late("cclab.report.page")
+    tables = late("cclab.report.tables")
 
 
 @dataclass(frozen=True, repr=False)

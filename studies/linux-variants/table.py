@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import cclab
 
 if TYPE_CHECKING:
-    from cclab.measure.results import Point
+    from cclab.measure.points import Point
 
 HEADING = (
     "| variant | goodput | utilization | queue delay | retransmits "

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cclab.comparison.metric import Metric
-    from cclab.measure.results import Measured, Point, Results
+    from cclab.measure.points import Measured, Point
+    from cclab.measure.results import Results
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """What the runs of a plan measured, and what follows from it.
 
+points     sweep points, and what the runs of each measured
 results    the metrics of every run, and what they come to
 summary    estimates over the runs of sweep points
 grouped    those of groups of flows

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from cclab.expressions.tree import Node
     from cclab.measure.findings import Finding
-    from cclab.measure.results import Point
+    from cclab.measure.points import Point
     from cclab.plan import Expectation
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import polars as pl
 from cclab import _core
 from cclab.errors import DamageError, InputError, RunError
 from cclab.measure import expect, findings, repeats
+from cclab.measure.points import Measured, Point
 from cclab.measure.summary import PointSummary, Raised, summarise, warnings
 from cclab.metrics import RUN_METRICS, of_flow, transfers
 from cclab.plan import companions
@@ -24,55 +25,9 @@ if TYPE_CHECKING:
     from cclab.plan import Expectation, Plan, Run
     from cclab.store import Store
     from cclab.store.folder import Told
-    from cclab.store.trace import Trace
 
 SCHEMA = "cclab/1"
 """Name and version of the results document; docs/results.schema.json describes it."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A run in the store and its metrics."""
-
-    run: Run
-    store: Store = field(repr=False)
-    metrics: dict[str, Any] = field(repr=False)
-    """`flows`, `bottleneck`, `jain`, `warnings`, and `fidelity` of runs in real time, as
-    docs/metrics.md defines them."""
-
-    @property
-    def trace(self) -> Trace:
-        """Its trace, and the packet captures beside it."""
-        return self.store.trace(self.run.id)
-
-    @property
-    def is_sampled(self) -> bool:
-        """Whether samples were taken in between; those at the edges of what is measured, which
-        are in any trace, show no course."""
-        return bool(self.run.scenario["trace"]["interval"])
-
-    def records(self, table: str) -> bool:
-        """Whether its trace has rows of `table`, and shows the course of what it samples."""
-        if table.endswith("_samples") and not self.is_sampled:
-            return False
-        return self.trace.has(table)
-
-    def table(self, name: str) -> pl.DataFrame:
-        """The table `name` of its trace; see `trace.table`."""
-        return self.trace.table(name)
-
-
-@dataclass(frozen=True)
-class Point:
-    """A sweep point and those of its runs that are in the store."""
-
-    index: int
-    params: dict[str, Any]
-    label: str
-    """The point in words; the study's title if nothing is swept."""
-    short_label: str
-    """The values alone."""
-    runs: list[Measured]
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from cclab.measure.grouped import GroupSummary, Key
-    from cclab.measure.results import Point
+    from cclab.measure.points import Point
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from cclab.measure.results import Measured, Results
+    from cclab.measure.points import Measured
+    from cclab.measure.results import Results
 
     Floats = npt.NDArray[np.float64]
     Values = list[float | None]

@@ -17,7 +17,8 @@ from cclab.measure.stats import estimates
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from cclab.measure.results import Measured, Point, Results
+    from cclab.measure.points import Measured, Point
+    from cclab.measure.results import Results
     from cclab.measure.stats import Estimate
 
 Place = TypeVar("Place", bound="Hashable")

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from cclab.measure.results import Point, Results
+    from cclab.measure.points import Point
+    from cclab.measure.results import Results
     from cclab.measure.summary import PointSummary, TrafficSummary
 
 __all__ = [

@@ -19,7 +19,8 @@ from cclab.reproduction.quantities import Names
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cclab.measure.results import Point, Results
+    from cclab.measure.points import Point
+    from cclab.measure.results import Results
     from cclab.measure.stats import Estimate
     from cclab.reproduction.schema import Check, Claim, Suspicion, Term
 

@@ -14,7 +14,7 @@ from cclab.plan import text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from cclab.measure.results import Point
+    from cclab.measure.points import Point
     from cclab.plan import Point as PlannedPoint
 
 

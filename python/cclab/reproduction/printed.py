@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from cclab.measure.results import Point, Results
+    from cclab.measure.points import Point
+    from cclab.measure.results import Results
     from cclab.measure.stats import Estimate
     from cclab.reproduction.file import Published
     from cclab.reproduction.schema import Column, Experiment, Rows, TableOf

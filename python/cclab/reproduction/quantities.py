@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from cclab.measure.results import Measured
+    from cclab.measure.points import Measured
 
 
 @dataclass(frozen=True)

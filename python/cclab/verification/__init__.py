@@ -11,7 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from cclab.errors import CaptureError, DamageError, InputError
-from cclab.measure.results import Measured, read_metrics
+from cclab.measure.points import Measured
+from cclab.measure.results import read_metrics
 from cclab.store import Store
 from cclab.verification import conditions
 from cclab.verification.declared import Condition

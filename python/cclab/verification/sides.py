@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cclab.captures import Problem
-    from cclab.measure.results import Measured
+    from cclab.measure.points import Measured
     from cclab.store.trace import Trace
 
 NANOSECONDS = 1e9

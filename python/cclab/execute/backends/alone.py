@@ -234,7 +234,7 @@ def _process(
     """The process, and where it tells how it goes; it ends with the context."""
     told, tells = os.pipe()
     descriptors = (asked.fileno(), tells, crash.fileno())
-    root = Path(__file__).parent.parent.parent
+    root = Path(__file__).parent.parent.parent.parent
     words = [sys.executable, "-P", "-c", _CODE, str(root), *map(str, (os.getpid(), *descriptors))]
     try:
         # In a group of its own: Ctrl-C is for whoever watches it.

@@ -121,7 +121,7 @@ def which(program: str) -> Path | None:
 
 def agent() -> Path:
     """Where the agent's program is; `CCLAB_AGENT` in the environment names another."""
-    return Path(os.environ.get("CCLAB_AGENT") or Path(__file__).parent.parent / "bin/cclab-agent")
+    return Path(os.environ.get("CCLAB_AGENT") or Path(__file__).parents[2] / "bin/cclab-agent")
 
 
 _ADDR_NO_RANDOMIZE = 0x0040000

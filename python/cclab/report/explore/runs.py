@@ -16,7 +16,8 @@ from cclab.report.swept import axes_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cclab.measure.results import Measured, Point, Results
+    from cclab.measure.points import Measured, Point
+    from cclab.measure.results import Results
     from cclab.plan import Plan
 
 MOST_RUNS = 20_000

@@ -13,7 +13,7 @@ from cclab.report.figures.panels import flow_lines
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cclab.measure.results import Measured, Point
+    from cclab.measure.points import Measured, Point
 
 BUDGET = 20_000_000
 """Bytes of the page that time series may take."""

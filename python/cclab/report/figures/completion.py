@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from cclab.drawing.palette import Look
     from cclab.drawing.style import Drawing
-    from cclab.measure.results import Point, Results
+    from cclab.measure.points import Point
+    from cclab.measure.results import Results
     from cclab.report.figures.asked import Asked
     from cclab.report.swept import Axis
 

@@ -9,7 +9,7 @@ from cclab import _core
 from cclab.explain import limits
 
 if TYPE_CHECKING:
-    from cclab.measure.results import Measured
+    from cclab.measure.points import Measured
 
 
 def crossed(run: Measured) -> dict[str, list[str]]:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
     from cclab.drawing.style import Drawing
-    from cclab.measure.results import Measured, Point, Results
+    from cclab.measure.points import Measured, Point
+    from cclab.measure.results import Results
     from cclab.measure.stats import Estimate
     from cclab.measure.summary import PointSummary
 

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from cclab.drawing.palette import Look
-    from cclab.measure.results import Measured, Results
+    from cclab.measure.points import Measured
+    from cclab.measure.results import Results
 
 MOST_PANELS = 6
 """More sweep points than this do not fit on a page; the first ones are shown."""

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from cclab.drawing.style import Drawing
-    from cclab.measure.results import Measured, Results
+    from cclab.measure.points import Measured
+    from cclab.measure.results import Results
 
     Floats = npt.NDArray[np.float64]
     Waits = tuple[Floats, Floats]

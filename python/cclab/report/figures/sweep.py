@@ -14,7 +14,8 @@ from cclab.report.figures.asked import TooMuchError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from cclab.measure.results import Point, Results
+    from cclab.measure.points import Point
+    from cclab.measure.results import Results
 
 MOST_PANELS = 12
 MOST_SLOTS = 150

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-    from cclab.measure.results import Point, Results
+    from cclab.measure.points import Point
+    from cclab.measure.results import Results
     from cclab.measure.stats import Estimate
     from cclab.reproduction.file import Published
     from cclab.reproduction.schema import FigureOf

@@ -18,7 +18,8 @@ from cclab.report.figures.panels import flow_lines, grid, panels_across, thinned
 from cclab.reproduction import expressions, points
 
 if TYPE_CHECKING:
-    from cclab.measure.results import Point, Results
+    from cclab.measure.points import Point
+    from cclab.measure.results import Results
     from cclab.report.figures.panels import FlowLine
     from cclab.reproduction.schema import FigureOf
 
