@@ -182,12 +182,14 @@ METRICS = _table()
 def of(subject: Subject) -> tuple[Metric, ...]:
     """Those of a subject that are estimated over runs, each of which has them."""
     return tuple(
-        one for one in METRICS if one.subject == subject and one.estimated and not one.of_summary
+        metric
+        for metric in METRICS
+        if metric.subject == subject and metric.estimated and not metric.of_summary
     )
 
 
 def _names(subject: Subject) -> tuple[str, ...]:
-    return tuple(one.name for one in of(subject))
+    return tuple(metric.name for metric in of(subject))
 
 
 FLOW_METRICS = _names("flow")
@@ -211,11 +213,11 @@ BOTTLENECK_METRICS = _names("bottleneck")
 RUN_METRICS = _names("run")
 """The metrics of a run as a whole that are estimated over runs."""
 
-OF_SEVERAL = tuple(one.name for one in METRICS if one.baseline is not None)
+OF_SEVERAL = tuple(metric.name for metric in METRICS if metric.baseline is not None)
 """The metrics of a flow that are of runs beside its own, too."""
 
-_BY_PATH = {one.path: one for one in METRICS}
-_BY_KEYS = {(str(one.subject), one.keys[-1]): one for one in reversed(METRICS)}
+_BY_PATH = {metric.path: metric for metric in METRICS}
+_BY_KEYS = {(str(metric.subject), metric.keys[-1]): metric for metric in reversed(METRICS)}
 
 
 def named(subject: str, name: str) -> Metric | None:
@@ -228,8 +230,10 @@ def called(subject: str, word: str) -> Metric | None:
     return named(subject, word) or _BY_KEYS.get((subject, word))
 
 
-_IN_WINDOW = {(str(one.subject), one.window_of): one for one in METRICS if one.window_of}
-_BY_SHORT = {(str(one.subject), one.short): one for one in METRICS if one.short}
+_IN_WINDOW = {
+    (str(metric.subject), metric.window_of): metric for metric in METRICS if metric.window_of
+}
+_BY_SHORT = {(str(metric.subject), metric.short): metric for metric in METRICS if metric.short}
 
 
 def shown(metric: Metric, *, warm: bool) -> Metric:
@@ -261,16 +265,18 @@ def warmed_up(measured: Mapping[str, Any]) -> bool:
 
 def columns(subject: Subject) -> tuple[Metric, ...]:
     """The metrics of a subject that have columns in the tables of reports."""
-    return tuple(one for one in METRICS if one.subject == subject and one.column is not None)
+    return tuple(
+        metric for metric in METRICS if metric.subject == subject and metric.column is not None
+    )
 
 
 def queried(*subjects: Subject) -> list[str]:
     """The metrics that a query for these subjects shows if nothing is chosen."""
     return [
-        f"bottleneck.{one.name}" if one.subject == "bottleneck" else one.name
+        f"bottleneck.{metric.name}" if metric.subject == "bottleneck" else metric.name
         for subject in subjects
-        for one in METRICS
-        if one.subject == subject and one.queried
+        for metric in METRICS
+        if metric.subject == subject and metric.queried
     ]
 
 
@@ -281,26 +287,28 @@ def near(name: str, known: Collection[str], *, most: int) -> list[str]:
     words, the last of them, or looks alike from further away.
     """
     words = [word for word in re.split(r"[._]", name.lower()) if word]
-    subjects = {str(one.subject) for one in METRICS}
+    subjects = {str(metric.subject) for metric in METRICS}
     telling = [word for word in words if word not in subjects] or words
-    split = {one: re.split(r"[._]", one.lower()) for one in known}
-    found = [
+    split = {known_name: re.split(r"[._]", known_name.lower()) for known_name in known}
+    likely = [
         *difflib.get_close_matches(name, known, n=1, cutoff=0.85),
-        *(one for one in known if one.startswith(f"{name}_")),
-        *(one for one in known if all(word in split[one] for word in telling)),
-        *(one for one in known if telling and telling[-1] in split[one]),
+        *(known_name for known_name in known if known_name.startswith(f"{name}_")),
+        *(known_name for known_name in known if all(word in split[known_name] for word in telling)),
+        *(known_name for known_name in known if telling and telling[-1] in split[known_name]),
     ]
-    return list(dict.fromkeys(found or difflib.get_close_matches(name, known, n=1, cutoff=0.7)))[
+    return list(dict.fromkeys(likely or difflib.get_close_matches(name, known, n=1, cutoff=0.7)))[
         :most
     ]
 
 
 FLOW_GROUPS = tuple(
-    dict.fromkeys(one.keys[0] for one in METRICS if one.subject == "flow" and len(one.keys) > 1)
+    dict.fromkeys(
+        metric.keys[0] for metric in METRICS if metric.subject == "flow" and len(metric.keys) > 1
+    )
 )
 """The keys of a flow below which there are metrics: null where a flow has none of them."""
 
-_GROUPED = [one for one in METRICS if one.subject == "flow" and len(one.keys) > 1]
+_GROUPED = [metric for metric in METRICS if metric.subject == "flow" and len(metric.keys) > 1]
 
 
 NO_VARIANT = "no traffic"
@@ -314,20 +322,22 @@ def kind(flow: Mapping[str, Any]) -> str:
 
 def of_flow(flow: Mapping[str, Any]) -> dict[str, Any]:
     """What a run says of a flow, by the names of its metrics: `limited_cwnd`, `datagrams_loss`."""
-    found = {key: value for key, value in flow.items() if key not in FLOW_GROUPS}
-    for one in _GROUPED:
-        found[one.name] = (flow.get(one.keys[0]) or {}).get(one.keys[1])
-    return found
+    cells = {key: value for key, value in flow.items() if key not in FLOW_GROUPS}
+    for metric in _GROUPED:
+        cells[metric.name] = (flow.get(metric.keys[0]) or {}).get(metric.keys[1])
+    return cells
 
 
 def transfers(source: dict[str, Any]) -> dict[str, Any]:
     """The numbers of a source's transfers under names of their own; all None of other kinds."""
-    return {one.name: one.of(source) for one in of("traffic") if one.keys[0] == "transfers"}
+    return {
+        metric.name: metric.of(source) for metric in of("traffic") if metric.keys[0] == "transfers"
+    }
 
 
 def of_source(source: dict[str, Any]) -> dict[str, Any]:
     """The numbers of a source of cross traffic by the names in `TRAFFIC_METRICS`."""
-    return {one.name: one.of(source) for one in of("traffic")}
+    return {metric.name: metric.of(source) for metric in of("traffic")}
 
 
 def shares(measured: Mapping[str, Any]) -> list[float | None]:

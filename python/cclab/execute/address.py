@@ -13,8 +13,8 @@ _PLACE = re.compile(r"\S+[:/]\d+/?")
 
 def check_address(address: str) -> None:
     """Raises `InputError` if `address` cannot be that of a Dask scheduler."""
-    scheme, found, place = address.rpartition("://")
-    if (found and scheme not in _SCHEMES) or not _PLACE.fullmatch(place):
+    scheme, separator, place = address.rpartition("://")
+    if (separator and scheme not in _SCHEMES) or not _PLACE.fullmatch(place):
         raise InputError(
             f"{address!r} is no address of a Dask scheduler: write tcp://HOST:PORT; "
             "`cclab cluster local` starts one on this machine and prints its address"

@@ -118,8 +118,8 @@ class Cluster:
                 # `scheduler_info` tells of five workers alone in some versions of Dask:
                 # https://github.com/dask/distributed/issues/9065
                 threads = self._client.nthreads()
-                found = sum(min(threads[worker], most) for worker in self._fit(threads))
-                self._slots = max(1, min(found, self.threads // 2))
+                threads_here = sum(min(threads[worker], most) for worker in self._fit(threads))
+                self._slots = max(1, min(threads_here, self.threads // 2))
         return self._slots
 
     @property

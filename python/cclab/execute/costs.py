@@ -144,11 +144,11 @@ def _not_below_zero(
     best, least = np.zeros(count), float(wanted @ wanted)
     for size in range(1, count + 1):
         for some in combinations(range(count), size):
-            found = np.zeros(count)
-            found[list(some)] = np.linalg.lstsq(system[:, some], wanted, rcond=None)[0]
-            error = float(np.sum((system @ found - wanted) ** 2))
-            if error < least and found.min() >= 0:
-                best, least = found, error
+            costs = np.zeros(count)
+            costs[list(some)] = np.linalg.lstsq(system[:, some], wanted, rcond=None)[0]
+            error = float(np.sum((system @ costs - wanted) ** 2))
+            if error < least and costs.min() >= 0:
+                best, least = costs, error
     return best
 
 
@@ -179,12 +179,12 @@ def _read() -> dict[str, _Known]:
         return {}
 
 
-def _numbers(found: Any, count: int) -> bool:
-    """Whether `found` is a list of so many numbers that can be reckoned with."""
+def _numbers(value: Any, count: int) -> bool:
+    """Whether `value` is a list of so many numbers that can be reckoned with."""
     return (
-        isinstance(found, list)
-        and len(found) == count
-        and all(type(x) in (int, float) and 0 <= x <= _MOST for x in found)
+        isinstance(value, list)
+        and len(value) == count
+        and all(type(x) in (int, float) and 0 <= x <= _MOST for x in value)
     )
 
 
@@ -194,7 +194,7 @@ def _write(known: dict[str, _Known]) -> None:
     handle, name = tempfile.mkstemp(dir=file.parent, prefix="costs-")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            backends = {name: asdict(one) for name, one in known.items()}
+            backends = {name: asdict(known_costs) for name, known_costs in known.items()}
             json.dump({"schema": _SCHEMA, "backends": backends}, stream)
         Path(name).replace(file)
     except OSError:

@@ -98,7 +98,7 @@ def listed() -> list[Kernel]:
     Names are in the order in which people read their numbers.
     """
     recipes: dict[str, Recipe | None] = {}
-    found: dict[str, tuple[bool, int, Kernel]] = {}
+    newest: dict[str, tuple[bool, int, Kernel]] = {}
     with contextlib.suppress(OSError):
         for entry in folder().iterdir():
             build = _build_of(entry)
@@ -113,9 +113,9 @@ def listed() -> list[Kernel]:
             origin = Origin(build["tarball"], patches, own or same)
             for name, since in build["names"].items():
                 made = (origin.current, since, _kernel(entry, build, name, origin))
-                if name not in found or found[name][:2] < made[:2]:
-                    found[name] = made
-    return [found[name][2] for name in sorted(found, key=_by_number)]
+                if name not in newest or newest[name][:2] < made[:2]:
+                    newest[name] = made
+    return [newest[name][2] for name in sorted(newest, key=_by_number)]
 
 
 def build_command(name: str | None = None) -> str:
@@ -136,7 +136,7 @@ def not_built(name: str | None = None) -> str:
     called |= {kernel.release: kernel.name for kernel in current()}
     # Who writes a series means that one.
     close = [] if is_series(name) else difflib.get_close_matches(name, called, n=1, cutoff=0.5)
-    near = [called[found] for found in close]
+    near = [called[close_name] for close_name in close]
     meant = f"did you mean {near[0]}? If not, please run" if near else "please run"
     return f"the kernel {name} is not built{others}; {meant}: {build_command(name)}"
 

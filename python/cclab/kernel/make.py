@@ -66,15 +66,15 @@ def build(
         raise InputError("a kernel with patches of your own needs a name of its own: --name NAME")
     own = None if patches is None else Recipe.own(Path(patches))
     home = cache.folder()
-    found = examine(_tarball(source, name, own), home)
-    name = name or found.series
-    if SERIES.fullmatch(name) and name != found.series:
+    tar = examine(_tarball(source, name, own), home)
+    name = name or tar.series
+    if SERIES.fullmatch(name) and name != tar.series:
         raise InputError(
-            f"{found.tarball} holds Linux {found.series}: its kernel cannot be called {name}"
+            f"{tar.tarball} holds Linux {tar.series}: its kernel cannot be called {name}"
         )
-    recipe = own or Recipe.nearest(found.series)
+    recipe = own or Recipe.nearest(tar.series)
     compiler = programs.compiler()
-    key = recipe.key(found.sha256, compiler)
+    key = recipe.key(tar.sha256, compiler)
     whole = _is_whole(home / key)
     made = None if force or not whole else cache.find(key, name)
     if made is not None:
@@ -83,7 +83,7 @@ def build(
         with Workshop(home, listener) as workshop:
             # Whom we waited for may have made it, and another name takes no build.
             if force or not _is_whole(home / key) or not cache.call(key, name):
-                _make(found, recipe, key, name, jobs, workshop, compiler)
+                _make(tar, recipe, key, name, jobs, workshop, compiler)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise _no_room(home) from error

@@ -93,15 +93,15 @@ def linked(kernel: Kernel, modules: Iterable[Module], listener: Listener | None 
 
 def _there(home: Path, kernel: Kernel, names: set[str]) -> Path | None:
     """The smallest kernel that is `kernel` with the modules `names`, and maybe others."""
-    found = []
+    fitting = []
     with contextlib.suppress(OSError):
         for entry in home.glob(f"{kernel.key}-*"):
             told = _told(entry)
             if told is not None and names <= set(told["modules"]):
-                found.append((len(told["modules"]), entry))
-    if not found:
+                fitting.append((len(told["modules"]), entry))
+    if not fitting:
         return None
-    entry = min(found)[1]
+    entry = min(fitting)[1]
     with contextlib.suppress(OSError):
         os.utime(entry)
     return entry / "linux"

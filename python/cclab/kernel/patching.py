@@ -56,27 +56,27 @@ def missing(recipe: Recipe, series: str) -> str:
 
 def refusals(output: list[str]) -> list[Refusal]:
     """What `patch` refused, by what it said."""
-    found: list[Refusal] = []
+    refused: list[Refusal] = []
     file, named = "", ""
     for line in output:
         match line.split(" "):
             case ["patching" | "checking", "file", *words]:
                 file = " ".join(words).strip("'")
             case ["Hunk", number, "FAILED", "at", at, *_]:
-                found.append(Refusal(file, f"sought at line {at.rstrip('.')}", int(number[1:])))
+                refused.append(Refusal(file, f"sought at line {at.rstrip('.')}", int(number[1:])))
             case ["|+++", path, *_]:
                 named = path.split("\t")[0].partition("/")[2]
             case ["No", "file", "to", "patch.", *_]:
-                found.append(Refusal(named, "no such file"))
+                refused.append(Refusal(named, "no such file"))
             case ["Reversed", *_]:
-                found.append(Refusal(file, "it is patched already"))
+                refused.append(Refusal(file, "it is patched already"))
             case ["The", "next", "patch", "would", "create", "the", "file", *words]:
                 file = " ".join(words).rstrip(",")
             case ["which", "already", "exists!", *_]:
-                found.append(Refusal(file, "it is there already"))
+                refused.append(Refusal(file, "it is there already"))
             case ["patch:", "****", *words]:
-                found.append(Refusal(file, " ".join(words)))
-    return found
+                refused.append(Refusal(file, " ".join(words)))
+    return refused
 
 
 def _told(name: str, content: str, output: list[str]) -> list[str]:

@@ -65,10 +65,10 @@ class Recipe:
     def _load(cls, folder: Path, origin: str) -> Self:
         common = (FOLDER / FRAGMENT).read_text(encoding="utf-8")
         of_series = folder / FRAGMENT
-        other = of_series.read_text(encoding="utf-8") if of_series.is_file() else ""
+        additions = of_series.read_text(encoding="utf-8") if of_series.is_file() else ""
         patches = sorted(folder.glob("*.patch"))
         return cls(
-            _laid_over(common, other),
+            _laid_over(common, additions),
             tuple((patch.name, patch.read_text(encoding="utf-8")) for patch in patches),
             origin,
         )
@@ -118,8 +118,8 @@ def _option(line: str) -> str | None:
     return option if given and not line.startswith("#") else None
 
 
-def _laid_over(common: str, other: str) -> str:
-    """The fragment `common` where `other` does not say otherwise, and `other`."""
-    said = {_option(line) for line in other.splitlines()} - {None}
+def _laid_over(common: str, additions: str) -> str:
+    """The fragment `common` where `additions` do not say otherwise, and these."""
+    said = {_option(line) for line in additions.splitlines()} - {None}
     kept = (line for line in common.splitlines(keepends=True) if _option(line) not in said)
-    return "".join(kept) + other
+    return "".join(kept) + additions

@@ -81,16 +81,16 @@ def examine(tarball: Path, cache: Path) -> Source:
             facts = [seen.st_size, seen.st_mtime_ns]
             known = _known(cache)
             match known.get(place):
-                case [size, time, str() as found, str() as series] if [size, time] == facts:
-                    return Source(tarball, found, series)
+                case [size, time, str() as sha256, str() as series] if [size, time] == facts:
+                    return Source(tarball, sha256, series)
             stream.seek(0)
-            found = hashlib.file_digest(stream, "sha256").hexdigest()
+            sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
             stream.seek(0)
             series = _series(tarball, unpacker, stream)
     except OSError as error:
         raise InputError(f"cannot read the kernel source {tarball}: {_reason(error)}") from error
-    _remember(cache, {**known, place: [*facts, found, series]})
-    return Source(tarball, found, series)
+    _remember(cache, {**known, place: [*facts, sha256, series]})
+    return Source(tarball, sha256, series)
 
 
 def unpack(tarball: Path, workshop: Workshop) -> Path:
@@ -167,13 +167,13 @@ def _series(tarball: Path, unpacker: list[str], stream: IO[bytes]) -> str:
             f"{tarball} holds no kernel: no folder with a Makefile in it "
             "(git archive puts one around a tree with --prefix=linux/)"
         )
-    found = [
+    version = [
         next(iter(re.findall(rf"^{name} = (\d+)$", makefile, re.MULTILINE)), None)
         for name in ("VERSION", "PATCHLEVEL")
     ]
-    if None in found:
+    if None in version:
         raise InputError(f"{tarball} holds no kernel: no version in its Makefile")
-    return ".".join(str(part) for part in found)
+    return ".".join(str(part) for part in version)
 
 
 def _piped(command: list[str], stdin: IO[bytes] | None, stderr: int) -> subprocess.Popen[bytes]:

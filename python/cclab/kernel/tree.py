@@ -130,13 +130,13 @@ def _words(build: Path) -> dict[str, Any]:
     except OSError as error:
         raise _NotKeptError(f"its build leaves no {Path(str(error.filename)).name}") from error
     told = dict(one.partition("=")[::2] for one in environment.split("\0") if one)
-    found = re.match(r"(?:saved)?cmd_\S+ := (.*)\n", pattern)
-    if found is None:
+    command = re.match(r"(?:saved)?cmd_\S+ := (.*)\n", pattern)
+    if command is None:
         raise _NotKeptError(f"{_PATTERN} is not written as expected")
     if "KBUILD_LDS" not in told:
         raise _NotKeptError("its link is not told KBUILD_LDS")
     return {
-        "compile": _of_any_file(shlex.split(found[1])),
+        "compile": _of_any_file(shlex.split(command[1])),
         "link": arguments.split("\0")[:-1],
         "environment": {k: v for k, v in told.items() if k not in _PASSED_OVER},
     }

@@ -42,7 +42,11 @@ def wrong(file: str, cls: type[Variant]) -> str | None:
             meant = f"did you mean {near[0]}?" if near else f"the hooks are {', '.join(HOOKS)}"
             return f"{place(file, value)}: nobody calls {name}.{attribute}: {meant}"
     if not {"on_ack", "on_report"} & own.keys():
-        near = [one for one in own if get_close_matches(one.lower(), ("on_ack", "onack"), 1)]
+        near = [
+            attribute
+            for attribute in own
+            if get_close_matches(attribute.lower(), ("on_ack", "onack"), 1)
+        ]
         meant = f"; {near[0]} is called on_ack" if near else ""
         return f"{file}: {name} defines neither on_ack nor on_report: its window never grows{meant}"
     return None

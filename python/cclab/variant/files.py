@@ -102,26 +102,26 @@ class Files:
         """Makes an object of each class of `scenario`, and has its hooks compiled if they are to
         be. Raises `FileError` if that cannot be done."""
         files = {file["label"]: file["file"] for file in scenario.get("variant_files", [])}
-        for one in self.of_flows(scenario):
-            with self.telling(files[one.label], "__init__"):
-                flow = one.cls.__new__(one.cls)
-                flow.__init__(**one.arguments)  # type: ignore[misc]
-                if one.native is not None:
-                    one.native.start(flow)
+        for made in self.of_flows(scenario):
+            with self.telling(files[made.label], "__init__"):
+                flow = made.cls.__new__(made.cls)
+                flow.__init__(**made.arguments)  # type: ignore[misc]
+                if made.native is not None:
+                    made.native.start(flow)
 
     def of_flows(self, scenario: Mapping[str, Any]) -> list[Class]:
         """The classes of the flows and the cross traffic of `scenario`, each once for each set of
         parameters."""
-        found: list[Class] = []
+        classes: list[Class] = []
         files = {file["label"]: file for file in scenario.get("variant_files", [])}
         for user in [*scenario.get("flows", []), *scenario.get("traffic", [])]:
             file = files.get(user.get("cc"))
             if file is None or file["language"] != "python":
                 continue
             params = user.get("cc_params") or {}
-            if not any((one.label, one.params) == (file["label"], params) for one in found):
-                found.append(self.with_params(file, params))
-        return found
+            if not any((made.label, made.params) == (file["label"], params) for made in classes):
+                classes.append(self.with_params(file, params))
+        return classes
 
     @contextlib.contextmanager
     def telling(self, file: str, what: str) -> Iterator[None]:
@@ -153,8 +153,8 @@ class Files:
 
     def _where(self, file: str, hook: str) -> str:
         """Where the hook of a class of `file` begins, if that is what it is."""
-        found = {checks.place(file, getattr(cls, hook, None)) for cls in self._classes.values()}
-        (only,) = found if len(found) == 1 else (file,)
+        places = {checks.place(file, getattr(cls, hook, None)) for cls in self._classes.values()}
+        (only,) = places if len(places) == 1 else (file,)
         return only if only.startswith(f"{file}:") else file
 
     def _take(self, file: str, texts: Mapping[str, str]) -> None:
@@ -250,13 +250,15 @@ def _imported(file: str, texts: Mapping[str, str]) -> ModuleType:
     return module
 
 
-def _variant(file: Mapping[str, Any], found: object) -> type[Variant]:
-    """`found` as a variant."""
+def _variant(file: Mapping[str, Any], brought: object) -> type[Variant]:
+    """`brought` as a variant."""
     place = f"{file['file']}: {file['name']}"
-    if not isinstance(found, type):
+    if not isinstance(brought, type):
         raise FileError(f"{place} is no class once the file is imported")
     # A class without a base of ours has its hooks alone.
-    cls = found if issubclass(found, Variant) else type(found.__name__, (found, Variant), {})
+    cls = (
+        brought if issubclass(brought, Variant) else type(brought.__name__, (brought, Variant), {})
+    )
     if why := checks.wrong(file["file"], cls):
         raise FileError(why)
     return cls
@@ -271,10 +273,14 @@ def parameters(cls: type[Variant]) -> list[Parameter] | None:
     if cls.__init__ is object.__init__:
         return []
     named = list(inspect.signature(cls.__init__).parameters.values())[1:]
-    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in named):
+    if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in named):
         return None
     by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    return [Parameter(one.name, one.default) for one in named if one.kind in by_name]
+    return [
+        Parameter(parameter.name, parameter.default)
+        for parameter in named
+        if parameter.kind in by_name
+    ]
 
 
 def _arguments(
@@ -286,7 +292,7 @@ def _arguments(
     taken = parameters(cls)
     if taken is None:
         return dict(params)
-    known = {one.name: one.default for one in taken}
+    known = {parameter.name: parameter.default for parameter in taken}
     for name in params:
         if name not in known:
             near = get_close_matches(name, known, 1)

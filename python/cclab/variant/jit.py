@@ -63,11 +63,11 @@ class Field:
 def told(name: str) -> list[Field]:
     """The fields of the core's structure `name`."""
     _, fields = LAYOUTS[name]
-    found: list[Field] = []
+    known: list[Field] = []
     for field, kind, offset, bounds in fields:
-        index = 1 + sum(one.kind == "set" for one in found) if bounds else 0
-        found.append(Field(field, kind, offset, bounds, index=index))
-    return found
+        index = 1 + sum(before.kind == "set" for before in known) if bounds else 0
+        known.append(Field(field, kind, offset, bounds, index=index))
+    return known
 
 
 class Lent(types.Type):  # type: ignore[misc]

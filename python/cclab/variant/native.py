@@ -86,9 +86,9 @@ class Native:
             self._compile(state)
             self._shape = shape
         elif shape != self._shape:
-            other = next(iter(set(shape) ^ set(self._shape)))
+            differing = next(iter(set(shape) ^ set(self._shape)))
             raise TypeError(
-                f"self.{other[0]} is not of the same kind in each flow: what is compiled has "
+                f"self.{differing[0]} is not of the same kind in each flow: what is compiled has "
                 "attributes of one kind"
             )
         return self._record(flow, state)

@@ -99,15 +99,15 @@ def _is_first(run: Run) -> bool:
     return first
 
 
-def _differing(one: Path, other: Path) -> list[str]:
+def _differing(first: Path, second: Path) -> list[str]:
     """The names of the files that are not the same in both folders."""
-    names = sorted({file.name for folder in (one, other) for file in folder.iterdir()})
+    names = sorted({file.name for folder in (first, second) for file in folder.iterdir()})
 
     def content(folder: Path, name: str) -> bytes | None:
         file = folder / name
         return file.read_bytes() if file.exists() else None
 
-    return [name for name in names if content(one, name) != content(other, name)]
+    return [name for name in names if content(first, name) != content(second, name)]
 
 
 def _cancelled(progress: Progress) -> str:
@@ -303,8 +303,8 @@ def _said(line: bytes) -> dict[str, Any]:
 def _state(process: subprocess.Popen[bytes]) -> int | None:
     """How `process` ended or was stopped, as `CLD_` of `os`; None: it runs. It stays a zombie."""
     flags = os.WEXITED | os.WSTOPPED | os.WNOHANG | os.WNOWAIT
-    found = os.waitid(os.P_PID, process.pid, flags)
-    return found.si_code if found else None
+    ended = os.waitid(os.P_PID, process.pid, flags)
+    return ended.si_code if ended else None
 
 
 def _ended(process: subprocess.Popen[bytes], seconds: float) -> bool:

@@ -88,7 +88,7 @@ def _parameters(files: Files, work: dict[str, Any]) -> list[dict[str, Any]]:
         declared: list[dict[str, Any]] = json.loads(_core.declared_params(work["path"]))
         return declared
     taken = parameters(files.load({**row, "label": row["name"]})) or []
-    return [{"name": one.name, **_default(one.default)} for one in taken]
+    return [{"name": parameter.name, **_default(parameter.default)} for parameter in taken]
 
 
 def _default(value: object) -> dict[str, Any]:

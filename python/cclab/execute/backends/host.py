@@ -115,8 +115,8 @@ class Host:
 def which(program: str) -> Path | None:
     """Where `program` is, looking also where only root's path leads."""
     path = os.pathsep.join((os.environ.get("PATH", ""), _SYSTEM_PATHS))
-    found = shutil.which(program, path=path)
-    return None if found is None else Path(found)
+    program_path = shutil.which(program, path=path)
+    return None if program_path is None else Path(program_path)
 
 
 def agent() -> Path:
@@ -178,12 +178,12 @@ def _who_refuses() -> str:
 def shared_memory(folder: Path = Path("/dev/shm"), need: int = 512 << 20) -> Lack | None:
     """Why `folder` cannot hold the memory of a guest of `need` bytes; None if it can."""
     try:
-        found = os.statvfs(folder)
+        space = os.statvfs(folder)
     except OSError as error:
         return Lack(f"{folder}: {error.strerror}", f"mount -t tmpfs tmpfs {folder}")
-    if found.f_flag & os.ST_NOEXEC:
+    if space.f_flag & os.ST_NOEXEC:
         return Lack(f"{folder} is mounted noexec", f"mount -o remount,exec {folder}")
-    room = found.f_bavail * found.f_frsize
+    room = space.f_bavail * space.f_frsize
     if room < need:
         return Lack(
             f"{folder} has {room >> 20} MiB free; a guest may use {need >> 20} MiB",

@@ -67,8 +67,8 @@ def kernels_of(scenario: dict[str, Any]) -> list[tuple[str | None, str, str, str
     """
     modules = _modules(scenario)
     return [
-        (called, found.name, found.key, str(kernel.linked(found, modules)))
-        for called, found in _built(scenario).items()
+        (called, built.name, built.key, str(kernel.linked(built, modules)))
+        for called, built in _built(scenario).items()
     ]
 
 
@@ -76,10 +76,10 @@ def _built(scenario: dict[str, Any]) -> dict[str | None, kernel.Kernel]:
     """The kernels of `scenario` by what it calls them. Raises `InputError` if one is not built."""
     kernels = {}
     for called in _core.kernels(json.dumps(scenario)):
-        found = kernel.installed(called)
-        if found is None:
+        built = kernel.installed(called)
+        if built is None:
             raise InputError(kernel.not_built(called))
-        kernels[called] = found
+        kernels[called] = built
     return kernels
 
 
@@ -96,10 +96,10 @@ def _link(scenarios: Sequence[dict[str, Any]]) -> None:
     wanted: dict[str, tuple[kernel.Kernel, list[kernel.Module]]] = {}
     for scenario in scenarios:
         if modules := _modules(scenario):
-            for found in _built(scenario).values():
-                wanted.setdefault(found.key, (found, []))[1].extend(modules)
-    for found, modules in wanted.values():
-        kernel.linked(found, modules)
+            for built in _built(scenario).values():
+                wanted.setdefault(built.key, (built, []))[1].extend(modules)
+    for built, modules in wanted.values():
+        kernel.linked(built, modules)
 
 
 def execute_on(

@@ -32,19 +32,19 @@ class Netns:
         """Raises `InputError` with all that this host lacks for `runs`, and the remedies."""
         linux.agent()
         linux.limits()
-        found = host.Host.probe()
-        lacks = [] if found.unprivileged is None else [("namespaces", found.unprivileged)]
+        probed = host.Host.probe()
+        lacks = [] if probed.unprivileged is None else [("namespaces", probed.unprivileged)]
         needs = [json.loads(_core.needs_of(run.to_json())) for run in runs]
         for name in sorted({name for need in needs for name in need["qdiscs"]}):
-            lack = found.qdisc(name)
+            lack = probed.qdisc(name)
             if lack is not None:
                 lacks.append((f"queueing discipline {name}", lack))
         for name in sorted({name for need in needs for name in need["parts"]}):
-            lack = found.part(name)
+            lack = probed.part(name)
             if lack is not None:
                 lacks.append((f"{host.PARTS[name]} {name}", lack))
         for name in sorted({name for need in needs for name in need["variants"]}):
-            lack = found.variant(name)
+            lack = probed.variant(name)
             if lack is not None:
                 lacks.append((f"variant {name}", lack))
         programs = {name for need in needs for name in need["programs"]}
@@ -52,8 +52,8 @@ class Netns:
         for name in sorted(programs):
             if host.which(name) is None:
                 lacks.append((f"program {name}", host.Lack("not found", f"install {name}")))
-        if found.tracefs is not None and any(run.scenario["trace"]["events"] for run in runs):
-            lacks.append(("events of the kernel", found.tracefs))
+        if probed.tracefs is not None and any(run.scenario["trace"]["events"] for run in runs):
+            lacks.append(("events of the kernel", probed.tracefs))
         if lacks:
             lines = ["backend 'netns': this host lacks what the study needs:"]
             lines += [f"  {name}: {lack.what} ({lack.remedy})" for name, lack in lacks]
