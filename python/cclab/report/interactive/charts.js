@@ -202,16 +202,6 @@ const rangeOf =
   (_u, min, max) => [min, max > min ? max : min + least];
 
 /**
- * What is plotted between, of its scale x.
- * @param {uPlot} u
- * @returns {[from: number, to: number]}
- */
-function shownOf(u) {
-  const { min = 0, max = 0 } = u.scales.x;
-  return [min, max];
-}
-
-/**
  * How wide a plot in `host` is.
  * @param {HTMLElement} host
  */

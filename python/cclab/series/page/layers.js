@@ -69,6 +69,16 @@ function search(x, time) {
 const firstFrom = (layer, from) => Math.max(0, search(layer.x, from) - (isCurve(layer) ? 1 : 0));
 
 /**
+ * The stretch of time that a plot shows.
+ * @param {uPlot} u
+ * @returns {[from: number, to: number]}
+ */
+function shownOf(u) {
+  const { min = 0, max = 0 } = u.scales.x;
+  return [min, max];
+}
+
+/**
  * The least and greatest value that a panel shows between two times.
  * @param {ShownPanel} panel
  * @param {number} from
