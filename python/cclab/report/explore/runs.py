@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from cclab.measure.points import Measured, Point
     from cclab.measure.results import Results
     from cclab.plan import Plan
+    from cclab.report.explore.document import Course, Key, Metric, SweepPage, Unit
 
 MOST_RUNS = 20_000
 """Most points of a scatter; more would hide each other and make the page slow to open."""
 
-_UNITS = {
+_UNITS: dict[str, Unit] = {
     "percentage": "share",
     "rate": "rate",
     "duration": "time",
@@ -88,8 +89,8 @@ def evenly(count: int, room: int) -> list[int]:
     return [place * count // room for place in range(room)]
 
 
-def table(plan: Plan, shown: list[tuple[Point, Measured]]) -> dict[str, Any]:
-    """The keys, the metrics and the runs, as the page's program reads them."""
+def table(plan: Plan, shown: list[tuple[Point, Measured]], courses: dict[str, Course]) -> SweepPage:
+    """The keys, the metrics, the runs and their courses, as the page's program reads them."""
     measured = [flat(run.metrics) for _, run in shown]
     names = list(dict.fromkeys(name for row in measured for name in row))
     names.sort(key=lambda name: name.startswith(("flow.", "traffic.", "probe.")))
@@ -99,10 +100,11 @@ def table(plan: Plan, shown: list[tuple[Point, Measured]]) -> dict[str, Any]:
         "metrics": [_metric(name, measured) for name in names[:MOST_METRICS]],
         "ids": [run.run.id for _, run in shown],
         "seeds": [str(run.run.seed) for _, run in shown],
+        "series": courses,
     }
 
 
-def _metric(name: str, measured: list[dict[str, float]]) -> dict[str, Any]:
+def _metric(name: str, measured: list[dict[str, float]]) -> Metric:
     quantity = Quantity(name)
     numbers = np.array([row.get(name, np.nan) for row in measured], dtype="<f4")
     owner = f"{quantity.owner}: " if quantity.owner else ""
@@ -114,13 +116,13 @@ def _metric(name: str, measured: list[dict[str, float]]) -> dict[str, Any]:
     }
 
 
-def _unit(quantity: Quantity) -> str:
+def _unit(quantity: Quantity) -> Unit:
     return _UNITS.get(quantity.kind, "plain")
 
 
-def _keys(plan: Plan, shown: list[tuple[Point, Measured]]) -> list[dict[str, Any]]:
+def _keys(plan: Plan, shown: list[tuple[Point, Measured]]) -> list[Key]:
     """Each swept key: its values in order, and the place in them of each run."""
-    keys = []
+    keys: list[Key] = []
     for key in plan.points[0].params:
         [axis] = axes_of([{key: point.params[key]} for point in plan.points]) or [None]
         if axis is None:
@@ -130,8 +132,8 @@ def _keys(plan: Plan, shown: list[tuple[Point, Measured]]) -> list[dict[str, Any
             {
                 "key": key,
                 "label": short_key(key),
-                "values": axis.texts,
-                "numbers": axis.numbers,
+                "values": list(axis.texts),
+                "numbers": None if axis.numbers is None else list(axis.numbers),
                 "looks": [_look(value, nth, variants) for nth, value in enumerate(axis.texts)],
                 "variants": variants,
                 "places": packed(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cclab.measure.points import Measured, Point
+    from cclab.report.explore.document import Course, Packed
 
 BUDGET = 20_000_000
 """Bytes of the page that time series may take."""
@@ -66,13 +67,13 @@ def _size(run: Measured) -> int:
     return (3 * min(MOST_FLOWS, len(run.metrics["flows"])) + 1) * _PER_SERIES
 
 
-def of(shown: Sequence[tuple[Point, Measured]], places: Sequence[int]) -> dict[str, Any]:
+def of(shown: Sequence[tuple[Point, Measured]], places: Sequence[int]) -> dict[str, Course]:
     """The series of the runs at `places`, by place; without those that recorded no samples."""
     made = ((place, _of_run(shown[place][1])) for place in places)
     return {str(place): series for place, series in made if series}
 
 
-def _of_run(run: Measured) -> dict[str, Any] | None:
+def _of_run(run: Measured) -> Course | None:
     if not run.is_sampled:
         return None
     trace = run.trace
@@ -82,7 +83,7 @@ def _of_run(run: Measured) -> dict[str, Any] | None:
     if not sampled:
         return None
     edges = _edges(np.concatenate(sampled) * 1e-9)
-    document: dict[str, Any] = {"step": float(f"{edges[1]:.9g}"), "flows": [], "queue": None}
+    document: Course = {"step": float(f"{edges[1]:.9g}"), "flows": [], "queue": None}
     if queue is not None:
         document["queue"], document["delay"] = _queue(run, queue, edges)
     own = trace.columns("flows", ("name", "flow", "mss_bytes", "started_ns", "ended_ns"))
@@ -98,12 +99,15 @@ def _of_run(run: Measured) -> dict[str, Any] | None:
             mine = {column: values[rows] for column, values in samples.items()}
             mss = own["mss_bytes"][place] or np.nan
             span = (own["started_ns"][place] * 1e-9, own["ended_ns"][place] * 1e-9)
+            rate, window, delay = _flow(mine, edges, mss, *span)
             document["flows"].append(
                 {
                     "name": name,
                     "label": line.label,
                     "colour": line.style.colour,
-                    **_flow(mine, edges, mss, *span),
+                    "throughput": rate,
+                    "cwnd": window,
+                    "srtt": delay,
                 }
             )
     return document
@@ -122,7 +126,7 @@ def _edges(seconds: np.ndarray) -> np.ndarray:
 
 def _flow(
     mine: dict[str, np.ndarray], edges: np.ndarray, mss: float, started: float, ended: float
-) -> dict[str, Any]:
+) -> tuple[Packed, Packed, Packed]:
     """Throughput in each step while the flow lasts, and the last window and smoothed RTT in it.
 
     An unknown time is NaN: the flow never began, or goes on.
@@ -139,16 +143,14 @@ def _flow(
         values = mine[column]
         return np.where(alive, values[last] * scale, np.nan) if len(values) else edges[1:] * np.nan
 
-    return {
-        "throughput": _small(np.where(alive, rate, np.nan)),
-        "cwnd": _small(held("cwnd_bytes", 1 / mss)),
-        "srtt": _small(held("srtt_ns", 1e-9)),
-    }
+    return (
+        _small(np.where(alive, rate, np.nan)),
+        _small(held("cwnd_bytes", 1 / mss)),
+        _small(held("srtt_ns", 1e-9)),
+    )
 
 
-def _queue(
-    run: Measured, sampled: dict[str, np.ndarray], edges: np.ndarray
-) -> tuple[dict[str, Any], bool]:
+def _queue(run: Measured, sampled: dict[str, np.ndarray], edges: np.ndarray) -> tuple[Packed, bool]:
     """The largest backlog in each step, and as time at the link's rate if that is constant."""
     links = run.trace.columns("links", ("link", "rate_bps"))
     first, rate = (links["link"][0], links["rate_bps"][0]) if links is not None else (0.0, np.nan)
@@ -164,7 +166,7 @@ def _queue(
     return _small(values * 8 / rate if steady else values), steady
 
 
-def _small(values: np.ndarray) -> dict[str, Any]:
+def _small(values: np.ndarray) -> Packed:
     """Numbers from 0 up as 16 bits each, and the value of one step."""
     known = np.isfinite(values)
     top = float(values[known].max()) if known.any() else 0.0

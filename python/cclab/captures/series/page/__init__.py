@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +15,13 @@ from cclab.captures.series.page import data
 from cclab.captures.series.tables import endpoint, name_of
 from cclab.captures.series.talks import name_of as talk_name
 from cclab.captures.series.talks import spoken
-from cclab.pages import template, uplot
+from cclab.pages import interactive, template, uplot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cclab.captures.series.flows import Flows
+    from cclab.captures.series.page.document import CapturePage, Panel, ShownDirection
     from cclab.captures.series.tables import Direction, Tables
     from cclab.captures.series.talks import Talk, Talks
 
@@ -116,7 +116,7 @@ def html(
     title: str,
     document: dict[str, Any],
     flows: Flows,
-    directions: Sequence[dict[str, Any]],
+    directions: Sequence[ShownDirection],
 ) -> str:
     """The page of a capture, with the series of `directions`, each as `drawn` gives it.
 
@@ -128,8 +128,8 @@ def html(
     chosen = {direction["name"] for direction in directions}
     over = data.across(sums)
     ends = [row[1] for row in (d["span"] for d in directions)]
-    content = {
-        "span": [0.0, max([sums.bins * sums.bin_s, *ends, 1e-3])],
+    content: CapturePage = {
+        "span": (0.0, max([sums.bins * sums.bin_s, *ends, 1e-3])),
         "rule": RULE,
         "across": over,
         "congested": _congested(document),
@@ -159,48 +159,50 @@ def html(
         uplot_css=uplot.style(),
         uplot_js=uplot.script(),
         css=Markup((own / "page.css").read_text("utf-8")),
-        js=Markup((own / "page.js").read_text("utf-8")),
-        # Nothing in it can end the element it stands in.
-        data=Markup(json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")),
+        js=interactive.program(own, "layers.js", "drawing.js", "panel.js", "page.js"),
+        data=interactive.embedded(content),
     )
 
 
-def drawn(direction: Direction) -> dict[str, Any]:
+def drawn(direction: Direction) -> ShownDirection:
     """The page's data of a direction, thinned to what a screen can show."""
     row = direction.row
-    return _shown(direction, data.panels(direction), row["unique_bytes"]) | {
-        "heading": f"Connection {direction.connection}: {direction.title}",
-        "limits": row["limited_because"] or "",
-    }
+    heading = f"Connection {direction.connection}: {direction.title}"
+    limits = row["limited_because"] or ""
+    return _shown(direction, data.panels(direction), row["unique_bytes"], heading, limits)
 
 
-def drawn_talk(talk: Talk) -> dict[str, Any]:
+def drawn_talk(talk: Talk) -> ShownDirection:
     """What the page shows of a direction of a conversation."""
-    return _shown(talk, data.talk_panels(talk), talk.row["total_bytes"]) | {
-        "heading": f"Conversation {talk.conversation}: {talk.title}",
-        "limits": "",
-    }
+    heading = f"Conversation {talk.conversation}: {talk.title}"
+    return _shown(talk, data.talk_panels(talk), talk.row["total_bytes"], heading, "")
 
 
 def _shown(
-    direction: Direction | Talk, made: tuple[list[dict[str, Any]], int, int], size: int
-) -> dict[str, Any]:
+    direction: Direction | Talk,
+    made: tuple[list[Panel], int, int],
+    size: int,
+    heading: str,
+    limits: str,
+) -> ShownDirection:
     panels, kept, total = made
     began = direction.began_s
     return {
         "name": direction.name,
+        "heading": heading,
+        "limits": limits,
         "bytes": size,
-        "span": [began, began + max(direction.row["elapsed_s"], 1e-6)],
+        "span": (began, began + max(direction.row["elapsed_s"], 1e-6)),
         "kept": kept,
         "all": total,
         "panels": panels,
     }
 
 
-def _congested(document: dict[str, Any]) -> list[float] | None:
+def _congested(document: dict[str, Any]) -> tuple[float, float] | None:
     """When the bottleneck was congested, from and to; None if that was not found."""
     interval = document["together"]["congested"]
-    return None if interval is None else [interval["from_s"], interval["to_s"]]
+    return None if interval is None else (interval["from_s"], interval["to_s"])
 
 
 def _together(document: dict[str, Any]) -> list[tuple[str, ...]]:

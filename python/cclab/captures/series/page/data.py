@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cclab.captures.series.across import Across
+    from cclab.captures.series.page.document import Kind, Layer, Panel, Unit
     from cclab.captures.series.tables import Direction
     from cclab.captures.series.talks import Talk
-
-Layer = dict[str, Any]
 
 MOST = 20_000
 """Marks of one kind, in one panel of one direction, at most."""
@@ -41,7 +40,7 @@ _COLUMNS = thin.FINEST[0]
 _DARK = {BLUE: "#5aaeea", VERMILLION: "#ff8b3d", GREEN: "#2fc798", AMBER: "#e0cb3c"}
 
 
-def panels(direction: Direction) -> tuple[list[dict[str, Any]], int, int]:
+def panels(direction: Direction) -> tuple[list[Panel], int, int]:
     """The panels of a direction, and how many of how many points are in them."""
     tally = _Tally()
     made = [
@@ -54,7 +53,7 @@ def panels(direction: Direction) -> tuple[list[dict[str, Any]], int, int]:
     return _with_points(made), tally.kept, tally.all
 
 
-def talk_panels(talk: Talk) -> tuple[list[dict[str, Any]], int, int]:
+def talk_panels(talk: Talk) -> tuple[list[Panel], int, int]:
     """The panels of a direction over UDP, and how many of how many points are in them."""
     tally = _Tally()
     rates, size = talk.throughput(), talk.size()
@@ -72,12 +71,12 @@ def talk_panels(talk: Talk) -> tuple[list[dict[str, Any]], int, int]:
     return _with_points(made), tally.kept, tally.all
 
 
-def _with_points(panels: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _with_points(panels: list[Panel]) -> list[Panel]:
     """The panels that have anything to show, such as an RTT that was sampled."""
     return [panel for panel in panels if any(layer["x"] for layer in panel["layers"])]
 
 
-def across(sums: Across) -> list[dict[str, Any]]:
+def across(sums: Across) -> list[Panel]:
     """The panels across flows."""
     if not sums.bins:
         return []
@@ -129,9 +128,9 @@ def _sequence(direction: Direction, tally: _Tally) -> list[Layer]:
         kept = thin.dots_at_most(x, low, MOST)
         x, low, high = x[kept], low[kept], high[kept]
         tally.count(len(x), len(own))
-        kind = "bars" if look.bar else "marks"
+        kind: Kind = "bars" if look.bar else "marks"
         layer = _layer(kind, look.label, look.colour, look.dark, x, high, low)
-        layer |= {"marker": look.marker, "hollow": look.hollow}
+        layer["marker"], layer["hollow"] = look.marker, look.hollow
         layers.append(layer)
     return layers
 
@@ -179,7 +178,7 @@ def _dots(
 
 
 def _curve(
-    kind: str,
+    kind: Kind,
     label: str,
     colours: tuple[str, str],
     frame: pl.DataFrame,
@@ -194,7 +193,7 @@ def _curve(
 
 
 def _layer(
-    kind: str,
+    kind: Kind,
     label: str,
     colour: str,
     dark: str,
@@ -202,7 +201,7 @@ def _layer(
     y: np.ndarray,
     low: np.ndarray | None = None,
 ) -> Layer:
-    layer = {
+    layer: Layer = {
         "kind": kind,
         "label": label,
         "colour": colour,
@@ -210,18 +209,20 @@ def _layer(
         "x": _packed(x),
         "y": _packed(y),
     }
-    return layer if low is None else layer | {"low": _packed(low)}
+    if low is not None:
+        layer["low"] = _packed(low)
+    return layer
 
 
 def _panel(
     name: str,
     title: str,
-    unit: str,
+    unit: Unit,
     layers: list[Layer],
     *,
     log: bool = False,
     top: float | None = None,
-) -> dict[str, Any]:
+) -> Panel:
     return {
         "name": name,
         "title": title,
