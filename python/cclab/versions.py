@@ -23,26 +23,26 @@ _BEFORE_LISTS = "cclab"
 """What has a version where it is no list: runs were once named by the sources of all of it."""
 
 
-def apart(one: str, other: str) -> tuple[str, str]:
+def apart(first: str, second: str) -> tuple[str, str]:
     """What each of two versions has that the other lacks: `core 1` and `core 2`."""
-    parts, others = one.split(", "), other.split(", ")
+    parts, others = first.split(", "), second.split(", ")
     only = ", ".join(part for part in parts if part not in others)
     return only, ", ".join(part for part in others if part not in parts)
 
 
 def together(versions: Iterable[str]) -> dict[str, list[str]]:
     """The versions of each part that is in one of `versions`, in order."""
-    found: dict[str, list[str]] = {}
+    numbers: dict[str, list[str]] = {}
     for version in versions:
         for part in version.split(", "):
             name, _, number = part.rpartition(" ")
-            known = found.setdefault(name or _BEFORE_LISTS, [])
+            known = numbers.setdefault(name or _BEFORE_LISTS, [])
             if number not in known:
                 known.append(number)
-    return {name: sorted(known) for name, known in found.items()}
+    return {name: sorted(known) for name, known in numbers.items()}
 
 
 def listed(versions: Iterable[str]) -> str:
     """All that is in one of `versions`, as one list."""
-    found = together(versions).items()
-    return ", ".join(f"{name} {number}" for name, known in found for number in known)
+    parts = together(versions).items()
+    return ", ".join(f"{name} {number}" for name, known in parts for number in known)

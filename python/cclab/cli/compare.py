@@ -331,8 +331,8 @@ def _print_point(point: PointComparison, everywhere: list[str], margin: Margin |
 def _left_out(of_a: int, of_b: int) -> str:
     """So many runs of each side whose seeds the other lacks; empty of none."""
     told = [f"{count(n, 'run')} of {side}" for n, side in ((of_a, "A"), (of_b, "B")) if n]
-    other = "B" if of_a else "A"
-    lacking = "the other side has" if len(told) == 2 else f"{other} has"
+    opposite = "B" if of_a else "A"
+    lacking = "the other side has" if len(told) == 2 else f"{opposite} has"
     return f"{' and '.join(told)}, of seeds that {lacking} no run of" if told else ""
 
 

@@ -50,8 +50,8 @@ def explain(
         _print_flows(explanation, every)
     if len(planned.points) > _MOST_POINTS:
         tell(f"{len(planned.points) - _MOST_POINTS} more sweep points; --json shows them all")
-    for one in absent:
-        tell(f"note: {one}")
+    for kernel_absent in absent:
+        tell(f"note: {kernel_absent}")
 
 
 def _document(planned: Plan, explained: list[Explanation], absent: list[str]) -> dict[str, Any]:

@@ -54,21 +54,21 @@ def verify(folder: Folder, json: options.Json = False) -> None:
     """Read everything in a results folder, and name what is not as it was written."""
     from cclab.store import health
 
-    found = health.examine(_store(folder))
+    health_of = health.examine(_store(folder))
     if json:
-        print_json(found.document())
+        print_json(health_of.document())
     else:
-        tell(f"{count(found.sound, 'sound run')} in {folder}")
+        tell(f"{count(health_of.sound, 'sound run')} in {folder}")
     for names, state in (
-        (found.torn, "torn: not as it was written"),
-        (found.foreign, "foreign: no run, or not the one that its name says"),
-        (found.plans, f"a plan that is not as it was written; {_PLAN_REMEDY}"),
+        (health_of.torn, "torn: not as it was written"),
+        (health_of.foreign, "foreign: no run, or not the one that its name says"),
+        (health_of.plans, f"a plan that is not as it was written; {_PLAN_REMEDY}"),
     ):
         for name in names:
             note(f"{name}: {state}")
-    for name in found.derived:
+    for name in health_of.derived:
         note(f"{name}: not of these runs; `cclab store gc {folder}` makes it again")
-    if not found.whole:
+    if not health_of.whole:
         complain(f"{folder} is damaged; `cclab run STUDY.toml --out {folder}` runs again what is")
         raise typer.Exit(_DAMAGED)
 
@@ -91,20 +91,20 @@ def gc(
     store = _store(folder)
     known = outdated if other_versions else None
     if dry_run:
-        found = collector.garbage(store, known)
+        garbage = collector.garbage(store, known)
     else:
-        found = collector.collect(store, known)
+        garbage = collector.collect(store, known)
         Index(store).renew()
     if json:
-        print_json(found.document())
+        print_json(garbage.document())
         return
     verb = "would go" if dry_run else "went"
-    for name in (*found.runs, *found.captures, *found.plans, *found.aside):
+    for name in (*garbage.runs, *garbage.captures, *garbage.plans, *garbage.aside):
         tell(name)
     tell(
-        f"{verb}: {count(len(found.runs), 'run')}, {count(len(found.plans), 'plan')}, "
-        f"{count(len(found.aside), 'damaged run')}, "
-        f"{_size(found.bytes)}"
+        f"{verb}: {count(len(garbage.runs), 'run')}, {count(len(garbage.plans), 'plan')}, "
+        f"{count(len(garbage.aside), 'damaged run')}, "
+        f"{_size(garbage.bytes)}"
     )
 
 

@@ -320,7 +320,7 @@ def _repeated(runs: list[Measured]) -> bool:
     first, *others = [
         {name: value for name, value in run.metrics.items() if name != "warnings"} for run in runs
     ]
-    return bool(others) and all(other == first for other in others)
+    return bool(others) and all(next_one == first for next_one in others)
 
 
 def _kinds(scenario: dict[str, Any], key: str) -> dict[str, str]:

@@ -94,9 +94,9 @@ def _meant(name: str, may: list[Metric], has: Callable[[Metric], bool] | None) -
 def _hint(name: str, known: Collection[str]) -> str:
     """What somebody may mean who writes `name`."""
     subject, dot, word = name.rpartition(".")
-    owner, _, one = subject.partition(".")
-    if one:
-        rest = f"{one}.{word}".split(".")[1:]
+    owner, _, name = subject.partition(".")
+    if name:
+        rest = f"{name}.{word}".split(".")[1:]
         meant = next(
             (w for w in (f"{owner}.{'.'.join(rest)}", f"{owner}.{word}") if w in known), None
         )

@@ -34,7 +34,7 @@ def _shown(value: Any, indent: str) -> str:
         parts = [f"{name}={_shown(getattr(value, name), deeper)}" for name in names]
         begin, end = f"{type(value).__name__}(", ")"
     elif isinstance(value, list):
-        parts = [_shown(one, deeper) for one in value]
+        parts = [_shown(part, deeper) for part in value]
         begin, end = "[", "]"
     else:
         return plain(value) if isinstance(value, float) else repr(value)

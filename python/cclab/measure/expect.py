@@ -130,14 +130,14 @@ def outcomes(expectations: Sequence[Expectation], points: Sequence[Point]) -> li
     named = {m.name: m for expectation in expectations for m in expectation.metrics}
     tables = {name: table(runs, metric) for name, metric in named.items()}
     means = {name: [_mean(e) for e in estimates(values)] for name, values in tables.items()}
-    found = []
+    reached = []
     for expectation in expectations:
         judged = _Judged(expectation, tables, len(points))
         for row, point in enumerate(points):
             met, finding, sides = judged.at(row)
             own = {metric.name: means[metric.name][row] for metric in expectation.metrics}
-            found.append(Outcome(expectation, point.params, met, finding, sides, own))
-    return found
+            reached.append(Outcome(expectation, point.params, met, finding, sides, own))
+    return reached
 
 
 def _mean(estimate: Estimate | None) -> float | None:

@@ -115,42 +115,42 @@ def values(
     """
     rows: dict[Key, list[float | None]] = {}
     for place, group in enumerate(names_in(runs)):
-        found = [run["groups"][place] for run in runs]
+        members = [run["groups"][place] for run in runs]
         for name in GROUP_METRICS:
             if name not in POOLED:
-                rows["group", group, name] = [one[name] for one in found]
+                rows["group", group, name] = [member[name] for member in members]
         rows["group", group, "share"] = [group_share(run, group) for run in runs]
         for way, alike in _folded(runs, group).items():
             each = [[of_flow(run["flows"][number]) for number in alike] for run in runs]
             for name in FLOW_METRICS:
-                rows["each", group, way, name] = [_mean(one[name] for one in run) for run in each]
+                rows["each", group, way, name] = [_mean(flow[name] for flow in run) for run in each]
             each_share = zip(*(shares(number) for number in alike), strict=True)
             rows["each", group, way, "share"] = [_mean(of_run) for of_run in each_share]
     return rows
 
 
 def summaries(
-    runs: Runs, found: Mapping[Key, Estimate | None], *, warm: bool
+    runs: Runs, estimates_of: Mapping[Key, Estimate | None], *, warm: bool
 ) -> list[GroupSummary]:
     """The groups, with what was `found` of their `values`."""
     told = []
     for place, group in enumerate(names_in(runs)):
         took = completion_times(runs, group)
         of_pool = {name: pooled.percentile(took, share) for name, share in POOLED.items()}
-        one = runs[0]["groups"][place]
+        group_of_run = runs[0]["groups"][place]
         numbers = members(runs[0], group)
         told.append(
             GroupSummary(
                 name=group,
-                variants=one["variants"],
-                flows=one["flows"],
+                variants=group_of_run["variants"],
+                flows=group_of_run["flows"],
                 estimates={
-                    name: of_pool[name] if name in of_pool else found["group", group, name]
+                    name: of_pool[name] if name in of_pool else estimates_of["group", group, name]
                     for name in (*GROUP_METRICS, "share")
                 },
                 directions=list(_ways(runs[0], group)),
                 each=[
-                    _mean_flow(runs, group, way, alike, found, warm=warm)
+                    _mean_flow(runs, group, way, alike, estimates_of, warm=warm)
                     for way, alike in _folded(runs, group).items()
                 ],
                 limited=_limited_in(runs, numbers),
@@ -165,7 +165,7 @@ def _mean_flow(
     group: str,
     way: str,
     numbers: list[int],
-    found: Mapping[Key, Estimate | None],
+    estimates_of: Mapping[Key, Estimate | None],
     *,
     warm: bool,
 ) -> MeanFlow:
@@ -175,7 +175,9 @@ def _mean_flow(
         direction=way,
         names=[flow["name"] for flow in flows],
         variants=list(dict.fromkeys(map(kind, flows))),
-        estimates={name: found["each", group, way, name] for name in (*FLOW_METRICS, "share")},
+        estimates={
+            name: estimates_of["each", group, way, name] for name in (*FLOW_METRICS, "share")
+        },
         limited=_limited_in(runs, numbers),
         warm=warm,
     )
@@ -183,10 +185,10 @@ def _mean_flow(
 
 def _ways(run: dict[str, Any], group: str) -> dict[str, list[int]]:
     """The numbers of the flows of a group by the direction of their data, `forward` first."""
-    found: dict[str, list[int]] = {}
+    places: dict[str, list[int]] = {}
     for number in members(run, group):
-        found.setdefault(run["flows"][number]["direction"], []).append(number)
-    return dict(sorted(found.items()))
+        places.setdefault(run["flows"][number]["direction"], []).append(number)
+    return dict(sorted(places.items()))
 
 
 def _folded(runs: Runs, group: str) -> dict[str, list[int]]:
@@ -215,7 +217,7 @@ def completion_times(runs: Runs, group: str) -> list[list[float]]:
 
 def longest(limited: dict[str, float]) -> tuple[str, float] | None:
     """The limit that held back longest, and for which fraction of the time; None of none."""
-    return max(limited.items(), key=lambda one: one[1]) if limited else None
+    return max(limited.items(), key=lambda cause: cause[1]) if limited else None
 
 
 def _mean(of_run: Iterable[float | None]) -> float | None:
@@ -226,8 +228,9 @@ def _mean(of_run: Iterable[float | None]) -> float | None:
 def _limited_in(runs: Runs, numbers: list[int]) -> dict[str, float]:
     """Means over runs and the flows `numbers` of the fractions of time that each limit held."""
     shares = [run["flows"][number]["limited"] for run in runs for number in numbers]
-    known = [one for one in shares if one is not None]
-    causes = dict.fromkeys(cause for one in known for cause in one)
+    known = [limits for limits in shares if limits is not None]
+    causes = dict.fromkeys(cause for limits in known for cause in limits)
     return {
-        cause: math.fsum(one.get(cause) or 0.0 for one in known) / len(known) for cause in causes
+        cause: math.fsum(shares_of.get(cause) or 0.0 for shares_of in known) / len(known)
+        for cause in causes
     }

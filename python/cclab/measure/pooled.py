@@ -30,8 +30,8 @@ def percentile(runs: Sequence[Sequence[float]], share: float) -> Estimate | None
     if n == 1:
         return Estimate(whole, None, None, 1)
     drawn = resamples(n)
-    found = _of_resamples(values, reached, drawn.counts, share)
-    low, high = percentiles(found[None, :], drawn.times)[0].tolist()
+    percentile_of = _of_resamples(values, reached, drawn.counts, share)
+    low, high = percentiles(percentile_of[None, :], drawn.times)[0].tolist()
     return Estimate(whole, min(low, whole), max(high, whole), n)
 
 
@@ -48,5 +48,5 @@ def _of_resamples(values: Floats, reached: Whole, counts: Floats, share: float) 
         enough = (reached[:, middle] * counts).sum(axis=0) >= wanted
         high = np.where(enough, middle, high)
         low = np.where(enough, low, middle + 1)
-    found: Floats = values[low]
-    return found
+    value: Floats = values[low]
+    return value

@@ -82,7 +82,7 @@ def _values_of(runs: list[dict[str, Any]], measures: list[Measure]) -> list[Valu
 
 def _enough(tables: list[list[Values]], until: Until) -> list[bool]:
     """Whether every row of each table is sure. Tables with as many runs are done at once."""
-    found = [True] * len(tables)
+    enough = [True] * len(tables)
     # It loads a library that takes longer than many commands run.
     from cclab.measure.stats import estimates
 
@@ -92,10 +92,10 @@ def _enough(tables: list[list[Values]], until: Until) -> list[bool]:
     for numbers in by_runs.values():
         owners = [number for number in numbers for _ in tables[number]]
         rows = [row for number in numbers for row in tables[number]]
-        for owner, one in zip(owners, estimates(rows), strict=True):
-            if not _sure(one, until):
-                found[owner] = False
-    return found
+        for owner, estimate in zip(owners, estimates(rows), strict=True):
+            if not _sure(estimate, until):
+                enough[owner] = False
+    return enough
 
 
 def _sure(estimate: Estimate | None, until: Until) -> bool:
@@ -118,12 +118,12 @@ def warning(until: Until, runs: list[dict[str, Any]]) -> dict[str, str] | None:
     """The doubt that the runs of a point, given by their metrics, did not get sure enough."""
     from cclab.measure.stats import estimates
 
-    found = estimates(_values_of(runs, until.measures))
+    known = estimates(_values_of(runs, until.measures))
     told = []
-    for measure, one in zip(until.measures, found, strict=True):
-        if not _sure(one, until):
-            width, few = relative_width(one), one is None or one.n < until.least
-            why = f"measured in {0 if one is None else one.n}" if few else "no interval"
+    for measure, estimate in zip(until.measures, known, strict=True):
+        if not _sure(estimate, until):
+            width, few = relative_width(estimate), estimate is None or estimate.n < until.least
+            why = f"measured in {0 if estimate is None else estimate.n}" if few else "no interval"
             told.append(
                 f"{measure.expression} ({_percent(width)})"
                 if width and not few

@@ -194,10 +194,10 @@ class Results:
             if not -len(runs) <= run < len(runs):
                 raise InputError(f"no run {run}: there are {len(runs)}")
             return runs[run]
-        found = [r for r in runs if r.run.id.startswith(run)]
-        if len(found) != 1:
-            raise InputError(f"{len(found)} runs have an id that begins with {run!r}")
-        return found[0]
+        named = [r for r in runs if r.run.id.startswith(run)]
+        if len(named) != 1:
+            raise InputError(f"{len(named)} runs have an id that begins with {run!r}")
+        return named[0]
 
 
 def metrics_of(store: Store, runs: list[Run]) -> dict[str, dict[str, Any]]:
@@ -216,7 +216,7 @@ def measure(store: Store, plan: Plan) -> Results:
     unreadable = {i: why for i, why in outcomes.items() if isinstance(why, Exception)}
     if unreadable:
         raise DamageError(store.path, list(unreadable), str(next(iter(unreadable.values()))))
-    measured = {i: found for i, found in outcomes.items() if isinstance(found, dict)}
+    measured = {i: metrics for i, metrics in outcomes.items() if isinstance(metrics, dict)}
     for run in plan.runs:
         if run.id in measured:
             baselines.compare(measured[run.id], beside.baselines.get(run.id, []), measured)
@@ -251,11 +251,11 @@ def read_metrics(store: Store, runs: list[Run]) -> dict[str, dict[str, Any] | Ru
         except RunError as error:
             return error
 
-    found: dict[str, dict[str, Any] | RunError] = {}
+    outcomes: dict[str, dict[str, Any] | RunError] = {}
     for start in range(0, len(ids), CHECKED):
         told = store.told(ids[start : start + CHECKED], whole=len(ids) <= CHECKED)
-        found |= {run: read(run, said) for run, said in told.items()}
-    return found
+        outcomes |= {run: read(run, said) for run, said in told.items()}
+    return outcomes
 
 
 def _compare_repeats(runs: list[Measured]) -> None:
@@ -297,10 +297,10 @@ def _plain(params: dict[str, Any]) -> dict[str, Any]:
 
 def _plain_bottleneck(metrics: dict[str, Any]) -> dict[str, Any]:
     """The bottleneck's numbers; those of a named queue under `band.QUEUE.NAME`."""
-    found = {name: value for name, value in metrics["bottleneck"].items() if name != "bands"}
+    cells = {name: value for name, value in metrics["bottleneck"].items() if name != "bands"}
     for band in metrics["bottleneck"].get("bands", []):
-        found |= {f"band.{band['name']}.{k}": v for k, v in band.items() if k != "name"}
-    return found
+        cells |= {f"band.{band['name']}.{k}": v for k, v in band.items() if k != "name"}
+    return cells
 
 
 def _spread(name: str, value: Any) -> dict[str, float | None]:

@@ -81,7 +81,7 @@ def estimates(rows: Sequence[Sequence[float | None]] | Floats) -> list[Estimate 
     if len(rows) == 0:
         return []
     table = np.asarray(cast("ArrayLike", rows), dtype=np.float64)
-    found: list[Estimate | None] = [None] * len(table)
+    estimated: list[Estimate | None] = [None] * len(table)
     for n, places, seen in by_runs(table):
         if n == 0:
             continue
@@ -89,7 +89,7 @@ def estimates(rows: Sequence[Sequence[float | None]] | Floats) -> list[Estimate 
         means = np.clip(means, low, high)
         if n == 1:
             for place, mean in zip(places.tolist(), means.tolist(), strict=True):
-                found[place] = Estimate(mean, None, None, 1)
+                estimated[place] = Estimate(mean, None, None, 1)
             continue
         varied = np.flatnonzero(low < high)
         # Centred first, so that little is lost where runs differ by little.
@@ -100,8 +100,8 @@ def estimates(rows: Sequence[Sequence[float | None]] | Floats) -> list[Estimate 
         high[varied] = np.maximum(means[varied], np.minimum(high[varied], ends[:, 1]))
         every = zip(places.tolist(), means.tolist(), low.tolist(), high.tolist(), strict=True)
         for place, mean, lower, upper in every:
-            found[place] = Estimate(mean, lower, upper, n)
-    return found
+            estimated[place] = Estimate(mean, lower, upper, n)
+    return estimated
 
 
 def by_runs(table: Floats) -> Iterator[tuple[int, Whole, Floats]]:

@@ -189,10 +189,10 @@ def summarise(points: Sequence[Point]) -> list[PointSummary]:
     All of them at once: the resamples are the same for every metric of as many runs.
     """
     values = [_values([run.metrics for run in point.runs]) for point in points]
-    found = iter(_estimated([row for rows in values for row in rows.values()]))
+    estimated = iter(_estimated([row for rows in values for row in rows.values()]))
     summaries = []
     for point, rows in zip(points, values, strict=True):
-        summaries.append(_summary(point, {key: next(found) for key in rows}))
+        summaries.append(_summary(point, {key: next(estimated) for key in rows}))
     return summaries
 
 
@@ -230,23 +230,23 @@ def _shares(runs: list[dict[str, Any]], index: int) -> list[float | None]:
 
 def _estimated(rows: list[list[float | None]]) -> list[Estimate | None]:
     """The estimate of each of `rows`, which may be of different lengths."""
-    found: list[Estimate | None] = [None] * len(rows)
+    estimated: list[Estimate | None] = [None] * len(rows)
     by_length: dict[int, list[int]] = {}
     for place, row in enumerate(rows):
         if row.count(None) < len(row):  # many metrics are of few studies
             by_length.setdefault(len(row), []).append(place)
     for places in by_length.values():
         alike = estimates([rows[place] for place in places])
-        for place, one in zip(places, alike, strict=True):
-            found[place] = one
-    return found
+        for place, estimate in zip(places, alike, strict=True):
+            estimated[place] = estimate
+    return estimated
 
 
-def _summary(point: Point, found: dict[Key, Estimate | None]) -> PointSummary:
+def _summary(point: Point, estimated: dict[Key, Estimate | None]) -> PointSummary:
     runs = [run.metrics for run in point.runs]
     warm = any(warmed_up(run) for run in runs)
     first = runs[0] if runs else {"flows": []}
-    of_groups = {key: value for key, value in found.items() if key[0] in ("group", "each")}
+    of_groups = {key: value for key, value in estimated.items() if key[0] in ("group", "each")}
     return PointSummary(
         params=point.params,
         n=len(runs),
@@ -255,8 +255,8 @@ def _summary(point: Point, found: dict[Key, Estimate | None]) -> PointSummary:
                 name=flow["name"],
                 cc=flow["cc"],
                 kind=kind(flow),
-                estimates={name: found["flow", index, name] for name in FLOW_METRICS},
-                share=found["flow", index, "share"],
+                estimates={name: estimated["flow", index, name] for name in FLOW_METRICS},
+                share=estimated["flow", index, "share"],
                 limited=_limited([run["flows"][index]["limited"] for run in runs]),
                 group=flow.get("group"),
                 direction=flow["direction"],
@@ -265,12 +265,12 @@ def _summary(point: Point, found: dict[Key, Estimate | None]) -> PointSummary:
             for index, flow in enumerate(first["flows"])
         ],
         groups=grouped.summaries(runs, of_groups, warm=warm),
-        bottleneck={name: found["bottleneck", name] for name in BOTTLENECK_METRICS},
-        whole={name: found["run", name] for name in RUN_METRICS},
+        bottleneck={name: estimated["bottleneck", name] for name in BOTTLENECK_METRICS},
+        whole={name: estimated["run", name] for name in RUN_METRICS},
         bands=[
             BandSummary(
                 band["name"],
-                {name: found["band", index, name] for name in BAND_METRICS},
+                {name: estimated["band", index, name] for name in BAND_METRICS},
                 warm,
             )
             for index, band in enumerate(first.get("bottleneck", {}).get("bands", []))
@@ -279,7 +279,7 @@ def _summary(point: Point, found: dict[Key, Estimate | None]) -> PointSummary:
             TrafficSummary(
                 source["name"],
                 source["kind"],
-                {name: found["traffic", index, name] for name in TRAFFIC_METRICS},
+                {name: estimated["traffic", index, name] for name in TRAFFIC_METRICS},
             )
             for index, source in enumerate(first.get("traffic", []))
         ],
@@ -287,7 +287,7 @@ def _summary(point: Point, found: dict[Key, Estimate | None]) -> PointSummary:
             ProbeSummary(
                 probe["name"],
                 probe["kind"],
-                {name: found["probe", index, name] for name in PROBE_METRICS},
+                {name: estimated["probe", index, name] for name in PROBE_METRICS},
             )
             for index, probe in enumerate(first.get("probes", []))
         ],
@@ -344,12 +344,12 @@ def warnings(points: Sequence[Point]) -> list[Raised]:
     )
 
 
-def folded(found: Iterable[tuple[dict[str, str], str, int]]) -> list[Raised]:
+def folded(raised: Iterable[tuple[dict[str, str], str, int]]) -> list[Raised]:
     """Each kind of doubt once, of warnings with the id of their run and the index of its point."""
     first: dict[str, dict[str, str]] = {}
     runs: dict[str, dict[str, None]] = {}
     places: dict[str, set[int]] = {}
-    for warning, run, point in found:
+    for warning, run, point in raised:
         code = warning["code"]
         first.setdefault(code, warning)
         runs.setdefault(code, {})[run] = None

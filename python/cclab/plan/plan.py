@@ -195,8 +195,8 @@ class Plan:
     @property
     def unsupported(self) -> list[dict[str, Any]]:
         """What the backend cannot do for some point; each thing once."""
-        found = {(u["path"], u["what"]): u for point in self.points for u in point.unsupported}
-        return list(found.values())
+        reasons = {(u["path"], u["what"]): u for point in self.points for u in point.unsupported}
+        return list(reasons.values())
 
     @property
     def disregarded(self) -> list[str]:

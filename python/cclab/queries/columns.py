@@ -149,7 +149,7 @@ def _short_terms(table: str, called: Mapping[str, str]) -> Terms:
 
     `called` says how the columns of a row are called here.
     """
-    found: Terms = {}
+    terms: Terms = {}
     for metric in metrics.METRICS:
         if metric.short is None or metric.window_of is None:
             continue
@@ -162,8 +162,8 @@ def _short_terms(table: str, called: Mapping[str, str]) -> Terms:
             window, whole = called.get(window, window), called.get(whole, whole)
             stem = f"{OWN[table]}." if whole != metric.window_of else ""
         shown = pl.when(_WARM).then(pl.col(window)).otherwise(pl.col(whole))
-        found[f"{stem}{metric.short}"] = Term(shown, "number", dimensions=of_column(whole))
-    return found
+        terms[f"{stem}{metric.short}"] = Term(shown, "number", dimensions=of_column(whole))
+    return terms
 
 
 def unique(columns: list[tuple[str, Term]]) -> list[pl.Expr]:

@@ -65,7 +65,7 @@ def _respelt(name: str, known: Mapping[str, Term]) -> Term | None:
     parts = name.split(".")
     spelt = [".".join([*parts[:k], "_".join(parts[k:])]) for k in range(len(parts) - 1)]
     spelt += [f"bottleneck.{name}"] if len(parts) > 1 else []
-    return next((known[one] for one in spelt if one in known), None)
+    return next((known[spelling] for spelling in spelt if spelling in known), None)
 
 
 def unknown_column(name: str, known: Mapping[str, Term]) -> str:

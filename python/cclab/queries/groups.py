@@ -49,10 +49,10 @@ def grouped(
         pl.col("run").alias(_RUN), *unique(keys), *(e.cast(pl.Float64) for e in unique(numeric))
     )
     runs = rows.group_by(*names, _RUN).agg(pl.col(numbers).mean()).sort(*names, _RUN)
-    found = runs.group_by(names, maintain_order=True).agg(
+    grouped = runs.group_by(names, maintain_order=True).agg(
         pl.len().alias("n"), *(pl.col(name) for name in numbers)
     )
-    table = found.collect()
+    table = grouped.collect()
     done = table.select(*names, "n")
     for name in numbers:
         done = done.hstack(_estimated(name, table[name]))
@@ -61,12 +61,12 @@ def grouped(
 
 def _estimated(name: str, lists: pl.Series) -> pl.DataFrame:
     rows = [[value for value in row if value is not None] for row in lists.to_list()]
-    found = [_normal(row) if len(row) > MANY else stats.estimate(row) for row in rows]
+    estimated = [_normal(row) if len(row) > MANY else stats.estimate(row) for row in rows]
     return pl.DataFrame(
         {
-            name: [None if one is None else one.mean for one in found],
-            f"{name}_low": [None if one is None else one.low for one in found],
-            f"{name}_high": [None if one is None else one.high for one in found],
+            name: [None if estimate is None else estimate.mean for estimate in estimated],
+            f"{name}_low": [None if estimate is None else estimate.low for estimate in estimated],
+            f"{name}_high": [None if estimate is None else estimate.high for estimate in estimated],
         },
         schema=dict.fromkeys((name, f"{name}_low", f"{name}_high"), pl.Float64),
     )

@@ -39,18 +39,18 @@ def told(store: Store, contents: Collection[str]) -> list[str]:
     return lines
 
 
-def _apart(last: Planned, other: Planned) -> str:
-    (a, run_a), (b, run_b) = ((p.points[0], p.points[0].runs[0]) for p in (last, other))
-    found = [
+def _apart(last: Planned, earlier: Planned) -> str:
+    (a, run_a), (b, run_b) = ((p.points[0], p.points[0].runs[0]) for p in (last, earlier))
+    differences = [
         f"{change.key} = {change.b}, not {change.a}"
         for change in changes(msgspec.json.decode(a.scenario), msgspec.json.decode(b.scenario))
     ]
     if run_a.backend != run_b.backend:
-        found.insert(0, f"backend = {run_b.backend}, not {run_a.backend}")
+        differences.insert(0, f"backend = {run_b.backend}, not {run_a.backend}")
     elif run_a.version != run_b.version:
         here, there = versions.apart(run_a.version, run_b.version)
-        found.append(f"made by {there or 'fewer parts'}, not {here or 'more'}")
-    if not found:
+        differences.append(f"made by {there or 'fewer parts'}, not {here or 'more'}")
+    if not differences:
         return "another sweep"
-    more = f" and {len(found) - _MOST} more" if len(found) > _MOST else ""
-    return ", ".join(found[:_MOST]) + more
+    more = f" and {len(differences) - _MOST} more" if len(differences) > _MOST else ""
+    return ", ".join(differences[:_MOST]) + more

@@ -98,8 +98,8 @@ def axes_of(points: Sequence[Mapping[str, Any]]) -> tuple[Axis, ...]:
         if values < 2:
             continue
         for group in groups:
-            other = columns[group[0]]
-            if len(set(other)) == values == len(set(zip(other, column, strict=True))):
+            fellow = columns[group[0]]
+            if len(set(fellow)) == values == len(set(zip(fellow, column, strict=True))):
                 group.append(key)
                 break
         else:

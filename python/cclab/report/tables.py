@@ -110,7 +110,7 @@ def markdown(results: Results) -> str:
     texts = [_markdown(cells) for cells in parts]
     told = window(results)
     texts += [f"{told}\n"] if told else []
-    texts += [_markdown(one) for _, one in beside(results)]
+    texts += [_markdown(cells) for _, cells in beside(results)]
     flooded = floods(results)
     return "\n".join([*texts, *([f"{flooded}\n"] if flooded else [])])
 
@@ -129,7 +129,7 @@ def plain(results: Results) -> str:
     texts = [_plain(cells) for cells in parts]
     told = window(results)
     texts += [told] if told else []
-    texts += [_plain(one) for _, one in beside(results)]
+    texts += [_plain(cells) for _, cells in beside(results)]
     flooded = floods(results)
     texts += [flooded] if flooded else []
     return "\n\n".join([results.plan.title, *texts])

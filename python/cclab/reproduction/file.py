@@ -92,9 +92,9 @@ def _problems(says: Reproduction, folder: Path) -> Iterator[tuple[str, str]]:
     """Errors that involve several keys: the place and the message of each."""
     experiments = {e.name for e in says.experiment}
     for kind in ("experiment", "table", "figure"):
-        yield from _repeated(kind, [one.name for one in getattr(says, kind)])
+        yield from _repeated(kind, [entry.name for entry in getattr(says, kind)])
     for kind in ("claim", "suspicion"):
-        yield from _repeated(kind, [one.id for one in getattr(says, kind)])
+        yield from _repeated(kind, [entry.id for entry in getattr(says, kind)])
     for index, experiment in enumerate(says.experiment):
         at = f".experiment[{index}]"
         files = [experiment.study, *(on.study for on in experiment.on.values() if on.study)]

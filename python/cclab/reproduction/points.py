@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 _P = TypeVar("_P", "Point", "PlannedPoint")
 
 
-def same(one: object, other: object) -> bool:
+def same(first: object, second: object) -> bool:
     """Whether two values of a sweep key are the same, however they are written."""
-    a, b = text(one), text(other)
+    a, b = text(first), text(second)
     if a == b:
         return True
-    x, y = number(one), number(other)
+    x, y = number(first), number(second)
     return x is not None and y is not None and math.isclose(x, y, rel_tol=1e-9)
 
 

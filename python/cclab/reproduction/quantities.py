@@ -83,8 +83,8 @@ class Names(Mapping[str, Any]):
         """An expression over another flow of the run; not a number where that flow is absent."""
         if all(f["name"] != flow for f in self.run.metrics["flows"]):
             return math.nan
-        other = Names(self.run, flow)
-        return expressions.value(expression, other, other.functions)
+        of_flow = Names(self.run, flow)
+        return expressions.value(expression, of_flow, of_flow.functions)
 
     @cached_property
     def samples(self) -> pl.DataFrame:

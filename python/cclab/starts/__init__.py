@@ -86,11 +86,11 @@ NAME_unregister or NAME_ops: the file would define it a second time."""
 def _installed(name: str) -> str | None:
     """Where the module `name` is that an import would find, unless it is the folder at hand."""
     try:
-        found = importlib.util.find_spec(name)
+        module = importlib.util.find_spec(name)
     except (ImportError, ValueError):
         return None
     here = Path.cwd()
-    origin = found.origin if found is not None else None
+    origin = module.origin if module is not None else None
     # A folder without code is found as well, and has no origin.
     if origin is None or Path(origin).parent in (here, here / name):
         return None
@@ -117,4 +117,4 @@ def _named(text: str, name: str, language: str) -> str:
     # In one go: what is put in may itself hold one of these words.
     new = {f"./{_NAME}.c": path_of(name, language), _NAME: name, _CLASS: class_of(name)}
     words = rf"\./{_NAME}\.c\b|(?:{_NAME}|{_CLASS})(?![a-z])"
-    return re.sub(words, lambda found: new[found.group()], text)
+    return re.sub(words, lambda match: new[match.group()], text)

@@ -56,11 +56,11 @@ def verify(folder: str | Path) -> Verified:
     skipped: list[Skipped] = []
     for run in with_captures:
         captures = _read(store.path, run)
-        for one in _compare(run, captures):
-            if isinstance(one, Compared):
-                compared.append(one)
+        for comparison in _compare(run, captures):
+            if isinstance(comparison, Compared):
+                compared.append(comparison)
             else:
-                skipped.append(one)
+                skipped.append(comparison)
     without = [run.measured.run.id for run in runs if not run.points]
     return Verified(store.path, len(runs), absent, without, compared, skipped)
 
@@ -78,9 +78,9 @@ def _runs(store: Store) -> tuple[list[Run], int]:
     runs: dict[str, Run] = {}
     for point in plan.points:
         for run in point.runs:
-            found = measured.get(run.id)
-            if run.id not in runs and isinstance(found, dict):
-                runs[run.id] = Run(Measured(run, store, found), point.params)
+            metrics = measured.get(run.id)
+            if run.id not in runs and isinstance(metrics, dict):
+                runs[run.id] = Run(Measured(run, store, metrics), point.params)
     return list(runs.values()), len(plan.runs) - len(runs)
 
 
@@ -174,5 +174,5 @@ def rows() -> list[str]:
         )
         for number in NUMBERS
     ]
-    across = [(one.name, one.point, one.of_trace, one.of_capture, one.why) for one in ACROSS]
+    across = [(row.name, row.point, row.of_trace, row.of_capture, row.why) for row in ACROSS]
     return [f"| {' | '.join((f'`{cells[0]}`', *cells[1:]))} |" for cells in (*flows, *across)]

@@ -38,7 +38,7 @@ def draw(results: Results) -> Drawing | None:
     if len(summaries) > MOST_POINTS:
         return None
     names = list(dict.fromkeys(group.name for point in summaries for group in point.groups))
-    told = [one for one in results.points if one.runs]
+    told = [point for point in results.points if point.runs]
     sums = [
         {group.name: group for group in point.groups if _sum(group) is not None}
         for point in summaries
