@@ -10,9 +10,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from cclab import _core
-from cclab.api import load, run
-from cclab.captures import analyze
-from cclab.comparison.sides import compare
 from cclab.errors import (
     CaptureError,
     DamageError,
@@ -22,13 +19,16 @@ from cclab.errors import (
     StoreError,
     StudyError,
 )
-from cclab.study import Study
 
 if TYPE_CHECKING:
+    from cclab.api import load, run
+    from cclab.captures import analyze
     from cclab.comparison.results import Comparison
+    from cclab.comparison.sides import compare
     from cclab.queries import query
     from cclab.reproduction import Reproduced, reproduce
     from cclab.results import Results
+    from cclab.study import Study
     from cclab.verification import Verified, verify
 
 __version__ = _core.VERSION
@@ -61,9 +61,14 @@ _LATE = {
     "Comparison": "cclab.comparison.results",
     "Reproduced": "cclab.reproduction",
     "Results": "cclab.results",
+    "Study": "cclab.study",
     "Verified": "cclab.verification",
+    "analyze": "cclab.captures",
+    "compare": "cclab.comparison.sides",
+    "load": "cclab.api",
     "query": "cclab.queries",
     "reproduce": "cclab.reproduction",
+    "run": "cclab.api",
     "verify": "cclab.verification",
 }
 """What is loaded when it is asked for: its libraries take longer to load than many commands run."""

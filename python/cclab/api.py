@@ -18,7 +18,7 @@ from cclab.execute.state import Rounds
 from cclab.index import Index
 from cclab.repeats import Growth
 from cclab.store import Store
-from cclab.store.folder import PLAN
+from cclab.store.folder import PLAN, RESULTS
 from cclab.study import Study
 
 if TYPE_CHECKING:
@@ -30,10 +30,6 @@ if TYPE_CHECKING:
     from cclab.plan import Plan, Run
     from cclab.results import Results
     from cclab.store import Writer
-
-RESULTS = Path("results")
-"""Where stores go that nobody names: one folder per study."""
-
 
 def run(
     study: str | Path | Study,

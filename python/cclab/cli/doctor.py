@@ -15,13 +15,14 @@ import typer
 from rich.text import Text
 
 from cclab import _core, versions
-from cclab.api import RESULTS, cpus
+from cclab.api import cpus
 from cclab.cli import checks as backends
 from cclab.cli import options
 from cclab.cli.checks import Check
 from cclab.cli.console import print_json, stdout
 from cclab.errors import StoreError
 from cclab.store import Store
+from cclab.store.folder import RESULTS
 
 _LIBRARIES = ("polars", "numpy", "matplotlib", "jinja2", "rich", "typer")
 _TOOLS = (

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cclab import api
 from cclab.cli import options
 from cclab.cli.console import count, note, print_json, print_table, tell
 from cclab.errors import InputError, StoreError
+from cclab.store.folder import RESULTS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -146,7 +146,7 @@ def _asked(what: list[str]) -> tuple[Path, str | None]:
 
 def _only_store() -> Path:
     """The one results folder in `results/`."""
-    stores = sorted(plan.parent for plan in api.RESULTS.glob("*/plan.json"))
+    stores = sorted(plan.parent for plan in RESULTS.glob("*/plan.json"))
     if len(stores) == 1:
         return stores[0]
     if not stores:

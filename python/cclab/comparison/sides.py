@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from cclab import _core, api, kernel
 from cclab.errors import DamageError, InputError
 from cclab.store import Store
+from cclab.store.folder import RESULTS
 from cclab.study import Study
 
 if TYPE_CHECKING:
@@ -299,5 +300,5 @@ def _is_file(name: str, label: str, scenario: dict[str, Any]) -> bool:
 def _store(plan: Plan, label: str, out: str | Path | None) -> Store:
     # A variant's file is called by its path.
     label = label.removeprefix("./").replace("/", "-")
-    folder = Path(out) / label if out is not None else api.RESULTS / f"{plan.name}.{label}"
+    folder = Path(out) / label if out is not None else RESULTS / f"{plan.name}.{label}"
     return Store(folder)

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 State = Literal["sound", "damaged", "absent"]
 
+RESULTS = Path("results")
+"""Where stores go that nobody names: one folder per study."""
+
 PLAN = "plan.json"
 
 ENDING = ".zip"
