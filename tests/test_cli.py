@@ -61,7 +61,8 @@ def test_the_table_of_contents_loads_no_verb() -> None:
         "loaded = {f'cclab.cli.{module}' for module, _ in _VERBS.values()} | {'numpy', 'polars'}; "
         "sys.exit(', '.join(loaded & sys.modules.keys()) or 0)"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 

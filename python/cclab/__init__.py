@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cclab.captures import analyze
     from cclab.comparison.results import Comparison
     from cclab.comparison.sides import compare
-    from cclab.queries import query
+    from cclab.queries.frames import query
     from cclab.reproduction import Reproduced, reproduce
     from cclab.results import Results
     from cclab.study import Study
@@ -66,7 +66,7 @@ _LATE = {
     "analyze": "cclab.captures",
     "compare": "cclab.comparison.sides",
     "load": "cclab.api",
-    "query": "cclab.queries",
+    "query": "cclab.queries.frames",
     "reproduce": "cclab.reproduction",
     "run": "cclab.api",
     "verify": "cclab.verification",

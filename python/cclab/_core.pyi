@@ -443,6 +443,10 @@ def read_runs(
     file's digest compared; without, what is read has the checksum of the archive.
     """
 
+def run_names(files: str | PathLike[str]) -> bytes:
+    """The ids of the runs that have a file in the folder `files`, sorted, each with a zero byte
+    behind it, which no name of a file has; none of a folder that cannot be read."""
+
 def sync(paths: Sequence[str | PathLike[str]]) -> None:
     """Waits until each of `paths`, a file or a folder with the files in it, is on the disk.
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from cclab.results import Results
     from cclab.store import Writer
 
+
 def run(
     study: str | Path | Study,
     *,

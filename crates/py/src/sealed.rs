@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use cclab_trace::sealed::{self, State};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::error;
 use crate::measure::metrics_of;
@@ -86,6 +87,12 @@ pub fn read_runs(
         Some((sha256, bytes, asked, metrics_version, metrics))
     };
     py.detach(|| sealed::each(&runs, read))
+}
+
+/// The ids of the runs that have a file in the folder `files`, sorted, each with a zero byte behind.
+#[pyfunction]
+pub fn run_names(py: Python<'_>, files: PathBuf) -> Bound<'_, PyBytes> {
+    PyBytes::new(py, &py.detach(|| sealed::names(&files)))
 }
 
 /// Waits until each of `paths`, a file or a folder with the files in it, is on the disk.

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -29,6 +30,7 @@ pub const FORM: &str = "cclab-run/1";
 const ASKED: &str = "run.json";
 const METRICS: &str = "metrics.json";
 const CAPTURES: &str = "captures.json";
+const ENDING: &str = ".zip";
 const CAPTURE_ENDING: &str = ".pcapng";
 
 /// A member below so many bytes is deflated: of a small table most is its footer. A larger one is
@@ -121,8 +123,25 @@ impl Comment {
 /// The path of the sealed file of the run in `folder`, beside it.
 pub fn file_of(folder: &Path) -> PathBuf {
     let mut name = folder.as_os_str().to_owned();
-    name.push(".zip");
+    name.push(ENDING);
     PathBuf::from(name)
+}
+
+/// The names of the runs that have a sealed file in `folder`, sorted, each with a zero byte behind
+/// it, which no name has; none of a folder that cannot be read.
+pub fn names(folder: &Path) -> Vec<u8> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<Vec<u8>> = entries
+        .filter_map(|entry| {
+            let mut name = entry.file_name().into_vec();
+            let length = name.strip_suffix(ENDING.as_bytes())?.len();
+            name.truncate(length);
+            name.push(0);
+            Some(name)
+        })
+        .collect();
+    names.sort_unstable();
+    names.concat()
 }
 
 /// Makes the sealed file of the run in `folder` beside it. Captures stay in the folder, and all else

@@ -16,9 +16,9 @@ from rich.text import Text
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from cclab.report.tables import Table as Cells
     from cclab.results import Results
     from cclab.summary import Raised
+    from cclab.tabular import Table as Cells
 
 _UNBOUNDED = 10_000
 """More columns than any line has: the width of a file or a pipe, where nothing is wrapped."""

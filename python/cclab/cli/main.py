@@ -84,7 +84,7 @@ def cclab(
 
 
 def app(arguments: list[str] | None, *, standalone_mode: bool) -> object:
-    """Runs the verb that `arguments` (the process's own if None) name, and gives what it returns."""
+    """Runs the verb that `arguments` (the process's own if None) name; gives what it returns."""
     words = sys.argv[1:] if arguments is None else arguments
     called = next((word for word in words if not word.startswith("-")), "")
     verbs = typer.Typer(

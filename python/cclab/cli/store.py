@@ -10,8 +10,12 @@ import typer
 from cclab.cli import options
 from cclab.cli.console import complain, count, note, print_json, print_table, tell
 from cclab.errors import InputError
-from cclab.store import Store
+from cclab.index import Index
+from cclab.queries import Question
+from cclab.store import Store, health, holdings, transfer
+from cclab.store import gc as collector
 from cclab.store.planned import check_is_store
+from cclab.tabular import Table
 
 if TYPE_CHECKING:
     from cclab.store.holdings import Holdings
@@ -34,16 +38,12 @@ def ls(
     json: options.Json = False,
 ) -> None:
     """List what a results folder holds: runs, plans, bytes, versions."""
-    from cclab.store import holdings
-
     held = holdings.holdings(_store(folder), runs=runs, heard=_tell_reading)
     if json:
         print_json(held.document(runs=runs))
         return
     _print(folder, held)
     if runs:
-        from cclab.report.tables import Table
-
         rows = [[[str(cell) for cell in row]] for row in held.rows]
         numeric = [name in ("seed", "bytes") for name in holdings.COLUMNS]
         print_table("", Table([*holdings.COLUMNS], numeric, rows, len(numeric), 0))
@@ -52,8 +52,6 @@ def ls(
 @app.command("verify")
 def verify(folder: Folder, json: options.Json = False) -> None:
     """Read everything in a results folder, and name what is not as it was written."""
-    from cclab.store import health
-
     found = health.examine(_store(folder))
     if json:
         print_json(found.document())
@@ -84,9 +82,8 @@ def gc(
     json: options.Json = False,
 ) -> None:
     """Remove what no plan needs: its runs, what was set aside, what dead processes left."""
+    # Loading the backends takes longer than most of these verbs.
     from cclab.backends import outdated
-    from cclab.index import Index
-    from cclab.store import gc as collector
 
     store = _store(folder)
     known = outdated if other_versions else None
@@ -121,14 +118,11 @@ def export(
     ] = None,
 ) -> None:
     """Copy runs that a condition chooses into a results folder or an archive of their own."""
-    from cclab.queries import query
-    from cclab.store import transfer
-
     store = _store(folder)
-    chosen = query(folder, where, columns=["run"], told=_tell_reading)["run"]
-    if chosen.is_empty():
+    chosen = {run for (run,) in Question(where, ["run"]).answer(folder, _tell_reading).rows()}
+    if not chosen:
         raise InputError(f"no flow in {folder} for which it holds")
-    done = transfer.export(store, set(chosen), target)
+    done = transfer.export(store, chosen, target)
     note(f"{count(done.new, 'run')} in {target}, with what checks them")
     _tell_left_out(done)
 
@@ -139,9 +133,6 @@ def bring(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The results folder to add to.")],
 ) -> None:
     """Bring the runs and plans of another results folder, or of an archive, into one."""
-    from cclab.index import Index
-    from cclab.store import transfer
-
     done = transfer.bring(source, Store(folder))
     Index(Store(folder)).refresh()
     note(f"{count(done.new, 'new run')} in {folder}")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from cclab import grouped, metrics
 from cclab.kernel import DEFAULT
 from cclab.plan import short_key, text
-from cclab.report.cells import NONE, Cells, Table, only_measured
+from cclab.report.cells import NONE, Cells, only_measured
+from cclab.tabular import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
