@@ -39,8 +39,7 @@ def test_nothing_differs_in_the_same(document: object) -> None:
 
 def test_what_differs_is_said_as_deep_within_as_can_be() -> None:
     base = {"network": {"rate": 1, "delay": 2}, "flows": [{"cc": "reno"}, {"cc": "cubic"}]}
-    document = copy.deepcopy(base)
-    document["flows"][1]["cc"] = "bbr"
+    document = {"network": {"rate": 1, "delay": 2}, "flows": [{"cc": "reno"}, {"cc": "bbr"}]}
     assert delta(base, document) == {"/flows/1/cc": "bbr"}
 
 

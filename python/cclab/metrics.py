@@ -300,7 +300,18 @@ FLOW_GROUPS = tuple(
 )
 """The keys of a flow below which there are metrics: null where a flow has none of them."""
 
-_GROUPED = [one for one in METRICS if one.subject == "flow" and len(one.keys) > 1]
+_GROUPED = {
+    group: [
+        (one.name, one.keys[1])
+        for one in METRICS
+        if one.subject == "flow" and one.keys[0] == group and len(one.keys) > 1
+    ]
+    for group in FLOW_GROUPS
+}
+_UNMEASURED = dict.fromkeys(
+    one.name for one in METRICS if one.subject == "flow" and len(one.keys) > 1
+)
+"""What a flow that has none of the groups has of their metrics."""
 
 
 NO_VARIANT = "no traffic"
@@ -314,9 +325,12 @@ def kind(flow: Mapping[str, Any]) -> str:
 
 def of_flow(flow: Mapping[str, Any]) -> dict[str, Any]:
     """What a run says of a flow, by the names of its metrics: `limited_cwnd`, `datagrams_loss`."""
-    found = {key: value for key, value in flow.items() if key not in FLOW_GROUPS}
-    for one in _GROUPED:
-        found[one.name] = (flow.get(one.keys[0]) or {}).get(one.keys[1])
+    found = dict(flow)
+    groups = {group: found.pop(group, None) for group in FLOW_GROUPS}
+    found |= _UNMEASURED
+    for group, own in groups.items():
+        if own:
+            found |= {name: own.get(key) for name, key in _GROUPED[group]}
     return found
 
 

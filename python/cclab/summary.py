@@ -199,12 +199,17 @@ def summarise(points: Sequence[Point]) -> list[PointSummary]:
 def _values(runs: list[dict[str, Any]]) -> dict[Key, list[float | None]]:
     """What is estimated at a sweep point, run by run."""
     rows: dict[Key, list[float | None]] = {}
+    shares_of = [shares(run) for run in runs]
+
+    def share(index: int) -> list[float | None]:
+        return [of_run[index] for of_run in shares_of]
+
     for index in range(len(runs[0]["flows"]) if runs else 0):
         flows = [of_flow(run["flows"][index]) for run in runs]
         for name in FLOW_METRICS:
             rows["flow", index, name] = [flow[name] for flow in flows]
-        rows["flow", index, "share"] = _shares(runs, index)
-    rows |= grouped.values(runs, lambda index: _shares(runs, index))
+        rows["flow", index, "share"] = share(index)
+    rows |= grouped.values(runs, share)
     for name in BOTTLENECK_METRICS:
         rows["bottleneck", name] = [run["bottleneck"][name] for run in runs]
     for index in range(len(runs[0]["bottleneck"].get("bands", [])) if runs else 0):
@@ -221,11 +226,6 @@ def _values(runs: list[dict[str, Any]]) -> dict[Key, list[float | None]]:
         for name in PROBE_METRICS:
             rows["probe", index, name] = [run["probes"][index][name] for run in runs]
     return rows
-
-
-def _shares(runs: list[dict[str, Any]], index: int) -> list[float | None]:
-    """A flow's part of the goodput of all flows, run by run; None without any goodput."""
-    return [shares(run)[index] for run in runs]
 
 
 def _estimated(rows: list[list[float | None]]) -> list[Estimate | None]:
