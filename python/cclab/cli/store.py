@@ -1,4 +1,7 @@
-"""`cclab store`: what a results folder holds, whether it is sound, and what is copied."""
+"""`cclab store`: what a results folder holds, whether it is sound, and what is copied.
+
+The verbs that change a folder load what they alone need: it takes longer than to list one.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,7 @@ from cclab.cli import options
 from cclab.cli.console import complain, count, note, print_json, print_table, tell
 from cclab.errors import InputError
 from cclab.index import Index
-from cclab.queries import Question
-from cclab.store import Store, health, holdings, transfer
-from cclab.store import gc as collector
+from cclab.store import Store, health, holdings
 from cclab.store.planned import check_is_store
 from cclab.tabular import Table
 
@@ -82,8 +83,8 @@ def gc(
     json: options.Json = False,
 ) -> None:
     """Remove what no plan needs: its runs, what was set aside, what dead processes left."""
-    # Loading the backends takes longer than most of these verbs.
     from cclab.backends import outdated
+    from cclab.store import gc as collector
 
     store = _store(folder)
     known = outdated if other_versions else None
@@ -118,6 +119,9 @@ def export(
     ] = None,
 ) -> None:
     """Copy runs that a condition chooses into a results folder or an archive of their own."""
+    from cclab.queries import Question
+    from cclab.store import transfer
+
     store = _store(folder)
     chosen = {run for (run,) in Question(where, ["run"]).answer(folder, _tell_reading).rows()}
     if not chosen:
@@ -133,6 +137,8 @@ def bring(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The results folder to add to.")],
 ) -> None:
     """Bring the runs and plans of another results folder, or of an archive, into one."""
+    from cclab.store import transfer
+
     done = transfer.bring(source, Store(folder))
     Index(Store(folder)).refresh()
     note(f"{count(done.new, 'new run')} in {folder}")
