@@ -5,6 +5,7 @@ Places are JSON pointers (RFC 6901).
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 Delta = dict[str, Any]
@@ -24,10 +25,25 @@ def applied(base: Any, delta: Delta) -> Any:
     The two share all else. Raises `LookupError`, `ValueError` or `TypeError` if there is no such
     place.
     """
-    document = base
+    if not delta:
+        return base
+    top = {"": base}
+    own = {id(top)}
     for pointer, value in delta.items():
-        document = _replaced(document, pointer.split("/")[1:], value)
-    return document
+        node: Any = top
+        *way, last = _keys(pointer)
+        for key in way:
+            child = node[_within(node, key)]
+            if id(child) not in own:
+                if not isinstance(child, dict | list):
+                    raise TypeError(f"there is nothing below {child!r}")
+                child = node[_within(node, key)] = child.copy()
+                own.add(id(child))
+            node = child
+        place = _within(node, last)
+        node[place]  # There must be something that it stands in place of.
+        node[place] = value
+    return top[""]
 
 
 def _compare(base: Any, document: Any, place: str, found: Delta) -> None:
@@ -43,15 +59,14 @@ def _compare(base: Any, document: Any, place: str, found: Delta) -> None:
         found[place] = document
 
 
-def _replaced(base: Any, place: list[str], value: Any) -> Any:
-    if not place:
-        return value
-    if not isinstance(base, dict | list):
-        raise TypeError(f"there is nothing below {base!r}")
-    key: Any = int(place[0]) if isinstance(base, list) else _plain(place[0])
-    copy: Any = base.copy()
-    copy[key] = _replaced(base[key], place[1:], value)
-    return copy
+@lru_cache(maxsize=4096)
+def _keys(pointer: str) -> tuple[str, ...]:
+    """The keys of a pointer from the document on, which is called "" here."""
+    return tuple(_plain(key) for key in pointer.split("/"))
+
+
+def _within(node: Any, key: str) -> Any:
+    return int(key) if isinstance(node, list) else key
 
 
 def _escaped(key: str) -> str:
