@@ -20,7 +20,7 @@ from cclab import _core
 from cclab.cli import listing
 from cclab.cli.exits import DONE, EXPECTATION_FAILED, INTERRUPTED, RUN_FAILED, WRONG_INPUT
 from cclab.cli.listing import What
-from cclab.cli.main import invoke
+from cclab.cli.main import _VERBS, invoke
 from cclab.store import Store
 from conftest import ROOT, STUDY, files_of
 from waiting import PATIENCE_S
@@ -44,6 +44,26 @@ def test_help_lists_the_verbs_of_this_version(cli: Cli) -> None:
     verbs = ("run", "plan", "report", "compare", "reproduce", "analyze", "list", "doctor")
     for verb in (*verbs, "kernel", "schema"):
         assert verb in told.stdout
+
+
+@pytest.mark.parametrize("verb", _VERBS)
+def test_the_table_of_contents_says_of_a_verb_what_the_verb_says_of_itself(
+    verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke([verb, "--help"]) == DONE
+    told = " ".join(capsys.readouterr().out.split())
+    assert " ".join(_VERBS[verb][1].split()) in told
+
+
+def test_the_table_of_contents_loads_no_verb() -> None:
+    script = (
+        "import sys; from cclab.cli.main import _VERBS, invoke; invoke(['--help']); "
+        "loaded = {f'cclab.cli.{module}' for module, _ in _VERBS.values()} | {'numpy', 'polars'}; "
+        "sys.exit(', '.join(loaded & sys.modules.keys()) or 0)"
+    )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_run_prints_the_table_and_writes_the_report(cli: Cli, study: Path, tmp_path: Path) -> None:

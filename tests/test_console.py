@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cclab import Results
-    from cclab.report.tables import Table
+    from cclab.tabular import Table
     from conftest import Cli
 
 _LONG_NAME = "a-flow-with-a-rather-long-name"

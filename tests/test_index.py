@@ -9,6 +9,7 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
 
 import cclab
@@ -60,8 +61,11 @@ def _rows(store: Store, question: str) -> list[tuple[Any, ...]]:
 def test_a_sweep_leaves_an_index_of_its_runs(results: Results) -> None:
     store = results.store
     assert _file(store).exists()
-    made = Index(store).tables()
-    runs, flows = made.runs.collect(), made.flows.collect()
+    connection = Index(store).connection()
+    runs, flows = (
+        pl.read_database(f"SELECT * FROM {table}", connection, infer_schema_length=None)
+        for table in ("runs", "flows")
+    )
     assert set(runs["run"]) == store.ids()
     assert runs["run"].is_sorted()
     assert flows.height == 2 * runs.height

@@ -168,10 +168,10 @@ def test_a_question_while_runs_come_and_go_is_of_what_is_there_afterwards(
 
 
 def test_a_reader_keeps_the_index_that_it_opened(store: Store, short_study: Path) -> None:
-    opened = Index(store).tables()
+    opened = Index(store).connection()
     before = query(store.path, table="runs").height
     cclab.run(short_study, out=store.path, seed=500)
-    assert opened.runs.collect().height == before
+    assert opened.execute("SELECT count(*) FROM runs").fetchall() == [(before,)]
     assert query(store.path, table="runs").height > before
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         StudyError,
     )
     from cclab.plan.study import Study
-    from cclab.queries import query
+    from cclab.queries.frames import query
     from cclab.reproduction import Reproduced, reproduce
     from cclab.results import Results
     from cclab.sweep import RunsFailedError
@@ -73,7 +73,7 @@ _PLACES = {
     "analyze": "cclab.captures",
     "compare": "cclab.comparison.sides",
     "load": "cclab.api",
-    "query": "cclab.queries",
+    "query": "cclab.queries.frames",
     "reproduce": "cclab.reproduction",
     "run": "cclab.api",
     "verify": "cclab.verification",

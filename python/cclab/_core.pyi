@@ -443,6 +443,20 @@ def read_runs(
     file's digest compared; without, what is read has the checksum of the archive.
     """
 
+def read_columns(
+    files: list[str | PathLike[str]], asked: list[tuple[str, list[str]]]
+) -> list[list[list[bytes | list[str]] | None]]:
+    """Columns of the tables in the runs' `files`: for each file, of each of the tables `asked` its
+    columns by name, numbers as the bytes of floats (NaN where nothing is known).
+
+    None of a table that the run did not record, or has no row. What is read is compared with the
+    checksum of the archive. Raises `RunError` if a file cannot be read.
+    """
+
+def run_names(files: str | PathLike[str]) -> bytes:
+    """The ids of the runs that have a file in the folder `files`, sorted, each with a zero byte
+    behind it, which no name of a file has; none of a folder that cannot be read."""
+
 def sync(paths: Sequence[str | PathLike[str]]) -> None:
     """Waits until each of `paths`, a file or a folder with the files in it, is on the disk.
 

@@ -11,7 +11,7 @@ from cclab.late import late
 from cclab.plan.outdated import outdated
 from cclab.plan.study import Study
 from cclab.store import Store
-from cclab.store.folder import PLAN
+from cclab.store.folder import PLAN, RESULTS
 from cclab.sweep import carry_out
 
 if TYPE_CHECKING:
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from cclab.results import Results
 else:
     results = late("cclab.results")
-
-RESULTS = Path("results")
-"""Where stores go that nobody names: one folder per study."""
 
 
 def run(

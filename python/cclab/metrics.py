@@ -308,7 +308,18 @@ FLOW_GROUPS = tuple(
 )
 """The keys of a flow below which there are metrics: null where a flow has none of them."""
 
-_GROUPED = [metric for metric in METRICS if metric.subject == "flow" and len(metric.keys) > 1]
+_GROUPED = {
+    group: [
+        (metric.name, metric.keys[1])
+        for metric in METRICS
+        if metric.subject == "flow" and metric.keys[0] == group and len(metric.keys) > 1
+    ]
+    for group in FLOW_GROUPS
+}
+_UNMEASURED = dict.fromkeys(
+    metric.name for metric in METRICS if metric.subject == "flow" and len(metric.keys) > 1
+)
+"""What a flow that has none of the groups has of their metrics."""
 
 
 NO_VARIANT = "no traffic"
@@ -322,9 +333,12 @@ def kind(flow: Mapping[str, Any]) -> str:
 
 def of_flow(flow: Mapping[str, Any]) -> dict[str, Any]:
     """What a run says of a flow, by the names of its metrics: `limited_cwnd`, `datagrams_loss`."""
-    cells = {key: value for key, value in flow.items() if key not in FLOW_GROUPS}
-    for metric in _GROUPED:
-        cells[metric.name] = (flow.get(metric.keys[0]) or {}).get(metric.keys[1])
+    cells = dict(flow)
+    groups = {group: cells.pop(group, None) for group in FLOW_GROUPS}
+    cells |= _UNMEASURED
+    for group, own in groups.items():
+        if own:
+            cells |= {name: own.get(key) for name, key in _GROUPED[group]}
     return cells
 
 

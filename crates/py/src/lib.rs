@@ -62,6 +62,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(sealed::seal, module)?)?;
     module.add_function(wrap_pyfunction!(sealed::check_runs, module)?)?;
     module.add_function(wrap_pyfunction!(sealed::read_runs, module)?)?;
+    module.add_function(wrap_pyfunction!(sealed::read_columns, module)?)?;
+    module.add_function(wrap_pyfunction!(sealed::run_names, module)?)?;
     module.add_function(wrap_pyfunction!(sealed::sync, module)?)?;
     module.add_function(wrap_pyfunction!(measure::measure, module)?)?;
     module.add_function(wrap_pyfunction!(measure::compare_repeats, module)?)?;

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use cclab_trace::sealed::{self, State};
+use cclab_trace::sealed::{self, Cells, State};
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList};
 
 use crate::error;
 use crate::measure::metrics_of;
@@ -86,6 +87,50 @@ pub fn read_runs(
         Some((sha256, bytes, asked, metrics_version, metrics))
     };
     py.detach(|| sealed::each(&runs, read))
+}
+
+/// Columns of the tables in the runs' `files`: for each file, of each of the tables `asked` its
+/// columns by name, numbers as the bytes of floats; None of a table that the run did not record.
+#[pyfunction]
+pub fn read_columns<'py>(
+    py: Python<'py>,
+    files: Vec<PathBuf>,
+    asked: Vec<(String, Vec<String>)>,
+) -> PyResult<Vec<Vec<Option<Vec<Bound<'py, PyAny>>>>>> {
+    let read = |file: &PathBuf| -> Result<Vec<_>, String> {
+        let tables = asked.iter();
+        tables
+            .map(|(table, wanted)| {
+                sealed::columns(file, table, wanted)
+                    .map_err(|why| format!("{}: cannot be read: {why}", file.display()))
+            })
+            .collect()
+    };
+    let found: Result<Vec<_>, String> =
+        py.detach(|| sealed::each(&files, read).into_iter().collect());
+    let of_cells = |cells: Cells| match cells {
+        Cells::Numbers(numbers) => {
+            let bytes: Vec<u8> = numbers.iter().flat_map(|v| v.to_ne_bytes()).collect();
+            Ok(PyBytes::new(py, &bytes).into_any())
+        }
+        Cells::Texts(texts) => Ok(PyList::new(py, texts)?.into_any()),
+    };
+    let of_table = |table: Option<Vec<Cells>>| {
+        let columns = table.map(|table| table.into_iter().map(of_cells).collect());
+        columns.transpose()
+    };
+    let of_file = |tables: Vec<Option<Vec<Cells>>>| tables.into_iter().map(of_table).collect();
+    found
+        .map_err(error::run)?
+        .into_iter()
+        .map(of_file)
+        .collect()
+}
+
+/// The ids of the runs that have a file in the folder `files`, sorted, each with a zero byte behind.
+#[pyfunction]
+pub fn run_names(py: Python<'_>, files: PathBuf) -> Bound<'_, PyBytes> {
+    PyBytes::new(py, &py.detach(|| sealed::names(&files)))
 }
 
 /// Waits until each of `paths`, a file or a folder with the files in it, is on the disk.

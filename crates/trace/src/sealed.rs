@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -23,12 +24,17 @@ use rawzip::{
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+pub use columns::{Cells, columns};
+
+mod columns;
+
 /// Name and version of the form, at the beginning of the comment.
 pub const FORM: &str = "cclab-run/1";
 
 const ASKED: &str = "run.json";
 const METRICS: &str = "metrics.json";
 const CAPTURES: &str = "captures.json";
+const ENDING: &str = ".zip";
 const CAPTURE_ENDING: &str = ".pcapng";
 
 /// A member below so many bytes is deflated: of a small table most is its footer. A larger one is
@@ -121,8 +127,25 @@ impl Comment {
 /// The path of the sealed file of the run in `folder`, beside it.
 pub fn file_of(folder: &Path) -> PathBuf {
     let mut name = folder.as_os_str().to_owned();
-    name.push(".zip");
+    name.push(ENDING);
     PathBuf::from(name)
+}
+
+/// The names of the runs that have a sealed file in `folder`, sorted, each with a zero byte behind
+/// it, which no name has; none of a folder that cannot be read.
+pub fn names(folder: &Path) -> Vec<u8> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<Vec<u8>> = entries
+        .filter_map(|entry| {
+            let mut name = entry.file_name().into_vec();
+            let length = name.strip_suffix(ENDING.as_bytes())?.len();
+            name.truncate(length);
+            name.push(0);
+            Some(name)
+        })
+        .collect();
+    names.sort_unstable();
+    names.concat()
 }
 
 /// Makes the sealed file of the run in `folder` beside it. Captures stay in the folder, and all else
@@ -155,7 +178,7 @@ pub fn seal(folder: &Path, metrics: &str, metrics_version: &str) -> io::Result<(
         .truncate(true)
         .open(file_of(folder))?;
     let mut archive = ZipArchiveWriter::new(BufWriter::with_capacity(CHUNK, file));
-    let mut deflater = Compress::new(Compression::fast(), false);
+    let mut deflater = Compress::new(Compression::default(), false);
     let mut add = |name: &str, content: &[u8]| add(&mut archive, &mut deflater, name, content);
     // What was asked and measured comes first, for whoever reads no further.
     if names.iter().any(|name| name == ASKED) {
@@ -318,7 +341,24 @@ fn captures_of(file: &File) -> io::Result<Captures> {
 
 /// The texts of the members of an archive that are called by `names`.
 fn members<const N: usize>(file: &File, names: [&str; N]) -> io::Result<[String; N]> {
-    let mut found: [Option<String>; N] = [const { None }; N];
+    let mut texts = [const { String::new() }; N];
+    for (text, found) in texts.iter_mut().zip(contents(file, names)?) {
+        let found =
+            found.ok_or_else(|| io::Error::new(ErrorKind::InvalidData, "a member lacks"))?;
+        *text = String::from_utf8(found).map_err(|e| io::Error::new(ErrorKind::InvalidData, e))?;
+    }
+    Ok(texts)
+}
+
+/// What the member `name` of an archive says; none if there is no such member.
+fn member(file: &File, name: &str) -> io::Result<Option<Vec<u8>>> {
+    let [found] = contents(file, [name])?;
+    Ok(found)
+}
+
+/// What the members of an archive that are called by `names` say, as far as they are there.
+fn contents<const N: usize>(file: &File, names: [&str; N]) -> io::Result<[Option<Vec<u8>>; N]> {
+    let mut found: [Option<Vec<u8>>; N] = [const { None }; N];
     let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
     let archive = ZipArchive::from_file(file.try_clone()?, &mut buffer).map_err(refused)?;
     let mut entries = archive.entries(&mut buffer);
@@ -335,22 +375,19 @@ fn members<const N: usize>(file: &File, names: [&str; N]) -> io::Result<[String;
         };
         let method = entry.compression_method();
         let member = archive.get_entry(entry.wayfinder()).map_err(refused)?;
-        let mut text = String::new();
+        let mut content = Vec::new();
         if method == CompressionMethod::DEFLATE {
             member
                 .verifying_reader(DeflateDecoder::new(member.reader()))
-                .read_to_string(&mut text)?;
+                .read_to_end(&mut content)?;
         } else {
             member
                 .verifying_reader(member.reader())
-                .read_to_string(&mut text)?;
+                .read_to_end(&mut content)?;
         }
-        found[at] = Some(text);
+        found[at] = Some(content);
     }
-    match found.iter().all(Option::is_some) {
-        true => Ok(found.map(Option::unwrap_or_default)),
-        false => Err(io::Error::new(ErrorKind::InvalidData, "a member lacks")),
-    }
+    Ok(found)
 }
 
 /// What the run's file at `file` says; none if it is not there or not as it was sealed.

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from cclab import units
 from cclab.cli.console import count, note, print_table, show, stderr, tell
-from cclab.report.tables import Table
+from cclab.tabular import Table
 
 if TYPE_CHECKING:
     from cclab.captures import Capture

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from cclab.measure.results import Results
     from cclab.measure.summary import Raised
-    from cclab.report.tables import Table as Cells
+    from cclab.tabular import Table as Cells
 
 _UNBOUNDED = 10_000
 """More columns than any line has: the width of a file or a pipe, where nothing is wrapped."""

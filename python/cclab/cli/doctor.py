@@ -15,13 +15,13 @@ import typer
 from rich.text import Text
 
 from cclab import _core, versions
-from cclab.api import RESULTS
 from cclab.cli import checks as backends
 from cclab.cli import options
 from cclab.cli.checks import Check
 from cclab.cli.console import print_json, stdout
 from cclab.errors import StoreError
 from cclab.store import Store
+from cclab.store.folder import RESULTS
 from cclab.sweep import cpus
 
 _LIBRARIES = ("polars", "numpy", "matplotlib", "jinja2", "rich", "typer")

@@ -7,40 +7,63 @@ from __future__ import annotations
 
 import signal
 import sys
+from importlib import import_module
 from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
 
 from cclab import _core, versions
-from cclab.cli import (
-    analyze,
-    cluster,
-    compare,
-    doctor,
-    explain,
-    kernel,
-    listing,
-    new,
-    plan,
-    query,
-    report,
-    reproduce,
-    run,
-    schema,
-    store,
-    verify,
-)
 from cclab.cli.console import complain, tell
 from cclab.cli.exits import DONE, INTERRUPTED, RUN_FAILED, WRONG_INPUT
 from cclab.errors import CaptureError, DamageError, InputError, RunError, StoreError, StudyError
 
-app = typer.Typer(
-    name="cclab",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+_VERBS = {
+    "run": ("run", "Run a study: what the results folder already holds is not run again."),
+    "plan": (
+        "plan",
+        "Show what would run, what each backend cannot do, and the estimated time.",
+    ),
+    "explain": (
+        "explain",
+        "Explain a study before it runs: paths, windows against BDP, limits, expected rates.",
+    ),
+    "report": (
+        "report",
+        "Write tables, figures and one offline page from a results folder alone.",
+    ),
+    "compare": (
+        "compare",
+        "Compare two results folders, or a study on two backends, variants or kernels.",
+    ),
+    "reproduce": (
+        "reproduce",
+        "Run a published study again: its printed numbers beside ours, a verdict for each claim.",
+    ),
+    "analyze": (
+        "analyze",
+        "Analyze a packet capture: throughput, losses, RTT and windows of each TCP connection.",
+    ),
+    "verify": ("verify", "Hold what a run measured against its packet captures, number by number."),
+    "query": (
+        "query",
+        "Ask a results folder: the flows, groups, runs, traffic or probes for which a condition "
+        "holds.",
+    ),
+    "list": (
+        "listing",
+        "List what this version has: variants, qdiscs, topologies, impairments, traffic and more.",
+    ),
+    "doctor": ("doctor", "Check this machine: what is there, what is missing, how to get it."),
+    "schema": ("schema", "Print the JSON Schema of study files, for editors and other programs."),
+    "new": ("new", "Write files to begin with."),
+    "store": ("store", "List, check, clean, copy results folders."),
+    "kernel": ("kernel", "Make, find and try the kernels of the linux backend."),
+    "cluster": ("cluster", "Workers for `cclab run --cluster ADDRESS`."),
+}
+"""The module of each verb and what the table of contents says of it, which is how the verb's own
+help begins. Only the module of the verb that is called is loaded: all of them take longer to load
+than most of them to run."""
 
 
 def _version(wanted: bool) -> None:
@@ -49,7 +72,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def cclab(
     version: Annotated[
         bool,
@@ -61,22 +83,36 @@ def cclab(
     """A congestion-control laboratory: one study file in; tables, figures and captures out."""
 
 
-app.command("run")(run.run)
-app.command("plan")(plan.plan)
-app.command("explain")(explain.explain)
-app.command("report")(report.report)
-app.command("compare")(compare.compare)
-app.command("reproduce")(reproduce.reproduce)
-app.command("analyze")(analyze.analyze)
-app.command("verify")(verify.verify)
-app.command("query")(query.query)
-app.command("list")(listing.listing)
-app.command("doctor")(doctor.doctor)
-app.add_typer(new.app, name="new")
-app.add_typer(store.app, name="store")
-app.add_typer(kernel.app, name="kernel")
-app.add_typer(cluster.app, name="cluster")
-app.command("schema")(schema.schema)
+def app(arguments: list[str] | None, *, standalone_mode: bool) -> object:
+    """Runs the verb that `arguments` (the process's own if None) name; gives what it returns."""
+    words = sys.argv[1:] if arguments is None else arguments
+    called = next((word for word in words if not word.startswith("-")), "")
+    verbs = typer.Typer(
+        name="cclab",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    verbs.callback()(cclab)
+    for name, (module, summary) in _VERBS.items():
+        if name == called:
+            _add(verbs, name, module)
+        else:
+            verbs.command(name, help=summary)(_not_called)
+    return verbs(arguments, standalone_mode=standalone_mode)
+
+
+def _add(verbs: typer.Typer, name: str, module: str) -> None:
+    """Adds the verb `name`: the function that its module is called after, or several verbs."""
+    loaded = import_module(f"cclab.cli.{module}")
+    if hasattr(loaded, "app"):
+        verbs.add_typer(loaded.app, name=name)
+    else:
+        verbs.command(name)(getattr(loaded, module))
+
+
+def _not_called() -> None:
+    """Stands for a verb in the table of contents."""
 
 
 _KEEPS_RUNS = ("run", "reproduce", "compare")

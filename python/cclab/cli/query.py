@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cclab import api
 from cclab.cli import options
 from cclab.cli.console import count, note, print_json, print_table, tell
 from cclab.errors import InputError, StoreError
+from cclab.queries import Question, kinds, plans
+from cclab.queries.columns import split
+from cclab.store import Store
+from cclab.store.folder import RESULTS
+from cclab.store.index.tables import PLAN
+from cclab.tabular import Table
 
 if TYPE_CHECKING:
-    import polars as pl
+    from cclab.queries.answer import Answer
 
 _MOST_ROWS = 40
 _LIKE_A_FOLDER = re.compile(r"[\w./-]*[A-Za-z][\w./-]*")
@@ -80,48 +85,37 @@ def query(
     if csv + json + (parquet is not None) > 1:
         raise InputError("--csv, --json and --parquet: one at a time")
     folder, where = _asked(what or [])
-    # Its libraries take longer to load than many commands to run.
-    from cclab import queries
-    from cclab.queries.columns import split
-
     chosen = None if columns is None else split(columns)
     if columns is not None and not chosen:
         raise InputError("--columns names none")
     if list_:
-        _print_kinds(queries.kinds(folder, table, told=_tell_reading))  # type: ignore[arg-type]
+        _print_kinds(kinds(folder, table, told=_tell_reading))  # type: ignore[arg-type]
         return
-    rows = queries.query(
-        folder,
+    asked = Question(
         where,
-        columns=chosen,
-        table=table,  # type: ignore[arg-type]
-        every=every,
-        pool=pool,
-        group_by=split(group_by or ""),
-        sort=sort,
-        limit=limit,
-        told=_tell_reading,
+        chosen,
+        table,  # type: ignore[arg-type]
+        every,
+        pool,
+        split(group_by or ""),
+        sort,
+        limit,
     )
+    answer = asked.answer(folder, _tell_reading)
     if not pool:
-        _tell_plans(folder, rows)
-    if csv:
-        sys.stdout.write(rows.write_csv())
-        sys.stdout.flush()
-    elif json:
-        print_json({"schema": "cclab-query/1", "table": table, "rows": rows.to_dicts()})
-    elif parquet is not None:
-        _write(rows, parquet)
+        _tell_plans(folder, answer)
+    if json:
+        rows = [dict(zip(answer.names, row, strict=True)) for row in answer.rows()]
+        print_json({"schema": "cclab-query/1", "table": table, "rows": rows})
+    elif csv or parquet is not None:
+        _write(answer, parquet)
     else:
-        _print(rows, folder, "group" if group_by else table.removesuffix("s"), limit)
+        _print(answer, folder, "group" if group_by else table.removesuffix("s"), limit)
 
 
-def _tell_plans(folder: Path, rows: pl.DataFrame) -> None:
+def _tell_plans(folder: Path, answer: Answer) -> None:
     """Which plans the rows are of, where they are of several."""
-    from cclab.queries import plans
-    from cclab.store import Store
-    from cclab.store.index.tables import PLAN
-
-    seen = rows[PLAN].drop_nulls().unique().to_list() if PLAN in rows.columns else []
+    seen = [plan for plan in answer.distinct(PLAN) if plan is not None]
     if len(seen) < 2:
         return
     note(f"the rows are of {len(seen)} plans, apart by `{PLAN}` (--pool pools them):")
@@ -146,7 +140,7 @@ def _asked(what: list[str]) -> tuple[Path, str | None]:
 
 def _only_store() -> Path:
     """The one results folder in `results/`."""
-    stores = sorted(plan.parent for plan in api.RESULTS.glob("*/plan.json"))
+    stores = sorted(plan.parent for plan in RESULTS.glob("*/plan.json"))
     if len(stores) == 1:
         return stores[0]
     if not stores:
@@ -157,7 +151,16 @@ def _only_store() -> Path:
     )
 
 
-def _write(rows: pl.DataFrame, file: Path) -> None:
+def _write(answer: Answer, file: Path | None) -> None:
+    """The rows as Parquet into `file`, or as CSV to standard output."""
+    # Polars, which writes both, takes longer to load than the index to answer.
+    from cclab.queries.frames import frame
+
+    rows = frame(answer)
+    if file is None:
+        sys.stdout.write(rows.write_csv())
+        sys.stdout.flush()
+        return
     try:
         rows.write_parquet(file)
     except OSError as error:
@@ -165,20 +168,19 @@ def _write(rows: pl.DataFrame, file: Path) -> None:
     note(f"{count(rows.height, 'row')}: {file}")
 
 
-def _print(rows: pl.DataFrame, folder: Path, row: str, limit: int | None) -> None:
-    from cclab.report.tables import Table
-
-    shown = rows if limit is not None else rows.head(_MOST_ROWS)
-    if not rows.height and limit != 0:
+def _print(answer: Answer, folder: Path, row: str, limit: int | None) -> None:
+    shown = answer.rows(None if limit is not None else _MOST_ROWS)
+    rows = len(shown) if len(shown) < _MOST_ROWS or limit is not None else answer.count()
+    if not rows and limit != 0:
         note(f"no {row} in {folder} for which it holds")
         return
-    numeric = [kind.is_numeric() for kind in shown.dtypes]
-    cells = [[[_cell(value) for value in row]] for row in shown.iter_rows()]
-    title = f"{count(rows.height, 'row' if row == 'traffic' else row)} of {folder}"
-    print_table(title, Table(rows.columns, numeric, cells, rows.width, 0))
-    hidden = rows.height - shown.height
+    numeric = [kind not in ("TEXT", "BOOLEAN") for kind in answer.types]
+    cells = [[[_cell(value) for value in row]] for row in shown]
+    title = f"{count(rows, 'row' if row == 'traffic' else row)} of {folder}"
+    print_table(title, Table(answer.names, numeric, cells, len(numeric), 0))
+    hidden = rows - len(shown)
     if hidden:
-        note(f"{shown.height} of {rows.height} rows; --limit N, --csv and --json show more")
+        note(f"{len(shown)} of {rows} rows; --limit N, --csv and --json show more")
 
 
 def _print_kinds(kinds: dict[str, str]) -> None:

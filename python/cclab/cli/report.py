@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from cclab import report as reports
-from cclab.api import load
 from cclab.cli import failures, options
 from cclab.cli.console import count, note, print_json, print_tables, print_warnings
 from cclab.errors import DamageError, InputError
+from cclab.measure.results import measure
 from cclab.report import tables
 from cclab.store import Store
 
@@ -82,7 +82,7 @@ def report(
         raise InputError(f"{folder} holds none of its {planned}; run the study first")
     if results.absent:
         note(f"{len(results.absent)} of {planned} missing; `cclab run` does them")
-    measured = load(folder)
+    measured = measure(store, plan)
     if figure:
         # What figures are made with takes longer to load than most commands to run.
         from cclab.report.figures import Asked

@@ -1,4 +1,7 @@
-"""`cclab store`: what a results folder holds, whether it is sound, and what is copied."""
+"""`cclab store`: what a results folder holds, whether it is sound, and what is copied.
+
+The verbs that change a folder load what they alone need: it takes longer than to list one.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,10 @@ import typer
 from cclab.cli import options
 from cclab.cli.console import complain, count, note, print_json, print_table, tell
 from cclab.errors import InputError
-from cclab.store import Store
+from cclab.store import Store, health, holdings
+from cclab.store.index import Index
 from cclab.store.planned import check_is_store
+from cclab.tabular import Table
 
 if TYPE_CHECKING:
     from cclab.store.holdings import Holdings
@@ -34,16 +39,12 @@ def ls(
     json: options.Json = False,
 ) -> None:
     """List what a results folder holds: runs, plans, bytes, versions."""
-    from cclab.store import holdings
-
     held = holdings.holdings(_store(folder), runs=runs, heard=_tell_reading)
     if json:
         print_json(held.document(runs=runs))
         return
     _print(folder, held)
     if runs:
-        from cclab.report.tables import Table
-
         rows = [[[str(cell) for cell in row]] for row in held.rows]
         numeric = [name in ("seed", "bytes") for name in holdings.COLUMNS]
         print_table("", Table([*holdings.COLUMNS], numeric, rows, len(numeric), 0))
@@ -52,23 +53,21 @@ def ls(
 @app.command("verify")
 def verify(folder: Folder, json: options.Json = False) -> None:
     """Read everything in a results folder, and name what is not as it was written."""
-    from cclab.store import health
-
-    health_of = health.examine(_store(folder))
+    found = health.examine(_store(folder))
     if json:
-        print_json(health_of.document())
+        print_json(found.document())
     else:
-        tell(f"{count(health_of.sound, 'sound run')} in {folder}")
+        tell(f"{count(found.sound, 'sound run')} in {folder}")
     for names, state in (
-        (health_of.torn, "torn: not as it was written"),
-        (health_of.foreign, "foreign: no run, or not the one that its name says"),
-        (health_of.plans, f"a plan that is not as it was written; {_PLAN_REMEDY}"),
+        (found.torn, "torn: not as it was written"),
+        (found.foreign, "foreign: no run, or not the one that its name says"),
+        (found.plans, f"a plan that is not as it was written; {_PLAN_REMEDY}"),
     ):
         for name in names:
             note(f"{name}: {state}")
-    for name in health_of.derived:
+    for name in found.derived:
         note(f"{name}: not of these runs; `cclab store gc {folder}` makes it again")
-    if not health_of.whole:
+    if not found.whole:
         complain(f"{folder} is damaged; `cclab run STUDY.toml --out {folder}` runs again what is")
         raise typer.Exit(_DAMAGED)
 
@@ -86,25 +85,24 @@ def gc(
     """Remove what no plan needs: its runs, what was set aside, what dead processes left."""
     from cclab.plan.outdated import outdated
     from cclab.store import gc as collector
-    from cclab.store.index import Index
 
     store = _store(folder)
     known = outdated if other_versions else None
     if dry_run:
-        garbage = collector.garbage(store, known)
+        found = collector.garbage(store, known)
     else:
-        garbage = collector.collect(store, known)
+        found = collector.collect(store, known)
         Index(store).renew()
     if json:
-        print_json(garbage.document())
+        print_json(found.document())
         return
     verb = "would go" if dry_run else "went"
-    for name in (*garbage.runs, *garbage.captures, *garbage.plans, *garbage.aside):
+    for name in (*found.runs, *found.captures, *found.plans, *found.aside):
         tell(name)
     tell(
-        f"{verb}: {count(len(garbage.runs), 'run')}, {count(len(garbage.plans), 'plan')}, "
-        f"{count(len(garbage.aside), 'damaged run')}, "
-        f"{_size(garbage.bytes)}"
+        f"{verb}: {count(len(found.runs), 'run')}, {count(len(found.plans), 'plan')}, "
+        f"{count(len(found.aside), 'damaged run')}, "
+        f"{_size(found.bytes)}"
     )
 
 
@@ -121,14 +119,14 @@ def export(
     ] = None,
 ) -> None:
     """Copy runs that a condition chooses into a results folder or an archive of their own."""
-    from cclab.queries import query
+    from cclab.queries import Question
     from cclab.store import transfer
 
     store = _store(folder)
-    chosen = query(folder, where, columns=["run"], told=_tell_reading)["run"]
-    if chosen.is_empty():
+    chosen = {run for (run,) in Question(where, ["run"]).answer(folder, _tell_reading).rows()}
+    if not chosen:
         raise InputError(f"no flow in {folder} for which it holds")
-    done = transfer.export(store, set(chosen), target)
+    done = transfer.export(store, chosen, target)
     note(f"{count(done.new, 'run')} in {target}, with what checks them")
     _tell_left_out(done)
 
@@ -140,7 +138,6 @@ def bring(
 ) -> None:
     """Bring the runs and plans of another results folder, or of an archive, into one."""
     from cclab.store import transfer
-    from cclab.store.index import Index
 
     done = transfer.bring(source, Store(folder))
     Index(Store(folder)).refresh()

@@ -12,6 +12,7 @@ from cclab import _core, api, kernel, sweep
 from cclab.errors import DamageError, InputError
 from cclab.plan.study import Study
 from cclab.store import Store
+from cclab.store.folder import RESULTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -299,5 +300,5 @@ def _is_file(name: str, label: str, scenario: dict[str, Any]) -> bool:
 def _store(plan: Plan, label: str, out: str | Path | None) -> Store:
     # A variant's file is called by its path.
     label = label.removeprefix("./").replace("/", "-")
-    folder = Path(out) / label if out is not None else api.RESULTS / f"{plan.name}.{label}"
+    folder = Path(out) / label if out is not None else RESULTS / f"{plan.name}.{label}"
     return Store(folder)

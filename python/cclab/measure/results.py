@@ -262,7 +262,8 @@ def _compare_repeats(runs: list[Measured]) -> None:
     """Adds the warnings that only the runs of a point together can raise, to each of them."""
     if len(runs) < 2:
         return
-    raised = json.loads(_core.compare_repeats([json.dumps(run.metrics) for run in runs]))
+    told = [msgspec.json.encode(run.metrics).decode() for run in runs]
+    raised = json.loads(_core.compare_repeats(told))
     for run in runs:
         run.metrics["warnings"].extend(raised)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from cclab.measure import grouped
@@ -189,30 +191,49 @@ def summarise(points: Sequence[Point]) -> list[PointSummary]:
     All of them at once: the resamples are the same for every metric of as many runs.
     """
     values = [_values([run.metrics for run in point.runs]) for point in points]
-    estimated = iter(_estimated([row for rows in values for row in rows.values()]))
-    summaries = []
-    for point, rows in zip(points, values, strict=True):
-        summaries.append(_summary(point, {key: next(estimated) for key in rows}))
-    return summaries
+    found = iter(_estimated([row for rows in values for row in rows.values()]))
+    # Of the two, the keys end first.
+    return [
+        _summary(point, dict(zip(rows, found, strict=False)))
+        for point, rows in zip(points, values, strict=True)
+    ]
 
 
-def _values(runs: list[dict[str, Any]]) -> dict[Key, list[float | None]]:
+_OF_FLOW = itemgetter(*FLOW_METRICS)
+_OF_BOTTLENECK = itemgetter(*BOTTLENECK_METRICS)
+_OF_RUN = itemgetter(*RUN_METRICS)
+"""All numbers at once: a report has tens of millions."""
+
+
+@cache
+def _keys_of_flow(index: int) -> tuple[Key, ...]:
+    return tuple(("flow", index, name) for name in FLOW_METRICS)
+
+
+_KEYS_OF_BOTTLENECK: tuple[Key, ...] = tuple(("bottleneck", name) for name in BOTTLENECK_METRICS)
+_KEYS_OF_RUN: tuple[Key, ...] = tuple(("run", name) for name in RUN_METRICS)
+
+
+def _values(runs: list[dict[str, Any]]) -> dict[Key, Sequence[float | None]]:
     """What is estimated at a sweep point, run by run."""
-    rows: dict[Key, list[float | None]] = {}
+    rows: dict[Key, Sequence[float | None]] = {}
+    shares_of = [shares(run) for run in runs]
+
+    def share(index: int) -> list[float | None]:
+        return [of_run[index] for of_run in shares_of]
+
     for index in range(len(runs[0]["flows"]) if runs else 0):
-        flows = [of_flow(run["flows"][index]) for run in runs]
-        for name in FLOW_METRICS:
-            rows["flow", index, name] = [flow[name] for flow in flows]
-        rows["flow", index, "share"] = _shares(runs, index)
-    rows |= grouped.values(runs, lambda index: _shares(runs, index))
-    for name in BOTTLENECK_METRICS:
-        rows["bottleneck", name] = [run["bottleneck"][name] for run in runs]
+        flows = [_OF_FLOW(of_flow(run["flows"][index])) for run in runs]
+        rows |= zip(_keys_of_flow(index), zip(*flows, strict=True), strict=True)
+        rows["flow", index, "share"] = share(index)
+    rows |= grouped.values(runs, share)
+    bottlenecks = [_OF_BOTTLENECK(run["bottleneck"]) for run in runs]
+    rows |= zip(_KEYS_OF_BOTTLENECK, zip(*bottlenecks, strict=True), strict=True)
     for index in range(len(runs[0]["bottleneck"].get("bands", [])) if runs else 0):
         bands = [run["bottleneck"]["bands"][index] for run in runs]
         for name in BAND_METRICS:
             rows["band", index, name] = [band[name] for band in bands]
-    for name in RUN_METRICS:
-        rows["run", name] = [run[name] for run in runs]
+    rows |= zip(_KEYS_OF_RUN, zip(*map(_OF_RUN, runs), strict=True), strict=True)
     for index in range(len(runs[0].get("traffic", [])) if runs else 0):
         sources = [of_source(run["traffic"][index]) for run in runs]
         for name in TRAFFIC_METRICS:
@@ -223,12 +244,7 @@ def _values(runs: list[dict[str, Any]]) -> dict[Key, list[float | None]]:
     return rows
 
 
-def _shares(runs: list[dict[str, Any]], index: int) -> list[float | None]:
-    """A flow's part of the goodput of all flows, run by run; None without any goodput."""
-    return [shares(run)[index] for run in runs]
-
-
-def _estimated(rows: list[list[float | None]]) -> list[Estimate | None]:
+def _estimated(rows: list[Sequence[float | None]]) -> list[Estimate | None]:
     """The estimate of each of `rows`, which may be of different lengths."""
     estimated: list[Estimate | None] = [None] * len(rows)
     by_length: dict[int, list[int]] = {}
@@ -255,7 +271,9 @@ def _summary(point: Point, estimated: dict[Key, Estimate | None]) -> PointSummar
                 name=flow["name"],
                 cc=flow["cc"],
                 kind=kind(flow),
-                estimates={name: estimated["flow", index, name] for name in FLOW_METRICS},
+                estimates=dict(
+                    zip(FLOW_METRICS, map(estimated.__getitem__, _keys_of_flow(index)), strict=True)
+                ),
                 share=estimated["flow", index, "share"],
                 limited=_limited([run["flows"][index]["limited"] for run in runs]),
                 group=flow.get("group"),

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from cclab import _core
+from cclab.plan.deltas import applied, delta
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -271,21 +272,33 @@ class Plan:
         raw = json.loads(document)
         if not isinstance(raw, dict) or raw.get("schema") != SCHEMA:
             raise ValueError(f"not a {SCHEMA} document")
-        return cls._from_dict(raw, raw["name"])
+        base = raw["points"][0]["scenario"]
+        points = [
+            {
+                **point,
+                "scenario": applied(base, point.get("delta", {})),
+                "runs": [
+                    {"backend": point["backend"], "version": point["version"], **run}
+                    for run in point["runs"]
+                ],
+            }
+            for point in raw["points"]
+        ]
+        return cls._from_dict({**raw, "points": points}, raw["name"])
 
     def to_json(self) -> str:
-        """The plan as a store keeps it."""
+        """The plan as a store keeps it: of the scenarios but the first, what differs from that."""
+        base = self.points[0].scenario
         points = [
             {
                 "params": point.params,
-                "scenario": point.scenario,
+                **({"delta": delta(base, point.scenario)} if index else {"scenario": base}),
                 "unsupported": point.unsupported,
-                "runs": [
-                    {"id": r.id, "seed": r.seed, "backend": r.backend, "version": r.version}
-                    for r in point.runs
-                ],
+                "backend": point.runs[0].backend,
+                "version": point.runs[0].version,
+                "runs": [{"id": run.id, "seed": run.seed} for run in point.runs],
             }
-            for point in self.points
+            for index, point in enumerate(self.points)
         ]
         document = {
             "schema": SCHEMA,
@@ -300,7 +313,7 @@ class Plan:
             "points": points,
             **({"baselines": self.baselines} if self.baselines else {}),
         }
-        return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+        return json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
 
     @classmethod
     def _from_dict(cls, raw: dict[str, Any], name: str) -> Plan:

@@ -10,22 +10,21 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
-
-import polars as pl
 
 from cclab import metrics
 from cclab.errors import InputError
 from cclab.expressions import Term
 from cclab.queries.expression import compile, kind_of, same, used_in
+from cclab.queries.sql import Sql, column, either, literal
 from cclab.store.index.dimensions import of_column
 from cclab.store.index.tables import PLAN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cclab.store.index import Tables
+Types = dict[str, dict[str, str]]
+"""The columns of each table with their types, in SQLite's words."""
 
 Terms = dict[str, Term]
 
@@ -56,39 +55,29 @@ class Wide:
     """A table with the columns of the runs beside."""
 
     table: str
-    frame: pl.LazyFrame
     terms: Terms
     """Every name that a column can be called by."""
     columns: list[str]
     """Each column once."""
     own: dict[str, str]
     """What the table's own columns are called beside those of the run."""
+    warm: bool
+    """Whether there was a warm-up in some run."""
 
     @classmethod
-    def of(cls, tables: Tables, table: str) -> Wide:
+    def of(cls, types: Types, table: str, *, warm: bool) -> Wide:
         """The table called `table` of an index."""
-        runs = tables.runs
-        if table == "runs":
-            frame, own = runs, {name: name for name in runs.collect_schema().names()}
-        else:
-            rows = {
-                "flows": tables.flows,
-                "groups": tables.groups,
-                "traffic": tables.traffic,
-                "probes": tables.probes,
-            }[table]
-            of_run = set(runs.collect_schema().names()) - {"run"}
-            own = {
-                name: f"{OWN[table]}.{name}" if name in of_run else name
-                for name in rows.collect_schema().names()
-            }
-            frame = rows.rename(own).join(runs, on="run", how="inner", maintain_order="left")
-        schema = frame.collect_schema()
+        of_run = types["runs"]
+        beside = {} if table == "runs" else {n: kind for n, kind in of_run.items() if n != "run"}
+        own = {name: f"{OWN[table]}.{name}" if name in beside else name for name in types[table]}
+        found = {own[name]: column(table, name, kind) for name, kind in types[table].items()}
+        found |= {name: column("runs", name, kind) for name, kind in beside.items()}
         terms: Terms = {}
-        for name, kind in schema.items():
+        for name, value in found.items():
             # The number of a flow in its run: its name is the column beside.
-            by_name = pl.col(own["name"]) if name == OWN[table] and "name" in own else None
-            term = Term(pl.col(name), kind_of(kind), dimensions=of_column(name), name=by_name)
+            by_name = found[own["name"]] if name == OWN[table] and "name" in own else None
+            kind = kind_of(value.type)
+            term = Term(value, kind, dimensions=of_column(name), name=by_name)
             terms[name] = term
             if name.startswith(_OF_NETWORK):
                 terms[f"network.{name}"] = term
@@ -96,21 +85,12 @@ class Wide:
                 terms[f"run.{name}"] = term
         for name, called in own.items():
             terms[f"{OWN[table]}.{name}"] = terms[called]
-        known = set(schema.names())
-        for name, term in _short_terms(table, own).items():
-            if "warmup" in known and set(term.value.meta.root_names()) <= known:
-                terms[name] = term
-        return cls(table, frame, terms, schema.names(), own)
-
-    @cached_property
-    def _warm(self) -> bool:
-        """Whether there was a warm-up in some run."""
-        return "warmup" in self.columns and self.frame.select(_WARM.any()).collect().item()
+        return cls(table, terms | _short_terms(table, own, found), [*found], own, warm)
 
     def shown(self, name: str) -> str:
         """The column for `name` among those that are shown: where there are warm-ups, its short
         name, under which each run has what its table shows."""
-        if not self._warm:
+        if not self.warm:
             return name
         stem = "bottleneck." if name.startswith("bottleneck.") else ""
         subject = "bottleneck" if stem else OWN[self.table]
@@ -129,7 +109,7 @@ class Wide:
 
     def chosen(
         self, columns: Sequence[str] | None, where: str | None, *, apart: bool
-    ) -> list[pl.Expr]:
+    ) -> dict[str, Sql]:
         """The expressions of `columns`; if none are given, those that say most and are in
         `where`, and where plans are `apart` the plan."""
         if not columns:
@@ -140,15 +120,14 @@ class Wide:
         return unique([named(column, self.terms) for column in columns])
 
 
-_WARM = pl.col("warmup") > 0
-"""Whether what a run shows is what happened after its warm-up."""
-
-
-def _short_terms(table: str, called: Mapping[str, str]) -> Terms:
+def _short_terms(table: str, called: Mapping[str, str], columns: Mapping[str, Sql]) -> Terms:
     """What is short for the numbers that tables show, of a row and of its run.
 
     `called` says how the columns of a row are called here.
     """
+    if "warmup" not in columns:
+        return {}
+    warm = columns["warmup"] > literal(0)
     terms: Terms = {}
     for metric in metrics.METRICS:
         if metric.short is None or metric.window_of is None:
@@ -161,19 +140,21 @@ def _short_terms(table: str, called: Mapping[str, str]) -> Terms:
         if own:
             window, whole = called.get(window, window), called.get(whole, whole)
             stem = f"{OWN[table]}." if whole != metric.window_of else ""
-        shown = pl.when(_WARM).then(pl.col(window)).otherwise(pl.col(whole))
-        terms[f"{stem}{metric.short}"] = Term(shown, "number", dimensions=of_column(whole))
+        if window in columns and whole in columns:
+            shown = either(warm, columns[window], columns[whole])
+            name = f"{stem}{metric.short}"
+            terms[name] = Term(shown, "number", dimensions=of_column(whole))
     return terms
 
 
-def unique(columns: list[tuple[str, Term]]) -> list[pl.Expr]:
+def unique(columns: list[tuple[str, Term]]) -> dict[str, Sql]:
     """The columns under their names, each once. Raises `InputError` if two have the same."""
     seen: Terms = {}
     for name, term in columns:
         if name in seen and not same(seen[name], term):
             raise InputError(f"two columns are called {name!r}; write NAME = EXPRESSION for one")
         seen[name] = term
-    return [term.value.alias(name) for name, term in seen.items()]
+    return {name: term.value for name, term in seen.items()}
 
 
 def named(column: str, terms: Terms) -> tuple[str, Term]:

@@ -1,32 +1,28 @@
-"""Expressions over the columns of an index: `cc == "bbr" and rtt > 50ms`.
-
-The language is that of `cclab.expressions`; here its names are columns and its values expressions
-of polars.
-"""
+"""What expressions over the columns of an index mean: `cc == "bbr" and rtt > 50ms`."""
 
 from __future__ import annotations
 
 import difflib
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from cclab.errors import InputError
-from cclab.expressions import Call, Evaluation, Kind, Term, parse
+from cclab.expressions import Evaluation, Kind, Term, parse
 from cclab.metrics import OF_SEVERAL
 from cclab.metrics import near as metrics_near
+from cclab.queries.sql import Columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_FUNCTIONS = ("abs", "min", "max")
+    from cclab.queries.sql import Sql
 
 
-def kind_of(column: pl.DataType) -> Kind:
-    """What the values of a column are."""
-    if column == pl.Boolean:
-        return "condition"
-    return "number" if column.is_numeric() else "text"
+_KINDS: dict[str, Kind] = {"BOOLEAN": "condition", "TEXT": "text"}
+
+
+def kind_of(column: str) -> Kind:
+    """What the values of a column are, by the type that SQLite has of it."""
+    return _KINDS.get(column, "number")
 
 
 def compile(text: str, resolve: Mapping[str, Term]) -> Term:
@@ -35,28 +31,28 @@ def compile(text: str, resolve: Mapping[str, Term]) -> Term:
     Raises `InputError`, with the place in the text, if it is none, names a column that there is
     not, or combines what cannot be combined.
     """
-    return Evaluation(parse(text), _Columns(resolve)).term()
+    return Evaluation(parse(text), _columns(resolve)).term()
 
 
 def used_in(text: str, resolve: Mapping[str, Term]) -> list[str]:
     """The names of columns in the expression `text`, each once."""
-    columns = _Columns(resolve)
+    columns = _columns(resolve)
     Evaluation(parse(text), columns).term()
     return list(columns.used)
 
 
-def condition(text: str, resolve: Mapping[str, Term]) -> pl.Expr:
+def condition(text: str, resolve: Mapping[str, Term]) -> Sql:
     """The condition `text`. Raises `InputError` also if it is a number or a text."""
     term = compile(text, resolve)
     if term.kind != "condition":
         raise InputError(f"{text!r} is a {term.kind}, not a condition; compare it: `{text} > 0`")
-    value: pl.Expr = term.value
+    value: Sql = term.value
     return value
 
 
 def same(a: Term, b: Term) -> bool:
     """Whether both say the same, word for word."""
-    return a.kind == b.kind and bool(a.value.meta.eq(b.value))
+    return a.kind == b.kind and bool(a.value.text == b.value.text)
 
 
 def _respelt(name: str, known: Mapping[str, Term]) -> Term | None:
@@ -84,62 +80,8 @@ def unknown_column(name: str, known: Mapping[str, Term]) -> str:
     return f"no column `{name}`; {hint}"
 
 
-class _Columns:
-    """Columns as what expressions are computed with."""
-
-    def __init__(self, resolve: Mapping[str, Term]) -> None:
-        self._resolve = resolve
-        self.used: dict[str, None] = {}
-        """Names of columns that were asked for."""
-
-    def constant(self, value: float | str | bool | None) -> pl.Expr:
-        return pl.lit(value)
-
-    def named(self, name: str) -> Term | None:
-        term = self._resolve.get(name) or _respelt(name, self._resolve)
-        if term is not None:
-            self.used[name] = None
-        return term
-
-    def unknown(self, name: str) -> str:
-        return unknown_column(name, self._resolve)
-
-    def divided(self, value: pl.Expr, by: pl.Expr) -> pl.Expr:
-        return pl.when(by != 0).then(value / by)
-
-    def every(self, conditions: list[pl.Expr]) -> pl.Expr:
-        return pl.all_horizontal(conditions)
-
-    def some(self, conditions: list[pl.Expr]) -> pl.Expr:
-        # One expression of many: polars takes long over many within each other.
-        return pl.any_horizontal(conditions) if conditions else pl.lit(False)
-
-    def negated(self, condition: pl.Expr) -> pl.Expr:
-        return ~condition
-
-    def is_nothing(self, value: pl.Expr) -> pl.Expr:
-        return value.is_null()
-
-    def contains(self, text: pl.Expr, part: pl.Expr) -> pl.Expr:
-        return text.str.contains(part, literal=True)
-
-    def matches(self, text: pl.Expr, pattern: str) -> pl.Expr:
-        try:
-            pl.select(pl.lit("").str.contains(pattern))
-        except pl.exceptions.ComputeError as error:
-            raise ValueError(str(error)) from None
-        return text.str.contains(pattern)
-
-    def called(self, call: Call) -> Term:
-        if call.function not in _FUNCTIONS or not call.arguments:
-            raise ValueError(f"the functions are {', '.join(_FUNCTIONS)}")
-        values = [term.value for term in call.numbers()]
-        if call.function == "abs":
-            if len(values) != 1:
-                raise ValueError("`abs` takes one number")
-            return Term(values[0].abs(), "number", dimensions=call.common())
-        reduced = (pl.min_horizontal if call.function == "min" else pl.max_horizontal)(values)
-        return Term(reduced, "number", dimensions=call.common())
-
-    def element(self, vector: pl.Expr, index: int) -> pl.Expr:
-        raise ValueError("a column has no elements")
+def _columns(resolve: Mapping[str, Term]) -> Columns:
+    return Columns(
+        lambda name: resolve.get(name) or _respelt(name, resolve),
+        lambda name: unknown_column(name, resolve),
+    )

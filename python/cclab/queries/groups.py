@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from cclab import metrics
 from cclab.errors import InputError
 from cclab.measure import stats
+from cclab.queries.answer import Answer, Source
 from cclab.queries.columns import OWN, Wide, named, unique
+from cclab.queries.sql import column, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _DEFAULT = {table: metrics.queried(subject)[:1] for table, subject in OWN.items()}
-_RUN = "\0run"
+
+_TABLE = "grouped"
 
 MANY = 1000
 """Over more runs, the interval is that of the normal distribution, to which the bootstrap's tends:
@@ -27,49 +30,57 @@ _QUANTILE = 1.959963984540054
 """Of the normal distribution: 95% lie within so many standard deviations."""
 
 
-def grouped(
-    frame: pl.LazyFrame, wide: Wide, by: Sequence[str], columns: Sequence[str] | None
-) -> pl.DataFrame:
-    """For each group of `frame`: `n`, its runs, and of each column the mean over them and the ends
+def grouped(source: Source, wide: Wide, by: Sequence[str], columns: Sequence[str] | None) -> Answer:
+    """For each group of `source`: `n`, its runs, and of each column the mean over them and the ends
     `_low` and `_high` of its 95% interval.
 
     A run is one observation: where it has several rows in a group, they are averaged first.
     """
     keys = [named(key, wide.terms) for key in by]
-    values = [
-        named(column, wide.terms) for column in columns or wide.of_default(_DEFAULT[wide.table])
-    ]
+    values = [named(name, wide.terms) for name in columns or wide.of_default(_DEFAULT[wide.table])]
     for name, term in values:
         if term.kind == "text":
             raise InputError(f"{name!r} is a text: with --group-by, columns are numbers")
-    names = list(dict.fromkeys(name for name, _ in keys))
-    numbers = list(dict.fromkeys(name for name, _ in values if name not in names))
-    numeric = [(n, t) for n, t in values if n in numbers]
-    rows = frame.select(
-        pl.col("run").alias(_RUN), *unique(keys), *(e.cast(pl.Float64) for e in unique(numeric))
+    of_key = unique(keys)
+    of_value = {name: value for name, value in unique(values).items() if name not in of_key}
+    run = column(wide.table, "run", "TEXT")
+    places = ", ".join(str(place + 1) for place in range(len(of_key) + 1))
+    listed = [value.text for value in of_key.values()]
+    means = [f"avg({value.text})" for value in of_value.values()]
+    rows = source.select(
+        ", ".join([*listed, run.text, *means]),
+        [*of_key.values(), *of_value.values()],
+        f"GROUP BY {places} ORDER BY {places}",
     )
-    runs = rows.group_by(*names, _RUN).agg(pl.col(numbers).mean()).sort(*names, _RUN)
-    grouped = runs.group_by(names, maintain_order=True).agg(
-        pl.len().alias("n"), *(pl.col(name) for name in numbers)
-    )
-    table = grouped.collect()
-    done = table.select(*names, "n")
-    for name in numbers:
-        done = done.hstack(_estimated(name, table[name]))
-    return done
+    types = {name: value.type for name, value in of_key.items()} | {"n": "INTEGER"}
+    for name in of_value:
+        types |= dict.fromkeys((name, f"{name}_low", f"{name}_high"), "REAL")
+    done = []
+    for key, runs in groupby(rows, lambda row: row[: len(of_key)]):
+        lists = [*zip(*runs, strict=True)][len(of_key) :]
+        cells = [*key, len(lists[0])]
+        for seen in lists[1:]:
+            estimate = _estimated(seen)
+            cells += (
+                [None] * 3 if estimate is None else [estimate.mean, estimate.low, estimate.high]
+            )
+        done.append(cells)
+    return _kept(source, types, done)
 
 
-def _estimated(name: str, lists: pl.Series) -> pl.DataFrame:
-    rows = [[value for value in row if value is not None] for row in lists.to_list()]
-    estimated = [_normal(row) if len(row) > MANY else stats.estimate(row) for row in rows]
-    return pl.DataFrame(
-        {
-            name: [None if estimate is None else estimate.mean for estimate in estimated],
-            f"{name}_low": [None if estimate is None else estimate.low for estimate in estimated],
-            f"{name}_high": [None if estimate is None else estimate.high for estimate in estimated],
-        },
-        schema=dict.fromkeys((name, f"{name}_low", f"{name}_high"), pl.Float64),
-    )
+def _kept(source: Source, types: dict[str, str], rows: list[list[object]]) -> Answer:
+    """The rows as a table that can be asked in its turn."""
+    declared = ", ".join(f"{quoted(name)} {kind}" for name, kind in types.items())
+    source.connection.execute(f"CREATE TEMP TABLE {_TABLE} ({declared})")
+    marks = ", ".join("?" * len(types))
+    source.connection.executemany(f"INSERT INTO {_TABLE} VALUES ({marks})", rows)
+    columns = {name: column(_TABLE, name, kind) for name, kind in types.items()}
+    return Answer(Source(source.connection, _TABLE), columns)
+
+
+def _estimated(row: Sequence[float | None]) -> stats.Estimate | None:
+    known = [value for value in row if value is not None]
+    return _normal(known) if len(known) > MANY else stats.estimate(known)
 
 
 def _normal(row: list[float]) -> stats.Estimate:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from cclab import versions
 from cclab.plan.changes import changes
 from cclab.store.planned import planned
@@ -40,15 +38,14 @@ def told(store: Store, contents: Collection[str]) -> list[str]:
 
 
 def _apart(last: Planned, earlier: Planned) -> str:
-    (a, run_a), (b, run_b) = ((p.points[0], p.points[0].runs[0]) for p in (last, earlier))
+    a, b = last.points[0], earlier.points[0]
     differences = [
-        f"{change.key} = {change.b}, not {change.a}"
-        for change in changes(msgspec.json.decode(a.scenario), msgspec.json.decode(b.scenario))
+        f"{change.key} = {change.b}, not {change.a}" for change in changes(a.scenario, b.scenario)
     ]
-    if run_a.backend != run_b.backend:
-        differences.insert(0, f"backend = {run_b.backend}, not {run_a.backend}")
-    elif run_a.version != run_b.version:
-        here, there = versions.apart(run_a.version, run_b.version)
+    if a.backend != b.backend:
+        differences.insert(0, f"backend = {b.backend}, not {a.backend}")
+    elif a.version != b.version:
+        here, there = versions.apart(a.version, b.version)
         differences.append(f"made by {there or 'fewer parts'}, not {here or 'more'}")
     if not differences:
         return "another sweep"

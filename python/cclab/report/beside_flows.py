@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from cclab import metrics
 from cclab.plan import short_key, text
-from cclab.report.cells import Cells, Table, only_measured
+from cclab.report.cells import Cells, only_measured
+from cclab.tabular import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

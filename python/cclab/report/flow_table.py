@@ -9,7 +9,8 @@ from cclab import metrics
 from cclab.kernel import DEFAULT
 from cclab.measure import grouped
 from cclab.plan import short_key, text
-from cclab.report.cells import NONE, Cells, Table, only_measured
+from cclab.report.cells import NONE, Cells, only_measured
+from cclab.tabular import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -203,22 +203,30 @@ def _of_flows(
     means: dict[str, float] = {}
     for name, alike in copies.items():
         numbers = [_numbers(flow, f"flow.{name}.") for flow, _ in alike]
-        for key in dict.fromkeys(key for copy in numbers for key in copy):
-            seen = [copy[key] for copy in numbers if key in copy]
-            means[key] = seen[0] if len(seen) == 1 else math.fsum(seen) / len(seen)
+        means |= numbers[0] if len(numbers) == 1 else _means(numbers)
         own = [share for _, share in alike if share is not None]
         if own:
             means[f"flow.{name}.share"] = own[0] if len(own) == 1 else math.fsum(own)
     return means
 
 
+def _means(numbers: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The mean of each number over those that have it."""
+    means = {}
+    for key in dict.fromkeys(key for one in numbers for key in one):
+        seen = [one[key] for one in numbers if key in one]
+        means[key] = seen[0] if len(seen) == 1 else math.fsum(seen) / len(seen)
+    return means
+
+
 def _numbers(values: Mapping[str, Any], prefix: str) -> dict[str, float]:
     numbers: dict[str, float] = {}
     for key, value in values.items():
-        if isinstance(value, dict):
+        kind = type(value)
+        if kind is float or kind is int:
+            numbers[prefix + key] = float(value)
+        elif kind is dict:
             numbers |= _numbers(value, f"{prefix}{key}.")
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            numbers[f"{prefix}{key}"] = float(value)
     return numbers
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from cclab import units
 from cclab.report.beside_flows import beside, floods, groups, probes, queues, traffic
-from cclab.report.cells import Table
 from cclab.report.flow_table import folds, table
+from cclab.tabular import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

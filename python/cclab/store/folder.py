@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 State = Literal["sound", "damaged", "absent"]
 
+RESULTS = Path("results")
+"""Where stores go that nobody names: one folder per study."""
+
 PLAN = "plan.json"
 
 ENDING = ".zip"
@@ -35,6 +38,11 @@ CHECKED = 1000
 """Runs of which every byte is read by whoever only wants to read what they measured."""
 
 _SCHEMA = re.compile(rb'\s*\{\s*"schema"\s*:\s*"(cclab-plan/\d+)"')
+
+
+def digest_of_names(listed: bytes) -> str:
+    """The digest of the ids of runs, sorted, each with a zero byte behind it."""
+    return hashlib.sha256(listed).hexdigest()
 
 
 class Told(NamedTuple):
@@ -106,7 +114,15 @@ class Store:
 
     def ids(self) -> set[str]:
         """The ids of the runs that have a file, sound or not: one look at the folder."""
-        return {name.removesuffix(ENDING) for name in self.names() if name.endswith(ENDING)}
+        return set(os.fsdecode(_core.run_names(self.runs)).split("\0")) - {""}
+
+    def count(self) -> int:
+        """How many runs have a file, sound or not."""
+        return _core.run_names(self.runs).count(b"\0")
+
+    def names_digest(self) -> str:
+        """What tells the ids of the runs that have a file from others: one look at the folder."""
+        return digest_of_names(_core.run_names(self.runs))
 
     def told(self, ids: Iterable[str], *, whole: bool) -> dict[str, Told | None]:
         """What the files of the runs `ids` say; None of one that is not as it was sealed.

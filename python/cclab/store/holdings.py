@@ -78,15 +78,14 @@ def holdings(
         return connection.execute(question).fetchall()
 
     [(known, size, unplanned)] = rows(
-        "SELECT count(*), coalesce(sum(bytes), 0), count(*) - count(plan) FROM runs"
+        "SELECT coalesce(sum(runs), 0), coalesce(sum(bytes), 0), "
+        "coalesce(sum(runs) FILTER (WHERE plan IS NULL), 0) FROM totals"
     )
-    there = len(store.ids())
+    there = store.count()
     return Holdings(
         runs=there,
         bytes=size,
-        versions=rows(
-            "SELECT backend, version, count(*) FROM runs GROUP BY backend, version ORDER BY 1, 2"
-        ),
+        versions=rows("SELECT backend, version, sum(runs) FROM totals GROUP BY 1, 2 ORDER BY 1, 2"),
         plans=[PlanHeld(*row) for row in rows(f"SELECT {', '.join(PLANS)} FROM plans")],
         unplanned=unplanned,
         unknown=there - known,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from cclab.plan import Plan
+from cclab.plan.deltas import Delta, applied
 from cclab.store.folder import PLAN
 
 if TYPE_CHECKING:
@@ -19,13 +20,16 @@ if TYPE_CHECKING:
 
 class _Run(msgspec.Struct):
     id: str
-    backend: str = ""
-    version: str = ""
 
 
 class _Point(msgspec.Struct):
     runs: list[_Run]
-    scenario: msgspec.Raw = msgspec.Raw(b"{}")
+    backend: str
+    version: str
+    scenario: dict[str, Any] = {}
+    """Of the first point."""
+    delta: Delta = {}
+    """What the others have in its place."""
 
 
 _LETTERS = 8
@@ -40,10 +44,23 @@ class Planned(msgspec.Struct):
     points: list[_Point]
     until: dict[str, Any] | None = None
 
+    def __post_init__(self) -> None:
+        """Raises `ValueError` if the scenarios cannot be put together."""
+        try:
+            for point in self.points:
+                self.scenario(point)
+        except LookupError as error:
+            raise ValueError(f"no such place in a scenario: {error}") from error
+
     @property
     def runs(self) -> set[str]:
         """The ids of the runs that it asks for."""
         return {run.id for point in self.points for run in point.runs}
+
+    def scenario(self, point: _Point) -> dict[str, Any]:
+        """The whole scenario of one of its points."""
+        whole: dict[str, Any] = applied(self.points[0].scenario, point.delta)
+        return whole
 
     @property
     def scenarios(self) -> list[bytes]:
@@ -51,9 +68,8 @@ class Planned(msgspec.Struct):
         scenario with the backend and the versions."""
         found = []
         for point in self.points:
-            first = point.runs[0] if point.runs else _Run("")
-            digest = hashlib.sha256(f"{first.backend}\0{first.version}\0".encode())
-            digest.update(point.scenario)
+            digest = hashlib.sha256(f"{point.backend}\0{point.version}\0".encode())
+            digest.update(msgspec.json.encode(self.scenario(point), order="deterministic"))
             found.append(digest.digest())
         return found
 

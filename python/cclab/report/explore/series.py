@@ -9,18 +9,20 @@ import numpy as np
 
 from cclab.report.explore.runs import evenly, packed
 from cclab.report.figures.panels import flow_lines
+from cclab.store.trace import columns_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cclab.measure.points import Measured, Point
     from cclab.report.explore.document import Course, Packed
+    from cclab.store.trace import Columns
 
 BUDGET = 20_000_000
 """Bytes of the page that time series may take."""
 
 MOST_RUNS = 2_000
-"""Runs whose traces are read: some milliseconds each."""
+"""Runs whose traces are read."""
 
 STEPS = 240
 """Points of a series at most: each stands for as long a part of the run."""
@@ -32,6 +34,17 @@ _PER_SERIES = 4 * (2 * STEPS // 3) + 80
 """Bytes of a series in the page: two for each point, in base64, and its head."""
 
 _OF_FLOWS = ("received_bytes", "cwnd_bytes", "srtt_ns")
+
+_READ = {
+    "queue_samples": ("time_ns", "link", "backlog_bytes"),
+    "flow_samples": ("time_ns", "flow", *_OF_FLOWS),
+    "flows": ("name", "flow", "mss_bytes", "started_ns", "ended_ns"),
+    "links": ("link", "rate_bps"),
+}
+"""What is read of a trace."""
+
+_AT_A_TIME = 50
+"""Runs whose traces are in memory at once."""
 
 _NONE = 65_535
 """In place of a number that there is not."""
@@ -69,24 +82,30 @@ def _size(run: Measured) -> int:
 
 def of(shown: Sequence[tuple[Point, Measured]], places: Sequence[int]) -> dict[str, Course]:
     """The series of the runs at `places`, by place; without those that recorded no samples."""
-    made = ((place, _of_run(shown[place][1])) for place in places)
-    return {str(place): series for place, series in made if series}
+    sampled = [place for place in places if shown[place][1].is_sampled]
+    made = {}
+    for start in range(0, len(sampled), _AT_A_TIME):
+        part = sampled[start : start + _AT_A_TIME]
+        runs = [shown[place][1] for place in part]
+        for place, run, read in zip(
+            part, runs, columns_of([run.trace for run in runs], _READ), strict=True
+        ):
+            series = _of_run(run, read)
+            if series:
+                made[str(place)] = series
+    return made
 
 
-def _of_run(run: Measured) -> Course | None:
-    if not run.is_sampled:
-        return None
-    trace = run.trace
-    queue = trace.columns("queue_samples", ("time_ns", "link", "backlog_bytes"))
-    samples = trace.columns("flow_samples", ("time_ns", "flow", *_OF_FLOWS))
+def _of_run(run: Measured, read: Mapping[str, Columns | None]) -> Course | None:
+    queue, samples = read["queue_samples"], read["flow_samples"]
     sampled = [table["time_ns"] for table in (queue, samples) if table is not None]
     if not sampled:
         return None
     edges = _edges(np.concatenate(sampled) * 1e-9)
     document: Course = {"step": float(f"{edges[1]:.9g}"), "flows": [], "queue": None}
     if queue is not None:
-        document["queue"], document["delay"] = _queue(run, queue, edges)
-    own = trace.columns("flows", ("name", "flow", "mss_bytes", "started_ns", "ended_ns"))
+        document["queue"], document["delay"] = _queue(run, queue, read["links"], edges)
+    own = read["flows"]
     if samples is not None and own is not None:
         nth = {name: place for place, name in enumerate(own["name"])}
         metrics = run.metrics["flows"]
@@ -150,9 +169,10 @@ def _flow(
     )
 
 
-def _queue(run: Measured, sampled: dict[str, np.ndarray], edges: np.ndarray) -> tuple[Packed, bool]:
+def _queue(
+    run: Measured, sampled: Columns, links: Columns | None, edges: np.ndarray
+) -> tuple[Packed, bool]:
     """The largest backlog in each step, and as time at the link's rate if that is constant."""
-    links = run.trace.columns("links", ("link", "rate_bps"))
     first, rate = (links["link"][0], links["rate_bps"][0]) if links is not None else (0.0, np.nan)
     bottleneck = run.run.scenario["network"].get("bottleneck", {})
     steady = rate > 0 and not bottleneck.get("schedule")

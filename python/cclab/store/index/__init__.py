@@ -3,7 +3,8 @@
     DIR/index.sqlite
         runs, flows, groups, traffic, probes    a row per run, or per flow of a run, and so on
         plans                                   a row per plan of the folder
-        about                                   which definitions, and which plans, it is of
+        totals                                  runs and bytes by backend, version and plan
+        about                                   which definitions, plans and runs it is of
 
 It is derived from the runs' files and never the truth: missing, old or damaged, it is made of them
 again. It is written beside and renamed into place, and its bytes depend on the runs and plans
@@ -16,6 +17,6 @@ file       the tables as one file that carries its digest
 index      how it is kept
 """
 
-from cclab.store.index.index import Index, Tables
+from cclab.store.index.index import Index
 
-__all__ = ["Index", "Tables"]
+__all__ = ["Index"]

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import sqlite3
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from cclab.store.folder import digest_of_names
 from cclab.store.index.tables import KEYS, PLAN, Table, common, first_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
+
+RUNS = "runs"
+"""What the table `about` calls the digest of the names of the runs."""
 
 _DIGITS = 64
 _CHUNK = 1 << 20
@@ -88,6 +93,7 @@ def built(
         connection.executemany(_insertion("plans", len(PLANS)), plans)
         for table, found in parts.items():
             _fill(connection, table, found)
+        _sum_up(connection)
         content = connection.serialize()
     return content + hashlib.sha256(content).hexdigest().encode()
 
@@ -116,6 +122,22 @@ def _fill(
     connection.execute(
         f"WITH both({listed(every)}) AS ({rows}) INSERT INTO main.{table} "
         f"SELECT {', '.join(columns)} FROM both ORDER BY {', '.join(KEYS[table])}"
+    )
+
+
+def _sum_up(connection: sqlite3.Connection) -> None:
+    """What is asked of all runs again and again, and which names they have."""
+    warm = "warmup > 0" if "warmup" in types(connection, "runs") else "0"
+    connection.execute(
+        "CREATE TABLE totals AS SELECT backend, version, plan, "
+        f"{warm} AS warm, count(*) AS runs, sum(bytes) AS bytes "
+        "FROM runs GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"
+    )
+    names = "".join(
+        f"{run}\0" for (run,) in connection.execute("SELECT run FROM runs ORDER BY run")
+    )
+    connection.execute(
+        "INSERT INTO about VALUES (?, ?)", (RUNS, digest_of_names(os.fsencode(names)))
     )
 
 

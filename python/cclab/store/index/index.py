@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,12 +15,10 @@ from cclab import _core
 from cclab.errors import RunError, StoreError
 from cclab.store import disk, planned
 from cclab.store.index import file
-from cclab.store.index.tables import KEYS, Asked, MixedError, made_of
+from cclab.store.index.tables import Asked, MixedError, made_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-
-    import polars as pl
 
     from cclab.store import Store
     from cclab.store.folder import Told
@@ -28,26 +26,10 @@ if TYPE_CHECKING:
 Listener = Callable[[int], None]
 """Hears how many runs are to be read."""
 
-FORM = "cclab-index/1"
+FORM = "cclab-index/2"
 
 _AT_A_TIME = 5000
 """Runs whose cells are held in memory at once."""
-
-
-@dataclass(frozen=True)
-class Tables:
-    """The index's tables, each sorted by run and the place within it; read when they are used."""
-
-    runs: pl.LazyFrame
-    """One row per run."""
-    flows: pl.LazyFrame
-    """One row per flow and run."""
-    groups: pl.LazyFrame
-    """One row per group of flows and run."""
-    traffic: pl.LazyFrame
-    """One row per source of cross traffic and run."""
-    probes: pl.LazyFrame
-    """One row per probe and run."""
 
 
 class Index:
@@ -57,14 +39,6 @@ class Index:
         """The index of `store`; nothing is read or written yet."""
         self.store = store
         self.path = store.path / "index.sqlite"
-
-    def tables(self, heard: Listener | None = None) -> Tables:
-        """The tables of every run in the store that can be read."""
-        # It takes longer to load than many commands to run.
-        from cclab.store.index.frames import frame
-
-        connection = self.connection(heard)
-        return Tables(**{table: frame(connection, table) for table in KEYS})
 
     def connection(self, heard: Listener | None = None) -> sqlite3.Connection:
         """The database, to be read; made anew first if it is not of the runs in the store.
@@ -113,11 +87,23 @@ class Index:
 
     def _current(self) -> sqlite3.Connection | None:
         """The database, if it is of the runs and plans in the store."""
-        connection = file.opened(self.path)
-        if connection is None or dict(connection.execute("SELECT * FROM about")) != self._about():
+        with ThreadPoolExecutor(2) as pool:
+            # Three long looks, none of which needs the others.
+            names, about = pool.submit(self.store.names_digest), pool.submit(self._about)
+            connection = file.opened(self.path)
+        if connection is None:
             return None
+        was = dict(connection.execute("SELECT * FROM about"))
+        known = was.pop(file.RUNS, None)
+        if was != about.result():
+            return None
+        # Where names are others, some may be of what is no run that can be read.
+        return connection if known == names.result() or self._has_all(connection) else None
+
+    def _has_all(self, connection: sqlite3.Connection) -> bool:
+        """Whether each run that can be read has its row, and no other."""
         known, ids = _runs_of(connection), self.store.ids()
-        return connection if known <= ids and not any(self._records(ids - known)) else None
+        return known <= ids and not any(self._records(ids - known))
 
     def _write(self, heard: Listener | None) -> None:
         lock = self.store.path / "tmp" / "index-lock"

@@ -1,0 +1,137 @@
+"""A question to a results folder, and how its index answers it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, get_args
+
+from cclab.errors import InputError
+from cclab.expressions import Term
+from cclab.queries import columns as names
+from cclab.queries.answer import Answer, Source
+from cclab.queries.expression import condition, kind_of
+from cclab.queries.sql import column, prepare
+from cclab.store import Store
+from cclab.store.index import Index, file
+from cclab.store.index.dimensions import UNITS
+from cclab.store.index.tables import PLAN
+from cclab.store.planned import check_is_store
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+Table = Literal["runs", "flows", "groups", "traffic", "probes"]
+
+TABLES: tuple[Table, ...] = get_args(Table)
+"""What there is a row of: a run, a flow of a run, a group of flows of a run, a source of cross
+traffic of a run."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked; see `cclab.query`."""
+
+    where: str | None = None
+    columns: Sequence[str] | None = None
+    table: Table = "flows"
+    every: bool = False
+    pool: bool = False
+    group_by: Sequence[str] = ()
+    sort: str | None = None
+    limit: int | None = None
+
+    def answer(self, folder: str | Path, heard: Callable[[int], None] | None = None) -> Answer:
+        """What the results folder has to say; `heard` hears how many runs its index lacks.
+
+        Raises `InputError` for wrong input and `StoreError` if `folder` is not a results folder.
+        """
+        connection = _connection(folder, self.table, heard)
+        totals = _Totals.of(connection, every=self.every)
+        wide = names.Wide.of(_types(connection, self.table), self.table, warm=totals.warm)
+        source = Source(connection, self.table)
+        plan = column("runs", PLAN, "TEXT")
+        if totals.unplanned:
+            # What no plan asked for by itself, cclab added.
+            source = source.where(plan.known)
+        if self.where is not None:
+            source = source.where(condition(self.where, wide.terms))
+        apart = False
+        if totals.plans > 1 and not self.pool:
+            seen = source.where(plan.known).select(f"DISTINCT {plan.text}", [plan], "LIMIT 2")
+            apart = len(seen) > 1
+        if self.group_by:
+            # NumPy takes longer to load than many a question to be answered.
+            from cclab.queries import groups
+
+            first = [PLAN] if apart and PLAN not in self.group_by else []
+            found = groups.grouped(source, wide, [*first, *self.group_by], self.columns)
+            terms = {name: Term(v, kind_of(v.type)) for name, v in found.columns.items()}
+            return self._ordered(found, terms)
+        chosen = wide.chosen(self.columns, self.where, apart=apart)
+        return self._ordered(Answer(source, chosen), wide.terms)
+
+    def _ordered(self, answer: Answer, terms: names.Terms) -> Answer:
+        if self.sort is not None:
+            _, by = names.named(self.sort.removeprefix("-"), terms)
+            answer = replace(answer, by=by.value, down=self.sort.startswith("-"))
+        return replace(answer, most=self.limit)
+
+
+def listed(given: str | Sequence[str] | None) -> Sequence[str] | None:
+    """Columns one by one, of a text with commas."""
+    return names.split(given) if isinstance(given, str) else given
+
+
+def kinds(
+    folder: str | Path, table: Table = "flows", *, told: Callable[[int], None] | None = None
+) -> dict[str, str]:
+    """The columns that `query` knows, and whether each is a number, a text or a condition.
+
+    Of numbers that are known to be quantities, the unit follows: `number, seconds`.
+    """
+    types = _types(_connection(folder, table, told), table)
+    wide = names.Wide.of(types, table, warm=False)
+    return {name: _kind(wide.terms[name]) for name in wide.columns}
+
+
+def _kind(term: Term) -> str:
+    if term.kind != "number" or len(term.dimensions) != 1:
+        return term.kind
+    return f"number, {UNITS[next(iter(term.dimensions))]}"
+
+
+def _connection(
+    folder: str | Path, table: str, heard: Callable[[int], None] | None
+) -> sqlite3.Connection:
+    if table not in TABLES:
+        raise InputError(f"no table {table!r}; there are {', '.join(TABLES)}")
+    store = Store(folder)
+    check_is_store(store)
+    connection = Index(store).connection(heard)
+    prepare(connection)
+    return connection
+
+
+def _types(connection: sqlite3.Connection, table: str) -> names.Types:
+    return {name: file.types(connection, name) for name in dict.fromkeys(("runs", table))}
+
+
+@dataclass(frozen=True)
+class _Totals:
+    """What the index says of the runs that count."""
+
+    plans: int
+    """The plans that they are of."""
+    unplanned: bool
+    """Whether there are some to be left out that no plan asked for by itself."""
+    warm: bool
+    """Whether there was a warm-up in some."""
+
+    @classmethod
+    def of(cls, connection: sqlite3.Connection, *, every: bool) -> _Totals:
+        rows = connection.execute(f"SELECT {PLAN}, max(warm) FROM totals GROUP BY 1").fetchall()
+        plans = [plan for plan, _ in rows if plan is not None]
+        counted = [warm for plan, warm in rows if every or plan is not None]
+        return cls(len(plans), len(plans) < len(rows) and not every, any(counted))
