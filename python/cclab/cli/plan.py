@@ -9,7 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from cclab import companions, costs, estimate
+from cclab import companions, estimate
 from cclab.api import check, cpus
 from cclab.backends import BACKENDS
 from cclab.backends import backend as backend_of
@@ -146,7 +146,7 @@ def _print_unsupported(per_backend: dict[str, Plan], absent: dict[str, str | Non
 def _estimate(runs: list[Run], planned: Plan) -> tuple[float, float]:
     """Estimated packets in `runs` of the point, and their estimated time on this machine."""
     packets = sum(estimate.packets(run.scenario) for run in runs)
-    return packets, costs.seconds_left(runs, backend_of(planned.backend), cpus())
+    return packets, estimate.seconds_of_all(runs, backend_of(planned.backend), cpus())
 
 
 def _flows(scenario: dict[str, Any]) -> str:
