@@ -20,6 +20,7 @@ from cclab.comparison.metric import METRICS, metric_names
 from cclab.comparison.overall import overall
 from cclab.comparison.results import _compared as compared_rows
 from cclab.comparison.verdict import code_of
+from cclab.measure.stats import CONFIDENCE, RESAMPLES, SEED
 from cclab.plan.study import Study
 
 if TYPE_CHECKING:
@@ -162,6 +163,34 @@ def test_differences_of_many_rows_are_as_each_alone_to_the_last_bit() -> None:
                 difference(x, y, paired=paired) for x, y in zip(a.tolist(), b.tolist(), strict=True)
             ]
             assert differences(a, b, paired=paired) == alone
+
+
+@pytest.mark.parametrize(("n", "m", "paired"), [(5, 5, True), (10, 10, True), (6, 9, False)])
+def test_intervals_of_differences_are_scipys_of_the_same_seed(n: int, m: int, paired: bool) -> None:
+    chance = np.random.default_rng(n + m)
+    a, b = chance.lognormal(3, 1, size=(5, n)), chance.lognormal(3.5, 1, size=(5, m))
+
+    def absolute(a: Any, b: Any, axis: int) -> Any:
+        return np.mean(b, axis=axis) - np.mean(a, axis=axis)
+
+    def relative(a: Any, b: Any, axis: int) -> Any:
+        return absolute(a, b, axis) / np.mean(a, axis=axis)
+
+    for one, other, found in zip(a, b, differences(a, b, paired=paired), strict=True):
+        assert found is not None
+        for statistic, interval in ((absolute, found.absolute), (relative, found.relative)):
+            oracle: Any = scipy_stats.bootstrap(
+                (one, other),
+                statistic,
+                n_resamples=RESAMPLES,
+                confidence_level=CONFIDENCE,
+                paired=paired,
+                method="percentile",
+                random_state=np.random.Generator(np.random.PCG64(SEED)),
+            )
+            assert interval is not None
+            ends = (oracle.confidence_interval.low, oracle.confidence_interval.high)
+            assert (interval.low, interval.high) == pytest.approx(ends, rel=1e-9)
 
 
 def test_equal_sides_and_single_runs_have_no_p_value() -> None:

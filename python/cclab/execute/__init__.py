@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cclab._core import Progress
-from cclab.execute import costs
+from cclab.execute import estimate
 from cclab.execute.agenda import Agenda
 from cclab.execute.state import Listener, State
 
@@ -86,7 +86,6 @@ class _Sweep:
         self.latest: _Batch | None = None
         """The batch handed out last: it goes on before it is in `under_way`."""
         self.failed: list[tuple[Run, str]] = []
-        self.seen: list[costs.Seen] = []
         self.done = 0
         self.done_s = 0.0
         self.thought_s = 0.0
@@ -113,7 +112,6 @@ class _Sweep:
         if not done.failed:
             # What fails takes less, or more, than what does not.
             self.agenda.learn(batch.runs, done.seconds)
-            self.seen.append(costs.seen(batch.runs, done.seconds))
 
     def state(self, lost: tuple[str, ...]) -> State:
         """How far it is, its workers `lost` that failed."""
@@ -162,7 +160,7 @@ def execute(
     first run that cannot be saved. On that, and on an interrupt, what is under way is cancelled;
     what was saved stays.
     """
-    sweep = _Sweep(runs, Agenda(runs, costs.costs_on(backend)))
+    sweep = _Sweep(runs, Agenda(runs, lambda run: estimate.seconds(run, backend)))
     with ThreadPoolExecutor(max_workers=crew.threads, thread_name_prefix="batch") as pool:
         try:
             while sweep.agenda or sweep.under_way:
@@ -179,9 +177,6 @@ def execute(
                     progress.cancel()
             crew.stop()
             raise
-    if crew.here:
-        # The processors of a cluster's workers are others.
-        costs.learn(backend, sweep.seen)
     order = {run.id: index for index, run in enumerate(runs)}
     return sorted(sweep.failed, key=lambda failure: order[failure[0].id])
 

@@ -84,7 +84,6 @@ class _Broken:
 class Cluster:
     """The workers of a Dask scheduler."""
 
-    here = False
     threads = 2048
 
     def __init__(self, client: distributed.Client, backend: Backend) -> None:

