@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from markupsafe import Markup
-
-from cclab import _core
-from cclab.pages import template, uplot
+from cclab import pages
 from cclab.report.explore import runs, series
 
 if TYPE_CHECKING:
@@ -28,20 +23,14 @@ def html(results: Results, wanted: Sequence[str] = ()) -> str:
     kept = series.chosen(shown, wanted)
     table = runs.table(results.plan, shown)
     table["series"] = series.of(shown, kept)
-    own = files(__name__)
-    return template("page.html.j2", __name__).render(
+    return pages.render(
+        __name__,
+        "page.html.j2",
         plan=results.plan,
         shown=len(shown),
         total=len(results.runs),
         with_series=len(table["series"]),
         steps=series.STEPS,
         most_flows=series.MOST_FLOWS,
-        version=_core.VERSION,
-        uplot=uplot.VERSION,
-        uplot_css=uplot.style(),
-        uplot_js=uplot.script(),
-        css=Markup((own / "page.css").read_text("utf-8")),
-        js=Markup((own / "page.js").read_text("utf-8")),
-        # Nothing in it can end the element it stands in.
-        data=Markup(json.dumps(table, separators=(",", ":")).replace("<", "\\u003c")),
+        data=table,
     )
